@@ -44,7 +44,7 @@ LIVE_POLICY = f"{_CONTENT_POLICY}; connect-src 'self'"  # of pages that wait for
 
 def render_page(template: str, *, site: Site, here: str, policy: str = _CONTENT_POLICY, **rows: object) -> str:
     """A page of a report; `here` is its own address from the root. A row that the template misses is an error."""
-    place = here if any(here == address for address, _ in site.pages) else here.rpartition("/")[0] + "/"
+    place = here if any(here == address for address, _ in site.pages) else "".join(here.rpartition("/")[:2])
     frame = () if site.single else _frame(policy, site.title, site.pages, site.foot, site.prefix, place)
     return _environment().get_template(template).render(site=site, here=here, policy=policy, frame=frame, **rows)
 

@@ -12,7 +12,8 @@ import pytest
 
 from enginetour.model.game import Outcome, format_fixed
 from enginetour.reports.charts import canvas
-from enginetour.reports.html.page import HTML_DIR, read_asset
+from enginetour.reports.html.page import HTML_DIR, read_asset, render_page
+from enginetour.reports.html.tables import Site
 from enginetour.reports.review.engines import opponents_of
 from enginetour.reports.review.pages import report_pages, report_site
 from enginetour.reports.review.tournament import review_tournament
@@ -76,6 +77,14 @@ def test_pages_of_a_tournament_under_way(tmp_path: Path, system: str, most: int)
         page = Page(make())
         assert "nan" not in page.said.lower().split(), here
         assert ("· not finished" in page.said) == (here == "index.html"), here
+
+
+@pytest.mark.parametrize(("here", "up"), [("index.html", ""), ("games-2.html", ""), ("engines/fruit.html", "../")])
+def test_a_page_links_from_its_own_folder(here: str, up: str) -> None:
+    """Also one that is not in the navigation, as the second part of a long list of games."""
+    page = render_page("crosstable.html", site=Site("x", (("index.html", "Overview"),)), here=here, table_of="")
+    assert f'href="{up}assets/report.css"' in page and f'<a href="{up}index.html"' in page
+    assert ("aria-current" in page) == (here == "index.html")
 
 
 def test_colours_are_those_of_the_charts() -> None:
