@@ -79,7 +79,7 @@ def finished() -> Iterator[Path]:
     """A workspace with a small bubble that was played to its end."""
     with tempfile.TemporaryDirectory(prefix="enginetour-browser-") as name:
         folder = Path(name)
-        tour(folder, "run", str(config(folder, FOUR, "bubble", BUBBLE)))
+        tour(folder, "run", str(config(folder, FOUR, "bubble", BUBBLE, strong=True)))
         yield folder
 
 
@@ -95,7 +95,8 @@ def live() -> Iterator[str]:
     """The address of a tournament that is being played, until the tests of a module are over."""
     with tempfile.TemporaryDirectory(prefix="enginetour-browser-") as name:
         folder = Path(name)
-        path = config(folder, ("wren7", "wren8"), "roundrobin", "cycles = 1000\ngames_per_pairing = 2", tc="20+0.2")
+        settings = "cycles = 1000\ngames_per_pairing = 2"
+        path = config(folder, ("wren7", "wren8"), "roundrobin", settings, tc="20+0.2", strong=True)
         with running(folder, path) as _, served(folder) as url:
             yield f"{url}/t/trial"
 

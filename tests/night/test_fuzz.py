@@ -91,9 +91,9 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A workspace with two tournaments, a list and two editions."""
     folder = tmp_path_factory.mktemp("played")
     (folder / "results").mkdir()
-    config(folder, ("wren1", "wren2", "wren3"), settings=BUBBLE)
+    config(folder, ("wren1", "wren2", "wren3"), settings=BUBBLE, strong=True)
     tour(folder, "run", "trial.toml", "--plain")
-    config(folder, ("wren1", "wren2", "wren3"), "dutch", "rounds = 2", name="swiss")
+    config(folder, ("wren1", "wren2", "wren3"), "dutch", "rounds = 2", name="swiss", strong=True)
     tour(folder, "run", "swiss.toml", "--plain")
     for words in (("lists", "define", "l"), ("publish", "l"), ("publish", "l", "--again")):
         tour(folder, *words)

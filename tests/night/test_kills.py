@@ -24,7 +24,7 @@ BUSY_S = 2.0  # room for a busy machine on top of what is promised
 def tours(folder: Path, dice: random.Random, slots: int = 1) -> Iterator[Tour]:
     """One bubble after the other in the same database, each to be gone on with until it has ended."""
     for number in count(1):
-        path = config(folder, WRENS, settings=BUBBLE, name=f"night-{number}")
+        path = config(folder, WRENS, settings=BUBBLE, name=f"night-{number}", strong=True)
         yield Tour(folder, path, dice, slots)
 
 

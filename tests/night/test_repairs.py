@@ -15,10 +15,10 @@ pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
 
 def test_each_is_refused_repaired_and_ended(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One line from `run`, one from `db repair`; SIGTERM ends the run in time before and after."""
-    path = config(workspace, THREE, "roundrobin", "cycles = 40")
+    path = config(workspace, THREE, "roundrobin", "cycles = 40", strong=True)
     tour(workspace, "run", path.name, "--max-games", "1", expect=8)
     shutil.copy(workspace / "results" / "enginetour.db", workspace / "whole.db")
-    config(workspace, ("wren1", "wren3"), "roundrobin", "cycles = 40")
+    config(workspace, ("wren1", "wren3"), "roundrobin", "cycles = 40", strong=True)
     seconds = [(before, after) for _, before, after in tried(workspace, path, tuple(SPOILT), "Wren 2")]
     assert len(seconds) == 50
     longest = [max(column) for column in zip(*seconds, strict=True)]
