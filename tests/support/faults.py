@@ -38,7 +38,6 @@ from tests.support.tournaments import BUSY_S, GONE_S, default_signals, left_runn
 
 SCRIPT = str(Path(__file__).parents[1] / "programs" / "misbehaving.py")
 ODD, SOUND = "odd", ("sound one", "sound two")
-MISBEHAVIOUR_GAMES = 4  # of the odd one, in six
 MEMORY_KB = 20_000  # scheduler and slot, under any fault (reliability 6)
 LOG_BYTES = 1_000_000  # a fault may add to the log (reliability 6)
 MARGIN_MS = 50
