@@ -24,8 +24,7 @@ from enginetour.cli.options import (
 from enginetour.cli.printing import echo, json_option, output_form, print_json
 from enginetour.model.errors import StoreRefused, TourError, UsageRefused
 from enginetour.reports.sheet import format_count
-from enginetour.store.address import Address, slug_of
-from enginetour.tournament.config.workspace import database_of, results_of, workspace_of
+from enginetour.store.address import Address, database_of, results_of, slug_of, workspace_of
 
 if TYPE_CHECKING:
     from enginetour.store.dialect import Lock

@@ -9,10 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour.cli.files import picture_ending, put_picture
 from enginetour.cli.listoptions import list_options
 from enginetour.cli.lists import ListSelection
-from enginetour.cli.options import PATH, F, TournamentChoice, open_store, tournament_options
+from enginetour.cli.options import (
+    PATH,
+    F,
+    TournamentChoice,
+    open_store,
+    picture_ending,
+    put_picture,
+    tournament_options,
+)
 from enginetour.model.errors import UsageRefused
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ import click
 from enginetour.cli.options import PATH, Database, database_option, quote_command
 from enginetour.cli.printing import echo, json_option, output_form, print_json
 from enginetour.model.errors import StoreRefused
-from enginetour.store.address import Address
-from enginetour.tournament.config.workspace import database_of
+from enginetour.store.address import Address, database_of
 
 
 @click.group()

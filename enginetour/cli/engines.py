@@ -16,7 +16,7 @@ from enginetour.cli.options import PATH
 from enginetour.cli.printing import echo, output_form, output_options, print_sheet
 from enginetour.model.errors import EngineRefused, InputRefused, UsageRefused, match_name, suggest
 from enginetour.reports.sheet import Column, Sheet, safe_text
-from enginetour.tournament.config.workspace import workspace_of
+from enginetour.store.address import workspace_of
 
 if TYPE_CHECKING:
     from enginetour.engines.enginefile import EngineEntry
@@ -125,8 +125,7 @@ def import_(file: Path) -> None:
     Example: enginetour engines import ~/.config/cutechess/engines.json
     """
     from enginetour.engines.enginefile import write_entry
-    from enginetour.engines.enginesjson import read_engines
-    from enginetour.engines.registry import load
+    from enginetour.engines.registry import load, read_engines
 
     folder = _folder()
     found, skipped = read_engines(file)

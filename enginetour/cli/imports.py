@@ -20,8 +20,7 @@ from enginetour.model.errors import InputRefused
 from enginetour.model.variants import variant_named
 from enginetour.reports.sheet import Column, Sheet, format_count
 from enginetour.reports.standings import iso_timestamp
-from enginetour.store.address import Address
-from enginetour.tournament.config.workspace import database_of
+from enginetour.store.address import Address, database_of
 
 if TYPE_CHECKING:
     from enginetour.interop.gamefilter import RatableGames

@@ -21,8 +21,7 @@ from enginetour.cli.options import PATH, gathered
 from enginetour.cli.printing import format_sheet
 from enginetour.model.errors import UsageRefused, did_you_mean, match_name, no_match_hint
 from enginetour.ratings.incremental import LARGEST
-from enginetour.reports.columns import COLUMN_KEYS, WIDE_COLUMNS
-from enginetour.reports.sheet import json_text
+from enginetour.reports.sheet import COLUMN_KEYS, WIDE_COLUMNS, json_text
 
 if TYPE_CHECKING:
     from enginetour.ratings.matrices import MatrixName

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour.cli.files import ListOutput, list_output, output_option, size_of
 from enginetour.cli.games import entrant_named
 from enginetour.cli.listoptions import (
     TERMS,
@@ -27,7 +26,17 @@ from enginetour.cli.listoptions import (
     without_collecting,
 )
 from enginetour.cli.match import TestRequest, print_test, sprt_options
-from enginetour.cli.options import COUNTED, TournamentChoice, database_option, open_store, tournament_options
+from enginetour.cli.options import (
+    COUNTED,
+    ListOutput,
+    TournamentChoice,
+    database_option,
+    list_output,
+    open_store,
+    output_option,
+    size_of,
+    tournament_options,
+)
 from enginetour.cli.printing import echo, format_option, json_option, output_form, output_options, print_sheet, set_form
 from enginetour.reports.standings import iso_timestamp
 from enginetour.store.address import Address
@@ -165,9 +174,9 @@ class ListSelection:
         return f"{SYSTEM_NAMES.get(found.model, 'ratings')} · {title}{then}", found
 
     def _defined(self, store: Store, name: str, fields: dict[str, Any]) -> tuple[str, Selection]:
+        from enginetour.store.counts import edition_in
         from enginetour.store.definition import revisions_of
         from enginetour.store.editions import read_edition
-        from enginetour.store.moments import edition_in
         from enginetour.store.selection import select_games
 
         revisions, number = revisions_of(store, name), edition_in(self.as_of)
@@ -179,7 +188,7 @@ class ListSelection:
 
     def _selection(self, store: Store, log: TournamentLog | None, fields: dict[str, Any]) -> Selection:
         """The games of the store or a tournament; a tournament's own anchors hold unless others are given."""
-        from enginetour.store.moments import moment_of
+        from enginetour.store.counts import moment_of
         from enginetour.store.selection import select_games
 
         definition = definition_from(fields)

@@ -15,8 +15,7 @@ import click
 from enginetour.cli.options import database_option, gathered, open_store, quote_command
 from enginetour.cli.printing import echo, output_form, print_sheet
 from enginetour.model.errors import TourError, UsageRefused
-from enginetour.store.address import Address
-from enginetour.tournament.config.workspace import database_of, results_of, workspace_of
+from enginetour.store.address import Address, database_of, results_of, workspace_of
 
 if TYPE_CHECKING:
     from enginetour.cli.session import Run

@@ -334,8 +334,7 @@ def _explain(system: PairingSystem, foreign: ForeignTournament, paired: Paired, 
 
 def _serve(system: str, given: dict[str, object], rounds: int | None, seed: int) -> None:
     from enginetour.interop.foreign import ForeignTournament, SeparatedField
-    from enginetour.interop.pairers import check_system, make_pairing_system
-    from enginetour.interop.xboard import answer_xboard
+    from enginetour.interop.pairers import answer_xboard, check_system, make_pairing_system
 
     check_system(system)
     if rounds is None:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
-from enginetour.cli.files import ListOutput, list_output, output_option, size_of
 from enginetour.cli.listoptions import (
     Display,
     display_options,
@@ -27,7 +26,7 @@ from enginetour.cli.listoptions import (
     without_collecting,
 )
 from enginetour.cli.match import TestRequest, print_file_test, sprt_options
-from enginetour.cli.options import PATH, usage_errors
+from enginetour.cli.options import PATH, ListOutput, list_output, output_option, size_of, usage_errors
 from enginetour.cli.printing import echo, output_form, output_options, progress_bar
 from enginetour.interop.tally import normal_name
 from enginetour.model.errors import GAMES_LEFT_OUT, InputRefused, UsageRefused
@@ -339,7 +338,7 @@ def duplicate_files(files: Sequence[Path]) -> list[list[str]]:
     """Files with the same content, packed or not, in groups: each of their games counts more than once."""
     if len(files) == 1:
         return []
-    from enginetour.interop.gamefiles import same_content
+    from enginetour.interop.pgn import same_content
 
     return [list(map(str, group)) for group in same_content(files)]
 

@@ -19,8 +19,7 @@ from enginetour.cli.options import (
 )
 from enginetour.cli.printing import echo
 from enginetour.model.errors import TourError, UsageRefused
-from enginetour.store.address import Address
-from enginetour.tournament.config.workspace import database_of, report_of, results_of
+from enginetour.store.address import Address, database_of, report_of, results_of
 
 if TYPE_CHECKING:
     from enginetour.store.games import TournamentReader

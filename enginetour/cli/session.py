@@ -39,8 +39,7 @@ from enginetour.tournament.changes import RunController, TournamentEditor
 from enginetour.tournament.control import ControlServer, socket_path
 from enginetour.tournament.events import EventLog, RunEvents, Sink, catch_up
 from enginetour.tournament.executor import LocalExecutor
-from enginetour.tournament.limits import overload_warnings, own_cores, refuse_few_files, refuse_overload
-from enginetour.tournament.plan import prepare
+from enginetour.tournament.plan import overload_warnings, own_cores, prepare, refuse_few_files, refuse_overload
 from enginetour.tournament.scheduler import RunEnd, Scheduler, Watcher
 
 if TYPE_CHECKING:

@@ -28,11 +28,11 @@ from enginetour.store.database import database_exists
 from enginetour.store.log import TournamentLog
 from enginetour.store.replay import fold
 from enginetour.store.tournaments import Store
-from enginetour.tournament import limits, probing
-from enginetour.tournament import plan as plans
+from enginetour.tournament import plan as limits
+from enginetour.tournament import probing
 from enginetour.tournament.config.load import load
 from enginetour.tournament.plan import Plan
-from enginetour.tournament.resume import grown_settings, refuse_openings_to_come, same_engines
+from enginetour.tournament.run import grown_settings, refuse_openings_to_come, same_engines
 
 if TYPE_CHECKING:
     from enginetour.engines.machine import Machine
@@ -205,8 +205,8 @@ def check(config: Path, db: Address | None, notify: bool) -> int:
 
     Example: enginetour check configs/debian-bubble.toml
     """
-    plan = plans.prepare(config, db)
-    plans.refuse_few(plan)
+    plan = limits.prepare(config, db)
+    limits.refuse_few(plan)
     how = _how_to_run(plan)
     if notify:
         _try_notify(plan)
@@ -324,10 +324,10 @@ def _grows(plan: Plan, log: TournamentLog) -> bool:
 def _refuse_openings(plan: Plan, edition: int) -> None:
     """As `plan.refuse_openings`; nothing for a field that the estimate refuses."""
     try:
-        plans.refuse_field(plan)
+        limits.refuse_field(plan)
     except InputRefused:
         return
-    plans.refuse_openings(plan, edition)
+    limits.refuse_openings(plan, edition)
 
 
 def _estimate(plan: Plan) -> dict[str, Any]:

@@ -112,8 +112,7 @@ def _config(path: Path, db: Address | None, spread: float | None, noise: float |
     from enginetour.formats.base import make_format
     from enginetour.formats.simulation import simulate_many
     from enginetour.reports import sprt as sheets
-    from enginetour.tournament.limits import estimate_duration
-    from enginetour.tournament.plan import prepare, refuse_few
+    from enginetour.tournament.plan import estimate_duration, prepare, refuse_few
 
     plan = prepare(path, db)
     refuse_few(plan)

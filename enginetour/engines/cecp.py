@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import chess
 
-from enginetour.engines import options
+from enginetour.engines import protocol
 from enginetour.engines.cecp_lines import CecpListener, Features
 from enginetour.engines.position import Position, castling, read_move, san_of, written
 from enginetour.engines.protocol import MS, POKE_NS, Ask, Hearing, Script, Setup
@@ -251,7 +251,7 @@ class CecpEngine(CecpListener):
         for option, text in self._checked_settings(wanted, problems):
             is_check = option.kind == "check"
             value = {"true": "1", "false": "0"}[text] if is_check else expand_scratch(text, self.process.scratch)
-            pressed = option.kind in options.PRESSED
+            pressed = option.kind in protocol.PRESSED
             lines.append((f"option {option.name}" if pressed else f"option {option.name}={value}").encode("ascii"))
         yield from self._settle_options(lines, "features")
 

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from enginetour.engines.options import MOST_OPTIONS, MOST_TYPES, NUMBERS, PRESSED
-from enginetour.engines.protocol import MS, Engine
+from enginetour.engines.protocol import MOST_OPTIONS, MOST_TYPES, MS, NUMBERS, PRESSED, Engine
 from enginetour.engines.starting import Launch
 from enginetour.engines.uci_lines import plain_line
 from enginetour.engines.wire import (

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import time
 
-from enginetour.engines.options import MOST_OPTIONS
 from enginetour.engines.position import read_move
-from enginetour.engines.protocol import MS, OWED_NS, Ask, Engine, Script, Setup
+from enginetour.engines.protocol import MOST_OPTIONS, MS, OWED_NS, Ask, Engine, Script, Setup
 from enginetour.engines.sandbox import expand_scratch
 from enginetour.engines.starting import Launch
 from enginetour.engines.uci_lines import (

@@ -6,8 +6,7 @@ import re
 from itertools import islice
 from operator import attrgetter
 
-from enginetour.engines.options import MOST_TYPES
-from enginetour.engines.protocol import Ask
+from enginetour.engines.protocol import MOST_TYPES, Ask
 from enginetour.engines.wire import (
     LONGEST_PV,
     PV_PLIES,

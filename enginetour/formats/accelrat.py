@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field as Setting
 
-from enginetour.formats.options import ForbidFamily, Strict
+from enginetour.formats.base import ForbidFamily, Strict
 from enginetour.formats.pairing import tiebreaks
 from enginetour.formats.pairing.draw import last_bye
 from enginetour.formats.pairing.field import Dice, Field, Member, Paired

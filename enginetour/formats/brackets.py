@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field as Setting
 
-from enginetour.formats.options import ColourOptions, GamesOfMatch, RoundsByName
+from enginetour.formats.base import ColourOptions, GamesOfMatch, RoundsByName
 from enginetour.formats.pairing.field import BLACK, Board, Field, Kind, Member, Paired, Turn
 from enginetour.formats.rounds import PairingSystem
 

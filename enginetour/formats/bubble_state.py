@@ -17,8 +17,7 @@ from immutables import Map
 from pydantic import Field as Setting
 from pydantic import ValidationInfo, field_validator
 
-from enginetour.formats.base import FormatState
-from enginetour.formats.options import ColourOptions, GamesOfMatch
+from enginetour.formats.base import ColourOptions, FormatState, GamesOfMatch
 from enginetour.formats.pairing.schedule import GameSchedule, games_per_opening, match_games, window_size
 from enginetour.formats.pairing.standings import Grid, Scored, table, total, with_game
 from enginetour.formats.pairing.tiebreaks import NOTHING, Tally, against

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from pydantic import Field as Setting
 
-from enginetour.formats.options import ForbidFamily, Strict
+from enginetour.formats.base import ForbidFamily, Strict
 from enginetour.formats.pairing import standings
 from enginetour.formats.pairing.criteria import Criterion, OlderGotha, Span, lineup_of, random_by_seed, weigh
 from enginetour.formats.pairing.draw import last_bye, last_meetings

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from pydantic import Field as Setting
 
-from enginetour.formats.options import ForbidFamily, Strict
+from enginetour.formats.base import ForbidFamily, Strict
 from enginetour.formats.pairing.field import Dice, Field, Paired
 from enginetour.formats.pairing.gorounds import (
     CERTIFIED,

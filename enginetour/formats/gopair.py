@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import BeforeValidator, field_validator
 from pydantic import Field as Setting
 
-from enginetour.formats.options import FEWEST, lists_as_tuples
+from enginetour.formats.base import FEWEST, lists_as_tuples
 from enginetour.formats.pairing.blossom import Numbers
 from enginetour.formats.pairing.field import Board, Dice, Field, Member, Paired
 from enginetour.formats.pairing.gorounds import (

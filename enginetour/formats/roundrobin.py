@@ -17,8 +17,7 @@ from immutables import Map
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationInfo, model_validator
 from pydantic import Field as Setting
 
-from enginetour.formats.base import Format, FormatState, check_present, refuse_twice
-from enginetour.formats.options import BY_RATING, RatingHandicap
+from enginetour.formats.base import BY_RATING, Format, FormatState, RatingHandicap, check_present, refuse_twice
 from enginetour.formats.pairing import standings
 from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Field, Kind, Member, Turn
 from enginetour.formats.pairing.schedule import (

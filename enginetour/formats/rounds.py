@@ -16,15 +16,17 @@ from immutables import Map
 from pydantic import BaseModel, model_validator
 from pydantic import Field as Setting
 
-from enginetour.formats.base import Format, FormatState, refuse_twice
-from enginetour.formats.options import (
+from enginetour.formats.base import (
     BY_RATING,
     FEWEST,
     ColourOptions,
+    Format,
+    FormatState,
     GamesOfMatch,
     RatingHandicap,
     RequestedByes,
     RoundsByName,
+    refuse_twice,
     without_odds_colours,
 )
 from enginetour.formats.pairing import standings, tiebreaks
@@ -47,6 +49,7 @@ from enginetour.model.game import (
 
 if TYPE_CHECKING:
     from enginetour.formats.pairing.blossom import Numbers
+
 
 _NOBODY = Paired(())
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field as Setting
 from pydantic import model_validator
 
-from enginetour.formats.options import listed
+from enginetour.formats.base import listed
 from enginetour.formats.pairing import mcmahon
 from enginetour.formats.pairing.field import Field, Member
 from enginetour.formats.pairing.mcmahon import Starts, mcmahon_points

@@ -11,17 +11,22 @@ import os
 import pickle
 import re
 import signal
+import stat
 import threading
+import zlib
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from hashlib import sha256
+from importlib import import_module
 from itertools import accumulate
 from operator import add
 from pathlib import Path
+from types import ModuleType
 from typing import BinaryIO, cast
 
-from enginetour.interop.gamefiles import BYTE_ORDER_MARK, InputPart, open_game_file, plain_part
+from enginetour.interop.files import open_regular, refuse_bomb
 from enginetour.interop.gamepairs import LONGEST_OPENING, UNKNOWN_OPENING, may_have_opening, opening_of
 from enginetour.interop.gametags import (
     BLACK_TC,
@@ -39,6 +44,149 @@ from enginetour.interop.gametags import (
 )
 from enginetour.interop.tally import MOST_TAGS, TERMINATORS, VARIANT, Tally, tag_text
 from enginetour.model.errors import InputRefused
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # may begin a file in UTF-8 (RFC 3629, section 6)
+_BLOCK = 1 << 19  # bytes read at once to count their lines
+_HEAD = 1 << 16  # bytes in which two files with different games differ
+
+
+class InputPart:
+    """Bytes of a file in order, and the line each piece of them begins on.
+
+    A plain file is read by place, not mapped: a map of a file that somebody shortens kills the process.
+    """
+
+    def __init__(self, path: Path, read: Callable[[int], bytes], start: int = 0, plain: BinaryIO | None = None) -> None:
+        self.path = path
+        self.read = read
+        self.start = start
+        self.mark = 0  # bytes at the front that are no text
+        self._plain = plain
+        self._lines = {0: 0}  # newlines before an offset
+        self._seen = 0
+
+    def passed(self, offset: int, piece: bytes) -> None:
+        """What cannot be read again is counted as it comes."""
+        if not offset and piece.startswith(BYTE_ORDER_MARK):
+            self.mark = len(BYTE_ORDER_MARK)
+        if self._plain is None:
+            self._lines[offset] = self._seen
+            self._seen += piece.count(b"\n")
+
+    def place(self, offset: int, number: int) -> str:
+        """``file:line`` of the line with that number, from 0, in the piece at the offset."""
+        if offset not in self._lines and self._plain is not None:
+            at = max(known for known in self._lines if known <= offset)
+            lines, begin = self._lines[at], at
+            while at < offset and (piece := os.pread(self._plain.fileno(), min(_BLOCK, offset - at), at)):
+                at, lines = at + len(piece), lines + piece.count(b"\n")
+            self._lines = {0: 0, begin: self._lines[begin], offset: lines}
+        return f"{self.path}:{self._lines[offset] + number + 1}"
+
+
+@contextmanager
+def open_game_file(path: Path) -> Iterator[tuple[InputPart, BinaryIO | None]]:
+    """All of a file to be read from its front, unpacked if need be, and the file itself if it may be read by place.
+
+    InputRefused for what cannot be read or unpacked, by whoever reads inside too.
+    """
+    try:
+        with open_regular(path, named=True) as file:
+            status = os.fstat(file.fileno())
+            head = file.peek(4)
+            if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+                raise InputRefused("is UTF-16", place=str(path), step="iconv -f UTF-16 -t UTF-8 FILE > NEW")
+            unpacked = _unpacked(path, file, head)
+            if unpacked is None and stat.S_ISREG(status.st_mode):
+                yield plain_part(path, file, 0, status.st_size), file
+                return
+            try:
+                yield InputPart(path, file.read if unpacked is None else _bounded(path, file, unpacked)), None
+            except _damages() as error:
+                step = "gzip -t FILE or zstd -t FILE tells more"
+                raise InputRefused(f"cannot be unpacked: {error}", place=str(path), step=step) from None
+    except OSError as error:
+        raise InputRefused(f"cannot read: {error.strerror or error}", place=str(path)) from None
+
+
+def same_content(paths: Sequence[Path]) -> list[list[Path]]:
+    """Groups of files whose content, unpacked, is the same. Pipes are left out: they can be read only once."""
+    found = [[path for path in paths if path.is_file()]]
+    for most in (_HEAD, None):
+        alike: dict[tuple[int, bytes], list[Path]] = {}
+        for number, group in enumerate(found):
+            for path in group:
+                alike.setdefault((number, _digest(path, most)), []).append(path)
+        found = [group for group in alike.values() if len(group) > 1]
+    return found
+
+
+def _digest(path: Path, most: int | None) -> bytes:
+    with open_game_file(path) as (part, _):
+        digest = sha256()
+        while piece := part.read(most or _BLOCK):
+            digest.update(piece)
+            if most:
+                break
+        return digest.digest()
+
+
+def _unpacked(path: Path, file: BinaryIO, head: bytes) -> BinaryIO | None:
+    """The file behind the packing, told by its first bytes, not its name."""
+    if head.startswith(b"\x1f\x8b"):  # RFC 1952
+        import gzip
+
+        return cast("BinaryIO", gzip.GzipFile(fileobj=file))
+    if head.startswith(b"\x28\xb5\x2f\xfd"):  # RFC 8878
+        if (zstd := _zstd()) is None:
+            step = "pip install 'enginetour[zst]', or unpack it: zstd -d FILE"
+            raise InputRefused("zstd needs Python 3.14 or the extra zst", place=str(path), step=step)
+        return cast("BinaryIO", zstd.ZstdFile(file))
+    return None
+
+
+def _bounded(path: Path, file: BinaryIO, unpacked: BinaryIO) -> Callable[[int], bytes]:
+    size = 0
+
+    def read(most: int) -> bytes:
+        nonlocal size
+        piece = unpacked.read(most)
+        size += len(piece)
+        refuse_bomb(path, file.tell(), size)
+        return piece
+
+    return read
+
+
+def _zstd() -> ModuleType | None:
+    """PEP 784, from Python 3.14 on or as its backport."""
+    for name in ("compression.zstd", "backports.zstd"):
+        try:
+            return import_module(name)
+        except ModuleNotFoundError:
+            continue
+    return None
+
+
+def _damages() -> tuple[type[Exception], ...]:
+    zstd = _zstd()
+    return (EOFError, zlib.error, *((zstd.ZstdError,) if zstd else ()))
+
+
+def plain_part(path: Path, file: BinaryIO, start: int, stop: int) -> InputPart:
+    """From one place of an unpacked file to another."""
+    at = start
+
+    def read(size: int) -> bytes:
+        nonlocal at
+        found = os.pread(file.fileno(), min(size, stop - at), at)
+        at += len(found)
+        return found
+
+    return InputPart(path, read, start, file)
+
+
+# One PGN scanner: fast path, careful path.
 
 # Who played whom with what result, from PGN files of any size: quick where the tags stand as usual, else careful.
 
@@ -442,7 +590,7 @@ _GAME_WITH_TAGS = re.compile(
     rb'\n\n\[(?:Event "[^\n]*\n(?:\[Site "[^\n]*\n)?(?:\[Date "([^\n]*)"\]\n)?(?:\[Round "[^\n]*\n)?\[)?'
     rb'White "([^\n]*)"\]\n\[Black "([^\n]*)"\]\n\[Result "([^"\n]*)"\](?=[ \t]*\n)'
 )
-_HEAD = b"\n\n["  # what stands between two games, and is no part of either
+_BETWEEN_GAMES = b"\n\n["  # what stands between two games, and is no part of either
 _NOTED = (b"Odds ", b"[Handicap ", b"[%s " % WHITE_TC, b"[%s " % VARIANT)  # what `Games.note` looks for
 _UNUSUAL = re.compile(rb'\n(?:\[(?:\s|[^\s"]*\t)|"|[ \t]+\[)')  # a tag with unusual blanks, or one that goes on
 _EVENT = re.compile(rb'\n\n\[Event "([^\n]*)"\]')
@@ -482,7 +630,7 @@ def _quick_game(games: GameColumns, at: int, piece: bytes) -> bool:
     at += begun * (1 + ends)
     piece = (b"\n" if begun else b"\n\n") + piece
     found = _GAME_WITH_TAGS.findall(piece)
-    front, *parts = piece.split(_HEAD)
+    front, *parts = piece.split(_BETWEEN_GAMES)
     if front or not len(found) == len(parts) == _results_in(piece, len(found)) == piece.count(b'\n[White "') > 0:
         return False
     if piece.count(b"]\n\n1.") != piece.count(b"\n\n1.") or _has_many_tags(piece):  # moves without tags before them
@@ -514,7 +662,9 @@ def _quick_game(games: GameColumns, at: int, piece: bytes) -> bool:
     else:
         games.openings.extend([UNKNOWN_OPENING] * len(parts))
     sizes = map(len, parts) if not ends else (len(own) + own.count(b"\n") + 2 for own in parts)
-    games.offsets.extend(map(add, accumulate(sizes, initial=at), range(0, len(parts) * len(_HEAD), len(_HEAD))))
+    games.offsets.extend(
+        map(add, accumulate(sizes, initial=at), range(0, len(parts) * len(_BETWEEN_GAMES), len(_BETWEEN_GAMES)))
+    )
     first = len(games.days) - len(parts)
     for number, ending in enumerate(_values(TERMINATION, piece, parts), first):
         games.end(number, ending)

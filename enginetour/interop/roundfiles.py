@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from enginetour.formats.options import RequestedByes
+from enginetour.formats.base import RequestedByes
 from enginetour.formats.pairing.dutch_criteria import virtual_points
 from enginetour.formats.pairing.field import BLACK, WHITE, Field, Kind, Paired, Turn, Unpairable
 from enginetour.formats.pairing.matching import Unpairable as ShortageUnpairable

@@ -16,7 +16,7 @@ from enginetour.model.game import Outcome, Termination
 from enginetour.model.task import GameTask, Rules
 from enginetour.model.variants import VARIANTS
 from enginetour.referee.adjudication import Adjudicator, End
-from enginetour.referee.seats import Seat
+from enginetour.referee.startup import Seat
 from enginetour.referee.tablebases import open_tables
 from enginetour.referee.verdict import Verdict, claimed_draw
 

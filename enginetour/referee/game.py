@@ -24,8 +24,7 @@ from enginetour.referee.ends import RuleEnds, game_ends
 from enginetour.referee.link import Link
 from enginetour.referee.record import RawPly, Record
 from enginetour.referee.relay import GameState, Relay
-from enginetour.referee.seats import Seat
-from enginetour.referee.startup import EnginePool, incident_of, prepare_engines
+from enginetour.referee.startup import EnginePool, Seat, incident_of, prepare_engines
 from enginetour.referee.talk import run_scripts
 from enginetour.referee.verdict import Verdict
 

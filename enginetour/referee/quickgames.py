@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import socket
 
     from enginetour.engines.process import EngineProcess
-    from enginetour.referee.seats import Seat
+    from enginetour.referee.startup import Seat
 
 
 # A slot and its engines on one processor for a while, and which: slots of one machine each have another.

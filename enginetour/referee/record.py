@@ -25,8 +25,7 @@ from enginetour.model.game import Incident, MoveMade, SideRecord
 from enginetour.referee.clock import MS
 from enginetour.referee.compiled import native, record_board
 from enginetour.referee.link import Link
-from enginetour.referee.seats import Seat
-from enginetour.referee.startup import WARNING_LINES, EnginePool, incident_of, search_request
+from enginetour.referee.startup import WARNING_LINES, EnginePool, Seat, incident_of, search_request
 from enginetour.referee.waits import EngineWaits, OwnWaits
 
 # How hard an engine worked in one game, as it told it: sums to be averaged over a tournament.

@@ -22,8 +22,7 @@ from enginetour.model.errors import EngineCrashed, EngineFault, EngineStalled, S
 from enginetour.model.task import ReenactResult, ReenactTask
 from enginetour.referee.clock import Clock
 from enginetour.referee.link import Link
-from enginetour.referee.seats import Seat
-from enginetour.referee.startup import end_engines, search_request, start_fault
+from enginetour.referee.startup import Seat, end_engines, search_request, start_fault
 from enginetour.referee.talk import run_scripts, wait_for_stop
 from enginetour.referee.verdict import by_message
 

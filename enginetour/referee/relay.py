@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from enginetour.referee.ends import RuleEnds
     from enginetour.referee.link import Link
     from enginetour.referee.quickgames import SharedProcessor
-    from enginetour.referee.seats import Seat
+    from enginetour.referee.startup import Seat
 
 
 class GameState(NamedTuple):

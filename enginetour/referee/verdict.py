@@ -16,8 +16,7 @@ from enginetour.model.mating import can_mate
 from enginetour.model.task import Rules
 from enginetour.referee.adjudication import End
 from enginetour.referee.clock import MS, Clock
-from enginetour.referee.seats import Seat
-from enginetour.referee.startup import ILLEGAL_INSTRUCTION
+from enginetour.referee.startup import ILLEGAL_INSTRUCTION, Seat
 
 # Who is to blame for what, by the tables of the reliability spec (sections 1 and 2): play, loss or void.
 

@@ -20,11 +20,15 @@ from enginetour.ratings.opponents import OpponentRecord
 from enginetour.ratings.pairs import Vector
 from enginetour.ratings.ratinglist import EXTREME, FEW, NOT_ASKED, RatingList, Row, fit_bases, quantile
 from enginetour.ratings.uncertainty import Errors
-from enginetour.reports.columns import COLUMNS, DEFAULT_COLUMNS, NARROW_COLUMNS, WIDE_COLUMNS, format_error
 from enginetour.reports.sheet import (
+    COLUMNS,
+    DEFAULT_COLUMNS,
+    NARROW_COLUMNS,
     NOTE_WIDTH,
+    WIDE_COLUMNS,
     Column,
     Sheet,
+    format_error,
     format_points,
     format_whole,
     percent_format,

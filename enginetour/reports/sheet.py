@@ -14,6 +14,8 @@ from types import MappingProxyType
 from typing import Any
 from unicodedata import bidirectional
 
+# A table as data; text, CSV, JSON, Markdown, BBCode.
+
 # A table as data: rows in, terminal text, CSV or JSON out.
 
 # C0, C1, DEL, zero-width and bidirectional marks, line and paragraph ends: what a name may do to a terminal (Unicode
@@ -301,3 +303,45 @@ def _text(words: str) -> str:
     """Escaped, and from right to left within itself only."""
     told = escape(safe_text(words))
     return f"<bdi>{told}</bdi>" if any(bidirectional(sign) in ("R", "AL") for sign in told) else told
+
+
+def format_error(number: float | None) -> str:
+    """An error in points; one that is not 0 is never shown as 0; nothing for None."""
+    if number is None:
+        return ""
+    if number >= 0.95:
+        return f"{number:.0f}"
+    return f"{number:.1f}" if number >= 0.05 else "<0.1"
+
+
+COLUMNS = {
+    column.key: column
+    for column in (
+        Column("pool", "pool"),
+        Column("rank", "#"),
+        Column("name", "engine", left=True, flexible=True),
+        Column("rating", "rating", form=format_whole),
+        Column("plus", "+"),
+        Column("minus", "-"),
+        Column("error", "±"),
+        Column("games", "games"),
+        Column("score", "score", form=percent_format(1)),
+        Column("points", "points", form=format_halves),
+        Column("wins", "W"),
+        Column("draws", "D"),
+        Column("losses", "L"),
+        Column("opponents", "opp.", form=format_whole),
+        Column("opponents_error", "opp.±", form=format_error),
+        Column("opponent_count", "opps"),
+        Column("diversity", "div.", form=lambda number: "" if number is None else f"{number:.1f}"),
+        Column("performance", "perf.", form=format_whole),
+        Column("draw_rate", "draws", form=percent_format(0)),
+        Column("los", "LOS", form=percent_format(0)),
+        Column("remarks", "", left=True),
+    )
+}
+COLUMN_KEYS = tuple(COLUMNS)
+NARROW_COLUMNS = ("rank", "name", "rating", "plus", "minus", "games", "score", "remarks")
+DEFAULT_COLUMNS = (*NARROW_COLUMNS[:7], "opponents", "draw_rate", "los", "remarks")
+# What Ordo's full list has between the score and the opponents.
+WIDE_COLUMNS = (*DEFAULT_COLUMNS[:7], "points", "wins", "draws", "losses", *DEFAULT_COLUMNS[7:])

@@ -20,7 +20,6 @@ from enginetour.reports.sheet import (
     format_halves,
     format_points,
     format_value,
-    format_whole,
     format_yes,
     wrap_sentence,
 )
@@ -424,7 +423,7 @@ def pairing_report(title: str, figures: Sequence[RoundFigures], notes: Iterable[
         Column("uneven", "uneven"),
         Column("without", "without"),
         Column("e_total", "e_total", form="{:.2f}".format),
-        Column("rms_gap", "RMS gap", form=format_whole),
+        Column("rms_gap", "RMS gap"),
         Column("guarantee", "proof", left=True, form=lambda proof: marks.get(proof, "")),
     )
     rows = tuple(
@@ -442,7 +441,10 @@ def pairing_report(title: str, figures: Sequence[RoundFigures], notes: Iterable[
         }
         for line in figures
     )
-    return Sheet(title, columns, rows, (), (*(f"{mark} {proof}" for proof, mark in marks.items()), *_PAIRING_NOTES))
+    # Rounded once: to whole points for people, to one decimal in JSON.
+    shown = tuple({"rms_gap": "" if line.error.rms is None else f"{line.error.rms:.0f}"} for line in figures)
+    footnotes = (*(f"{mark} {proof}" for proof, mark in marks.items()), *_PAIRING_NOTES)
+    return Sheet(title, columns, rows, shown, footnotes)
 
 
 # How far apart those were whom a tournament paired, and how its rounds kept the rules of pairing.

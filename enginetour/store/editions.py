@@ -14,12 +14,11 @@ from enginetour.model.errors import TourError, UsageRefused
 from enginetour.ratings.pairs import Counts, Pairs, pairs_of
 from enginetour.ratings.ratinglist import OTHER_POOL, RatingList
 from enginetour.store.codecs import clean_text
-from enginetour.store.counts import Removal, removals
+from enginetour.store.counts import Moment, Removal, removals
 from enginetour.store.database import inserted_id
 from enginetour.store.definition import ListDefinition, definition_changes, revisions_in, revisions_of
 from enginetour.store.engines import engine_names
 from enginetour.store.lists import likelihood_list, rate_selection
-from enginetour.store.moments import Moment
 from enginetour.store.selection import Selection, select_games
 from enginetour.store.tables import (
     EDITION_LINES,

@@ -15,10 +15,9 @@ from enginetour.model.errors import UsageRefused, match_name, no_match_hint, sug
 from enginetour.model.game import Entrant, Outcome
 from enginetour.model.task import EngineSpec
 from enginetour.store import codecs
-from enginetour.store.counts import engines_in, kept_counts
+from enginetour.store.counts import Moment, engines_in, kept_counts
 from enginetour.store.database import inserted_id
 from enginetour.store.dialect import upsert
-from enginetour.store.moments import Moment
 from enginetour.store.tables import ENGINES, ENTRANTS, EVEN, EVEN_READ, GAMES, IMPORTED_GAMES
 
 _KEYS = ("tournament", "name", "since")

@@ -32,11 +32,14 @@ from enginetour.model.timecontrol import time_class
 from enginetour.model.variants import STANDARD
 from enginetour.ratings.incremental import stem
 from enginetour.store.counts import (
+    DAY,
     LINES,
+    Moment,
     check_versions,
     engines_in,
     join_counts,
     kept_counts,
+    moment_of,
     nonstandard_variants,
     removed_imports,
 )
@@ -44,7 +47,6 @@ from enginetour.store.database import Database
 from enginetour.store.definition import ListDefinition
 from enginetour.store.engines import engine_names, marked_names, played_by, rated_names, shown_names, version_rows
 from enginetour.store.games import TournamentReader
-from enginetour.store.moments import DAY, Moment, moment_of
 from enginetour.store.tables import (
     ENGINES,
     EVEN,

@@ -20,8 +20,8 @@ from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Outcome
 from enginetour.ratings.pairs import Counts, pairs_of
 from enginetour.ratings.ratinglist import rating_list
-from enginetour.reports.columns import COLUMN_KEYS
 from enginetour.reports.ratinglist import ORDO_COLUMNS
+from enginetour.reports.sheet import COLUMN_KEYS
 from enginetour.store.tournaments import Store
 from tests.cli.test_rate import pgn
 from tests.support.databases import draft, record

@@ -13,10 +13,9 @@ from enginetour.engines import cecp, cecp_lines
 from enginetour.engines import protocol as base
 from enginetour.engines.cecp import CecpEngine, edit_lines, feature_wishes, table_paths, time_lines
 from enginetour.engines.cecp_lines import Features, read_option
-from enginetour.engines.options import MOST_OPTIONS
 from enginetour.engines.position import Position
 from enginetour.engines.process import EngineProcess
-from enginetour.engines.protocol import Ask, Setup
+from enginetour.engines.protocol import MOST_OPTIONS, Ask, Setup
 from enginetour.engines.start import open_engine
 from enginetour.engines.wire import LineBuffer, Message, MessageKind, SearchInfo
 from enginetour.model.errors import InexpressiblePosition, StartFailed, Unsupported

@@ -32,10 +32,9 @@ from enginetour.model.game import Game, Opening, Pairing
 from enginetour.model.task import EngineSpec, GameTask, Rules, Side, TimeTerms
 from enginetour.model.timecontrol import TimeControl
 from enginetour.store.tournaments import Store
-from enginetour.tournament import executor
-from enginetour.tournament import run as run_module
+from enginetour.tournament import executor, run
 from enginetour.tournament.executor import LocalExecutor, SlotSettings
-from enginetour.tournament.limits import own_cores
+from enginetour.tournament.plan import own_cores
 from tests.support.engines import COMMAND, KEPT, LONG, odd, scripted, task
 from tests.support.tournaments import LONG_S, config, entrant, read, tour
 
@@ -182,7 +181,7 @@ def test_a_run_is_elsewhere_from_before_its_first_game_to_its_end(
     before = tuple(os.sched_getaffinity(0))
     first = min(before)
     there = Cores(((first,), (1001,), (1002,)), 1, before)
-    for module in (run_module, session):
+    for module in (run, session):
         monkeypatch.setattr(module, "own_cores", lambda *_: there)
     path = config(tmp_path, ("wren1", "wren2"), "match", "games = 2")
     path.write_text(path.read_text().replace("[play]", "[play]\naffinity = true"))

@@ -13,7 +13,7 @@ from enginetour.model.task import EngineSpec, Rules, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee import verdict
 from enginetour.referee.ends import RuleEnds
-from enginetour.referee.seats import Seat
+from enginetour.referee.startup import Seat
 
 # The position as engines are told it.
 

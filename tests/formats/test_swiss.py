@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from enginetour.formats.options import RatingHandicap
+from enginetour.formats.base import RatingHandicap
 from enginetour.formats.pairing.field import Field, Member
 from enginetour.formats.swiss import SwissCat, SwissCatOptions, SwissGotha, SwissGothaOptions
 from tests.support.databases import field_of, rated

@@ -22,8 +22,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from enginetour.interop import gamefiles, tde, trf
 from enginetour.interop import pgn as pgn_module
+from enginetour.interop import tde, trf
 from enginetour.interop.bubblecase import read_case
 from enginetour.interop.gamefilter import EngineNames, ratable_games, read_aliases
 from enginetour.interop.gametags import ClaimedGame, GameColumns, tags_of
@@ -653,7 +653,7 @@ def test_zstd_is_unpacked_or_the_extra_is_named(tmp_path: Path, monkeypatch: pyt
     for damaged in (zstd.compress(content)[:-9], zstd.compress(content)[:20] + b"x" * 99):
         with pytest.raises(InputRefused, match="cannot be unpacked"):
             scanned(path, damaged)
-    monkeypatch.setattr(gamefiles, "_zstd", lambda: None)
+    monkeypatch.setattr(pgn_module, "_zstd", lambda: None)
     with pytest.raises(InputRefused, match="extra zst") as refused:
         scanned(path, zstd.compress(content))
     assert "enginetour[zst]" in refused.value.step

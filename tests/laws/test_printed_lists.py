@@ -18,8 +18,7 @@ from enginetour.cli.listoptions import Display, present
 from enginetour.ratings.matrices import MatrixName
 from enginetour.ratings.pairs import Counts, pairs_of
 from enginetour.ratings.ratinglist import RatingList, rating_list
-from enginetour.reports.columns import COLUMN_KEYS
-from enginetour.reports.sheet import safe_text
+from enginetour.reports.sheet import COLUMN_KEYS, safe_text
 
 NAMES = ("Ada 1", "Bob", "象棋 引擎", "[bold]Dee[/]", "=E", "F" * 100)
 LAW = settings(max_examples=15, deadline=None)

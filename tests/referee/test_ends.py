@@ -13,7 +13,7 @@ from enginetour.model.game import Outcome, Termination
 from enginetour.model.task import EngineSpec, Rules, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.ends import DrawClaims, RuleEnds
-from enginetour.referee.seats import Seat
+from enginetour.referee.startup import Seat
 from tests.support.engines import game, scripted
 
 # Rule ends, against python-chess's own count.

@@ -32,8 +32,7 @@ from enginetour.model.variants import VARIANTS, board_of, shuffled_fen
 from enginetour.referee import clock, compiled, record, relay, talk, verdict, waits
 from enginetour.referee.link import Link
 from enginetour.referee.record import PlyWriter, Record, SearchClaims
-from enginetour.referee.seats import Seat
-from enginetour.referee.startup import EnginePool
+from enginetour.referee.startup import EnginePool, Seat
 from enginetour.referee.talk import describe_exit
 from enginetour.reports import pgn
 from enginetour.store.tournaments import Store

@@ -29,9 +29,8 @@ from enginetour.referee.quickgames import (
     claim_engine_processors,
     claim_processor,
 )
-from enginetour.referee.seats import Seat
 from enginetour.referee.slot import PipeLink, serve
-from enginetour.referee.startup import EnginePool
+from enginetour.referee.startup import EnginePool, Seat
 from enginetour.tournament.executor import LocalExecutor, SlotSettings
 from tests.support.engines import KEPT, LONG, scripted, sound
 from tests.support.tournaments import config, tour

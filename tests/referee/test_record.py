@@ -26,8 +26,7 @@ from enginetour.referee.record import (
     Record,
     SearchClaims,
 )
-from enginetour.referee.seats import Seat
-from enginetour.referee.startup import EnginePool
+from enginetour.referee.startup import EnginePool, Seat
 from tests.support.engines import SHUFFLE, Eavesdropper, sound
 
 SECOND_NS = 1_000_000_000

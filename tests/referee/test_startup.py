@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from enginetour.engines.process import running_engines
-from enginetour.model.game import Outcome, Termination
-from enginetour.model.task import EngineSpec, Restart
-from enginetour.referee.startup import EnginePool
+from enginetour.model.game import Incident, Outcome, Termination
+from enginetour.model.task import EngineSpec, Restart, Rules, Side
+from enginetour.model.timecontrol import TimeControl
+from enginetour.referee.startup import EnginePool, Seat
 from enginetour.tournament.plan import prepare
-from tests.support.engines import deaf_at_first, drawn, game, lost, scripted, sound
+from tests.support.engines import Protocol, deaf_at_first, drawn, game, lost, scripted, sound
 from tests.support.tournaments import config, tour
 
 
@@ -75,3 +80,60 @@ def test_one_that_stays_deaf_is_started_three_times(tmp_path: Path, monkeypatch:
     assert played.outcome is Outcome.VOID
     assert [told.category for told in played.incidents] == ["start-timeout", "restart", "restart"]
     assert starts.read_text() == "..."
+
+
+HOLD = "import sys; held = bytearray(1 << 25); print(flush=True); sys.stdin.read()"  # 32 MiB
+CHILD = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {HOLD!r}])"
+
+
+def seat(pid: int) -> Seat:
+    """One at which an engine with this process sits."""
+    found = Seat(Side(sound(), TimeControl()), Rules(), white=True)
+    found.sit(SimpleNamespace(process=SimpleNamespace(engine_pid=pid)))  # type: ignore[arg-type]  # all that is asked
+    return found
+
+
+def test_children_count_and_the_dead_are_remembered() -> None:
+    """The sum over the process and what it started; its end does not change what was seen."""
+    command = [sys.executable, "-c", CHILD]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        footprint = seat(process.pid)
+        alive = footprint.look()
+        process.communicate(b"")
+    assert alive is not None
+    assert alive > 32 << 10
+    assert footprint.look() == alive
+
+
+def test_who_was_never_seen_has_none() -> None:
+    """A process that is gone before the first look."""
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    assert seat(gone.pid).look() is None
+    assert seat(os.getpid()).look() is not None
+
+
+def told(fault: str, protocol: Protocol = "uci", **more: str) -> Incident:
+    (found,) = game(scripted(protocol, fault), sound(), doubtful_flag="loss", **more).incidents  # type: ignore[arg-type]
+    return found
+
+
+def test_what_is_measured_beside_a_crash() -> None:
+    """How it ended, when it was asked, memory, load and the referee's own share."""
+    crash = told("segv")
+    assert crash.status == "signal 11 (SIGSEGV)"
+    assert f"{(crash.asked_us or 0) / 1e6:.6f} > go" in "\n".join(crash.traffic)
+    assert (crash.memory_kb or 0) > 1000
+    assert crash.load is not None
+    assert crash.own_us is not None
+
+
+def test_what_is_measured_beside_a_time_loss() -> None:
+    """It lives, so it has no status; in CECP the line that set it thinking is the move or `go`."""
+    late = told("hang", "cecp", white_tc="0.2")
+    assert (late.status, late.category) == ("", "time")
+    stamped = [line for line in late.traffic if line.startswith(f"{(late.asked_us or 0) / 1e6:.6f} > ")]
+    assert stamped[-1].endswith(("go", "g8f6", "f6g8"))
+    assert "referee's own share up to" in late.cause

@@ -14,7 +14,7 @@ from enginetour.model.task import EngineSpec, Rules, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee import verdict
 from enginetour.referee.clock import MS
-from enginetour.referee.seats import Seat
+from enginetour.referee.startup import Seat
 from tests.support.faults import KINDS, RULES, TABLES, Kind, Row, course, judge, title
 
 # Verdicts that no scripted engine can bring about.

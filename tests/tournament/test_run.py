@@ -6,14 +6,25 @@ import json
 import os
 import random
 import signal
+import sqlite3
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
+import pytest
+
+from enginetour.model.errors import InputRefused, StoreRefused, TourError
+from enginetour.model.task import OwnBook, Side
+from enginetour.store.log import TournamentLog
 from enginetour.tournament.events import EventLog, catch_up, event_line
-from tests.support.tournaments import Forked, Tour, config, killed, quick, tour
+from enginetour.tournament.plan import Plan, prepare
+from enginetour.tournament.run import grown_settings, same_engines, stored_controls
+from tests.support.tournaments import THREE, Forked, Tour, config, killed, quick, tour
 
 # Twenty kills at random moments in every test run; hundreds of them, by real clocks too, are the night's.
 
@@ -108,3 +119,134 @@ def test_warnings_are_none(tmp_path: Path) -> None:
     text = Path(path).read_text().replace("[play]\n", "[play]\nmax_moves = 4\nopenings = { plies = 0 }\n")
     Path(path).write_text(text)
     assert "warning: odd: odd-move: " in tour(tmp_path, "run", path, "--fail-on", "incidents").stdout
+
+
+# What a resume finds changed in the file: refused, accepted or grown.
+
+
+def _log(**known: Any) -> TournamentLog:
+    return cast("TournamentLog", SimpleNamespace(title="trial", grown={}, gone=(), **known))
+
+
+@pytest.mark.parametrize(("before", "now"), [(1, 2), (2, 2), (3, 2)])
+def test_cycles_may_grow_and_not_shrink(tmp_path: Path, before: int, now: int) -> None:
+    """Of a larger number nothing changes that was played; a smaller one would take games back."""
+    plan = prepare(config(tmp_path, ("wren1", "wren2"), "roundrobin", f"cycles = {now}"), tmp_path / "t.db")
+    stored = plan.config.frozen_part()
+    log = _log(config={**stored, "format": {**stored["format"], "cycles": before}, "suite": plan.suite.digest})
+    if before <= now:
+        assert grown_settings(plan, log) == ({"cycles": now} if before < now else {})
+        return
+    with pytest.raises(StoreRefused, match="cycles is frozen for trial: it was 3, the file says 2"):
+        grown_settings(plan, log)
+
+
+@pytest.mark.parametrize("now", ["", ", pairs = false"])
+def test_a_test_of_before_there_was_a_choice_of_units(tmp_path: Path, now: str) -> None:
+    """What is written with a default since is not changed; what is written otherwise is."""
+    path = config(tmp_path, ("wren1", "wren2"), "match", f"sprt = {{ elo0 = 0, elo1 = 5{now} }}")
+    plan = prepare(path, tmp_path / "t.db")
+    stored = plan.config.frozen_part()
+    sprt = {key: value for key, value in stored["format"]["sprt"].items() if key != "pairs"}
+    log = _log(config={**stored, "format": {**stored["format"], "sprt": sprt}, "suite": plan.suite.digest})
+    if not now:
+        assert grown_settings(plan, log) == {}
+        return
+    with pytest.raises(StoreRefused, match=r"format\.sprt is frozen for trial"):
+        grown_settings(plan, log)
+
+
+def _resumed(plan: Plan, before: Mapping[str, Side], gone: tuple[str, ...] = ()) -> dict[str, Side]:
+    log = _log(config={"sides": stored_controls(before)}, specs={name: side.spec for name, side in before.items()})
+    log = cast("TournamentLog", SimpleNamespace(**{**vars(log), "gone": gone}))
+    return same_engines(plan, log, accept_change=False, check_stop=lambda: None)
+
+
+def test_an_engine_that_has_left_may_change(tmp_path: Path) -> None:
+    """It plays no more; one that was replaced often has been built anew. Of the others a change stops the resume."""
+    plan = prepare(config(tmp_path, ("wren1", "wren2")), tmp_path / "t.db")
+    first, *_ = names = list(plan.sides)
+    before = {**plan.sides, first: replace(plan.sides[first], spec=replace(plan.sides[first].spec, fingerprint="0"))}
+    assert list(_resumed(plan, before, gone=(first,))) == names[1:]
+    with pytest.raises(InputRefused, match=f"changed since the last game: {first}"):
+        _resumed(plan, before)
+
+
+@pytest.mark.parametrize("now", [None, OwnBook("b", "best", 9, digest="1"), OwnBook("b", "best", 8, digest="2")])
+def test_an_own_book_is_frozen(tmp_path: Path, now: OwnBook | None) -> None:
+    """None, a longer line or another content is another way to play; the same book in another folder is not."""
+    plan = prepare(config(tmp_path, ("wren1", "wren2")), tmp_path / "t.db")
+    first = next(iter(plan.sides))
+
+    def having(book: OwnBook | None) -> dict[str, Side]:
+        return {**plan.sides, first: replace(plan.sides[first], own_book=book)}
+
+    before = having(OwnBook("a", "best", 8, digest="1"))
+    moved = replace(plan, sides=having(OwnBook("elsewhere/a", "best", 8, digest="1")))
+    assert _resumed(moved, before).keys() == plan.sides.keys()
+    with pytest.raises(StoreRefused, match=f"the own_book of {first} is frozen for trial"):
+        _resumed(replace(plan, sides=having(now)), before)
+
+
+DAMAGES: tuple[object, ...] = (
+    {"tc": 5, "margin_ms": 50},
+    {"tc": "depth=1", "margin_ms": "long"},
+    {"tc": "depth=1"},
+    {"tc": "depth=1", "margin_ms": 50, "own_book": {"path": 5}},
+    {"tc": "depth=1", "margin_ms": 50, "own_book": [5]},
+    {"tc": "depth=1", "margin_ms": 50, "black": "depth=1"},
+    [5],
+)
+
+
+def test_a_damaged_control_is_refused_in_one_line(tmp_path: Path) -> None:
+    """The number of a descriptor as the path of a book would be read from the run's own pipe."""
+    path = config(tmp_path, THREE, "roundrobin", "cycles = 2")
+    tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
+    config(tmp_path, ("wren1", "wren3"), "roundrobin", "cycles = 2")
+    raw = sqlite3.connect(tmp_path / "results" / "enginetour.db", isolation_level=None)
+    (text,) = raw.execute("SELECT config FROM tournaments").fetchone()
+    for damage in DAMAGES:
+        stored = json.loads(text)
+        stored["sides"]["Wren 2"] = damage
+        raw.execute("UPDATE tournaments SET config = ?", (json.dumps(stored),))
+        refused = tour(tmp_path, "run", str(path), expect=5).stderr
+        assert refused.count("\n") == 1
+        assert "the time control of 'Wren 2' cannot be read" in refused
+    raw.close()
+
+
+# What a resume took for a change, or did not.
+
+
+def _frozen_log(plan: Plan, **changes: Any) -> TournamentLog:
+    stored = {**plan.config.frozen_part(), "suite": plan.suite.digest, **changes}
+    return cast("TournamentLog", SimpleNamespace(config=stored, grown={}, title="trial"))
+
+
+def test_settings_that_an_older_enginetour_did_not_have(tmp_path: Path) -> None:
+    """A tournament begun before openings had more settings, or play a variant, goes on."""
+    plan = prepare(config(tmp_path, ("wren1", "wren2")), tmp_path / "t.db")
+    play = plan.config.frozen_part()["play"]
+    older = {key: value for key, value in play.items() if key != "variant"}
+    older["openings"] = {key: value for key, value in play["openings"].items() if key not in ("moves", "choice")}
+    assert grown_settings(plan, _frozen_log(plan, play=older)) == {}
+
+
+def test_a_suite_that_changed_is_another(tmp_path: Path) -> None:
+    """The same name with other bytes would give other openings to the games still to come."""
+    plan = prepare(config(tmp_path, ("wren1", "wren2")), tmp_path / "t.db")
+    with pytest.raises(TourError, match="the openings of trial have changed since it began"):
+        grown_settings(plan, _frozen_log(plan, suite="0"))
+
+
+def test_a_tournament_begun_with_the_first_labels_of_our_suite_goes_on(tmp_path: Path) -> None:
+    """They looked like codes of the encyclopaedia; the lines are the same. A suite of one's own is frozen as it was."""
+    first = "858bde0be4a96838daf3e837b9d749dc"
+    path = config(tmp_path, ("wren1", "wren2"))
+    plan = prepare(path, tmp_path / "t.db")
+    assert grown_settings(plan, _frozen_log(plan, suite=first)) == {}
+    (tmp_path / "own.epd").write_text("rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1\n")
+    path.write_text(path.read_text().replace("[play]", '[play]\nopenings = { file = "own.epd" }'))
+    with pytest.raises(TourError, match="have changed since it began"):
+        grown_settings(other := prepare(path, tmp_path / "t.db"), _frozen_log(other, suite=first))

@@ -12,17 +12,9 @@ from enginetour.reports import editions, ratinglist, standings
 from enginetour.reports.charts import lists
 from enginetour.reports.charts.canvas import Picture
 from enginetour.reports.charts.output import svg
-from enginetour.reports.columns import WIDE_COLUMNS
 from enginetour.reports.games import incident_lines
 from enginetour.reports.html.page import format_utc, render_page
-from enginetour.reports.html.tables import (
-    Site,
-    crosstable_markup,
-    list_address,
-    list_parts,
-    list_table,
-    notes_list,
-)
+from enginetour.reports.html.tables import Site, crosstable_markup, list_address, list_parts, list_table, notes_list
 from enginetour.reports.ladder import orders_sheet
 from enginetour.reports.ratinglist import matrix_sheet
 from enginetour.reports.review import charts, fairness
@@ -30,7 +22,7 @@ from enginetour.reports.review import lists as histories
 from enginetour.reports.review.engines import EngineReview, engine_facts, opponents_table
 from enginetour.reports.review.lists import ListedEngine, ListHistory, ListReview
 from enginetour.reports.review.tournament import TournamentReview, leaders_note
-from enginetour.reports.sheet import Column, Sheet, format_count, safe_text
+from enginetour.reports.sheet import WIDE_COLUMNS, Column, Sheet, format_count, safe_text
 from enginetour.reports.standings import pairing_report
 from enginetour.store.careers import PublishedRating
 from enginetour.store.games import GameLine

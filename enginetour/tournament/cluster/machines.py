@@ -17,8 +17,7 @@ from enginetour.model.task import EngineSpec, GameTask, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.tournament.config.entrants import engines_of, find_tables, table_folders
 from enginetour.tournament.executor import START_PARALLEL
-from enginetour.tournament.limits import processors_wanted
-from enginetour.tournament.plan import Plan
+from enginetour.tournament.plan import Plan, processors_wanted
 from enginetour.tournament.scheduler import Encounter
 
 

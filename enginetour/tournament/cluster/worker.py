@@ -31,15 +31,8 @@ from enginetour.model.errors import InternalFailure, MachineFailure, TourError
 from enginetour.model.game import Game
 from enginetour.model.task import EngineSpec, GameTask
 from enginetour.referee.tablebases import find_tables
-from enginetour.tournament.cluster.machines import (
-    Demand,
-    GameOrder,
-    Origin,
-    Reply,
-    WorkerReport,
-    shortages,
-)
-from enginetour.tournament.config.workspace import workspace_of
+from enginetour.store.address import workspace_of
+from enginetour.tournament.cluster.machines import Demand, GameOrder, Origin, Reply, WorkerReport, shortages
 from enginetour.tournament.executor import LocalExecutor, SlotProcess, SlotSettings
 
 SLOT = "slot"  # the resource a game takes: dask worker --resources slot=4

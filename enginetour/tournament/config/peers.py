@@ -29,8 +29,8 @@ from enginetour.interop.toml import ConfigDraft, absolute_if_exists, read_option
 from enginetour.model.errors import InputRefused, suggest
 from enginetour.model.timecontrol import TimeControl
 from enginetour.openings.choice import OpeningSettings
+from enginetour.store.address import workspace_of
 from enginetour.tournament.config.sections import LONGEST_NAME, EntrantSection, PlaySection
-from enginetour.tournament.config.workspace import workspace_of
 from enginetour.tournament.config.write import write_draft
 
 _Program = Literal["cutechess-cli", "fastchess"]

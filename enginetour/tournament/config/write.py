@@ -17,10 +17,10 @@ from enginetour.interop.toml import ConfigDraft, unique_names
 from enginetour.model.errors import EngineRefused, TourError, UsageRefused, suggest
 from enginetour.model.timecontrol import TimeControl
 from enginetour.ratings import grades
+from enginetour.store.address import workspace_of
 from enginetour.tournament.config.entrants import refuse_limits
 from enginetour.tournament.config.load import load
 from enginetour.tournament.config.sections import LARGEST_RATING
-from enginetour.tournament.config.workspace import workspace_of
 
 _WRENS = ("wren6", "wren5", "wren4", "wren3", "wren2", "wren1")
 _ONE_PLY = "Elo of the bundled engines at one ply, average 1500"  # a round robin of twelve games a pair

@@ -1,10 +1,10 @@
-"""Options: the user's wishes against what an engine declares."""
+"""Tests of engines/protocol: the wishes of a user against the options that an engine declares."""
 
 from __future__ import annotations
 
 import pytest
 
-from enginetour.engines.options import check_settings, standard_settings
+from enginetour.engines.protocol import check_settings, standard_settings
 from enginetour.model.task import DeclaredOption
 
 DECLARED = (

@@ -1,4 +1,4 @@
-"""Tests of formats/options."""
+"""Tests of formats/base."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enginetour.formats.base import SYSTEMS, make_format, options_model, replay
-from enginetour.formats.options import RatingHandicap, without_odds_colours
+from enginetour.formats.base import SYSTEMS, RatingHandicap, make_format, options_model, replay, without_odds_colours
 from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Board, Field, Kind, Member, Paired, Turn
 from enginetour.formats.pairing.mcmahon import first_round_members
 from enginetour.formats.rounds import Rounds, RoundsState
