@@ -35,7 +35,7 @@ check: $(VENV)/.test-ready
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
-	@$(BIN)/python .ci/length.py
+	@$(BIN)/python .ci/structure.py
 
 night: $(VENV)/.test-ready
 	@$(BIN)/python -m pytest -q -m night --timeout 0 $(PYTEST_ARGS)

@@ -226,20 +226,20 @@ def side(name: str, *, ponder: bool = False, **options: str) -> Side:
 )
 def test_the_hungriest_pair_times_slots(sides: tuple[Side, ...], slots: int, wanted: int) -> None:
     """One thinks, the other thinks too where it may ponder; an option that is no number is for others to refuse."""
-    assert plan.processors_wanted(sides, slots) == wanted
-    (words,) = plan.processor_shortage(sides, slots, wanted - 1)
+    assert plan_module.processors_wanted(sides, slots) == wanted
+    (words,) = plan_module.processor_shortage(sides, slots, wanted - 1)
     assert f"games want {wanted} processors" in words
     assert ("pondering" in words) == any(one.spec.ponder for one in sides)
-    assert not list(plan.processor_shortage(sides, slots, wanted))
+    assert not list(plan_module.processor_shortage(sides, slots, wanted))
 
 
 def test_more_slots_than_processors_are_refused_unless_meant(monkeypatch: pytest.MonkeyPatch) -> None:
     """A quota counts like the processors themselves, and is named."""
     monkeypatch.setattr(plan_module, "allowed_processors", lambda: ProcessorAllowance(2, " (a quota of 2 of 8)"))
-    plan.refuse_overload(2, force=False)
-    plan.refuse_overload(3, force=True)
+    plan_module.refuse_overload(2, force=False)
+    plan_module.refuse_overload(3, force=True)
     with pytest.raises(UsageRefused, match=r"3 slots on 2 processors \(a quota of 2 of 8\)"):
-        plan.refuse_overload(3, force=False)
+        plan_module.refuse_overload(3, force=False)
 
 
 def test_a_run_with_too_many_slots_does_not_begin(tmp_path: Path) -> None:
