@@ -326,7 +326,8 @@ def test_signals_end_the_first_process_of_a_container(workspace: Path, number: s
     slow = workspace / "slow"
     os.mkfifo(slow)
     here = ["bwrap", "--bind", "/", "/", "--dev", "/dev", "--unshare-pid", "--proc", "/proc", "--as-pid-1"]
-    with subprocess.Popen([*here, sys.executable, "-m", "enginetour", "rate", str(slow)]) as first:
+    whole = [*here, sys.executable, "-m", "enginetour", "rate", str(slow)]
+    with subprocess.Popen(whole, preexec_fn=default_signals) as first:
 
         def waiting() -> list[int]:
             inner = Path(f"/proc/{first.pid}/task/{first.pid}/children").read_text().split()
