@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 # Requests to a running tournament through its socket, and the output of the answer.
 
-_NOTICE_S = 2.0  # of waiting for a run that does not listen, after which that is told
+_NOTICE_S = 2.0  # s of waiting for a run that does not listen, before a message says so
 # A run probes its engines before it listens, and writes its ratings and its report after its last game.
 PATIENCE_S = 120.0
 
@@ -42,10 +42,10 @@ PATIENCE_S = 120.0
 def _ask_run(
     database: Address, log: TournamentLog, request: dict[str, Any]
 ) -> Iterator[tuple[dict[str, Any] | None, Lock]]:
-    """The answer, and the tournament's lock; None where nobody runs it: the lock is ours to the end of this.
+    """Send a request to the running tournament and yield its answer, or None and hold the lock if nothing runs it.
 
-    UsageRefused, and nothing is asked, for what is no valid request.
-    A run that begins or ends holds the lock without listening: it is waited for, then StoreRefused.
+    UsageRefused for a request that is not valid; nothing is sent then.
+    A run that begins or ends holds the lock without listening: enginetour waits for it, then raises StoreRefused.
     """
     from enginetour.store.database import lock_of
     from enginetour.tournament.control import ConnectionClosed, ask, socket_path
@@ -149,8 +149,8 @@ def _send(chosen: TournamentChoice, request: dict[str, Any]) -> int:
 def _update_results(results: Path, log: TournamentLog, database: Address | None) -> None:
     """Bring the PGN that a run left up to the log; name what else is out of date. The change itself is made already.
 
-    Where nobody has played there is nothing that could disagree. What cannot be written is told on stderr. `database`
-    is what a command from here must name.
+    Before the first game nothing can be out of date. What cannot be written is reported on stderr. `database` is the
+    address that a suggested command must name.
     """
     from enginetour.cli.report import has_report
     from enginetour.reports.pgn import PgnFile

@@ -295,7 +295,7 @@ def present(
     value: Mapping[str, object] | None = None,
     notes: Sequence[str] = (),
 ) -> str:
-    """Return what to print in a form, text in so many columns; `value` is more for the JSON, `notes` for the text.
+    """Format a list in the form asked for; `columns` is the width of text, `value` adds to JSON, `notes` to text.
 
     `pairs` has all games; without it those between engines rated apart are not known, and the text says so.
     """

@@ -68,14 +68,14 @@ def print_sheet(sheet: Sheet, value: object | None = None) -> None:
 
 
 def format_sheet(sheet: Sheet, form: str, columns: int) -> str:
-    """Format a sheet as CSV, in a markup language, or as text of so many columns."""
+    """Format a sheet as CSV, in a markup language, or as text that is `columns` wide."""
     if form == "csv":
         return sheet.csv()
     return MARKUPS[form](sheet) if form in MARKUPS else render(sheet, columns)
 
 
 def refuse_tables(what: str) -> None:
-    """UsageError where CSV or a markup language was asked for and there is no table."""
+    """Raise UsageError if CSV or a markup language was asked for output that is not a table."""
     if (form := output_form()) not in ("text", "json"):
         raise click.UsageError(f"--format {form} is for tables: {what}")
 

@@ -1,4 +1,7 @@
-"""An asyncio event loop in a thread of its own, and what other threads ask of it."""
+"""An asyncio event loop in its own thread, shared by the control socket and the cluster executor.
+
+It is not a part of `control`, because clients of the socket start without asyncio.
+"""
 
 from __future__ import annotations
 
