@@ -34,7 +34,7 @@ from enginetour.store.address import Address, parse_address
 from enginetour.store.log import TournamentLog
 from enginetour.tournament import run as tournament
 from enginetour.tournament.cluster import executor as cluster_executor
-from enginetour.tournament.probing import probe_executor
+from enginetour.tournament.executor import probe_executor
 from enginetour.tournament.scheduler import Scheduler
 
 PARTS: dict[str, tuple[type, str]] = {

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -38,21 +40,27 @@ _EXAMPLES = {  # of what is no single value
     "pgn": "nodes,nps,pv, or all",
 }
 _MORE = {"draw": ". A capture or a pawn move starts the count of moves again."}
+_TYPED = f"{__name__}.typed"  # options of the command line, in the context
 _PAIR = re.compile(r"[a-z][a-z0-9_]*=")
 _MOST_FILES = 1000  # configurations of one name
 
 
 class _Match(click.Command):
-    """Every setting of [play] is an option too, read from the section itself when it is needed."""
+    """Every setting of [play] is an option too, read from the section itself when one is typed."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Those written out, then those of [play]."""
+        """Those written out, then those of [play] unless only written ones are typed."""
         params = super().get_params(ctx)
+        written = {word for param in params[:-1] for word in param.opts}
+        if ctx.meta.get(_TYPED, {"--help"}) <= written:
+            return params
         return [*params[:-1], *_play_options(), params[-1]]  # --help stays the last
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """As click, once the words of a table stand together: ``--sprt elo0=0 elo1=5``."""
-        return super().parse_args(ctx, _joined(args))
+        joined = _joined(args)
+        ctx.meta[_TYPED] = {word.partition("=")[0] for word in joined if word.startswith("-")}
+        return super().parse_args(ctx, joined)
 
 
 @lru_cache(maxsize=1)
@@ -144,11 +152,17 @@ def match(
 
     Example: enginetour match stockfish ./my-engine --tc 1+0.01 --games 20
     """
+    from enginetour.tournament.executor import probe_executor
+
+    workspace = workspace_of(Path.cwd())
+    hidden = results_of(workspace, database_of(workspace, db))
+    # Commands are tried where the games are played; what reads them loads while the first slot starts.
+    place = click.get_current_context().with_resource(probe_executor(hidden, start=True))
     from enginetour.engines.registry import of_workspace
     from enginetour.tournament.config.quickmatch import MatchRequest, draft_match, parse_setting, parse_value
     from enginetour.tournament.config.sections import PlaySection
     from enginetour.tournament.config.write import locate_typed, remove_draft
-    from enginetour.tournament.probing import detect_each, probe_executor
+    from enginetour.tournament.probing import Detected, detect_each
 
     under_play: dict[str, Any] = {} if tc is None else {"tc": tc}
     if openings is not None or order is not None:
@@ -161,13 +175,18 @@ def match(
     if table is not None and not isinstance(table, Mapping):
         raise UsageRefused(f"expected elo0=0 elo1=5, found {sprt!r}", place="--sprt")
     asked = MatchRequest(engine, under_play, games, table, error, system, seeds, options, settings, name or "", seed)
-    workspace = workspace_of(Path.cwd())
-    hidden = results_of(workspace, database_of(workspace, db))
-    # Commands are tried where the games are played; the store loads while the first slot starts.
-    place = click.get_current_context().with_resource(probe_executor(hidden, start=True))
+    detected: list[Detected] = []
+
+    def detect(commands: Sequence[tuple[str, ...]], protocol: str | None, folder: Path) -> list[Detected]:
+        with ThreadPoolExecutor(1) as other:
+            answers = other.submit(detect_each, commands, protocol, folder, place)
+            import_module("enginetour.cli.session")  # with the store: while engines are detected
+            detected.extend(answers.result())
+        return detected
+
+    draft = draft_match(asked, of_workspace(workspace), Path.cwd(), detect)
     from enginetour.cli.session import Run
 
-    draft = draft_match(asked, of_workspace(workspace), Path.cwd(), partial(detect_each, executor=place))
     folder = workspace / "results"
     fresh = not folder.exists()
     path, made = _written(draft, folder, words := _typed(draft, engine))
@@ -183,7 +202,8 @@ def match(
         echo(f"{quote_command('run', path, db=db)} plays it")
         return 0
     try:
-        run = Run(path, db, place, new=True, resume_new=True, accept_change=False, live=False, settled=announce)
+        how: dict[str, Any] = {"new": True, "resume_new": True, "accept_change": False, "live": False}
+        run = Run(path, db, place, **how, settled=announce, detected=detected)
         code = run.go(slots=slots, force=force)
     except TourError as error:
         locate_typed(error, path, path.read_text("utf-8", "replace"), words)

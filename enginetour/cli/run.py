@@ -13,8 +13,7 @@ from enginetour.cli.options import PATH, database_option
 from enginetour.cli.printing import is_live_terminal
 from enginetour.model.errors import UsageRefused
 from enginetour.store.address import Address, database_of, results_of, workspace_of
-from enginetour.tournament.executor import LocalExecutor
-from enginetour.tournament.probing import probe_executor
+from enginetour.tournament.executor import LocalExecutor, probe_executor
 
 # The commands run and demo.
 

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from enginetour.store.log import TournamentLog
     from enginetour.tournament.cluster.executor import DaskExecutor
     from enginetour.tournament.plan import Plan
+    from enginetour.tournament.probing import Detected
     from enginetour.tournament.run import Session
 
 
@@ -154,11 +155,13 @@ class Run:
         resume_new: bool = False,
         place: str | None = None,
         settled: Callable[[], None] = lambda: None,
+        detected: Sequence[Detected] = (),
     ) -> None:
-        """Prepare a run on `executor`, which its owner closes."""
+        """Prepare a run on `executor`, which its owner closes. Engines `detected` a moment ago are not probed again."""
         self.path, self.db = config, db
         self.plan, self.signals = prepare(config, db, resumes=not new), SignalState()
         self._executor = executor
+        self._detected = detected
         self.place = place  # as --place has it; None: on this machine
         self.new, self.accept_change, self.live = new, accept_change, live
         self.resume_new = resume_new  # the demo: an unfinished one is resumed, a finished one starts anew
@@ -223,15 +226,14 @@ class Run:
                 accept_change=self.accept_change,
                 tell=show,
                 check_stop=check,
+                detected=self._detected,
             ) as session,
         ):
             self.settled()
             self.console.echo(f"database {self.plan.database}")  # after what may be refused in one line
             sides = session.sides.values()
             crowd = () if self.place else (*overload_warnings(sides, slots), *missing_paths(sides))
-            for warning in filter(
-                str, (safeguards.root_warning(), safeguards.namespace_warning(), self.plan.suite.left_out, *crowd)
-            ):
+            for warning in filter(str, (safeguards.root_warning(), self.plan.suite.left_out, *crowd)):
                 self.console.echo(f"warning: {warning}")
             code = self._play(session, slots, most_games)
             return code, any(not incident.is_warning for _, incident in session.log.incidents())

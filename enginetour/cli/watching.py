@@ -210,6 +210,7 @@ class RunWatcher(WatcherGroup):
         self.picture = picture
         self.exports = exports
         self._warned = False  # that the machine is too busy
+        self._unguarded: set[str] = set()  # what was said of machines whose engines have no PID namespace
 
     def progress(self, scheduler: Scheduler) -> None:
         """Warn as soon as engines wait for processors, then tell the others."""
@@ -230,6 +231,11 @@ class RunWatcher(WatcherGroup):
         """A live event of a slot."""
         self.picture.event(slot, name, payload)
         if name == "crowd":  # the picture says what it means
+            return
+        if name == "unguarded" and isinstance(payload, Mapping):
+            if (text := str(payload["text"])) not in self._unguarded:  # each game tells it
+                self._unguarded.add(text)
+                self.screen.trouble(f"warning: {text}")
             return
         self.broadcast.event(slot, name, payload)
         if name == "waits" and isinstance(payload, Mapping):

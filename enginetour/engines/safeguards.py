@@ -33,14 +33,6 @@ def _namespace_missing() -> str:
     return starting.why_no_namespace()
 
 
-def namespace_warning() -> str:
-    """What to say once where there is no PID namespace, "" where there is."""
-    why = _namespace_missing()
-    return (
-        f"engines run without a pid namespace ({why}): they die with us, what they leave behind may not" if why else ""
-    )
-
-
 def root_warning() -> str:
     """What somebody who runs as root should hear once, "" for everybody else."""
     if os.geteuid():

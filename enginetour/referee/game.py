@@ -14,6 +14,7 @@ import chess
 from enginetour.engines.machine import processor_count, processor_name
 from enginetour.engines.pipes import escape_bytes
 from enginetour.engines.position import Position
+from enginetour.engines.starting import why_no_namespace
 from enginetour.model.errors import InexpressiblePosition, InputRefused, MachineFailure
 from enginetour.model.game import Game, Incident, Opening
 from enginetour.model.task import GameTask, OwnBook
@@ -151,6 +152,9 @@ class GameRunner:
             return None
         if faults:
             return self._finish(verdict.start_failed(faults, self._halts.words), tuple(faults))
+        if why := why_no_namespace():
+            lost = "they die with us, what they leave behind may not"
+            self._link.tell("unguarded", {"text": f"engines run without a pid namespace ({why}): {lost}"})
         self._link.tell("start", self._start_event())
         return self._finish(self._relay.play(self._pool.sharing))
 

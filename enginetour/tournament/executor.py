@@ -537,6 +537,17 @@ class LocalExecutor:
             slot.work.fail(how, internal=internal)
 
 
+def probe_executor(hidden: Path | None = None, *, start: bool = False) -> LocalExecutor:
+    """Slots to try engines in, a few at a time; sandboxes hide the folder `hidden`. The caller closes it.
+
+    `start`: start the first slot now, so that it loads while the caller goes on, instead of with the first task.
+    """
+    executor = LocalExecutor(min(START_PARALLEL, os.cpu_count() or 1), report_wait, SlotSettings(hidden=hidden))
+    if start:
+        executor.start()
+    return executor
+
+
 def end_leftovers(tag: str) -> tuple[str, ...]:
     """End processes of an earlier run of this tag, slots and engines, and wipe its scratch; names the processes.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,9 +19,10 @@ from enginetour.model.errors import EngineRefused, InputRefused, TaskFailed, Tou
 from enginetour.model.game import Opening
 from enginetour.model.task import EngineSpec, ProbeResult, ProbeTask, Quirks, Side
 from enginetour.model.timecontrol import TimeControl
+from enginetour.model.variants import STANDARD
 from enginetour.openings.choice import OpeningSuite
 from enginetour.openings.positions import needs_setboard
-from enginetour.tournament.executor import START_PARALLEL, LocalExecutor, SlotSettings, report_wait
+from enginetour.tournament.executor import LocalExecutor, probe_executor
 
 if TYPE_CHECKING:
     from enginetour.referee.compliance.exam import Compliance
@@ -36,18 +36,8 @@ _LOOK_S = 0.2  # between two looks at whether to go on: SIGTERM has 5 s in all (
 MOST_FAILURES = 3  # of the machine in a row (reliability spec 1)
 
 StopRequested = Callable[[Mapping[str, ProbeResult]], bool]
+Detected = tuple[EngineSpec, ProbeResult]  # an engine that answered in a protocol, and its answer
 _Tried = dict[tuple[int, str], ProbeResult]
-
-
-def probe_executor(hidden: Path | None = None, *, start: bool = False) -> LocalExecutor:
-    """Slots to try engines in, a few at a time; sandboxes hide the folder `hidden`. The caller closes it.
-
-    `start`: start the first slot now, so that it loads while the caller goes on, instead of with the first task.
-    """
-    executor = LocalExecutor(min(START_PARALLEL, os.cpu_count() or 1), report_wait, SlotSettings(hidden=hidden))
-    if start:
-        executor.start()
-    return executor
 
 
 def probe_all(
@@ -113,7 +103,7 @@ def _ended_well(futures: Mapping[str, Future[Any]]) -> dict[str, ProbeResult]:
     return {name: future.result() for name, future in futures.items() if future.done() and not future.exception()}
 
 
-def detect(command: tuple[str, ...], protocol: str | None, folder: Path) -> tuple[EngineSpec, ProbeResult]:
+def detect(command: tuple[str, ...], protocol: str | None, folder: Path) -> Detected:
     """The first protocol in which the program answers; EngineRefused when it answers in none.
 
     Relative paths of the command begin at `folder`.
@@ -123,7 +113,7 @@ def detect(command: tuple[str, ...], protocol: str | None, folder: Path) -> tupl
 
 def detect_each(
     commands: Sequence[tuple[str, ...]], protocol: str | None, folder: Path, executor: LocalExecutor | None = None
-) -> list[tuple[EngineSpec, ProbeResult]]:
+) -> list[Detected]:
     """As `detect`, for several at a time, in an `executor` if one is given.
 
     Most engines speak UCI and answer at once. Those that do not are started in each protocol, for as long as a start
@@ -177,6 +167,16 @@ def _tried(specs: Mapping[tuple[int, str], EngineSpec], known: _Tried, executor:
 
 def _spoken(found: _Tried, number: int) -> str | None:
     return next((word for word in _PROTOCOLS if (number, word) in found and not found[number, word].problems), None)
+
+
+def known_probes(sides: Mapping[str, Side], detected: Iterable[Detected]) -> dict[str, ProbeResult]:
+    """The probes of those that were detected a moment ago, and play as they were started then."""
+    return {
+        name: replace(probe, name=name)
+        for name, side in sides.items()
+        for spec, probe in detected
+        if side.variant == STANDARD and replace(side.spec, name=spec.name, fingerprint=spec.fingerprint) == spec
+    }
 
 
 def refuse_unfit(found: Mapping[str, ProbeResult], sides: Mapping[str, Side]) -> None:

@@ -32,7 +32,14 @@ from enginetour.tournament.config.entrants import control_warnings
 from enginetour.tournament.config.sections import PlaySection, RatingsSection, listed_order
 from enginetour.tournament.executor import LocalExecutor, SlotSettings, end_leftovers
 from enginetour.tournament.plan import Plan, ordered, own_cores, refuse_few, refuse_field, refuse_openings, scale_doubts
-from enginetour.tournament.probing import probe_all, refuse_unfit, release_warnings, unsupported_openings
+from enginetour.tournament.probing import (
+    Detected,
+    known_probes,
+    probe_all,
+    refuse_unfit,
+    release_warnings,
+    unsupported_openings,
+)
 from enginetour.tournament.scheduler import RunEnd, Scheduler, Watcher
 from enginetour.tournament.setbacks import Standstill
 
@@ -274,15 +281,17 @@ def open_session(
     accept_change: bool,
     tell: Callable[[str], None],
     check_stop: Callable[[], None] = lambda: None,
+    detected: Sequence[Detected] = (),
 ) -> Iterator[Session]:
     """Lock, probe what must be probed, create or resume; nothing is written before all engines are known to be fit.
 
-    Engines are probed in `executor`. `check_stop` is called while they are, before anything is written, and as long as
-    the session lasts while another program holds the database; what it raises ends that.
+    Engines are probed in `executor`, but for those `detected` a moment ago. `check_stop` is called while they are,
+    before anything is written, and as long as the session lasts while another program holds the database; what it
+    raises ends that.
     """
     with ExitStack() as stack:
         lock = lock_of(plan.database, slug_of(plan.config.tournament.name))
-        opening = _Opening(plan, executor, tell, check_stop, accept_change, stack, lock)
+        opening = _Opening(plan, executor, tell, check_stop, accept_change, stack, lock, detected)
         yield opening.session(new=new)
 
 
@@ -297,6 +306,7 @@ class _Opening:
     accept_change: bool
     stack: ExitStack
     lock: Lock
+    detected: Sequence[Detected]
 
     def session(self, *, new: bool) -> Session:
         plan, name = self.plan, self.plan.config.tournament.name
@@ -340,7 +350,9 @@ class _Opening:
         return store
 
     def _probe(self, sides: Mapping[str, Side]) -> dict[str, ProbeResult]:
-        probes = probe_all(sides, check_stop=self.check_stop, executor=self.executor)
+        known = known_probes(sides, self.detected)
+        unknown = {name: side for name, side in sides.items() if name not in known}
+        probes = known | probe_all(unknown, check_stop=self.check_stop, executor=self.executor)
         refuse_unfit(probes, sides)
         return probes
 

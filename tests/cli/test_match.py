@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from enginetour.model.game import Outcome
 from enginetour.ratings.sequential import MODELS
 from enginetour.store.tournaments import Store
 from tests.support.databases import add_game, draft, game
+from tests.support.engines import PLAYING_SCRIPT
 from tests.support.tournaments import tour
 
 # `enginetour ratings --sprt`: figures, refusals, the three ways to print.
@@ -222,3 +225,25 @@ def test_a_match_that_was_stopped_before_it_began_has_no_result(
             assert done.stderr == ""
         if name == "one":
             tour(tmp_path, *PAIR, "--tc", "depth=1")
+
+
+@pytest.mark.parametrize(("words", "starts"), [((), 2), (("--option", "a.Hash=2"), 3)])
+def test_a_command_is_started_once_before_the_game(tmp_path: Path, words: tuple[str, ...], starts: int) -> None:
+    """How it answered when its protocol was detected is its probe, unless it plays with other settings."""
+    run = f"exec {shlex.join((sys.executable, '-I', '-S', PLAYING_SCRIPT, '--protocol', 'uci'))}"
+    for name in ("a", "b"):
+        (tmp_path / name).write_text(f"#!/bin/sh\necho >>{shlex.quote(str(tmp_path / name))}.starts\n{run}\n")
+        (tmp_path / name).chmod(0o755)
+    tour(tmp_path, "match", "./a", "./b", "--tc", "60", "--games", "2", "--openings", "plies=0", *words)
+    assert (tmp_path / "a.starts").read_text() == starts * "\n"
+    assert (tmp_path / "b.starts").read_text() == 2 * "\n"
+
+
+def test_settings_of_play_are_options_where_one_is_typed(tmp_path: Path) -> None:
+    """Typed beside those written out, with a value or without; the help has all."""
+    tour(tmp_path, *PAIR, "--tc", "depth=1", "--fifty", "60", "--draw-offers", "--write-only")
+    (written,) = (tmp_path / "results").glob("*.toml")
+    assert {"fifty = 60", "draw_offers = true"} <= set(written.read_text().splitlines())
+    said = refused(tmp_path, "--fiftyfive", "60", code=2)
+    assert "No such option '--fiftyfive'. Did you mean '--fifty'" in said
+    assert "--fifty VALUE" in tour(tmp_path, "match", "--help").stdout

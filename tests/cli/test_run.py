@@ -39,8 +39,8 @@ from enginetour.tournament import run as run_module
 from enginetour.tournament.changes import StoppedTournament, TournamentEditor
 from enginetour.tournament.cluster import executor
 from enginetour.tournament.control import ask, socket_path
+from enginetour.tournament.executor import probe_executor
 from enginetour.tournament.plan import prepare
-from enginetour.tournament.probing import probe_executor
 from enginetour.tournament.scheduler import RunEnd
 from tests.support.databases import STOPS, WITH_NET, foreign, garbage, newer, with_trigger
 from tests.support.tournaments import (
@@ -405,6 +405,14 @@ def test_an_engine_whose_file_says_that_it_does_not_ponder(tmp_path: Path) -> No
     path = config(tmp_path, ("a", "b"), "match", "games = 2", play="ponder = true")
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
     tour(tmp_path, "run", str(path))
+
+
+def test_engines_without_a_namespace_are_told_of_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each slot finds it out by itself, at the start of each game."""
+    monkeypatch.setenv("ENGINETOUR_NAMESPACE", "off")
+    told = tour(tmp_path, "run", str(quick(tmp_path, system="roundrobin", settings=ROBIN.format(1), play="slots = 2")))
+    warning = "warning: engines run without a pid namespace (ENGINETOUR_NAMESPACE=off): they die with us"
+    assert told.stderr.count(warning) == 1
 
 
 def test_a_report_of_before_the_end_is_written_anew(tmp_path: Path) -> None:
