@@ -16,8 +16,9 @@ import tomllib
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import MISSING, asdict, dataclass, field, fields
+from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, cast, get_type_hints
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, create_model, field_validator
 
@@ -106,7 +107,7 @@ class EngineEntry:
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
 
 
 class _EngineFile(_Section):
@@ -127,7 +128,7 @@ class _EngineFile(_Section):
 
 
 class _Stored(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True, allow_inf_nan=False)
 
     @field_validator("*")
     @classmethod
@@ -150,13 +151,17 @@ def _holds_nul(value: object) -> bool:
     return "\0" in value if isinstance(value, str) else isinstance(value, tuple) and any(map(_holds_nul, value))
 
 
-_TABLES: dict[Any, type[BaseModel]] = {}  # of the dataclasses that are tables of others
+_TABLES = (Quirks, Resources)  # the dataclasses that are tables of others
 
 
+@cache
 def _model(
     kind: Any, base: type[BaseModel], *, without: Collection[str] = (), required: Collection[str] = ()
 ) -> type[BaseModel]:
-    """A model of pydantic with the fields and bounds of a dataclass; a dataclass among them is a table."""
+    """A model of pydantic with the fields and bounds of a dataclass; a dataclass among them is a table.
+
+    It is made when it is first asked for: a run between commands reads no engine file.
+    """
     hints = get_type_hints(kind, include_extras=True)
     read: dict[str, Any] = {}
     for one in fields(kind):
@@ -165,7 +170,7 @@ def _model(
             continue
         if hint in _TABLES:
             made = AfterValidator(lambda table, hint=hint: hint(**dict(table)))
-            read[one.name] = (Annotated[_TABLES[hint], made], hint())
+            read[one.name] = (Annotated[_model(hint, _Section), made], hint())
         elif one.default_factory is not MISSING:
             read[one.name] = (hint, Field(default_factory=one.default_factory))
         else:
@@ -173,11 +178,13 @@ def _model(
     return create_model(kind.__name__, __base__=base, **read)
 
 
-_TABLES |= {kind: _model(kind, _Section) for kind in (Quirks, Resources)}
-_FILE = _model(EngineEntry, _EngineFile, without=("id", "path", "folder"))
-# What a database has of an engine. Its words are wider than those of an engine file: placeholders are filled in, and
-# older versions wrote it too. A field that is not there has its default, but for `limits`, which every version wrote.
-_SPEC = _model(EngineSpec, _StoredSpec, required=("limits",))
+def _spec_model() -> type[BaseModel]:
+    """What a database has of an engine.
+
+    Its words are wider than those of an engine file: placeholders are filled in, and older versions wrote it too. A
+    field that is not there has its default, but for `limits`, which every version wrote.
+    """
+    return _model(EngineSpec, _StoredSpec, required=("limits",))
 
 
 class _StoredEntrant(_Stored):
@@ -211,7 +218,7 @@ def parse_json(text: object) -> Any:
 def stored_spec(text: object) -> EngineSpec:
     """Back from the JSON of a database; ValueError with one line about the first thing that is wrong."""
     try:
-        return EngineSpec(**dict(_SPEC.model_validate(parse_json(text))))
+        return EngineSpec(**dict(_spec_model().model_validate(parse_json(text))))
     except ValidationError as error:
         raise ValueError(describe_error(error)) from None
 
@@ -222,18 +229,18 @@ def salvaged_spec(name: str, *sources: object) -> EngineSpec:
     Where no source has a command it is `LOST`, which no machine can run.
     """
     whole: dict[str, Any] = {"name": name, "command": LOST_COMMAND, "protocol": "uci", "limits": ()}
-    for key in _SPEC.model_fields:
+    for key in _spec_model().model_fields:
         for source in sources if key != "name" else ():
             if isinstance(source, Mapping) and key in source and _is_valid({**whole, key: source[key]}):
                 whole[key] = source[key]
                 break
     whole["limits"] = whole["limits"] or tuple(USUAL_LIMITS["uci"])  # it was entered because it has the one it needs
-    return EngineSpec(**dict(_SPEC.model_validate(whole)))
+    return EngineSpec(**dict(_spec_model().model_validate(whole)))
 
 
 def _is_valid(fields_: Mapping[str, Any]) -> bool:
     try:
-        _SPEC.model_validate(fields_)
+        _spec_model().model_validate(fields_)
     except ValidationError:
         return False
     return True
@@ -259,23 +266,26 @@ def version_in_name(name: str) -> str:
 def read_entry(path: Path) -> EngineEntry:
     """An engine file; its id is the file's name. InputRefused names file, line and what is allowed."""
     table, text = read_toml(path, "an engine file")
+    model = _model(EngineEntry, _EngineFile, without=("id", "path", "folder"))
     try:
-        read = dict(_FILE.model_validate(table))
+        read = dict(model.model_validate(table))
     except ValidationError as error:
-        raise validation_error(error, path, text, _FILE) from None
+        raise validation_error(error, path, text, model) from None
     command = (*read.pop("command"), *read.pop("args"))
     return EngineEntry(id=path.stem, path=path, folder=path.parent, command=command, **read)
 
 
 def override(now: _Table, changes: Mapping[str, object], place: str) -> _Table:
     """Quirks or resources with those of a configuration put over them; InputRefused for unknown or impossible ones."""
+    if not changes:
+        return now
     kind = type(now)
     known, word = asdict(now), kind.__name__.lower()
     for key in changes:
         if key not in known:
             raise InputRefused(f"unknown {word[:-1]} {key!r}{suggest(key, known)}", place=place)
     try:
-        return kind(**dict(_TABLES[kind].model_validate({**known, **changes})))
+        return kind(**dict(_model(cast("Any", kind), _Section).model_validate({**known, **changes})))
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(key) for key in (word, *first["loc"]))

@@ -250,8 +250,9 @@ def candidates(command: Sequence[str], folder: Path) -> tuple[EngineSpec, Engine
     """
     program = Path(command[0]).name
     args = {}
-    if len(command) == 1:
-        for entry in load([bundled_directory("engines")]).entries():
+    for path in load([bundled_directory("engines")]).paths.values() if len(command) == 1 else ():
+        if json.dumps(program) in path.read_text("utf-8"):  # hardly ever, and to read them all takes as long as a probe
+            entry = read_entry(path)
             if entry.command[0] == program and len(entry.command) > 1:
                 args[entry.protocol] = entry.command[1:]
     uci, cecp = (

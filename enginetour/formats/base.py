@@ -341,7 +341,7 @@ BY_RATING = (
 class RatingHandicap(BaseModel):
     """When and how much the stronger gives, in bands; correction and ceiling as OpenGotha 3.51 has them."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, validate_default=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True, validate_default=True)
 
     per: float = Setting(
         default=100.0, gt=0, allow_inf_nan=False, description="points of difference in rating that give one band"
@@ -390,7 +390,7 @@ def without_odds_colours(field: Field) -> Field:
 class ColourOptions(BaseModel):
     """Settings of formats in which `colours_by` decides who has White; other settings of colours are refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, validate_default=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True, validate_default=True)
 
     colours_by: ClassVar[str] = "the balance of colours so far"
 

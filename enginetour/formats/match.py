@@ -56,7 +56,7 @@ class _SprtOptions(BaseModel):
     `pairs`: it looks at pairs of games on one opening, which are not independent; false: at each game.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
     elo0: float
     elo1: float
@@ -78,7 +78,7 @@ class _SprtOptions(BaseModel):
 class MatchOptions(BaseModel):
     """Settings of the match."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, validate_default=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True, validate_default=True)
 
     games_per_pairing: int = Field(
         default=2,

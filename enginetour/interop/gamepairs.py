@@ -9,7 +9,6 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
-from enginetour.interop.gametags import GameColumns, tags_of
 from enginetour.interop.tally import UNFINISHED, engine_name, normal_name
 from enginetour.model.errors import UsageRefused, match_name, no_match_hint, suggest
 from enginetour.ratings.pentanomial import PAIR_CLASSES
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from enginetour.interop.gametags import GameColumns
     from enginetour.ratings.pairs import Openings
 
 
@@ -82,6 +82,8 @@ def _value(name: bytes, header: bytes) -> bytes:
 
 @lru_cache(maxsize=_CACHED)
 def _in_line(name: bytes, line: bytes) -> bytes:
+    from enginetour.interop.gametags import tags_of  # here: the store counts pairs without reading files
+
     return dict(tags_of(line)).get(name, b"")
 
 

@@ -83,7 +83,7 @@ class OpeningSettings(BaseModel):
     number (FIDE's 0 to 959; of double Chess960 White's x 960 + Black's), by default all.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
     file: Annotated[str, Field(min_length=1, max_length=4096)] | None = None
     order: Literal["random", "sequential"] = "random"
     start: Annotated[int, Field(ge=1, le=10**9)] = 1

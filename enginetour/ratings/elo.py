@@ -27,7 +27,7 @@ _MOST_K = 1000.0  # 25 times the largest in use: beyond it is a slip of the keyb
 class EloSettings(BaseModel):
     """Ratings and advantages in Elo points."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True, allow_inf_nan=False)
 
     mode: Mode = "sequential"
     k_policy: Literal["fixed", "by-games", "fide"] = "fixed"

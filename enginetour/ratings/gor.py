@@ -40,7 +40,7 @@ _PRO_STEP: dict[_Variant, float] = {"czech": 40.0, "egf": grades.PRO_STEP}
 class GorSettings(BaseModel):
     """`batch` rates a tournament as a whole, as Go federations do."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True, allow_inf_nan=False)
 
     variant: _Variant = "czech"
     mode: Mode = "batch"
@@ -190,7 +190,7 @@ _CLASS_WEIGHT: dict[_EventClass, float] = {"A": 1.0, "B": 0.75, "C": 0.5, "D": 0
 class Egf2021Settings(BaseModel):
     """Every game from the ratings before it, or `batch`: from those before its event."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True, allow_inf_nan=False)
 
     mode: Mode = "sequential"
     event_class: _EventClass = Field(default="A", description="class of events not in `classes`")

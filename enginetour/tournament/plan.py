@@ -18,7 +18,6 @@ from enginetour.engines.enginefile import EngineEntry
 from enginetour.engines.machine import Cores, SpeedSetting, allowed_processors, find_cores
 from enginetour.engines.registry import of_workspace
 from enginetour.formats.base import SYSTEMS, Format
-from enginetour.formats.rounds import Rounds
 from enginetour.model import task
 from enginetour.model.errors import InputRefused, UsageRefused, suggest
 from enginetour.model.game import Entrant, Pairing
@@ -449,6 +448,8 @@ def _by_list(plan: Plan, store: Store, name: str, number: int | None) -> tuple[P
 
 def _doubts(plan: Plan, errors: Errors) -> tuple[str, ...]:
     """Of the system about ratings that the edition brings; what a file says is its author's to know."""
+    from enginetour.formats.rounds import Rounds  # here, for a quicker start of other formats
+
     format_ = plan.format
     if not isinstance(format_, Rounds):
         return ()

@@ -30,7 +30,7 @@ _Name = Annotated[str, Field(min_length=1, max_length=1000), AfterValidator(_enc
 
 
 class _Request(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True, allow_inf_nan=False)
 
 
 class Withdraw(_Request):
@@ -93,7 +93,9 @@ class Plain(_Request):
 
 Request = Withdraw | Add | Replace | Void | Slots | Machines | Plain
 KINDS = ("withdraw", "add", "replace", "void", "slots", "machines", "pause", "unpause", "finish", "status", "stop")
-_REQUEST: TypeAdapter[Request] = TypeAdapter(Annotated[Request, Field(discriminator="do")])
+_REQUEST: TypeAdapter[Request] = TypeAdapter(
+    Annotated[Request, Field(discriminator="do")], config=ConfigDict(defer_build=True)
+)
 
 
 def parsed(message: Mapping[str, Any]) -> Request:

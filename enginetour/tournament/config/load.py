@@ -100,13 +100,14 @@ _CHANGEABLE = {
 class Config(BaseModel):
     """A whole tournament as written; `format_options` is the validated model of the chosen system."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, arbitrary_types_allowed=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True, arbitrary_types_allowed=True)
     tournament: TournamentSection
     format: dict[str, Any]
-    play: PlaySection = PlaySection()
-    ratings: RatingsSection = RatingsSection()
-    notify: NotifySection = NotifySection()
-    report: ReportSection = ReportSection()
+    # Defaults are not validated: that would build a validator for each section, beside the one of the whole.
+    play: PlaySection = PlaySection.model_construct()
+    ratings: RatingsSection = RatingsSection.model_construct()
+    notify: NotifySection = NotifySection.model_construct()
+    report: ReportSection = ReportSection.model_construct()
     entrants: Annotated[tuple[EntrantSection, ...], Field(min_length=1, strict=False)]
     path: Path
     text: str

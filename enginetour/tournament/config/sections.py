@@ -29,7 +29,7 @@ _Milliseconds = Annotated[int, Field(ge=0, le=60_000)]
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True, allow_inf_nan=False)
 
 
 def _printable(text: str | None) -> str | None:
@@ -233,7 +233,7 @@ class PlaySection(_Section):
     keep_lines: str = ""
     log_traffic: bool = False
     variant: str = STANDARD
-    openings: OpeningSettings = OpeningSettings()
+    openings: OpeningSettings = OpeningSettings.model_construct()
 
     @field_validator("variant")
     @classmethod

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import zip_longest
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from enginetour.engines.registry import of_workspace, to_spec
 from enginetour.formats.base import make_format, options_model
 from enginetour.formats.pairing.field import Member
-from enginetour.formats.rounds import Rounds
 from enginetour.interop.toml import ConfigDraft, unique_names
 from enginetour.model.errors import EngineRefused, TourError, UsageRefused, suggest
 from enginetour.model.timecontrol import TimeControl
@@ -21,6 +21,9 @@ from enginetour.store.address import workspace_of
 from enginetour.tournament.config.entrants import refuse_limits
 from enginetour.tournament.config.load import load
 from enginetour.tournament.config.sections import LARGEST_RATING
+
+if TYPE_CHECKING:
+    from enginetour.formats.rounds import Rounds
 
 _WRENS = ("wren6", "wren5", "wren4", "wren3", "wren2", "wren1")
 _ONE_PLY = "Elo of the bundled engines at one ply, average 1500"  # a round robin of twelve games a pair
@@ -63,6 +66,8 @@ def new_names(engines: tuple[str, ...], folder: Path) -> tuple[str, ...]:
 
 def uses_ratings(system: str) -> bool:
     """Whether the system starts entrants by their ratings, or pairs no field in which one lacks a rating."""
+    from enginetour.formats.rounds import Rounds  # here: a configuration is written before a match starts
+
     model = options_model(system)
     made = make_format(system, model(**({"rounds": 1} if "rounds" in model.model_fields else {})))
     if not isinstance(made, Rounds):
