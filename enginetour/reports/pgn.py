@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from functools import lru_cache
 from itertools import chain, count
 from pathlib import Path
 from types import MappingProxyType
@@ -18,6 +17,7 @@ from enginetour.interop.files import is_special, replace_bytes, replace_file
 from enginetour.model.game import Game, MoveMade, Outcome, Termination
 from enginetour.model.timecontrol import pgn_control
 from enginetour.model.variants import STANDARD, VARIANTS
+from enginetour.reports.sheet import Texts
 from enginetour.store.games import StoredGame
 from enginetour.store.log import TournamentLog
 
@@ -85,21 +85,25 @@ def game_pgn(
     return "\n".join((*_tags(game, number, event, site, ratings, eco), "", *_movetext(game, comments), "", ""))
 
 
-def move_comment(move: MoveMade, extras: tuple[str, ...] = ()) -> str:
+def move_comments(moves: Sequence[MoveMade], extras: tuple[str, ...] = ()) -> list[str]:
     """``+0.31/18 0.104s``: score in pawns from the mover's side, depth, time; ``book`` for opening moves.
 
     Then the `extras` that are known of the move: ``+0.31/18 0.104s, n=7279, sd=20``.
     """
-    if move.book:
-        return "book"
-    first = _seconds(move.elapsed_ms)
-    if move.score is not None:
-        depth = move.depth or 0
-        first = f"{format_score(move.score)}/{depth if depth < _MAX_DEPTH else _MAX_DEPTH} {first}"  # noqa: FURB136  # in a third of the time
-    if not extras:
-        return first
-    told = (write(move) for name, write in _FIELD_WRITERS.items() if name in extras)
-    return ", ".join([first, *filter(None, told)])
+    found = [
+        "book"
+        if move.book
+        else _SECONDS[move.elapsed_ms]
+        if move.score is None
+        else f"{SCORES[move.score]}/{_DEPTHS[move.depth]} {_SECONDS[move.elapsed_ms]}"
+        for move in moves
+    ]
+    if extras:
+        writers = [write for name, write in _FIELD_WRITERS.items() if name in extras]
+        for place, move in enumerate(moves):
+            if not move.book:
+                found[place] = ", ".join(filter(None, (found[place], *(write(move) for write in writers))))
+    return found
 
 
 def _inside(words: str, longest: int) -> str:
@@ -110,17 +114,16 @@ def _named(name: str, figure: int | None) -> str | None:
     return None if figure is None else f"{name}={figure}"
 
 
-@lru_cache(4096)  # most are those of quick moves
-def _seconds(elapsed_ms: int) -> str:
-    return f"{elapsed_ms / 1000:.3f}s"
-
-
-@lru_cache(4096)
 def format_score(score: int) -> str:
     """Centipawns as pawns, mates as ``+M5`` (moves); at most 1,000 pawns."""
     if is_mate_score(score):
         return f"{'+' if score > 0 else '-'}M{_MATE_SCORE - abs(score)}"
     return f"{clamp_score(score) / 100:+.2f}"
+
+
+SCORES = Texts(format_score)
+_DEPTHS = Texts[int | None](lambda depth: str(min(depth or 0, _MAX_DEPTH)))
+_SECONDS = Texts[int](lambda elapsed_ms: f"{elapsed_ms / 1000:.3f}s")
 
 
 def clamp_score(score: int) -> int:
@@ -130,7 +133,7 @@ def clamp_score(score: int) -> int:
 
 def _utc_tag(at: float) -> str:
     """UTC seconds as tags have them."""
-    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%dT%H:%M:%S}Z"
+    return f"{datetime.fromtimestamp(at, UTC).replace(tzinfo=None).isoformat(timespec='seconds')}Z"
 
 
 def is_mate_score(score: int) -> bool:
@@ -154,15 +157,17 @@ def _quoted(words: str) -> str:
     return _printable(words).replace("\\", "\\\\").replace('"', '\\"')
 
 
+_VALUES = Texts(_quoted)
+
+
 def _tags(
     game: Game, number: int, event: str, site: str, ratings: Mapping[str, float], eco: tuple[str, str]
 ) -> Iterator[str]:
-    start = datetime.fromtimestamp(game.started, UTC)
-    pairing = game.pairing
+    began, pairing = _utc_tag(game.started), game.pairing
     tags = {
         "Event": event,
         "Site": site,
-        "Date": f"{start:%Y.%m.%d}",
+        "Date": began[:10].replace("-", "."),
         "Round": f"{pairing.round}.{number}",
         "White": pairing.white,
         "Black": pairing.black,
@@ -189,7 +194,7 @@ def _tags(
     tags |= {
         "PlyCount": str(game.plies),
         "Termination": "unterminated" if game.outcome is Outcome.VOID else termination_tag(game.termination),
-        "GameStartTime": _utc_tag(game.started),
+        "GameStartTime": began,
         "GameEndTime": _utc_tag(game.ended),
         "GameDuration": _duration(game),
         "WhiteEngine": game.white.own_name,
@@ -203,7 +208,7 @@ def _tags(
     }
     for name, value in tags.items():
         if value or name in _ROSTER:
-            yield f'[{name} "{_quoted(value) or "?"}"]'
+            yield f'[{name} "{_VALUES[value] or "?"}"]'
 
 
 def termination_tag(termination: Termination) -> str:
@@ -220,15 +225,13 @@ def _duration(game: Game) -> str:
 
 def _movetext(game: Game, extras: tuple[str, ...]) -> list[str]:
     number, white = first_move(game.opening.fen)
-    told: list[str] = [] if white or not game.moves else [f"{number}..."]
-    for move in game.moves:
-        san = f"P{move.san}" if move.san[:1] == "@" else move.san  # as cutechess and xboard write a pawn dropped
-        if white:
-            told.append(f"{number}. {san} {{{move_comment(move, extras)}}}")
-        else:
-            told.append(f"{san} {{{move_comment(move, extras)}}}")
-            number += 1
-        white = not white
+    told = [
+        f"{f'P{move.san}' if move.san[:1] == '@' else move.san} {{{comment}}}"  # as cutechess and xboard write a drop
+        for move, comment in zip(game.moves, move_comments(game.moves, extras), strict=True)
+    ]
+    told[not white :: 2] = [f"{n}. {words}" for n, words in enumerate(told[not white :: 2], number + (not white))]
+    if told and not white:
+        told[0] = f"{number}... {told[0]}"
     if game.cause:
         cause = _comment_text(game.cause)
         told[-1:] = [f"{told[-1][:-1]}, {cause}}}"] if game.moves else [f"{{{cause}}}"]

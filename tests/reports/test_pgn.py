@@ -96,13 +96,13 @@ def test_a_comment_tells_more_when_asked() -> None:
         "e2e4", "e4", 104, 900, 31, 18, 7_279, 'e2e4 e7e5 "x"', False, 20, 454_937, 3, 0, 213, ("info string {a}",)
     )
     asked = ("lines", "pv", "tbhits", "hashfull", "nps", "seldepth", "nodes", "latency", "timeleft")
-    assert pgn_module.move_comment(move, asked) == (
+    assert pgn_module.move_comments((move,), asked) == [
         "+0.31/18 0.104s, tl=0.900s, lat=0.000213s, n=7279, sd=20, nps=454937, hf=3, tb=0,"
         ' pv="e2e4 e7e5 \'x\'", line="info string (a)"'
-    )
-    assert pgn_module.move_comment(MoveMade("e2e4", "e4", 104), pgn_module.COMMENT_FIELDS) == "0.104s"
-    assert pgn_module.move_comment(move) == "+0.31/18 0.104s"
-    assert pgn_module.move_comment(MoveMade("e2e4", "e4", book=True), pgn_module.COMMENT_FIELDS) == "book"
+    ]
+    assert pgn_module.move_comments((MoveMade("e2e4", "e4", 104),), pgn_module.COMMENT_FIELDS) == ["0.104s"]
+    assert pgn_module.move_comments((move,)) == ["+0.31/18 0.104s"]
+    assert pgn_module.move_comments((MoveMade("e2e4", "e4", book=True),), pgn_module.COMMENT_FIELDS) == ["book"]
 
 
 def test_a_long_comment_keeps_the_reason() -> None:
@@ -735,7 +735,7 @@ def test_a_score_beyond_every_mate_is_told_as_it_is() -> None:
 def test_a_score_that_no_engine_means_is_not_printed_as_it_came(score: int, words: str) -> None:
     """In comments of the PGN, on the pages and in the line of the games under way; a depth neither."""
     move = MoveMade("e2e4", "e4", score=score, depth=10**17, elapsed_ms=5)
-    assert pgn_module.move_comment(move) == f"{words}/999 0.005s"
+    assert pgn_module.move_comments((move,)) == [f"{words}/999 0.005s"]
     made = Progress("match", "trial")
     made.event(0, "start", {"white": "A", "black": "B", "moves": []})
     made.event(0, "move", {"ply": 1, "uci": "e2e4", "score": score})

@@ -12,8 +12,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import accumulate, cycle
+from itertools import accumulate, cycle, repeat
 from math import exp
+from typing import NamedTuple, TypeVar
 
 from markupsafe import Markup, escape
 
@@ -22,11 +23,14 @@ from enginetour.model.variants import STANDARD, VARIANTS, start_fen
 from enginetour.reports import pgn
 from enginetour.reports.games import incident_lines, machine_lines, mean_nps
 from enginetour.reports.html.page import render_page
-from enginetour.reports.html.tables import Site, engine_link, facts_list, trusted_markup
+from enginetour.reports.html.tables import SAFE_WORDS, Site, engine_link, facts_list, game_link, trusted_markup
 from enginetour.reports.pgn import format_score
-from enginetour.reports.sheet import safe_text
+from enginetour.reports.sheet import Texts, safe_text
 from enginetour.reports.standings import format_duration
+from enginetour.store.codecs import compact_json
 from enginetour.store.games import GameLine
+
+_T = TypeVar("_T")
 
 # What a page of a game is made of: the game, and where it stands among the others.
 
@@ -77,9 +81,9 @@ class StartPosition:
         number = self.number + (ply + (not self.white_begins)) // 2
         return f"{number}." if self.is_white(ply) else f"{number}…"
 
-    def signs(self) -> Iterator[int]:
-        """What turns the mover's score into White's, ply by ply."""
-        return cycle((1, -1) if self.white_begins else (-1, 1))
+    def turns(self, white: _T, black: _T) -> Iterator[_T]:
+        """`white` and `black` in turn, ply by ply, as they make it."""
+        return cycle((white, black) if self.white_begins else (black, white))
 
 
 def start_position(game: Game) -> StartPosition:
@@ -111,36 +115,43 @@ def evaluation_height(score: int) -> int:
     return round(200 / (1 + exp(-_STEEPNESS * max(-_HIGHEST, min(_HIGHEST, score))))) - 100
 
 
-@lru_cache(1 << 13)  # most scores come again and again
-def _depth(score: int) -> str:
-    """SVG counts downwards."""
-    return f",{-evaluation_height(score)}"
+_SCORE_MARKS = tuple(
+    (f"{50 - evaluation_height(mark) / 2:.1f}%", f"{mark / 100:+.0f}" if mark else "0") for mark in _MARKS
+)
+
+
+# Behind the ply in a point; SVG counts downwards.
+_WHITE_HEIGHTS = Texts[int](lambda score: f",{-evaluation_height(score)}")
+_BLACK_HEIGHTS = Texts[int](lambda score: f",{evaluation_height(score)}")
 
 
 def evaluation_graph(start: StartPosition, moves: Sequence[MoveMade]) -> Markup | None:
     """What both engines thought of White's chances; None where neither told it."""
     points = [
-        _GAP if move.score is None else f"{ply}{_depth(sign * move.score)}"
-        for ply, (move, sign) in enumerate(zip(moves, start.signs(), strict=False), 1)
+        _GAP if move.score is None else f"{ply}{heights[move.score]}"
+        for ply, (move, heights) in enumerate(
+            zip(moves, start.turns(_WHITE_HEIGHTS, _BLACK_HEIGHTS), strict=False), 1
+        )
     ]
     lines = _polylines(start, points)
     if not lines:
         return None
-    marks = [(f"{50 - evaluation_height(mark) / 2:.1f}%", f"{mark / 100:+.0f}" if mark else "0") for mark in _MARKS]
     label = "Evaluations of both engines by move, from White's side, in pawns"
-    return _graph("evals", label, start, moves, (-100, 100), marks, lines)
+    return _graph("evals", label, start, moves, (-100, 100), _SCORE_MARKS, lines)
 
 
 def clock_graph(start: StartPosition, moves: Sequence[MoveMade]) -> tuple[str, Markup] | None:
     """Time left on both clocks, or the time of each move where there is no clock; with what it shows in words."""
-    timed = any(move.clock_ms is not None for move in moves)
-    values = [move.clock_ms if timed else None if move.book else move.elapsed_ms for move in moves]
-    most = max((value for value in values if value is not None), default=0)
+    values = [move.clock_ms for move in moves]
+    timed = values.count(None) < len(values)
+    if not timed:
+        values = [None if move.book else move.elapsed_ms for move in moves]
+    most = max([value for value in values if value is not None], default=0)
     if most <= 0:
         return None
     points = ["" if value is None else f"{ply},{100 - value * 100 // most}" for ply, value in enumerate(values, 1)]
     words = "Time left" if timed else "Time of each move"
-    marks = [("0%", format_clock_time(most)), ("50%", format_clock_time(most // 2)), ("100%", "0")]
+    marks = (("0%", format_clock_time(most)), ("50%", format_clock_time(most // 2)), ("100%", "0"))
     label = f"{words} of both engines by move, at most {format_clock_time(most)}"
     return words, _graph("clocks", label, start, moves, (0, 100), marks, _polylines(start, points))
 
@@ -169,24 +180,28 @@ def _graph(
     start: StartPosition,
     moves: Sequence[MoveMade],
     span: tuple[int, int],
-    marks: Sequence[tuple[str, str]],
+    marks: tuple[tuple[str, str], ...],
     lines: str,
 ) -> Markup:
     low, high = span
     plies = max(1, len(moves))
     book = next((ply for ply, move in enumerate(moves) if not move.book), plies)
     shade = f'<rect class="book" x="0" y="{low}" width="{book}" height="{high - low}"/>' if book else ""
-    across = "".join(f'<line x1="0" x2="100%" y1="{y}" y2="{y}"/>' for y, _ in marks)
-    words = "".join(f'<text x="0" y="{y}" dy="{_shift(y)}">{escape(text)}</text>' for y, text in marks)
-    down = "".join(
-        f'<text class="x" x="{x:.1f}%" y="100%" dy="1.2em">{text}</text>' for x, text in _moves(start, plies)
-    )
+    across, words = _grid(marks)
+    down = _move_marks(start.number, start.white_begins, plies)
     box = f'width="100%" height="100%" viewBox="0 {low} {plies} {high - low}" preserveAspectRatio="none"'
     return trusted_markup(
-        f'<svg class="graph {kind}" role="img" aria-label="{escape(label)}" data-plies="{plies}">'
+        f'<svg class="graph {kind}" role="img" aria-label="{SAFE_WORDS[label]}" data-plies="{plies}">'
         f'<svg {box}>{shade}</svg><g class="grid">{across}</g><svg class="plot" {box}>{lines}</svg>'
         f'<g class="marks" aria-hidden="true">{words}{down}</g></svg>'
     )
+
+
+@lru_cache(1024)
+def _grid(marks: tuple[tuple[str, str], ...]) -> tuple[str, str]:
+    """Lines across the graph, and the words at them."""
+    across = "".join(f'<line x1="0" x2="100%" y1="{y}" y2="{y}"/>' for y, _ in marks)
+    return across, "".join(f'<text x="0" y="{y}" dy="{_shift(y)}">{escape(text)}</text>' for y, text in marks)
 
 
 def _shift(y: str) -> str:
@@ -194,13 +209,15 @@ def _shift(y: str) -> str:
     return "1em" if y == "0%" else "-.25em"
 
 
-def _moves(start: StartPosition, plies: int) -> Iterator[tuple[float, str]]:
-    """Where round move numbers are on the x axis, in per cent."""
-    last = start.number + (plies + (not start.white_begins)) // 2
-    every = next((step for step in _EVERY if (last - start.number) / step <= _MOST_MARKS), _EVERY[-1] * 4)
-    for number in range((start.number // every + 1) * every, last, every):
-        ply = (number - start.number) * 2 - (not start.white_begins)
-        yield 100 * (ply + 1) / plies, str(number)
+@lru_cache(1024)
+def _move_marks(first: int, white_begins: bool, plies: int) -> str:  # noqa: FBT001
+    """Round move numbers below the x axis."""
+    last = first + (plies + (not white_begins)) // 2
+    every = next((step for step in _EVERY if (last - first) / step <= _MOST_MARKS), _EVERY[-1] * 4)
+    return "".join(
+        f'<text class="x" x="{100 * ((number - first) * 2 + white_begins) / plies:.1f}%" y="100%" dy="1.2em">{number}</text>'
+        for number in range((first // every + 1) * every, last, every)
+    )
 
 
 # A game in words: how it ended, how long it took, what there is to know of it besides its moves.
@@ -324,36 +341,37 @@ _SIDES = "".join(f'<th scope="col" class="m">{side}</th>{_FIGURES}' for side in 
 _HEAD = f'<thead><tr><th scope="col">#</th>{_SIDES}</tr></thead>'
 
 
+_SAN_CELLS = Texts[str](lambda san: f'<td class="m">{_san(san)}</td>')
+_BOOK_CELLS = Texts[str](lambda san: f'<td class="m b">{_san(san)}</td><td class="b">book</td><td></td><td></td>')
+_WHITE_CELLS = Texts[int | None](lambda score: f"<td>{'' if score is None else format_score(score)}</td>")
+_BLACK_CELLS = Texts[int | None](lambda score: f"<td>{'' if score is None else format_score(-score)}</td>")
+_DEPTH_CELLS = Texts[int | None](lambda depth: f"<td>{'' if depth is None else depth}</td>")
+_TIME_CELLS = Texts[int](
+    lambda ms: f"<td>{f'{ms / 1000:.2f}' if ms < 60_000 else f'{ms // 60_000}:{ms // 1000 % 60:02}'}</td>"
+)
+
+
+def _san(san: str) -> str:
+    return SAFE_WORDS[san[:_MAX_SAN_LENGTH]]
+
+
 def _move_table(start: StartPosition, moves: Sequence[MoveMade]) -> Markup:
     """Evaluations from White's side; times in seconds."""
-    cells = [_cells(move, sign) for move, sign in zip(moves, start.signs(), strict=False)]
+    cells = [
+        _BOOK_CELLS[move.san]
+        if move.book
+        else f"{_SAN_CELLS[move.san]}{scores[move.score]}{_DEPTH_CELLS[move.depth]}{_TIME_CELLS[move.elapsed_ms]}"
+        for move, scores in zip(moves, start.turns(_WHITE_CELLS, _BLACK_CELLS), strict=False)
+    ]
     if moves and not start.white_begins:
         cells.insert(0, _NOTHING)
     if len(cells) % 2:
         cells.append(_NOTHING)
-    rows = "".join(
+    rows = "".join([
         f'<tr><th scope="row">{number}</th>{white}{black}</tr>\n'
         for number, (white, black) in enumerate(zip(cells[::2], cells[1::2], strict=True), start.number)
-    )
+    ])
     return trusted_markup(f'<table class="moves">{_HEAD}<tbody>\n{rows}</tbody></table>')
-
-
-def _cells(move: MoveMade, sign: int) -> str:
-    if move.book:
-        return f'<td class="m b">{_san(move.san)}</td><td class="b">book</td><td></td><td></td>'
-    score = "" if move.score is None else format_score(sign * move.score)
-    depth = "" if move.depth is None else move.depth
-    return f'<td class="m">{_san(move.san)}</td><td>{score}</td><td>{depth}</td><td>{_time(move.elapsed_ms)}</td>'
-
-
-@lru_cache(1 << 13)  # a report has each of them many times
-def _san(san: str) -> str:
-    return str(escape(safe_text(san[:_MAX_SAN_LENGTH])))
-
-
-@lru_cache(1 << 13)
-def _time(ms: int) -> str:
-    return f"{ms / 1000:.2f}" if ms < 60_000 else f"{ms // 60_000}:{ms // 1000 % 60:02}"
 
 
 # The pieces on a board, as python-chess draws them: read from it when a report is written.
@@ -492,7 +510,7 @@ def _last_squares(moves: Sequence[MoveMade]) -> list[str]:
 
 def _replay_json(start: StartPosition, game: Game, moves: Sequence[MoveMade]) -> Markup:
     """The JSON that the script reads, which has no word of an engine but moves."""
-    plies = _MOVES.match("".join(f"{move.uci} " for move in moves))
+    plies = _MOVES.match("".join([f"{move.uci} " for move in moves]))
     found = {
         "variant": game.opening.variant,
         "fen": start.fen,
@@ -501,14 +519,14 @@ def _replay_json(start: StartPosition, game: Game, moves: Sequence[MoveMade]) ->
         "plies": plies[0].rstrip() if plies else "",
         "clocks": [move.clock_ms for move in moves],
     }
-    return trusted_markup(json.dumps(found, separators=(",", ":")).replace("<", "\\u003c"))
+    return trusted_markup(compact_json(found).replace("<", "\\u003c"))
 
 
 def _line_list(start: StartPosition, moves: Sequence[MoveMade]) -> tuple[Markup | None, list[str]]:
     """The lines as they were sent, an item for each ply, with what is to be said of them; None without a line."""
     remarks = []
     sent = [move.pv for move in moves]
-    if any(line.count(" ") >= _MAX_LINE_WORDS for line in sent):
+    if max(map(str.count, sent, repeat(" ")), default=0) >= _MAX_LINE_WORDS:
         sent = [*map(_cut, sent)]
         remarks.append(f"Lines are cut after {_MAX_LINE_WORDS} words.")
     if not "".join(sent).isprintable():
@@ -560,21 +578,29 @@ def game_page(row: GamePage, site: Site) -> str:
     if not (has_pgn := len(text) <= _LARGEST_PGN):
         remarks.append("The game is too long to be carried along as PGN; enginetour export pgn has it.")
     squares = _board_squares(game.final_fen) or _NO_BOARD
+    clocks = clock_graph(start, moves)
+    white, black = (_side(game, start, site, here, white=white) for white in (True, False))
     return render_page(
         "game.html",
         site=site,
         here=here,
-        row=row,
-        played=game,
+        number=row.number,
+        white=trusted_markup(SAFE_WORDS[game.pairing.white]),
+        black=trusted_markup(SAFE_WORDS[game.pairing.black]),
         result=_format_result(row),
         ending=_format_ending(row),
-        board=_board_diagram(squares, _last_squares(game.moves), own_pieces=not site.single),
+        began=game.started,
+        others=_other_games(row, site, here),
+        ways=_ways(row, site, here),
+        board=trusted_markup(
+            f"{black.line}{_board_diagram(squares, _last_squares(game.moves), own_pieces=not site.single)}\n{white.line}"
+        ),
         moves=_move_table(start, moves),
         evaluations=evaluation_graph(start, moves),
-        clocks=clock_graph(start, moves),
+        clocks=clocks,
         lines=lines,
-        sides=tuple(_side(game, start, site, here, white=white) for white in (True, False)),
         facts=facts_list(_game_facts(row)),
+        pair=trusted_markup(f"{white.facts}{black.facts}"),
         incidents=list(_incidents(game)),
         remarks=remarks,
         positions=_replay_json(start, game, moves),
@@ -582,20 +608,52 @@ def game_page(row: GamePage, site: Site) -> str:
     )
 
 
-def _side(game: Game, start: StartPosition, site: Site, here: str, *, white: bool) -> dict[str, object]:
+def _other_games(row: GamePage, site: Site, here: str) -> Markup:
+    """What the other games of the encounter are to this one."""
+    pairing, told = row.game.pairing, ""
+    for other in row.neighbours:
+        if other.leg != pairing.leg:
+            words = f"leg {other.leg} of the same encounter"
+        else:
+            words = f"the same one {'played again' if other.replay > row.game.replay else 'before'}"
+        told += f" {game_link(other.number, site, here, f'Game {other.number}')} is {words}."
+    return trusted_markup(told)
+
+
+def _ways(row: GamePage, site: Site, here: str) -> Markup:
+    """Links to the game before, to the list and to the game after."""
+    ways = [f'<a href="{escape(site.link("games.html", here))}">all games</a>']
+    if row.before is not None:
+        ways.insert(0, game_link(row.before, site, here, "previous"))
+    if row.after is not None:
+        ways.append(game_link(row.after, site, here, "next"))
+    return trusted_markup(" ".join(ways))
+
+
+class _Side(NamedTuple):
+    """Markup of one side: the line at the board, and what its engine did in the game."""
+
+    line: str
+    facts: str
+
+
+def _side(game: Game, start: StartPosition, site: Site, here: str, *, white: bool) -> _Side:
     """What is beside the board for one side: its name, hand or checks, clock and score at the end."""
     plies = game.moves[white is not start.white_begins :: 2][::-1]
     clock = next((move.clock_ms for move in plies if move.clock_ms is not None), None)
     score = next((move.score for move in plies if move.score is not None), None)
     variant, fen = game.opening.variant, game.final_fen
-    return {
-        "link": engine_link(game.pairing.white if white else game.pairing.black, site, here),
-        "clock": "" if clock is None else format_clock_time(clock),
-        "score": "" if score is None else format_score(score if white else -score),
-        "held": _pieces_in_hand(fen, white=white) if variant == "crazyhouse" else "",
-        "checks": _checks_given(fen)[not white] if variant == "3check" else None,
-        "used": facts_list(engine_facts(game.white if white else game.black)),
-    }
+    link = engine_link(game.pairing.white if white else game.pairing.black, site, here)
+    checks = f'<span class="checks" title="checks given">{_checks_given(fen)[not white]}</span>'
+    line = (
+        f'<p class="side {"white" if white else "black"}"><span class="dot" aria-hidden="true"></span>'
+        f'<span class="who">{link}</span>\n{checks if variant == "3check" else ""}'
+        f'<span class="hand">{_pieces_in_hand(fen, white=white) if variant == "crazyhouse" else ""}</span>'
+        f'<span class="score">{"" if score is None else format_score(score if white else -score)}</span>'
+        f'<span class="clock">{"" if clock is None else format_clock_time(clock)}</span></p>\n'
+    )
+    used = facts_list(engine_facts(game.white if white else game.black))
+    return _Side(line, f"<div><h3>{'White' if white else 'Black'}: {link}</h3>\n{used}</div>\n")
 
 
 def _incidents(game: Game) -> Iterator[tuple[Incident, list[str]]]:

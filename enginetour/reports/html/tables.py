@@ -12,7 +12,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from enginetour.formats.pairing.standings import CrossRow
-from enginetour.reports.sheet import Column, Sheet, format_points, safe_text
+from enginetour.reports.sheet import Column, Sheet, Texts, format_points, safe_text
 from enginetour.reports.standings import format_duration
 from enginetour.store.games import GameLine
 
@@ -56,6 +56,8 @@ def trusted_markup(text: str) -> Markup:
     return Markup(text)  # noqa: S704  # laws send hostile words through every caller
 
 
+# Words of engines and people as they stand in markup: without anything that turns a line round, and escaped.
+SAFE_WORDS = Texts[str](lambda words: str(escape(safe_text(words))))
 _LONG, _END = 18, 6  # characters of a name that has room on a phone, and of the end that a longer one keeps
 
 
@@ -64,7 +66,7 @@ def name_markup(name: str, *, cut: bool = False) -> str:
     shown = safe_text(name)
     if cut and len(shown) > _LONG:
         return f'<bdi class="long"><span>{escape(shown[:-_END])}</span><span>{escape(shown[-_END:])}</span></bdi>'
-    return f"<bdi>{escape(shown)}</bdi>"
+    return f"<bdi>{SAFE_WORDS[name]}</bdi>"
 
 
 def engine_link(name: str, site: Site, here: str, *, cut: bool = False) -> Markup:
@@ -138,7 +140,7 @@ def notes_list(lines: Sequence[str]) -> Markup:
 
 def facts_list(rows: Iterable[tuple[str, str]]) -> Markup:
     """Labels and words; what has no words is left out."""
-    items = "".join(f"<dt>{escape(label)}</dt><dd>{escape(safe_text(words))}</dd>\n" for label, words in rows if words)
+    items = "".join([f"<dt>{SAFE_WORDS[label]}</dt><dd>{SAFE_WORDS[words]}</dd>\n" for label, words in rows if words])
     return trusted_markup(f'<dl class="facts">\n{items}</dl>\n')
 
 
