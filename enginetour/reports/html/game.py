@@ -12,11 +12,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import accumulate, cycle, repeat
+from itertools import accumulate, cycle, repeat, takewhile
 from math import exp
 from typing import NamedTuple, TypeVar
 
 from markupsafe import Markup, escape
+from pydantic_core import to_json
 
 from enginetour.model.game import Game, Incident, MoveMade, Outcome, SideRecord, Termination
 from enginetour.model.variants import STANDARD, VARIANTS, start_fen
@@ -27,7 +28,6 @@ from enginetour.reports.html.tables import SAFE_WORDS, Site, engine_link, facts_
 from enginetour.reports.pgn import format_score
 from enginetour.reports.sheet import Texts, safe_text
 from enginetour.reports.standings import format_duration
-from enginetour.store.codecs import compact_json
 from enginetour.store.games import GameLine
 
 _T = TypeVar("_T")
@@ -58,7 +58,7 @@ _MAX_LINE_WORDS = 30  # shown of a line: of 25,000 lines of 14 engines 6 in a th
 _MAX_LINES_BYTES = 400_000  # bytes of all lines of a game; those of usual games take 15 KB
 _CHECKS_TO_WIN = 3  # three-check: rules of the variant
 _NO_POSITION = "8/8/8/8/8/8/8/8 w - - 0 1"
-_MOVES = re.compile(r"(?:(?:[a-h][1-8][a-h][1-8][qrbnk]?|[PNBRQ]@[a-h][1-8]) )*")
+_MOVE = re.compile(r"[a-h][1-8][a-h][1-8][qrbnk]?|[PNBRQ]@[a-h][1-8]")
 _CHECKS = re.compile(r"(\+?)(\d)\+(\d)")
 _SQUARE = re.compile("[a-h][1-8]")
 _LETTERS = frozenset("PNBRQKpnbrqk" + _EMPTY)
@@ -120,18 +120,18 @@ _SCORE_MARKS = tuple(
 )
 
 
-# Behind the ply in a point; SVG counts downwards.
-_WHITE_HEIGHTS = Texts[int](lambda score: f",{-evaluation_height(score)}")
-_BLACK_HEIGHTS = Texts[int](lambda score: f",{evaluation_height(score)}")
+# The two parts of a point; SVG counts downwards.
+_PLIES = tuple(f"{ply}," for ply in range(1, _MAX_PLIES + 1))
+_WHITE_HEIGHTS = Texts[int](lambda score: str(-evaluation_height(score)))
+_BLACK_HEIGHTS = Texts[int](lambda score: str(evaluation_height(score)))
+_SHARES = Texts[int](lambda percent: str(100 - percent))
 
 
 def evaluation_graph(start: StartPosition, moves: Sequence[MoveMade]) -> Markup | None:
     """What both engines thought of White's chances; None where neither told it."""
     points = [
-        _GAP if move.score is None else f"{ply}{heights[move.score]}"
-        for ply, (move, heights) in enumerate(
-            zip(moves, start.turns(_WHITE_HEIGHTS, _BLACK_HEIGHTS), strict=False), 1
-        )
+        _GAP if move.score is None else ply + heights[move.score]
+        for ply, move, heights in zip(_PLIES, moves, start.turns(_WHITE_HEIGHTS, _BLACK_HEIGHTS), strict=False)
     ]
     lines = _polylines(start, points)
     if not lines:
@@ -146,10 +146,12 @@ def clock_graph(start: StartPosition, moves: Sequence[MoveMade]) -> tuple[str, M
     timed = values.count(None) < len(values)
     if not timed:
         values = [None if move.book else move.elapsed_ms for move in moves]
-    most = max([value for value in values if value is not None], default=0)
+    most = max(filter(None, values), default=0)
     if most <= 0:
         return None
-    points = ["" if value is None else f"{ply},{100 - value * 100 // most}" for ply, value in enumerate(values, 1)]
+    points = [
+        "" if value is None else ply + _SHARES[value * 100 // most] for ply, value in zip(_PLIES, values, strict=False)
+    ]
     words = "Time left" if timed else "Time of each move"
     marks = (("0%", format_clock_time(most)), ("50%", format_clock_time(most // 2)), ("100%", "0"))
     label = f"{words} of both engines by move, at most {format_clock_time(most)}"
@@ -215,7 +217,8 @@ def _move_marks(first: int, white_begins: bool, plies: int) -> str:  # noqa: FBT
     last = first + (plies + (not white_begins)) // 2
     every = next((step for step in _EVERY if (last - first) / step <= _MOST_MARKS), _EVERY[-1] * 4)
     return "".join(
-        f'<text class="x" x="{100 * ((number - first) * 2 + white_begins) / plies:.1f}%" y="100%" dy="1.2em">{number}</text>'
+        f'<text class="x" x="{100 * (2 * (number - first) + white_begins) / plies:.1f}%" y="100%" dy="1.2em">'
+        f"{number}</text>"
         for number in range((first // every + 1) * every, last, every)
     )
 
@@ -224,7 +227,12 @@ def _move_marks(first: int, white_begins: bool, plies: int) -> str:  # noqa: FBT
 
 _SHOWN_WARNINGS = 20  # of one engine in one game
 _LONGEST_WARNING = 300  # signs
-_RESULTS = {Outcome.WHITE: "1\u20130", Outcome.DRAW: "½\u2013½", Outcome.BLACK: "0\u20131", Outcome.VOID: "void"}
+_RESULTS = {
+    Outcome.WHITE: Markup("1&ndash;0"),
+    Outcome.DRAW: Markup("&frac12;&ndash;&frac12;"),
+    Outcome.BLACK: Markup("0&ndash;1"),
+    Outcome.VOID: Markup("void"),
+}
 _ENDINGS = {
     Termination.MATE: "Checkmate",
     Termination.STALEMATE: "Stalemate",
@@ -248,7 +256,7 @@ _ENDINGS = {
 }
 
 
-def _format_result(row: GamePage) -> str:
+def _format_result(row: GamePage) -> Markup:
     """``1–0``; ``void`` for what does not count, struck out afterwards too."""
     return _RESULTS[Outcome.VOID if row.voided else row.game.outcome]
 
@@ -367,10 +375,12 @@ def _move_table(start: StartPosition, moves: Sequence[MoveMade]) -> Markup:
         cells.insert(0, _NOTHING)
     if len(cells) % 2:
         cells.append(_NOTHING)
-    rows = "".join([
-        f'<tr><th scope="row">{number}</th>{white}{black}</tr>\n'
-        for number, (white, black) in enumerate(zip(cells[::2], cells[1::2], strict=True), start.number)
-    ])
+    rows = "".join(
+        [
+            f'<tr><th scope="row">{number}</th>{white}{black}</tr>\n'
+            for number, (white, black) in enumerate(zip(cells[::2], cells[1::2], strict=True), start.number)
+        ]
+    )
     return trusted_markup(f'<table class="moves">{_HEAD}<tbody>\n{rows}</tbody></table>')
 
 
@@ -497,10 +507,12 @@ def _checks_given(fen: str) -> tuple[int, int]:
     return 0, 0
 
 
+_MOVE_TEXTS = Texts[str](lambda uci: uci if _MOVE.fullmatch(uci) else "")
+
+
 def _last_squares(moves: Sequence[MoveMade]) -> list[str]:
     """The squares that the last move names."""
-    last = moves[-1].uci if moves else ""
-    return _SQUARE.findall(last) if _MOVES.fullmatch(f"{last} ") else []
+    return _SQUARE.findall(_MOVE_TEXTS[moves[-1].uci]) if moves else []
 
 
 # What the page gives to its script, ``assets/board.js``: the start, the plies, the lines as they were sent.
@@ -510,16 +522,16 @@ def _last_squares(moves: Sequence[MoveMade]) -> list[str]:
 
 def _replay_json(start: StartPosition, game: Game, moves: Sequence[MoveMade]) -> Markup:
     """The JSON that the script reads, which has no word of an engine but moves."""
-    plies = _MOVES.match("".join([f"{move.uci} " for move in moves]))
+    plies = [_MOVE_TEXTS[move.uci] for move in moves]
     found = {
         "variant": game.opening.variant,
         "fen": start.fen,
         "white": start.white_begins,
         "number": start.number,
-        "plies": plies[0].rstrip() if plies else "",
+        "plies": " ".join(takewhile(bool, plies)),
         "clocks": [move.clock_ms for move in moves],
     }
-    return trusted_markup(compact_json(found).replace("<", "\\u003c"))
+    return trusted_markup(to_json(found).decode().replace("<", "\\u003c"))
 
 
 def _line_list(start: StartPosition, moves: Sequence[MoveMade]) -> tuple[Markup | None, list[str]]:
@@ -531,22 +543,25 @@ def _line_list(start: StartPosition, moves: Sequence[MoveMade]) -> tuple[Markup 
         remarks.append(f"Lines are cut after {_MAX_LINE_WORDS} words.")
     if not "".join(sent).isprintable():
         sent = [safe_text(" ".join(line.split())) for line in sent]
-    labels = _labels(start.number, start.white_begins)
-    lines = [f"{label} {line}" if line else "" for label, line in zip(labels, sent, strict=False)]
-    text = str(escape("\n".join(lines)))
+    items = [
+        f"<li>{label} {line}</li>" if line else "<li></li>"
+        for label, line in zip(
+            _labels(start.number, start.white_begins), str(escape("\n".join(sent))).split("\n"), strict=False
+        )
+    ]
+    text = "\n".join(items)
     if len(text.encode()) > _MAX_LINES_BYTES:
-        sizes = accumulate(len(escape(line).encode()) for line in lines)
-        lines = [line for line, size in zip(lines, sizes, strict=True) if size <= _MAX_LINES_BYTES]
-        text = str(escape("\n".join(lines)))
-        remarks.append(f"From {start.label(len(lines))} on lines are left out, they are too long for one page.")
-    items = text.replace("\n", "</li>\n<li>")
-    return trusted_markup(f"<li>{items}</li>") if any(sent) else None, remarks
+        sizes = accumulate(len(item.encode()) for item in items)
+        items = [item for item, size in zip(items, sizes, strict=True) if size <= _MAX_LINES_BYTES]
+        text = "\n".join(items)
+        remarks.append(f"From {start.label(len(items))} on lines are left out, they are too long for one page.")
+    return trusted_markup(text) if any(sent) else None, remarks
 
 
 @lru_cache(16)
 def _labels(number: int, white_begins: bool) -> list[str]:  # noqa: FBT001
     start = StartPosition("", white_begins, number)
-    return [start.label(ply) for ply in range(_MAX_PLIES)]
+    return [start.label(ply).replace("…", "&hellip;") for ply in range(_MAX_PLIES)]  # of ASCII a page is made sooner
 
 
 def _cut(line: str) -> str:
@@ -578,12 +593,13 @@ def game_page(row: GamePage, site: Site) -> str:
     if not (has_pgn := len(text) <= _LARGEST_PGN):
         remarks.append("The game is too long to be carried along as PGN; enginetour export pgn has it.")
     squares = _board_squares(game.final_fen) or _NO_BOARD
-    clocks = clock_graph(start, moves)
+    board = _board_diagram(squares, _last_squares(game.moves), own_pieces=not site.single)
     white, black = (_side(game, start, site, here, white=white) for white in (True, False))
     return render_page(
         "game.html",
         site=site,
         here=here,
+        root=site.link("", here),
         number=row.number,
         white=trusted_markup(SAFE_WORDS[game.pairing.white]),
         black=trusted_markup(SAFE_WORDS[game.pairing.black]),
@@ -592,12 +608,10 @@ def game_page(row: GamePage, site: Site) -> str:
         began=game.started,
         others=_other_games(row, site, here),
         ways=_ways(row, site, here),
-        board=trusted_markup(
-            f"{black.line}{_board_diagram(squares, _last_squares(game.moves), own_pieces=not site.single)}\n{white.line}"
-        ),
+        board=trusted_markup(f"{black.line}{board}\n{white.line}"),
         moves=_move_table(start, moves),
         evaluations=evaluation_graph(start, moves),
-        clocks=clocks,
+        clocks=clock_graph(start, moves),
         lines=lines,
         facts=facts_list(_game_facts(row)),
         pair=trusted_markup(f"{white.facts}{black.facts}"),

@@ -77,14 +77,14 @@ def engine_link(name: str, site: Site, here: str, *, cut: bool = False) -> Marku
 
 def game_link(number: int, site: Site, here: str, words: object = None) -> Markup:
     """A game's number, or other `words` for it, linked where the game has a page."""
-    shown = escape(number if words is None else words)
+    shown = SAFE_WORDS[words] if type(words) is str else escape(number if words is None else words)
     if site.games is not None and number not in site.games:
-        return shown
+        return trusted_markup(shown)
     return trusted_markup(_link(f"games/{number}.html", shown, site, here))
 
 
 def _link(address: str, shown: str, site: Site, here: str) -> str:
-    return f'<a href="{escape(site.link(address, here))}">{shown}</a>'
+    return f'<a href="{SAFE_WORDS[site.link(address, here)]}">{shown}</a>'
 
 
 # Any sheet.

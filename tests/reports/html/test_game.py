@@ -49,7 +49,7 @@ def test_the_page_tells_the_game() -> None:
     """Names, result, ending, moves with evaluation, depth and time from White's side, opening, place, hardware."""
     page = game_page(row(), SITE)
     for words in (
-        "1\u20130", "White mates", '<td class="m">Qh5</td><td>+0.31</td><td>14</td><td>1.25</td>',
+        "1&ndash;0", "White mates", '<td class="m">Qh5</td><td>+0.31</td><td>14</td><td>1.25</td>',
         '<td class="m">Nc6</td><td>-0.45</td><td>9</td><td>0.80</td>', "<td>+M2</td><td>20</td><td>1:05</td>",
         '<td class="m b">e4</td><td class="b">book</td>', "C20 King&#39;s Pawn, number 7 of the suite, 2 plies",
         "round 3, encounter 5, leg 1", "AMD EPYC", "7 plies in 2 min", '<a href="../engines/fruit.html">',
@@ -60,7 +60,7 @@ def test_the_page_tells_the_game() -> None:
 def test_lines_are_listed_as_they_were_sent() -> None:
     """An item for each ply, empty without a line; the script writes them in move notation."""
     page = game_page(row(), SITE)
-    told = ("2. d1h5 b8c6 f1c4", "2… 1... Nc6 2. Bc4 Nf6", "3. f1c4 g8f6 h5f7", "", "4. h5f7")
+    told = ("2. d1h5 b8c6 f1c4", "2&hellip; 1... Nc6 2. Bc4 Nf6", "3. f1c4 g8f6 h5f7", "", "4. h5f7")
     assert "\n".join(f"<li>{words}</li>" for words in ("", "", *told)) in page
     assert '"plies":"e2e4 e7e5 d1h5 b8c6 f1c4 g8f6 h5f7"' in page
 
