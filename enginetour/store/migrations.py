@@ -73,7 +73,7 @@ def check_schema(found: Schema, place: object) -> int:
 def create_tables(connection: Connection) -> None:
     """Create all tables in an empty database; the caller writes the version."""
     _tell_partial(connection)
-    METADATA.create_all(connection)
+    METADATA.create_all(connection, checkfirst=False)
 
 
 def upgrade(connection: Connection, version: int) -> None:

@@ -278,8 +278,8 @@ from enginetour.store.tables import METADATA
 SPILL = "CREATE TABLE spill AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n LIMIT 9000) "
 make = METADATA.create_all
 
-def half(connection):
-    make(connection)
+def half(connection, **how):
+    make(connection, **how)
     connection.exec_driver_sql("PRAGMA cache_size=1")
     connection.exec_driver_sql(SPILL + "SELECT i, hex(randomblob(50)) AS b FROM n")
     os.kill(os.getpid(), 9)

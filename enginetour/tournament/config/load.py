@@ -133,19 +133,16 @@ class Config(BaseModel):
 
     def frozen_part(self) -> dict[str, Any]:
         """What may not change on resume, JSON-ready: format, seed, controls, rules, openings."""
-        play = self.play.model_dump(mode="json", exclude=_CHANGEABLE)
+        held = self.model_dump(mode="json", include={"play", "format_options"}, exclude={"play": _CHANGEABLE})
         return {
             "tournament": {"seed": self.tournament.seed},
-            "format": {"system": self.system, **self.format_options.model_dump(mode="json")},
-            "play": play,
+            "format": {"system": self.system, **held["format_options"]},
+            "play": held["play"],
         }
 
     def as_stored(self) -> dict[str, Any]:
         """The whole configuration, JSON-ready, as the store keeps it."""
-        whole = self.frozen_part()
-        whole["tournament"] = self.tournament.model_dump(mode="json")
-        whole["ratings"] = self.ratings.model_dump(mode="json")
-        return whole
+        return self.frozen_part() | self.model_dump(mode="json", include={"tournament", "ratings"})
 
 
 def slug(name: str) -> str:

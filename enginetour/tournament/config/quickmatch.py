@@ -251,8 +251,9 @@ def _format(asked: MatchRequest, count: int) -> dict[str, Any]:
 
 def _seats(words: Sequence[str], registry: Registry, base: Path, detect: _Detect) -> list[_MatchEngine]:
     """One for each word: engines that have a file, and commands, which are started together."""
-    known = {entry.name: entry for entry in reversed(registry.entries())}
-    known |= {word: registry.get(word) for word in words if word in registry.paths}
+    known = {word: registry.get(word) for word in words if word in registry.paths}
+    if any("/" not in word or find_program(word, base) is None for word in words if word not in known):
+        known = {entry.name: entry for entry in reversed(registry.entries())} | known
     commands = [_command(word, registry, base) for word in words if word not in known]
     found = zip(commands, detect(commands, None, base), strict=True)
     seats = []
