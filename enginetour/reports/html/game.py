@@ -658,11 +658,12 @@ def _side(game: Game, start: StartPosition, site: Site, here: str, *, white: boo
     score = next((move.score for move in plies if move.score is not None), None)
     variant, fen = game.opening.variant, game.final_fen
     link = engine_link(game.pairing.white if white else game.pairing.black, site, here)
-    checks = f'<span class="checks" title="checks given">{_checks_given(fen)[not white]}</span>'
+    held = f'<span class="hand">{_pieces_in_hand(fen, white=white) if variant == "crazyhouse" else ""}</span>'
+    if variant == "3check":
+        held = f'<span class="checks" title="checks given">{_checks_given(fen)[not white]}</span>{held}'
     line = (
         f'<p class="side {"white" if white else "black"}"><span class="dot" aria-hidden="true"></span>'
-        f'<span class="who">{link}</span>\n{checks if variant == "3check" else ""}'
-        f'<span class="hand">{_pieces_in_hand(fen, white=white) if variant == "crazyhouse" else ""}</span>'
+        f'<span class="who">{link}</span>\n{held}'
         f'<span class="score">{"" if score is None else format_score(score if white else -score)}</span>'
         f'<span class="clock">{"" if clock is None else format_clock_time(clock)}</span></p>\n'
     )
@@ -684,6 +685,6 @@ def _incidents(game: Game) -> Iterator[tuple[Incident, list[str]]]:
         yield incident, words
 
 
-def _download(text: str) -> str:
+def _download(text: str) -> Markup:
     packed = base64.b64encode(text.encode("utf-8", "replace")).decode()
-    return f"data:application/x-chess-pgn;base64,{packed}"
+    return trusted_markup(f"data:application/x-chess-pgn;base64,{packed}")

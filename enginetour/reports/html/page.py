@@ -111,7 +111,7 @@ def _finalized(value: object) -> object:
 
 def format_utc(seconds: float | None) -> str:
     """UTC seconds as people write them: ``2026-11-21 20:05 UTC``."""
-    return "" if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return "" if seconds is None else f"{datetime.fromtimestamp(seconds, UTC).isoformat(' ', 'minutes')[:16]} UTC"
 
 
 def _format_percent(share: float | None) -> str:

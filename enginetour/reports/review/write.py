@@ -246,8 +246,12 @@ def _sweep(target: Path) -> None:
 
 def _write_text(path: Path, text: str) -> None:
     """A file of the report."""
-    path.parent.mkdir(exist_ok=True)
-    path.write_bytes(text.encode())
+    data = text.encode()
+    try:
+        path.write_bytes(data)
+    except FileNotFoundError:
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(data)
 
 
 def _swap(folder: Path, target: Path) -> None:
