@@ -195,12 +195,12 @@ class Machines:
             white_tc="60+0.5",
             black_tc="60+0.5",
             final_fen="8/8/4k3/8/3K4/8/8/7R w - - 0 80",
-            started=ended - (playing.ends - playing.begun),
-            ended=ended,
-            relay_us=(40, 90, 200),
+            started_unix=ended - (playing.ends - playing.begun),
+            ended_unix=ended,
+            relay_gap_us=(40, 90, 200),
             replay=playing.order.task.replay,
             hardware="a simulated processor",
-            load=1.0,
+            load_average=1.0,
             cores=8,
         )
 

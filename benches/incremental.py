@@ -78,13 +78,13 @@ def imported(store: Store, games: list[tuple[int, int, int]]) -> None:
     rows = [
         {
             "tournament": FILE,
-            "white": w + 1,
-            "black": b + 1,
-            "half_points": s,
-            "day": 0,
+            "white_engine": w + 1,
+            "black_engine": b + 1,
+            "white_half_points": s,
+            "played_yyyymmdd": 0,
             "tc": "",
-            "file": 0,
-            "offset": 0,
+            "file_index": 0,
+            "offset_bytes": 0,
         }
         for w, b, s in games
     ]
@@ -92,7 +92,7 @@ def imported(store: Store, games: list[tuple[int, int, int]]) -> None:
     met = sorted({(w, b) for w, b, _ in games})
     sums = np.array([(w + 1, b + 1, *(tally[w, b, points] for points in (2, 1, 0))) for w, b in met]).T
     with store.database.writing() as connection:
-        connection.execute(insert(TOURNAMENTS), {**event, "config": {}, "seed": 1, "created": 0.0, "version": ""})
+        connection.execute(insert(TOURNAMENTS), {**event, "config": {}, "seed": 1, "created_unix": 0.0, "version": ""})
         sizes = {
             "files": (),
             "after_game": 0,

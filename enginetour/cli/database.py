@@ -39,7 +39,6 @@ def check(db: Address | None) -> int:
     from enginetour.store.tournaments import Store
 
     database = _existing(db)
-    _refuse_older(database)
     with Store.open(database, create=False, readonly=True) as store:
         found = inspect(store)
     if output_form() == "json":
@@ -86,7 +85,6 @@ def repair(db: Address | None) -> None:
     from enginetour.store.tournaments import Store
 
     database = _existing(db)
-    _refuse_older(database)
     kept: Path | None = None
     with Store.open(database, create=False) as store:
         found = check.damages(store.database)
@@ -132,36 +130,30 @@ def backup(file: Path, db: Address | None, replace: bool) -> None:
 
 @db.command()
 @database_option
+@click.option("--no-backup", is_flag=True, help="Make no backup before the upgrade.")
 @json_option
-def upgrade(db: Address | None) -> None:
-    """Bring an older database up to this version; a backup is made first.
+def upgrade(db: Address | None, no_backup: bool) -> None:
+    """Upgrade a database that an older enginetour wrote.
 
-    Every command does the same when it opens one: versions only add tables
-    and columns, so no migration tool (alembic) is needed and no row changes.
-    This one keeps the database as it was beside it, as NAME.schema-N; on a
-    PostgreSQL server it is one transaction, and pg_dump keeps what was.
+    A backup is made first: a file beside the database, NAME.schema-N, or on a
+    PostgreSQL server a schema, NAME_schema_N. The upgrade is one transaction:
+    if it is interrupted, the database is as it was. No tournament may be
+    running.
 
     Example: enginetour db upgrade
     """
-    from enginetour.store.backup import back_up
-    from enginetour.store.database import schema_version
-    from enginetour.store.tables import SCHEMA_VERSION
-    from enginetour.store.tournaments import Store
+    from enginetour.store.backup import upgrade_database
 
-    database = _existing(db)
-    before = schema_version(database)
-    kept: Path | None = None
-    if 0 < before < SCHEMA_VERSION and isinstance(database, Path):
-        database = database.resolve()
-        kept = back_up(database, database.with_name(f"{database.name}.schema-{before}")).path
-    Store.open(database, create=False).close()
+    database = database_of(Path.cwd(), db)
+    made = upgrade_database(database, backup=not no_backup)
     if output_form() == "json":
-        print_json({"database": str(database), "from": before, "to": SCHEMA_VERSION, "backup": kept and str(kept)})
-    elif not 0 < before < SCHEMA_VERSION:
-        echo(f"{database}: schema {SCHEMA_VERSION}, nothing to upgrade")
+        value = {"database": str(database), "from": made.before, "to": made.after, "backup": made.backup}
+        print_json(value)
+    elif made.before == made.after:
+        echo(f"{database}: schema {made.after}, nothing to upgrade")
     else:
-        was = f"as it was: {kept}" if kept is not None else "in one transaction"
-        echo(f"{database}: schema {before} upgraded to {SCHEMA_VERSION}; {was}")
+        backup = f"; backup: {made.backup}" if made.backup else ""
+        echo(f"{database}: schema {made.before} upgraded to {made.after}{backup}")
 
 
 @db.command()
@@ -193,13 +185,3 @@ def _existing(db: Address | None) -> Address:
     database = database_of(Path.cwd(), db)
     schema_version(database)
     return database
-
-
-def _refuse_older(database: Address) -> None:
-    """A check writes nothing, so it does not upgrade either."""
-    from enginetour.store.database import schema_version
-    from enginetour.store.tables import SCHEMA_VERSION
-
-    if 0 < (version := schema_version(database)) < SCHEMA_VERSION:
-        what = f"has schema {version}, this is {SCHEMA_VERSION}"
-        raise StoreRefused(what, place=str(database), step="enginetour db upgrade")

@@ -143,15 +143,15 @@ def game_row(line: GameLine) -> dict[str, object]:
         "termination": line.termination,
         "cause": line.cause,
         "plies": line.plies,
-        "load": line.load,
+        "load_average": line.load_average,
         "cores": line.cores,
         "busy": line.busy,
-        "own_us": line.own_us,
+        "referee_us": line.referee_us,
         "handicap": line.handicap,
         "white_tc": line.white_tc,
         "black_tc": line.black_tc,
-        "started": iso_timestamp(line.started),
-        "ended": iso_timestamp(line.ended),
+        "started": iso_timestamp(line.started_unix),
+        "ended": iso_timestamp(line.ended_unix),
         "incident": bool(line.incidents),
     }
 
@@ -166,7 +166,7 @@ def _games_sheet(title: str, lines: list[GameLine]) -> Sheet:
         *([Column("handicap", "odds", left=True)] if any(line.handicap for line in lines) else []),
         Column("cause", "how", left=True, flexible=True),
         *([Column("busy", "load", left=True)] if any(line.busy for line in lines) else []),
-        *([Column("own_us", "referee ms")] if any(line.own_us is not None for line in lines) else []),
+        *([Column("referee_us", "referee ms")] if any(line.referee_us is not None for line in lines) else []),
         Column("incident", "", left=True),
     )
     shown = tuple(
@@ -174,8 +174,8 @@ def _games_sheet(title: str, lines: list[GameLine]) -> Sheet:
             "incident": "!" if line.incidents else "",
             "cause": line.how,
             "handicap": _odds(line),
-            "own_us": "" if line.own_us is None else f"{line.own_us / 1000:.1f}",
-            "busy": f"{line.load:.1f}/{line.cores}" if line.busy else "",
+            "referee_us": "" if line.referee_us is None else f"{line.referee_us / 1000:.1f}",
+            "busy": f"{line.load_average:.1f}/{line.cores}" if line.busy else "",
         }
         for line in lines
     )
@@ -204,7 +204,7 @@ def _game_text(stored: StoredGame, title: str, ratings: Mapping[str, float]) -> 
 
 def _game_json(stored: StoredGame) -> dict[str, object]:
     game = stored.game
-    times = {"started": iso_timestamp(game.started), "ended": iso_timestamp(game.ended)}
+    times = {"started": iso_timestamp(game.started_unix), "ended": iso_timestamp(game.ended_unix)}
     moves = [move._asdict() for move in game.moves]
     return {"number": stored.number, "voided": stored.voided, **asdict(game), "moves": moves, **times}
 

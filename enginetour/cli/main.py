@@ -7,11 +7,12 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import Any
 
 import click
 
 from enginetour import __version__
-from enginetour.model.errors import StorageFailed, TourError, UsageRefused, closest_match
+from enginetour.model.errors import SchemaOutdated, StorageFailed, TourError, UsageRefused, closest_match
 
 LONGEST_LINE = 2000  # signs of a refusal: a screenful
 GARBAGE = 20_000  # objects between two looks for garbage: at 700 a tenth of a start went into them (measured)
@@ -150,6 +151,8 @@ def main() -> None:
     except TourError as error:
         _complain(error)
         code = error.exit_code
+        if isinstance(error, SchemaOutdated) and sys.stdin.isatty() and sys.stderr.isatty():
+            _offer_upgrade(error.address)
     except BrokenPipeError:
         # The reader has gone (`| head`): no traceback, and none at shutdown either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -171,6 +174,23 @@ def main() -> None:
         code = 1
     gc.freeze()  # the process ends: to look for cycles once more takes 14 ms after a list (measured)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _offer_upgrade(database: Any) -> None:
+    """Upgrade a database if the user agrees, and run the same command again."""
+    from enginetour.store.backup import upgrade_database
+
+    try:
+        if not click.confirm("Upgrade it now? A backup is made first.", default=True, err=True):
+            return
+        made = upgrade_database(database)
+    except click.exceptions.Abort:
+        return
+    except TourError as error:
+        _complain(error)
+        return
+    click.echo(f"{database}: schema {made.before} upgraded to {made.after}; backup: {made.backup}", err=True)
+    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606
 
 
 def _open_the_closed() -> None:

@@ -337,11 +337,11 @@ class Workload:
         loads = [load for load in (self._load, load_average()) if load is not None]
         return max(loads, default=None)
 
-    def steal(self) -> float | None:
-        """Share of the processors' time since then, 0 to 1, that the host of a virtual machine gave to others."""
+    def steal_percent(self) -> float | None:
+        """Percentage of the processors' time since then that the host of a virtual machine gave to others."""
         now = _ticks()
         passed = [after - before for before, after in zip(self._ticks, now, strict=False)]
-        return max(0.0, passed[_STEAL] / sum(passed)) if len(passed) == _COUNTERS and sum(passed) > 0 else None
+        return max(0.0, 100 * passed[_STEAL] / sum(passed)) if len(passed) == _COUNTERS and sum(passed) > 0 else None
 
 
 def is_busy() -> bool:

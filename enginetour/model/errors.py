@@ -14,6 +14,7 @@ Exit codes, as in the README:
     ├── InputRefused    3    configuration, openings, cases, other people's files
     ├── EngineRefused   4    before game 1
     ├── StoreRefused    5    busy, foreign, newer, or its log does not fit
+    │   └── SchemaOutdated       of an older schema
     └── StorageFailed   7    full or unwritable
     EngineFault              an engine's failure: becomes a result, never leaves the slot
     ├── StartFailed          plays no game: void, then the engine is suspended
@@ -75,6 +76,14 @@ class StoreRefused(TourError):
     """The database is busy, foreign, newer, or does not fit the configuration."""
 
     exit_code = 5
+
+
+class SchemaOutdated(StoreRefused):
+    """A database of an older schema, at an address; `enginetour db upgrade` upgrades it."""
+
+    def __init__(self, what: str, *, address: object, step: str = "") -> None:
+        super().__init__(what, place=str(address), step=step)
+        self.address = address
 
 
 class StorageFailed(TourError):

@@ -218,7 +218,7 @@ class MoveMade(NamedTuple):
 class Incident:
     """Something a tester must see. `traffic` and `stderr` are the last lines, oldest first.
 
-    A line of traffic begins with seconds since the start of the engine's process; `asked_us` is that of its last `go`.
+    A line of traffic begins with seconds since the start of the engine's process; `last_go_us` is its last `go`.
     """
 
     engine: str
@@ -228,10 +228,10 @@ class Incident:
     traffic: tuple[str, ...] = ()
     stderr: tuple[str, ...] = ()
     status: str = ""  # how its process ended: "exit 1", "signal 11 (SIGSEGV)"; "" while it lived
-    asked_us: int | None = None  # None: it was not asked in this game
+    last_go_us: int | None = None  # None: it was not asked in this game
     memory_kb: int | None = None  # the most its processes were seen to hold
-    load: float | None = None  # load average of the machine at that moment
-    own_us: int | None = None  # what the referee itself may have cost that move
+    load_average: float | None = None  # of the machine at that moment
+    referee_us: int | None = None  # what the referee itself may have cost that move
 
     @property
     def is_warning(self) -> bool:
@@ -271,7 +271,7 @@ class SideRecord:
 
 @dataclass(frozen=True, slots=True)
 class Game:
-    """A game that ended. `started` and `ended` are UTC seconds since 1970, for people only, never for order."""
+    """A game that ended. Start and end are UTC seconds since 1970, for people only, never for order."""
 
     pairing: Pairing
     outcome: Outcome
@@ -286,16 +286,16 @@ class Game:
     white_tc: str = ""
     black_tc: str = ""
     final_fen: str = ""
-    started: float = 0.0
-    ended: float = 0.0
-    relay_us: tuple[int, int, int] | None = None  # relay gap: median, 99th percentile, largest
+    started_unix: float = 0.0
+    ended_unix: float = 0.0
+    relay_gap_us: tuple[int, int, int] | None = None  # relay gap: median, 99th percentile, largest
     incidents: tuple[Incident, ...] = ()
     replay: int = 0
     hardware: str = ""  # processor of the machine it was played on
-    load: float | None = None  # load average of that machine, and how many processors it has for it
+    load_average: float | None = None  # of that machine, and how many processors it has for it
     cores: int | None = None
-    steal: float | None = None  # share of their time that its host gave to others, 0 to 1
-    own_us: int | None = None  # at a flag: what the referee itself may have cost that move
+    steal_percent: float | None = None  # of their time that its host gave to others
+    referee_us: int | None = None  # at a flag: what the referee itself may have cost that move
     traffic: tuple[str, ...] = ()  # where all of it was asked for; a file has it, the store does not
 
     @property

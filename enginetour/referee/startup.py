@@ -131,7 +131,7 @@ class EnginePool:
         self.end(engine)
         traffic, stderr = engine.process.traffic(), engine.process.stderr()
         cause = f"a new process, the old one could not begin {'another' if engine.games else 'a'} game: {why}"
-        told = Incident(engine.spec.name, "restart", cause, 0, traffic, stderr, status, load=load_average())
+        told = Incident(engine.spec.name, "restart", cause, 0, traffic, stderr, status, load_average=load_average())
         self._partings.append(told)
 
     def partings(self) -> list[Incident]:
@@ -145,7 +145,9 @@ class EnginePool:
             self.warned.add((name, category))
             traffic, stderr = engine.process.traffic(WARNING_LINES), engine.process.stderr(WARNING_LINES)
             status = engine.process.exit_status()
-            self._partings.append(Incident(name, category, cause, 0, traffic, stderr, status, load=load_average()))
+            self._partings.append(
+                Incident(name, category, cause, 0, traffic, stderr, status, load_average=load_average())
+            )
 
 
 def usable(engine: Engine) -> bool:
@@ -257,7 +259,7 @@ def incident_of(
     seat: Seat, category: str, cause: str, ply: int, lines: int = 50, *, own_ns: int | None = None
 ) -> Incident:
     """What a tester must see, with the last lines of traffic and stderr and what was measured beside."""
-    found = Incident(seat.name, category, cause, ply, load=load_average())
+    found = Incident(seat.name, category, cause, ply, load_average=load_average())
     if seat.present is None:
         return found
     process = seat.engine.process
@@ -266,7 +268,7 @@ def incident_of(
         traffic=process.traffic(lines),
         stderr=process.stderr(20),
         status=process.exit_status(),
-        asked_us=round((seat.asked_ns - process.started_ns) / 1000) if seat.asked_ns else None,
+        last_go_us=round((seat.asked_ns - process.started_ns) / 1000) if seat.asked_ns else None,
         memory_kb=seat.look(),
-        own_us=None if own_ns is None else own_ns // 1000,
+        referee_us=None if own_ns is None else own_ns // 1000,
     )

@@ -32,10 +32,10 @@ def incident_lines(incident: Incident, width: int) -> Iterator[str]:
     if facts:
         yield from wrap_lines("  ", facts, width)
     if incident.traffic:
-        since = "it was asked" if incident.asked_us is not None else "its start"
+        since = "it was asked" if incident.last_go_us is not None else "its start"
         yield f"  traffic, > to and < from the engine, ms since {since}:"
         for line in incident.traffic:
-            yield from _log_lines(line, incident.asked_us or 0, width)
+            yield from _log_lines(line, incident.last_go_us or 0, width)
     for line in incident.stderr:
         yield from wrap_lines("  stderr: ", line, width)
 
@@ -53,10 +53,10 @@ def _facts(incident: Incident) -> Iterator[str]:
         yield f"process ended: {incident.status}"
     if incident.memory_kb is not None:
         yield f"memory up to {incident.memory_kb / 1024:.0f} MiB"
-    if incident.load is not None:
-        yield f"load {incident.load:.1f}"
-    if incident.own_us is not None:
-        yield f"referee's own share up to {incident.own_us / 1000:.1f} ms"
+    if incident.load_average is not None:
+        yield f"load {incident.load_average:.1f}"
+    if incident.referee_us is not None:
+        yield f"referee's own share up to {incident.referee_us / 1000:.1f} ms"
 
 
 def _log_lines(line: str, asked_us: int, width: int) -> Iterator[str]:
@@ -230,12 +230,12 @@ def _mean(number: int, total: int) -> float | None:
 
 def machine_lines(game: Game) -> Iterator[str]:
     """Load of the machine, and the referee's own times, in words; nothing of what was not measured."""
-    if game.load is not None and game.cores is not None:
-        busy = ": busy, clocks may have suffered" if game.load > game.cores else ""
-        stolen = f", {game.steal:.1%} of their time taken by the host" if game.steal else ""
-        yield f"machine: load {game.load:.1f} on {game.cores} processors{stolen}{busy}"
-    if game.relay_us is not None:
-        median, high, largest = (f"{gap / 1000:.1f}" for gap in game.relay_us)
+    if game.load_average is not None and game.cores is not None:
+        busy = ": busy, clocks may have suffered" if game.load_average > game.cores else ""
+        stolen = f", {game.steal_percent:.1f}% of their time taken by the host" if game.steal_percent else ""
+        yield f"machine: load {game.load_average:.1f} on {game.cores} processors{stolen}{busy}"
+    if game.relay_gap_us is not None:
+        median, high, largest = (f"{gap / 1000:.1f}" for gap in game.relay_gap_us)
         yield f"referee: an answer became the opponent's go after {median} ms, 99 % within {high}, at most {largest}"
     waits = [
         f"{name} {record.waited_ms} ms"
@@ -244,8 +244,8 @@ def machine_lines(game: Game) -> Iterator[str]:
     ]
     if waits:
         yield f"engines waited for a processor: {', '.join(waits)} of the game"
-    if game.own_us is not None:
-        share = f"{game.own_us / 1000:.1f} ms"
+    if game.referee_us is not None:
+        share = f"{game.referee_us / 1000:.1f} ms"
         yield f"referee: its own share of the late move was at most {share} (relay gap, late wake-ups)"
 
 

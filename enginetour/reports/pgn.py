@@ -163,7 +163,7 @@ _VALUES = Texts(_quoted)
 def _tags(
     game: Game, number: int, event: str, site: str, ratings: Mapping[str, float], eco: tuple[str, str]
 ) -> Iterator[str]:
-    began, pairing = _utc_tag(game.started), game.pairing
+    began, pairing = _utc_tag(game.started_unix), game.pairing
     tags = {
         "Event": event,
         "Site": site,
@@ -195,7 +195,7 @@ def _tags(
         "PlyCount": str(game.plies),
         "Termination": "unterminated" if game.outcome is Outcome.VOID else termination_tag(game.termination),
         "GameStartTime": began,
-        "GameEndTime": _utc_tag(game.ended),
+        "GameEndTime": _utc_tag(game.ended_unix),
         "GameDuration": _duration(game),
         "WhiteEngine": game.white.own_name,
         "BlackEngine": game.black.own_name,
@@ -219,7 +219,7 @@ def termination_tag(termination: Termination) -> str:
 
 
 def _duration(game: Game) -> str:
-    seconds = max(0, round(game.ended - game.started))
+    seconds = max(0, round(game.ended_unix - game.started_unix))
     return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
 
 
@@ -373,7 +373,7 @@ class PgnFile:
         self._size, self._newest = None, self.log.last_number
         lines = self.log.games()
         wanted = [line.number for line in lines if line.outcome is not Outcome.VOID and not line.voided]
-        begun = {line.number: _utc_tag(line.started).encode("ascii") for line in lines}
+        begun = {line.number: _utc_tag(line.started_unix).encode("ascii") for line in lines}
         counting, there, whole, ours = set(wanted), list[int](), 0, True
         for number, text in self._whole_games():
             there.append(number)

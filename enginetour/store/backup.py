@@ -1,4 +1,4 @@
-"""Database backup and copy: back up to a SQLite file during a run, and copy a store between SQLite and PostgreSQL.
+"""Database backup, copy and upgrade: to a SQLite file during a run, between SQLite and PostgreSQL, to a newer schema.
 
 A backup of a SQLite file is one step of its online backup: in WAL mode it blocks nobody and copies one state
 (SQLite, "Online Backup").
@@ -25,7 +25,7 @@ from enginetour.store.codecs import stored
 from enginetour.store.database import Database, database_exists, schema_version
 from enginetour.store.dialect import UNREADABLE, StoreBusy
 from enginetour.store.sqlite import connect, read_schema, reading_mode, translated, translating_errors
-from enginetour.store.tables import METADATA, TOURNAMENTS
+from enginetour.store.tables import METADATA, SCHEMA_VERSION, TOURNAMENTS
 
 # Copy: row by row, then compared by digests. The target must be empty: keys define the order of games, on which
 # rating lists of an earlier time and published editions depend, so two stores cannot be merged.
@@ -262,3 +262,52 @@ def _verified(new: Path) -> dict[str, int]:
 def _rows(reader: sqlite3.Connection) -> dict[str, int]:
     names = [name for (name,) in reader.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()]
     return {name: reader.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in names}  # noqa: S608
+
+
+# Upgrade: a backup of the state that is upgraded, and all changes in one transaction.
+
+
+@dataclass(frozen=True, slots=True)
+class _Upgraded:
+    """An upgrade from one schema to another. `backup` is a file, or a schema of the server; None: none was made."""
+
+    before: int
+    after: int
+    backup: str | None
+
+
+def upgrade_database(address: Address, *, backup: bool = True) -> _Upgraded:
+    """Upgrade a database of an older schema; a database of this schema stays as it is.
+
+    The backup lies beside the database, as NAME.schema-N, or on a server in the schema NAME_schema_N.
+
+    Raises:
+        StoreRefused: a tournament of the database is running.
+        StorageFailed: the backup cannot be made.
+    """
+    address = Path(os.path.realpath(address)) if isinstance(address, Path) else address
+    before = schema_version(address)
+    if not 0 < before < SCHEMA_VERSION:
+        return _Upgraded(before, before, None)
+    kept = None
+    with Database.open_older(address) as database, ExitStack() as running:
+        slugs = set(database.rows(select(TOURNAMENTS.c.slug)))
+        for (slug,) in slugs:
+            running.enter_context(database.backend.lock(slug))
+        with database.writing() as connection:
+            if set(connection.execute(select(TOURNAMENTS.c.slug))) != slugs:
+                raise StoreRefused("a tournament has just begun", place=str(address), step="wait for its end")
+            if backup:
+                kept = _keep(connection, address, before)
+            database.backend.upgrade(connection)
+    return _Upgraded(before, SCHEMA_VERSION, kept)
+
+
+def _keep(connection: Connection, address: Address, version: int) -> str:
+    """Back up what is committed; it replaces the backup of an upgrade that did not come to its end."""
+    if isinstance(address, Path):
+        return str(back_up(address, address.with_name(f"{address.name}.schema-{version}"), replace=True).path)
+    (own,) = connection.exec_driver_sql("SELECT current_schema()").one()
+    schema = f"{own}_schema_{version}"
+    migrations.copy_tables(connection.connection.driver_connection, schema)
+    return schema

@@ -153,13 +153,13 @@ def _published(store: Store, versions: set[int]) -> Iterable[PublishedRating]:
 
 def _days(connection: Connection, versions: set[int]) -> tuple[date | None, date | None]:
     """Of its first and last game that counts; imported games without a full date tell none."""
-    ends = func.min(GAMES.c.ended), func.max(GAMES.c.ended)
+    ends = func.min(GAMES.c.ended_unix), func.max(GAMES.c.ended_unix)
     own = or_(GAMES.c.white_engine.in_(versions), GAMES.c.black_engine.in_(versions))
     played = connection.execute(select(*ends).where(own, STANDING)).one()
     days = [datetime.fromtimestamp(seconds, UTC).date() for seconds in played if seconds is not None]
-    ends = func.min(IMPORTED_GAMES.c.day), func.max(IMPORTED_GAMES.c.day)
-    own = or_(IMPORTED_GAMES.c.white.in_(versions), IMPORTED_GAMES.c.black.in_(versions))
-    told = IMPORTED_GAMES.c.day % 100 > 0, IMPORTED_GAMES.c.day // 100 % 100 > 0
+    ends = func.min(IMPORTED_GAMES.c.played_yyyymmdd), func.max(IMPORTED_GAMES.c.played_yyyymmdd)
+    own = or_(IMPORTED_GAMES.c.white_engine.in_(versions), IMPORTED_GAMES.c.black_engine.in_(versions))
+    told = IMPORTED_GAMES.c.played_yyyymmdd % 100 > 0, IMPORTED_GAMES.c.played_yyyymmdd // 100 % 100 > 0
     rows = select(*ends).where(own, *told, import_stands())
     days += [_day(number) for number in connection.execute(rows).one() if number]
     return (min(days), max(days)) if days else (None, None)

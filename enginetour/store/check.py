@@ -133,8 +133,8 @@ def _import_faults(database: Database, tournament: int) -> Iterator[str]:
         mine = IMPORTED_GAMES.c.tournament == tournament
         games, even = connection.execute(select(func.count(), func.count().filter(EVEN_READ)).where(mine)).one()
         log = connection.execute(select(EVENTS.c.kind).where(EVENTS.c.tournament == tournament)).scalars().all()
-        sums = [func.count().filter(IMPORTED_GAMES.c.half_points == points) for points in (2, 1, 0)]
-        pair = (IMPORTED_GAMES.c.white, IMPORTED_GAMES.c.black)
+        sums = [func.count().filter(IMPORTED_GAMES.c.white_half_points == points) for points in (2, 1, 0)]
+        pair = (IMPORTED_GAMES.c.white_engine, IMPORTED_GAMES.c.black_engine)
         counted = {
             (white, black): (wins, draws, losses)
             for white, black, wins, draws, losses in connection.execute(
@@ -144,8 +144,8 @@ def _import_faults(database: Database, tournament: int) -> Iterator[str]:
         kept = counts_by_pair(unpack_counts(row.counts))
     if log not in ([], [REMOVED]):
         yield f"its log tells {', '.join(log)}, an import can only be struck out, once"
-    if games - even != row.odds:
-        yield f"brought {row.odds} games at odds, {games - even} are there"
+    if games - even != row.odds_games:
+        yield f"brought {row.odds_games} games at odds, {games - even} are there"
     if games != row.games:
         yield f"brought {row.games} games, {games} are there"
     if len(row.digests) != _DIGEST_BYTES * row.games:
@@ -268,9 +268,9 @@ def damages(database: Database) -> list[_Damage]:
     """Find all damaged cells of entrants, in the order of tournaments and entrants."""
     tables = ENTRANTS.join(TOURNAMENTS, TOURNAMENTS.c.id == ENTRANTS.c.tournament)
     tables = tables.join(ENGINES, ENGINES.c.id == ENTRANTS.c.engine)
-    at = (EVENTS.c.tournament == ENTRANTS.c.tournament) & (EVENTS.c.position == ENTRANTS.c.since)
+    at = (EVENTS.c.tournament == ENTRANTS.c.tournament) & (EVENTS.c.position == ENTRANTS.c.since_event)
     tables = tables.outerjoin(EVENTS, at & EVENTS.c.kind.in_(_JOINING))
-    keys = (ENTRANTS.c.tournament, ENTRANTS.c.name, ENTRANTS.c.since, ENTRANTS.c.engine, EVENTS.c.kind)
+    keys = (ENTRANTS.c.tournament, ENTRANTS.c.name, ENTRANTS.c.since_event, ENTRANTS.c.engine, EVENTS.c.kind)
     titles = (TOURNAMENTS.c.name.label("title"), TOURNAMENTS.c.edition, TOURNAMENTS.c.slug)
     with database.reading() as connection:
         # SQLite holds any bytes in any cell, a server what the type of the column says.
@@ -281,7 +281,7 @@ def damages(database: Database) -> list[_Damage]:
             *_texts(kind, ENGINES, "command", "options", "protocol", "fingerprint"),
             *_texts(kind, EVENTS, "payload"),
         ).select_from(tables)
-        ordered = rows.order_by(ENTRANTS.c.tournament, ENTRANTS.c.since, ENTRANTS.c.place)
+        ordered = rows.order_by(ENTRANTS.c.tournament, ENTRANTS.c.since_event, ENTRANTS.c.starting_rank)
         found = connection.execute(ordered).fetchall()
     return [damage for row in found for damage in _damages(SimpleNamespace(**_bytes_as_text(row._asdict())))]
 
@@ -308,7 +308,11 @@ def repair(database: Database) -> list[_Damage]:
 def _damages(row: Any) -> Iterator[_Damage]:
     title = title_of(row.title, row.edition)
     here = (title, row.slug)
-    mine = (ENTRANTS.c.tournament == row.tournament, ENTRANTS.c.name == row.name, ENTRANTS.c.since == row.since)
+    mine = (
+        ENTRANTS.c.tournament == row.tournament,
+        ENTRANTS.c.name == row.name,
+        ENTRANTS.c.since_event == row.since_event,
+    )
     entrant, odd = _entrant(row)
     for key in odd:
         what, repaired = f"{key} of {row.name!r} is {getattr(row, key)!r}", f"{key} is now {entrant[key]}"
@@ -323,7 +327,7 @@ def _damages(row: Any) -> Iterator[_Damage]:
         what = f"the engine version of {row.name!r} has a damaged {key}"
         yield _Damage(*here, what, "it is now that of the specification", ENGINES, it, {key: value})
     if row.kind in _JOINING and (payload := _payload(row, entrant)):
-        event = (EVENTS.c.tournament == row.tournament, EVENTS.c.position == row.since)
+        event = (EVENTS.c.tournament == row.tournament, EVENTS.c.position == row.since_event)
         what = f"the event in which {row.name!r} joined is damaged"
         yield _Damage(*here, what, "it is now what the list of entrants has", EVENTS, event, {"payload": payload})
 

@@ -12,7 +12,6 @@ from dataclasses import MISSING, fields
 from enum import StrEnum
 from functools import partial
 from itertools import repeat
-from operator import attrgetter
 from typing import Any
 
 from pydantic_core import from_json
@@ -28,10 +27,6 @@ WORDS = String().with_variant(String(collation="C"), "postgresql")
 
 _LARGEST_MOVES = 64 << 20  # bytes once unpacked: 1200 plies with a 50 KB line each; a bound against made-up files
 LARGEST_NUMBER = (1 << 63) - 1  # what a column holds: SQLite file format 2.1
-_SIDE = tuple(field.name for field in fields(SideRecord))
-# Flat dataclasses as the values of their fields, in their order; new fields go at the end.
-_side_values = attrgetter(*_SIDE)
-_opening_fields = attrgetter(*(field.name for field in fields(Opening)))
 _ENCODER = json.JSONEncoder(separators=(",", ":"))  # `json.dumps` makes one for every call
 _MOVE = {name: MoveMade._field_defaults.get(name, MISSING) for name in MoveMade._fields}
 _move_of = partial(tuple.__new__, MoveMade)  # `_make` without the count of its values: a third of its time
@@ -166,24 +161,30 @@ def moves_of(blob: bytes) -> tuple[MoveMade, ...]:
     return tuple(map(_move_of, zip(*columns, strict=False)))
 
 
-def _opening_values(opening: Opening) -> tuple[Any, ...]:
-    """Return what is stored of an opening; nothing for the usual starting position."""
-    return () if opening == Opening() else _opening_fields(opening)
+def _set_fields(record: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass that differ from their defaults, by name."""
+    values = ((field, getattr(record, field.name)) for field in fields(record))
+    return {field.name: value for field, value in values if value != field.default and value != ()}
 
 
-def _opening_of(values: Sequence[Any]) -> Opening:
-    """Make an opening of `_opening_values`; fields that an older row lacks have their defaults."""
-    if not values:
-        return Opening()
-    name, index, fen, moves, *later = values
-    return Opening(name, index, fen, tuple(moves), *later)
+def _opening_of(found: Mapping[str, Any]) -> Opening:
+    return Opening(**{**found, "moves": tuple(found.get("moves", ()))})
 
 
-def _side_of(values: Sequence[Any]) -> SideRecord:
-    """Make the record of one side; fields that an older row lacks have their defaults."""
-    named = dict(zip(_SIDE, values, strict=False))
-    nested = {name: tuple(tuple(each) for each in named.get(name, ())) for name in ("effort", "claims")}
-    return SideRecord(**{**named, **nested, "warnings": tuple(named["warnings"])})
+def _side_json(side: SideRecord) -> dict[str, Any]:
+    found = _set_fields(side)
+    if side.effort:
+        found["effort"] = {figure: {"moves": moves, "sum": total} for figure, moves, total in side.effort}
+    if side.claims:
+        found["claims"] = [{"kind": kind, "count": count, "first": first} for kind, count, first in side.claims]
+    return found
+
+
+def _side_of(found: Mapping[str, Any]) -> SideRecord:
+    effort = tuple((figure, told["moves"], told["sum"]) for figure, told in found.get("effort", {}).items())
+    claims = tuple((told["kind"], told["count"], told["first"]) for told in found.get("claims", ()))
+    more = {"warnings": tuple(found.get("warnings", ())), "effort": effort, "claims": claims}
+    return SideRecord(**{**found, **more})
 
 
 def _frozen(value: Any) -> Any:
@@ -191,27 +192,33 @@ def _frozen(value: Any) -> Any:
     return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
-OPENING = Json(_opening_of, _opening_values)
-SIDE = Json(_side_of, _side_values)
+OPENING = Json(_opening_of, _set_fields)
+SIDE = Json(_side_of, _side_json)
 TUPLE = Json(_frozen)
+PAIRS = Json(lambda found: tuple((name, _frozen(value)) for name, value in found.items()), dict)
+_GAP = ("median", "p99", "max")
+RELAY_GAP = Json(
+    lambda found: tuple(found[name] for name in _GAP),
+    lambda gap: dict(zip(_GAP, gap, strict=True)),
+    may_be_empty=True,
+)
 
 _PAIRING = tuple(field.name for field in fields(Pairing))
 _INCIDENT = tuple(field.name for field in fields(Incident))
 # Fields of a game whose columns have other names, or that are in other tables.
-_ELSEWHERE = ("pairing", "moves", "white", "black", "relay_us", "incidents", "traffic")
+_ELSEWHERE = ("pairing", "moves", "white", "black", "incidents", "traffic")
 _GAME = tuple(field.name for field in fields(Game) if field.name not in _ELSEWHERE)
 
 
 def game_columns(game: Game) -> dict[str, Any]:
     """Return the columns of a game, without tournament, number and engine versions."""
-    a, b = game.pairing.pair
+    low, high = game.pairing.pair
     return {
         **{name: getattr(game, name) for name in _GAME},
         **{name: getattr(game.pairing, name) for name in _PAIRING},
-        "a": a,
-        "b": b,
+        "pair_low": low,
+        "pair_high": high,
         "plies": game.plies,
-        "relay": game.relay_us,
         "white_side": game.white,
         "black_side": game.black,
     }
@@ -230,7 +237,6 @@ def game_of(row: Any, blob: bytes, incidents: Sequence[Incident] = ()) -> Game:
         moves=moves_of(blob),
         white=row.white_side,
         black=row.black_side,
-        relay_us=row.relay,
         incidents=tuple(incidents),
     )
 

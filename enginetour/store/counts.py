@@ -52,7 +52,7 @@ class Removal:
 def removed_imports(at: float | None = None) -> Select[Any]:
     """Build the query for the keys of imports that are removed now, or were by a time (UTC seconds)."""
     keys = select(EVENTS.c.tournament).join(IMPORTS, _IS_REMOVAL)
-    return keys if at is None else keys.where(EVENTS.c.at <= at)
+    return keys if at is None else keys.where(EVENTS.c.at_unix <= at)
 
 
 def import_stands() -> ColumnElement[bool]:
@@ -62,13 +62,13 @@ def import_stands() -> ColumnElement[bool]:
 
 def removals(connection: Connection, after: float = float("-inf"), until: float = float("inf")) -> list[Removal]:
     """Read the imports removed after one time and until another (UTC seconds), in order."""
-    columns = (TOURNAMENTS.c.id, TOURNAMENTS.c.name, TOURNAMENTS.c.edition, IMPORTS.c.games, EVENTS.c.at)
+    columns = (TOURNAMENTS.c.id, TOURNAMENTS.c.name, TOURNAMENTS.c.edition, IMPORTS.c.games, EVENTS.c.at_unix)
     rows = (
         select(*columns, EVENTS.c.payload)
         .join(IMPORTS, _IS_REMOVAL)
         .join(TOURNAMENTS, TOURNAMENTS.c.id == IMPORTS.c.tournament)
     )
-    rows = rows.where(EVENTS.c.at > after, EVENTS.c.at <= until).order_by(EVENTS.c.at, TOURNAMENTS.c.id)
+    rows = rows.where(EVENTS.c.at_unix > after, EVENTS.c.at_unix <= until).order_by(EVENTS.c.at_unix, TOURNAMENTS.c.id)
     return [Removal(*row[:5], row.payload["why"]) for row in connection.execute(rows)]
 
 
@@ -84,7 +84,7 @@ def remove_imports(database: Database, words: Sequence[str], *, why: str = "", w
         said = codecs.clean_text(why)
         struck = [Removal(row.id, row.name, row.edition, row.games, at, said) for row in meant.values()]
         for one in struck if write else ():
-            event = {"tournament": one.key, "position": 1, "kind": REMOVED, "game": None, "at": at}
+            event = {"tournament": one.key, "position": 1, "kind": REMOVED, "game": None, "at_unix": at}
             connection.execute(insert(EVENTS), {**event, "payload": {"why": one.why}})
     return struck
 
@@ -94,13 +94,13 @@ def removal_time(connection: Connection) -> float:
 
     If the clock was set back, earlier lists must not lose games.
     """
-    newest = connection.execute(select(func.max(EVENTS.c.at))).scalar() or 0.0
+    newest = connection.execute(select(func.max(EVENTS.c.at_unix))).scalar() or 0.0
     return max(time.time(), newest + _LATER_S)
 
 
 def _all_imports(connection: Connection) -> list[Any]:
-    """Every import, oldest first; `at` is None for those that stand."""
-    columns = (TOURNAMENTS.c.id, TOURNAMENTS.c.name, TOURNAMENTS.c.edition, IMPORTS.c.games, EVENTS.c.at)
+    """Every import, oldest first; `at_unix` is None for those that stand."""
+    columns = (TOURNAMENTS.c.id, TOURNAMENTS.c.name, TOURNAMENTS.c.edition, IMPORTS.c.games, EVENTS.c.at_unix)
     rows = select(*columns).join(IMPORTS, IMPORTS.c.tournament == TOURNAMENTS.c.id).outerjoin(EVENTS, _IS_REMOVAL)
     return list(connection.execute(rows.order_by(TOURNAMENTS.c.id)))
 
@@ -109,13 +109,13 @@ def _imports_meant(word: str, known: Sequence[Any]) -> list[Any]:
     named = [row for row in known if row.name == word]
     titles = {row.id: f"{row.name} #{row.edition}" for row in known}
     fits = named or [row for row in known if titles[row.id] == word or fnmatchcase(titles[row.id], word)]
-    standing = [row for row in fits if row.at is None]
+    standing = [row for row in fits if row.at_unix is None]
     if not fits:
         step = "enginetour imports lists them" if known else "nothing was imported yet"
         what = f"{word!r} is no import{suggest(word, {row.name for row in known})}"
         raise UsageRefused(what, place="--remove", step=step)
     if not standing:
-        day = datetime.fromtimestamp(fits[-1].at, UTC)
+        day = datetime.fromtimestamp(fits[-1].at_unix, UTC)
         raise UsageRefused(f"{word!r} was struck out already, on {day:%Y-%m-%d %H:%M} UTC", place="--remove")
     if named and len(standing) > 1:
         step = f"name one, {word + f' #{standing[-1].edition}'!r}, or all of them, {word + ' #*'!r}"
@@ -138,7 +138,7 @@ if TYPE_CHECKING:
 
     Sums = NDArray[np.signedinteger[Any]]  # five rows: White's version, Black's version, White's wins, draws, losses
 
-LINES = ("white", "black", "wins", "draws", "losses")
+LINES = ("white_engine", "black_engine", "wins", "draws", "losses")
 _PACKED = "<i4"  # of a number in the file: little-endian, four bytes
 _MOST_VERSIONS = 10_000_000  # an array by version takes 80 MB then; numpy's bincount of 2**63 - 1 overwrites memory
 
@@ -244,7 +244,7 @@ class Moment:
 
     def standing(self) -> ColumnElement[bool]:
         """Build the condition on GAMES: played by then, with a result, not annulled by then."""
-        struck = exists().where(EVENTS.c.game == GAMES.c.id, EVENTS.c.kind == "voided", EVENTS.c.at <= self.at)
+        struck = exists().where(EVENTS.c.game == GAMES.c.id, EVENTS.c.kind == "voided", EVENTS.c.at_unix <= self.at)
         return and_(GAMES.c.id <= self.game, GAMES.c.outcome != Outcome.VOID, ~struck)
 
     def read(self) -> ColumnElement[bool]:
@@ -266,7 +266,7 @@ def moment_of(connection: Connection, words: str | None, tournament: int | None 
     read with `editions.read_edition`.
     """
     if words is None:
-        at = connection.execute(select(func.max(EVENTS.c.at))).scalar() or 0.0
+        at = connection.execute(select(func.max(EVENTS.c.at_unix))).scalar() or 0.0
         return Moment(_newest(connection, GAMES), _newest(connection, IMPORTED_GAMES), at)
     if found := _GAME.fullmatch(words.strip()):
         return _after_game(connection, int(found[1]), tournament)
@@ -274,9 +274,9 @@ def moment_of(connection: Connection, words: str | None, tournament: int | None 
         step = f"enginetour ratings LIST --as-of {words.strip()!r}"
         raise UsageRefused(f"{words.strip()!r} of which list?", place="--as-of", step=step)
     at = _time(words.strip())
-    game = select(func.max(EVENTS.c.game)).where(EVENTS.c.kind == "finished", EVENTS.c.at <= at)
+    game = select(func.max(EVENTS.c.game)).where(EVENTS.c.kind == "finished", EVENTS.c.at_unix <= at)
     imported = select(func.max(IMPORTED_GAMES.c.id)).join(
-        TOURNAMENTS, and_(TOURNAMENTS.c.id == IMPORTED_GAMES.c.tournament, TOURNAMENTS.c.created <= at)
+        TOURNAMENTS, and_(TOURNAMENTS.c.id == IMPORTED_GAMES.c.tournament, TOURNAMENTS.c.created_unix <= at)
     )
     return Moment(connection.execute(game).scalar() or 0, connection.execute(imported).scalar() or 0, at)
 
@@ -288,7 +288,7 @@ def _newest(connection: Connection, table: object) -> int:
 def _after_game(connection: Connection, number: int, tournament: int | None) -> Moment:
     counted = GAMES.c.id if tournament is None else GAMES.c.number
     own = [] if tournament is None else [GAMES.c.tournament == tournament]
-    row = select(GAMES.c.id, EVENTS.c.at).join(EVENTS, EVENTS.c.game == GAMES.c.id)
+    row = select(GAMES.c.id, EVENTS.c.at_unix).join(EVENTS, EVENTS.c.game == GAMES.c.id)
     row = row.where(counted == min(number, LARGEST_NUMBER), EVENTS.c.kind == "finished", *own)
     found = connection.execute(row).first()
     if found is None:
@@ -299,7 +299,7 @@ def _after_game(connection: Connection, number: int, tournament: int | None) -> 
     imported = select(func.max(IMPORTED_GAMES.c.id)).join(
         IMPORTS, and_(IMPORTS.c.tournament == IMPORTED_GAMES.c.tournament, IMPORTS.c.after_game < found.id)
     )
-    return Moment(found.id, connection.execute(imported).scalar() or 0, found.at)
+    return Moment(found.id, connection.execute(imported).scalar() or 0, found.at_unix)
 
 
 def _time(words: str) -> float:

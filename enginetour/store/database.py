@@ -16,11 +16,11 @@ from sqlalchemy.sql import ClauseElement
 from sqlalchemy.sql.compiler import SQLCompiler
 
 from enginetour.model.errors import StoreRefused
-from enginetour.store import dialect
+from enginetour.store import dialect, migrations
 from enginetour.store.address import Address, ServerAddress, parse_address
 from enginetour.store.dialect import Backend, Lock, Probe, StoreBusy, StoreUnreachable
 from enginetour.store.sqlite import SqliteFile
-from enginetour.store.tables import SCHEMA_VERSION, TOURNAMENTS
+from enginetour.store.tables import TOURNAMENTS
 
 
 def backend_of(address: Address | str) -> Backend:
@@ -100,7 +100,7 @@ class Database:
         """Open or create a database.
 
         Raises:
-            StoreRefused: it belongs to another program or is busy.
+            StoreRefused: it belongs to another program, has an older schema, or is busy.
             StorageFailed: it cannot be written.
         """
         create = create and not readonly
@@ -108,8 +108,8 @@ class Database:
         found = below.probe(create=create)
         if not create:
             _born(below, found)
-        if readonly and not found.unborn and 0 < found.version < SCHEMA_VERSION:
-            cls.open(path, create=False).close()  # an older one is brought up to date first
+        if found.version:
+            migrations.refuse_older(found.version, below.address)
         engine = below.engine(create=create, readonly=readonly)
         database = cls(below, engine, readonly=readonly, warnings=found.warnings, heed=heed)
         if readonly:
@@ -120,6 +120,13 @@ class Database:
             database.close()
             raise
         return database
+
+    @classmethod
+    def open_older(cls, path: Address | str) -> Database:
+        """Open a database of an older schema, to upgrade it."""
+        below = backend_of(path)
+        found = below.probe(create=False)
+        return cls(below, below.engine(create=False, readonly=False), readonly=False, warnings=found.warnings)
 
     def close(self) -> None:
         """Close the connections; SQLite merges its write-ahead log when the last one closes."""

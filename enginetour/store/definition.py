@@ -182,7 +182,7 @@ def lists_of(store: Store) -> list[_ListSummary]:
     with store.database.reading() as connection:
         rows = connection.execute(select(LISTS).order_by(LISTS.c.name, LISTS.c.revision))
         newest = {row.name: row for row in rows}
-        latest = select(EDITIONS.c.list, func.max(EDITIONS.c.number), func.max(EDITIONS.c.made))
+        latest = select(EDITIONS.c.list, func.max(EDITIONS.c.number), func.max(EDITIONS.c.made_unix))
         editions = {row[0]: (row[1], row[2]) for row in connection.execute(latest.group_by(EDITIONS.c.list))}
     return [_ListSummary(_revision(row), *editions.get(name, (0, None))) for name, row in newest.items()]
 
@@ -228,7 +228,7 @@ def define_list(store: Store, name: str, definition: ListDefinition) -> tuple[Re
         why = "first" if before is None else "; ".join(definition_changes(before.definition, definition))
         made = Revision(name, 1 if before is None else before.number + 1, definition, why, time.time())
         values = {"name": name, "revision": made.number, "definition": definition.model_dump_json()}
-        connection.execute(insert(LISTS), {**values, "why": why, "made": made.made})
+        connection.execute(insert(LISTS), {**values, "why": why, "made_unix": made.made})
     return made, True
 
 
@@ -260,4 +260,4 @@ def _revision(row: Any) -> Revision:
     except ValueError as error:
         what = f"revision {row.revision} cannot be read: {str(error).splitlines()[-1].strip()}"
         raise StoreRefused(what, place=f"list {row.name}", step="use the enginetour that wrote it") from None
-    return Revision(row.name, row.revision, definition, row.why, row.made)
+    return Revision(row.name, row.revision, definition, row.why, row.made_unix)

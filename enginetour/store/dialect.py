@@ -96,7 +96,10 @@ class Backend(Protocol):
         """Make the SQLAlchemy engine with its connection pool."""
 
     def initialize(self, connection: Connection, *, create: bool) -> None:
-        """Create or upgrade the tables and write the schema version, in the first transaction."""
+        """Create the tables and write the schema version, in the first transaction."""
+
+    def upgrade(self, connection: Connection) -> None:
+        """Upgrade the tables of an older schema and write the schema version."""
 
     def verify(self, connection: Connection) -> None:
         """Check everything else that games need, outside of a transaction."""

@@ -211,9 +211,9 @@ def _numbers(store: Store, name: str) -> list[int]:
 
 def _write(connection: Connection, made: Edition) -> None:
     story = {**made.story, "versions": made.versions, "at": made.moment.at}
-    row = {"list": made.name, "number": made.number, "revision": made.revision, "made": made.made}
+    row = {"list": made.name, "number": made.number, "revision": made.revision, "made_unix": made.made}
     row |= {"last_game": made.moment.game, "last_imported": made.moment.imported, "games": made.games}
-    row |= {"residual": made.residual, "story": story, "note": made.note}
+    row |= {"residual": made.residual, "details": story, "note": made.note}
     key = inserted_id(connection.execute(insert(EDITIONS), row))
     connection.execute(insert(EDITION_LINES), [{**dict(line), "edition": key} for line in made.lines])
 
@@ -226,10 +226,10 @@ def _read(connection: Connection, name: str, number: int) -> Edition:
 
 
 def _edition(row: Any, lines: tuple[EditionLine, ...]) -> Edition:
-    story = row.story
+    story = row.details
     versions = {name: tuple(found) for name, found in story.pop("versions").items()}
     moment = Moment(row.last_game, row.last_imported, story.pop("at"))
-    head = (row.list, row.number, row.revision, row.made, moment, row.games, row.residual)
+    head = (row.list, row.number, row.revision, row.made_unix, moment, row.games, row.residual)
     return Edition(*head, story, versions, row.note, lines)
 
 
@@ -427,8 +427,13 @@ def _struck_games(store: Store, before: Moment, after: Moment) -> tuple[_StruckG
         )
         .join(GAMES, GAMES.c.id == EVENTS.c.game)
         .join(TOURNAMENTS, TOURNAMENTS.c.id == EVENTS.c.tournament)
-        .where(EVENTS.c.kind == "voided", EVENTS.c.at > before.at, EVENTS.c.at <= after.at, GAMES.c.id <= before.game)
-        .order_by(EVENTS.c.at)
+        .where(
+            EVENTS.c.kind == "voided",
+            EVENTS.c.at_unix > before.at,
+            EVENTS.c.at_unix <= after.at,
+            GAMES.c.id <= before.game,
+        )
+        .order_by(EVENTS.c.at_unix)
     )
     return tuple(
         _StruckGame(

@@ -20,7 +20,7 @@ from enginetour.store.database import inserted_id
 from enginetour.store.dialect import upsert
 from enginetour.store.tables import ENGINES, ENTRANTS, EVEN, EVEN_READ, GAMES, IMPORTED_GAMES
 
-_KEYS = ("tournament", "name", "since")
+_KEYS = ("tournament", "name", "since_event")
 _ENTRANT = upsert(ENTRANTS, _KEYS, [column.name for column in ENTRANTS.columns if column.name not in _KEYS])
 
 
@@ -44,7 +44,7 @@ def add_entrant(
     """
     text = codecs.spec_text(spec)
     codecs.spec_of(text)
-    row = codecs.entrant_payload(entrant) | {"tournament": tournament, "since": since, "place": place}
+    row = codecs.entrant_payload(entrant) | {"tournament": tournament, "since_event": since, "starting_rank": place}
     row |= {"engine": engine_version(connection, spec, entrant), "spec": text}
     connection.execute(_ENTRANT, row)
 
@@ -111,7 +111,7 @@ def played_by(connection: Connection, moment: Moment | None = None) -> set[int]:
     met = union(
         select(GAMES.c.white_engine).where(*own),
         select(GAMES.c.black_engine).where(*own),
-        select(IMPORTED_GAMES.c.white).where(moment.read(), EVEN_READ),
-        select(IMPORTED_GAMES.c.black).where(moment.read(), EVEN_READ),
+        select(IMPORTED_GAMES.c.white_engine).where(moment.read(), EVEN_READ),
+        select(IMPORTED_GAMES.c.black_engine).where(moment.read(), EVEN_READ),
     )
     return {row[0] for row in connection.execute(met)}

@@ -165,7 +165,7 @@ def scores_at_odds(
         games[abs(given)] += count
         points[abs(given)] += count * result.half_points(white=given > 0)
     if read is not None:
-        given, scored = IMPORTED_GAMES.c.handicap, IMPORTED_GAMES.c.half_points
+        given, scored = IMPORTED_GAMES.c.handicap, IMPORTED_GAMES.c.white_half_points
         rows = select(given, scored, func.count()).where(~EVEN_READ, read).group_by(given, scored)
         for bands, half_points, count in connection.execute(rows):
             games[abs(bands or UNKNOWN)] += count
@@ -219,7 +219,7 @@ class TournamentReader:
         self.format_version: int = row.format_version
         self.config: dict[str, Any] = row.config
         self.seed: int = row.seed
-        self.created: float = row.created
+        self.created_unix: float = row.created_unix
 
     @property
     def title(self) -> str:
@@ -229,8 +229,8 @@ class TournamentReader:
     @property
     def entrants(self) -> tuple[Entrant, ...]:
         """The starting list, best first, as it was before the first event: what a replay starts from."""
-        first = select(ENTRANTS).where(ENTRANTS.c.tournament == self.id, ENTRANTS.c.since == 0)
-        rows = self.database.rows(first.order_by(ENTRANTS.c.place))
+        first = select(ENTRANTS).where(ENTRANTS.c.tournament == self.id, ENTRANTS.c.since_event == 0)
+        rows = self.database.rows(first.order_by(ENTRANTS.c.starting_rank))
         try:
             return tuple(codecs.entrant_of(row._asdict()) for row in rows)
         except ValueError as error:
@@ -240,14 +240,14 @@ class TournamentReader:
     def specs(self) -> dict[str, EngineSpec]:
         """How every entrant is started now, including late entrants, by name."""
         rows = select(ENTRANTS.c.name, ENTRANTS.c.spec).where(ENTRANTS.c.tournament == self.id)
-        found = self.database.rows(rows.order_by(ENTRANTS.c.since))
+        found = self.database.rows(rows.order_by(ENTRANTS.c.since_event))
         return {row.name: _readable_spec(self, row.name, row.spec) for row in found}
 
     @property
     def known_ratings(self) -> dict[str, float]:
         """The ratings that entrants were given, by name."""
         known = (ENTRANTS.c.tournament == self.id, ENTRANTS.c.rating.is_not(None))
-        rows = select(ENTRANTS.c.name, ENTRANTS.c.rating).where(*known).order_by(ENTRANTS.c.since)
+        rows = select(ENTRANTS.c.name, ENTRANTS.c.rating).where(*known).order_by(ENTRANTS.c.since_event)
         return {row.name: row.rating for row in self.database.rows(rows)}
 
     @property
@@ -258,7 +258,7 @@ class TournamentReader:
     @property
     def last_at(self) -> float:
         """When the newest event was written in UTC seconds, 0 before the first."""
-        newest = select(func.coalesce(func.max(EVENTS.c.at), 0)).where(EVENTS.c.tournament == self.id)
+        newest = select(func.coalesce(func.max(EVENTS.c.at_unix), 0)).where(EVENTS.c.tournament == self.id)
         return float(self.database.scalar(newest))
 
     @property
@@ -438,7 +438,7 @@ class TournamentReader:
 
     def _of_key(self, key: GameKey) -> tuple[Any, ...]:
         a, b, meeting, leg = key
-        same = (GAMES.c.a == a, GAMES.c.b == b, GAMES.c.meeting == meeting, GAMES.c.leg == leg)
+        same = (GAMES.c.pair_low == a, GAMES.c.pair_high == b, GAMES.c.meeting == meeting, GAMES.c.leg == leg)
         return (GAMES.c.tournament == self.id, *same)
 
 
@@ -476,7 +476,7 @@ def spec_in_game(log: TournamentReader, number: int, name: str) -> EngineSpec | 
     )
     found = select(ENTRANTS.c.spec).join(GAMES, (GAMES.c.tournament == ENTRANTS.c.tournament) & same)
     found = found.where(GAMES.c.tournament == log.id, GAMES.c.number == number, ENTRANTS.c.name == name)
-    text = log.database.scalar(found.order_by(ENTRANTS.c.since.desc()))
+    text = log.database.scalar(found.order_by(ENTRANTS.c.since_event.desc()))
     return None if text is None else _readable_spec(log, name, text)
 
 
@@ -584,8 +584,10 @@ def _played_here(connection: Connection, first: set[int], second: set[int], tour
 
 def _from_files(connection: Connection, first: set[int], second: set[int], tournament: int | None) -> Iterator[_Game]:
     games = IMPORTED_GAMES.c
-    rows = select(games.tournament, games.white, games.black, games.id, games.half_points, games.opening)
-    rows = rows.where(_between(games.white, games.black, first, second), import_stands(), EVEN_READ)
+    rows = select(
+        games.tournament, games.white_engine, games.black_engine, games.id, games.white_half_points, games.opening_key
+    )
+    rows = rows.where(_between(games.white_engine, games.black_engine, first, second), import_stands(), EVEN_READ)
     if tournament is not None:
         rows = rows.where(games.tournament == tournament)
     elif odd := nonstandard_variants(connection):
@@ -610,7 +612,7 @@ def lineup(log: TournamentReader) -> dict[str, LineupEntry]:
     """Return all entrants by name, including withdrawn ones."""
     columns = *(ENTRANTS.c[name] for name in EnteredEngine.model_fields), ENGINES.c.own_name
     rows = select(*columns).join(ENGINES, ENGINES.c.id == ENTRANTS.c.engine).where(ENTRANTS.c.tournament == log.id)
-    entered = log.database.rows(rows.order_by(ENTRANTS.c.since))
+    entered = log.database.rows(rows.order_by(ENTRANTS.c.since_event))
     return {row.name: LineupEntry.model_construct(**row._mapping) for row in entered}
 
 

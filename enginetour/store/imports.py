@@ -88,7 +88,7 @@ def _stored(connection: Connection, events: set[str]) -> Iterable[tuple[int, str
     own = select(TOURNAMENTS.c.id, TOURNAMENTS.c.name, TOURNAMENTS.c.edition).where(_PLAYED)
     for key, name, edition in connection.execute(own).fetchall():
         if (title := _export_tag(title_of(name, edition))) in events:
-            rows = select(*(GAMES.c[column] for column in ("number", "white", "black", "outcome", "started")))
+            rows = select(*(GAMES.c[column] for column in ("number", "white", "black", "outcome", "started_unix")))
             for number, *game in connection.execute(
                 rows.where(GAMES.c.tournament == key, GAMES.c.outcome != Outcome.VOID)
             ):
@@ -249,7 +249,7 @@ class _Importer:
             after = int(connection.execute(select(func.coalesce(func.max(GAMES.c.id), 0))).scalar_one())
             counts = pack_counts(_pair_counts(keys[white][even], keys[black][even], rated.results[fresh][even]))
             row = {"tournament": event, "files": self._files, "after_game": after}
-            row |= {"games": len(fresh), "duplicates": duplicates, "counts": counts, "odds": odds}
+            row |= {"games": len(fresh), "duplicates": duplicates, "counts": counts, "odds_games": odds}
             row |= {"digests": self._identities[fresh].astype("<u8").tobytes()}
             connection.execute(insert(IMPORTS), row)
             _add_games(self._database, connection, event, self._games, fresh, keys[white], keys[black])
@@ -266,8 +266,15 @@ def check_event_name(name: str) -> None:
 
 def imports_of(database: Database) -> list[_ImportLine]:
     """Read all imports, oldest first, including removed ones."""
-    columns = (TOURNAMENTS.c.name, TOURNAMENTS.c.edition, TOURNAMENTS.c.created.label("made"))
-    rows = select(*columns, IMPORTS.c.files, IMPORTS.c.games, IMPORTS.c.duplicates, IMPORTS.c.odds, IMPORTS.c.counts)
+    columns = (TOURNAMENTS.c.name, TOURNAMENTS.c.edition, TOURNAMENTS.c.created_unix.label("made"))
+    rows = select(
+        *columns,
+        IMPORTS.c.files,
+        IMPORTS.c.games,
+        IMPORTS.c.duplicates,
+        IMPORTS.c.odds_games.label("odds"),
+        IMPORTS.c.counts,
+    )
     rows = rows.join(IMPORTS, IMPORTS.c.tournament == TOURNAMENTS.c.id).order_by(TOURNAMENTS.c.id)
     with database.reading() as connection:
         found = connection.execute(rows).fetchall()
@@ -327,14 +334,14 @@ def _add_games(
     results = np.array(games.results, dtype=np.int64)[fresh]
     columns = {
         "tournament": event,
-        "white": white.tolist(),
-        "black": black.tolist(),
-        "half_points": (2 - results).tolist(),
-        "day": np.array(games.days)[fresh].tolist(),
+        "white_engine": white.tolist(),
+        "black_engine": black.tolist(),
+        "white_half_points": (2 - results).tolist(),
+        "played_yyyymmdd": np.array(games.days)[fresh].tolist(),
         "tc": [controls[number] for number in np.array(games.control)[fresh].tolist()],
-        "file": np.searchsorted(np.array(games.ends), fresh, side="right").tolist() if len(games.ends) > 1 else 0,
-        "offset": np.array(games.offsets)[fresh].tolist(),
-        "opening": openings.tolist() if openings.any() else UNKNOWN_OPENING,
+        "file_index": np.searchsorted(np.array(games.ends), fresh, side="right").tolist() if len(games.ends) > 1 else 0,
+        "offset_bytes": np.array(games.offsets)[fresh].tolist(),
+        "opening_key": openings.tolist() if openings.any() else UNKNOWN_OPENING,
     }
     places = fresh.tolist()
     if games.black_control:

@@ -167,9 +167,9 @@ def _games(connection: Connection, selection: Selection, names: Mapping[int, str
         select(
             IMPORTS.c.after_game,
             IMPORTED_GAMES.c.tournament,
-            IMPORTED_GAMES.c.white,
-            IMPORTED_GAMES.c.black,
-            IMPORTED_GAMES.c.half_points,
+            IMPORTED_GAMES.c.white_engine,
+            IMPORTED_GAMES.c.black_engine,
+            IMPORTED_GAMES.c.white_half_points,
             IMPORTED_GAMES.c.id,
             IMPORTED_GAMES.c.handicap,
         )

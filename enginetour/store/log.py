@@ -54,7 +54,7 @@ from enginetour.store.tables import (
 
 _T = TypeVar("_T")
 _NEXT = Prepared(NEXT_POSITION)
-_MOMENT = select(EVENTS.c.at).where(EVENTS.c.tournament == bindparam("t"), EVENTS.c.position == bindparam("p"))
+_MOMENT = select(EVENTS.c.at_unix).where(EVENTS.c.tournament == bindparam("t"), EVENTS.c.position == bindparam("p"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ class _Cache:
         if self.void is None:
             self.void = Counter()
             void = GAMES.c.outcome == Outcome.VOID
-            columns = [GAMES.c[name] for name in ("a", "b", "meeting", "leg", "outcome", "category")]
+            columns = [GAMES.c[name] for name in ("pair_low", "pair_high", "meeting", "leg", "outcome", "category")]
             for *key, outcome, category in connection.execute(
                 select(*columns).where(GAMES.c.tournament == tournament, or_(void, STRUCK))
             ):
@@ -193,21 +193,22 @@ class _Cache:
 
 
 # Built once: compiling takes longer than running.
-_KNOWN = select(GAMES.c.number).where(
-    *(GAMES.c[name] == bindparam(f"k_{name}") for name in ("tournament", "a", "b", "meeting", "leg", "replay"))
-)
+_GAME_KEY = ("tournament", "pair_low", "pair_high", "meeting", "leg", "replay")
+_KNOWN = select(GAMES.c.number).where(*(GAMES.c[name] == bindparam(f"k_{name}") for name in _GAME_KEY))
 _NEXT_NUMBER = select(func.coalesce(func.max(GAMES.c.number), 0) + 1).where(GAMES.c.tournament == bindparam("t"))
 _KNOWN_AND_NEXT = Prepared(select(_KNOWN.exists(), _NEXT_NUMBER.scalar_subquery()))
 _VERSIONS = (
     select(ENTRANTS.c.name, ENTRANTS.c.engine, ENGINES.c.own_name, ENGINES.c.name.label("plain"))
     .join(ENGINES, ENGINES.c.id == ENTRANTS.c.engine)
     .where(ENTRANTS.c.tournament == bindparam("t"), ENTRANTS.c.name.in_([bindparam("w"), bindparam("b")]))
-    .order_by(ENTRANTS.c.since)
+    .order_by(ENTRANTS.c.since_event)
 )
 _GAME, _MOVES, _EVENT = (Prepared(insert(table)) for table in (GAMES, MOVES, EVENTS))
 _NOTES, _INCIDENTS = insert(NOTES), insert(INCIDENTS)
 _Row = tuple[Game, Sequence[Note], dict[str, Any], bytes]  # columns and moves made before the transaction
-_COUNTS = Prepared(upsert(PAIR_COUNTS, ("tournament", "white", "black"), ("wins", "draws", "losses"), adds=True))
+_COUNTS = Prepared(
+    upsert(PAIR_COUNTS, ("tournament", "white_engine", "black_engine"), ("wins", "draws", "losses"), adds=True)
+)
 
 
 def write_notes(connection: Connection, tournament: int, position: int, notes: Sequence[Note]) -> None:
@@ -264,7 +265,7 @@ class TournamentLog(TournamentReader):
         """Its number and the versions that played, None if it is there already; `named` are those told by own name."""
         game, notes, columns, blob = row
         pairing = game.pairing
-        key = {f"k_{name}": columns[name] for name in ("a", "b", "meeting", "leg", "replay")}
+        key = {f"k_{name}": columns[name] for name in _GAME_KEY[1:]}
         known, number = _KNOWN_AND_NEXT.first(connection, {"k_tournament": self.id, **key, "t": self.id})
         if known:
             return None
@@ -384,7 +385,7 @@ class TournamentLog(TournamentReader):
             for name, spec in specs.items():
                 place = self._require(connection, name)
                 latest = select(ENTRANTS).where(ENTRANTS.c.tournament == self.id, ENTRANTS.c.name == name)
-                row = connection.execute(latest.order_by(ENTRANTS.c.since.desc())).first()
+                row = connection.execute(latest.order_by(ENTRANTS.c.since_event.desc())).first()
                 assert row is not None
                 entrant = codecs.entrant_of(row._asdict())
                 add_entrant(connection, self.id, entrant, spec, since=position, place=place)
@@ -401,12 +402,12 @@ class TournamentLog(TournamentReader):
     ) -> None:
         row = {"tournament": self.id, "position": position, "kind": kind, "game": game, "payload": payload}
         now = time.time() if at is None else at
-        _EVENT.write(connection, {**row, "at": now})
+        _EVENT.write(connection, {**row, "at_unix": now})
         self._guard.noted(position, now)
 
     def _count(self, connection: Connection, white: int, black: int, outcome: Outcome, times: int) -> None:
         wins, draws, losses = (times * count for count in _COUNTED[outcome])
-        pair = {"tournament": self.id, "white": white, "black": black}
+        pair = {"tournament": self.id, "white_engine": white, "black_engine": black}
         _COUNTS.write(connection, {**pair, "wins": wins, "draws": draws, "losses": losses})
 
     def _void(self, connection: Connection, position: int, event: GameVoided, why: str) -> None:
@@ -420,8 +421,8 @@ class TournamentLog(TournamentReader):
         self._write_event(connection, position, "voided", game=row.id, payload={"why": why}, at=at)
 
     def _require(self, connection: Connection, name: str) -> int:
-        """Place of an entrant that is in the tournament; UsageRefused for another name."""
-        rows = select(ENTRANTS.c.place).where(ENTRANTS.c.tournament == self.id, ENTRANTS.c.name == name)
+        """Starting rank of an entrant that is in the tournament; UsageRefused for another name."""
+        rows = select(ENTRANTS.c.starting_rank).where(ENTRANTS.c.tournament == self.id, ENTRANTS.c.name == name)
         place = connection.execute(rows).scalar()
         if place is None or name in self._gone(connection):
             left = "has left" if place is not None else "is not in"
@@ -434,7 +435,7 @@ class TournamentLog(TournamentReader):
             raise UsageRefused(f"{name} is or was in {self.title} already", step="give the new entrant another name")
 
     def _last_place(self, connection: Connection) -> int:
-        rows = select(func.max(ENTRANTS.c.place)).where(ENTRANTS.c.tournament == self.id)
+        rows = select(func.max(ENTRANTS.c.starting_rank)).where(ENTRANTS.c.tournament == self.id)
         return int(connection.execute(rows).scalar_one())
 
     def _join(

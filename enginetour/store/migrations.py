@@ -1,29 +1,34 @@
-"""Database schema: check its version, create the tables, upgrade an older schema by adding tables and columns."""
+"""Database schema: check its version, create the tables, upgrade an older schema with Alembic.
+
+Each version has a file in `schema/versions`. The version itself is in the header of a SQLite file, and in a comment on
+a PostgreSQL server, so that a look at a database needs no Alembic.
+"""
 
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, text
-from sqlalchemy.schema import CreateColumn
 
-from enginetour.model.errors import StorageFailed, StoreRefused
-from enginetour.store.address import ServerAddress
+from enginetour.model.errors import SchemaOutdated, StorageFailed, StoreRefused
+from enginetour.store.address import Address, ServerAddress
 from enginetour.store.tables import METADATA, PARTIAL, SCHEMA_VERSION
 
-# schema version -> tables that it added, and columns that it appended to older tables
-_TABLES = {2: ("lists", "editions", "edition_lines", "imports", "imported_games")}
-_COLUMNS: dict[int, dict[str, tuple[str, ...]]] = {
-    2: {"games": ("hardware", "handicap"), "rating_events": ("imported",)},
-    3: {"games": ("load", "cores", "steal", "own_us")},
-    4: {"imports": ("odds",), "imported_games": ("black_tc", "handicap")},
-    5: {"incidents": ("status", "load", "asked_us", "memory_kb", "own_us")},
-    6: {"imported_games": ("opening",)},
-    7: {"imported_games": ("termination",)},
-}
+_OLDEST_VERSION = 6  # that is upgraded
+
+
+def refuse_older(version: int, address: Address) -> None:
+    """Raise SchemaOutdated for a version below that of this enginetour."""
+    if version < SCHEMA_VERSION:
+        what = f"has schema {version}, this enginetour reads and writes schema {SCHEMA_VERSION}"
+        named = f" --db {shlex.quote(str(address))}" if isinstance(address, Path) else ""
+        step = f"enginetour db upgrade{named} makes a backup and upgrades it"
+        raise SchemaOutdated(what, address=address, step=step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +41,17 @@ class Schema:
 
 
 def expected(version: int) -> dict[str, list[str]]:
-    """Return the columns of every table as that schema version created them."""
+    """Return the columns of every table as that schema version has them."""
     made = {name: [column.name for column in table.columns] for name, table in METADATA.tables.items()}
-    for later in range(version + 1, SCHEMA_VERSION + 1):
-        made = {name: columns for name, columns in made.items() if name not in _TABLES.get(later, ())}
-        for name, columns in _COLUMNS.get(later, {}).items():
-            if name in made:  # a table that came between the two versions comes whole
-                made[name] = made[name][: -len(columns)]
+    if version < SCHEMA_VERSION:
+        from enginetour.store.schema.versions import schema_7, schema_8  # here: with them Alembic is loaded
+
+        older = {name: {new: old for old, new in columns.items()} for name, columns in schema_8.RENAMED.items()}
+        added = schema_7.ADDED if version < 7 else {}
+        made = {
+            name: [older.get(name, {}).get(column, column) for column in columns if column not in added.get(name, ())]
+            for name, columns in made.items()
+        }
     return made
 
 
@@ -58,6 +67,9 @@ def check_schema(found: Schema, place: object) -> int:
     if version < 1:
         step = "name another database with --db"
         raise StoreRefused(f"has no schema of ours ({version})", place=str(place), step=step)
+    if version < _OLDEST_VERSION:
+        what = f"has schema {version}, and schema {_OLDEST_VERSION} is the oldest that is upgraded"
+        raise StoreRefused(what, place=str(place), step="use the enginetour that wrote it")
     tables = expected(version)
     for kind, name, owner in found.objects:
         if kind not in ("table", "index") or owner not in tables:
@@ -77,31 +89,21 @@ def create_tables(connection: Connection) -> None:
 
 
 def upgrade(connection: Connection, version: int) -> None:
-    """Add tables and columns of later versions; rows do not change. The caller writes the version."""
-    _tell_partial(connection)
-    for later in range(version + 1, SCHEMA_VERSION + 1):
-        METADATA.create_all(connection, [METADATA.tables[name] for name in _TABLES.get(later, ())])
-        for table, columns in _COLUMNS.get(later, {}).items():
-            if any(table in _TABLES.get(between, ()) for between in range(version + 1, later + 1)):
-                continue
-            for name in columns:
-                _add_column(connection, table, name)
-            for index in METADATA.tables[table].indexes:
-                index.create(connection, checkfirst=True)
+    """Upgrade the tables from a version, inside the transaction of the connection. The caller writes the version."""
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config(attributes={"connection": connection})
+    config.set_main_option("script_location", str(Path(__file__).with_name("schema")).replace("%", "%%"))
+    command.stamp(config, str(version))
+    command.upgrade(config, "head")
+    connection.exec_driver_sql("DROP TABLE alembic_version")  # the version has a place of its own, see above
 
 
 def _tell_partial(connection: Connection) -> None:
     """To the dialect in use alone: those told with a table are loaded with it, PostgreSQL in 30 ms of each start."""
     for index in (index for table in METADATA.tables.values() for index in table.indexes if PARTIAL in index.info):
         index.dialect_kwargs[f"{connection.dialect.name}_where"] = text(index.info[PARTIAL])
-
-
-def _add_column(connection: Connection, table: str, name: str) -> None:
-    column = METADATA.tables[table].c[name]
-    words = str(CreateColumn(column).compile(dialect=connection.dialect))
-    for reference in column.foreign_keys:
-        words += f" REFERENCES {reference.column.table.name} ({reference.column.name})"
-    connection.exec_driver_sql(f'ALTER TABLE "{table}" ADD COLUMN {words}')
 
 
 # PostgreSQL: the schema version is the comment on the table of tournaments.
@@ -203,6 +205,25 @@ def refuse_unwritable(raw: Any, address: ServerAddress) -> None:
     if row is not None:
         what = f"this user may not read and write its table {row[0]!r}"
         raise StorageFailed(what, place=place, step="its owner can GRANT, or name another user with --db")
+
+
+def copy_tables(raw: Any, schema: str) -> None:
+    """Copy all tables of ours into a new schema of the server, which the enginetour that wrote them can open.
+
+    Raises:
+        StorageFailed: this user may create no schema.
+    """
+    (own,) = raw.execute("SELECT current_schema()").fetchone()
+    (may,) = raw.execute("SELECT has_database_privilege(current_database(), 'CREATE')").fetchone()
+    if not may:
+        step = "GRANT CREATE ON DATABASE, or make a backup by pg_dump and upgrade with --no-backup"
+        raise StorageFailed(f"this user may not create the schema {schema} for a backup", step=step)
+    raw.execute(f'DROP SCHEMA IF EXISTS "{schema}" CASCADE; CREATE SCHEMA "{schema}"')
+    for name in METADATA.tables:
+        raw.execute(f'CREATE TABLE "{schema}"."{name}" (LIKE "{own}"."{name}" INCLUDING ALL)')
+        raw.execute(f'INSERT INTO "{schema}"."{name}" SELECT * FROM "{own}"."{name}"')  # noqa: S608
+    comment = raw.execute(_COMMENT, (_STAMP,)).fetchone()[0]
+    raw.execute(f"COMMENT ON TABLE \"{schema}\".{_STAMP} IS '{comment}'")
 
 
 def _objects(raw: Any) -> list[tuple[str, str, str]]:

@@ -49,7 +49,7 @@ from enginetour.store.dialect import (
     StoreBusy,
     StoreUnreachable,
 )
-from enginetour.store.tables import APPLICATION_ID, METADATA, SCHEMA_VERSION
+from enginetour.store.tables import APPLICATION_ID, METADATA
 
 # SQLSTATE codes and classes (PostgreSQL, "Error Codes").
 # Shut down, starting, cut off, too many; and what its owner or itself has cancelled, which is tried again likewise.
@@ -329,15 +329,19 @@ class PostgresDatabase:
         )
 
     def initialize(self, connection: Connection, *, create: bool) -> None:
-        """Tables, later columns and the stamp in one transaction: all of it or nothing."""
+        """Tables and the stamp in one transaction: all of it or nothing."""
         raw = _raw(connection)
         if create and migrations.is_blank(raw):
             migrations.create_tables(connection)
+            migrations.write_version(raw)
         else:
             version = migrations.check_schema(migrations.read_server_schema(raw), self.address)
-            if version == SCHEMA_VERSION:
-                return
-            migrations.upgrade(connection, version)
+            migrations.refuse_older(version, self.address)
+
+    def upgrade(self, connection: Connection) -> None:
+        """The tables of this version, and its number."""
+        raw = _raw(connection)
+        migrations.upgrade(connection, migrations.check_schema(migrations.read_server_schema(raw), self.address))
         migrations.write_version(raw)
 
     def verify(self, connection: Connection) -> None:

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from enginetour.store.counts import Sums
 
 
-_EVENT = tuple(column for column in RATING_EVENTS.c if column.name not in ("system", "revision", "place"))
+_EVENT = tuple(column for column in RATING_EVENTS.c if column.name not in ("system", "revision", "position"))
 _STORED = RATING_EVENTS.c
 
 
@@ -98,13 +98,13 @@ class Stream:
 
     def rows(self, start: int = 0) -> list[Any]:
         """Read place and event of every row from place `start` on."""
-        chosen = select(_STORED.place, *_EVENT).order_by(_STORED.place)
+        chosen = select(_STORED.position, *_EVENT).order_by(_STORED.position)
         return [row for part in self._parts(start) for row in self.connection.execute(chosen.where(part))]
 
     def first_struck(self) -> int:
         """Return the place of the first row whose game or import was annulled since; the length if there is none."""
         struck = select(EVENTS.c.game).where(EVENTS.c.kind == "voided")
-        chosen = select(func.min(_STORED.place)).where(
+        chosen = select(func.min(_STORED.position)).where(
             or_(_STORED.game.in_(struck), _STORED.tournament.in_(removed_imports()))
         )
         places = (self.connection.execute(chosen.where(part)).scalar() for part in self._parts())
@@ -126,7 +126,7 @@ class Stream:
 
     def rating_before(self, engine: int, end: int) -> float:
         """Return the rating of an engine before place `end`; it must have a row there."""
-        newest = select(_STORED.after).where(_STORED.engine == engine).order_by(_STORED.place.desc()).limit(1)
+        newest = select(_STORED.after).where(_STORED.engine == engine).order_by(_STORED.position.desc()).limit(1)
         ratings = (self.connection.execute(newest.where(part)).scalar() for part in reversed(self._parts(0, end)))
         return float(next(rating for rating in ratings if rating is not None))
 
@@ -138,8 +138,8 @@ class Stream:
             and_(
                 _STORED.system == self.system,
                 _STORED.revision == s.revision,
-                _STORED.place >= s.start,
-                _STORED.place < s.end,
+                _STORED.position >= s.start,
+                _STORED.position < s.end,
             )
             for s in cut
             if s.start < s.end
@@ -148,7 +148,9 @@ class Stream:
 
 def stream(connection: Connection, system: str) -> Stream:
     """Read which rating events of a system are valid."""
-    rows = select(RATING_REVISIONS.c.revision, RATING_REVISIONS.c.start).where(RATING_REVISIONS.c.system == system)
+    rows = select(RATING_REVISIONS.c.revision, RATING_REVISIONS.c.first_position).where(
+        RATING_REVISIONS.c.system == system
+    )
     newest_first = connection.execute(rows.order_by(RATING_REVISIONS.c.revision.desc())).fetchall()
     spans: list[_Span] = []
     end: int | None = None
@@ -163,7 +165,7 @@ def stream(connection: Connection, system: str) -> Stream:
 
 def _length(connection: Connection, system: str, revision: int, start: int) -> int:
     """Where the newest revision ends: after its last row, or at its start if it only made the stream shorter."""
-    last = select(func.max(_STORED.place)).where(_STORED.system == system, _STORED.revision == revision)
+    last = select(func.max(_STORED.position)).where(_STORED.system == system, _STORED.revision == revision)
     place = connection.execute(last).scalar()
     return start if place is None else int(place) + 1
 
@@ -175,13 +177,13 @@ def _careers(part: ColumnElement[bool]) -> Any:
             _STORED.engine,
             func.min(_STORED.system).label("system"),  # all rows of a part have the same
             func.min(_STORED.revision).label("revision"),
-            func.min(_STORED.place).label("first"),
-            func.max(_STORED.place).label("last"),
+            func.min(_STORED.position).label("first"),
+            func.max(_STORED.position).label("last"),
             func.max(_STORED.before).label("before"),
             func.max(_STORED.after).label("after"),
             func.max(_STORED.games).label("games"),
             func.coalesce(func.max(_STORED.game), 0).label("game"),
-            func.coalesce(func.max(_STORED.imported), 0).label("imported"),
+            func.coalesce(func.max(_STORED.imported_game), 0).label("imported"),
         )
         .where(part)
         .group_by(_STORED.engine)
@@ -190,7 +192,7 @@ def _careers(part: ColumnElement[bool]) -> Any:
     one, other = RATING_EVENTS.alias(), RATING_EVENTS.alias()
     joined = ends
     for row, place in ((one, ends.c.first), (other, ends.c.last)):
-        same = and_(row.c.system == ends.c.system, row.c.revision == ends.c.revision, row.c.place == place)
+        same = and_(row.c.system == ends.c.system, row.c.revision == ends.c.revision, row.c.position == place)
         joined = joined.join(row, same)  # type: ignore[assignment]
     peak = case((ends.c.before > ends.c.after, ends.c.before), else_=ends.c.after)
     columns = (ends.c.engine, ends.c.first, one.c.before, other.c.after, peak, ends.c.games, ends.c.game)
@@ -263,7 +265,7 @@ def entry_ratings(connection: Connection, scale: Scale) -> dict[str, float]:
         TOURNAMENTS, TOURNAMENTS.c.id == ENTRANTS.c.tournament
     )
     first: dict[str, float | None] = {}
-    for engine, rating, stated in connection.execute(rows.order_by(ENTRANTS.c.tournament, ENTRANTS.c.since)):
+    for engine, rating, stated in connection.execute(rows.order_by(ENTRANTS.c.tournament, ENTRANTS.c.since_event)):
         first.setdefault(str(engine), rating if stated in (None, scale) else None)
     return {engine: rating for engine, rating in first.items() if rating is not None}
 
@@ -295,7 +297,12 @@ def _imports(connection: Connection) -> list[tuple[int, int]]:
 
 
 def _imported(connection: Connection, event: int, after: int) -> Iterator[RatedGame]:
-    columns = (IMPORTED_GAMES.c.id, IMPORTED_GAMES.c.white, IMPORTED_GAMES.c.black, IMPORTED_GAMES.c.half_points)
+    columns = (
+        IMPORTED_GAMES.c.id,
+        IMPORTED_GAMES.c.white_engine,
+        IMPORTED_GAMES.c.black_engine,
+        IMPORTED_GAMES.c.white_half_points,
+    )
     rows = select(*columns).where(IMPORTED_GAMES.c.tournament == event, IMPORTED_GAMES.c.id > after, EVEN_READ)
     for game, white, black, half_points in connection.execute(rows.order_by(IMPORTED_GAMES.c.id)):
         yield RatedGame(str(white), str(black), half_points, -game, str(event))
@@ -307,7 +314,7 @@ def _imported(connection: Connection, event: int, after: int) -> Iterator[RatedG
 
 _RATED_AGAIN = 50  # games rated again before the first new one: each engine of a tournament once or twice
 _ROWS_A_GAME = 2  # White's and Black's
-_Row = tuple[Any, ...]  # the columns of the table after `place`
+_Row = tuple[Any, ...]  # the columns of the table after `position`
 
 
 def _refolded(connection: Connection, stored: Stream, begun: RatingState, *, trusted: bool) -> tuple[int, list[_Row]]:
@@ -372,7 +379,7 @@ def _entered_so(careers: Mapping[int, _Career], stored: Stream, begun: RatingSta
 
 
 def _rows(events: Iterable[RatingEvent]) -> list[_Row]:
-    """Rating events in the order of the table's columns after `place`; an imported game has a column of its own."""
+    """Rating events in the order of the table's columns after `position`; an imported game has a column of its own."""
     return [
         (int(engine), int(event), *((None, *numbers, -game) if game and game < 0 else (game, *numbers, None)))
         for _, engine, event, game, *numbers in events
@@ -419,15 +426,15 @@ def update_ratings(store: Store, system: str, settings: BaseModel | None = None)
         if last is None or same < len(stored) or settings != before:
             revision += 1
             why = "first" if last is None else "settings" if settings != before else "games"
-            told = {"settings": settings.model_dump_json(), "why": why, "made": time.time()}
+            told = {"settings": settings.model_dump_json(), "why": why, "made_unix": time.time()}
             connection.execute(
-                insert(RATING_REVISIONS), {"system": system, "revision": revision, "start": same, **told}
+                insert(RATING_REVISIONS), {"system": system, "revision": revision, "first_position": same, **told}
             )
         if fresh:
             # by the driver: 200,000 rows as dictionaries would take longer than rating them
             events = dict(zip((column.name for column in _EVENT), map(list, zip(*fresh, strict=True)), strict=True))
             head = {"system": [system] * len(fresh), "revision": revision}
-            places = {"place": list(range(same, same + len(fresh)))}
+            places = {"position": list(range(same, same + len(fresh)))}
             store.database.fill(connection, RATING_EVENTS.name, head | places | events)
     return len(fresh)
 

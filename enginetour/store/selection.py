@@ -198,11 +198,11 @@ def _days(definition: ListDefinition) -> tuple[ColumnElement[Any], ColumnElement
     ended: list[ColumnElement[bool]] = []
     dated: list[ColumnElement[bool]] = []
     if definition.since:
-        ended.append(GAMES.c.ended >= _seconds(definition.since))
-        dated.append(IMPORTED_GAMES.c.day >= _number(definition.since))
+        ended.append(GAMES.c.ended_unix >= _seconds(definition.since))
+        dated.append(IMPORTED_GAMES.c.played_yyyymmdd >= _number(definition.since))
     if definition.until:
-        ended.append(GAMES.c.ended < _seconds(definition.until) + DAY)
-        dated += [IMPORTED_GAMES.c.day <= _number(definition.until), IMPORTED_GAMES.c.day > 0]
+        ended.append(GAMES.c.ended_unix < _seconds(definition.until) + DAY)
+        dated += [IMPORTED_GAMES.c.played_yyyymmdd <= _number(definition.until), IMPORTED_GAMES.c.played_yyyymmdd > 0]
     if not ended:
         return literal(True), literal(True)  # noqa: FBT003 - a bound value: a bare one groups nothing in PostgreSQL
     return and_(*ended), and_(*dated)
@@ -346,8 +346,8 @@ def _sums_from_counts(connection: Connection, definition: ListDefinition) -> tup
     left = sum(int(sums[2:].sum()) for tournament, sums in kept.items() if tournament not in wanted | others)
     standing = ODDS, STANDING
     rows = connection.execute(select(GAMES.c.tournament, func.count()).where(*standing).group_by(GAMES.c.tournament))
-    read = select(IMPORTS.c.tournament, IMPORTS.c.odds).where(
-        IMPORTS.c.odds > 0, IMPORTS.c.tournament.not_in(removed_imports())
+    read = select(IMPORTS.c.tournament, IMPORTS.c.odds_games).where(
+        IMPORTS.c.odds_games > 0, IMPORTS.c.tournament.not_in(removed_imports())
     )
     odds = {row[0]: int(row[1]) for row in (*rows, *connection.execute(read))}
     inside = sum(games for tournament, games in odds.items() if tournament in wanted)
@@ -366,8 +366,8 @@ def _sums_from_games(connection: Connection, definition: ListDefinition, moment:
     )
     ends = GAMES.c.white_engine, GAMES.c.black_engine
     own = _columns(connection.execute(select(*ends, won, drawn, lost).where(cut.games).group_by(*ends)))
-    ends = IMPORTED_GAMES.c.white, IMPORTED_GAMES.c.black
-    won, drawn, lost = (func.count().filter(IMPORTED_GAMES.c.half_points == points) for points in (2, 1, 0))
+    ends = IMPORTED_GAMES.c.white_engine, IMPORTED_GAMES.c.black_engine
+    won, drawn, lost = (func.count().filter(IMPORTED_GAMES.c.white_half_points == points) for points in (2, 1, 0))
     read = _columns(connection.execute(select(*ends, won, drawn, lost).where(cut.imported).group_by(*ends)))
     return join_counts((own, read)), cut.left_out
 

@@ -399,25 +399,26 @@ class SqliteFile:
         )
 
     def initialize(self, connection: Connection, *, create: bool) -> None:
-        """Tables where there is nothing, and what an older schema lacks; `verify` looks at the outcome."""
+        """Tables where there is nothing; `verify` looks at the outcome."""
         blank = connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar() == 0
         if blank and create:
             migrations.create_tables(connection)
             connection.exec_driver_sql(f"PRAGMA application_id={APPLICATION_ID}")
             _stamp(connection)
-            return
-        if 0 < connection.exec_driver_sql("PRAGMA user_version").scalar_one() < SCHEMA_VERSION:
-            with translating_errors(self.address):
-                version = migrations.check_schema(read_schema(_raw(connection)), self.address)
-            migrations.upgrade(connection, version)
-            _stamp(connection)
+
+    def upgrade(self, connection: Connection) -> None:
+        """The tables of this version, and its number."""
+        with translating_errors(self.address):
+            version = migrations.check_schema(read_schema(_raw(connection)), self.address)
+        migrations.upgrade(connection, version)
+        _stamp(connection)
 
     def verify(self, connection: Connection) -> None:
         """Schema, pages and journal mode."""
         path, raw = self.address, _raw(connection)
         deadline = time.monotonic() + _OPEN_TIMEOUT_S
         with translating_errors(path):
-            migrations.check_schema(read_schema(raw), path)
+            migrations.refuse_older(migrations.check_schema(read_schema(raw), path), path)
             found = raw.execute("PRAGMA quick_check(1)").fetchone()[0]  # about 3 ms a thousand games
         self._held = _HeldFiles(path, _beside(path, "-wal"))
         if found != "ok":

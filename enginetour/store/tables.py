@@ -24,10 +24,22 @@ from sqlmodel import Field, SQLModel
 from sqlmodel.sql.sqltypes import AutoString
 
 from enginetour.model.game import Opening, Outcome, SideRecord, Termination
-from enginetour.store.codecs import OPENING, SIDE, TUPLE, WHOLE, WORDS, CleanText, Json, JsonText, Word
+from enginetour.store.codecs import (
+    OPENING,
+    PAIRS,
+    RELAY_GAP,
+    SIDE,
+    TUPLE,
+    WHOLE,
+    WORDS,
+    CleanText,
+    Json,
+    JsonText,
+    Word,
+)
 
 APPLICATION_ID = 0x456E5472  # "EnTr", in the header of every database of ours (SQLite file format 1.3.17)
-SCHEMA_VERSION = 7  # user_version in the same header; grows with every change of this page, and `migrations` adds it
+SCHEMA_VERSION = 8  # user_version in the same header; grows with every change of this page, with a file in `schema`
 
 METADATA = SQLModel.metadata
 PARTIAL = "where"  # of an index's `info`: the rows it holds; `migrations` tells it to the dialect that makes the index
@@ -54,19 +66,21 @@ class Row(SQLModel):
         return Table(name, metadata, *columns, *rest, **options)
 
 
-def _key(of: str | None = None) -> Any:
+def _key(of: str | None = None, *, about: str | None = None) -> Any:
     """A part of the primary key, perhaps the number of a row of another table."""
-    return Field(primary_key=True) if of is None else Field(primary_key=True, foreign_key=f"{of}.id")
+    if of is None:
+        return Field(primary_key=True, description=about)
+    return Field(primary_key=True, foreign_key=f"{of}.id", description=about)
 
 
-def _row_of(table: str) -> Any:
+def _row_of(table: str, *, about: str | None = None) -> Any:
     """The number of a row of another table."""
-    return Field(foreign_key=f"{table}.id")
+    return Field(foreign_key=f"{table}.id", description=about)
 
 
-def _added(default: Any, **more: Any) -> Any:
+def _added(default: Any, *, about: str, **more: Any) -> Any:
     """A column that a later version of the schema appended, with the value of older rows."""
-    return Field(default=default, sa_column_kwargs={"server_default": str(default)}, **more)
+    return Field(default=default, sa_column_kwargs={"server_default": str(default)}, description=about, **more)
 
 
 class EngineRow(Row, table=True):
@@ -74,26 +88,30 @@ class EngineRow(Row, table=True):
 
     __tablename__ = "engines"
     __table_args__ = (UniqueConstraint("name", "fingerprint", "options", "protocol"),)
-    id: int = _key()
-    name: str
-    fingerprint: str
-    options: tuple[tuple[str, str], ...] = Field(sa_type=TUPLE)  # in the order they are sent
-    protocol: str
-    own_name: str = ""
-    family: str = ""
-    origin: str = ""
-    command: tuple[str, ...] = Field(default=(), sa_type=TUPLE)
+    id: int = _key(about="number of the engine version")
+    name: str = Field(description="name without its version mark")
+    fingerprint: str = Field(
+        description="start of the SHA-256 of the program and its files; empty where a file told only the name"
+    )
+    options: tuple[tuple[str, str], ...] = Field(
+        sa_type=TUPLE, description="[name, value] pairs in the order they are sent"
+    )
+    protocol: str = Field(description="uci or cecp, empty where a file told only the name")
+    own_name: str = Field(default="", description="what the engine calls itself")
+    family: str = Field(default="", description="engines of one family are versions of one program")
+    origin: str = Field(default="", description="federation, club or author, as the entrant says")
+    command: tuple[str, ...] = Field(default=(), sa_type=TUPLE, description="how it is started")
 
 
 class TournamentEntry(Row):
-    """A tournament in lists, cheap enough to be read every second; `created` is UTC seconds, for people."""
+    """A tournament in lists, cheap enough to be read every second; `created_unix` is UTC seconds, for people."""
 
-    id: int = _key()
-    name: str
-    edition: int
-    slug: str
-    system: str  # `import` for games that were read from files
-    created: float
+    id: int = _key(about="number of the tournament")
+    name: str = Field(description="name, shared by all editions")
+    edition: int = Field(description="edition of the name, from 1")
+    slug: str = Field(description="name in file names")
+    system: str = Field(description="tournament system; import for games read from files")
+    created_unix: float = Field(description="when it was created, in seconds since 1970 UTC")
 
     @property
     def title(self) -> str:
@@ -107,32 +125,32 @@ class TournamentRow(TournamentEntry, table=True):
     __tablename__ = "tournaments"
     __table_args__ = (UniqueConstraint("name", "edition"), UniqueConstraint("slug"))
     __first__ = "id name edition slug system format_version config seed"
-    format_version: int
-    config: dict[str, Any] = Field(sa_type=Json())
-    seed: int
-    version: str  # of enginetour
+    format_version: int = Field(description="version of the rules of its system")
+    config: dict[str, Any] = Field(sa_type=Json(), description="the configuration that it is frozen to")
+    seed: int = Field(description="of all random choices")
+    version: str = Field(description="enginetour that created it")
 
 
 class EnteredEngine(Row):
-    """An entrant in lists; `place` is its place in the starting list, from 1, best first."""
+    """An entrant in lists; `starting_rank` is its place in the starting list, from 1, best first."""
 
-    name: str = _key()
-    place: int
-    family: str = ""
-    origin: str = ""
+    name: str = _key(about="name of the entrant, unique in the tournament")
+    starting_rank: int = Field(description="place in the starting list, from 1, best first")
+    family: str = Field(default="", description="its family, which is not paired with itself where that is asked for")
+    origin: str = Field(default="", description="federation, club or author")
 
 
 class EntrantRow(EnteredEngine, table=True):
-    """Who stood in the list from event `since` on, and how it is started; the latest row of a name holds."""
+    """Who stood in the list from `since_event` on, and how it is started; the latest row of a name holds."""
 
     __tablename__ = "entrants"
-    __first__ = "tournament name since place engine new rating"
+    __first__ = "tournament name since_event starting_rank engine new rating"
     tournament: int = _key("tournaments")
-    since: int = _key()  # position of the event that brought it; 0: there from the start
-    engine: int = _row_of("engines")
-    new: bool
-    rating: float | None
-    spec: str = Field(sa_type=JsonText())  # text, so that a damaged one is refused by the name of its entrant
+    since_event: int = _key(about="position of the event that brought it; 0: there from the start")
+    engine: int = _row_of("engines", about="engine version that plays")
+    new: bool = Field(description="whether it has no place in the old ranking")
+    rating: float | None = Field(description="rating it was given, on the scale of the tournament")
+    spec: str = Field(sa_type=JsonText(), description="how the engine is started, with its options and limits")
 
 
 class EventRow(Row, table=True):
@@ -141,63 +159,78 @@ class EventRow(Row, table=True):
     __tablename__ = "events"
     __table_args__ = (Index("events_game", "game", "kind"),)
     tournament: int = _key("tournaments")
-    position: int = _key()
-    kind: str  # finished, voided, withdrawn, added, replaced, extended; of an import only: removed
-    game: int | None = _row_of("games")
+    position: int = _key(about="place in the log, from 1")
+    kind: str = Field(description="finished, voided, withdrawn, added, replaced, extended; of an import only: removed")
+    game: int | None = _row_of("games", about="game that ended or was struck out")
     payload: dict[str, Any] | None = Field(
-        sa_type=Json(may_be_empty=True), nullable=False, sa_column_kwargs={"default": ""}
+        sa_type=Json(may_be_empty=True),
+        nullable=False,
+        sa_column_kwargs={"default": ""},
+        description="everything else about the event; empty where there is nothing to say",
     )
-    at: float = 0.0  # UTC seconds
+    at_unix: float = Field(default=0.0, description="when it was written, in seconds since 1970 UTC")
 
 
 class _Game(Row):
     """What all lists of games tell. Times are UTC seconds."""
 
-    number: int
-    white: str
-    black: str
-    outcome: Outcome = Field(sa_type=Word(Outcome))
-    started: float
-    ended: float
-    handicap: int = _added(0)  # bands White gives, below 0 takes
-    load: float | None  # of the machine, and its processors
-    cores: int | None
-    own_us: int | None
+    number: int = Field(description="number in the tournament, from 1, in the order of the log")
+    white: str = Field(description="entrant")
+    black: str = Field(description="entrant")
+    outcome: Outcome = Field(sa_type=Word(Outcome), description="result in PGN's words; * is void")
+    started_unix: float = Field(description="start, in seconds since 1970 UTC")
+    ended_unix: float = Field(description="end, in seconds since 1970 UTC")
+    handicap: int = _added(0, about="time odds: bands of 100 rating points that White gives, below 0 takes")
+    load_average: float | None = Field(description="load average of the machine over a minute; null: not measured")
+    cores: int | None = Field(description="processors of the machine")
+    referee_us: int | None = Field(description="what the referee itself may have cost a late move, in microseconds")
+
+    @property
+    def seconds(self) -> float:
+        """How long it took."""
+        return self.ended_unix - self.started_unix
 
     @property
     def busy(self) -> bool:
         """Whether the load exceeded the processors, which may have affected clocks and playing strength."""
-        return self.load is not None and self.cores is not None and self.load > self.cores
+        return self.load_average is not None and self.cores is not None and self.load_average > self.cores
 
 
 class ListedGame(_Game):
     """The columns of a game that lists of games show."""
 
-    meeting: int
-    leg: int
-    encounter: int
-    round: int
-    replay: int
-    termination: Termination = Field(sa_type=Word(Termination))
-    cause: str = Field(sa_type=CleanText)
-    culprit: str = Field(sa_type=CleanText)
-    category: str = Field(sa_type=CleanText)
-    plies: int
-    white_tc: str
-    black_tc: str
+    meeting: int = Field(description="encounter of this pair, from 1")
+    leg: int = Field(description="game of the encounter, from 1")
+    encounter: int = Field(description="encounter of the whole tournament, from 1")
+    round: int = Field(description="round, from 1")
+    replay: int = Field(description="how often this game was played before, after void games")
+    termination: Termination = Field(sa_type=Word(Termination), description="why it ended, as a code")
+    cause: str = Field(sa_type=CleanText, description="why it ended, in words")
+    culprit: str = Field(sa_type=CleanText, description="entrant whose fault ended it; empty: nobody's")
+    category: str = Field(sa_type=CleanText, description="kind of fault, for a void game or a forfeit")
+    plies: int = Field(description="half moves, opening included")
+    white_tc: str = Field(description="time control of White")
+    black_tc: str = Field(description="time control of Black")
 
 
 class GameConditions(_Game):
     """Opening, machine and records of both sides, for the fairness of a tournament. None: not measured."""
 
-    opening: Opening = Field(sa_type=OPENING)
-    white_side: SideRecord = Field(sa_type=SIDE)
-    black_side: SideRecord = Field(sa_type=SIDE)
-    relay: tuple[int, int, int] | None = Field(  # relay gap in us: median, 99th percentile, largest
-        sa_type=Json(tuple, may_be_empty=True), nullable=False
+    opening: Opening = Field(
+        sa_type=OPENING,
+        description="name, index in the book, fen, moves, eco, variant; fields with their usual value are left out",
     )
-    hardware: str = _added("", sa_type=CleanText)  # processor of the machine it was played on
-    steal: float | None  # share of the machine's time that its host gave to others, 0 to 1
+    white_side: SideRecord = Field(
+        sa_type=SIDE, description="what White's engine did: times in milliseconds, warnings, search figures"
+    )
+    black_side: SideRecord = Field(sa_type=SIDE, description="the same for Black's engine")
+    relay_gap_us: tuple[int, int, int] | None = Field(
+        sa_type=RELAY_GAP,
+        nullable=False,
+        description="microseconds from an answer to the opponent's go: median, p99, max",
+    )
+    hardware: str = _added("", sa_type=CleanText, about="processor of the machine")
+    steal_percent: float | None = Field(description="percentage of the machine's time that its host gave to others")
 
     @property
     def sides(self) -> tuple[SideRecord, SideRecord]:
@@ -211,53 +244,57 @@ class GameConditions(_Game):
 
 
 class GameRow(ListedGame, GameConditions, table=True):
-    """A game without its moves. `a` and `b` are the pair in sorted order: the key with meeting, leg, replay."""
+    """A game without its moves. The pair in sorted order is the key with meeting, leg and replay."""
 
     __tablename__ = "games"
     __table_args__ = (
-        UniqueConstraint("tournament", "a", "b", "meeting", "leg", "replay"),
+        UniqueConstraint("tournament", "pair_low", "pair_high", "meeting", "leg", "replay"),
         UniqueConstraint("tournament", "number"),
         Index("games_odds", "tournament", info={PARTIAL: "handicap != 0"}),  # few, and every list tells how many
     )
     __first__ = (
-        "id tournament number a b white black white_engine black_engine meeting leg encounter round replay outcome "
-        "termination cause culprit category plies opening white_side black_side white_tc black_tc final_fen started "
-        "ended relay hardware handicap load cores steal own_us"
+        "id tournament number pair_low pair_high white black white_engine black_engine meeting leg encounter round "
+        "replay outcome termination cause culprit category plies opening white_side black_side white_tc black_tc "
+        "final_fen started_unix ended_unix relay_gap_us hardware handicap load_average cores steal_percent referee_us"
     )
-    id: int = _key()
+    id: int = _key(about="number of the game in the database, in the order of all games")
     tournament: int = _row_of("tournaments")
-    a: str
-    b: str
-    white_engine: int = _row_of("engines")
-    black_engine: int = _row_of("engines")
-    final_fen: str = Field(sa_type=CleanText)
+    pair_low: str = Field(description="the name of the pair that sorts first")
+    pair_high: str = Field(description="the other name of the pair")
+    white_engine: int = _row_of("engines", about="engine version that played White")
+    black_engine: int = _row_of("engines", about="engine version that played Black")
+    final_fen: str = Field(sa_type=CleanText, description="position at the end")
 
 
 class MovesRow(Row, table=True):
-    """The moves of a game, apart so that lists of games stay light; unpacked game by game, by `moves_of`."""
+    """The moves of a game, apart so that lists of games stay light."""
 
     __tablename__ = "moves"
     game: int = _key("games")
-    moves: bytes
+    moves: bytes = Field(
+        description="JSON by columns, compressed by zlib: uci, san, elapsed_ms, clock_ms, score (centipawns), ..."
+    )
 
 
 class IncidentRow(Row, table=True):
-    """Something a tester must see, in the transaction of its game; fields as of `Incident`."""
+    """Something a tester must see, written together with its game."""
 
     __tablename__ = "incidents"
     game: int = _key("games")
-    ordinal: int = _key()
-    engine: str = Field(sa_type=CleanText)
-    category: str = Field(sa_type=CleanText)
-    cause: str = Field(sa_type=CleanText)
-    ply: int
-    traffic: tuple[str, ...] = Field(sa_type=TUPLE)
-    stderr: tuple[str, ...] = Field(sa_type=TUPLE)
-    status: str = _added("")  # how its process ended
-    load: float | None
-    asked_us: int | None  # stamp of its last `go`, as the lines of traffic have it
-    memory_kb: int | None
-    own_us: int | None
+    ordinal: int = _key(about="number in the game, from 1")
+    engine: str = Field(sa_type=CleanText, description="entrant at fault")
+    category: str = Field(sa_type=CleanText, description="kind of incident")
+    cause: str = Field(sa_type=CleanText, description="what was seen")
+    ply: int = Field(description="half move at which it was seen")
+    traffic: tuple[str, ...] = Field(sa_type=TUPLE, description="last lines of the talk with the engine, oldest first")
+    stderr: tuple[str, ...] = Field(sa_type=TUPLE, description="last lines of its standard error output")
+    status: str = _added("", about="how its process ended: exit 1, signal 11 (SIGSEGV)")
+    load_average: float | None = Field(description="load average of the machine at that moment")
+    last_go_us: int | None = Field(
+        description="when the engine got its last go, in microseconds since its start, as the traffic has it"
+    )
+    memory_kb: int | None = Field(description="most memory its processes were seen to hold, in KiB")
+    referee_us: int | None = Field(description="what the referee itself may have cost the move, in microseconds")
 
 
 class NoteRow(Row, table=True):
@@ -265,11 +302,11 @@ class NoteRow(Row, table=True):
 
     __tablename__ = "notes"
     tournament: int = _key("tournaments")
-    position: int = _key()
-    ordinal: int = _key()
-    kind: str
-    text: str = Field(sa_type=CleanText)
-    fields: tuple[tuple[str, object], ...] = Field(sa_type=TUPLE)
+    position: int = _key(about="event that caused the decision; 0: before the first event")
+    ordinal: int = _key(about="number among the decisions of the event, from 1")
+    kind: str = Field(description="kind of decision")
+    text: str = Field(sa_type=CleanText, description="the decision in words")
+    fields: tuple[tuple[str, object], ...] = Field(sa_type=PAIRS, description="the decision as figures, by name")
 
 
 class PairCountRow(Row, table=True):
@@ -280,41 +317,43 @@ class PairCountRow(Row, table=True):
 
     __tablename__ = "pair_counts"
     tournament: int = _key("tournaments")
-    white: int = _key("engines")
-    black: int = _key("engines")
-    wins: int
-    draws: int
-    losses: int
+    white_engine: int = _key("engines")
+    black_engine: int = _key("engines")
+    wins: int = Field(description="games that White won")
+    draws: int = Field(description="drawn games")
+    losses: int = Field(description="games that White lost")
 
 
 class RatingRevisionRow(Row, table=True):
-    """When a stream of rating events was begun or corrected: from `start` on this revision holds."""
+    """When a stream of rating events was begun or corrected: from `first_position` on this revision holds."""
 
     __tablename__ = "rating_revisions"
-    system: str = _key()
-    revision: int = _key()
-    start: int
-    settings: str = Field(sa_type=JsonText())  # the model of its system reads it
-    why: str
-    made: float
+    system: str = _key(about="rating system: elo, gor, egf, egf2021")
+    revision: int = _key(about="number, from 1")
+    first_position: int = Field(description="position of the first rating event that this revision replaces or adds")
+    settings: str = Field(sa_type=JsonText(), description="settings of the rating system")
+    why: str = Field(description="first, settings or games")
+    made_unix: float = Field(description="when it was written, in seconds since 1970 UTC")
 
 
 class RatingEventRow(Row, table=True):
-    """One change of one rating. `place` counts the stream from 0; a corrected row stays beside its successor."""
+    """One change of one rating. `position` counts the stream from 0; a corrected row stays beside its successor."""
 
     __tablename__ = "rating_events"
-    system: str = _key()
-    revision: int = _key()
-    place: int = _key()
-    engine: int = _row_of("engines")
+    system: str = _key(about="rating system")
+    revision: int = _key(about="revision that wrote it")
+    position: int = _key(about="place in the stream of rating events, from 0")
+    engine: int = _row_of("engines", about="engine version that is rated")
     tournament: int = _row_of("tournaments")
-    game: int | None = _row_of("games")
-    before: float
-    change: float
-    after: float
-    weight: float
-    games: int
-    imported: int | None = _row_of("imported_games")  # the game, where it was read from a file
+    game: int | None = _row_of(
+        "games", about="game that changed the rating; null: a whole tournament, or an imported game"
+    )
+    before: float = Field(description="rating before")
+    change: float = Field(description="difference")
+    after: float = Field(description="rating after")
+    weight: float = Field(description="K, or con of the Go systems")
+    games: int = Field(description="rated games of the engine after this event")
+    imported_game: int | None = _row_of("imported_games", about="the game, where it was read from a file")
 
 
 class ImportRow(Row, table=True):
@@ -325,43 +364,49 @@ class ImportRow(Row, table=True):
 
     __tablename__ = "imports"
     tournament: int = _key("tournaments")
-    files: tuple[str, ...] = Field(sa_type=TUPLE)
-    after_game: int  # the newest of the games played here: in the order of all games these follow it
-    games: int
-    duplicates: int  # games of the files that were there already
-    counts: bytes  # derived, as `counts` packs them
-    digests: bytes  # of every game, 8 bytes each, in the order of their rows
-    odds: int = _added(0)  # games at odds: `counts` has none of them
+    files: tuple[str, ...] = Field(sa_type=TUPLE, description="names of the files")
+    after_game: int = Field(
+        description="newest game played here at that time: in the order of all games these follow it"
+    )
+    games: int = Field(description="games that were new")
+    duplicates: int = Field(description="games of the files that were there already")
+    counts: bytes = Field(
+        description="pair counts as 32-bit numbers, little-endian: white engines, black engines, wins, draws, losses"
+    )
+    digests: bytes = Field(description="8 bytes of each game, in the order of their rows")
+    odds_games: int = _added(0, about="games at time odds, which counts leaves out")
 
 
 class ImportedGameRow(Row, table=True):
     """A game from a file, for the ratings: who, what, when; its moves stay in the file."""
 
     __tablename__ = "imported_games"
-    id: int = _key()
+    id: int = _key(about="number of the game among all imported games")
     tournament: int = _row_of("tournaments")
-    white: int = _row_of("engines")
-    black: int = _row_of("engines")
-    half_points: int  # White's
-    day: int  # of the Date tag as YYYYMMDD, 0 where it does not say
-    tc: str  # the TimeControl tag, or White's
-    file: int  # place in the import's files, from 0
-    offset: int  # of the game in the file, in bytes
-    black_tc: str = _added("")  # where Black has another
-    handicap: int | None = _added(0)  # bands White gives, below 0 takes; null: size unknown
-    opening: int | None  # as `gametags` numbers them, 0: nothing tells it; null: imported before it was kept
-    termination: str = _added("")  # the tag, unless it is usual
+    white_engine: int = _row_of("engines")
+    black_engine: int = _row_of("engines")
+    white_half_points: int = Field(description="half points of White: 0, 1 or 2")
+    played_yyyymmdd: int = Field(description="the Date tag as a number; 0 where it does not say")
+    tc: str = Field(description="the TimeControl tag, or White's")
+    file_index: int = Field(description="place of the file in the import, from 0")
+    offset_bytes: int = Field(description="where the game begins in the file, in bytes")
+    black_tc: str = _added("", about="time control of Black where it has another")
+    handicap: int | None = _added(0, about="bands of time odds that White gives, below 0 takes; null: size unknown")
+    opening_key: int | None = Field(
+        description="number of the opening, the same for the same moves; 0: unknown; null: imported before it was kept"
+    )
+    termination: str = _added("", about="the Termination tag, unless it is the usual one")
 
 
 class ListRow(Row, table=True):
     """One revision of a published list's definition: filter, model, anchors, scale. The newest holds."""
 
     __tablename__ = "lists"
-    name: str = _key()
-    revision: int = _key()
-    definition: str = Field(sa_type=JsonText())  # `ListDefinition` reads it
-    why: str
-    made: float
+    name: str = _key(about="name of the list")
+    revision: int = _key(about="number, from 1; the newest holds")
+    definition: str = Field(sa_type=JsonText(), description="filter, rating system, anchors, scale")
+    why: str = Field(description="what changed")
+    made_unix: float = Field(description="when it was written, in seconds since 1970 UTC")
 
 
 class EditionRow(Row, table=True):
@@ -369,17 +414,22 @@ class EditionRow(Row, table=True):
 
     __tablename__ = "editions"
     __table_args__ = (UniqueConstraint("list", "number"),)
-    id: int = _key()
-    list: str
-    number: int
-    revision: int
-    made: float
-    last_game: int
-    last_imported: int
-    games: int
-    residual: float
-    story: dict[str, Any] = Field(sa_type=Json())  # model, advantage, draws, pools, anchors, who is not rated and why
-    note: str = Field(sa_type=CleanText)
+    id: int = _key(about="number of the edition in the database")
+    list: str = Field(description="name of the list")
+    number: int = Field(description="edition of the list, from 1")
+    revision: int = Field(description="revision of the list's definition")
+    made_unix: float = Field(description="when it was published, in seconds since 1970 UTC")
+    last_game: int = Field(description="newest game that counts")
+    last_imported: int = Field(description="newest imported game that counts")
+    games: int = Field(description="games that count")
+    residual: float = Field(
+        description="largest difference of an engine's expected and scored points that the fit left"
+    )
+    details: dict[str, Any] = Field(
+        sa_type=Json(),
+        description="model, advantage, draws, pools, anchors, who is not rated and why, engine versions by name",
+    )
+    note: str = Field(sa_type=CleanText, description="words of the publisher")
 
 
 class EditionLine(Row):
@@ -388,22 +438,24 @@ class EditionLine(Row):
     It is None for a new engine, and for one with the remark `OTHER_POOL`.
     """
 
-    ordinal: int = _key()
-    pool: int
-    rank: int
-    name: str
-    rating: float
-    plus: float | None
-    minus: float | None
-    games: int
-    wins: int
-    draws: int
-    losses: int
-    opponents: float
-    performance: float | None
-    los: float | None
-    difference: float | None
-    remarks: tuple[str, ...] = Field(sa_type=TUPLE)
+    ordinal: int = _key(about="line, from 1")
+    pool: int = Field(description="number of the pool, from 1")
+    rank: int = Field(description="rank in its pool")
+    name: str = Field(description="engine as the list shows it")
+    rating: float = Field(description="rating on the scale of the list")
+    plus: float | None = Field(description="upper half of the 95 % confidence interval; null: not computed")
+    minus: float | None = Field(description="lower half of the 95 % confidence interval")
+    games: int = Field(description="games")
+    wins: int = Field(description="wins")
+    draws: int = Field(description="draws")
+    losses: int = Field(description="losses")
+    opponents: float = Field(description="mean rating of the opponents")
+    performance: float | None = Field(description="performance rating")
+    los: float | None = Field(description="likelihood of superiority over the next engine, 0 to 1")
+    difference: float | None = Field(
+        description="rating less that of the edition before; null: a new engine, or another pool"
+    )
+    remarks: tuple[str, ...] = Field(sa_type=TUPLE, description="remarks on the line")
 
     @property
     def score(self) -> float:

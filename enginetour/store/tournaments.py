@@ -102,7 +102,7 @@ def _newest_edition(name: str) -> Any:
 def add_edition(connection: Connection, name: str, columns: Mapping[str, Any]) -> tuple[int, int]:
     """Insert the next edition of a tournament or an import, made now; return its key and number."""
     edition = int(connection.execute(_newest_edition(name)).scalar_one()) + 1
-    made = {"name": name, "edition": edition, "slug": slug_of(name, edition), "created": time.time()}
+    made = {"name": name, "edition": edition, "slug": slug_of(name, edition), "created_unix": time.time()}
     return inserted_id(connection.execute(insert(TOURNAMENTS), {**made, "version": __version__, **columns})), edition
 
 
@@ -201,8 +201,8 @@ class Store:
         here = TOURNAMENTS.c.id
         counting = (GAMES.c.tournament == here, STANDING)
         games = select(func.count(GAMES.c.id)).where(*counting)
-        entrants = select(func.count()).where(ENTRANTS.c.tournament == here, ENTRANTS.c.since == 0)
-        last = select(func.max(EVENTS.c.at)).where(EVENTS.c.tournament == here)
+        entrants = select(func.count()).where(ENTRANTS.c.tournament == here, ENTRANTS.c.since_event == 0)
+        last = select(func.max(EVENTS.c.at_unix)).where(EVENTS.c.tournament == here)
         counted = {"entrants": entrants, "games": games, "last": last}
         rows = _ENTRIES.add_columns(*(query.scalar_subquery().label(name) for name, query in counted.items()))
         return [_Summary.model_construct(**row._mapping) for row in self.database.rows(rows)]

@@ -213,7 +213,7 @@ class RunEvents(Watcher):
             termination=str(game.termination),
             cause=game.cause,
             plies=game.plies,
-            seconds=round(game.ended - game.started, 3),
+            seconds=round(game.ended_unix - game.started_unix, 3),
             decisions=[note.text for note in notes],
         )
         self.incidents(number, game)
@@ -287,12 +287,12 @@ def catch_up(log: TournamentReader, journal: EventLog, stopping: Callable[[], bo
     notes = log.decisions(last + 1)
     if last and told is not None:
         game = log.game(last).game
-        at = game.ended
+        at = game.ended_unix
         missed.incidents(last, game, told)
     for stored in log.full_games(last + 1):
         if stopping():
             break
-        last, at = stored.number, stored.game.ended
+        last, at = stored.number, stored.game.ended_unix
         missed.game(last, stored.game, notes.get(last, []))
     return last
 

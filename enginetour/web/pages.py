@@ -166,7 +166,7 @@ class ReportPages:
                 "page": "live.html" if entry.slug in running else "index.html",
                 "state": running[entry.slug].get("state", "running") if entry.slug in running else states[entry.slug],
                 "games": f"{counts.get((entry.name, entry.edition), 0):,}",
-                "created": entry.created,
+                "created_unix": entry.created_unix,
             }
             for entry in listed
         ]
@@ -367,6 +367,6 @@ def _game_line(game: GameLine) -> dict[str, Any]:
         "result": "*" if game.voided else str(game.outcome),
         "cause": safe_text(game.how),
         "plies": game.plies,
-        "seconds": round(game.ended - game.started, 3),
+        "seconds": round(game.ended_unix - game.started_unix, 3),
         "decisions": [],
     }

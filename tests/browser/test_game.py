@@ -34,7 +34,7 @@ HOUSE = tuple(MoveMade(move, san) for move, san in DROPPED)
 def page_of(folder: Path, number: int, moves: tuple[MoveMade, ...], opening: Opening, final: str) -> None:
     game = Game(
         Pairing(*NAMES), Outcome.WHITE, Termination.MATE, "White mates", opening=opening, moves=moves,
-        white_tc="60+0.1", black_tc="60+0.1", final_fen=final, started=1.7e9, ended=1.7e9 + 120,
+        white_tc="60+0.1", black_tc="60+0.1", final_fen=final, started_unix=1.7e9, ended_unix=1.7e9 + 120,
     )  # fmt: skip
     (folder / "games" / f"{number}.html").write_text(game_page(GamePage(number, game, voided=False), SITE))
 

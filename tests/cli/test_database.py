@@ -59,9 +59,9 @@ def test_upgrade_keeps_the_old_one_beside(tmp_path: Path) -> None:
     done = tour(tmp_path, "db", "check", "--db", "t.db", expect=5)
     assert "enginetour db upgrade" in done.stderr
     found = read(tmp_path, "db", "upgrade", "--db", "t.db")
-    assert (found["from"], found["to"]) == (1, SCHEMA_VERSION)
+    assert (found["from"], found["to"]) == (6, SCHEMA_VERSION)
     kept = sqlite3.connect(found["backup"])
-    assert kept.execute("PRAGMA user_version").fetchone() == (1,)
+    assert kept.execute("PRAGMA user_version").fetchone() == (6,)
     kept.close()
     assert "nothing to upgrade" in tour(tmp_path, "db", "upgrade", "--db", "t.db").stdout
 

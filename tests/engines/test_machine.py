@@ -389,12 +389,12 @@ def stat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "stat"
 
 
-def test_steal_is_a_share_of_the_time_since(stat: Path) -> None:
+def test_steal_is_a_percentage_of_the_time_since(stat: Path) -> None:
     """Guest time is in user time already and not counted twice; what passed before does not matter."""
     stat.write_text("cpu  100 0 50 800 0 0 0 900 70 0\ncpu0 1 1 1 1 1 1 1 1 1 1\n")
     seen = Workload()
     stat.write_text("cpu  160 0 60 820 0 0 0 910 90 0\n")
-    assert seen.steal() == 0.1
+    assert seen.steal_percent() == 10.0
 
 
 @pytest.mark.parametrize("text", [None, "", "cpu  1 2 3 4\n", "intr 1 2 3 4 5 6 7 8 9\n", "cpu  1 1 1 1 1 1 1 1\n"])
@@ -402,7 +402,7 @@ def test_what_the_kernel_does_not_tell(stat: Path, text: str | None) -> None:
     """No file, an older kernel, another system, no time passed: None, never a made-up number."""
     if text is not None:
         stat.write_text(text)
-    assert Workload().steal() is None
+    assert Workload().steal_percent() is None
 
 
 def test_the_larger_load_counts(monkeypatch: pytest.MonkeyPatch) -> None:

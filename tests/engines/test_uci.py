@@ -370,7 +370,7 @@ def test_nothing_is_said_before_the_search_runs(moves: str, monkeypatch: pytest.
     played = game(ponderer("ponder-deaf-at-first", seconds=0.03, hint="g8f6" if moves else ""), hasty)
     assert played.outcome is Outcome.DRAW, played.cause
     assert played.white.ponders
-    assert played.relay_us is not None
+    assert played.relay_gap_us is not None
     assert uneventful(played)
 
 

@@ -144,7 +144,7 @@ def test_the_check_counts_them(tmp_path: Path, export: Path) -> None:
         enter(away, export)
         assert inspect(away).findings == ()
         assert [row[9] for row in rows(tmp_path / "away.db", "imported_games")].count("") == 3
-    meddled(tmp_path / "away.db", "UPDATE imports SET odds = 2")
+    meddled(tmp_path / "away.db", "UPDATE imports SET odds_games = 2")
     with Store.open(tmp_path / "away.db") as away:
         assert "brought 2 games at odds, 3 are there" in [one.what for one in inspect(away).findings]
 

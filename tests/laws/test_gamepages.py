@@ -46,7 +46,7 @@ def said(word: str, name: str, other: str) -> GamePage:
     game = Game(
         Pairing(name, other, 2, 2, 5, 3), Outcome.BLACK, Termination.CRASH, word, name, word,
         Opening(word, 17, None, ("e2e4",), word), moves, side, side, word, word, word, 1.7e9, 1.7e9 + 60,
-        incidents=(incident,), hardware=word, load=9.0, cores=2,
+        incidents=(incident,), hardware=word, load_average=9.0, cores=2,
     )  # fmt: skip
     return GamePage(12, game, voided=False, before=11, after=13)
 

@@ -76,8 +76,14 @@ def imported(store: Store, half_points: int, number: int) -> None:
         sums = np.array([[1], [2], *([number * (half_points == value)] for value in (2, 1, 0))])
         sizes = {"games": number, "duplicates": 0, "counts": pack_counts(sums), "digests": b""}
         connection.execute(insert(IMPORTS), {"tournament": key, "files": (), "after_game": newest, **sizes})
-        row = {"tournament": key, "white": 1, "black": 2, "half_points": half_points, "day": 0, "tc": "", "file": 0}
-        connection.execute(insert(IMPORTED_GAMES), [{**row, "offset": place} for place in range(number)])
+        row: dict[str, object] = {
+            "tournament": key,
+            "white_engine": 1,
+            "black_engine": 2,
+            "white_half_points": half_points,
+        }
+        row |= {"played_yyyymmdd": 0, "tc": "", "file_index": 0}
+        connection.execute(insert(IMPORTED_GAMES), [{**row, "offset_bytes": place} for place in range(number)])
 
 
 def games_of(store: Store) -> list[RatedGame]:

@@ -259,7 +259,7 @@ def test_an_overrun_is_that_of_the_answer(protocol: Protocol, still: StillClock)
     assert played.cause.startswith(
         "White loses on time, 36 ms over, with 'f3g1' (margin 10 ms; referee's own share up to 0.0 ms"
     )
-    assert (played.outcome, played.culprit, played.own_us) == (Outcome.BLACK, "late", 0)
+    assert (played.outcome, played.culprit, played.referee_us) == (Outcome.BLACK, "late", 0)
 
 
 @BOTH
@@ -294,7 +294,7 @@ def test_what_the_referee_cost_is_told_with_a_flag(
         setattr(still, part, cost)
     played = flagged(doubtful_flag="void")
     assert (played.outcome, played.category) == ((Outcome.VOID, "host") if enough else (Outcome.BLACK, "time"))
-    assert played.own_us == cost // 1000
+    assert played.referee_us == cost // 1000
     assert f"referee's own share up to {cost / MS:.1f} ms" in played.cause
 
 
@@ -304,9 +304,9 @@ def test_what_the_referee_cost_is_added_up(still: StillClock, monkeypatch: pytes
     monkeypatch.setattr(waits.OwnWaits, "look", lambda queue: b"1 %d 1" % next(stamps))
     still.write, still.judging, still.think = 2 * MS, 3 * MS, 56 * MS
     played = flagged()
-    assert played.own_us == 12_000
+    assert played.referee_us == 12_000
     assert [move.gap_us for move in played.moves] == [None, 3_000]
-    assert played.relay_us == (3_000, 3_000, 3_000)
+    assert played.relay_gap_us == (3_000, 3_000, 3_000)
 
 
 def test_a_freeze_is_the_referees_in_python_too(still: StillClock) -> None:
@@ -359,7 +359,7 @@ def test_what_compiled_code_cost_is_told_with_a_flag(part: str, monkeypatch: pyt
     assert (played.outcome, played.category, played.plies) == (Outcome.VOID, "host", 2)
     rest = 60_000 - played.moves[0].elapsed_ms
     assert played.cause.startswith(f"White loses on time, {60_086 - rest} ms over, with 'F3G1' (")
-    assert played.own_us == COMPILED[part] // 1000
+    assert played.referee_us == COMPILED[part] // 1000
 
 
 # A wall clock that jumps by days, back and forth, at every look of the scheduler.

@@ -89,7 +89,7 @@ def test_sound_engines_draw_by_repetition(protocol: Protocol) -> None:
     assert [move.san for move in played.moves[:3]] == ["Nf3", "Nf6", "Ng1"]
     assert {(move.score, move.depth, move.nodes) for move in played.moves} == {(31, 5, 1234)}
     assert played.white.moves == played.black.moves == 8
-    assert played.relay_us is not None
+    assert played.relay_gap_us is not None
     assert not played.incidents
     assert played.white_tc == "60"
 
@@ -101,7 +101,7 @@ def test_the_way_of_each_answer_is_in_the_record(protocol: Protocol) -> None:
     first, *gaps = [move.gap_us for move in played.moves]
     known = sorted(gap for gap in gaps if gap is not None)
     assert first is None
-    assert (len(known), played.relay_us) == (15, (known[7], known[14], known[14]))
+    assert (len(known), played.relay_gap_us) == (15, (known[7], known[14], known[14]))
     comments = re.findall(r"\{(.*?)\}", pgn.game_pgn(played, 1, "x", comments=("latency",)), re.DOTALL)
     told = [re.findall(r"lat=(\S+)s", comment) for comment in comments]
     assert told == [[], *([f"{gap / 1e6:.6f}"] for gap in gaps if gap is not None)]

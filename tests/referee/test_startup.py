@@ -124,16 +124,16 @@ def test_what_is_measured_beside_a_crash() -> None:
     """How it ended, when it was asked, memory, load and the referee's own share."""
     crash = told("segv")
     assert crash.status == "signal 11 (SIGSEGV)"
-    assert f"{(crash.asked_us or 0) / 1e6:.6f} > go" in "\n".join(crash.traffic)
+    assert f"{(crash.last_go_us or 0) / 1e6:.6f} > go" in "\n".join(crash.traffic)
     assert (crash.memory_kb or 0) > 1000
-    assert crash.load is not None
-    assert crash.own_us is not None
+    assert crash.load_average is not None
+    assert crash.referee_us is not None
 
 
 def test_what_is_measured_beside_a_time_loss() -> None:
     """It lives, so it has no status; in CECP the line that set it thinking is the move or `go`."""
     late = told("hang", "cecp", white_tc="0.2")
     assert (late.status, late.category) == ("", "time")
-    stamped = [line for line in late.traffic if line.startswith(f"{(late.asked_us or 0) / 1e6:.6f} > ")]
+    stamped = [line for line in late.traffic if line.startswith(f"{(late.last_go_us or 0) / 1e6:.6f} > ")]
     assert stamped[-1].endswith(("go", "g8f6", "f6g8"))
     assert "referee's own share up to" in late.cause

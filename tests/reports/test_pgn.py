@@ -63,8 +63,8 @@ def game(**more: object) -> Game:
         "moves": moves_of(MATE),
         "white_tc": "1+0.05",
         "black_tc": "1+0.05",
-        "started": 1_700_000_000.0,
-        "ended": 1_700_000_075.0,
+        "started_unix": 1_700_000_000.0,
+        "ended_unix": 1_700_000_075.0,
     }
     return Game(**(settings | more))  # type: ignore[arg-type]
 
@@ -603,7 +603,7 @@ def test_two_databases_do_not_take_turns_at_one_pgn(tmp_path: Path) -> None:
             runs.append(PgnFile(tmp_path / "t.pgn", log, tell=told.append))
         for number in range(1, 9):
             for began, pgn in enumerate(runs, 1):
-                played = replace(databases_game(meeting=number), started=1000.0 * began + number)
+                played = replace(databases_game(meeting=number), started_unix=1000.0 * began + number)
                 assert add_game(pgn.log, played) == number
                 try:
                     pgn.append(number, played)

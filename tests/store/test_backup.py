@@ -19,7 +19,7 @@ from enginetour.store.address import Address, parse_address
 from enginetour.store.backup import back_up, copy_store
 from enginetour.store.check import inspect
 from enginetour.store.database import schema_version
-from enginetour.store.tables import METADATA
+from enginetour.store.tables import METADATA, SCHEMA_VERSION
 from enginetour.store.tournaments import Store
 from tests.support.databases import (
     Server,
@@ -29,6 +29,7 @@ from tests.support.databases import (
     full_game,
     game,
     meddled,
+    older_on_server,
     open_log,
     sound_log,
 )
@@ -297,13 +298,8 @@ def test_the_commands(server: Server, tmp_path: Path) -> None:
     assert "written and verified: 1 tournament, " in tour(tmp_path, "db", "copy", "t.db", url).stdout
     assert "nothing to upgrade" in tour(tmp_path, "db", "upgrade", "--db", url).stdout
     assert "written and verified" in tour(tmp_path, "db", "backup", "b.db", "--db", url).stdout
-    for statement in ("ALTER TABLE imports DROP COLUMN odds", "ALTER TABLE imported_games DROP COLUMN black_tc"):
-        server.ask_there(url, statement)
-    for name in ("handicap", "opening", "termination"):
-        server.ask_there(url, f"ALTER TABLE imported_games DROP COLUMN {name}")
-    for name in ("status", "load", "asked_us", "memory_kb", "own_us"):
-        server.ask_there(url, f"ALTER TABLE incidents DROP COLUMN {name}")
-    server.ask_there(url, "COMMENT ON TABLE tournaments IS 'enginetour, schema 3'")
+    url = older_on_server(server, tmp_path)
     assert "enginetour db upgrade" in tour(tmp_path, "db", "check", "--db", url, expect=5).stderr
-    assert "schema 3 upgraded to 7; in one transaction" in tour(tmp_path, "db", "upgrade", "--db", url).stdout
+    done = tour(tmp_path, "db", "upgrade", "--db", url).stdout
+    assert f"schema 6 upgraded to {SCHEMA_VERSION}; backup: {server.schema_of(url)}_schema_6" in done
     assert "nothing to upgrade" in tour(tmp_path, "db", "upgrade", "--db", url).stdout

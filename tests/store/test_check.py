@@ -51,15 +51,15 @@ def test_ours_are_in_order(path: Path) -> None:
 @pytest.mark.parametrize(
     ("statement", "told"),
     [
-        ("UPDATE games SET started = 'soon' WHERE number = 2", "row 2 of games has 'soon' as started"),
+        ("UPDATE games SET started_unix = 'soon' WHERE number = 2", "row 2 of games has 'soon' as started_unix"),
         ("UPDATE games SET plies = 1e300", "row 1 of games has '1.0e+300' as plies, and 1 more"),
-        ("UPDATE games SET ended = 9e999 WHERE number = 1", "row 1 of games has 'Inf' as ended"),
+        ("UPDATE games SET ended_unix = 9e999 WHERE number = 1", "row 1 of games has 'Inf' as ended_unix"),
         ("UPDATE games SET round = 1 << 62 WHERE number = 1", "row 1 of games has '4611686018427387904' as round"),
         ("UPDATE games SET opening = '[' WHERE number = 1", "row 1 of games has '[' as opening"),
         ("UPDATE tournaments SET config = ''", "row 1 of tournaments has '' as config"),
         ("UPDATE games SET cause = x'ff1b' WHERE number = 1", "row 1 of games has '\\\\xff\\x1b' as cause"),
         ("UPDATE moves SET moves = 'e4' WHERE game = 1", "row 1 of moves has 'e4' as moves"),
-        ("UPDATE entrants SET new = 2 WHERE place = 1", "row 1 of entrants has '2' as new"),
+        ("UPDATE entrants SET new = 2 WHERE starting_rank = 1", "row 1 of entrants has '2' as new"),
     ],
 )
 def test_each_kind_is_named(path: Path, statement: str, told: str) -> None:
@@ -74,8 +74,8 @@ def test_whose_fault_it_is(path: Path) -> None:
         raise KeyError("our own")
     with pytest.raises(KeyError), rows_of_others(path.with_name("none.db")):
         raise KeyError("our own")
-    meddled(path, "UPDATE games SET started = 'soon' WHERE number = 2")
-    told = r"row 2 of games has 'soon' as started; enginetour db check"
+    meddled(path, "UPDATE games SET started_unix = 'soon' WHERE number = 2")
+    told = r"row 2 of games has 'soon' as started_unix; enginetour db check"
     with pytest.raises(StoreRefused, match=told), rows_of_others(path):
         raise KeyError("theirs")
 

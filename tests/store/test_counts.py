@@ -200,7 +200,7 @@ def test_the_check_understands_it(tmp_path: Path, store: Store, club: Path) -> N
     assert findings(store) == []
     meddled(
         tmp_path / "x.db",
-        "INSERT INTO events SELECT tournament, 2, kind, game, payload, at FROM events WHERE kind = 'removed'",
+        "INSERT INTO events SELECT tournament, 2, kind, game, payload, at_unix FROM events WHERE kind = 'removed'",
     )
     assert ["struck out, once" in words for words in findings(store)] == [True]
 
@@ -308,10 +308,10 @@ def test_an_unknown_variant_is_no_list() -> None:
 
 
 def test_the_variant_of_a_game_comes_back() -> None:
-    """With its opening; rows of older databases say nothing of it and are standard."""
+    """With its opening; a row that says nothing of it is standard."""
     opening = Opening("SP 7", 8, "8/8/8/8/8/8/8/8 w - - 0 1", (), "", "chess960")
-    assert codecs._opening_of(codecs._opening_values(opening)) == opening
-    assert codecs._opening_of(["x", 3, None, ["e2e4"]]) == Opening("x", 3, None, ("e2e4",))
+    assert codecs._opening_of(codecs._set_fields(opening)) == opening
+    assert codecs._opening_of({"index": 3, "moves": ["e2e4"]}) == Opening("", 3, None, ("e2e4",))
 
 
 OWN, READ = "Fruit [f1]", "Fruit [imported]"

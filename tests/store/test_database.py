@@ -14,31 +14,19 @@ import pytest
 from sqlalchemy import bindparam, func, insert, select
 
 from enginetour.model.errors import StorageFailed, StoreRefused
-from enginetour.ratings.pentanomial import pair_half_points
 from enginetour.store import database as prepared
 from enginetour.store.database import Database, Prepared
-from enginetour.store.definition import ListDefinition
-from enginetour.store.games import head_to_head
-from enginetour.store.selection import select_games
 from enginetour.store.sqlite import check_folder, file_system
 from enginetour.store.tables import EVENTS, TOURNAMENTS
 from enginetour.store.tournaments import Store
 from tests.support.databases import (
-    LATER_COLUMNS,
-    MEASURED,
-    WITHOUT_FIFTH,
     add_game,
-    bring,
     changed,
     counts_are_kept,
-    draft,
     foreign,
-    full_game,
     game,
     garbage,
-    meddled,
     newer,
-    older,
     open_log,
     with_trigger,
 )
@@ -48,15 +36,6 @@ from tests.support.databases import (
 
 def zeros(path: Path) -> None:
     path.write_bytes(bytes(8192))
-
-
-WITHOUT_FOURTH = (
-    "ALTER TABLE imports DROP COLUMN odds",
-    "ALTER TABLE imported_games DROP COLUMN black_tc",
-    "ALTER TABLE imported_games DROP COLUMN handicap",
-)
-WITHOUT_SEVENTH = ("ALTER TABLE imported_games DROP COLUMN termination",)
-WITHOUT_SIXTH = ("ALTER TABLE imported_games DROP COLUMN opening",)
 
 
 def without_version(path: Path) -> None:
@@ -369,119 +348,10 @@ def test_network_file_systems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, k
     assert check_folder(tmp_path) == ()
 
 
-@pytest.mark.parametrize("readonly", [False, True])
-def test_older_schema(tmp_path: Path, readonly: bool) -> None:
-    """A database of an older version is brought up to date when it is opened, and keeps its rows."""
-    path = tmp_path / "t.db"
-    older(path)
-    meddled(
-        path,
-        "INSERT INTO tournaments (name, edition, slug, system, format_version, config, seed, created, version)"
-        " VALUES ('autumn', 1, 'autumn', 'bubble', 1, '{}', 1, 0, '0')",
-    )
-    with Store.open(path, create=False, readonly=readonly) as store:
-        assert [tournament.name for tournament in store.tournaments()] == ["autumn"]
-    assert schema_of(path) == schema_of_new(tmp_path)
-
-
-def test_second_schema(tmp_path: Path) -> None:
-    """A game of the second schema has nothing to say of load, steal and the referee's share."""
-    path = tmp_path / "t.db"
-    store, log = open_log(path)
-    with store:
-        add_game(log, game())
-    columns = [f"ALTER TABLE games DROP COLUMN {name}" for name in LATER_COLUMNS[2:]]
-    changed(path, *WITHOUT_SEVENTH, *WITHOUT_SIXTH, *WITHOUT_FIFTH, *WITHOUT_FOURTH, *columns, "PRAGMA user_version=2")
-    with Store.open(path, create=False) as upgraded:
-        found = upgraded.tournament().game(1).game
-    assert (found.load, found.cores, found.steal, found.own_us) == (None, None, None, None)
-    assert schema_of(path) == schema_of_new(tmp_path)
-
-
-def test_third_schema(tmp_path: Path) -> None:
-    """Games that the third schema imported are even, at one control for both."""
-    path = tmp_path / "t.db"
-    with Store.open(path) as store:
-        store.create_tournament(draft())
-        bring(store, [(1, 2, 2)])
-    changed(path, *WITHOUT_SEVENTH, *WITHOUT_SIXTH, *WITHOUT_FIFTH, *WITHOUT_FOURTH, "PRAGMA user_version=3")
-    with Store.open(path, create=False) as upgraded:
-        assert select_games(upgraded, ListDefinition(time_classes=("blitz",))).games == 1
-    assert schema_of(path) == schema_of_new(tmp_path)
-
-
-def test_fourth_schema(tmp_path: Path) -> None:
-    """An incident of the fourth schema keeps its words and has nothing to say of what was not measured then."""
-    path = tmp_path / "t.db"
-    store, log = open_log(path)
-    with store:
-        add_game(log, full_game())
-    changed(path, *WITHOUT_SEVENTH, *WITHOUT_SIXTH, *WITHOUT_FIFTH, "PRAGMA user_version=4")
-    with Store.open(path, create=False) as upgraded:
-        (_, found), _ = upgraded.tournament().incidents()
-    assert (found.cause, found.stderr) == ("signal 11 (SIGSEGV)", ("boom",))
-    assert [getattr(found, name) for name in MEASURED] == ["", None, None, None, None]
-    assert schema_of(path) == schema_of_new(tmp_path)
-
-
-def test_fifth_schema(tmp_path: Path) -> None:
-    """Games that the fifth schema imported have no opening: they count one by one, which is told of it."""
-    path = tmp_path / "t.db"
-    with Store.open(path) as store:
-        store.create_tournament(draft())
-        bring(store, [(1, 2, 2), (2, 1, 2)])
-    changed(path, *WITHOUT_SEVENTH, *WITHOUT_SIXTH, "PRAGMA user_version=5")
-    with Store.open(path, create=False) as upgraded:
-        met = head_to_head(upgraded.database, "Fruit", "Toga")
-    assert (pair_half_points(met.games), dict(met.unopened)) == ([], {"club": 2})
-    assert schema_of(path) == schema_of_new(tmp_path)
-
-
-def test_sixth_schema(tmp_path: Path) -> None:
-    """Games that the sixth schema imported have no termination: no list leaves them out by it."""
-    path = tmp_path / "t.db"
-    with Store.open(path) as store:
-        store.create_tournament(draft())
-        bring(store, [(1, 2, 2), (2, 1, 2)])
-    changed(path, *WITHOUT_SEVENTH, "PRAGMA user_version=6")
-    with Store.open(path, create=False) as upgraded:
-        assert select_games(upgraded, ListDefinition(exclude_termination=("time",))).games == 2
-    assert schema_of(path) == schema_of_new(tmp_path)
-
-
-def schema_of(path: Path) -> dict[str, list[tuple[str, str, int]]]:
-    raw = sqlite3.connect(path)
-    names = [name for (name,) in raw.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-    found = {
-        name: [(row[1], row[2], row[3]) for row in raw.execute(f'PRAGMA table_info("{name}")')]
-        for name in sorted(names)
-    }
-    indexes = [row[0] for row in raw.execute("SELECT name FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL")]
-    found["indexes"] = [(name, "", 0) for name in sorted(indexes)]
-    raw.close()
-    return found
-
-
-def schema_of_new(folder: Path) -> dict[str, list[tuple[str, str, int]]]:
-    Database.open(folder / "new.db").close()
-    return schema_of(folder / "new.db")
-
-
-def test_older_schema_that_is_not_ours(tmp_path: Path) -> None:
-    """What an older version of ours would not have made is refused, not brought up to date."""
-    path = tmp_path / "t.db"
-    older(path)
-    meddled(path, "CREATE TABLE lists (name TEXT)")
-    before = path.read_bytes()
-    with pytest.raises(StoreRefused, match="lists"):
-        Database.open(path)
-    assert path.read_bytes() == before
-
-
 # Statements that every game needs, by the driver and through all layers.
 
 ROW = {"name": "t", "edition": 1, "slug": "t", "system": "bubble", "format_version": 1, "config": {}, "seed": 7}
-STAMP = {"created": 0.5, "version": "1"}
+STAMP = {"created_unix": 0.5, "version": "1"}
 
 
 @pytest.mark.parametrize("layers", [False, True])
@@ -495,10 +365,17 @@ def test_both_ways_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, lay
         with database.writing() as connection:
             assert tuple(known.first(connection, {"more": 2})) == (42,)
             assert new.made(connection, {**ROW, **STAMP}) == 1
-            row = {"tournament": 1, "position": 1, "kind": "withdrawn", "game": None, "payload": {"why": ""}, "at": 3}
+            row = {
+                "tournament": 1,
+                "position": 1,
+                "kind": "withdrawn",
+                "game": None,
+                "payload": {"why": ""},
+                "at_unix": 3,
+            }
             event.write(connection, row)
         with database.reading() as connection:
-            assert connection.execute(select(EVENTS.c.at, EVENTS.c.payload)).one() == (3.0, {"why": ""})
+            assert connection.execute(select(EVENTS.c.at_unix, EVENTS.c.payload)).one() == (3.0, {"why": ""})
 
 
 def test_rolled_back_and_translated(tmp_path: Path) -> None:

@@ -457,7 +457,7 @@ def test_an_import_that_kept_no_openings_is_told(tmp_path: Path) -> None:
     path.write_text(pgn(("Fruit", "Toga", "1-0"), ("Toga", "Fruit", "0-1")))
     invoke(tmp_path, "import", path, "--name", "my games")
     assert "counted one by one" not in invoke(tmp_path, *WORDS).output
-    meddled(tmp_path / "x.db", "UPDATE imported_games SET opening = NULL")
+    meddled(tmp_path / "x.db", "UPDATE imported_games SET opening_key = NULL")
     assert pairs_in(tmp_path) == ([], {"my games": 2})
     told = " ".join(invoke(tmp_path, *WORDS).output.split())
     assert "2 games of my games counted one by one: no openings were kept then" in told

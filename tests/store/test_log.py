@@ -115,7 +115,7 @@ def test_games_in_one_transaction(tmp_path: Path) -> None:
             numbers = [number for part in parts for number in log.record_games(part)]
             assert numbers == [1, 2, None, 3, 4, 5]
             assert add_game(log, game("Toga", "Phalanx")) == 6
-            found = [replace(one.game, started=0.0) for one in log.full_games()]
+            found = [replace(one.game, started_unix=0.0) for one in log.full_games()]
             stored.append((found, list(log.events()), log.notes(), log.pair_counts(), log.replays(void.pairing.key)))
     assert stored[0] == stored[1]
 

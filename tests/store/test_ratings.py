@@ -54,7 +54,7 @@ def start(store: Store, name: str = "autumn", fingerprint: str = "f1") -> Tourna
 
 def rows(store: Store) -> list[tuple[int, int, float]]:
     """Revision, place and new rating of every stored rating event, replaced ones too."""
-    columns = RATING_EVENTS.c.revision, RATING_EVENTS.c.place, RATING_EVENTS.c.after
+    columns = RATING_EVENTS.c.revision, RATING_EVENTS.c.position, RATING_EVENTS.c.after
     with store.database.reading() as connection:
         return [(row[0], row[1], row[2]) for row in connection.execute(select(*columns).order_by(*columns))]
 
@@ -312,13 +312,29 @@ def never_whole() -> object:
 def imported(refold_store: Store, after_game: int) -> None:
     """Two draws from a file."""
     with refold_store.database.writing() as connection:
-        own = {"id": 9, "name": "file", "slug": "file", "edition": 1, "system": "import", "seed": 1, "created": 0.0}
+        own = {
+            "id": 9,
+            "name": "file",
+            "slug": "file",
+            "edition": 1,
+            "system": "import",
+            "seed": 1,
+            "created_unix": 0.0,
+        }
         connection.execute(insert(TOURNAMENTS), {**own, "format_version": 1, "config": {}, "version": ""})
         sizes = {"games": 2, "duplicates": 0, "digests": b"", "files": ()}
         sizes["counts"] = pack_counts(np.array([[1], [2], [0], [2], [0]]))
         connection.execute(insert(IMPORTS), {"tournament": 9, "after_game": after_game, **sizes})
-        row = {"tournament": 9, "white": 1, "black": 2, "half_points": 1, "day": 0, "tc": "", "file": 0}
-        connection.execute(insert(IMPORTED_GAMES), [{**row, "offset": place} for place in range(2)])
+        row = {
+            "tournament": 9,
+            "white_engine": 1,
+            "black_engine": 2,
+            "white_half_points": 1,
+            "played_yyyymmdd": 0,
+            "tc": "",
+            "file_index": 0,
+        }
+        connection.execute(insert(IMPORTED_GAMES), [{**row, "offset_bytes": place} for place in range(2)])
 
 
 def test_an_import_stands_where_it_was_made(refold_store: Store) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import lzma
 import os
 import pwd
 import random
@@ -16,7 +17,7 @@ import subprocess
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclasses_field
 from datetime import UTC, datetime
@@ -62,7 +63,15 @@ from enginetour.store.engines import rated_names
 from enginetour.store.games import TournamentReader, recounted, versions_counts
 from enginetour.store.imports import Imported, export_titles, import_games
 from enginetour.store.log import TournamentLog
-from enginetour.store.tables import EVENTS, IMPORTED_GAMES, IMPORTS, SCHEMA_VERSION, TOURNAMENTS, GameConditions
+from enginetour.store.tables import (
+    EVENTS,
+    IMPORTED_GAMES,
+    IMPORTS,
+    METADATA,
+    SCHEMA_VERSION,
+    TOURNAMENTS,
+    GameConditions,
+)
 from enginetour.store.tournaments import Draft, Store
 
 # Tournaments and games for tests of the store.
@@ -123,9 +132,9 @@ def full_game() -> Game:
         white_tc="60+0.1",
         black_tc="40/60",
         final_fen="8/8/8/8/8/8/8/8 w - - 0 1",
-        started=1_700_000_000.25,
-        ended=1_700_000_120.5,
-        relay_us=(10, 20, 30),
+        started_unix=1_700_000_000.25,
+        ended_unix=1_700_000_120.5,
+        relay_gap_us=(10, 20, 30),
         incidents=(
             Incident(
                 "Fruit",
@@ -236,7 +245,7 @@ def _play(made: Store, title: str, system: str, settings: dict[str, Any]) -> Non
             offers[0], outcome, Termination.RESIGN, f"{white} \x1b[31mcause\u202e }} {{", white, "crash\x1b",
             Opening('op\x1b "\\', 1), (MoveMade("e2e4", "e4", 120, 59_980, -(2**63), 14, 10**25, "g1f3 \x1b"),),
             SideRecord('own\x1b\u202e"\\', warnings=("w\x1b",)), white_tc="60\x1b", black_tc="60+1\u202e",
-            final_fen="x\x1b", started=1.7e9, ended=1.7e9 + 60, hardware="cpu\x1b", load=9.0, cores=2,
+            final_fen="x\x1b", started_unix=1.7e9, ended_unix=1.7e9 + 60, hardware="cpu\x1b", load_average=9.0, cores=2,
             incidents=(Incident(white, "crash\x1b", "cause\x1b\u202e", 1, ("t\x1b",), ("s\x1b",)),),
         )  # fmt: skip
         told = len(format_.notes(state))
@@ -307,7 +316,7 @@ def record(
     """A game that ended, and was written, at noon of a day; its id."""
     at = seconds(f"{day}T12:00")
     played = game(white, black, outcome, meeting=next(_meetings))
-    add_game(log, replace(played, white_tc=tc, black_tc=tc, hardware=hardware, started=at - 60, ended=at))
+    add_game(log, replace(played, white_tc=tc, black_tc=tc, hardware=hardware, started_unix=at - 60, ended_unix=at))
     return stamp(log, at)
 
 
@@ -330,7 +339,7 @@ def stamp(log: TournamentLog, at: float) -> int:
     """The newest event happened at that time; the id of its game."""
     newest = (EVENTS.c.tournament == log.id, EVENTS.c.position == log.last_position)
     with log.database.writing() as connection:
-        connection.execute(update(EVENTS).where(*newest).values(at=at))
+        connection.execute(update(EVENTS).where(*newest).values(at_unix=at))
         return int(connection.execute(select(EVENTS.c.game).where(*newest)).scalar_one() or 0)
 
 
@@ -340,7 +349,7 @@ def bring(
     """An import with games as (White's version, Black's version, White's half points)."""
     with store.database.writing() as connection:
         row = {"name": name, "edition": 1, "slug": name, "system": "import", "format_version": 1}
-        row |= {"config": {}, "seed": 1, "created": seconds("2026-11-05"), "version": "1"}
+        row |= {"config": {}, "seed": 1, "created_unix": seconds("2026-11-05"), "version": "1"}
         tournament = connection.execute(insert(TOURNAMENTS), row).inserted_primary_key[0]  # type: ignore[index]
         newest = connection.exec_driver_sql("SELECT coalesce(max(id), 0) FROM games").scalar_one()
         place = {"tournament": tournament, "files": (), "after_game": newest, "games": len(games)}
@@ -348,8 +357,14 @@ def bring(
         sums = np.array([(*pair, *(games.count((*pair, points)) for points in (2, 1, 0))) for pair in met]).T
         connection.execute(insert(IMPORTS), {**place, "duplicates": 0, "counts": pack_counts(sums), "digests": b""})
         for number, (white, black, points) in enumerate(games):
-            ends = {"tournament": tournament, "white": white, "black": black}
-            about = {"half_points": points, "day": day, "tc": tc, "file": 0, "offset": number}
+            ends = {"tournament": tournament, "white_engine": white, "black_engine": black}
+            about = {
+                "white_half_points": points,
+                "played_yyyymmdd": day,
+                "tc": tc,
+                "file_index": 0,
+                "offset_bytes": number,
+            }
             connection.execute(insert(IMPORTED_GAMES), {**ends, **about})
 
 
@@ -562,13 +577,13 @@ def _game(pairing: Pairing, number: int, names: tuple[str, ...], dice: random.Ra
         black=SideRecord("own name", 20, 1_500, 200),
         white_tc="10+0.1",
         black_tc="10+0.1",
-        started=STARTED + 60 * number,
-        ended=STARTED + 60 * number + 45,
-        relay_us=(100, 200, 300 + number),
+        started_unix=STARTED + 60 * number,
+        ended_unix=STARTED + 60 * number + 45,
+        relay_gap_us=(100, 200, 300 + number),
         hardware="Example CPU",
-        load=1.5,
+        load_average=1.5,
         cores=2,
-        steal=0.0,
+        steal_percent=0.0,
     )
     if number % 7 or outcome is Outcome.DRAW:
         return game
@@ -578,7 +593,13 @@ def _game(pairing: Pairing, number: int, names: tuple[str, ...], dice: random.Ra
         loser, "time", cause, 2, ("1.000000 > go wtime 100", "1.180000 < bestmove e7e5"), ("slow",), "", 1_000_000
     )
     return replace(
-        game, termination=Termination.TIME, cause=cause, culprit=loser, category="time", incidents=(late,), own_us=400
+        game,
+        termination=Termination.TIME,
+        cause=cause,
+        culprit=loser,
+        category="time",
+        incidents=(late,),
+        referee_us=400,
     )
 
 
@@ -914,28 +935,35 @@ def newer(path: Path) -> None:
     changed(path, f"PRAGMA user_version={SCHEMA_VERSION + 1}")
 
 
-RATING_EVENTS_1 = """
-CREATE TABLE rating_events (
-    system VARCHAR NOT NULL, revision INTEGER NOT NULL, place INTEGER NOT NULL, engine INTEGER NOT NULL,
-    tournament INTEGER NOT NULL, game INTEGER, before FLOAT NOT NULL, change FLOAT NOT NULL, after FLOAT NOT NULL,
-    weight FLOAT NOT NULL, games INTEGER NOT NULL, PRIMARY KEY (system, revision, place),
-    FOREIGN KEY(engine) REFERENCES engines (id), FOREIGN KEY(tournament) REFERENCES tournaments (id),
-    FOREIGN KEY(game) REFERENCES games (id)
-)
-"""
+OLDER = Path(__file__).parents[1] / "golden" / "older"  # what the program of commit 433f15d wrote
 
 
-LATER_COLUMNS = ("hardware", "handicap", "load", "cores", "steal", "own_us")
-MEASURED = ("status", "asked_us", "memory_kb", "load", "own_us")
-WITHOUT_FIFTH = tuple(f"ALTER TABLE incidents DROP COLUMN {name}" for name in MEASURED)
+def older(path: Path, name: str = "interrupted") -> Path:
+    """A recorded database of schema 6, unpacked to a path."""
+    path.write_bytes(lzma.decompress((OLDER / "databases" / f"{name}.db.xz").read_bytes()))
+    return path
 
 
-def older(path: Path) -> None:
-    """A database as the first schema made it."""
-    added = ("rating_events", "edition_lines", "editions", "lists", "imports", "imported_games")
-    columns = [f"ALTER TABLE games DROP COLUMN {name}" for name in LATER_COLUMNS]
-    tables = [f'DROP TABLE "{name}"' for name in added]
-    changed(path, *tables, RATING_EVENTS_1, "DROP INDEX games_odds", *columns, *WITHOUT_FIFTH, "PRAGMA user_version=1")
+def older_on_server(server: Server, folder: Path, name: str = "interrupted") -> str:
+    """The same in a new schema of a server; its address."""
+    import psycopg
+
+    url = server.schema()
+    server.ask_there(url, (OLDER / "postgresql.sql").read_text("utf-8"))
+    with closing(sqlite3.connect(older(folder / f"{name}.recorded", name))) as raw, psycopg.connect(url) as there:
+        for table in METADATA.sorted_tables:
+            found = raw.execute(f'SELECT * FROM "{table.name}"')
+            columns = [column[0] for column in found.description]
+            names, marks = ", ".join(f'"{one}"' for one in columns), ", ".join(["%s"] * len(columns))
+            truth = columns.index("new") if "new" in columns else -1  # a number in SQLite
+            rows = [[bool(cell) if place == truth else cell for place, cell in enumerate(row)] for row in found]
+            with there.cursor() as cursor:
+                cursor.executemany(f'INSERT INTO "{table.name}" ({names}) VALUES ({marks})'.encode(), rows)
+                if "id" in columns:
+                    counter = f"pg_get_serial_sequence('{table.name}', 'id')"
+                    cursor.execute(f'SELECT setval({counter}, coalesce(max(id), 1)) FROM "{table.name}"'.encode())
+        there.execute(b"COMMENT ON TABLE tournaments IS 'enginetour, schema 6'")
+    return url
 
 
 def with_trigger(path: Path) -> None:

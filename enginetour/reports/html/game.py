@@ -296,7 +296,7 @@ def _game_facts(row: GamePage) -> Iterator[tuple[str, str]]:
     if game.opening.variant != STANDARD:
         yield "variant", VARIANTS[game.opening.variant].tag
     yield "opening", _format_opening(game)
-    yield "length", f"{game.plies} plies in {format_duration(max(0.0, game.ended - game.started))}"
+    yield "length", f"{game.plies} plies in {format_duration(max(0.0, game.ended_unix - game.started_unix))}"
     replayed = f", replay {game.replay}" if game.replay else ""
     yield "place", f"round {pairing.round}, encounter {pairing.encounter}, leg {pairing.leg}{replayed}"
     yield "hardware", game.hardware
@@ -605,7 +605,7 @@ def game_page(row: GamePage, site: Site) -> str:
         black=trusted_markup(SAFE_WORDS[game.pairing.black]),
         result=_format_result(row),
         ending=_format_ending(row),
-        began=game.started,
+        began=game.started_unix,
         others=_other_games(row, site, here),
         ways=_ways(row, site, here),
         board=trusted_markup(f"{black.line}{board}\n{white.line}"),

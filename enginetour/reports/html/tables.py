@@ -241,7 +241,7 @@ def list_table(games: Sequence[GameLine], site: Site, here: str) -> Markup:
         f'<tr><td class="n">{game_link(one.number, site, here)}</td><td class="n">{one.round}</td>'
         f"<td>{names[one.white]}</td><td>{names[one.black]}</td>"
         f"<td>{'struck out' if one.voided else one.outcome}</td><td>{one.termination}</td>"
-        f'<td class="n">{(one.plies + 1) // 2}</td><td class="n">{format_duration(one.ended - one.started)}</td>'
+        f'<td class="n">{(one.plies + 1) // 2}</td><td class="n">{format_duration(one.seconds)}</td>'
         f"<td>{one.incidents or ''}</td></tr>"
         for one in games
     )

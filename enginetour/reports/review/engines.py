@@ -115,7 +115,7 @@ def _facts(one: EngineReview) -> Iterator[tuple[str, str]]:
     yield "protocol", spec.protocol.upper()
     yield "options", ", ".join(f"{name} = {value}" for name, value in spec.options)
     yield "fingerprint", spec.fingerprint
-    yield "place in the starting list", str(one.entered.place)
+    yield "place in the starting list", str(one.entered.starting_rank)
 
 
 def opponents_table(one: EngineReview, site: Site, here: str) -> Markup:

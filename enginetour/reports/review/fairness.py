@@ -94,7 +94,7 @@ def chi_square_tail(square: float, freedom: int) -> float:
 _MIN_GAMES = (
     10  # games; below, the spread of a share is not told: the same few results say nothing of it (our decision)
 )
-_STOLEN = 0.01  # share of the machine's time given to others from which on it is told (our decision)
+_STOLEN = 1.0  # per cent of the machine's time given to others from which on it is told (our decision)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ def fairness_of(
     threads = max(map(_threads_of, specs.values()), default=1)
     hosts = compare_hosts(even)
     busy = tuple(game.number for game in games if game.busy)
-    steal = tuple(game.steal for game in games if game.steal is not None)
+    steal = tuple(game.steal_percent for game in games if game.steal_percent is not None)
     margins: Counter[str] = Counter()
     played: Counter[str] = Counter()
     for game in games:
@@ -175,10 +175,10 @@ def fairness_of(
         white=white_share(even),
         openings=tuple(_openings(even)),
         one_sided=_one_sided(even),
-        relay_us=tuple(game.relay[0] for game in games if game.relay),
-        worst_us=tuple(game.relay[2] for game in games if game.relay),
-        own_us=tuple((game.number, game.own_us) for game in games if game.own_us is not None),
-        load=tuple((game.number, game.load) for game in games if game.load is not None),
+        relay_us=tuple(game.relay_gap_us[0] for game in games if game.relay_gap_us),
+        worst_us=tuple(game.relay_gap_us[2] for game in games if game.relay_gap_us),
+        own_us=tuple((game.number, game.referee_us) for game in games if game.referee_us is not None),
+        load=tuple((game.number, game.load_average) for game in games if game.load_average is not None),
         steal=steal,
         cores=_cores(games),
         busy=busy,
@@ -229,7 +229,7 @@ def _threads_of(spec: EngineSpec) -> int:
 
 def max_concurrent_games(games: Sequence[GameConditions]) -> int:
     """Games that were in the air at one moment, at most; one that begins as another ends is not beside it."""
-    moments = sorted([(game.started, 1) for game in games] + [(game.ended, -1) for game in games])
+    moments = sorted([(game.started_unix, 1) for game in games] + [(game.ended_unix, -1) for game in games])
     flying = most = 0
     for _, change in moments:
         flying += change
@@ -279,7 +279,7 @@ def _warnings(
         yield f"the machine was busy in {busy} of {games} games: more wanted to run than it has processors"
     if steal and max(steal) >= _STOLEN:
         often = sum(one >= _STOLEN for one in steal)
-        yield f"its host gave {_STOLEN:.0%} or more of the machine's time to others in {often} of {games} games"
+        yield f"its host gave {_STOLEN:.0f}% or more of the machine's time to others in {often} of {games} games"
     if hosts.chance is not None and hosts.chance < _WARNING_CHANCE:
         yield f"games did not end alike on all machines ({hosts.words})"
 
@@ -320,7 +320,7 @@ def _measures(found: Fairness) -> Iterator[dict[str, object]]:
     if found.load:
         yield _measure("load of the machine", [load for _, load in found.load], "{:.2f}")
     if found.steal:
-        yield _measure("processor time its host gave to others, %", [100 * one for one in found.steal], "{:.2f}")
+        yield _measure("processor time its host gave to others, %", found.steal, "{:.2f}")
 
 
 def _measure(words: str, values: Sequence[float], form: str) -> dict[str, object]:

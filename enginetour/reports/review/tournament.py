@@ -96,8 +96,8 @@ def _facts_of(log: TournamentReader, format_: Format[Any], state: Any, games: Se
         remaining=format_.remaining(state),
         offers=tuple((offer.white, offer.black) for offer in format_.offers(state)[:_OFFERS]),
         stage=stage(state) if stage else None,
-        started=min((game.started for game in games), default=None),
-        ended=max((game.ended for game in games), default=None),
+        started=min((game.started_unix for game in games), default=None),
+        ended=max((game.ended_unix for game in games), default=None),
         hardware=processors(log),
         settings=tuple(_settings(log.config)),
     )
@@ -192,7 +192,7 @@ def _games(games: Sequence[GameLine]) -> Iterator[_Sentence]:
     yield _Sentence(f"{len(games):,} game{'s' * (len(games) != 1)}: {', '.join(parts)}.")
     words = format_endings(count_endings(games))
     yield _Sentence(f"{words[0].upper()}{words[1:]}.")
-    spans = [game.ended - game.started for game in games]
+    spans = [game.seconds for game in games]
     plies = sum(game.plies for game in games) / len(games)
     yield _Sentence(f"A game took {format_duration(sum(spans) / len(games))} and {plies / 2:.0f} moves on average.")
     longest = max(games, key=lambda game: game.plies)

@@ -35,7 +35,7 @@ def game(**more: object) -> Game:
         "cause": "White mates", "opening": Opening("King's Pawn", 7, None, ("e2e4", "e7e5"), "C20"), "moves": moves,
         "white": SideRecord("Fruit 2.1", 3, 66_255, 65_000, 2_995, 1), "white_tc": "60+0.1", "black_tc": "60+0.1",
         "final_fen": "r1bqkb1r/pppp1Qpp/2n2n2/4p3/2B1P3/8/PPPP1PPP/RNB1K1NR b KQkq - 0 4",
-        "started": 1_700_000_000.0, "ended": 1_700_000_120.0, "hardware": "AMD EPYC",
+        "started_unix": 1_700_000_000.0, "ended_unix": 1_700_000_120.0, "hardware": "AMD EPYC",
     }  # fmt: skip
     return Game(**(parts | more))  # type: ignore[arg-type]
 
@@ -145,7 +145,7 @@ def test_a_record_that_makes_no_sense_is_told() -> None:
 
 def test_incidents_have_their_traffic_as_far_as_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """What an engine said last, line by line; an endless talk is cut."""
-    incident = Incident("Toga", "crash", "signal 11", 6, ("1.5 > go", "1.6 < boom"), ("oops",), asked_us=1_500_000)
+    incident = Incident("Toga", "crash", "signal 11", 6, ("1.5 > go", "1.6 < boom"), ("oops",), last_go_us=1_500_000)
     page = game_page(row(game(incidents=(incident,))), SITE)
     assert "100.000 &lt; boom" in page
     assert "stderr: oops" in page

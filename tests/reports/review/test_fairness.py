@@ -47,7 +47,7 @@ def test_machines_that_are_alike_are_told_and_not_warned_of(games: list[GameCond
     assert found.games == (("X (host0)", 30), ("X (host1)", 30))
     assert found.chi_square == pytest.approx(0.0)
     assert "p = 1.000" in found.words
-    beside = [with_values(game, started=0.0, ended=1.0, cores=half, load=None) for game in two]
+    beside = [with_values(game, started_unix=0.0, ended_unix=1.0, cores=half, load_average=None) for game in two]
     assert fairness_of(beside, {}).warnings == ()
 
 
@@ -57,7 +57,7 @@ def test_machines_that_differ_are_warned_of(games: list[GameConditions]) -> None
         with_values(game, hardware=f"X (host{n % 2}, speed 1)", outcome=(Outcome.WHITE, Outcome.BLACK)[n % 2])
         for n, game in enumerate(games)
     ]
-    (warning,) = fairness_of([with_values(game, load=None) for game in uneven], {}).warnings
+    (warning,) = fairness_of([with_values(game, load_average=None) for game in uneven], {}).warnings
     assert warning.startswith("games did not end alike on all machines (games by machine: 30 on X (host0)")
 
 

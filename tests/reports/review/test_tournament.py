@@ -177,7 +177,7 @@ def test_crowd_is_warned_of(tmp_path: Path) -> None:
 
     store, log = reported_played(tmp_path / "db", FOUR, options={"cycles": 2})
     with store:
-        games = [with_values(game, ended=game.ended + 200, load=5.0) for game in game_conditions(log)]
+        games = [with_values(game, ended_unix=game.ended_unix + 200, load_average=5.0) for game in game_conditions(log)]
         found = fairness_of(
             games, {name: replace(spec, options=(("Threads", "4"),)) for name, spec in log.specs.items()}
         )
@@ -196,10 +196,12 @@ def test_machines_are_crowded_by_their_own_games(tmp_path: Path) -> None:
     store, log = reported_played(tmp_path / "db", FOUR, options={"cycles": 2})
     with store:
         games, specs = tuple(game_conditions(log)), log.specs
-    large = [with_values(game, started=0.0, ended=9.0, cores=64, hardware="Ryzen (attic)") for game in games[:8]]
-    small = [with_values(game, started=60.0 * n, ended=60.0 * (n + 1)) for n, game in enumerate(games[8:])]
+    large = [
+        with_values(game, started_unix=0.0, ended_unix=9.0, cores=64, hardware="Ryzen (attic)") for game in games[:8]
+    ]
+    small = [with_values(game, started_unix=60.0 * n, ended_unix=60.0 * (n + 1)) for n, game in enumerate(games[8:])]
     assert fairness_of([*large, *small], specs).warnings == ()
-    crowd = [with_values(game, started=0.0, ended=9.0) for game in small]
+    crowd = [with_values(game, started_unix=0.0, ended_unix=9.0) for game in small]
     (warning,) = fairness_of([*large, *crowd], specs).warnings
     assert warning.startswith(f"up to {len(crowd)} games at once on 2 processors:")
 
@@ -211,7 +213,9 @@ def test_processors_of_several_machines_are_told_apart(tmp_path: Path) -> None:
 
     store, log = reported_played(tmp_path / "db", FOUR, options={"cycles": 2})
     with store:
-        games = [with_values(game, load=5.0, cores=8 if game.number % 2 else 2) for game in game_conditions(log)]
+        games = [
+            with_values(game, load_average=5.0, cores=8 if game.number % 2 else 2) for game in game_conditions(log)
+        ]
         found = fairness_of(games, log.specs)
     assert (found.cores, found.shared_cores) == ((2, 8), None)
     assert found.busy == tuple(range(2, len(games) + 1, 2))
@@ -280,7 +284,8 @@ def test_games_that_end_as_others_begin_are_not_beside_them(tmp_path: Path) -> N
     store, log = reported_played(tmp_path / "db", FOUR, most=4)
     with store:
         games = [
-            with_values(game, started=60.0 * n, ended=60.0 * (n + 1)) for n, game in enumerate(game_conditions(log))
+            with_values(game, started_unix=60.0 * n, ended_unix=60.0 * (n + 1))
+            for n, game in enumerate(game_conditions(log))
         ]
     assert max_concurrent_games(games) == 1
 
