@@ -49,10 +49,16 @@ def _print_imports(db: Address | None) -> None:
         lines = imports_of(store.database)
     rows = tuple(
         {
-            **asdict(line),
-            "made": iso_timestamp(line.made),
+            "name": line.name,
+            "edition": line.edition,
+            "made": iso_timestamp(line.created_unix),
             "files": list(line.files),
-            "removed": None if line.removed is None else iso_timestamp(line.removed),
+            "games": line.games,
+            "duplicates": line.duplicates,
+            "odds": line.odds_games,
+            "engines": line.engines,
+            "removed": None if line.removed_unix is None else iso_timestamp(line.removed_unix),
+            "why": line.why,
         }
         for line in lines
     )
@@ -63,7 +69,7 @@ def _print_imports(db: Address | None) -> None:
         Column("edition", "#"),
         Column("made", "made", left=True),
         Column("games", "games"),
-        *((Column("odds", "at odds"),) if whole or any(line.odds for line in lines) else ()),
+        *((Column("odds", "at odds"),) if whole or any(line.odds_games for line in lines) else ()),
         Column("duplicates", "there"),
         Column("engines", "engines"),
         *((Column("removed", "struck out", left=True),) if whole or any(row["removed"] for row in rows) else ()),

@@ -181,8 +181,8 @@ class ListSelection:
 
         revisions, number = revisions_of(store, name), edition_in(self.as_of)
         made = None if number is None else read_edition(store, name, number)
-        revision = revisions[-1] if made is None else next(one for one in revisions if one.number == made.revision)
-        title = f"{name}, revision {revision.number}" + (", changed for this once" if fields else "")
+        revision = revisions[-1] if made is None else next(one for one in revisions if one.revision == made.revision)
+        title = f"{name}, revision {revision.revision}" + (", changed for this once" if fields else "")
         definition = definition_from(fields, revision.definition)
         return title, select_games(store, definition, made.moment if made else self.as_of)
 
@@ -244,7 +244,7 @@ def lists(ctx: click.Context, db: Address | None) -> None:
         rows = [
             {
                 "name": one.revision.name,
-                "revision": one.revision.number,
+                "revision": one.revision.revision,
                 "edition": one.edition or None,
                 "published": None if one.published is None else iso_timestamp(one.published),
                 "definition": describe_definition(one.revision.definition),
@@ -272,13 +272,13 @@ def define(name: str, db: Address | None, anew: bool, fields: dict[str, Any]) ->
         base = revisions_of(store, name)[-1].definition if has_list(store, name) and not anew else None
         revision, written = define_list(store, name, definition_from(fields, base))
     if not written:
-        echo(f"list {name}: nothing changed, revision {revision.number} holds")
-    elif revision.number == 1:
+        echo(f"list {name}: nothing changed, revision {revision.revision} holds")
+    elif revision.revision == 1:
         typed = shlex.quote(name)
         echo(f"list {name} defined")
         echo(f"enginetour ratings {typed} shows it, enginetour publish {typed} freezes it")
     else:
-        echo(f"list {name}, revision {revision.number}: {revision.why}")
+        echo(f"list {name}, revision {revision.revision}: {revision.why}")
 
 
 @lists.command(name="show")
@@ -295,7 +295,7 @@ def show_list(name: str, db: Address | None) -> None:
 
     with open_store(db) as store:
         found = revisions_of(store, name)
-        rows = [{"revision": one.number, "made": iso_timestamp(one.made), "why": one.why} for one in found]
+        rows = [{"revision": one.revision, "made": iso_timestamp(one.made_unix), "why": one.why} for one in found]
         dumped = [
             {**row, "definition": one.definition.model_dump(mode="json")} for row, one in zip(rows, found, strict=True)
         ]
@@ -319,7 +319,7 @@ def publish(name: str, db: Address | None, note: str, again: bool) -> None:
 
     with open_store(db, change=True) as store:
         made = freeze(store, name, note=note, again=again)
-        value = made.to_json() | {"made": iso_timestamp(made.made)}
+        value = made.to_json() | {"made": iso_timestamp(made.made_unix)}
         print_sheet(sheets.edition_sheet(value), value)
 
 
@@ -339,18 +339,18 @@ def editions(name: str | None, number: int | None, db: Address | None) -> None:
     with open_store(db) as store:
         if name is not None and number is not None:
             made = read_edition(store, name, number)
-            value = made.to_json() | {"made": iso_timestamp(made.made)}
+            value = made.to_json() | {"made": iso_timestamp(made.made_unix)}
             print_sheet(sheets.edition_sheet(value), value)
             return
         rows = [
             {
-                "list": one.name,
+                "list": one.list,
                 "edition": one.number,
-                "made": iso_timestamp(one.made),
+                "made": iso_timestamp(one.made_unix),
                 "revision": one.revision,
                 "games": one.games,
-                "last_game": one.moment.game,
-                "last_imported": one.moment.imported,
+                "last_game": one.last_game,
+                "last_imported": one.last_imported,
                 "note": one.note,
             }
             for one in editions_of(store, name)
@@ -417,7 +417,10 @@ def history(engine: str, db: Address | None, list_name: str | None, table: str |
             "games": found.games,
             "first": None if found.first is None else found.first.isoformat(),
             "last": None if found.last is None else found.last.isoformat(),
-            "published": [{**asdict(line), "made": iso_timestamp(line.made)} for line in found.published],
+            "published": [
+                {**line.model_dump(exclude={"made_unix"}), "made": iso_timestamp(line.made_unix)}
+                for line in found.published
+            ],
             "events": [event._asdict() for event in found.events],
             "opponents": [asdict(opponent) for opponent in found.opponents],
         }

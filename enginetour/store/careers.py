@@ -20,28 +20,23 @@ from enginetour.store.engines import engine_names, rated_names, versions_named
 from enginetour.store.lists import rate_selection
 from enginetour.store.ratings import rating_history
 from enginetour.store.selection import Selection, select_games
-from enginetour.store.tables import GAMES, IMPORTED_GAMES, STANDING, EditionLine
+from enginetour.store.tables import GAMES, IMPORTED_GAMES, STANDING, EditionLine, RankedEngine
 from enginetour.store.tournaments import Store
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedRating:
-    """The rating of an engine in one edition; `made` is UTC seconds."""
+class PublishedRating(RankedEngine):
+    """The rating of an engine in one edition of a list; `name` is the name to show."""
 
     list: str
     edition: int
-    made: float
-    name: str
-    rank: int
-    rating: float
-    plus: float | None
-    minus: float | None
-    games: int
+    made_unix: float
 
     @classmethod
     def of(cls, head: Edition, name: str, line: EditionLine) -> PublishedRating:
-        """Make it from a line of an edition; `name` is the name to show."""
-        return cls(head.name, head.number, head.made, name, line.rank, line.rating, line.plus, line.minus, line.games)
+        """Make it from a line of an edition."""
+        own = {key: getattr(line, key) for key in RankedEngine.model_fields}
+        place = {"list": head.list, "edition": head.number, "made_unix": head.made_unix}
+        return cls.model_construct(**{**own, **place, "name": name})
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,11 +137,11 @@ def opponents_of(
 
 
 def _published(store: Store, versions: set[int]) -> Iterable[PublishedRating]:
-    for head in sorted(editions_of(store), key=lambda made: made.made):
+    for head in sorted(editions_of(store), key=lambda made: made.made_unix):
         names = {name for name, own in head.versions.items() if versions & set(own)}
         if not names:
             continue
-        for line in read_edition(store, head.name, head.number).lines:
+        for line in read_edition(store, head.list, head.number).lines:
             if line.name in names:
                 yield PublishedRating.of(head, line.name, line)
 

@@ -481,7 +481,7 @@ class _Inspector:
             self._list(summary.revision.name)
         editions = self._listed("editions", lambda: editions_of(self.store))
         for head in editions:
-            self._note(f"edition {head.number} of {head.name}", self._edition(head))
+            self._note(f"edition {head.number} of {head.list}", self._edition(head))
         games = sum(line.games for line in tournaments)
         counts = (len(tournaments), games, len(imports), len(editions))
         return Inspection(*counts, tuple(self.findings), tuple(self.unreplayed), self.repairable)
@@ -522,13 +522,13 @@ class _Inspector:
         yield from filter(None, map(misshapen, read()))
 
     def _edition(self, head: Edition) -> Iterator[str]:
-        definitions = {revision.number: revision.definition for revision in revisions_of(self.store, head.name)}
-        stored = read_edition(self.store, head.name, head.number)
+        definitions = {revision.revision: revision.definition for revision in revisions_of(self.store, head.list)}
+        stored = read_edition(self.store, head.list, head.number)
         if odd := misshapen(stored):
             yield odd
             return
         selection = select_games(self.store, definitions[head.revision], head.moment)
-        again = make_edition(head.name, head.revision, selection, rate_selection(self.store, selection))
+        again = make_edition(head.list, head.revision, selection, rate_selection(self.store, selection))
         if stored.games != again.games:
             yield f"published from {stored.games} games, its filter now finds {again.games} of then"
         yield from _differing_lines(stored.lines, again.lines)

@@ -19,7 +19,7 @@ from enginetour.ratings.pentanomial import ELO_SCALE
 from enginetour.ratings.priors import parse_loose_anchor, parse_prior
 from enginetour.ratings.systems import SYSTEMS
 from enginetour.store.address import LONGEST_NAME
-from enginetour.store.tables import EDITIONS, LISTS
+from enginetour.store.tables import EDITIONS, LISTS, ListRevision
 from enginetour.store.tournaments import Store
 
 _Globs = tuple[Annotated[str, Field(min_length=1)], ...]
@@ -157,15 +157,10 @@ def parse_definition(values: Mapping[str, Any], place: str) -> ListDefinition:
         raise UsageRefused(f"{name}: {words}{found}" if name else words, place=place) from None
 
 
-@dataclass(frozen=True, slots=True)
-class Revision:
-    """One definition of a list, the newest is valid. `why`: what changed; `made`: UTC seconds."""
+class Revision(ListRevision):
+    """One definition of a list."""
 
-    name: str
-    number: int
     definition: ListDefinition
-    why: str
-    made: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,10 +221,10 @@ def define_list(store: Store, name: str, definition: ListDefinition) -> tuple[Re
         if before is not None and before.definition == definition:
             return before, False
         why = "first" if before is None else "; ".join(definition_changes(before.definition, definition))
-        made = Revision(name, 1 if before is None else before.number + 1, definition, why, time.time())
-        values = {"name": name, "revision": made.number, "definition": definition.model_dump_json()}
-        connection.execute(insert(LISTS), {**values, "why": why, "made_unix": made.made})
-    return made, True
+        number = 1 if before is None else before.revision + 1
+        made: dict[str, Any] = {"name": name, "revision": number, "why": why, "made_unix": time.time()}
+        connection.execute(insert(LISTS), {**made, "definition": definition.model_dump_json()})
+    return Revision.model_construct(**made, definition=definition), True
 
 
 def definition_changes(one: ListDefinition, other: ListDefinition) -> list[str]:
@@ -260,4 +255,4 @@ def _revision(row: Any) -> Revision:
     except ValueError as error:
         what = f"revision {row.revision} cannot be read: {str(error).splitlines()[-1].strip()}"
         raise StoreRefused(what, place=f"list {row.name}", step="use the enginetour that wrote it") from None
-    return Revision(row.name, row.revision, definition, row.why, row.made_unix)
+    return Revision.model_construct(**{**row._mapping, "definition": definition})

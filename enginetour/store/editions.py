@@ -27,6 +27,7 @@ from enginetour.store.tables import (
     GAMES,
     IMPORTED_GAMES,
     TOURNAMENTS,
+    EditionHead,
     EditionLine,
     title_of,
 )
@@ -38,30 +39,30 @@ _STORY = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Edition:
-    """A published list, never edited: a correction is a new edition.
+class Edition(EditionHead):
+    """A published list, never edited: a correction is a new edition. Number 0 is an unpublished list."""
 
-    `story`: what the list says besides its lines; `versions`: engine versions by name; `moment`: the state of the
-    store; `made`: when it was published (UTC seconds). Number 0 is an unpublished list.
-    """
+    lines: tuple[EditionLine, ...] = ()
 
-    name: str
-    number: int
-    revision: int
-    made: float
-    moment: Moment
-    games: int
-    residual: float
-    story: Mapping[str, Any]
-    versions: Mapping[str, tuple[int, ...]]
-    note: str
-    lines: tuple[EditionLine, ...]
+    @property
+    def moment(self) -> Moment:
+        """The state of the store whose games count."""
+        return Moment(self.last_game, self.last_imported, self.details["at"])
+
+    @property
+    def versions(self) -> dict[str, tuple[int, ...]]:
+        """Engine versions by the names of the list."""
+        return {name: tuple(found) for name, found in self.details["versions"].items()}
+
+    @property
+    def story(self) -> dict[str, Any]:
+        """What the list says besides its lines."""
+        return {name: value for name, value in self.details.items() if name not in ("versions", "at")}
 
     def to_json(self) -> dict[str, object]:
         """Return the edition ready for JSON."""
-        head = {"name": self.name, "edition": self.number, "revision": self.revision, "made": self.made}
-        place = {"last_game": self.moment.game, "last_imported": self.moment.imported, "note": self.note}
+        head = {"name": self.list, "edition": self.number, "revision": self.revision, "made": self.made_unix}
+        place = {"last_game": self.last_game, "last_imported": self.last_imported, "note": self.note}
         lines = [{**line.model_dump(mode="json"), "score": line.score} for line in self.lines]
         return {**head, **place, "list": lines, **self.story, "residual": self.residual, "games": self.games}
 
@@ -71,7 +72,7 @@ class Edition:
             line.model_copy(update={"difference": None, "remarks": tuple(m for m in line.remarks if m != OTHER_POOL)})
             for line in self.lines
         )
-        return self.revision, self.games, self.residual, dict(self.story), lines
+        return self.revision, self.games, self.residual, self.story, lines
 
 
 def current_edition(store: Store, name: str) -> Edition:
@@ -87,10 +88,19 @@ def make_edition(name: str, revision: int, selection: Selection, found: RatingLi
         EditionLine.model_construct(ordinal=place, difference=None, **{name: getattr(row, name) for name in names})
         for place, row in enumerate(found.rows, 1)
     )
-    story = json.loads(json.dumps({key: whole[key] for key in _STORY}))  # as it will be read
-    versions = selection.versions
-    return Edition(
-        *(name, 0, revision, time.time(), selection.moment, found.games, found.residual, story, versions, ""), lines
+    details = {key: whole[key] for key in _STORY} | {"versions": selection.versions, "at": selection.moment.at}
+    return Edition.model_construct(
+        list=name,
+        number=0,
+        revision=revision,
+        made_unix=time.time(),
+        last_game=selection.moment.game,
+        last_imported=selection.moment.imported,
+        games=found.games,
+        residual=found.residual,
+        details=json.loads(json.dumps(details)),  # as it will be read
+        note="",
+        lines=lines,
     )
 
 
@@ -102,13 +112,13 @@ def publish(store: Store, name: str, *, note: str = "", again: bool = False) -> 
             raise UsageRefused(f"the list {name!r} rates no engine yet", step=f"enginetour lists show {name!r}")
         with store.database.writing() as connection:
             number = select(func.max(EDITIONS.c.number)).where(EDITIONS.c.list == name)
-            there = connection.execute(number).scalar() or 0, revisions_in(connection, name)[-1].number
+            there = connection.execute(number).scalar() or 0, revisions_in(connection, name)[-1].revision
             if there != (newest, made.revision):
                 continue  # somebody published or defined meanwhile: an edition never goes back behind another
             if newest and not again and _read(connection, name, newest).numbers() == made.numbers():
                 what = f"nothing has changed since edition {newest} of {name!r}"
                 raise UsageRefused(what, step="--again publishes it all the same")
-            made = replace(made, number=newest + 1, note=clean_text(note))
+            made = made.model_copy(update={"number": newest + 1, "note": clean_text(note)})
             _write(connection, made)
         return made
 
@@ -182,7 +192,7 @@ def _current(store: Store, name: str) -> tuple[Edition, int]:
     newest = (_numbers(store, name) or [0])[-1]
     revision = revisions_of(store, name)[-1]
     selection = select_games(store, revision.definition)
-    made = make_edition(name, revision.number, selection, rate_selection(store, selection))
+    made = make_edition(name, revision.revision, selection, rate_selection(store, selection))
     if not newest:
         return made, newest
     return _compared(made, read_edition(store, name, newest), revision.definition.loose), newest
@@ -201,7 +211,7 @@ def _compared(made: Edition, before: Edition, loose: Collection[str]) -> Edition
             return line.model_copy(update={"difference": None, "remarks": (*line.remarks, OTHER_POOL)})
         return line.model_copy(update={"difference": line.rating - ratings[line.name]})
 
-    return replace(made, lines=tuple(map(compared, made.lines)))
+    return made.model_copy(update={"lines": tuple(map(compared, made.lines))})
 
 
 def _numbers(store: Store, name: str) -> list[int]:
@@ -210,10 +220,7 @@ def _numbers(store: Store, name: str) -> list[int]:
 
 
 def _write(connection: Connection, made: Edition) -> None:
-    story = {**made.story, "versions": made.versions, "at": made.moment.at}
-    row = {"list": made.name, "number": made.number, "revision": made.revision, "made_unix": made.made}
-    row |= {"last_game": made.moment.game, "last_imported": made.moment.imported, "games": made.games}
-    row |= {"residual": made.residual, "details": story, "note": made.note}
+    row = {name: getattr(made, name) for name in EditionHead.model_fields}
     key = inserted_id(connection.execute(insert(EDITIONS), row))
     connection.execute(insert(EDITION_LINES), [{**dict(line), "edition": key} for line in made.lines])
 
@@ -226,11 +233,7 @@ def _read(connection: Connection, name: str, number: int) -> Edition:
 
 
 def _edition(row: Any, lines: tuple[EditionLine, ...]) -> Edition:
-    story = row.details
-    versions = {name: tuple(found) for name, found in story.pop("versions").items()}
-    moment = Moment(row.last_game, row.last_imported, story.pop("at"))
-    head = (row.list, row.number, row.revision, row.made_unix, moment, row.games, row.residual)
-    return Edition(*head, story, versions, row.note, lines)
+    return Edition.model_construct(**{name: getattr(row, name) for name in EditionHead.model_fields}, lines=lines)
 
 
 # Differences. The rating change of an engine is divided by two more fits on the later terms: with the earlier games
@@ -292,7 +295,7 @@ class _Difference:
     def to_json(self) -> dict[str, object]:
         """Return the difference ready for JSON; edition 0 is now."""
         return {
-            "list": self.after.name,
+            "list": self.after.list,
             "before": self.before.number,
             "after": self.after.number,
             "pools": [len(state.story["pools"]) for state in (self.before, self.after)],
@@ -318,7 +321,7 @@ def difference(
     after = current_edition(store, name) if other is None else read_edition(store, name, other)
     if other is not None and before.number >= other:
         raise UsageRefused(f"edition {before.number} is not before edition {other}", step="name the earlier one first")
-    definitions = {revision.number: revision.definition for revision in revisions_of(store, name)}
+    definitions = {revision.revision: revision.definition for revision in revisions_of(store, name)}
     definition = definitions[after.revision]
     later = _renamed(before, after.versions)
     unbounded = definition.model_copy(update={"min_games": 0})

@@ -25,7 +25,7 @@ from enginetour.model.variants import STANDARD
 from enginetour.store.address import LONGEST_NAME
 from enginetour.store.counts import engines_in, pack_counts, removals, removed_imports, unpack_counts
 from enginetour.store.database import Database
-from enginetour.store.tables import ENGINES, GAMES, IMPORTS, TOURNAMENTS, title_of
+from enginetour.store.tables import ENGINES, GAMES, IMPORTS, TOURNAMENTS, ImportSummary, title_of
 from enginetour.store.tournaments import IMPORT, add_edition
 
 if TYPE_CHECKING:
@@ -135,19 +135,14 @@ class Imported:
     matched: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _ImportLine:
-    """One import of the store; `made` in UTC seconds, `removed` too where it was struck out, with the reason."""
+class ImportLine(ImportSummary):
+    """One import of the store; `removed_unix` is the time at which it was struck out, `why` the reason."""
 
     name: str
     edition: int
-    made: float
-    files: tuple[str, ...]
-    games: int
-    duplicates: int
-    odds: int
+    created_unix: float
     engines: int
-    removed: float | None
+    removed_unix: float | None
     why: str
 
 
@@ -264,17 +259,10 @@ def check_event_name(name: str) -> None:
         raise UsageRefused(what, place="--name", step="give another one with --name")
 
 
-def imports_of(database: Database) -> list[_ImportLine]:
+def imports_of(database: Database) -> list[ImportLine]:
     """Read all imports, oldest first, including removed ones."""
-    columns = (TOURNAMENTS.c.name, TOURNAMENTS.c.edition, TOURNAMENTS.c.created_unix.label("made"))
-    rows = select(
-        *columns,
-        IMPORTS.c.files,
-        IMPORTS.c.games,
-        IMPORTS.c.duplicates,
-        IMPORTS.c.odds_games.label("odds"),
-        IMPORTS.c.counts,
-    )
+    columns = (TOURNAMENTS.c.name, TOURNAMENTS.c.edition, TOURNAMENTS.c.created_unix, IMPORTS.c.counts)
+    rows = select(*columns, *(IMPORTS.c[name] for name in ImportSummary.model_fields))
     rows = rows.join(IMPORTS, IMPORTS.c.tournament == TOURNAMENTS.c.id).order_by(TOURNAMENTS.c.id)
     with database.reading() as connection:
         found = connection.execute(rows).fetchall()
@@ -283,8 +271,12 @@ def imports_of(database: Database) -> list[_ImportLine]:
     for row in found:
         told = row._asdict()
         engines, removal = len(engines_in(unpack_counts(told.pop("counts")))), struck.get((row.name, row.edition))
-        about = {"engines": engines, "removed": removal and removal.at, "why": removal.why if removal else ""}
-        lines.append(_ImportLine(**told | about))
+        about: dict[str, Any] = {
+            "engines": engines,
+            "removed_unix": removal and removal.at,
+            "why": removal.why if removal else "",
+        }
+        lines.append(ImportLine.model_construct(**told, **about))
     return lines
 
 

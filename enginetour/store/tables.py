@@ -356,25 +356,31 @@ class RatingEventRow(Row, table=True):
     imported_game: int | None = _row_of("imported_games", about="the game, where it was read from a file")
 
 
-class ImportRow(Row, table=True):
+class ImportSummary(Row):
+    """An import in lists."""
+
+    files: tuple[str, ...] = Field(sa_type=TUPLE, description="names of the files")
+    games: int = Field(description="games that were new")
+    duplicates: int = Field(description="games of the files that were there already")
+    odds_games: int = _added(0, about="games at time odds, which counts leaves out")
+
+
+class ImportRow(ImportSummary, table=True):
     """Games that were read from files as one event: a tournament row of the system `import`.
 
     Its log is empty, or has one event: that it was struck out.
     """
 
     __tablename__ = "imports"
+    __first__ = "tournament files after_game games duplicates counts digests"
     tournament: int = _key("tournaments")
-    files: tuple[str, ...] = Field(sa_type=TUPLE, description="names of the files")
     after_game: int = Field(
         description="newest game played here at that time: in the order of all games these follow it"
     )
-    games: int = Field(description="games that were new")
-    duplicates: int = Field(description="games of the files that were there already")
     counts: bytes = Field(
         description="pair counts as 32-bit numbers, little-endian: white engines, black engines, wins, draws, losses"
     )
     digests: bytes = Field(description="8 bytes of each game, in the order of their rows")
-    odds_games: int = _added(0, about="games at time odds, which counts leaves out")
 
 
 class ImportedGameRow(Row, table=True):
@@ -398,23 +404,26 @@ class ImportedGameRow(Row, table=True):
     termination: str = _added("", about="the Termination tag, unless it is the usual one")
 
 
-class ListRow(Row, table=True):
-    """One revision of a published list's definition: filter, model, anchors, scale. The newest holds."""
+class ListRevision(Row):
+    """One revision of a list, without its definition."""
 
-    __tablename__ = "lists"
     name: str = _key(about="name of the list")
     revision: int = _key(about="number, from 1; the newest holds")
-    definition: str = Field(sa_type=JsonText(), description="filter, rating system, anchors, scale")
     why: str = Field(description="what changed")
     made_unix: float = Field(description="when it was written, in seconds since 1970 UTC")
 
 
-class EditionRow(Row, table=True):
-    """A published list, frozen: of the games up to `last_game` and `last_imported` that stood when it was made."""
+class ListRow(ListRevision, table=True):
+    """One revision of a published list's definition: filter, model, anchors, scale. The newest holds."""
 
-    __tablename__ = "editions"
-    __table_args__ = (UniqueConstraint("list", "number"),)
-    id: int = _key(about="number of the edition in the database")
+    __tablename__ = "lists"
+    __first__ = "name revision definition"
+    definition: str = Field(sa_type=JsonText(), description="filter, rating system, anchors, scale")
+
+
+class EditionHead(Row):
+    """A published list without its lines, frozen: of the games that stood when it was made."""
+
     list: str = Field(description="name of the list")
     number: int = Field(description="edition of the list, from 1")
     revision: int = Field(description="revision of the list's definition")
@@ -432,7 +441,27 @@ class EditionRow(Row, table=True):
     note: str = Field(sa_type=CleanText, description="words of the publisher")
 
 
-class EditionLine(Row):
+class EditionRow(EditionHead, table=True):
+    """A published list, frozen: of the games up to `last_game` and `last_imported` that stood when it was made."""
+
+    __tablename__ = "editions"
+    __table_args__ = (UniqueConstraint("list", "number"),)
+    __first__ = "id"
+    id: int = _key(about="number of the edition in the database")
+
+
+class RankedEngine(Row):
+    """An engine with its rating in an edition."""
+
+    rank: int = Field(description="rank in its pool")
+    name: str = Field(description="engine as the list shows it")
+    rating: float = Field(description="rating on the scale of the list")
+    plus: float | None = Field(description="upper half of the 95 % confidence interval; null: not computed")
+    minus: float | None = Field(description="lower half of the 95 % confidence interval")
+    games: int = Field(description="games")
+
+
+class EditionLine(RankedEngine):
     """One engine of an edition. `difference` is its rating less that of the edition before, in Elo.
 
     It is None for a new engine, and for one with the remark `OTHER_POOL`.
@@ -440,12 +469,6 @@ class EditionLine(Row):
 
     ordinal: int = _key(about="line, from 1")
     pool: int = Field(description="number of the pool, from 1")
-    rank: int = Field(description="rank in its pool")
-    name: str = Field(description="engine as the list shows it")
-    rating: float = Field(description="rating on the scale of the list")
-    plus: float | None = Field(description="upper half of the 95 % confidence interval; null: not computed")
-    minus: float | None = Field(description="lower half of the 95 % confidence interval")
-    games: int = Field(description="games")
     wins: int = Field(description="wins")
     draws: int = Field(description="draws")
     losses: int = Field(description="losses")
@@ -467,7 +490,7 @@ class EditionLineRow(EditionLine, table=True):
     """A line of an edition with its key."""
 
     __tablename__ = "edition_lines"
-    __first__ = "edition"
+    __first__ = "edition ordinal pool"
     edition: int = _key("editions")
 
 

@@ -142,7 +142,7 @@ def test_a_list_loses_its_games_and_gets_them_back(store: Store, club: Path, par
     assert games(store, **parts) == 2
     assert enter(store, club, "club").games == 3
     assert games(store, **parts) == 5
-    assert [line.removed is None for line in imports_of(store.database)] == [False, True]
+    assert [line.removed_unix is None for line in imports_of(store.database)] == [False, True]
 
 
 def test_it_is_an_event_of_its_time(tmp_path: Path, store: Store, club: Path) -> None:

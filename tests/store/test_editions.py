@@ -45,14 +45,14 @@ def store(tmp_path: Path) -> Iterator[Store]:
 def test_define(store: Store) -> None:
     """A list gets a revision for what is new, and says what changed; the same again writes nothing."""
     first, written = define_list(store, "blitz", ListDefinition(time_classes=("blitz",)))
-    assert (first.number, first.why, written) == (1, "first", True)
+    assert (first.revision, first.why, written) == (1, "first", True)
     assert define_list(store, "blitz", ListDefinition(time_classes=("blitz",))) == (first, False)
     second, _ = define_list(
         store, "blitz", ListDefinition(time_classes=("blitz",), model="davidson", anchors={"Toga": 10})
     )
     assert second.why == "model: logistic -> davidson; anchors: none -> Toga = 10"
-    assert [revision.number for revision in revisions_of(store, "blitz")] == [1, 2]
-    assert [(found.revision.number, found.edition) for found in lists_of(store)] == [(2, 0)]
+    assert [revision.revision for revision in revisions_of(store, "blitz")] == [1, 2]
+    assert [(found.revision.revision, found.edition) for found in lists_of(store)] == [(2, 0)]
     assert definition_changes(first.definition, first.definition) == []
 
 

@@ -59,7 +59,7 @@ def history_of(store: Store, tournament: int, names: Sequence[str]) -> RatingHis
     """Lists in which one of the names stands, and the rating events of the tournament's games."""
     by_list: dict[str, list[Edition]] = {}
     for head in editions_of(store):
-        by_list.setdefault(head.name, []).append(head)
+        by_list.setdefault(head.list, []).append(head)
     lists = (list_history(store, name, heads, names) for name, heads in by_list.items())
     return RatingHistory(tuple(one for one in lists if one.engines), _paths(store, tournament, names))
 
@@ -75,7 +75,7 @@ def list_history(
             if wanted is None or engine in wanted:
                 found.setdefault(engine, []).append(PublishedRating.of(head, engine, line))
     ordered = sorted(found.items(), key=lambda one: (-one[1][-1].edition, -round(one[1][-1].rating, SHARED), one[0]))
-    told = tuple((head.number, head.made, head.games, head.note) for head in heads)
+    told = tuple((head.number, head.made_unix, head.games, head.note) for head in heads)
     return ListHistory(name, told, tuple((engine, tuple(points)) for engine, points in ordered))
 
 
@@ -150,7 +150,7 @@ def list_review(store: Store, name: str) -> ListReview:
     compared = found.model in _WITH_ERRORS and 1 < len(names) <= _MOST_COMPARED
     return ListReview(
         name=name,
-        revision=revision.number,
+        revision=revision.revision,
         definition=describe_definition(revision.definition),
         found=found,
         los=matrix_of("los", found, None) if compared else None,

@@ -303,7 +303,7 @@ def _editions(points: tuple[PublishedRating, ...]) -> Sheet:
     rows = tuple(
         {
             "edition": point.edition,
-            "made": format_utc(point.made),
+            "made": format_utc(point.made_unix),
             "rank": point.rank,
             "rating": histories.format_rating(point),
             "games": point.games,
