@@ -12,7 +12,7 @@ import click
 
 from enginetour.cli.printing import width
 from enginetour.model.game import Game, Note, Outcome
-from enginetour.reports import ladder, progress, sprt, standings
+from enginetour.reports import progress, sprt
 from enginetour.reports.progress import Progress, headline, live_table, playing_line, sequential_lines
 from enginetour.reports.sheet import render, safe_text, wrap_sentence
 from enginetour.store.replay import fold
@@ -245,6 +245,8 @@ class LiveTable(Watcher):
 
 def format_history(log: TournamentLog, *, most: int | None = None) -> str:
     """The ladder of a bubble (its last `most` round robins, or all), the table of everything else."""
+    from enginetour.reports import ladder, standings  # here: a run begins without them
+
     format_, state = fold(log)
     placed = format_.standings(state)
     if log.system == "bubble":
@@ -260,6 +262,8 @@ def format_history(log: TournamentLog, *, most: int | None = None) -> str:
 
 def status(picture: Progress, state: str) -> dict[str, Any]:
     """The JSON of `status`."""
+    from enginetour.reports.standings import iso_timestamp  # as above
+
     return {
         "tournament": picture.name,
         "system": picture.system,
@@ -274,7 +278,7 @@ def status(picture: Progress, state: str) -> dict[str, Any]:
         "incidents": sum(picture.incidents.values()),
         "endings": dict(picture.endings),
         "warnings": [*filter(None, [picture.banner]), *picture.warnings],
-        **({"stop_at": standings.iso_timestamp(picture.stop_at)} if picture.stop_at is not None else {}),
+        **({"stop_at": iso_timestamp(picture.stop_at)} if picture.stop_at is not None else {}),
         **({"sprt": sprt.sprt_json(*picture.test)} if picture.test else {}),
     }
 

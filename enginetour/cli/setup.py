@@ -22,7 +22,8 @@ from enginetour.formats.base import SYSTEMS, options_model, own_decisions
 from enginetour.model.errors import InputRefused, StoreRefused, TourError, UsageRefused, suggest
 from enginetour.model.timecontrol import TimeControl
 from enginetour.model.variants import variant_named
-from enginetour.reports.standings import format_duration, probes_sheet
+from enginetour.reports.sheet import format_duration
+from enginetour.reports.standings import probes_sheet
 from enginetour.store.address import Address
 from enginetour.store.database import database_exists
 from enginetour.store.log import TournamentLog

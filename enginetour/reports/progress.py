@@ -19,8 +19,7 @@ from enginetour.ratings.sequential import OPEN_GAMES, MatchTest
 from enginetour.reports import sprt
 from enginetour.reports.games import format_endings
 from enginetour.reports.pgn import clamp_score, format_score, is_mate_score, move_number
-from enginetour.reports.sheet import Column, Sheet, format_points, safe_text
-from enginetour.reports.standings import format_duration
+from enginetour.reports.sheet import Column, Sheet, format_duration, format_points, safe_text
 
 # The lines cutechess-cli and fastchess print while they run, so that existing scripts keep working.
 #

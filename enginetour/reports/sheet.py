@@ -140,6 +140,16 @@ def format_points(half_points: int) -> str:
     return f"{whole if whole or not half else ''}{'½' if half else ''}"
 
 
+def format_duration(seconds: float) -> str:
+    """``0.4 s``, ``45 s``, ``12 min``, ``3 h 20 min``."""
+    if 0 < seconds < 1:
+        return f"{max(seconds, 0.1):.1f} s"
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02} min"
+
+
 def format_count(number: int, noun: str) -> str:
     """``1 game``, ``2,410 games``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from enginetour.model.game import format_fixed
 from enginetour.ratings.pentanomial import MatchStatistics, statistics_of, tally_match
 from enginetour.ratings.sequential import UNITS, MatchTest, corrected_bounds
-from enginetour.reports.sheet import Column, Sheet, safe_text
-from enginetour.reports.standings import format_duration
+from enginetour.reports.sheet import Column, Sheet, format_duration, safe_text
 
 if TYPE_CHECKING:
     from enginetour.formats.simulation import ComparisonResult, Estimate, SimulationResult

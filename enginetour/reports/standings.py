@@ -161,16 +161,6 @@ def probes_sheet(found: Mapping[str, ProbeResult]) -> Sheet:
     return Sheet("", columns, rows)
 
 
-def format_duration(seconds: float) -> str:
-    """``0.4 s``, ``45 s``, ``12 min``, ``3 h 20 min``."""
-    if 0 < seconds < 1:
-        return f"{max(seconds, 0.1):.1f} s"
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02} min"
-
-
 def iso_timestamp(seconds: float) -> str:
     """UTC seconds as ISO 8601."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

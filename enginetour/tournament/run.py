@@ -24,7 +24,6 @@ from enginetour.store.address import slug_of
 from enginetour.store.database import PATIENCE_S, backend_of, lock_of
 from enginetour.store.dialect import Lock
 from enginetour.store.log import TournamentLog
-from enginetour.store.ratings import update_ratings
 from enginetour.store.replay import audit, fold, last_standings, refuse_unfinished
 from enginetour.store.tournaments import Draft, Store
 from enginetour.tournament.changes import StoppedTournament, TournamentEditor, find_newcomer
@@ -498,4 +497,6 @@ def update_rating_systems(store: Store, ratings: RatingsSection) -> None:
     given = ratings.settings()
     for system in ratings.systems:
         if system != "ml":
+            from enginetour.store.ratings import update_ratings  # here: most tournaments are rated by likelihood alone
+
             update_ratings(store, system, given.get(system))

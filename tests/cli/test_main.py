@@ -60,8 +60,10 @@ def test_the_first_game_of_a_match_waits_for_nothing_that_rates_or_reports(tmp_p
     heavy = (
         *HEAVY[2:],
         "enginetour.formats.rounds",
+        "enginetour.formats.pairing.tiebreaks",
         "enginetour.interop.gametags",
         "enginetour.ratings.ratinglist",
+        "enginetour.ratings.systems",
         "enginetour.store.editions",
         "enginetour.reports.review.tournament",
         "urllib.request",

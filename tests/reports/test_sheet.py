@@ -17,6 +17,7 @@ from enginetour.reports.sheet import (
     Column,
     Sheet,
     bbcode,
+    format_duration,
     format_points,
     html,
     markdown,
@@ -264,3 +265,8 @@ def test_a_file_is_in_the_language_of_its_ending(db: Path, tmp_path: Path) -> No
     assert "--format bbcode and c.md do not go together" in (
         ask(db, "ratings", "--format", "bbcode", "-o", str(tmp_path / "c.md")).stderr
     )
+
+
+def test_a_short_time_is_not_none() -> None:
+    """A game of 0.4 s took some time."""
+    assert [format_duration(seconds) for seconds in (0, 0.02, 0.4, 1.4)] == ["0 s", "0.1 s", "0.4 s", "1 s"]

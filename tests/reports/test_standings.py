@@ -15,7 +15,6 @@ from enginetour.reports.sheet import render
 from enginetour.reports.standings import (
     PairingError,
     crosstable_sheet,
-    format_duration,
     pairing_error,
     pairing_figures,
     pairing_report,
@@ -241,11 +240,6 @@ def test_no_cell_of_a_crosstable_is_a_formula() -> None:
     sheet = crosstable_sheet("t", ["A", "B"], {("A", "B"): "=10", ("B", "A"): "=01"}, placed)
     assert sheet.csv() == "rank,name,points,vs1,vs2\n1,A,1.5,x,½10\n2,B,1.5,½01,x\n"
     assert "=10" in render(sheet)
-
-
-def test_a_short_time_is_not_none() -> None:
-    """A game of 0.4 s took some time."""
-    assert [format_duration(seconds) for seconds in (0, 0.02, 0.4, 1.4)] == ["0 s", "0.1 s", "0.4 s", "1 s"]
 
 
 def test_an_error_that_was_not_asked_for_is_no_lack_of_games() -> None:

@@ -26,8 +26,7 @@ from enginetour.reports.games import incident_lines, machine_lines, mean_nps
 from enginetour.reports.html.page import render_page
 from enginetour.reports.html.tables import SAFE_WORDS, Site, engine_link, facts_list, game_link, trusted_markup
 from enginetour.reports.pgn import format_score
-from enginetour.reports.sheet import Texts, safe_text
-from enginetour.reports.standings import format_duration
+from enginetour.reports.sheet import Texts, format_duration, safe_text
 from enginetour.store.games import GameLine
 
 _T = TypeVar("_T")

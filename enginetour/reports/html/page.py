@@ -23,8 +23,7 @@ from enginetour.reports.html.tables import (
     sheet_table,
     trusted_markup,
 )
-from enginetour.reports.sheet import Sheet, format_count, format_points, format_whole, safe_text
-from enginetour.reports.standings import format_duration
+from enginetour.reports.sheet import Sheet, format_count, format_duration, format_points, format_whole, safe_text
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -12,8 +12,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from enginetour.formats.pairing.standings import CrossRow
-from enginetour.reports.sheet import Column, Sheet, Texts, format_points, safe_text
-from enginetour.reports.standings import format_duration
+from enginetour.reports.sheet import Column, Sheet, Texts, format_duration, format_points, safe_text
 from enginetour.store.games import GameLine
 
 LEFT_OUT = "left-out"  # id of the section that says what a single file has no room for

@@ -27,8 +27,8 @@ from enginetour.reports.progress import is_open_ended
 from enginetour.reports.review.engines import EngineReview, color_results, opponents_of, page_slugs
 from enginetour.reports.review.fairness import Fairness, fairness_of, repeated_games_note, reused_openings_note
 from enginetour.reports.review.lists import RatingHistory, history_of
-from enginetour.reports.sheet import Sheet, format_count
-from enginetour.reports.standings import RoundFigures, format_duration, pairing_figures
+from enginetour.reports.sheet import Sheet, format_count, format_duration
+from enginetour.reports.standings import RoundFigures, pairing_figures
 from enginetour.store.games import (
     GameLine,
     TournamentReader,
