@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +14,7 @@ from pathlib import Path
 from benches import free
 from benches.measure import Settings, alone
 from benches.runners import CONFIG
-from tests.support.tournaments import entrant, left_running, started
+from tests.support.tournaments import entrant, left_running
 
 THOUGHT_MS = 900  # of every move: before a game it is tried with a second on its clock
 INTO_S = 0.3  # s after a game has begun White is in the middle of its thought
@@ -33,7 +35,8 @@ def crashes(program: tuple[str, ...], folder: Path, kills: int) -> list[float]:
     (folder / "bout.toml").write_text(CONFIG.format(games=kills, limit="600+1", slots=1) + "".join(engines), "utf-8")
     (folder / "results").mkdir()
     taken: list[float] = []
-    with started(folder, "run", "bout.toml", "--force") as process:
+    command = [sys.executable, "-u", "-m", "enginetour", "run", "bout.toml", "--force"]
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         try:
             assert process.stdout is not None
             killed_ns = 0

@@ -33,8 +33,7 @@ def test_while_a_tournament_runs(tmp_path: Path) -> None:
         assert read(tmp_path, "db", "check")["sound"]
         copied = read(tmp_path, "db", "backup", "copy.db")
         assert copied["rows"] > 0
-        process.communicate()
-        assert process.returncode == 0
+        assert process.ended()[0] == 0
     assert audit(tmp_path) == 20
     found = read(tmp_path, "db", "check", "--db", "copy.db")
     assert found["sound"]

@@ -15,7 +15,7 @@ from enginetour.cli.reading import wrap_sentences
 from enginetour.interop.files import bundled_directory
 from tests.support.databases import Server, add_game, draft, game, open_log
 from tests.support.network import Stage, move, start
-from tests.support.tournaments import config, loaded_by, pgn_games, read, started, tour
+from tests.support.tournaments import Forked, config, loaded_by, pgn_games, read, tour
 
 # What reading commands say to what they do not know, and what a run says of itself.
 
@@ -244,14 +244,8 @@ def test_a_stopped_tournament_is_looked_at_once(stage: Stage, monkeypatch: pytes
 def test_ctrl_c_ends_it_without_a_word(stage: Stage) -> None:
     """The signal ends it, which a shell shows as 130."""
     folder = stage.database.parents[1]
-    with (
-        stage.running(),
-        (folder / "err").open("w+") as err,
-        started(folder, "status", "--watch", stderr=err) as looking,
-    ):
-        assert looking.stdout is not None
-        assert "running" in looking.stdout.readline()
-        looking.send_signal(signal.SIGINT)
-        assert looking.wait(20) == -signal.SIGINT
-        err.seek(0)
-        assert err.read().strip() == "tournament autumn, edition 1"
+    with stage.running(), Forked(folder, ["status", "--watch"], folder / "err") as looking:
+        looking.hear(b"running")
+        looking.send(signal.SIGINT)
+        code, _, told = looking.ended()
+        assert (code, told.strip()) == (128 + signal.SIGINT, "tournament autumn, edition 1")

@@ -43,6 +43,7 @@ from enginetour.tournament.executor import probe_executor
 from enginetour.tournament.plan import prepare
 from enginetour.tournament.scheduler import RunEnd
 from tests.support.databases import STOPS, WITH_NET, foreign, garbage, newer, with_trigger
+from tests.support.engines import PLAYING_SCRIPT
 from tests.support.tournaments import (
     BUSY_S,
     GONE_S,
@@ -114,8 +115,8 @@ def test_a_game_struck_out_in_a_running_tournament(tmp_path: Path) -> None:
     with running(tmp_path, path) as process:
         assert "offered again" in tour(tmp_path, "void", "1").stdout
         asked = ask(socket_path(database(tmp_path), "trial"), {"do": "status"})
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
+        process.send(signal.SIGINT)
+        process.ended()
     assert asked is not None
     assert asked["games_done"] + asked["remaining"][0] == 600
     games = audit(tmp_path)
@@ -151,25 +152,22 @@ def test_no_request_ends_a_running_tournament(tmp_path: Path) -> None:
             answer = ask(socket_path(database(tmp_path), "trial"), json.loads(request))
             assert answer is not None
             assert not answer["ok"]
-        assert process.stdout is not None
-        assert next(line for line in process.stdout if line.startswith("Finished game"))
+        process.first_game()
 
 
 def test_a_removed_database_ends_the_run_with_one_line(tmp_path: Path) -> None:
     """No game is announced that nobody will find again."""
     path = config(tmp_path, THREE, "roundrobin", LONG)
-    with running(tmp_path, path, stderr=subprocess.PIPE) as process:
+    with Forked(tmp_path, ["run", str(path)], tmp_path / "errors") as run:
+        first = run.first_game().decode()
         database(tmp_path).rename(tmp_path / "kept.db")
         (tmp_path / "results" / "enginetour.db-wal").rename(tmp_path / "kept.db-wal")
-        assert process.stdout is not None
-        assert process.stderr is not None
-        out, err = process.stdout.read(), process.stderr.read()  # what came in one breath with the first game too
-        process.wait(60)
-    assert process.returncode == 7
+        code, out, err = run.ended()
+    assert code == 7
     assert "removed or replaced" in err.splitlines()[-1]
     with Store.open(tmp_path / "kept.db", create=False) as store:
         kept = len(store.tournament("trial").games())
-    assert 1 + sum(line.startswith("Finished game") for line in out.splitlines()) in (kept, kept + 1)
+    assert f"{first}{out}".count("Finished game") in (kept, kept + 1)
 
 
 SLOW = """\
@@ -227,8 +225,7 @@ def test_a_newcomer_that_cannot_obey_the_control_is_refused(tmp_path: Path) -> N
     )
     with running(tmp_path, path) as process:
         assert "does not obey depth" in tour(tmp_path, "add", "clocky", expect=3).stderr
-        assert process.stdout is not None
-        assert next(line for line in process.stdout if line.startswith("Finished game"))
+        process.first_game()
     assert "does not obey depth" in tour(tmp_path, "replace", "Wren 1", "clocky", expect=3).stderr
     assert "Clocky" not in tour(tmp_path, "standings").stdout
 
@@ -397,8 +394,7 @@ def test_closed_streams_harm_nothing(tmp_path: Path, streams: str) -> None:
 def test_an_engine_whose_file_says_that_it_does_not_ponder(tmp_path: Path) -> None:
     """The setting goes over its file, so it is no other engine than a moment ago: no game could begin."""
     (tmp_path / "engines").mkdir()
-    script = Path(__file__).parents[1] / "programs" / "scripted.py"
-    command = json.dumps([sys.executable, str(script), "--protocol", "uci"])
+    command = json.dumps([sys.executable, "-I", "-S", PLAYING_SCRIPT])
     for name in ("a", "b"):
         text = f'name = "{name}"\nprotocol = "uci"\ncommand = {command}\n[options]\nPonder = false\n'
         (tmp_path / "engines" / f"{name}.toml").write_text(text)
@@ -477,8 +473,7 @@ def test_after_a_kill_the_pgn_and_the_report_say_that_they_are_not_up_to_date(tm
         assert "assets/state.css" in text
     assert shown not in state.read_text()
     with running(tmp_path, path) as process:
-        process.kill()
-        process.wait()
+        process.send(signal.SIGKILL)
     assert pgn.read_bytes().endswith(UNFINISHED_LINE)
     assert shown in state.read_text()
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)

@@ -157,7 +157,7 @@ LOUD = f"""
 [[entrants]]
 name = "loud"
 protocol = "uci"
-command = {json.dumps([sys.executable, PLAYING_SCRIPT])}
+command = {json.dumps([sys.executable, "-I", "-S", PLAYING_SCRIPT])}
 options = {{ Log = "out.log", Hash = 2 }}
 """
 
@@ -206,7 +206,8 @@ def test_what_is_not_there(tmp_path: Path, option: str, told: str) -> None:
 def test_run_and_check_warn_of_it(tmp_path: Path) -> None:
     """Both, before the first game."""
     reader = tmp_path / "reader.py"
-    reader.write_text(Path(PLAYING_SCRIPT).read_text().replace("option name Log ", "option name BookFile "))
+    text = Path(PLAYING_SCRIPT).with_name("scripted.py").read_text()
+    reader.write_text(text.replace("option name Log ", "option name BookFile "))
     loud = LOUD.replace(PLAYING_SCRIPT, str(reader)).replace('Log = "out.log"', 'BookFile = "/no.bin"')
     path = config(tmp_path, ("wren1",), "roundrobin", "", loud)
     for command in ("check", "run"):

@@ -20,13 +20,12 @@ import pytest
 
 from enginetour.model.game import Game, Outcome, Termination
 from enginetour.store.tournaments import Store
-from tests.support.tournaments import audit, config, read, started
+from tests.support.tournaments import Forked, audit, config, read
 
 pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
 
 BUSY_S = float(os.environ.get("ENGINETOUR_NIGHT_BUSY_S", "1200"))
 GAMES = int(os.environ.get("ENGINETOUR_NIGHT_BUSY_GAMES", "200"))
-AFTERWARDS_S = 3600.0  # games that the machine was too busy for are replayed when it is less busy
 ENGINES = ("stockfish", "toga2", "glaurung", "ethereal", "fairymax", "polyglot-stockfish-cecp")
 MARGIN = re.compile(r"margin ([\d.]+) ms")
 SHARE = re.compile(r"referee's own share up to ([\d.]+) ms")
@@ -70,20 +69,13 @@ def excused(game: Game) -> bool:
 def test_a_busy_machine_costs_nobody_a_point(tmp_path: Path) -> None:
     """A gauntlet at 1+0.02 with two slots beside three times as many busy processes as processors."""
     path = config(tmp_path, ENGINES, "gauntlet", f"games_per_pairing = {GAMES}", tc="1+0.02")
-    words = ("run", str(path), "--slots", "2", "--force")
-    with busy() as timer, started(tmp_path, *words, stderr=subprocess.PIPE) as run:
-        shown = list[str]()
-        seen = threading.Thread(target=lambda: shown.extend(run.stderr or ()))
-        seen.start()
-        for line in run.stdout or ():
-            warned = any("clocks are unreliable" in words for words in shown)
-            if line.startswith("Finished game") and warned and timer.is_alive():
-                break
+    words = ["run", str(path), "--slots", "2", "--force"]
+    with busy() as timer, Forked(tmp_path, words, tmp_path / "errors") as run:
+        run.first_game()
+        while "clocks are unreliable" not in run.errors.read_text() or not timer.is_alive():
+            run.first_game()
         during = read(tmp_path, "status")["warnings"]
-        for _ in run.stdout or ():
-            pass
-        assert run.wait(AFTERWARDS_S) == 0
-        seen.join()
+        assert run.ended()[0] == 0
     with Store.open(tmp_path / "results" / "enginetour.db", create=False) as store:
         games = [line.game for line in store.tournament("trial").full_games(1)]
     lost = [game for game in games if game.termination is Termination.TIME]

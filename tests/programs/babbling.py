@@ -9,7 +9,7 @@ import os
 import random
 import time
 
-from scripted import Scripted, parser
+from scripted import Options, Scripted
 
 WORDS = [
     "bestmove",
@@ -131,8 +131,5 @@ class Babbling(Scripted):
         return raw
 
 
-parser.add_argument("--seed", type=int, default=0)
-parser.add_argument("--calm", type=int, default=0)
-parser.add_argument("--rate", type=int, default=4)
 if __name__ == "__main__":
-    Babbling(parser.parse_args()).run()
+    Babbling(Options(seed=0, calm=0, rate=4)).run()

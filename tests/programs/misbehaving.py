@@ -5,13 +5,13 @@ It says one line on stderr at its start, and notes in the file of --marks when i
 
 # mypy: ignore-errors
 # An engine is a program, not a part of the package: it stays free of annotations and of python-chess.
+import _signal as signal  # as scripted.py
 import faulthandler
 import os
 import resource
-import signal
 import time
 
-from scripted import ANSWERS, Scripted, parser
+from scripted import ANSWERS, Options, Scripted
 
 ODD_NAMES = (
     "<script>alert(1)</script>",
@@ -306,7 +306,5 @@ class Misbehaving(Scripted):
         return False
 
 
-parser.add_argument("--marks", default="")
-parser.add_argument("--program", default="")
 if __name__ == "__main__":
-    Misbehaving(parser.parse_args()).run()
+    Misbehaving(Options(marks="", program="")).run()

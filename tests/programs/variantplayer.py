@@ -12,6 +12,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 import chess
 import chess.variant
@@ -48,10 +49,10 @@ def say(*lines: str) -> None:
 
 
 class Uci:
-    """Its board is built anew by every `position`."""
+    """Its board is that of the last `position`, whatever was told before; it is moved on where one goes on."""
 
     def __init__(self, seed: str) -> None:
-        self.seed, self.variant, self.shuffled = seed, "chess", False
+        self.seed, self.variant, self.shuffled, self.told = seed, "chess", False, []
         self.board = chess.Board()
 
     def hear(self, word: str, rest: str) -> None:
@@ -72,14 +73,21 @@ class Uci:
 
     def place(self, words: str) -> None:
         start, _, moves = words.partition(" moves ")
+        told = [self.variant, self.shuffled, start, *moves.split()]
+        if told[: len(self.told)] != self.told or len(self.told) < 3:
+            self.begin(start)
+            self.told = told[:3]
+        for text in told[len(self.told) :]:
+            self.board.push(next(move for move in self.board.legal_moves if move.uci() == text))
+        self.told = told
+
+    def begin(self, start: str) -> None:
         kind = BOARDS[self.variant]
         fen = None if start == "startpos" else start.removeprefix("fen ")
         if fen is not None and not self.shuffled and set(fen.split()[2]) - set("KQkq-"):
             sys.exit(f"rights by files: {fen}")
         kept = {"chess960": self.shuffled} if kind is chess.Board else {}
         self.board = kind(**kept) if fen is None else kind(fen, **kept)
-        for text in moves.split():
-            self.board.push(next(move for move in self.board.legal_moves if move.uci() == text))
 
 
 class Cecp:
@@ -111,11 +119,15 @@ class Cecp:
             if "late" in self.faults and not self.force and self.moves == 5:
                 self.moves += 1
                 say(self.moved())  # it had moved for its opponent by the time that the move came
-            forms = {in_cecp(self.board, move, san=self.san): move for move in self.board.legal_moves}
-            if rest not in forms:
+            moves = self.board.legal_moves
+            if self.san:
+                with suppress(ValueError):
+                    moves = [self.board.parse_san(rest)]  # lenient; but one form is right
+            found = next((move for move in moves if in_cecp(self.board, move, san=self.san) == rest), None)
+            if found is None:
                 say(f"Illegal move: {rest}")
                 return
-            self.board.push(forms[rest])
+            self.board.push(found)
             if not self.force:
                 self.play()
         elif word == "go":

@@ -38,7 +38,7 @@ from enginetour.reports import pgn
 from enginetour.store.tournaments import Store
 from tests.programs.variantplayer import choice
 from tests.support import engines
-from tests.support.engines import BOTH, Eavesdropper, Protocol, drawn, game, lost, scripted, sound
+from tests.support.engines import BOTH, PLAYING_SCRIPT, Eavesdropper, Protocol, drawn, game, lost, scripted, sound
 from tests.support.tournaments import Forked, audit, config, entrant, left_running, read, slots_of, tour
 from tests.support.tournaments import scripted as tournaments_scripted
 
@@ -1117,13 +1117,13 @@ def test_every_variant_is_played() -> None:
 
 # What once was judged or told wrongly of a game.
 
-MISBEHAVING = "misbehaving.py"
+MISBEHAVING = str(Path(PLAYING_SCRIPT).with_name("misbehaving.py"))
 
 
 def misbehaving(protocol: Protocol, fault: str, **more: float) -> EngineSpec:
     """An engine of the script with more faults."""
     spec = scripted(protocol, fault, **more)  # type: ignore[arg-type]
-    command = tuple(word.replace("scripted.py", MISBEHAVING) for word in spec.command)
+    command = tuple(word.replace(PLAYING_SCRIPT, MISBEHAVING) for word in spec.command)
     return EngineSpec(spec.name, command, spec.protocol, dir=spec.dir, quirks=spec.quirks)
 
 

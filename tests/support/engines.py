@@ -41,7 +41,7 @@ from enginetour.referee.startup import EnginePool
 
 Protocol = Literal["uci", "cecp"]
 BOTH = pytest.mark.parametrize("protocol", ["uci", "cecp"])
-PLAYING_SCRIPT = str(Path(__file__).parents[1] / "programs" / "scripted.py")
+PLAYING_SCRIPT = str(Path(__file__).parents[1] / "programs" / "playing.py")
 SHUFFLE = ("g1f3", "g8f6", "f3g1", "f6g8")  # knights that go to and fro
 LONG = "60"  # a clock that no test runs down, however busy the machine
 

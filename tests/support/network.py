@@ -36,7 +36,7 @@ from enginetour.web.hub import TournamentHub
 from enginetour.web.pages import DatabaseReader
 from tests.support.databases import add_game, open_log
 from tests.support.engines import SHUFFLE
-from tests.support.tournaments import FORKS, LONG_S, Forked, default_signals, left_running, started, until
+from tests.support.tournaments import FORKS, LONG_S, Forked, default_signals, left_running, until
 
 # An ASGI application asked without a server: a request in, its whole answer out.
 
@@ -526,24 +526,25 @@ def _enter(pid: int) -> None:
 
 
 @contextmanager
-def served(folder: Path, *options: str, **more: Any) -> Iterator[str]:
+def served(folder: Path, *options: str) -> Iterator[str]:
     """`enginetour serve` on a free port; its address without the slash at the end."""
-    with serving(folder, *options, **more) as (url, _):
+    with serving(folder, *options) as (url, _):
         yield url
 
 
 @contextmanager
-def serving(folder: Path, *options: str, **more: Any) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+def serving(folder: Path, *options: str) -> Iterator[tuple[str, Forked]]:
     """The same with its process."""
     if "--port" not in options:
         options = (*options, "--port", "0")
-    with started(folder, "serve", *options, **more) as process:
+    with Forked(folder, ["serve", *options], folder / "served") as server:
+        said = server.hear(b"Ctrl-C ends it").decode()
         try:
-            assert process.stdout is not None
-            yield next(line for line in process.stdout if line.startswith("http")).split()[0].rstrip("/"), process
-        finally:
-            process.terminate()
-            process.wait(20)
+            yield said[said.index("http") :].split()[0].rstrip("/"), server
+        finally:  # tidily: a page that is open is told of its end
+            with suppress(ValueError):
+                server.process.terminate()
+                server.wait(LONG_S)
 
 
 class Stage:

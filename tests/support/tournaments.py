@@ -18,16 +18,18 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import SimpleNamespace
-from typing import IO, Any, Protocol, cast
+from typing import IO, Any, Protocol, Self, cast
 from unittest import mock
 
 import chess.pgn
@@ -131,11 +133,11 @@ TRIED_ONCE = "TESTS_TRY_ENGINES_ONCE"  # environment of a forked slot
 class ForkedSlot:
     """A slot process as `subprocess` would show it, forked from one that has loaded the rules of chess."""
 
-    def __init__(self, folder: str, env: dict[str, str]) -> None:
+    def __init__(self, kind: Any, folder: str, env: dict[str, str]) -> None:
         theirs, self.stdin = FORKS.Pipe(duplex=False)
         self.stdout, out = FORKS.Pipe(duplex=False)
         self.stderr, err = FORKS.Pipe(duplex=False)
-        self.process = FORKS.Process(target=_be_slot, args=(folder, env, theirs, out, err), daemon=True)
+        self.process = kind(target=_be_slot, args=(folder, env, theirs, out, err), daemon=True)
         self.process.start()
         for end in (theirs, out, err):
             end.close()
@@ -146,11 +148,44 @@ class ForkedSlot:
     def poll(self) -> int | None:
         """Its exit code; None while it is alive."""
         self.process.join(0 if alive(self.pid) else LONG_S)
-        return self.process.exitcode
+        code: int | None = self.process.exitcode
+        return code
 
     def wait(self) -> None:
         """Until it has ended."""
         self.process.join()
+
+
+class Child:
+    """A child of this process, which is none of the fork server; it takes no descriptor, unlike `multiprocessing`'s."""
+
+    exitcode: int | None = None
+
+    def __init__(self, target: Callable[..., object], args: tuple[Any, ...], daemon: bool) -> None:
+        self.run = partial(target, *args)
+
+    def start(self) -> None:
+        """Fork; the child's code is 1 after an exception."""
+        self.pid = os.fork()
+        if not self.pid:
+            try:
+                self.run()
+                os._exit(0)
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                os._exit(1)
+
+    def kill(self) -> None:
+        """SIGKILL, unless it has been waited for."""
+        if self.exitcode is None:
+            os.kill(self.pid, signal.SIGKILL)
+
+    def join(self, seconds: float | None = None) -> None:
+        """Until it has ended, or not at all where there are no seconds."""
+        if self.exitcode is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG if seconds == 0 else 0)
+            self.exitcode = os.waitstatus_to_exitcode(status) if pid else None
 
 
 def _be_slot(folder: str, env: dict[str, str], *streams: Connection) -> None:
@@ -158,6 +193,7 @@ def _be_slot(folder: str, env: dict[str, str], *streams: Connection) -> None:
     for number, stream in enumerate(streams):
         os.dup2(stream.fileno(), number)
         stream.close()
+    os.closerange(3, 1 << 16)  # those of a run that was forked into a slot
     sys.stdout, sys.stderr = (io.TextIOWrapper(io.FileIO(number, "w"), write_through=True) for number in (1, 2))
     os.environ.clear()
     os.environ.update(env)
@@ -170,12 +206,14 @@ def _be_slot(folder: str, env: dict[str, str], *streams: Connection) -> None:
 
 
 @contextmanager
-def forked_slots() -> Iterator[None]:
-    """Slots that a test starts in its own process are forked: to load what each needs would take most of its time."""
+def forked_slots(kind: Any = FORKS.Process) -> Iterator[None]:
+    """Slots that this process starts are forked: to load what each needs would take most of a test's time."""
 
     def popen(command: list[str], *, env: dict[str, str], **more: Any) -> Any:
         return (
-            ForkedSlot(os.getcwd(), env) if command == [*executor.SLOT] else subprocess.Popen(command, env=env, **more)
+            ForkedSlot(kind, os.getcwd(), env)
+            if command == [*executor.SLOT]
+            else subprocess.Popen(command, env=env, **more)
         )
 
     with mock.patch.object(executor, "subprocess", SimpleNamespace(PIPE=subprocess.PIPE, Popen=popen)):
@@ -243,23 +281,12 @@ def loaded_by(*words: str, folder: Path | None = None, code: int = 0) -> tuple[s
     return "\n".join([done.stdout, *said]), set(modules)
 
 
-def started(folder: Path, *words: str, **more: Any) -> subprocess.Popen[str]:
-    """The command line in a process that goes on: its stdout is read line by line, its stderr by nobody."""
-    command = [sys.executable, "-u", "-m", "enginetour", *words]
-    more.setdefault("stderr", subprocess.DEVNULL)
-    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True, preexec_fn=default_signals, **more)
-
-
 @contextmanager
-def running(folder: Path, path: Path, *options: str, **more: Any) -> Iterator[subprocess.Popen[str]]:
+def running(folder: Path, path: Path, *options: str) -> Iterator[Forked]:
     """`enginetour run` in a process of its own, seen up to its first finished game; killed if the test fails."""
-    with started(folder, "run", str(path), *options, **more) as process:
-        try:
-            assert process.stdout is not None
-            next(line for line in process.stdout if line.startswith("Finished game"))
-            yield process
-        finally:
-            process.kill()
+    with Forked(folder, ["run", str(path), *options], folder / "errors") as run:
+        run.first_game()
+        yield run
 
 
 def until(condition: Callable[[], object], within: float = LONG_S) -> None:
@@ -612,8 +639,9 @@ rnbqkb1r/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq -
 rnbqkbnr/ppp1pppp/8/3p4/3P4/8/PPP1PPPP/RNBQKBNR w KQkq -
 """
 LOADED = ["enginetour.cli.run", "enginetour.cli.session", "enginetour.referee.game", "networkx"]
+SERVED = ["enginetour.cli.report", "enginetour.web.server", "enginetour.web.app"]
 DASK = ["distributed.cli.dask_scheduler", "distributed.cli.dask_worker", "enginetour.tournament.cluster.executor"]
-FORKS.set_forkserver_preload([*LOADED, *DASK, "tests.support.tournaments"])
+FORKS.set_forkserver_preload([*LOADED, *SERVED, *DASK, "tests.support.tournaments"])
 
 
 class Forked:
@@ -621,7 +649,7 @@ class Forked:
 
     def __init__(self, folder: Path, words: list[str], errors: Path, before: Callable[[], object] = int) -> None:
         ours, theirs = FORKS.Pipe(duplex=False)
-        self.process = FORKS.Process(target=live, args=(folder, words, errors, theirs, before))
+        self.process = FORKS.Process(target=live, args=(folder, words, errors, theirs, before, dict(os.environ)))
         self.process.start()
         theirs.close()
         assert self.process.pid is not None
@@ -638,15 +666,30 @@ class Forked:
         self.process.close()
         return code
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Killed, where nobody has waited for it."""
+        assert self.stdout is not None
+        self.stdout.close()
+        with suppress(ValueError):
+            self.process.kill()
+            self.wait()
+
     def send(self, number: signal.Signals) -> None:
         """A signal to it alone."""
         os.kill(self.pid, number)
 
     def first_game(self) -> bytes:
         """What it says up to its first finished game."""
+        return self.hear(b"Finished game")
+
+    def hear(self, words: bytes) -> bytes:
+        """What it says up to these words, and what came with them."""
         assert self.stdout is not None
         said = b""
-        while b"Finished game" not in said:
+        while words not in said:
             chunk = self.stdout.read(4096)
             assert chunk, self.errors.read_text()
             said += chunk
@@ -664,7 +707,14 @@ class Forked:
         return (128 - code if code < 0 else code), said, told
 
 
-def live(folder: Path, words: list[str], errors: Path, out: Connection, before: Callable[[], object]) -> None:
+def live(
+    folder: Path,
+    words: list[str],
+    errors: Path,
+    out: Connection,
+    before: Callable[[], object],
+    environment: dict[str, str],
+) -> None:
     """The new process: a session of its own, the folder, the streams, then the command line."""
 
     with suppress(PermissionError):  # it leads its session already
@@ -677,10 +727,11 @@ def live(folder: Path, words: list[str], errors: Path, out: Connection, before: 
     sys.stdout, sys.stderr = (
         io.TextIOWrapper(io.FileIO(number, "w"), "utf-8", write_through=True) for number in (1, 2)
     )
-    os.environ["TMPDIR"] = str(temporary(folder))
+    os.environ.clear()
+    os.environ.update(environment | {"TMPDIR": str(temporary(folder))})
     os.chdir(folder)
     before()
-    with mock.patch.object(sys, "argv", ["enginetour", *words]):
+    with mock.patch.object(sys, "argv", ["enginetour", *words]), forked_slots(Child):
         main()
 
 

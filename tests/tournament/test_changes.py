@@ -19,6 +19,7 @@ from tests.support.engines import PLAYING_SCRIPT
 from tests.support.tournaments import (
     FOUR,
     THREE,
+    Forked,
     airborne,
     audit,
     config,
@@ -27,7 +28,6 @@ from tests.support.tournaments import (
     running,
     scripted,
     settle,
-    started,
     tour,
 )
 
@@ -74,14 +74,10 @@ def test_a_game_in_the_air_of_who_leaves_is_told_of(tmp_path: Path) -> None:
     path = config(
         tmp_path, (), "roundrobin", "games_per_pairing = 2", engines, tc="600", play="openings = { plies = 0 }"
     )
-    with started(tmp_path, "run", str(path)) as run:
-        try:
-            assert run.stdout is not None
-            assert run.stdout.readline().startswith("Started game 1")
-            said = tour(tmp_path, "withdraw", "Bo").stdout
-            assert said.endswith(" Its game against Ada is played to its end and counts for the ratings only.\n")
-        finally:
-            run.kill()
+    with Forked(tmp_path, ["run", str(path)], tmp_path / "errors") as run:
+        run.hear(b"Started game 1")
+        said = tour(tmp_path, "withdraw", "Bo").stdout
+        assert said.endswith(" Its game against Ada is played to its end and counts for the ratings only.\n")
 
 
 def test_an_engine_of_the_same_name_needs_another(stopped: Path) -> None:
@@ -326,9 +322,7 @@ def test_a_run_is_steered(tmp_path: Path) -> None:
         tour(tmp_path, "unpause")
         assert read(tmp_path, "status")["state"] == "running"
         assert "stopping" in tour(tmp_path, "finish").stdout
-        assert process.stdout is not None
-        process.stdout.read()
-        assert process.wait(60) == 8
+        assert process.ended()[0] == 8
     assert audit(tmp_path) >= 1
     journal = [json.loads(line) for line in (tmp_path / "results" / "trial.log.jsonl").read_text().splitlines()]
     beside = ("game", "incident", "warning")

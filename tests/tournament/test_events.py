@@ -87,7 +87,7 @@ def test_real_play(tmp_path: Path) -> None:
     path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "cycles = 3\ngames_per_pairing = 2")
     (tmp_path / "results").mkdir()
     with running(tmp_path, path, "--max-games", "2") as process:
-        process.communicate()
+        process.ended()
     tour(tmp_path, "run", str(path))
     file = tmp_path / "results" / "trial.log.jsonl"
     lines = file.read_text().splitlines()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +19,7 @@ from enginetour.openings.polyglot import BookLines
 from enginetour.openings.positions import needs_setboard
 from enginetour.openings.suites import read_suite
 from enginetour.tournament.probing import unsupported_openings
-from tests.support.tournaments import config, tour
+from tests.support.tournaments import config, scripted, tour
 
 ENDING = "4k3/8/8/8/8/8/4P3/4K3 b - - 0 1"
 NO_RIGHTS = "r3k2r/8/8/8/8/8/8/R3K2R w - - 0 1"
@@ -91,9 +90,8 @@ def test_endless_lines_of_a_book_are_not_all_looked_at(monkeypatch: pytest.Monke
 @pytest.fixture
 def shy(tmp_path: Path) -> Path:
     """A match of Wren 1 against an engine without setboard from the openings of suite.epd."""
-    script = Path(__file__).parents[1] / "programs" / "scripted.py"
-    command = [sys.executable, str(script), "--protocol", "cecp", "--fault", "no-setboard", "--moves", "e1d1/e8d8"]
-    more = f'\n[[entrants]]\nname = "Shy"\nprotocol = "cecp"\ncommand = {command}\nlimits = ["clock", "depth"]\n'
+    more = scripted("Shy", "cecp", "--fault", "no-setboard", "--moves", "e1d1/e8d8")
+    more += 'limits = ["clock", "depth"]\n'
     return config(
         tmp_path, ("wren1",), "match", "games = 2", more, play='max_moves = 1\nopenings = { file = "suite.epd" }'
     )

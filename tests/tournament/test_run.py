@@ -7,7 +7,6 @@ import os
 import random
 import signal
 import sqlite3
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -24,7 +23,7 @@ from enginetour.store.log import TournamentLog
 from enginetour.tournament.events import EventLog, catch_up, event_line
 from enginetour.tournament.plan import Plan, prepare
 from enginetour.tournament.run import grown_settings, same_engines, stored_controls
-from tests.support.tournaments import THREE, Forked, Tour, config, killed, quick, tour
+from tests.support.tournaments import THREE, Forked, Tour, config, killed, quick, scripted, tour
 
 # Twenty kills at random moments in every test run; hundreds of them, by real clocks too, are the night's.
 
@@ -99,9 +98,7 @@ ENOUGH = 8
 
 def test_incidents_are_an_exit_code_where_asked_for(tmp_path: Path) -> None:
     """A crash lost its game and nothing else; also when the run stops early, and of an earlier run."""
-    script = Path(__file__).parents[1] / "programs" / "scripted.py"
-    command = json.dumps([sys.executable, str(script), "--protocol", "uci", "--fault", "crash", "--at", "2"])
-    more = f'\n[[entrants]]\nname = "odd"\nprotocol = "uci"\ncommand = {command}\n'
+    more = scripted("odd", "uci", "--fault", "crash", "--at", "2")
     path = str(config(tmp_path, ("wren1",), "match", "games = 4", more))
     tour(tmp_path, "run", path, "--max-games", "1", expect=ENOUGH)
     done = tour(tmp_path, "run", path, "--max-games", "1", "--fail-on", "incidents", expect=INCIDENTS)
@@ -112,9 +109,7 @@ def test_incidents_are_an_exit_code_where_asked_for(tmp_path: Path) -> None:
 
 def test_warnings_are_none(tmp_path: Path) -> None:
     """What was tolerated is told, and fails nobody's script."""
-    script = Path(__file__).parents[1] / "programs" / "scripted.py"
-    command = json.dumps([sys.executable, str(script), "--protocol", "uci", "--fault", "upper", "--at", "2"])
-    more = f'\n[[entrants]]\nname = "odd"\nprotocol = "uci"\ncommand = {command}\n'
+    more = scripted("odd", "uci", "--fault", "upper", "--at", "2")
     path = str(config(tmp_path, ("wren1",), "match", "games = 2", more))
     text = Path(path).read_text().replace("[play]\n", "[play]\nmax_moves = 4\nopenings = { plies = 0 }\n")
     Path(path).write_text(text)

@@ -53,7 +53,7 @@ def test_killed_twice(server: Server, tmp_path: Path, runtime: Path) -> None:
     seen = 0
     for _ in range(2):
         with running(tmp_path, path, "--db", url) as process:
-            process.send_signal(signal.SIGKILL)
+            process.send(signal.SIGKILL)
         assert games(url) > seen
         seen = games(url)
     last = tour(tmp_path, "run", path.name, "--db", url)
@@ -82,7 +82,7 @@ def test_two_managers_at_once(server: Server, tmp_path: Path, runtime: Path) -> 
         for process, name in ((first, "one"), (second, "other")):
             assert "withdraws" in tour(tmp_path, "withdraw", "Wren 1", "-t", name, "--db", url).stdout
             tour(tmp_path, "finish", "-t", name, "--db", url)
-            assert process.wait() == 8
+            assert process.ended()[0] == 8
     assert list((runtime / "enginetour").iterdir()) == []
     assert games(url, "one") > 0
     assert games(url, "other") > 0

@@ -41,7 +41,7 @@ from tests.support.network import (
     serving,
     start,
 )
-from tests.support.tournaments import tour
+from tests.support.tournaments import LONG_S, tour
 
 # Who may have a page of the live page's server, and what goes with every answer.
 
@@ -279,8 +279,8 @@ def test_it_follows_a_run_from_process_to_process(stage: Stage) -> None:
                 line for line in lines if line.startswith("data:") and '"placement"' in line and '"slot"' in line
             )
             assert json.loads(board[5:])["ply"] == 1
-            process.send_signal(signal.SIGTERM)
-            assert process.wait(10) in (-signal.SIGTERM, 143)
+            process.send(signal.SIGTERM)
+            assert process.wait(LONG_S) in (-signal.SIGTERM, 143)
 
 
 def test_the_whole_way_in_with_a_token(stage: Stage) -> None:

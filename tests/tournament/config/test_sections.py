@@ -38,7 +38,6 @@ from tests.support.tournaments import (
     running,
     tour,
     try_engines_once,
-    typed,
 )
 
 # `[notify]` of a configuration.
@@ -134,7 +133,7 @@ def test_rules_have_the_same_defaults() -> None:
 def test_a_bubble_ends_with_ladder_list_and_pgn(workspace: Path) -> None:
     """Both protocols play; the ladder gives reasons, the list rates all, the PGN holds every game."""
     path = config(workspace, FOUR)
-    done = typed(workspace, "run", str(path))
+    done = tour(workspace, "run", str(path))
     assert "drop-out order" in done.stdout
     assert "wins the edition" in done.stdout
     assert "Finished game 1 (" in done.stdout
@@ -222,10 +221,10 @@ def _killed_after(folder: Path, path: Path, games: int) -> int:
 def test_ctrl_c_stops_tidily(workspace: Path) -> None:
     """SIGINT: the running game may end, the exit code is 130, the message says how to go on."""
     path = config(workspace, FOUR, settings=BUBBLE.replace("games_per_pairing = 2", "games_per_pairing = 200"))
-    with running(workspace, path, stderr=subprocess.PIPE) as process:
-        process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=60)
-    assert process.returncode == 130, told
+    with running(workspace, path) as run:
+        run.send(signal.SIGINT)
+        code, _, told = run.ended()
+    assert code == 130, told
     assert f"enginetour run {path} goes on" in told
     audit(workspace)
 
@@ -241,9 +240,8 @@ def test_a_second_run_is_refused_at_once(workspace: Path) -> None:
         assert read(workspace, "status")["state"] == "running"
         told = tour(workspace, "withdraw", "Wren 4", "--why", "trial")
         assert "Wren 4 withdraws" in told.stdout
-        first.terminate()
-        first.communicate(timeout=60)
-    assert first.returncode == 143
+        first.send(signal.SIGTERM)
+        assert first.ended()[0] == 143
     audit(workspace)
     status = {row["name"]: row["status"] for row in read(workspace, "standings")["table"]}
     assert status["Wren 4"] == "withdrawn"
