@@ -23,12 +23,12 @@ $(VENV)/.test-ready: $(VENV)/.run-ready
 demo: $(VENV)/.run-ready
 	@$(BIN)/enginetour demo
 
-# Two tests at a time. One alone: make test PYTEST_ARGS="-n 0 -k part_of_its_name"; with --pdb it is one at a time too.
-# Our modules are compiled first, as in an installation: what the tests start would compile them each time anew where
-# PYTHONDONTWRITEBYTECODE is set.
+# Four tests at a time: on two processors half of them wait. One alone: make test PYTEST_ARGS="-n 0 -k part_of_its_name";
+# with --pdb it is one at a time too. Modules are compiled first, as in an installation, and tests when they are loaded:
+# each process would compile them anew where PYTHONDONTWRITEBYTECODE is set.
 test: $(VENV)/.test-ready
-	@$(BIN)/python -m compileall -q enginetour
-	@$(BIN)/python -m pytest -q -m "not night" -n 2 --dist worksteal $(PYTEST_ARGS)
+	@$(BIN)/python -m compileall -q enginetour tests/support tests/programs
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -m "not night" -n 4 --dist worksteal $(PYTEST_ARGS)
 
 check: $(VENV)/.test-ready
 	@$(BIN)/ruff format --check .

@@ -25,7 +25,7 @@ from enginetour.model.task import EngineSpec, ProbeResult, ProbeTask, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.link import VERSION, frame
 from enginetour.store.tournaments import Store
-from enginetour.tournament import probing
+from enginetour.tournament import executor, probing
 from enginetour.tournament.executor import SLOT, LocalExecutor, SlotSettings, end_leftovers
 from tests.support.engines import COMMAND, alive, odd, scripted, task
 from tests.support.tournaments import BUSY_S, GONE_S, LONG_S, audit, config, quick, tour, until
@@ -124,7 +124,7 @@ def test_the_setting_reaches_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             super()._assign()
             at_once.append(sum(slot.starting for slot in self._slots.values()))
 
-    monkeypatch.setattr(probing, "LocalExecutor", Counting)
+    monkeypatch.setattr(executor, "LocalExecutor", Counting)
     path = quick(tmp_path, system="roundrobin", settings="", play="start_parallel = 1")
     tour(tmp_path, "run", str(path), "--slots", "2", "--force")
     assert max(at_once) == 2
@@ -202,7 +202,7 @@ def results_of(pid: object) -> int:
 
 def test_a_game_in_which_enginetour_fails_is_set_aside(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Three tries, one incident that names both engines, all other games, exit 1; the next run tries it again."""
-    monkeypatch.setattr(probing, "LocalExecutor", partial(LocalExecutor, command=COMMAND))
+    monkeypatch.setattr(executor, "LocalExecutor", partial(LocalExecutor, command=COMMAND))
     path = config(workspace, ("wren1", "wren2", "wren3"), "roundrobin", "games_per_pairing = 1")
     path.write_text(path.read_text().replace('engine = "wren1"', 'engine = "wren1"\nname = "raise"'))
     for runs in (1, 2):
@@ -440,7 +440,7 @@ def test_a_machine_that_cannot_probe_is_told_in_one_line(monkeypatch: pytest.Mon
         if signalled:
             raise Stopped("stopped by a signal")
 
-    monkeypatch.setattr(probing, "LocalExecutor", Failing)
+    monkeypatch.setattr(executor, "LocalExecutor", Failing)
     side = Side(EngineSpec("X", ("/bin/cat",), "uci"), TimeControl.parse("1+0"))
     with pytest.raises(Stopped if signalled else TourError, match="by a signal" if signalled else "tried: no process"):
         probing.probe_all({"X": side}, check_stop=check_stop)
@@ -461,7 +461,7 @@ else:
 def test_a_slot_that_dies_while_engines_are_probed_is_a_retry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The machine's failure: the next slot finds its engine fit, and nobody hears of it."""
     command = (sys.executable, "-P", "-c", DIES_ONCE.format(mark=str(tmp_path / "died")))
-    monkeypatch.setattr(probing, "LocalExecutor", partial(LocalExecutor, command=command))
+    monkeypatch.setattr(executor, "LocalExecutor", partial(LocalExecutor, command=command))
     sides = {name: Side(scripted(name=name), TimeControl.parse("1+0")) for name in ("Ada", "Bea", "Cid")}
     found = probing.probe_all(sides)
     assert (tmp_path / "died").exists()
@@ -499,7 +499,7 @@ def test_a_run_whose_package_was_updated_ends_with_one_line(tmp_path: Path, monk
     command = (sys.executable, "-P", "-c", ANOTHER.format(mark=str(mark)))
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
     mark.touch()
-    monkeypatch.setattr(probing, "LocalExecutor", partial(LocalExecutor, command=command))
+    monkeypatch.setattr(executor, "LocalExecutor", partial(LocalExecutor, command=command))
     told = tour(tmp_path, "run", str(path), expect=1)
     complaints = [line for line in told.stderr.splitlines() if line.startswith("enginetour: ")]
     assert len(complaints) == 1
