@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginetour import __version__
-from enginetour.cli.changing import machine_lines
 from enginetour.cli.options import quote_command, rows_of_others
 from enginetour.cli.output import EARLY, Console, SignalState, discard_output, nonblocking_output
 from enginetour.cli.printing import echo, width
@@ -71,6 +70,7 @@ def machines_of(
         yield None
         return
     try:
+        from enginetour.cli.changing import machine_lines
         from enginetour.tournament.cluster.executor import DaskExecutor, address_of, refuse_without
         from enginetour.tournament.cluster.machines import demand_of
     except ModuleNotFoundError as missing:

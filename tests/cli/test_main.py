@@ -59,6 +59,8 @@ def test_the_first_game_of_a_match_waits_for_nothing_that_rates_or_reports(tmp_p
     """Start-up is guarded by what is loaded, not by a clock; the rules of chess are loaded by the slots."""
     heavy = (
         *HEAVY[2:],
+        "alembic",
+        "enginetour.cli.changing",
         "enginetour.formats.rounds",
         "enginetour.formats.pairing.tiebreaks",
         "enginetour.interop.gametags",
