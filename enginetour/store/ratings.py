@@ -495,6 +495,25 @@ def rating_history(store: Store, system: str, name: str) -> list[RatingEvent]:
     ]
 
 
+def ratings_by_game(store: Store, tournament: int) -> dict[tuple[str, str], tuple[float, list[tuple[int, float]]]]:
+    """Return the ratings of engines through a tournament, by the systems that have rated all of it that counts.
+
+    By (system, plain name): the rating before the first game, and the rating after each game with its number.
+    """
+    with store.database.reading() as connection:
+        plain = engine_names(connection)
+        own = select(GAMES.c.id, GAMES.c.number).where(GAMES.c.tournament == tournament, STANDING, EVEN)
+        numbers = {row.id: row.number for row in connection.execute(own)}
+        found: dict[tuple[str, str], tuple[float, list[tuple[int, float]]]] = {}
+        for system in SYSTEMS:
+            rows = [row for row in stream(connection, system).rows() if row.tournament == tournament and row.game]
+            if {row.game for row in rows} == numbers.keys():
+                for row in rows:
+                    path = found.setdefault((system, plain[row.engine]), (row.before, []))
+                    path[1].append((numbers[row.game], row.after))
+    return found
+
+
 def _latest(connection: Connection, system: str) -> dict[int, _Career]:
     system_named(system)
     return stream(connection, system).careers()

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import select
-
 from enginetour.model.game import format_fixed
 from enginetour.ratings.matrices import Matrix, matrix_of
 from enginetour.ratings.ratinglist import SHARED, RatingList, Row
-from enginetour.ratings.systems import SYSTEMS
 from enginetour.reports.html.page import format_utc
 from enginetour.reports.ratinglist import SYSTEM_NAMES
 from enginetour.reports.review.engines import page_slugs
@@ -18,11 +15,9 @@ from enginetour.reports.sheet import Column, Sheet
 from enginetour.store.careers import Opponent, PublishedRating, opponents_of, results_by_opponent
 from enginetour.store.definition import describe_definition, revisions_of
 from enginetour.store.editions import Edition, editions_of, lines_by_name, read_edition
-from enginetour.store.engines import engine_names
 from enginetour.store.lists import rate_selection
-from enginetour.store.ratings import stream
+from enginetour.store.ratings import ratings_by_game
 from enginetour.store.selection import select_games
-from enginetour.store.tables import EVEN, GAMES, STANDING
 from enginetour.store.tournaments import Store
 
 # Ratings through time: a tournament's engines in the editions of published lists, and by incremental systems.
@@ -81,17 +76,7 @@ def list_history(
 
 def _paths(store: Store, tournament: int, names: Sequence[str]) -> tuple[RatingPath, ...]:
     """By the systems that have rated all of the tournament that counts: others are of an earlier state of it."""
-    with store.database.reading() as connection:
-        plain = engine_names(connection)
-        own = select(GAMES.c.id, GAMES.c.number).where(GAMES.c.tournament == tournament, STANDING, EVEN)
-        numbers = {row.id: row.number for row in connection.execute(own)}
-        found: dict[tuple[str, str], tuple[float, list[tuple[int, float]]]] = {}
-        for system in SYSTEMS:
-            rows = [row for row in stream(connection, system).rows() if row.tournament == tournament and row.game]
-            if {row.game for row in rows} == numbers.keys():
-                for row in rows:
-                    path = found.setdefault((system, plain[row.engine]), (row.before, []))
-                    path[1].append((numbers[row.game], row.after))
+    found = ratings_by_game(store, tournament)
     places = {name: place for place, name in enumerate(names)}
     ordered = sorted(found.items(), key=lambda one: places.get(one[0][1], len(places)))
     return tuple(
