@@ -134,7 +134,7 @@ def test_kills_of_a_copy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def dump(path: Path) -> dict[str, list[tuple[object, ...]]]:
-    """Every row, table by table."""
+    """Every row, table by table, in an order of its own."""
     with closing(sqlite3.connect(path)) as raw:
         names = [row[0] for row in raw.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
         return {name: raw.execute(f'SELECT * FROM "{name}" ORDER BY rowid').fetchall() for name in names}
