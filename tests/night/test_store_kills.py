@@ -137,4 +137,4 @@ def dump(path: Path) -> dict[str, list[tuple[object, ...]]]:
     """Every row, table by table, in an order of its own."""
     with closing(sqlite3.connect(path)) as raw:
         names = [row[0] for row in raw.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
-        return {name: raw.execute(f'SELECT * FROM "{name}" ORDER BY rowid').fetchall() for name in names}
+        return {name: sorted(raw.execute(f'SELECT * FROM "{name}"'), key=repr) for name in names}
