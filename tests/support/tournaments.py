@@ -98,11 +98,11 @@ def config(
 ) -> Path:
     """A configuration between shipped engines; `more` is appended, `play` under [play].
 
-    Wrens have stand-ins unless the strong must win.
+    Wrens have stand-ins unless the strong must win, those that join later too.
     """
-    for engine in engines:
-        if engine.startswith("wren") and not strong:
-            stand_in(folder, engine)
+    if not strong and any(engine.startswith("wren") for engine in engines):
+        for level in range(1, 9):
+            stand_in(folder, f"wren{level}")
     entrants = "\n".join(f'[[entrants]]\nengine = "{engine}"' for engine in engines) + more
     path = folder / f"{name}.toml"
     text = CONFIG.format(
