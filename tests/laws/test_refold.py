@@ -101,7 +101,8 @@ def games_of(store: Store) -> list[RatedGame]:
                 IMPORTS, IMPORTS.c.tournament == IMPORTED_GAMES.c.tournament
             )
         ):
-            rated = RatedGame(str(row.white), str(row.black), row.half_points, -row.id, str(row.tournament))
+            ends = str(row.white_engine), str(row.black_engine)
+            rated = RatedGame(*ends, row.white_half_points, -row.id, str(row.tournament))
             placed.append(((row.after_game, 1, row.id), rated))
     return [rated for _, rated in sorted(placed)]
 
