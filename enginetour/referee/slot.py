@@ -70,10 +70,12 @@ class PipeLink(Link):
         return self._stopping
 
     def next_task(self) -> GameTask | ProbeTask | ReenactTask | ComplianceTask | Environment | None:
-        """Wait for the next task; None: it is time to go."""
-        while not self.stopping():
+        """Wait for the next task; None: it is time to go, after the tasks that came before that was said."""
+        while (stopping := self.stopping()) != "now":
             if self._tasks:
                 return self._tasks.popleft()
+            if stopping:
+                break
             self._epoll.poll()
         return None
 

@@ -18,8 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enginetour.model.task import ProbeTask
-from enginetour.referee.link import HEAD, VERSION, Frames, Link, Stop, frame
-from enginetour.referee.slot import LAST_BREATH
+from enginetour.referee.link import HEAD, VERSION, Environment, Frames, Link, Stop, frame
+from enginetour.referee.slot import LAST_BREATH, PipeLink
 from tests.support.engines import SCRIPTED, alive, odd, task
 from tests.support.tournaments import BUSY_S, GONE_S, LONG_S, until
 
@@ -235,3 +235,18 @@ def test_a_slot_loads_the_rules_only() -> None:
     )
     ended = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True)
     assert ended.stdout.split() == []
+
+
+def test_a_task_that_came_before_the_end_is_played(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where both are read at once; after "now" nothing is."""
+    monkeypatch.setattr(signal, "setitimer", lambda *_: None)
+    monkeypatch.setattr(signal, "set_wakeup_fd", lambda *_, **__: -1)
+    for now in (False, True):
+        control, told = os.pipe()
+        heard, results = os.pipe()
+        link = PipeLink(control, results)
+        os.write(told, frame(Environment({})) + frame(Stop(now)))
+        tasks = [link.next_task(), link.next_task()]
+        assert [one is None for one in tasks] == [now, True]
+        for end in (told, control, heard, results):
+            os.close(end)
