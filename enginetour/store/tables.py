@@ -99,7 +99,7 @@ class EngineRow(Row, table=True):
     protocol: str = Field(description="uci or cecp, empty where a file told only the name")
     own_name: str = Field(default="", description="what the engine calls itself")
     family: str = Field(default="", description="engines of one family are versions of one program")
-    origin: str = Field(default="", description="federation, club or author, as the entrant says")
+    origin: str = Field(default="", description="federation, club or author, as the configuration says")
     command: tuple[str, ...] = Field(default=(), sa_type=TUPLE, description="how it is started")
 
 
@@ -127,7 +127,7 @@ class TournamentRow(TournamentEntry, table=True):
     __first__ = "id name edition slug system format_version config seed"
     format_version: int = Field(description="version of the rules of its system")
     config: dict[str, Any] = Field(sa_type=Json(), description="the configuration that it is frozen to")
-    seed: int = Field(description="of all random choices")
+    seed: int = Field(description="seed of all random choices")
     version: str = Field(description="enginetour that created it")
 
 
@@ -136,7 +136,7 @@ class EnteredEngine(Row):
 
     name: str = _key(about="name of the entrant, unique in the tournament")
     starting_rank: int = Field(description="place in the starting list, from 1, best first")
-    family: str = Field(default="", description="its family, which is not paired with itself where that is asked for")
+    family: str = Field(default="", description="family of the entrant: some settings keep one family apart")
     origin: str = Field(default="", description="federation, club or author")
 
 
@@ -148,7 +148,7 @@ class EntrantRow(EnteredEngine, table=True):
     tournament: int = _key("tournaments")
     since_event: int = _key(about="position of the event that brought it; 0: there from the start")
     engine: int = _row_of("engines", about="engine version that plays")
-    new: bool = Field(description="whether it has no place in the old ranking")
+    new: bool = Field(description="true for a newcomer, who had no place in the old ranking")
     rating: float | None = Field(description="rating it was given, on the scale of the tournament")
     spec: str = Field(sa_type=JsonText(), description="how the engine is started, with its options and limits")
 
@@ -203,10 +203,12 @@ class ListedGame(_Game):
     leg: int = Field(description="game of the encounter, from 1")
     encounter: int = Field(description="encounter of the whole tournament, from 1")
     round: int = Field(description="round, from 1")
-    replay: int = Field(description="how often this game was played before, after void games")
+    replay: int = Field(description="how many void games of this pairing came before")
     termination: Termination = Field(sa_type=Word(Termination), description="why it ended, as a code")
     cause: str = Field(sa_type=CleanText, description="why it ended, in words")
-    culprit: str = Field(sa_type=CleanText, description="entrant whose fault ended it; empty: nobody's")
+    culprit: str = Field(
+        sa_type=CleanText, description="entrant whose fault ended the game; empty if there was no fault"
+    )
     category: str = Field(sa_type=CleanText, description="kind of fault, for a void game or a forfeit")
     plies: int = Field(description="half moves, opening included")
     white_tc: str = Field(description="time control of White")
