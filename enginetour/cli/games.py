@@ -34,8 +34,7 @@ from enginetour.model.errors import (
     suggest,
 )
 from enginetour.model.game import Pairing, Termination
-from enginetour.reports.sheet import Column, Sheet, json_text, safe_text
-from enginetour.reports.standings import iso_timestamp
+from enginetour.reports.sheet import Column, Sheet, iso_timestamp, json_text, safe_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -18,8 +18,7 @@ from enginetour.cli.printing import echo, output_form, output_options, print_jso
 from enginetour.cli.rate import describe_left_out, reading_bar, report_broken_games
 from enginetour.model.errors import InputRefused
 from enginetour.model.variants import variant_named
-from enginetour.reports.sheet import Column, Sheet, format_count
-from enginetour.reports.standings import iso_timestamp
+from enginetour.reports.sheet import Column, Sheet, format_count, iso_timestamp
 from enginetour.store.address import Address, database_of
 
 if TYPE_CHECKING:

@@ -38,7 +38,7 @@ from enginetour.cli.options import (
     tournament_options,
 )
 from enginetour.cli.printing import echo, format_option, json_option, output_form, output_options, print_sheet, set_form
-from enginetour.reports.standings import iso_timestamp
+from enginetour.reports.sheet import iso_timestamp
 from enginetour.store.address import Address
 
 if TYPE_CHECKING:
@@ -147,8 +147,7 @@ class ListSelection:
     def rate(self, store: Store, fields: dict[str, Any], errors_for: tuple[str, ...] = ()) -> tuple[str, RatingList]:
         """Return the list with the `fields` of `list_options`, and its heading."""
         from enginetour.reports.ratinglist import SYSTEM_NAMES
-        from enginetour.reports.review.tournament import tournament_rating_list
-        from enginetour.store.lists import rate_selection
+        from enginetour.store.lists import rate_selection, tournament_rating_list
 
         title, found = "all tournaments", None
         if self.list_name is not None:

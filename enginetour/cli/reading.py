@@ -251,7 +251,7 @@ def ladder(chosen: TournamentChoice, step: int | None) -> None:
     Example: enginetour ladder --step 3
     """
     from enginetour.cli.screen import format_history
-    from enginetour.reports.review.tournament import rating_order
+    from enginetour.store.lists import rating_order
     from enginetour.store.replay import fold
 
     with chosen.open() as log:

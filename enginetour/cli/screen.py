@@ -250,7 +250,7 @@ def format_history(log: TournamentLog, *, most: int | None = None) -> str:
     format_, state = fold(log)
     placed = format_.standings(state)
     if log.system == "bubble":
-        from enginetour.reports.review.tournament import rating_order  # here: a table does without what ratings need
+        from enginetour.store.lists import rating_order  # here: a table does without what ratings need
 
         order = rating_order(log, placed)
         return ladder.ladder_text(f"ladder · {log.title}", format_.notes(state), placed, order, most=most)
@@ -262,7 +262,7 @@ def format_history(log: TournamentLog, *, most: int | None = None) -> str:
 
 def status(picture: Progress, state: str) -> dict[str, Any]:
     """The JSON of `status`."""
-    from enginetour.reports.standings import iso_timestamp  # as above
+    from enginetour.reports.sheet import iso_timestamp  # as above
 
     return {
         "tournament": picture.name,

@@ -446,7 +446,7 @@ _MOST_SHOWN = 12  # round robins of a bubble: a screenful
 def _print_summary(session: Session, pgn: PgnFile, end: RunEnd, warnings: Iterable[str] = ()) -> None:
     from enginetour.reports import ratinglist
     from enginetour.reports.review.fairness import repeated_games_note
-    from enginetour.reports.review.tournament import tournament_rating_list
+    from enginetour.store.lists import tournament_rating_list
     from enginetour.store.ratings import ratings_of
 
     log, plan = session.log, session.plan

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from math import fsum, sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -159,11 +158,6 @@ def probes_sheet(found: Mapping[str, ProbeResult]) -> Sheet:
         for name, probe in found.items()
     )
     return Sheet("", columns, rows)
-
-
-def iso_timestamp(seconds: float) -> str:
-    """UTC seconds as ISO 8601."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 # A round that was paired, as a table and as JSON.

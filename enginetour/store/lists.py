@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from heapq import merge
 from itertools import zip_longest
@@ -11,16 +11,24 @@ from typing import TypeVar
 from sqlalchemy import ColumnElement, Connection, and_, select
 
 from enginetour.model.errors import UsageRefused, match_name, no_match_hint, suggest
-from enginetour.model.game import Outcome
+from enginetour.model.game import Outcome, StandingsRow
 from enginetour.model.timecontrol import describe_time_classes
 from enginetour.ratings.grades import Scale
 from enginetour.ratings.incremental import Lineage, RatedGame, Version, lineage
 from enginetour.ratings.pairs import Pairs
 from enginetour.ratings.priors import LooseAnchor, parse_loose_anchor, parse_prior
-from enginetour.ratings.ratinglist import SHARED, RatingList, Row, incremental_list, rating_list
-from enginetour.store.games import describe_scores, scores_at_odds
+from enginetour.ratings.ratinglist import SHARED, RatingList, Row, bubble_rating_order, incremental_list, rating_list
+from enginetour.store.games import TournamentReader, describe_scores, scores_at_odds
 from enginetour.store.ratings import entry_ratings, system_named, with_event_classes
-from enginetour.store.selection import Pentanomial, Selection, game_filter, is_whole, pentanomials_of, tournaments_of
+from enginetour.store.selection import (
+    Pentanomial,
+    Selection,
+    game_filter,
+    is_whole,
+    pentanomials_of,
+    pentanomials_of_tournament,
+    tournaments_of,
+)
 from enginetour.store.tables import ENGINES, EVEN, GAMES, IMPORTED_GAMES, IMPORTS
 from enginetour.store.tournaments import Store
 
@@ -42,6 +50,28 @@ def rate_selection(store: Store, selection: Selection, *, errors_for: Collection
             apart = scores_at_odds(connection, *wanted, read=read)
         found = replace(found, caption=(*found.caption, describe_scores(apart)))
     return _best_of_families(found, selection) if selection.definition.best_of_family else found
+
+
+def tournament_rating_list(log: TournamentReader, anchor: Mapping[str, float]) -> RatingList:
+    """Everybody of one tournament by maximum likelihood."""
+    names = [entrant.name for entrant in log.entrants]
+    counts = log.pair_counts()
+    rated = {name for pair in counts for name in pair}
+    anchors = {name: rating for name, rating in anchor.items() if name in rated}
+    found = rating_list(counts, anchors=anchors, names=names, openings=pentanomials_of_tournament(log))
+    apart = log.scores_at_odds()
+    return replace(found, caption=(*found.caption, describe_scores(apart))) if apart else found
+
+
+def rating_order(log: TournamentReader, placed: Sequence[StandingsRow]) -> tuple[str, ...]:
+    """The order by ratings from the edition's games with the old list as prior, of those still ranked."""
+    there = {line.name for line in placed if line.rank is not None}
+    start = log.entrants
+    newcomers = [entrant.name for entrant in start if entrant.new]
+    newcomers += [line.name for line in placed if line.name not in {entrant.name for entrant in start}]
+    upward = [entrant.name for entrant in reversed(start) if not entrant.new]
+    order = bubble_rating_order([*newcomers, *upward], newcomers, log.pair_counts())
+    return tuple(name for name in order if name in there)
 
 
 def _opening_pairs(store: Store, selection: Selection) -> Mapping[tuple[str, str], Pentanomial]:

@@ -20,10 +20,11 @@ from enginetour.reports.html.tables import Site
 from enginetour.reports.progress import format_games, format_round, is_open_ended
 from enginetour.reports.review import pages
 from enginetour.reports.review.engines import page_slugs
-from enginetour.reports.review.tournament import TournamentReview, game_rows, review_tournament, tournament_rating_list
+from enginetour.reports.review.tournament import TournamentReview, game_rows, review_tournament
 from enginetour.reports.sheet import format_points, safe_text
 from enginetour.store.address import Address
 from enginetour.store.games import GameLine, incident_counts
+from enginetour.store.lists import tournament_rating_list
 from enginetour.store.log import TournamentLog
 from enginetour.store.replay import format_of
 from enginetour.store.tables import TournamentEntry

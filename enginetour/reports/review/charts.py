@@ -16,11 +16,12 @@ from enginetour.reports.charts.ladder import ladder_chart, round_robins
 from enginetour.reports.review.engines import opponents_of
 from enginetour.reports.review.fairness import Fairness, fairness_of
 from enginetour.reports.review.lists import ListHistory, RatingPath, history_of, list_history
-from enginetour.reports.review.tournament import crosstable_rows, tournament_rating_list
+from enginetour.reports.review.tournament import crosstable_rows
 from enginetour.reports.sheet import format_count
 from enginetour.store.careers import PublishedRating
 from enginetour.store.editions import editions_of
 from enginetour.store.games import GameLine, TournamentReader, game_conditions
+from enginetour.store.lists import tournament_rating_list
 from enginetour.store.replay import fold
 from enginetour.store.tournaments import Store
 

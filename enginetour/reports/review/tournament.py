@@ -17,7 +17,7 @@ from enginetour.model.game import Incident, Note, Outcome, StandingsRow
 from enginetour.model.timecontrol import format_controls
 from enginetour.model.variants import STANDARD, VARIANTS, describe_start
 from enginetour.ratings.matrices import matrix_of
-from enginetour.ratings.ratinglist import RatingList, Row, bubble_rating_order, rating_list
+from enginetour.ratings.ratinglist import RatingList, Row
 from enginetour.reports import sprt
 from enginetour.reports.games import averages_sheet, count_endings, endings_sheet, format_endings
 from enginetour.reports.html.game import GamePage
@@ -32,14 +32,13 @@ from enginetour.reports.standings import RoundFigures, pairing_figures
 from enginetour.store.games import (
     GameLine,
     TournamentReader,
-    describe_scores,
     game_conditions,
     lineup,
     processors,
     repeated_games,
 )
+from enginetour.store.lists import rating_order, tournament_rating_list
 from enginetour.store.replay import fold
-from enginetour.store.selection import pentanomials_of_tournament
 from enginetour.store.tournaments import Store
 
 # What a tournament is, how far it has come, and under what settings it was played.
@@ -349,28 +348,6 @@ def _line(game: GameLine, incident: Incident, title: tuple[str, int], *, several
 
 
 # The strength of a tournament's engines from its own games: the list by likelihood, and a bubble's order by it.
-
-
-def tournament_rating_list(log: TournamentReader, anchor: Mapping[str, float]) -> RatingList:
-    """Everybody of one tournament by maximum likelihood."""
-    names = [entrant.name for entrant in log.entrants]
-    counts = log.pair_counts()
-    rated = {name for pair in counts for name in pair}
-    anchors = {name: rating for name, rating in anchor.items() if name in rated}
-    found = rating_list(counts, anchors=anchors, names=names, openings=pentanomials_of_tournament(log))
-    apart = log.scores_at_odds()
-    return replace(found, caption=(*found.caption, describe_scores(apart))) if apart else found
-
-
-def rating_order(log: TournamentReader, placed: Sequence[StandingsRow]) -> tuple[str, ...]:
-    """The order by ratings from the edition's games with the old list as prior, of those still ranked."""
-    there = {line.name for line in placed if line.rank is not None}
-    start = log.entrants
-    newcomers = [entrant.name for entrant in start if entrant.new]
-    newcomers += [line.name for line in placed if line.name not in {entrant.name for entrant in start}]
-    upward = [entrant.name for entrant in reversed(start) if not entrant.new]
-    order = bubble_rating_order([*newcomers, *upward], newcomers, log.pair_counts())
-    return tuple(name for name in order if name in there)
 
 
 # What next: what a tester would do with the result, and the command for it where there is one.
