@@ -41,9 +41,9 @@ _SIGNS = re.compile(rb"\{[^}]*\}|\}")
 _NO_MOVE = re.compile(rb"\d+\.*|[\d/*-]+|\$\d+")  # move numbers, results, glyphs (PGN standard 8.2)
 
 
-def may_have_opening(words: bytes) -> bool:
-    """False where surely none of these games has an opening."""
-    return any(sign in words for sign in _TOLD) or (b"{" in words and b"book" in words)
+def may_have_opening(tags: bytes, moves: bytes) -> bool:
+    """Return False if none of the games with these tags and moves can have an opening."""
+    return any(sign in tags for sign in _TOLD) or (b"{" in moves and b"book" in moves)
 
 
 def opening_of(own: bytes) -> int:

@@ -588,11 +588,13 @@ class GameReader(TagReader):
 # PGN standard 8.1.1; the careful reader begins a game at Event or White, so no other tag may come first.
 _GAME_WITH_TAGS = re.compile(
     rb'\n\n\[(?:Event "[^\n]*\n(?:\[Site "[^\n]*\n)?(?:\[Date "([^\n]*)"\]\n)?(?:\[Round "[^\n]*\n)?\[)?'
-    rb'White "([^\n]*)"\]\n\[Black "([^\n]*)"\]\n\[Result "([^"\n]*)"\](?=[ \t]*\n)'
+    rb'White "([^\n]*)"\]\n\[Black "([^\n]*)"\]\n\[Result "([^"\n]*)"\][ \t]*(?=\n)((?:\n[^\n]+)*)'
 )
 _BETWEEN_GAMES = b"\n\n["  # what stands between two games, and is no part of either
 _NOTED = (b"Odds ", b"[Handicap ", b"[%s " % WHITE_TC, b"[%s " % VARIANT)  # what `Games.note` looks for
-_UNUSUAL = re.compile(rb'\n(?:\[(?:\s|[^\s"]*\t)|"|[ \t]+\[)')  # a tag with unusual blanks, or one that goes on
+# Tags with unusual blanks, tags that continue on the next line, and moves without tags before them.
+_IRREGULAR = re.compile(rb'\n(?:"|[ \t]+\[|\[\s|(?<!\]\n)\n1\.)')
+_TABBED = re.compile(rb'\n\[[^\s"]*\t')
 _EVENT = re.compile(rb'\n\n\[Event "([^\n]*)"\]')
 
 
@@ -633,31 +635,29 @@ def _quick_game(games: GameColumns, at: int, piece: bytes) -> bool:
     front, *parts = piece.split(_BETWEEN_GAMES)
     if front or not len(found) == len(parts) == _results_in(piece, len(found)) == piece.count(b'\n[White "') > 0:
         return False
-    if piece.count(b"]\n\n1.") != piece.count(b"\n\n1.") or _has_many_tags(piece):  # moves without tags before them
+    if _IRREGULAR.search(piece) or (b"\t" in piece and _TABBED.search(piece)) or _has_many_tags(piece):
         return False
     # A comment holds no game: within a game braces close after they open.
     if b"{" in piece and any(own.rfind(b"{") > own.rfind(b"}") for own in parts):
         return False
-    if any(signs in piece for signs in (b"\t", b"\n[ ", b"\n ", b'\n"')) and _UNUSUAL.search(piece):
-        return False
-    dates, whites, blacks, results = zip(*found, strict=True)
+    dates, whites, blacks, results, others = zip(*found, strict=True)
+    tags = b"".join(others)  # all but the seven: far shorter than the piece, and searched for several tags
     bodies = [own.rstrip() for own in parts]
-    lasts = (own.rpartition(b"\n")[2] for own in bodies)
-    contradicted = sum(map(contradicts, results, lasts))
+    contradicted = _contradicted(results, bodies)
     if contradicted and not games.contradicted_at:
         return False
     if not games.add(whites, blacks, results):
         return False
     games.contradicted += contradicted
     if b"" in dates:
-        dates = tuple(_values(b"Date", piece, parts))
+        dates = tuple(_values(b"Date", tags, others))
     games.days.extend(map(games.by_day.__getitem__, dates))
-    games.control.extend(map(games.controls.__getitem__, _values(b"TimeControl", piece, parts)))
+    games.control.extend(map(games.controls.__getitem__, _values(b"TimeControl", tags, others)))
     if games.by_event:
         headers = (b"\n[" + own[: _header_end(own)] for own in parts)
         games.event.extend([games.event_tags[_value(b"Event", header, b"\n[Event ")] for header in headers])
     games.digests += b"".join([sha256(own).digest()[:DIGEST] for own in bodies])
-    if may_have_opening(piece):
+    if may_have_opening(tags, piece):
         games.openings.extend([opening_of(b"[" + own[:LONGEST_OPENING]) for own in parts])
     else:
         games.openings.extend([UNKNOWN_OPENING] * len(parts))
@@ -666,9 +666,9 @@ def _quick_game(games: GameColumns, at: int, piece: bytes) -> bool:
         map(add, accumulate(sizes, initial=at), range(0, len(parts) * len(_BETWEEN_GAMES), len(_BETWEEN_GAMES)))
     )
     first = len(games.days) - len(parts)
-    for number, ending in enumerate(_values(TERMINATION, piece, parts), first):
+    for number, ending in enumerate(_values(TERMINATION, tags, others), first):
         games.end(number, ending)
-    if any(words in piece for words in _NOTED):
+    if any(words in tags for words in _NOTED):
         for number, own in enumerate(parts, first):
             games.note(number, tags_in(b"[" + own[: _header_end(own)]))
     if games.events and not games.events.isdisjoint(map(tag_text, set(_EVENT.findall(piece)))):
@@ -677,15 +677,14 @@ def _quick_game(games: GameColumns, at: int, piece: bytes) -> bool:
     return True
 
 
-def _values(name: bytes, piece: bytes, parts: Sequence[bytes]) -> Sequence[bytes]:
-    tag = b"\n[%s " % name
-    if tag not in piece:
-        return [b""] * len(parts)
-    return [_value(name, own[: _header_end(own)], tag) for own in parts]
+def _values(name: bytes, tags: bytes, blocks: Sequence[bytes]) -> Sequence[bytes]:
+    """Return the value of a tag in each block of lines, b"" where it is not there; `tags` is all blocks together."""
+    sign = b"\n[%s " % name
+    return [_value(name, block, sign) for block in blocks] if sign in tags else [b""] * len(blocks)
 
 
-def _value(name: bytes, header: bytes, tag: bytes) -> bytes:
-    at = header.rfind(tag)
+def _value(name: bytes, header: bytes, sign: bytes) -> bytes:
+    at = header.rfind(sign)
     if at < 0:
         return b""
     end = header.find(b"\n", at + 1)
