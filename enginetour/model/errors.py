@@ -47,11 +47,15 @@ class TourError(Exception):
         super().__init__(what)
 
     def __str__(self) -> str:
-        """``place: what found; what to do``, always a single line."""
+        """``place: what is wrong. Hint: what to do.``, always a single line."""
         line = f"{self.place}: {self.what}" if self.place else self.what
         if self.step:
-            line = f"{line}; {self.step}"
+            line = f"{_sentence(line)} Hint: {_sentence(self.step)}"
         return " ".join(line.split())
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
 class UsageRefused(TourError):

@@ -377,9 +377,9 @@ def test_a_ladder_is_a_table_too(bubble: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "what"),
     [
-        (("chart", "list", "-o", "a.jpg"), "a.jpg is no picture's name; end it in .png or .svg"),
+        (("chart", "list", "-o", "a.jpg"), "a.jpg is no picture's name. Hint: end it in .png or .svg"),
         (("chart", "list", "-o", "a"), "end it in .png or .svg"),
-        (("chart", "list", "-o", "nosuch/a.png"), "there is no folder nosuch; make it first"),
+        (("chart", "list", "-o", "nosuch/a.png"), "there is no folder nosuch. Hint: make it first"),
         (("chart", "list", "--system", "elo", "-o", "a.svg"), "incremental ratings have no errors to draw"),
         (("chart", "list", "all", "-t", "autumn", "-o", "a.svg"), "a list names its tournaments itself"),
         (("chart", "history", "-o", "a.svg"), "give LIST for its editions, or --system"),

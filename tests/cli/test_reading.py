@@ -60,7 +60,7 @@ def test_a_tournament_is_named_by_its_configuration_too(
     assert there
     assert tour(tmp_path, *words, str(folder / "trial.toml")).stdout == there
     nowhere = tour(folder, *words, "other.toml", expect=2)
-    assert "there is no tournament 'other.toml'; known: trial" in nowhere.stderr
+    assert "there is no tournament 'other.toml'. Hint: known: trial" in nowhere.stderr
     mistyped = tour(tmp_path, *words, str(folder / "other.toml"), expect=3)
     assert mistyped.stderr == f"enginetour: {folder / 'other.toml'}: no such file, expected a configuration\n"
 

@@ -40,7 +40,8 @@ def test_other_folders_are_refused_in_one_line(folder: Path) -> None:
     (folder / "mine" / "thesis.tex").touch()
     refused = tour(folder, "report", "-t", "autumn", "-o", "mine", expect=2)
     assert refused.stderr == (
-        "enginetour: mine: holds thesis.tex, which is of no report; name another folder with -o, or remove this one\n"
+        "enginetour: mine: holds thesis.tex, which is of no report. "
+        "Hint: name another folder with -o, or remove this one.\n"
     )
 
 

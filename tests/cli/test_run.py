@@ -272,7 +272,10 @@ def test_an_entrants_own_control_is_frozen_too(tmp_path: Path) -> None:
     assert "Wren 4 is frozen" in tour(tmp_path, "run", str(path), expect=5).stderr
     robin(tmp_path)
     told = tour(tmp_path, "run", str(path)).stdout
-    assert "Wren 4 is no longer in trial.toml and plays on; enginetour withdraw -t trial 'Wren 4' takes it out" in told
+    assert (
+        "Wren 4 is no longer in trial.toml and plays on. Hint: enginetour withdraw -t trial 'Wren 4' takes it out"
+        in told
+    )
     assert "plays on" not in tour(tmp_path, "run", str(path)).stdout
     with Store.open(database(tmp_path), create=False) as store:
         controls = {
@@ -307,7 +310,9 @@ def test_an_entrant_is_not_renamed_between_two_runs(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace('engine = "wren2"', 'engine = "wren2"\nname = "Mine"'))
     for command in ("check", "run"):
         told = tour(tmp_path, command, str(path), expect=5).stderr
-        assert "the file has Mine instead of Wren 2, and trial would play on with both; put back what it had" in told
+        assert (
+            "the file has Mine instead of Wren 2, and trial would play on with both. Hint: put back what it had" in told
+        )
     assert {row["name"] for row in read(tmp_path, "standings")["table"]} == {"Wren 1", "Wren 2", "Wren 3"}
     path.write_text(path.read_text() + '\n[[entrants]]\nengine = "wren2"\n')  # two copies are two entrants
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
@@ -499,9 +504,7 @@ def path(tmp_path: Path) -> Path:
 def test_no_place(tmp_path: Path, path: Path, place: str) -> None:
     """The line shows what an address looks like."""
     refused = tour(tmp_path, "run", str(path), "--place", place, expect=2)
-    line = (
-        f"enginetour: --place: '{place}' is no place to play; say --place dask=tcp://HOST:8786, or dask=tls://HOST:8786"
-    )
+    line = f"enginetour: --place: '{place}' is no place to play. Hint: say --place dask=tcp://HOST:8786, or dask=tls://HOST:8786."
     assert refused.stderr.strip() == line
 
 
@@ -511,7 +514,7 @@ def test_without_the_extra(tmp_path: Path, path: Path, monkeypatch: pytest.Monke
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "distributed", None)
     refused = tour(tmp_path, "run", str(path), "--place", CLUSTER.format(port=1), expect=2)
-    assert refused.stderr.strip().endswith("pip install 'enginetour[dask]', here and on every machine")
+    assert refused.stderr.strip().endswith("pip install 'enginetour[dask]', here and on every machine.")
     assert "Dask is not installed" in refused.stderr
 
 
@@ -522,7 +525,7 @@ def test_wrong_address(tmp_path: Path, path: Path) -> None:
         place = CLUSTER.format(port=taken.getsockname()[1])  # bound, and nobody listens
         refused = tour(tmp_path, "run", str(path), "--place", place, expect=2)
     assert "no scheduler of Dask answers at tcp://127.0.0.1" in refused.stderr
-    assert refused.stderr.strip().endswith("start one there: dask scheduler")
+    assert refused.stderr.strip().endswith("start one there: dask scheduler.")
     assert refused.stderr.count("\n") == 1
     assert list((tmp_path / "results").iterdir()) == []
 
@@ -553,7 +556,7 @@ def refuses_who_is_no_scheduler(folder: Path, path: Path, other: socket.socket, 
     place = CLUSTER.format(port=other.getsockname()[1])
     refused = tour(folder, "run", str(path), "--place", place, expect=2)
     address = re.escape(place.removeprefix("dask="))
-    assert re.search(f"no scheduler of Dask answers at {address} \\({why}\\); start one there", refused.stderr)
+    assert re.search(f"no scheduler of Dask answers at {address} \\({why}\\). Hint: start one there", refused.stderr)
     assert refused.stderr.count("\n") == 1
 
 

@@ -122,7 +122,7 @@ def test_unknown_id() -> None:
     """An unknown engine is told with the nearest id and the command that lists them."""
     with pytest.raises(InputRefused) as caught:
         load([bundled_directory("engines")]).get("stokfish", "t.toml:4")
-    told = "t.toml:4: unknown engine 'stokfish', did you mean 'stockfish'?; list them by: enginetour engines list"
+    told = "t.toml:4: unknown engine 'stokfish', did you mean 'stockfish'? Hint: list them by: enginetour engines list."
     assert str(caught.value) == told
 
 
@@ -160,7 +160,7 @@ def test_missing_program(programs: Path) -> None:
         to_spec(entry)
     assert caught.value.exit_code == 4
     assert str(caught.value).startswith("X 1: no program 'nowhere', looked in PATH and ")
-    assert str(caught.value).endswith("; apt install x-chess")
+    assert str(caught.value).endswith(". Hint: apt install x-chess.")
 
 
 def test_where_programs_are_looked_for(programs: Path, tmp_path: Path) -> None:

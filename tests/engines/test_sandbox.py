@@ -888,7 +888,7 @@ def test_a_program_that_says_nothing_is_no_engine(tmp_path: Path, monkeypatch: p
     path = config(tmp_path, ("wren1",), "roundrobin", "", entrant, tc="1+0.1")
     line = refused(tmp_path, "run", path.name, code=4)
     assert "engine X: " in line
-    assert line.endswith("does it speak cecp? try it by hand: /bin/cat\n")
+    assert line.endswith("does it speak cecp? try it by hand: /bin/cat.\n")
 
 
 @pytest.mark.parametrize("kind", ["garbage", "folder", "foreign"])
@@ -996,7 +996,7 @@ def test_what_is_to_be_typed_can_be(tmp_path: Path) -> None:
     """A blank in a name was told without quotes, and another database not at all."""
     told = tour(tmp_path, "init", "my night.toml", "--engine", "wren1", "--engine", "wren2", "--tc", "depth=1").stdout
     assert told.endswith(
-        "; enginetour check 'my night.toml' tells the plan, enginetour run 'my night.toml' starts it\n"
+        ". Hint: enginetour check 'my night.toml' tells the plan, enginetour run 'my night.toml' starts it\n"
     )
     told = tour(tmp_path, "check", "my night.toml", "--db", "my games.db").stdout
     assert told.endswith("fit to run: enginetour run 'my night.toml' --db 'my games.db'\n")

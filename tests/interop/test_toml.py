@@ -119,6 +119,10 @@ def test_hostile_files(tmp_path: Path, text: str, words: str) -> None:
 def test_unreadable(tmp_path: Path) -> None:
     """No file, a folder, and bytes that are no text are told apart."""
     (tmp_path / "latin").write_bytes(b'a = "\xe9"')
-    for name, words in (("none", "no such file, expected a suite; go"), (".", "a folder"), ("latin", "not UTF-8")):
+    for name, words in (
+        ("none", "no such file, expected a suite. Hint: go"),
+        (".", "a folder"),
+        ("latin", "not UTF-8"),
+    ):
         with pytest.raises(InputRefused, match=words):
             read_toml(tmp_path / name, "a suite", step="go")

@@ -95,8 +95,13 @@ def test_a_game_at_odds_is_played_so(tmp_path: Path) -> None:
     ("settings", "more", "tc", "told"),
     [
         ("handicap = {}", "", "depth=3", "Wren 1 plays by depth=3, which odds cannot shorten"),
-        ("handicap = {}", OLD, "movetime=1", 'found movetime=0.371; give it a clock such as "10+0.1", or leave'),
-        ("handicap = { ceiling = 2 }", OLD, 'movetime=2"\nodds = [2, 4]\n#"', "found movetime=0.5; give it a clock"),
+        ("handicap = {}", OLD, "movetime=1", 'found movetime=0.371. Hint: give it a clock such as "10+0.1", or leave'),
+        (
+            "handicap = { ceiling = 2 }",
+            OLD,
+            'movetime=2"\nodds = [2, 4]\n#"',
+            "found movetime=0.5. Hint: give it a clock",
+        ),
         ("handicap = {}", "", '9"\nodds = [4, 2]\n#"', "never falling"),
         ("handicap = {}", "", '9"\nodds = []\n#"', "never falling"),
         ("handicap = {}", "", '9"\nodds = [1]\n#"', "greater than 1"),

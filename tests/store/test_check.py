@@ -75,7 +75,7 @@ def test_whose_fault_it_is(path: Path) -> None:
     with pytest.raises(KeyError), rows_of_others(path.with_name("none.db")):
         raise KeyError("our own")
     meddled(path, "UPDATE games SET started_unix = 'soon' WHERE number = 2")
-    told = r"row 2 of games has 'soon' as started_unix; enginetour db check"
+    told = r"row 2 of games has 'soon' as started_unix. Hint: enginetour db check"
     with pytest.raises(StoreRefused, match=told), rows_of_others(path):
         raise KeyError("theirs")
 

@@ -58,7 +58,7 @@ def test_define(store: Store) -> None:
 
 def test_lists_are_named(store: Store) -> None:
     """A list that is not there is answered with what there is, and a name is one that can be typed."""
-    with pytest.raises(UsageRefused, match="no list 'blits'; enginetour lists define"):
+    with pytest.raises(UsageRefused, match=r"no list 'blits'. Hint: enginetour lists define"):
         revisions_of(store, "blits")
     define_list(store, "blitz", ListDefinition())
     with pytest.raises(UsageRefused, match="did you mean 'blitz'"):
@@ -89,7 +89,7 @@ def test_nothing_new_is_not_published(store: Store) -> None:
     define_list(store, "all", ListDefinition())
     publish(store, "all")
     record(store.tournament("autumn"), "Toga", "Fruit", Outcome.VOID)
-    with pytest.raises(UsageRefused, match="nothing has changed since edition 1 of 'all'; --again"):
+    with pytest.raises(UsageRefused, match=r"nothing has changed since edition 1 of 'all'. Hint: --again"):
         publish(store, "all")
     assert publish(store, "all", again=True).number == 2
     define_list(store, "all", ListDefinition(scale=403.5))

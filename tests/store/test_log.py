@@ -756,7 +756,7 @@ def test_a_database_with_two_names_is_not_written(tmp_path: Path) -> None:
     (tmp_path / "y.db").hardlink_to(tmp_path / "x.db")
     for name in ("x.db", "y.db"):
         with pytest.raises(
-            StoreRefused, match=rf"{name}: has a second name .*; make it a file of its own: cp {name} new"
+            StoreRefused, match=rf"{name}: has a second name .*. Hint: make it a file of its own: cp {name} new"
         ):
             Store.open(tmp_path / name)
         with Store.open(tmp_path / name, readonly=True) as found:

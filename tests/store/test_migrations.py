@@ -235,7 +235,7 @@ def test_an_older_database_is_refused_with_the_command(tmp_path: Path) -> None:
     before = path.read_bytes()
     for words in (("standings", "-t", "voids"), ("void", "1", "-t", "voids"), ("db", "check")):
         told = tour(tmp_path, *words, "--db", "old.db", expect=5).stderr
-        assert f"has schema 6, this enginetour reads and writes schema {SCHEMA_VERSION}; " in told
+        assert f"has schema 6, this enginetour reads and writes schema {SCHEMA_VERSION}. Hint: " in told
         assert f"enginetour db upgrade --db {path} makes a backup and upgrades it" in told
     assert path.read_bytes() == before
 
@@ -340,7 +340,9 @@ def test_older_databases_print_the_same(recorded: Path, name: str, monkeypatch: 
 def test_systems_with_other_rules_say_so(recorded: Path, name: str) -> None:
     """Rounds that were paired by rules of then are not replayed by those of today; one line tells the version."""
     done = tour(recorded, "standings", "-t", name, "--db", "results/rules.db", expect=5)
-    told = f"{name}: written by version 1 of {name}, this is version 2; read it with the enginetour that wrote it"
+    told = (
+        f"{name}: written by version 1 of {name}, this is version 2. Hint: read it with the enginetour that wrote it."
+    )
     assert done.stderr == f"enginetour: {told}\n"
 
 

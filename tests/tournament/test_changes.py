@@ -83,7 +83,7 @@ def test_a_game_in_the_air_of_who_leaves_is_told_of(tmp_path: Path) -> None:
 def test_an_engine_of_the_same_name_needs_another(stopped: Path) -> None:
     """The option that gives one is told."""
     refused = tour(stopped, "add", "wren1", expect=2)
-    assert refused.stderr.splitlines()[-1].endswith("; give the newcomer another name with --name")
+    assert refused.stderr.splitlines()[-1].endswith(". Hint: give the newcomer another name with --name.")
 
 
 def test_nobody_joins_who_does_not_play_the_variant(tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_a_report_of_before_a_change_is_named(stopped: Path, tmp_path_factory: p
     assert "report" not in tour(stopped, "withdraw", "Wren 2").stderr
     tour(stopped, "report")
     told = tour(stopped, "void", "1").stderr
-    assert told.count("does not know of this yet; enginetour report -t trial writes it anew") == 1
+    assert told.count("does not know of this yet. Hint: enginetour report -t trial writes it anew") == 1
     database = stopped / "results" / "enginetour.db"
     told = tour(tmp_path_factory.mktemp("elsewhere"), "withdraw", "Wren 3", "--db", str(database)).stderr
     assert f"enginetour report --db {database} -t trial writes it anew" in told  # it was not found from there
@@ -187,7 +187,7 @@ def test_nobody_joins_after_the_last_round_is_paired(tmp_path: Path) -> None:
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
     for command in (("add", "wren5"), ("replace", "Wren 1", "wren5")):
         told = tour(tmp_path, *command, expect=2).stderr
-        assert "Wren 5 comes too late: round 1 of 1, the last, is paired; give the file more rounds first" in told
+        assert "Wren 5 comes too late: round 1 of 1, the last, is paired. Hint: give the file more rounds first" in told
     text = path.read_text("utf-8") + '\n[[entrants]]\nengine = "wren5"\n'
     path.write_text(text, "utf-8")
     assert "Wren 5 comes too late" in tour(tmp_path, "run", str(path), expect=2).stderr
@@ -211,13 +211,13 @@ def test_the_edition_that_is_the_newest_may_be_named(stopped: Path) -> None:
     words = ("Wren 2", "--edition", "1")
     assert tour(stopped, "withdraw", *words).stdout.startswith("Wren 2 withdraws; ")
     told = tour(stopped, "void", "1", "--edition", "2", expect=2).stderr
-    assert "enginetour: --edition: only the newest edition of trial can change, number 1; leave it out" in told
+    assert "enginetour: --edition: only the newest edition of trial can change, number 1. Hint: leave it out" in told
 
 
 def test_the_beginning_of_a_name_is_asked_about(stopped: Path) -> None:
     """Of a long field all names were told on one line."""
     assert "did you mean 'Wren 2'?" in tour(stopped, "withdraw", "wren2", expect=2).stderr
-    assert "; entrants: Wren 2, Wren 3, Wren 1" in tour(stopped, "withdraw", "Fruit", expect=2).stderr
+    assert ". Hint: entrants: Wren 2, Wren 3, Wren 1" in tour(stopped, "withdraw", "Fruit", expect=2).stderr
 
 
 # What people ask of a run that goes on.

@@ -488,7 +488,7 @@ def test_a_slot_of_another_version_is_told_nothing(tmp_path: Path) -> None:
         mark.touch()
         with pytest.raises(TourError, match=r"was updated while this run goes on: .* then, 9\.9\.9") as told:
             place.submit(there, prefer=1).result(LONG_S)
-        assert (told.value.exit_code, told.value.step) == (1, "start it again by the same command")
+        assert (told.value.exit_code, told.value.step) == (1, "start it again by the same command.")
         assert isinstance(place.submit(there, prefer=0).result(LONG_S), ProbeResult)
 
 
@@ -503,7 +503,7 @@ def test_a_run_whose_package_was_updated_ends_with_one_line(tmp_path: Path, monk
     told = tour(tmp_path, "run", str(path), expect=1)
     complaints = [line for line in told.stderr.splitlines() if line.startswith("enginetour: ")]
     assert len(complaints) == 1
-    assert complaints[0].endswith("9.9.9 (another) now; start it again by the same command")
+    assert complaints[0].endswith("9.9.9 (another) now. Hint: start it again by the same command.")
     assert audit(tmp_path) == 1
     mark.unlink()
     tour(tmp_path, "run", str(path))

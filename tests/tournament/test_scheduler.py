@@ -1037,7 +1037,7 @@ def test_a_disk_that_fills(workspace: Path) -> None:
         assert run.returncode == 7
         assert "Finished game" not in out
         *others, last = err.splitlines()
-        assert last.endswith("enginetour.db: the disk is full; make room and run again")
+        assert last.endswith("enginetour.db: the disk is full. Hint: make room and run again.")
         assert not [line for line in others if line.startswith("enginetour:")]
         (workspace / "free").touch()
         disk.leave(2 << 20)
@@ -1106,7 +1106,7 @@ def test_too_few_descriptors(workspace: Path, most: int) -> None:
     limit = partial(limited, resource.RLIMIT_NOFILE, most)
     code, said, told = Forked(workspace, words, workspace / "errors", limit).ended()
     assert (code, said) == (2, "")
-    assert told == f"enginetour: ulimit -n: {most} open files are too few, 2 slots need 40; say ulimit -n 1024\n"
+    assert told == f"enginetour: ulimit -n: {most} open files are too few, 2 slots need 40. Hint: say ulimit -n 1024.\n"
     assert list((workspace / "results").iterdir()) == []
     code, _, told = Forked(workspace, words, workspace / "errors", partial(limited, resource.RLIMIT_NOFILE, 40)).ended()
     assert code == 0, told

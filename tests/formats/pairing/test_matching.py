@@ -405,7 +405,7 @@ def test_message() -> None:
     with pytest.raises(Unpairable) as refused:
         best_matching(np.zeros((4, 4), dtype=np.int64), ~STAR)
     line = "2 cannot be paired: entrants 2, 3, 4 make 3 groups of odd size with only 1 entrants outside to meet"
-    assert str(refused.value) == f"{line}; allow more pairs"
+    assert str(refused.value) == f"{line}. Hint: allow more pairs."
     assert refused.value.exit_code == 3
 
 

@@ -125,7 +125,7 @@ def test_a_drained_machine_gets_no_new_games(machines: Machines) -> None:
 )
 def test_other_places_are_refused(words: str) -> None:
     """One line with what would be right."""
-    with pytest.raises(UsageRefused, match="no place to play; say --place dask=tcp://HOST:8786"):
+    with pytest.raises(UsageRefused, match=r"no place to play. Hint: say --place dask=tcp://HOST:8786"):
         try:
             address_of(words)
         except UsageRefused as refusal:

@@ -228,7 +228,7 @@ def test_another_authority_is_refused(tmp_path: Path, place_of_certificates: str
     with told(authority(tmp_path / "theirs")):
         refused = tour(tmp_path, "run", str(path), "--place", place_of_certificates, expect=2)
     assert "TLS certificate does not match" in refused.stderr
-    assert refused.stderr.strip().endswith("dask scheduler --protocol tls, with certificates of the same authority")
+    assert refused.stderr.strip().endswith("dask scheduler --protocol tls, with certificates of the same authority.")
     refused = tour(tmp_path, "run", str(path), "--place", place_of_certificates.replace("tls://", "tcp://"), expect=2)
     assert "no scheduler of Dask answers at tcp://" in refused.stderr
     assert refused.stderr.count("\n") == 1
@@ -330,7 +330,7 @@ def test_each_is_told_in_a_line(tmp_path: Path) -> None:
         refused = tour(tmp_path, "run", str(path), "--place", place_of(cluster), expect=3)
     lacks = re.findall(r"^  (\w+) lacks (.+)$", refused.stdout, re.MULTILINE)
     other = next(words for name, words in lacks if name == "old").removeprefix(f"enginetour {VERSION}: ")
-    assert re.fullmatch(r"it has 0\.0\.9 \([0-9a-f]{8}\); install the same there", other)
+    assert re.fullmatch(r"it has 0\.0\.9 \([0-9a-f]{8}\). Hint: install the same there", other)
     assert dict(lacks) == {
         "idle": "no slots: start its worker with --resources slot=N --nthreads N",
         "none": f"enginetour {VERSION}: No module named 'enginetour'",

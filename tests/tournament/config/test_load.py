@@ -89,7 +89,7 @@ def test_a_format_named_under_tournament_is_told_where_it_belongs(tmp_path: Path
         ('engine = "wren1"', 'engine = "wren1"\nHash = 64', 11, "did you mean options = { Hash = ... } of an entrant?"),
         ('engine = "wren1"', 'engine = "wren1"\nargs = ["-u"]', 11, "did you mean command = [PROGRAM, ARGUMENT, ...]?"),
         ('engine = "wren1"', 'engine = "wren1"\nmax_copies = 1', 11, "did you mean it in engines/*.toml?"),
-        ('engine = "wren1"', 'engine = "wren1"\nxyz = 1', 11, "'entrants.0.xyz'; known: black_tc"),
+        ('engine = "wren1"', 'engine = "wren1"\nxyz = 1', 11, "'entrants.0.xyz'. Hint: known: black_tc"),
         ('tc = "1+0.01"', 'tc = "1+0.01"\nconcurrency = 2', 9, "did you mean 'slots'?"),
         ('tc = "1+0.01"', "nodes = 100", 8, 'did you mean tc = "10+0.1", "movetime=0.1", "nodes=1000" or "depth=8"?'),
         ('tc = "1+0.01"', "games = 2", 8, "did you mean it under [format]?"),
@@ -188,7 +188,11 @@ def test_ratings_may_be_grades(tmp_path: Path) -> None:
     ("rating", "tournament", "told"),
     [
         ('"6q"', "", "a rating is a number or a grade such as 6k, 6 kyu"),
-        ('"6k"', 'rating_scale = "elo"', "rating: '6k' is a grade of Go, and rating_scale is 'elo'; set rating_scale"),
+        (
+            '"6k"',
+            'rating_scale = "elo"',
+            "rating: '6k' is a grade of Go, and rating_scale is 'elo'. Hint: set rating_scale",
+        ),
         ("1", 'rating_scale = "aga"', "tournament.rating_scale: "),
         ("[1]", "", "rating"),
     ],
