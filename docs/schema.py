@@ -1,4 +1,4 @@
-"""Write schema.md, the reference of the database, from the classes of its tables: ``python docs/schema.py``."""
+"""Write schema.md, the reference of the database, from the classes of the tables: ``python docs/schema.py``."""
 
 from __future__ import annotations
 
@@ -16,22 +16,23 @@ QUERIES = Path(__file__).with_name("queries")
 
 _HEAD = f"""# The database
 
-enginetour keeps everything in one SQLite file, `results/enginetour.db`, or in one schema of a PostgreSQL server. This
-page describes its tables, schema {SCHEMA_VERSION}. `python docs/schema.py` writes it from the classes in
+enginetour stores all data in one SQLite file, `results/enginetour.db`, or in one schema of a PostgreSQL server. This
+page describes the tables of schema {SCHEMA_VERSION}. `python docs/schema.py` generates it from the classes in
 `enginetour/store/tables.py`.
 
-You may read the database with any program, also while a tournament is running. Do not write to it: use the commands of
-enginetour, which check what they change.
+You can read the database with any program, even while a tournament is running. Do not write to it. Use the commands of
+enginetour instead, which check every change.
 
-* A time that ends in `_unix` is in seconds since 1970 UTC: `datetime(started_unix, 'unixepoch')` shows it in SQLite.
-* Other units are in the names too: `_us` microseconds, `_ms` milliseconds, `_kb` KiB, `_percent`, `_bytes`.
-* JSON has names for its values; those with their usual value are left out.
-* A game counts if its outcome is not `*` and no event of the kind `voided` names it.
+* A column whose name ends in `_unix` is a time in seconds since 1970 UTC. In SQLite,
+  `datetime(started_unix, 'unixepoch')` shows it as text.
+* Other names end in their unit: `_us` microseconds, `_ms` milliseconds, `_kb` KiB, `_percent`, `_bytes`.
+* The values in JSON columns have names. Default values are left out.
+* A game counts if its outcome is not `*` and no event of the kind `voided` refers to it.
 """
 
 
 def page() -> str:
-    """Return the whole page."""
+    """Return the whole page as Markdown."""
     parts = [_HEAD, "## Queries\n", *map(_query, sorted(QUERIES.glob("*.sql"))), "## Tables\n", _diagram()]
     parts += [_table(row) for row in _rows()]
     return "\n".join(parts)
@@ -48,7 +49,7 @@ def _query(path: Path) -> str:
 
 
 def _diagram() -> str:
-    """The references between the tables, which GitHub draws."""
+    """Return the references between the tables as a diagram that GitHub draws."""
     lines = [
         f"    {key.column.table.name} ||--o{{ {table.name} : {key.parent.name}"
         for table in METADATA.sorted_tables

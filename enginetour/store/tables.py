@@ -1,8 +1,8 @@
-"""Tables: where the games table and all others are defined, the schema version, and common conditions on them.
+"""Define all tables of the database, the schema version, and conditions that many queries use.
 
-Rows are never changed, except `PairCountRow` and an engine's own name, which can be rebuilt. `GAMES.c.id` and
-`EVENTS.c.position` define the order, never a clock. SQLAlchemy Core moves the data: nothing here is an object of a
-session.
+Rows are never changed, except `PairCountRow` and the own name of an engine, which can be computed again. `GAMES.c.id`
+and `EVENTS.c.position` define the order of games and events, never a clock. SQLAlchemy Core reads and writes the rows,
+without sessions.
 """
 
 from typing import Any, ClassVar
@@ -38,25 +38,25 @@ from enginetour.store.codecs import (
     Word,
 )
 
-APPLICATION_ID = 0x456E5472  # "EnTr", in the header of every database of ours (SQLite file format 1.3.17)
-SCHEMA_VERSION = 8  # user_version in the same header; grows with every change of this page, with a file in `schema`
+APPLICATION_ID = 0x456E5472  # "EnTr", in the header of every SQLite file of enginetour (SQLite file format 1.3.17)
+SCHEMA_VERSION = 8  # user_version in the same header; each change of the tables needs a new version in `schema`
 
 METADATA = SQLModel.metadata
-PARTIAL = "where"  # of an index's `info`: the rows it holds; `migrations` tells it to the dialect that makes the index
+PARTIAL = "where"  # key in the `info` of a partial index for its condition, which `migrations` sets for the dialect
 
 _STORED: dict[Any, Any] = {Integer: WHOLE, AutoString: WORDS}
 
 
 class Row(SQLModel):
-    """Base of all rows. Rows from the database are made by `model_construct`, which does not validate."""
+    """Base of all rows. Rows from the database are made with `model_construct`, which does not validate them."""
 
     model_config = {"frozen": True, "defer_build": True, "revalidate_instances": "always", "strict": True}
     __table__: ClassVar[Table]
-    __first__: ClassVar[str] = ""  # columns that come first in the table, in this order; then those of the bases
+    __first__: ClassVar[str] = ""  # the first columns of the table, in this order
 
     @classmethod
     def __table_cls__(cls, name: str, metadata: Any, *parts: Any, **options: Any) -> Table:
-        """Make the table; databases keep the order of columns that they were created with."""
+        """Make the table with its columns in the order that existing databases have."""
         columns = [part for part in parts if isinstance(part, Column)]
         for column in columns:
             column.type = _STORED.get(type(column.type), column.type)
@@ -67,172 +67,170 @@ class Row(SQLModel):
 
 
 def _key(of: str | None = None, *, about: str | None = None) -> Any:
-    """A part of the primary key, perhaps the number of a row of another table."""
+    """Make a column of the primary key, which can refer to another table."""
     if of is None:
         return Field(primary_key=True, description=about)
     return Field(primary_key=True, foreign_key=f"{of}.id", description=about)
 
 
 def _row_of(table: str, *, about: str | None = None) -> Any:
-    """The number of a row of another table."""
+    """Make a column that refers to a row of another table."""
     return Field(foreign_key=f"{table}.id", description=about)
 
 
 def _added(default: Any, *, about: str, **more: Any) -> Any:
-    """A column that a later version of the schema appended, with the value of older rows."""
+    """Make a column that a later schema version appended, with the default for older rows."""
     return Field(default=default, sa_column_kwargs={"server_default": str(default)}, description=about, **more)
 
 
 class EngineRow(Row, table=True):
-    """An engine version, the rated thing: another binary, option or protocol is another row."""
+    """An engine version, which has the rating. Another binary, option or protocol makes another version."""
 
     __tablename__ = "engines"
     __table_args__ = (UniqueConstraint("name", "fingerprint", "options", "protocol"),)
     id: int = _key(about="number of the engine version")
     name: str = Field(description="name without its version mark")
     fingerprint: str = Field(
-        description="start of the SHA-256 of the program and its files; empty where a file told only the name"
+        description="start of the SHA-256 of the program and its files; empty if only the name is known, from a file"
     )
     options: tuple[tuple[str, str], ...] = Field(
-        sa_type=TUPLE, description="[name, value] pairs in the order they are sent"
+        sa_type=TUPLE, description="[name, value] pairs in the order in which they are sent"
     )
-    protocol: str = Field(description="uci or cecp, empty where a file told only the name")
-    own_name: str = Field(default="", description="what the engine calls itself")
-    family: str = Field(default="", description="engines of one family are versions of one program")
-    origin: str = Field(default="", description="federation, club or author, as the configuration says")
-    command: tuple[str, ...] = Field(default=(), sa_type=TUPLE, description="how it is started")
+    protocol: str = Field(description="uci or cecp; empty if only the name is known, from a file")
+    own_name: str = Field(default="", description="name that the engine itself reports")
+    family: str = Field(default="", description="family: engines of the same family are versions of one program")
+    origin: str = Field(default="", description="federation, club or author, from the configuration")
+    command: tuple[str, ...] = Field(default=(), sa_type=TUPLE, description="command that starts it, as a list")
 
 
 class TournamentEntry(Row):
-    """A tournament in lists, cheap enough to be read every second; `created_unix` is UTC seconds, for people."""
+    """The columns of a tournament that lists show. Reading them is cheap; some commands do it every second."""
 
-    id: int = _key(about="number of the tournament")
+    id: int = _key(about="number of the tournament in the database")
     name: str = Field(description="name, shared by all editions")
-    edition: int = Field(description="edition of the name, from 1")
-    slug: str = Field(description="name in file names")
-    system: str = Field(description="tournament system; import for games read from files")
+    edition: int = Field(description="number of the edition, from 1")
+    slug: str = Field(description="name of the tournament in file names")
+    system: str = Field(description="tournament system; 'import' for games from files")
     created_unix: float = Field(description="when it was created, in seconds since 1970 UTC")
 
     @property
     def title(self) -> str:
-        """The name, with its edition from the second on."""
+        """Name, with the number of the edition from the second edition on."""
         return title_of(self.name, self.edition)
 
 
 class TournamentRow(TournamentEntry, table=True):
-    """One edition of one tournament and the configuration it is frozen to."""
+    """One edition of a tournament with its configuration, which does not change after the start."""
 
     __tablename__ = "tournaments"
     __table_args__ = (UniqueConstraint("name", "edition"), UniqueConstraint("slug"))
     __first__ = "id name edition slug system format_version config seed"
     format_version: int = Field(description="version of the rules of its system")
-    config: dict[str, Any] = Field(sa_type=Json(), description="the configuration that it is frozen to")
-    seed: int = Field(description="seed of all random choices")
-    version: str = Field(description="enginetour that created it")
+    config: dict[str, Any] = Field(sa_type=Json(), description="configuration at the start of the tournament")
+    seed: int = Field(description="seed of all random numbers")
+    version: str = Field(description="enginetour version that created it")
 
 
 class EnteredEngine(Row):
-    """An entrant in lists; `starting_rank` is its place in the starting list, from 1, best first."""
+    """The columns of an entrant that lists show."""
 
     name: str = _key(about="name of the entrant, unique in the tournament")
-    starting_rank: int = Field(description="place in the starting list, from 1, best first")
-    family: str = Field(default="", description="family of the entrant: some settings keep one family apart")
+    starting_rank: int = Field(description="rank in the starting list, from 1 for the best")
+    family: str = Field(default="", description="family of the entrant, which some pairing settings use")
     origin: str = Field(default="", description="federation, club or author")
 
 
 class EntrantRow(EnteredEngine, table=True):
-    """Who stood in the list from `since_event` on, and how it is started; the latest row of a name holds."""
+    """An entrant with its engine from the event `since_event` on; the newest row of a name is valid."""
 
     __tablename__ = "entrants"
     __first__ = "tournament name since_event starting_rank engine new rating"
     tournament: int = _key("tournaments")
-    since_event: int = _key(about="position of the event that brought it; 0: there from the start")
-    engine: int = _row_of("engines", about="engine version that plays")
-    new: bool = Field(description="true for a newcomer, who had no place in the old ranking")
-    rating: float | None = Field(description="rating it was given, on the scale of the tournament")
-    spec: str = Field(sa_type=JsonText(), description="how the engine is started, with its options and limits")
+    since_event: int = _key(about="position of the event from which on the row is valid; 0: from the start")
+    engine: int = _row_of("engines", about="engine version that plays for the entrant")
+    new: bool = Field(description="true for a new engine that is not in the old ranking")
+    rating: float | None = Field(description="rating from the configuration, on the tournament's scale")
+    spec: str = Field(sa_type=JsonText(), description="specification of the engine: command, options and limits")
 
 
 class EventRow(Row, table=True):
-    """The log. `game` is the game that ended or was struck out; payload holds the rest."""
+    """The log of a tournament: its events in order."""
 
     __tablename__ = "events"
     __table_args__ = (Index("events_game", "game", "kind"),)
     tournament: int = _key("tournaments")
-    position: int = _key(about="place in the log, from 1")
-    kind: str = Field(description="finished, voided, withdrawn, added, replaced, extended; of an import only: removed")
-    game: int | None = _row_of("games", about="game that ended or was struck out")
+    position: int = _key(about="number of the event in the log, from 1")
+    kind: str = Field(description="finished, voided, withdrawn, added, replaced or extended; of an import: removed")
+    game: int | None = _row_of("games", about="game that was finished or annulled")
     payload: dict[str, Any] | None = Field(
         sa_type=Json(may_be_empty=True),
         nullable=False,
         sa_column_kwargs={"default": ""},
-        description="everything else about the event; empty where there is nothing to say",
+        description="other data of the event; empty if there is none",
     )
-    at_unix: float = Field(default=0.0, description="when it was written, in seconds since 1970 UTC")
+    at_unix: float = Field(default=0.0, description="time at which it was written, in seconds since 1970 UTC")
 
 
 class _Game(Row):
-    """What all lists of games tell. Times are UTC seconds."""
+    """The columns that all lists of games have."""
 
     number: int = Field(description="number in the tournament, from 1, in the order of the log")
-    white: str = Field(description="entrant")
-    black: str = Field(description="entrant")
-    outcome: Outcome = Field(sa_type=Word(Outcome), description="result in PGN's words; * is void")
-    started_unix: float = Field(description="start, in seconds since 1970 UTC")
-    ended_unix: float = Field(description="end, in seconds since 1970 UTC")
-    handicap: int = _added(0, about="time odds: bands of 100 rating points that White gives, below 0 takes")
-    load_average: float | None = Field(description="load average of the machine over a minute; null: not measured")
-    cores: int | None = Field(description="processors of the machine")
-    referee_us: int | None = Field(description="what the referee itself may have cost a late move, in microseconds")
+    white: str = Field(description="entrant that played White")
+    black: str = Field(description="entrant that played Black")
+    outcome: Outcome = Field(sa_type=Word(Outcome), description="result as in PGN; * is a void game")
+    started_unix: float = Field(description="time of the start, in seconds since 1970 UTC")
+    ended_unix: float = Field(description="time of the end, in seconds since 1970 UTC")
+    handicap: int = _added(0, about="time odds in bands of 100 rating points: given by White, or by Black if negative")
+    load_average: float | None = Field(description="load average of the machine over one minute; null: not measured")
+    cores: int | None = Field(description="number of processors of the machine")
+    referee_us: int | None = Field(description="possible delay of a late move by enginetour itself, in microseconds")
 
     @property
     def seconds(self) -> float:
-        """How long it took."""
+        """Duration in seconds."""
         return self.ended_unix - self.started_unix
 
     @property
     def busy(self) -> bool:
-        """Whether the load exceeded the processors, which may have affected clocks and playing strength."""
+        """Whether the load exceeded the number of processors, which can affect clocks and playing strength."""
         return self.load_average is not None and self.cores is not None and self.load_average > self.cores
 
 
 class ListedGame(_Game):
     """The columns of a game that lists of games show."""
 
-    meeting: int = Field(description="encounter of this pair, from 1")
-    leg: int = Field(description="game of the encounter, from 1")
-    encounter: int = Field(description="encounter of the whole tournament, from 1")
-    round: int = Field(description="round, from 1")
-    replay: int = Field(description="how many void games of this pairing came before")
-    termination: Termination = Field(sa_type=Word(Termination), description="why it ended, as a code")
-    cause: str = Field(sa_type=CleanText, description="why it ended, in words")
-    culprit: str = Field(
-        sa_type=CleanText, description="entrant whose fault ended the game; empty if there was no fault"
-    )
+    meeting: int = Field(description="number of the encounter of this pair, from 1")
+    leg: int = Field(description="number of the game in the encounter, from 1")
+    encounter: int = Field(description="number of the encounter in the tournament, from 1")
+    round: int = Field(description="number of the round, from 1")
+    replay: int = Field(description="number of void games of the same pairing before this game")
+    termination: Termination = Field(sa_type=Word(Termination), description="code of the reason why it ended")
+    cause: str = Field(sa_type=CleanText, description="reason why it ended, as text")
+    culprit: str = Field(sa_type=CleanText, description="entrant whose fault ended the game; empty if there was none")
     category: str = Field(sa_type=CleanText, description="kind of fault, for a void game or a forfeit")
-    plies: int = Field(description="half moves, opening included")
+    plies: int = Field(description="number of plies, including the opening")
     white_tc: str = Field(description="time control of White")
     black_tc: str = Field(description="time control of Black")
 
 
 class GameConditions(_Game):
-    """Opening, machine and records of both sides, for the fairness of a tournament. None: not measured."""
+    """Opening, machine and records of both sides, which show how fair a game was. None: not measured."""
 
     opening: Opening = Field(
         sa_type=OPENING,
-        description="name, index in the book, fen, moves, eco, variant; fields with their usual value are left out",
+        description="opening: name, index in the opening book, fen, moves, eco, variant; default values are left out",
     )
     white_side: SideRecord = Field(
-        sa_type=SIDE, description="what White's engine did: times in milliseconds, warnings, search figures"
+        sa_type=SIDE, description="record of White's engine: times in milliseconds, warnings, search statistics"
     )
-    black_side: SideRecord = Field(sa_type=SIDE, description="the same for Black's engine")
+    black_side: SideRecord = Field(sa_type=SIDE, description="record of Black's engine, as white_side")
     relay_gap_us: tuple[int, int, int] | None = Field(
         sa_type=RELAY_GAP,
         nullable=False,
-        description="microseconds from an answer to the opponent's go: median, p99, max",
+        description="delay from a move to the opponent's go, in microseconds: median, p99, max",
     )
-    hardware: str = _added("", sa_type=CleanText, about="processor of the machine")
-    steal_percent: float | None = Field(description="percentage of the machine's time that its host gave to others")
+    hardware: str = _added("", sa_type=CleanText, about="processor model of the machine")
+    steal_percent: float | None = Field(description="processor time that the host gave to others, in percent")
 
     @property
     def sides(self) -> tuple[SideRecord, SideRecord]:
@@ -241,18 +239,18 @@ class GameConditions(_Game):
 
     @property
     def numbered_opening(self) -> tuple[str, int]:
-        """Name and 1-based number of its opening in the opening book."""
+        """Name of its opening and its number in the opening book, from 1."""
         return self.opening.name, self.opening.index
 
 
 class GameRow(ListedGame, GameConditions, table=True):
-    """A game without its moves. The pair in sorted order is the key with meeting, leg and replay."""
+    """A game without its moves. The sorted pair of names, meeting, leg and replay are a unique key."""
 
     __tablename__ = "games"
     __table_args__ = (
         UniqueConstraint("tournament", "pair_low", "pair_high", "meeting", "leg", "replay"),
         UniqueConstraint("tournament", "number"),
-        Index("games_odds", "tournament", info={PARTIAL: "handicap != 0"}),  # few, and every list tells how many
+        Index("games_odds", "tournament", info={PARTIAL: "handicap != 0"}),  # there are few, and every list counts them
     )
     __first__ = (
         "id tournament number pair_low pair_high white black white_engine black_engine meeting leg encounter round "
@@ -261,132 +259,129 @@ class GameRow(ListedGame, GameConditions, table=True):
     )
     id: int = _key(about="number of the game in the database, in the order of all games")
     tournament: int = _row_of("tournaments")
-    pair_low: str = Field(description="the name of the pair that sorts first")
-    pair_high: str = Field(description="the other name of the pair")
+    pair_low: str = Field(description="name of the entrant of the pair that sorts first")
+    pair_high: str = Field(description="name of the other entrant of the pair")
     white_engine: int = _row_of("engines", about="engine version that played White")
     black_engine: int = _row_of("engines", about="engine version that played Black")
-    final_fen: str = Field(sa_type=CleanText, description="position at the end")
+    final_fen: str = Field(sa_type=CleanText, description="final position as FEN")
 
 
 class MovesRow(Row, table=True):
-    """The moves of a game, apart so that lists of games stay light."""
+    """The moves of a game, in a separate table so that lists of games are read quickly."""
 
     __tablename__ = "moves"
     game: int = _key("games")
     moves: bytes = Field(
-        description="JSON by columns, compressed by zlib: uci, san, elapsed_ms, clock_ms, score (centipawns), ..."
+        description="JSON, compressed with zlib, a list for each column: uci, san, elapsed_ms, score (centipawns), ..."
     )
 
 
 class IncidentRow(Row, table=True):
-    """Something a tester must see, written together with its game."""
+    """An incident of a game that a tester should see, written together with the game."""
 
     __tablename__ = "incidents"
     game: int = _key("games")
-    ordinal: int = _key(about="number in the game, from 1")
+    ordinal: int = _key(about="number of the incident in the game, from 1")
     engine: str = Field(sa_type=CleanText, description="entrant at fault")
     category: str = Field(sa_type=CleanText, description="kind of incident")
-    cause: str = Field(sa_type=CleanText, description="what was seen")
-    ply: int = Field(description="half move at which it was seen")
-    traffic: tuple[str, ...] = Field(sa_type=TUPLE, description="last lines of the talk with the engine, oldest first")
-    stderr: tuple[str, ...] = Field(sa_type=TUPLE, description="last lines of its standard error output")
-    status: str = _added("", about="how its process ended: exit 1, signal 11 (SIGSEGV)")
+    cause: str = Field(sa_type=CleanText, description="description of the incident")
+    ply: int = Field(description="ply at which it was seen")
+    traffic: tuple[str, ...] = Field(sa_type=TUPLE, description="last lines of the engine log, oldest first")
+    stderr: tuple[str, ...] = Field(sa_type=TUPLE, description="last lines of the engine's standard error output")
+    status: str = _added("", about="exit status of its process, for example: exit 1, signal 11 (SIGSEGV)")
     load_average: float | None = Field(description="load average of the machine at that moment")
     last_go_us: int | None = Field(
-        description="when the engine got its last go, in microseconds since its start, as the traffic has it"
+        description="time of the engine's last go, in microseconds since its start, as in traffic"
     )
-    memory_kb: int | None = Field(description="most memory its processes were seen to hold, in KiB")
-    referee_us: int | None = Field(description="what the referee itself may have cost the move, in microseconds")
+    memory_kb: int | None = Field(description="largest measured memory of the engine's processes, in KiB")
+    referee_us: int | None = Field(description="possible delay of the move by enginetour itself, in microseconds")
 
 
 class NoteRow(Row, table=True):
-    """A decision of the format, beside the event that caused it; position 0: before the first event."""
+    """A decision of the tournament system, with the position of the event that caused it."""
 
     __tablename__ = "notes"
     tournament: int = _key("tournaments")
-    position: int = _key(about="event that caused the decision; 0: before the first event")
-    ordinal: int = _key(about="number among the decisions of the event, from 1")
+    position: int = _key(about="position of the event that caused the decision; 0: before the first event")
+    ordinal: int = _key(about="number of the decision for the event, from 1")
     kind: str = Field(description="kind of decision")
-    text: str = Field(sa_type=CleanText, description="the decision in words")
-    fields: tuple[tuple[str, object], ...] = Field(sa_type=PAIRS, description="the decision as figures, by name")
+    text: str = Field(sa_type=CleanText, description="the decision as text")
+    fields: tuple[tuple[str, object], ...] = Field(sa_type=PAIRS, description="the decision as named values")
 
 
 class PairCountRow(Row, table=True):
-    """Derived: results of even games of an ordered pair of engine versions, kept in each game's own transaction.
-
-    See `counts`.
-    """
+    """Results of the even games of two engine versions, updated in the transaction of each game; see `counts`."""
 
     __tablename__ = "pair_counts"
     tournament: int = _key("tournaments")
     white_engine: int = _key("engines")
     black_engine: int = _key("engines")
-    wins: int = Field(description="games that White won")
-    draws: int = Field(description="drawn games")
-    losses: int = Field(description="games that White lost")
+    wins: int = Field(description="number of games that White won")
+    draws: int = Field(description="number of drawn games")
+    losses: int = Field(description="number of games that White lost")
 
 
 class RatingRevisionRow(Row, table=True):
-    """When a stream of rating events was begun or corrected: from `first_position` on this revision holds."""
+    """A revision of the rating events of a system, which is valid from `first_position` on."""
 
     __tablename__ = "rating_revisions"
     system: str = _key(about="rating system: elo, gor, egf, egf2021")
-    revision: int = _key(about="number, from 1")
+    revision: int = _key(about="number of the revision, from 1")
     first_position: int = Field(description="position of the first rating event that this revision replaces or adds")
     settings: str = Field(sa_type=JsonText(), description="settings of the rating system")
-    why: str = Field(description="first, settings or games")
-    made_unix: float = Field(description="when it was written, in seconds since 1970 UTC")
+    why: str = Field(description="cause of the revision: first, settings or games")
+    made_unix: float = Field(description="time at which it was written, in seconds since 1970 UTC")
 
 
 class RatingEventRow(Row, table=True):
-    """One change of one rating. `position` counts the stream from 0; a corrected row stays beside its successor."""
+    """One change of a rating. Rows that a later revision replaces are kept."""
 
     __tablename__ = "rating_events"
     system: str = _key(about="rating system")
-    revision: int = _key(about="revision that wrote it")
-    position: int = _key(about="place in the stream of rating events, from 0")
+    revision: int = _key(about="revision that the event belongs to")
+    position: int = _key(about="number of the rating event, from 0")
     engine: int = _row_of("engines", about="engine version that is rated")
     tournament: int = _row_of("tournaments")
     game: int | None = _row_of(
-        "games", about="game that changed the rating; null: a whole tournament, or an imported game"
+        "games", about="game that changed the rating; null for a whole tournament or an imported game"
     )
-    before: float = Field(description="rating before")
-    change: float = Field(description="difference")
-    after: float = Field(description="rating after")
-    weight: float = Field(description="K, or con of the Go systems")
-    games: int = Field(description="rated games of the engine after this event")
-    imported_game: int | None = _row_of("imported_games", about="the game, where it was read from a file")
+    before: float = Field(description="rating before the event")
+    change: float = Field(description="change of the rating")
+    after: float = Field(description="rating after the event")
+    weight: float = Field(description="K of Elo, or con of the Go rating systems")
+    games: int = Field(description="number of rated games of the engine after the event")
+    imported_game: int | None = _row_of("imported_games", about="imported game that changed the rating")
 
 
 class ImportSummary(Row):
-    """An import in lists."""
+    """The columns of an import that lists show."""
 
     files: tuple[str, ...] = Field(sa_type=TUPLE, description="names of the files")
-    games: int = Field(description="games that were new")
-    duplicates: int = Field(description="games of the files that were there already")
-    odds_games: int = _added(0, about="games at time odds, which counts leaves out")
+    games: int = Field(description="number of new games")
+    duplicates: int = Field(description="number of games that were already in the database")
+    odds_games: int = _added(0, about="number of games at time odds, which are not in counts")
 
 
 class ImportRow(ImportSummary, table=True):
-    """Games that were read from files as one event: a tournament row of the system `import`.
+    """Games from files, imported as one event, which has a row in tournaments with the system `import`.
 
-    Its log is empty, or has one event: that it was struck out.
+    Its log is empty, or has one event: its removal.
     """
 
     __tablename__ = "imports"
     __first__ = "tournament files after_game games duplicates counts digests"
     tournament: int = _key("tournaments")
     after_game: int = Field(
-        description="newest game played here at that time: in the order of all games these follow it"
+        description="newest game in the database at the time of the import, which precedes the imported games"
     )
     counts: bytes = Field(
-        description="pair counts as 32-bit numbers, little-endian: white engines, black engines, wins, draws, losses"
+        description="pair counts as little-endian 32-bit integers: white engines, black engines, wins, draws, losses"
     )
-    digests: bytes = Field(description="8 bytes of each game, in the order of their rows")
+    digests: bytes = Field(description="digest of each game in 8 bytes, in the order of their rows")
 
 
 class ImportedGameRow(Row, table=True):
-    """A game from a file, for the ratings: who, what, when; its moves stay in the file."""
+    """A game from a file, with everything that ratings need. Its moves are only in the file."""
 
     __tablename__ = "imported_games"
     id: int = _key(about="number of the game among all imported games")
@@ -394,29 +389,29 @@ class ImportedGameRow(Row, table=True):
     white_engine: int = _row_of("engines")
     black_engine: int = _row_of("engines")
     white_half_points: int = Field(description="half points of White: 0, 1 or 2")
-    played_yyyymmdd: int = Field(description="the Date tag as a number; 0 where it does not say")
-    tc: str = Field(description="the TimeControl tag, or White's")
-    file_index: int = Field(description="place of the file in the import, from 0")
-    offset_bytes: int = Field(description="where the game begins in the file, in bytes")
-    black_tc: str = _added("", about="time control of Black where it has another")
-    handicap: int | None = _added(0, about="bands of time odds that White gives, below 0 takes; null: size unknown")
+    played_yyyymmdd: int = Field(description="the Date tag as a number; 0 if it is unknown")
+    tc: str = Field(description="the TimeControl tag, or White's time control")
+    file_index: int = Field(description="index of the file in the import, from 0")
+    offset_bytes: int = Field(description="position of the game in the file, in bytes")
+    black_tc: str = _added("", about="time control of Black, if it differs")
+    handicap: int | None = _added(0, about="time odds in bands, as in games; null: odds of unknown size")
     opening_key: int | None = Field(
-        description="number of the opening, the same for the same moves; 0: unknown; null: imported before it was kept"
+        description="number of the opening, the same for the same moves; 0: unknown; null: imported by an older version"
     )
-    termination: str = _added("", about="the Termination tag, unless it is the usual one")
+    termination: str = _added("", about="the Termination tag; empty for a normal termination")
 
 
 class ListRevision(Row):
     """One revision of a list, without its definition."""
 
     name: str = _key(about="name of the list")
-    revision: int = _key(about="number, from 1; the newest holds")
+    revision: int = _key(about="number of the revision, from 1; the newest is valid")
     why: str = Field(description="what changed")
-    made_unix: float = Field(description="when it was written, in seconds since 1970 UTC")
+    made_unix: float = Field(description="time at which it was written, in seconds since 1970 UTC")
 
 
 class ListRow(ListRevision, table=True):
-    """One revision of a published list's definition: filter, model, anchors, scale. The newest holds."""
+    """One revision of the definition of a rating list. The newest revision is valid."""
 
     __tablename__ = "lists"
     __first__ = "name revision definition"
@@ -424,27 +419,27 @@ class ListRow(ListRevision, table=True):
 
 
 class EditionHead(Row):
-    """A published list without its lines, frozen: of the games that stood when it was made."""
+    """A published list without its lines."""
 
     list: str = Field(description="name of the list")
-    number: int = Field(description="edition of the list, from 1")
+    number: int = Field(description="number of the edition of the list, from 1")
     revision: int = Field(description="revision of the list's definition")
-    made_unix: float = Field(description="when it was published, in seconds since 1970 UTC")
+    made_unix: float = Field(description="time at which it was published, in seconds since 1970 UTC")
     last_game: int = Field(description="newest game that counts")
     last_imported: int = Field(description="newest imported game that counts")
-    games: int = Field(description="games that count")
+    games: int = Field(description="number of games that count")
     residual: float = Field(
-        description="largest difference of an engine's expected and scored points that the fit left"
+        description="largest difference between expected and actual points of an engine after the fit"
     )
     details: dict[str, Any] = Field(
         sa_type=Json(),
-        description="model, advantage, draws, pools, anchors, who is not rated and why, engine versions by name",
+        description="model, advantage, draws, pools, anchors, engines that are not rated, engine versions by name",
     )
-    note: str = Field(sa_type=CleanText, description="words of the publisher")
+    note: str = Field(sa_type=CleanText, description="note of the user who published it")
 
 
 class EditionRow(EditionHead, table=True):
-    """A published list, frozen: of the games up to `last_game` and `last_imported` that stood when it was made."""
+    """A published list of the games up to `last_game` and `last_imported`; it is never changed."""
 
     __tablename__ = "editions"
     __table_args__ = (UniqueConstraint("list", "number"),)
@@ -455,30 +450,30 @@ class EditionRow(EditionHead, table=True):
 class RankedEngine(Row):
     """An engine with its rating in an edition."""
 
-    rank: int = Field(description="rank in its pool")
-    name: str = Field(description="engine as the list shows it")
+    rank: int = Field(description="rank in the rating pool")
+    name: str = Field(description="name of the engine in the list")
     rating: float = Field(description="rating on the scale of the list")
     plus: float | None = Field(description="upper half of the 95 % confidence interval; null: not computed")
     minus: float | None = Field(description="lower half of the 95 % confidence interval")
-    games: int = Field(description="games")
+    games: int = Field(description="number of games")
 
 
 class EditionLine(RankedEngine):
-    """One engine of an edition. `difference` is its rating less that of the edition before, in Elo.
+    """One engine of an edition. `difference` is the change of its rating since the edition before, in Elo.
 
-    It is None for a new engine, and for one with the remark `OTHER_POOL`.
+    It is None for a new engine, and for an engine with the remark `OTHER_POOL`.
     """
 
-    ordinal: int = _key(about="line, from 1")
-    pool: int = Field(description="number of the pool, from 1")
-    wins: int = Field(description="wins")
-    draws: int = Field(description="draws")
-    losses: int = Field(description="losses")
+    ordinal: int = _key(about="number of the line, from 1")
+    pool: int = Field(description="number of the rating pool, from 1")
+    wins: int = Field(description="number of wins")
+    draws: int = Field(description="number of draws")
+    losses: int = Field(description="number of losses")
     opponents: float = Field(description="mean rating of the opponents")
     performance: float | None = Field(description="performance rating")
-    los: float | None = Field(description="likelihood of superiority over the next engine, 0 to 1")
+    los: float | None = Field(description="likelihood of superiority over the next engine, from 0 to 1")
     difference: float | None = Field(
-        description="rating less that of the edition before; null: a new engine, or another pool"
+        description="change of the rating since the edition before; null: a new engine, or another rating pool"
     )
     remarks: tuple[str, ...] = Field(sa_type=TUPLE, description="remarks on the line")
 
@@ -489,7 +484,7 @@ class EditionLine(RankedEngine):
 
 
 class EditionLineRow(EditionLine, table=True):
-    """A line of an edition with its key."""
+    """One engine in an edition of a rating list."""
 
     __tablename__ = "edition_lines"
     __first__ = "edition ordinal pool"
@@ -497,7 +492,7 @@ class EditionLineRow(EditionLine, table=True):
 
 
 def title_of(name: str, edition: int) -> str:
-    """Format name and edition of a tournament or an import: the edition is added from the second on."""
+    """Format name and edition of a tournament or an import; the edition is added from the second edition on."""
     return name if edition == 1 else f"{name} #{edition}"
 
 
@@ -512,7 +507,7 @@ LISTS, EDITIONS, EDITION_LINES = ListRow.__table__, EditionRow.__table__, Editio
 NEXT_POSITION = select(func.coalesce(func.max(EVENTS.c.position), 0) + 1).where(EVENTS.c.tournament == bindparam("t"))
 
 EVEN = GAMES.c.handicap == 0
-ODDS = GAMES.c.handicap != literal_column("0")  # as the index `games_odds` has it, or it would not be used
-EVEN_READ = func.coalesce(IMPORTED_GAMES.c.handicap, 1) == 0  # of an imported game; null: odds of unknown size
+ODDS = GAMES.c.handicap != literal_column("0")  # exactly the condition of the index `games_odds`, which it uses
+EVEN_READ = func.coalesce(IMPORTED_GAMES.c.handicap, 1) == 0  # of imported games; null: odds of unknown size
 STRUCK = exists().where(EVENTS.c.game == GAMES.c.id, EVENTS.c.kind == "voided")
 STANDING = and_(GAMES.c.outcome != Outcome.VOID, ~STRUCK)

@@ -1,4 +1,4 @@
-"""Tables: the classes make the tables that older programs made."""
+"""Tests of the table definitions."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from enginetour.store.schema.versions.schema_8 import RENAMED
 from enginetour.store.tables import METADATA, SCHEMA_VERSION
 from tests.support.databases import OLDER, older
 
-SINCE = "\ttermination VARCHAR DEFAULT '' NOT NULL, \n"  # the column of `imported_games` that schema 7 added
+SINCE = "\ttermination VARCHAR DEFAULT '' NOT NULL, \n"  # the column that schema 7 added
 
 
 def renamed(statement: str) -> str:
-    """A statement of schema 6 with the names of columns that schema 8 gave, none of which needs quotes."""
+    """Return a statement of schema 6 with the column names of schema 8, which need no quotes."""
     found = re.match(r"CREATE (?:TABLE|INDEX \w+ ON) (\w+)", statement)
     for old, new in RENAMED.get(found[1] if found else "", {}).items():
         statement = re.sub(rf'"{old}"|\b{old}\b', new, statement)
@@ -32,13 +32,13 @@ def renamed(statement: str) -> str:
 
 
 def statements(path: Path) -> dict[str, str]:
-    """The statements that made the tables and indexes of a SQLite file, by name."""
+    """Return the statements that created the tables and indexes of a SQLite file, by name."""
     with closing(sqlite3.connect(path)) as raw:
         return dict(raw.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall())
 
 
 def test_the_tables_are_those_of_an_older_file(tmp_path: Path) -> None:
-    """Types, defaults, keys, references and indexes, under the names of today, but for the column that came since."""
+    """The tables are those of an older SQLite file, except for new names and columns."""
     then = statements(older(tmp_path / "old.db"))
     Database.open(tmp_path / "new.db").close()
     found = statements(tmp_path / "new.db")
@@ -52,9 +52,9 @@ def test_the_tables_are_those_of_an_older_file(tmp_path: Path) -> None:
 
 
 def test_the_tables_are_those_of_an_older_server() -> None:
-    """The same in the words of PostgreSQL, with its types of 64 bits and its order of text by bytes."""
+    """The tables are those of an older PostgreSQL server, with its integer types and sort order."""
     dialect = PGDialect()  # type: ignore[no-untyped-call]
-    migrations._tell_partial(cast("Connection", SimpleNamespace(dialect=dialect)))
+    migrations._set_partial_conditions(cast("Connection", SimpleNamespace(dialect=dialect)))
     parts: list[CreateTable | CreateIndex] = []
     for table in METADATA.sorted_tables:
         parts += [CreateTable(table), *map(CreateIndex, sorted(table.indexes, key=lambda index: str(index.name)))]
