@@ -1,4 +1,7 @@
-"""Database address (`--db`): a SQLite file, or the URL of a PostgreSQL server, shown without its password."""
+"""Database addresses (`--db`): a SQLite file, or the URL of a PostgreSQL server, which is shown without its password.
+
+The file names of tournaments and the default directories are derived here too.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,6 @@ from urllib.parse import parse_qsl, unquote, urlencode
 
 from enginetour.model.errors import UsageRefused
 
-# Database address (`--db`): a SQLite file, or the URL of a PostgreSQL server, shown without its password.
-
 _SCHEMES = ("postgresql", "postgres")  # libpq, "Connection URIs"
 _SECRET = frozenset({"password", "sslpassword"})  # libpq, "Parameter Key Words"
 _FORM = "postgresql://USER@HOST:PORT/NAME"
@@ -22,9 +23,9 @@ _BROKEN_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 @dataclass(frozen=True)
 class ServerAddress:
-    """A database of a PostgreSQL server. `url` is what libpq reads and may hold a password; `str` never shows it.
+    """A database of a PostgreSQL server. `url` is for libpq and may contain a password, which `str` never shows.
 
-    `identity` is the same for all who mean the same database: host, port, name and schema, whoever asks.
+    `identity` names the database by host, port, name and schema. It does not depend on the user.
     """
 
     url: str = field(repr=False)
@@ -39,58 +40,58 @@ class ServerAddress:
 Address = Path | ServerAddress
 
 
-def parse_address(words: str) -> Address:
+def parse_address(text: str) -> Address:
     """Parse a path or a server URL; UsageRefused (without the password) for an invalid URL."""
-    if not _IS_ADDRESS.match(words):
-        return Path(words)
-    scheme, _, rest = words.partition("://")
+    if not _IS_ADDRESS.match(text):
+        return Path(text)
+    scheme, _, rest = text.partition("://")
     if scheme not in _SCHEMES:
-        raise UsageRefused(f"no database can be reached by {scheme}://", place="--db", step=f"name a file, or {_FORM}")
+        raise UsageRefused(f"unsupported scheme {scheme}://", place="--db", step=f"use the path of a file, or {_FORM}")
     if _BROKEN_PERCENT.search(rest):
-        what = "a % in an address begins a sign's number"
-        raise UsageRefused(what, place="--db", step="write % as %25, : as %3A, / as %2F, @ as %40")
+        what = "the address contains a % without two hexadecimal digits after it"
+        raise UsageRefused(what, place="--db", step="write % as %25, : as %3A, / as %2F and @ as %40")
     place, _, tail = rest.partition("/")
-    path, _, asked = tail.partition("?")  # by hand: to libpq a password may hold ? and #
+    path, _, query_text = tail.partition("?")  # not urlsplit, because libpq accepts ? and # in a password
     user, _, hosts = place.rpartition("@")
     if "@" in user + path or "?" in hosts or not path:
-        what = f"an address is {_FORM}"
-        step = "it names a database after the third slash; in a password / is %2F and @ is %40"
+        what = "not a valid address of a database"
+        step = f"write {_FORM}; in a password, write / as %2F and @ as %40"
         raise UsageRefused(what, place="--db", step=step)
     _refuse_odd_ports(hosts)
-    query = [(key, value) for key, value in parse_qsl(asked, keep_blank_values=True) if key not in _SECRET]
+    query = [(key, value) for key, value in parse_qsl(query_text, keep_blank_values=True) if key not in _SECRET]
     name = unquote(path)
     who = f"{user.partition(':')[0]}@" if user else ""
     more = f"?{urlencode(query)}" if query else ""
-    return ServerAddress(words, f"postgresql://{who}{hosts}/{path}{more}", name, _identity(hosts, name, query))
+    return ServerAddress(text, f"postgresql://{who}{hosts}/{path}{more}", name, _identity(hosts, name, query))
 
 
 def _refuse_odd_ports(hosts: str) -> None:
     for host in hosts.split(","):
         port = host.rpartition("]")[2].partition(":")[2]
         if port and not (port.isascii() and port.isdecimal() and 0 < int(port) < 1 << 16):
-            raise UsageRefused(f"{port!r} is no port", place="--db", step=f"an address is {_FORM}")
+            raise UsageRefused(f"{port!r} is not a valid port", place="--db", step=f"write {_FORM}")
 
 
 def _identity(hosts: str, name: str, query: list[tuple[str, str]]) -> str:
-    told = dict(query)
-    host = hosts or told.get("host", "")
+    options = dict(query)
+    host = hosts or options.get("host", "")
     last = host.rpartition("]")[2]
-    port = "" if "," in host or ":" in last else f":{told.get('port', _PORT)}"
-    return f"postgresql://{host.lower()}{port}/{name}?{told.get('options', '')}"
+    port = "" if "," in host or ":" in last else f":{options.get('port', _PORT)}"
+    return f"postgresql://{host.lower()}{port}/{name}?{options.get('options', '')}"
 
 
 # Slugs: names of tournaments as file names, ``[a-z0-9._-]{1,64}``, unique for each tournament.
 
-LONGEST_NAME = 64  # signs of a tournament's name, and of a list's: a slug fits into a file's name
+LONGEST_NAME = 64  # characters in the name of a tournament or a list, so that a slug fits into a file name
 _UNFIT = re.compile(r"[^a-z0-9._-]+")
 _LONGEST = 48  # leaves room below 64 for the digest and the edition
 _EDITION = re.compile(r"\.\d+$")
 
 
 def slug_of(name: str, edition: int = 1) -> str:
-    """Return the file name of a tournament: its name if valid, else its valid part and six digits of a digest.
+    """Return a tournament's name for file names: its name if valid, else its valid part and six digits of a digest.
 
-    Later editions end in ``.2``, ``.3``; a name that already ends so gets the digest too.
+    The slugs of later editions end with ``.2``, ``.3``. A name that already ends like this gets the digest too.
     """
     fit = _UNFIT.sub("-", name.lower())[:_LONGEST].strip(".-")
     if not fit or fit != name or _EDITION.search(name):
@@ -99,26 +100,29 @@ def slug_of(name: str, edition: int = 1) -> str:
 
 
 def workspace_of(start: Path) -> Path:
-    """The nearest folder upward that holds ``engines`` or ``results``, else `start` itself."""
+    """Return the nearest directory, from `start` upwards, that contains ``engines`` or ``results``; else `start`."""
     here = start.resolve()
-    for folder in (here, *here.parents):
-        if (folder / "engines").is_dir() or (folder / "results").is_dir():
-            return folder
+    for directory in (here, *here.parents):
+        if (directory / "engines").is_dir() or (directory / "results").is_dir():
+            return directory
     return here
 
 
 def database_of(start: Path, db: Address | None) -> Address:
-    """The database: as asked, or ``results/enginetour.db`` of the workspace around `start`."""
+    """Return the address of the database: `db`, or by default ``results/enginetour.db`` of the workspace."""
     if db is None:
         return workspace_of(start) / "results" / "enginetour.db"
     return db.absolute() if isinstance(db, Path) else db
 
 
 def report_of(results: Path, slug: str) -> Path:
-    """The folder of a tournament's report unless another place is asked for: beside its PGN."""
+    """Return the default directory of a tournament's report."""
     return results / f"{slug}-report"
 
 
 def results_of(start: Path, database: Address) -> Path:
-    """The folder for what is written beside a database: its own, or that of the workspace where it is on a server."""
+    """Return the directory for files about a database.
+
+    It is the directory of a SQLite file, and ``results`` of the workspace for a server.
+    """
     return database.parent if isinstance(database, Path) else workspace_of(start) / "results"

@@ -1,6 +1,6 @@
-"""Column types: how moves, openings, notes, engine specs and texts are stored in a column, and read back from it.
+"""Column types: how moves, openings, notes, engine specs and texts are written to a column and read from it.
 
-Text from engines is cleaned of what UTF-8 cannot hold; nested values are compact JSON.
+Characters that cannot be stored are replaced in text from engines. Nested values are stored as compact JSON.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from sqlalchemy.types import TypeEngine
 from enginetour.model.game import Entrant, Game, Incident, MoveMade, Note, Opening, Pairing, SideRecord
 from enginetour.model.task import EngineSpec
 
-# Integers have 64 bits and text is sorted by bytes, as in SQLite; PostgreSQL needs explicit types.
+# Integers have 64 bits and text is sorted by bytes, as in SQLite. PostgreSQL needs explicit types for this.
 WHOLE = Integer().with_variant(BigInteger(), "postgresql")
 WORDS = String().with_variant(String(collation="C"), "postgresql")
 
-_LARGEST_MOVES = 64 << 20  # bytes once unpacked: 1200 plies with a 50 KB line each; a bound against made-up files
-LARGEST_NUMBER = (1 << 63) - 1  # what a column holds: SQLite file format 2.1
-_ENCODER = json.JSONEncoder(separators=(",", ":"))  # `json.dumps` makes one for every call
+_LARGEST_MOVES = 64 << 20  # unpacked bytes: 1200 plies with a line of 50 KB each; protects against malicious files
+LARGEST_NUMBER = (1 << 63) - 1  # largest integer of a column (SQLite file format 2.1)
+_ENCODER = json.JSONEncoder(separators=(",", ":"))  # made once, because `json.dumps` makes one for every call
 _MOVE = {name: MoveMade._field_defaults.get(name, MISSING) for name in MoveMade._fields}
-_move_of = partial(tuple.__new__, MoveMade)  # `_make` without the count of its values: a third of its time
+_move_of = partial(tuple.__new__, MoveMade)  # like `_make`, without a length check: a third of its time
 _ALWAYS = tuple(name for name, default in _MOVE.items() if default is MISSING)
 
 
@@ -39,7 +39,7 @@ def compact_json(value: object) -> str:
 
 
 def clean_text(text: str) -> str:
-    """Replace lone surrogates, which UTF-8 cannot hold, and NUL, which PostgreSQL rejects, by `?`."""
+    """Replace lone surrogates, which UTF-8 cannot encode, and NUL, which PostgreSQL rejects, by `?`."""
     if not text.isascii():
         text = text.encode("utf-8", "replace").decode()
     return text.replace("\0", "?")
@@ -52,12 +52,12 @@ class CleanText(TypeDecorator[str]):
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
-        """Clean it."""
+        """Replace characters that cannot be stored."""
         return None if value is None else clean_text(value)
 
 
 class Word(TypeDecorator[Any]):
-    """A code of an enumeration."""
+    """A member of a string enumeration."""
 
     impl = WORDS
     cache_ok = True
@@ -67,16 +67,16 @@ class Word(TypeDecorator[Any]):
         self.kind = kind
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
-        """Return the plain word, which is all that a driver knows."""
+        """Return the plain string, because a driver does not know enumerations."""
         return None if value is None else str(value)
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> StrEnum | None:  # noqa: ARG002
-        """Return the code; ValueError for any other word."""
+        """Return the member of the enumeration; ValueError for an unknown string."""
         return None if value is None else self.kind(value)
 
 
 class JsonText(TypeDecorator[Any]):
-    """JSON that its reader parses into a model of its own; with `may_be_empty`, "" where there is nothing to say."""
+    """JSON text that the reader parses into a model; with `may_be_empty`, an empty string means no value."""
 
     impl = WORDS
     cache_ok = True
@@ -87,10 +87,7 @@ class JsonText(TypeDecorator[Any]):
 
 
 class Json(JsonText):
-    """A value as compact JSON.
-
-    `read` makes the value of what JSON gives, `write` what JSON takes of the value.
-    """
+    """A value stored as compact JSON. `read` converts parsed JSON into the value, `write` the value into JSON data."""
 
     cache_ok = True
 
@@ -106,13 +103,13 @@ class Json(JsonText):
         self.write = write
 
     def process_bind_param(self, value: Any, dialect: Dialect) -> str:  # noqa: ARG002
-        """Encode it."""
+        """Encode the value as JSON."""
         if self.may_be_empty and not value:
             return ""
         return compact_json(value if self.write is None else self.write(value))
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> Any:  # noqa: ARG002
-        """Decode it; None for nothing."""
+        """Decode JSON; None for a cell without a value."""
         if value is None or (self.may_be_empty and not value):
             return None
         found = json.loads(value)
@@ -120,19 +117,22 @@ class Json(JsonText):
 
 
 def stored_type(kind: TypeEngine[Any]) -> TypeEngine[Any]:
-    """Return the type that the database knows a column by."""
+    """Return the column type that the database itself knows."""
     return kind.impl_instance if isinstance(kind, TypeDecorator) else kind
 
 
 def stored(column: ColumnElement[Any]) -> ColumnElement[Any]:
-    """Select a column as it is stored, whatever it means."""
+    """Select a column as it is stored, without decoding."""
     return type_coerce(column, stored_type(column.type)).label(getattr(column, "name", None))
 
 
 def moves_blob(moves: Sequence[MoveMade]) -> bytes:
-    """Compress moves, column by column: an eighth smaller than by rows; level 1 takes a fifth of the time."""
+    """Compress moves, stored column by column, which takes one eighth less space than row by row.
+
+    Compression level 1 takes a fifth of the time of the default level.
+    """
     columns: dict[str, tuple[Any, ...]] = dict.fromkeys(_ALWAYS, ())
-    for (name, default), column in zip(_MOVE.items(), zip(*moves, strict=True), strict=False):  # without moves: none
+    for (name, default), column in zip(_MOVE.items(), zip(*moves, strict=True), strict=False):
         if default is MISSING or column.count(default) < len(column):
             columns[name] = column
     return zlib.compress(compact_json(columns).encode(), 1)
@@ -146,17 +146,19 @@ def moves_of(blob: bytes) -> tuple[MoveMade, ...]:
     except zlib.error as error:
         raise ValueError(f"moves cannot be unpacked: {error}") from error
     if unpacker.unconsumed_tail:
-        raise ValueError("moves are larger than any game")
-    found = from_json(text, cache_strings="none")  # half the time of `json.loads`
-    if isinstance(found, list):  # by rows, as until schema 5
+        raise ValueError(f"moves have more than {_LARGEST_MOVES >> 20} MiB")
+    found = from_json(text, cache_strings="none")  # takes half the time of `json.loads`
+    if isinstance(found, list):  # row by row, as schemas before 6 stored them
         return tuple(MoveMade(*row) for row in found)
     lengths = {len(column) for column in found.values()}
-    strange = found.keys() - _MOVE.keys() | set(_ALWAYS) - found.keys()
-    if strange or len(lengths) > 1:
-        raise ValueError(f"moves have other columns than ours, or columns of other lengths: {', '.join(strange)}")
+    wrong = found.keys() - _MOVE.keys() | set(_ALWAYS) - found.keys()
+    if wrong:
+        raise ValueError(f"moves have unknown or missing columns: {', '.join(sorted(wrong))}")
+    if len(lengths) > 1:
+        raise ValueError("the columns of the moves have different lengths")
     if "lines" in found:
         found["lines"] = map(tuple, found["lines"])
-    # By position, with what all have as one value: half the time of names for each move.
+    # Columns are passed by position: half the time of passing names for each move.
     columns = (found.get(name, repeat(default)) for name, default in _MOVE.items())
     return tuple(map(_move_of, zip(*columns, strict=False)))
 
@@ -181,14 +183,14 @@ def _side_json(side: SideRecord) -> dict[str, Any]:
 
 
 def _side_of(found: Mapping[str, Any]) -> SideRecord:
-    effort = tuple((figure, told["moves"], told["sum"]) for figure, told in found.get("effort", {}).items())
-    claims = tuple((told["kind"], told["count"], told["first"]) for told in found.get("claims", ()))
+    effort = tuple((figure, value["moves"], value["sum"]) for figure, value in found.get("effort", {}).items())
+    claims = tuple((claim["kind"], claim["count"], claim["first"]) for claim in found.get("claims", ()))
     more = {"warnings": tuple(found.get("warnings", ())), "effort": effort, "claims": claims}
     return SideRecord(**{**found, **more})
 
 
 def _frozen(value: Any) -> Any:
-    """Return a value of JSON with tuples for its lists."""
+    """Return a value of JSON with tuples instead of lists."""
     return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
@@ -205,7 +207,7 @@ RELAY_GAP = Json(
 
 _PAIRING = tuple(field.name for field in fields(Pairing))
 _INCIDENT = tuple(field.name for field in fields(Incident))
-# Fields of a game whose columns have other names, or that are in other tables.
+# Fields of a game that are stored in columns with other names or in other tables.
 _ELSEWHERE = ("pairing", "moves", "white", "black", "incidents", "traffic")
 _GAME = tuple(field.name for field in fields(Game) if field.name not in _ELSEWHERE)
 
@@ -230,7 +232,7 @@ def pairing_of(row: Any) -> Pairing:
 
 
 def game_of(row: Any, blob: bytes, incidents: Sequence[Incident] = ()) -> Game:
-    """Make a whole game; `row` has all columns of its table."""
+    """Make a whole game; `row` has all columns of the table of games."""
     return Game(
         **{name: getattr(row, name) for name in _GAME},
         pairing=pairing_of(row),
@@ -267,14 +269,14 @@ def entrant_payload(entrant: Entrant) -> dict[str, Any]:
 
 
 def entrant_of(row: Mapping[str, Any]) -> Entrant:
-    """Decode an entrant from a payload or a row; ValueError in one line for anything else."""
-    from enginetour.engines.enginefile import stored_entrant  # here, as below
+    """Decode an entrant from a payload or a row; ValueError with a one-line message if it is invalid."""
+    from enginetour.engines.enginefile import stored_entrant  # here, for the reason given in `spec_of`
 
     return stored_entrant(row)
 
 
 def spec_text(spec: EngineSpec) -> str:
-    """Encode an engine spec as JSON that names every field."""
+    """Encode an engine specification as JSON with all fields."""
     plain = {field.name: getattr(spec, field.name) for field in fields(spec)}
     plain["limits"] = sorted(spec.limits)
     plain["quirks"] = {field.name: getattr(spec.quirks, field.name) for field in fields(spec.quirks)}
@@ -283,7 +285,7 @@ def spec_text(spec: EngineSpec) -> str:
 
 
 def spec_of(text: object) -> EngineSpec:
-    """Decode an engine spec; ValueError in one line for anything else."""
-    from enginetour.engines.enginefile import stored_spec  # here, for a quicker start of commands that start no engine
+    """Decode an engine specification; ValueError with a one-line message if it is invalid."""
+    from enginetour.engines.enginefile import stored_spec  # here, so that commands without engines start faster
 
     return stored_spec(text)

@@ -27,12 +27,12 @@ _ML_ONLY = ("model", "prior", "advantage", "anchors", "loose", "average", "scale
 
 
 class ListDefinition(BaseModel):
-    """Filter, rating system and terms of a list; by default all games of the store by maximum likelihood.
+    """Filter, rating system and settings of a list; by default, all games of the database by maximum likelihood.
 
-    Globs are as in a shell and tell capitals from small letters; those on engines fit the name with or without the
-    mark of its version. Days are UTC and both belong to the list. Games at time odds
-    are left out unless `odds`. A list is of one `variant`. `prior` is auto, none, gaussian=SD (Elo about the
-    pool's average), draws=W (phantom draws) or virtual=P (BayesElo's). `loose` anchors are RATING+-SD.
+    Globs are as in a shell and case-sensitive. Globs for engines match names with or without a version mark. The days
+    `since` and `until` are UTC and included. Games at time odds are only included with `odds`. A list has the games of
+    one `variant`. `prior` is auto, none, gaussian=SD (Elo around the average of the pool), draws=W (phantom draws) or
+    virtual=P (as in BayesElo). Anchors in `loose` are written as RATING+-SD.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
@@ -86,50 +86,50 @@ class ListDefinition(BaseModel):
 
     @field_validator("prior")
     @classmethod
-    def _known_prior(cls, words: str) -> str:
-        parse_prior(words)
-        return words
+    def _known_prior(cls, prior: str) -> str:
+        parse_prior(prior)
+        return prior
 
     @field_validator("loose")
     @classmethod
     def _known_loose(cls, anchors: dict[str, str]) -> dict[str, str]:
-        return {name: parse_loose_anchor(words).text for name, words in anchors.items()}
+        return {name: parse_loose_anchor(anchor).text for name, anchor in anchors.items()}
 
     @model_validator(mode="after")
     def _fits_together(self) -> ListDefinition:
         if self.since and self.until and self.until < self.since:
             raise ValueError(f"until {self.until} is before since {self.since}")
         if (self.anchors or self.loose) and self.average is not None:
-            raise ValueError("anchors give the level already; leave out average")
+            raise ValueError("average cannot be used with anchors, which define the rating level")
         if self.loose and self.prior not in ("auto", "none") and not self.prior.startswith("gaussian"):
-            raise ValueError(f"loose anchors go with the priors auto, none and gaussian=SD, not with {self.prior}")
+            raise ValueError(f"loose anchors need the prior auto, none or gaussian=SD (found {self.prior})")
         if twice := sorted({*self.anchors} & {*self.loose}):
-            raise ValueError(f"{twice[0]!r} is a fixed and a loose anchor; leave one out")
+            raise ValueError(f"{twice[0]!r} is both a fixed and a loose anchor")
         if self.system == "ml" and self.settings:
-            raise ValueError("settings are for incremental systems; ml has terms of its own")
+            raise ValueError("settings are only valid for incremental rating systems, not for ml")
         if self.system != "ml":
             own = self.changed()
             if odd := [name for name in _ML_ONLY if name in own]:
-                raise ValueError(f"{odd[0]} is for the system ml, not for {self.system}")
+                raise ValueError(f"{odd[0]} is only valid for the rating system ml (found {self.system})")
             self.system_settings()
         for alias, name in self.aliases.items():
             if self.aliases.get(name, name) != name:
-                raise ValueError(f"alias {alias!r} stands for {name!r}, which is an alias itself")
+                raise ValueError(f"alias {alias!r} refers to {name!r}, which is an alias too")
         return self
 
     def changed(self) -> dict[str, Any]:
-        """Return the fields with other values than the defaults, ready for JSON."""
+        """Return the fields that differ from their defaults, ready for JSON."""
         now, default = self.model_dump(mode="json"), _DEFAULT
         return {name: value for name, value in now.items() if value != default[name]}
 
     def system_settings(self) -> BaseModel:
-        """Return the settings of the incremental system; ValueError for an unknown or invalid one."""
+        """Return the settings of the incremental rating system; ValueError for an unknown or invalid setting."""
         own = SYSTEMS[self.system].settings
-        fixed = {"variant"} & set(type(own).model_fields)  # gor and egf are variants by name
+        fixed = {"variant"} & set(type(own).model_fields)  # the name of the rating system sets it
         known = sorted(set(type(own).model_fields) - fixed)
         for name in self.settings:
             if name not in known:
-                raise ValueError(f"{self.system} has no setting {name!r}{suggest(name, known)}")
+                raise ValueError(f"unknown setting {name!r} of {self.system}{suggest(name, known)}")
         try:
             return type(own).model_validate({**own.model_dump(), **self.settings})
         except ValidationError as error:
@@ -146,26 +146,26 @@ _DEFAULT |= {name: list(value) for name, value in _DEFAULT.items() if isinstance
 
 
 def parse_definition(values: Mapping[str, Any], place: str) -> ListDefinition:
-    """Validate plain values as a definition; UsageRefused states the first error."""
+    """Validate plain values as the definition of a list; UsageRefused for the first error."""
     try:
         return ListDefinition.model_validate(dict(values))
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(key) for key in first["loc"])
-        words = first["msg"].removeprefix("Value error, ")
-        found = "" if first["type"] == "value_error" else f", found {first['input']!r}"
-        raise UsageRefused(f"{name}: {words}{found}" if name else words, place=place) from None
+        what = first["msg"].removeprefix("Value error, ")
+        found = "" if first["type"] == "value_error" else f" (found {first['input']!r})"
+        raise UsageRefused(f"{name}: {what}{found}" if name else what, place=place) from None
 
 
 class Revision(ListRevision):
-    """One definition of a list."""
+    """One revision of a list with its definition."""
 
     definition: ListDefinition
 
 
 @dataclass(frozen=True, slots=True)
 class _ListSummary:
-    """A list in one line: its newest revision and edition; the latter's number is 0 while none is published."""
+    """A summary of a list: its newest revision, and number and time of its newest edition (0 and None if none)."""
 
     revision: Revision
     edition: int
@@ -173,7 +173,7 @@ class _ListSummary:
 
 
 def lists_of(store: Store) -> list[_ListSummary]:
-    """Return all lists with newest revision and edition, by name."""
+    """Return all lists with their newest revision and edition, by name."""
     with store.database.reading() as connection:
         rows = connection.execute(select(LISTS).order_by(LISTS.c.name, LISTS.c.revision))
         newest = {row.name: row for row in rows}
@@ -183,7 +183,7 @@ def lists_of(store: Store) -> list[_ListSummary]:
 
 
 def anchored_by(store: Store, names: Collection[str]) -> list[tuple[str, str]]:
-    """Return (anchor, list) for all lists with one of these names as a fixed or loose anchor."""
+    """Return (anchor, list) for all lists that have one of these names as a fixed or loose anchor."""
     found = ((one.revision.name, one.revision.definition) for one in lists_of(store))
     return [(anchor, name) for name, own in found for anchor in (*own.anchors, *own.loose) if anchor in names]
 
@@ -195,12 +195,12 @@ def revisions_of(store: Store, name: str) -> list[Revision]:
 
 
 def revisions_in(connection: Connection, name: str) -> list[Revision]:
-    """Return all revisions of a list inside a transaction, as `revisions_of`."""
+    """Return all revisions of a list, read in an open transaction; see `revisions_of`."""
     found = connection.execute(select(LISTS).where(LISTS.c.name == name).order_by(LISTS.c.revision)).fetchall()
     if not found:
         known = sorted({row.name for row in connection.execute(select(LISTS.c.name))})
-        step = "enginetour lists define NAME makes one; a tournament is named by -t"
-        raise UsageRefused(f"there is no list {name!r}{suggest(name, known)}", step=step)
+        step = "define a list with enginetour lists define NAME, or name a tournament with -t"
+        raise UsageRefused(f"rating list {name!r} not found{suggest(name, known)}", step=step)
     return [_revision(row) for row in found]
 
 
@@ -210,10 +210,10 @@ def has_list(store: Store, name: str) -> bool:
 
 
 def define_list(store: Store, name: str, definition: ListDefinition) -> tuple[Revision, bool]:
-    """Define a list; return its newest revision, and whether this call wrote it (a changed definition)."""
+    """Define a list; return its newest revision, and whether this call wrote it because the definition changed."""
     if not name.isprintable() or name != name.strip() or not 1 <= len(name) <= LONGEST_NAME or "#" in name:
-        what = f"a list's name is 1 to {LONGEST_NAME} printable signs without # or blanks at its ends, found {name!r}"
-        raise UsageRefused(what)
+        rule = f"1 to {LONGEST_NAME} printable characters, without # and without spaces at the ends"
+        raise UsageRefused(f"not a valid name of a list: {name!r}", step=f"use {rule}")
     with store.database.writing() as connection:
         rows = select(LISTS).where(LISTS.c.name == name).order_by(LISTS.c.revision.desc())
         row = connection.execute(rows).first()
@@ -230,15 +230,14 @@ def define_list(store: Store, name: str, definition: ListDefinition) -> tuple[Re
 def definition_changes(one: ListDefinition, other: ListDefinition) -> list[str]:
     """List the differences of two definitions as ``field: before -> after``."""
     before, after = one.model_dump(mode="json"), other.model_dump(mode="json")
-    return [f"{key}: {_words(before[key])} -> {_words(after[key])}" for key in before if before[key] != after[key]]
+    return [f"{key}: {_text(before[key])} -> {_text(after[key])}" for key in before if before[key] != after[key]]
 
 
-def _words(value: object) -> str:
-    """A value of a definition as people write it."""
+def _text(value: object) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{key} = {_words(item)}" for key, item in value.items()) or "none"
+        return ", ".join(f"{key} = {_text(item)}" for key, item in value.items()) or "none"
     if isinstance(value, list):
-        return ", ".join(map(_words, value)) or "all"
+        return ", ".join(map(_text, value)) or "all"
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:g}" if isinstance(value, float) else "none" if value is None else str(value)
@@ -246,7 +245,7 @@ def _words(value: object) -> str:
 
 def describe_definition(definition: ListDefinition) -> dict[str, str]:
     """Format the fields of a definition that differ from the defaults."""
-    return {key: _words(value) for key, value in definition.changed().items()}
+    return {key: _text(value) for key, value in definition.changed().items()}
 
 
 def _revision(row: Any) -> Revision:
@@ -254,5 +253,5 @@ def _revision(row: Any) -> Revision:
         definition = ListDefinition.model_validate_json(row.definition)
     except ValueError as error:
         what = f"revision {row.revision} cannot be read: {str(error).splitlines()[-1].strip()}"
-        raise StoreRefused(what, place=f"list {row.name}", step="use the enginetour that wrote it") from None
+        raise StoreRefused(what, place=f"list {row.name}", step="use the enginetour version that wrote it") from None
     return Revision.model_construct(**{**row._mapping, "definition": definition})

@@ -1,4 +1,4 @@
-"""Addresses of databases: files, servers, and passwords that nobody sees."""
+"""Addresses of databases: files, servers, and hidden passwords."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from enginetour.store.address import ServerAddress, parse_address
     ],
 )
 def test_shown_without_its_password(words: str, shown: str | None) -> None:
-    """A password is in what libpq reads, and nowhere else."""
+    """Only the URL for libpq contains the password."""
     address = parse_address(words)
     assert isinstance(address, ServerAddress)
     assert address.url == words
@@ -34,7 +34,7 @@ def test_shown_without_its_password(words: str, shown: str | None) -> None:
 
 
 def test_a_file_is_a_path() -> None:
-    """Whatever names no scheme is a file, odd names too."""
+    """An address without a scheme is a file, whatever its name is."""
     assert parse_address("results/a b.db") == Path("results/a b.db")
     assert parse_address("C:x.db") == Path("C:x.db")
 
@@ -42,19 +42,19 @@ def test_a_file_is_a_path() -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ("mysql://me@host/chess", "no database can be reached by mysql://"),
-        ("postgresql://me:secret@host", "an address is postgresql://"),
-        ("postgresql://me:secret@host/", "an address is postgresql://"),
+        ("mysql://me@host/chess", "unsupported scheme mysql://"),
+        ("postgresql://me:secret@host", "write postgresql://"),
+        ("postgresql://me:secret@host/", "write postgresql://"),
         ("postgresql://me:secret%@host/chess", "write % as %25"),
-        ("postgresql://me:sec/ret@host/chess", "/ is %2F"),
-        ("postgresql://me:a@secret@host/chess", "@ is %40"),
-        ("postgresql://host?password=secret/chess", "an address is postgresql://"),
-        ("postgresql://me:secret@host:many/chess", "'many' is no port"),
-        ("postgresql://me:secret@host:70000/chess", "'70000' is no port"),
+        ("postgresql://me:sec/ret@host/chess", "write / as %2F"),
+        ("postgresql://me:a@secret@host/chess", "@ as %40"),
+        ("postgresql://host?password=secret/chess", "write postgresql://"),
+        ("postgresql://me:secret@host:many/chess", "'many' is not a valid port"),
+        ("postgresql://me:secret@host:70000/chess", "'70000' is not a valid port"),
     ],
 )
 def test_no_address(words: str, told: str) -> None:
-    """What is no address is refused in one line, which never repeats a password."""
+    """An invalid address gives a one-line error without the password."""
     with pytest.raises(UsageRefused) as refused:
         parse_address(words)
     assert told in str(refused.value)
@@ -62,7 +62,7 @@ def test_no_address(words: str, told: str) -> None:
 
 
 def test_one_database_has_one_identity() -> None:
-    """User, password and a port that goes without saying do not make another database; host, name and schema do."""
+    """Host, port, name and schema make the identity; user and password do not."""
     same = ("postgresql://me:x@Host/chess", "postgresql://you@host:5432/chess", "postgres://host/chess")
     others = ("postgresql://host/go", "postgresql://host:1/chess", "postgresql://host/chess?options=-csearch_path%3Dx")
     found = [parse_address(words) for words in (*same, *others)]
@@ -72,7 +72,7 @@ def test_one_database_has_one_identity() -> None:
 
 
 def test_a_name_is_all_that_libpq_takes_for_it() -> None:
-    """Signs that other addresses divide by belong to the name, and odd hosts are for the server's driver to refuse."""
+    """The name of a database can contain any character, as in libpq; the driver checks the host."""
     found = [parse_address(words) for words in ("postgresql://host/a#b", "postgresql://host/a", "postgresql://[abc]/a")]
     assert [address.name for address in found if isinstance(address, ServerAddress)] == ["a#b", "a", "a"]
     assert len({address.identity for address in found if isinstance(address, ServerAddress)}) == 3

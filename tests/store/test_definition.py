@@ -1,4 +1,4 @@
-"""What a list is made of."""
+"""Tests of list definitions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from enginetour.store.definition import ListDefinition, parse_definition
 
 
 def test_comes_back_from_json() -> None:
-    """A definition is stored as JSON and comes back the same."""
+    """A definition can be stored as JSON."""
     full = ListDefinition(
         model="davidson",
         prior="gaussian=200",
@@ -34,20 +34,20 @@ def test_comes_back_from_json() -> None:
     [
         ({"time_classes": ("blits",)}, "time_classes: unknown time class 'blits', did you mean 'blitz'"),
         ({"prior": "gaussian=0"}, "prior: write auto, none, gaussian=SD"),
-        ({"prior": "flat"}, "found 'flat'"),
-        ({"scale": -400.0}, "scale: Input should be greater than 0, found -400.0"),
+        ({"prior": "flat"}, "'flat'"),
+        ({"scale": -400.0}, "scale: Input should be greater than 0 (found -400.0)"),
         ({"since": date(2026, 2, 1), "until": date(2026, 1, 1)}, "until 2026-01-01 is before since 2026-02-01"),
-        ({"anchors": {"A": 1.0}, "average": 0.0}, "leave out average"),
-        ({"system": "elo", "model": "davidson"}, "model is for the system ml, not for elo"),
-        ({"system": "elo", "settings": {"kay": 2}}, "elo has no setting 'kay'"),
+        ({"anchors": {"A": 1.0}, "average": 0.0}, "average cannot be used with anchors"),
+        ({"system": "elo", "model": "davidson"}, "model is only valid for the rating system ml (found elo)"),
+        ({"system": "elo", "settings": {"kay": 2}}, "unknown setting 'kay' of elo"),
         ({"system": "elo", "settings": {"k": -2}}, "k: Input should be greater than 0"),
-        ({"system": "gor", "settings": {"variant": "egf"}}, "gor has no setting 'variant'"),
-        ({"settings": {"k": 20}}, "settings are for incremental systems"),
-        ({"aliases": {"A": "B", "B": "C"}}, "'B', which is an alias itself"),
+        ({"system": "gor", "settings": {"variant": "egf"}}, "unknown setting 'variant' of gor"),
+        ({"settings": {"k": 20}}, "settings are only valid for incremental rating systems"),
+        ({"aliases": {"A": "B", "B": "C"}}, "'B', which is an alias too"),
     ],
 )
 def test_refused(values: dict[str, Any], told: str) -> None:
-    """What cannot be is one line with what is allowed."""
+    """An invalid definition gives a one-line error with the allowed values."""
     with pytest.raises(UsageRefused) as refused:
         parse_definition(values, "--option")
     assert told in str(refused.value)
@@ -55,7 +55,7 @@ def test_refused(values: dict[str, Any], told: str) -> None:
 
 
 def test_settings_of_a_system() -> None:
-    """What is not given is as the system has it."""
+    """Settings that are not given have the defaults of the rating system."""
     settings = ListDefinition(system="elo", settings={"k": 24}).system_settings()
     assert settings.model_dump()["k"] == 24
     assert settings.model_dump()["mode"] == "sequential"
