@@ -1,6 +1,7 @@
-"""Database check and repair (`db check`, `db repair`): find, report and repair faults of a stored database.
+"""Check and repair a database (`db check`, `db repair`).
 
-Every check yields one sentence for each fault. All is read in one snapshot, so a tournament can continue meanwhile.
+Every check yields one sentence for each fault. All rows are read from one snapshot, so that tournaments can run during
+the check.
 """
 
 from __future__ import annotations
@@ -72,8 +73,8 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 
-_MOST_SHOWN = 20  # findings of one kind in one place: a screenful; the rest is counted
-_DIGEST_BYTES = 8  # of one imported game, as the table of imports keeps it
+_MOST_SHOWN = 20  # findings of one kind in one place; further ones are only counted
+_DIGEST_BYTES = 8  # size of one game's digest in the table of imports
 
 _Counts = Mapping[tuple[int, int], tuple[int, int, int]]
 
@@ -87,7 +88,7 @@ def _events_of_no_revision(database: Database) -> Iterator[str]:
     own = RATING_REVISIONS.c.system == RATING_EVENTS.c.system, RATING_REVISIONS.c.revision == RATING_EVENTS.c.revision
     rows = select(RATING_EVENTS.c.system, func.count()).where(~exists().where(*own)).group_by(RATING_EVENTS.c.system)
     for system, count in database.rows(rows):
-        yield f"{count} rating events of {system} are of no revision"
+        yield f"{count} rating events of {system} do not belong to a revision"
 
 
 def _numbering_faults(log: TournamentLog) -> Iterator[str]:
@@ -97,21 +98,21 @@ def _numbering_faults(log: TournamentLog) -> Iterator[str]:
         yield from _gap(connection, EVENTS.c.position, here, "events")
         yield from _gap(connection, GAMES.c.number, GAMES.c.tournament == log.id, "games")
         games = set(connection.execute(select(GAMES.c.id).where(GAMES.c.tournament == log.id)).scalars())
-        told = Counter(connection.execute(finished).scalars())
-    for words, count in (
-        ("games have no event", len(games - set(told))),
-        ("events finish a game that is not there", len(set(told) - games)),
-        ("games were finished twice", sum(times > 1 for times in told.values())),
+        finished_games = Counter(connection.execute(finished).scalars())
+    for fault, count in (
+        ("games have no event", len(games - set(finished_games))),
+        ("events are of a game that does not exist", len(set(finished_games) - games)),
+        ("games have two events that finish them", sum(times > 1 for times in finished_games.values())),
     ):
         if count:
-            yield f"{count} {words}"
+            yield f"{count} {fault}"
 
 
 def _unreadable_games(log: TournamentLog) -> Iterator[str]:
     mine = select(GAMES.c.id, GAMES.c.number).where(GAMES.c.tournament == log.id).order_by(GAMES.c.number)
     with log.database.reading() as connection:
         found = connection.execute(mine).fetchall()
-        yield from _some(words for key, number in found if (words := _why_unreadable(connection, key, number)))
+        yield from _some(fault for key, number in found if (fault := _why_unreadable(connection, key, number)))
 
 
 def _wrong_pair_counts(database: Database, tournament: int) -> Iterator[str]:
@@ -124,11 +125,11 @@ def _import_names(database: Database) -> list[tuple[str, int]]:
 
 
 def _import_faults(database: Database, tournament: int) -> Iterator[str]:
-    """An import's games, digests and counts against each other, and its log: struck out once at most."""
+    """Compare the games, digests and counts of an import, and check that its log has at most one event."""
     with database.reading() as connection:
         row = connection.execute(select(IMPORTS).where(IMPORTS.c.tournament == tournament)).first()
         if row is None:
-            yield "its import is not there"
+            yield "its row in the table of imports does not exist"
             return
         mine = IMPORTED_GAMES.c.tournament == tournament
         games, even = connection.execute(select(func.count(), func.count().filter(EVEN_READ)).where(mine)).one()
@@ -143,33 +144,30 @@ def _import_faults(database: Database, tournament: int) -> Iterator[str]:
         }
         kept = counts_by_pair(unpack_counts(row.counts))
     if log not in ([], [REMOVED]):
-        yield f"its log tells {', '.join(log)}, an import can only be struck out, once"
+        yield f"its log has the events {', '.join(log)}, but an import can only be removed, once"
     if games - even != row.odds_games:
-        yield f"brought {row.odds_games} games at odds, {games - even} are there"
+        yield f"it had {row.odds_games} games at time odds, {games - even} were found"
     if games != row.games:
-        yield f"brought {row.games} games, {games} are there"
+        yield f"it had {row.games} games, {games} were found"
     if len(row.digests) != _DIGEST_BYTES * row.games:
         yield f"{len(row.digests) / _DIGEST_BYTES:g} digests for {row.games} games"
     yield from _differences(database, kept, counted)
 
 
 def _duplicates(database: Database) -> Iterator[str]:
-    """Digests that are in the store twice: a game of a file counts once, whatever files bring it.
-
-    Those of imports that were struck out may come again.
-    """
+    """Find games that were imported twice. Games of removed imports can be imported again, so they are not compared."""
     standing = select(IMPORTS.c.digests).where(IMPORTS.c.tournament.not_in(removed_imports()))
     blobs = [row.digests for row in database.rows(standing.order_by(IMPORTS.c.tournament))]
     found = np.frombuffer(b"".join(blob[: len(blob) // _DIGEST_BYTES * _DIGEST_BYTES] for blob in blobs), dtype="<u8")
     twice = len(found) - len(np.unique(found))
     if twice:
-        yield f"{twice} imported games are there twice"
+        yield f"{twice} imported games are stored twice"
 
 
-def _gap(connection: Connection, column: Any, condition: Any, words: str) -> Iterator[str]:
+def _gap(connection: Connection, column: Any, condition: Any, rows: str) -> Iterator[str]:
     count, last = connection.execute(select(func.count(), func.coalesce(func.max(column), 0)).where(condition)).one()
     if count != last:
-        yield f"{count} {words} up to number {last}"
+        yield f"there are {count} {rows}, but the last one has number {last}"
 
 
 _WHOLE_GAME = (
@@ -178,20 +176,20 @@ _WHOLE_GAME = (
 
 
 def _why_unreadable(connection: Connection, key: int, number: int) -> str:
-    """Why a game cannot be read, "" where it can."""
+    """Say why a game cannot be read; "" if it can be read."""
     try:
         row = connection.execute(_WHOLE_GAME, {"key": key}).one()
         if row.moves is None:
             return f"game {number} has no moves"
         game = codecs.game_of(row, row.moves)
-    except (ValueError, TypeError, LookupError, AttributeError) as error:  # whatever a changed row can hold
+    except (ValueError, TypeError, LookupError, AttributeError) as error:  # a changed row can contain anything
         return f"game {number} cannot be read: {error}"
-    if odd := misshapen(game):
+    if odd := wrong_type(game):
         return f"game {number} cannot be read: {odd}"
-    return "" if game.plies == row.plies else f"game {number} has {game.plies} plies, its record says {row.plies}"
+    return "" if game.plies == row.plies else f"game {number} has {game.plies} plies, but its row says {row.plies}"
 
 
-def misshapen(noun: object) -> str:
+def wrong_type(noun: object) -> str:
     """Describe the first (nested) field of a dataclass that has another type than declared; "" if all are right."""
     from pydantic import ValidationError
 
@@ -208,7 +206,7 @@ def misshapen(noun: object) -> str:
 def _shape(kind: Any) -> TypeAdapter[tuple[Any]]:
     from pydantic import ConfigDict, TypeAdapter
 
-    # In a tuple: a dataclass alone takes no settings from outside (pydantic, "TypeAdapter").
+    # In a tuple, because TypeAdapter does not accept a config for a dataclass (pydantic, "TypeAdapter").
     return TypeAdapter(tuple[kind], config=ConfigDict(revalidate_instances="always", strict=True))
 
 
@@ -220,40 +218,40 @@ def _differences(database: Database, kept: _Counts, counted: _Counts) -> Iterato
         names = engine_names(connection)
     none = (0, 0, 0)
     yield from _some(
-        f"{names.get(white, white)} - {names.get(black, black)}: kept as {_wdl(kept.get((white, black), none))}, "
-        f"the games give {_wdl(counted.get((white, black), none))}"
+        f"{names.get(white, white)} - {names.get(black, black)}: stored as {_wdl(kept.get((white, black), none))}, "
+        f"counted as {_wdl(counted.get((white, black), none))}"
         for white, black in differing
     )
 
 
 def _wdl(counts: tuple[int, int, int]) -> str:
-    """Won, drawn, lost: ``+3 =1 -0``."""
+    """Format wins, draws and losses: ``+3 =1 -0``."""
     won, drawn, lost = counts
     return f"+{won} ={drawn} -{lost}"
 
 
 def _some(findings: Iterator[str]) -> Iterator[str]:
-    """The first ones, and how many more there are."""
+    """Yield the first findings, and the number of the others."""
     yield from islice(findings, _MOST_SHOWN)
     more = sum(1 for _ in findings)
     if more:
         yield f"and {more} more of this kind"
 
 
-# Damaged entrants. An entrant is stored in three places: its own row, with the specification that starts its engine;
-# the row of the engine version; and, if it joined later, its event. A valid place repairs the others.
+# Damaged entrants. An entrant is stored in three places: its own row, with the specification of its engine; the row of
+# the engine version; and, if it joined later, an event. A valid place repairs the others.
 
-_JOINING = ("added", "replaced")  # events that bring an entrant
+_JOINING = ("added", "replaced")  # events with which an entrant joins
 
 
 def _texts(kind: type[String | LargeBinary], table: Table, *names: str) -> list[Any]:
-    """Columns as they are stored: a damaged cell may have any type, and the type of its column raises."""
+    """Select columns as text or bytes, because the type of a column raises for a damaged cell."""
     return [cast(table.c[name], kind).label(name) for name in names]
 
 
 @dataclass(frozen=True, slots=True)
 class _Damage:
-    """A damaged cell or two of one row, in words, with the repair: `written` goes into the rows of `where`."""
+    """Damaged cells of one row, and their repair: `written` replaces the values in the rows that match `where`."""
 
     tournament: str
     slug: str
@@ -273,7 +271,7 @@ def damages(database: Database) -> list[_Damage]:
     keys = (ENTRANTS.c.tournament, ENTRANTS.c.name, ENTRANTS.c.since_event, ENTRANTS.c.engine, EVENTS.c.kind)
     titles = (TOURNAMENTS.c.name.label("title"), TOURNAMENTS.c.edition, TOURNAMENTS.c.slug)
     with database.reading() as connection:
-        # SQLite holds any bytes in any cell, a server what the type of the column says.
+        # SQLite can store any bytes in any cell, PostgreSQL only values of the column's type.
         kind: type[String | LargeBinary] = LargeBinary if connection.dialect.name == "sqlite" else String
         rows = select(
             *(*keys, *titles),
@@ -301,7 +299,7 @@ def repair(database: Database) -> list[_Damage]:
                 connection.execute(update(damage.table).where(*damage.where).values(**damage.written))
         if left := damages(database):
             what = f"{left[0].tournament}: {left[0].what}, which cannot be repaired"
-            raise StoreRefused(what, place=str(database.path), step="put a backup in its place")
+            raise StoreRefused(what, place=str(database.path), step="restore a backup")
     return found
 
 
@@ -325,15 +323,15 @@ def _damages(row: Any) -> Iterator[_Damage]:
     for key, value in _version(row, spec):
         it: tuple[ColumnElement[bool], ...] = (ENGINES.c.id == row.engine,)
         what = f"the engine version of {row.name!r} has a damaged {key}"
-        yield _Damage(*here, what, "it is now that of the specification", ENGINES, it, {key: value})
+        yield _Damage(*here, what, "it was copied from the specification", ENGINES, it, {key: value})
     if row.kind in _JOINING and (payload := _payload(row, entrant)):
         event = (EVENTS.c.tournament == row.tournament, EVENTS.c.position == row.since_event)
-        what = f"the event in which {row.name!r} joined is damaged"
-        yield _Damage(*here, what, "it is now what the list of entrants has", EVENTS, event, {"payload": payload})
+        what = f"the event with which {row.name!r} joined is damaged"
+        yield _Damage(*here, what, "it was copied from the list of entrants", EVENTS, event, {"payload": payload})
 
 
 def _entrant(row: Any) -> tuple[dict[str, Any], list[str]]:
-    """The JSON of an entrant from its columns, and the names of those that are damaged."""
+    """Return an entrant as JSON, and the names of its damaged columns."""
     odd = []
     try:
         rating = None if row.rating is None else float(row.rating)
@@ -349,7 +347,7 @@ def _entrant(row: Any) -> tuple[dict[str, Any], list[str]]:
 
 
 def _spec(row: Any) -> tuple[EngineSpec, str]:
-    """The specification, and what is wrong with the one that is stored."""
+    """Return the specification of an entrant, and what is wrong with the stored one."""
     try:
         spec = codecs.spec_of(row.spec)
     except ValueError as error:
@@ -362,16 +360,16 @@ def _spec(row: Any) -> tuple[EngineSpec, str]:
 
 
 def _repaired(spec: EngineSpec, tournament: str) -> str:
-    """What became of a specification."""
+    """Describe the repair of a specification."""
     if spec.command != LOST_COMMAND:
-        return f"it now starts {shlex.join(spec.command)}"
-    words = ["enginetour", "withdraw", "-t", tournament, spec.name]
-    instead = f"enginetour replace -t {shlex.quote(tournament)} {shlex.quote(spec.name)} ENGINE"
-    return f"its command is lost; use {instead}, or {shlex.join(words)}"
+        return f"its command is now: {shlex.join(spec.command)}"
+    withdraw = shlex.join(["enginetour", "withdraw", "-t", tournament, spec.name])
+    replace = f"enginetour replace -t {shlex.quote(tournament)} {shlex.quote(spec.name)} ENGINE"
+    return f"its command is lost; run {replace}, or {withdraw}"
 
 
 def _version(row: Any, spec: EngineSpec) -> Iterator[tuple[str, object]]:
-    """The damaged columns of its engine version with their repair."""
+    """Yield the damaged columns of an engine version with their new values."""
     command = _json_or_none(row.command)
     if not (isinstance(command, list) and all(isinstance(word, str) for word in command)):
         yield "command", spec.command
@@ -387,7 +385,10 @@ def _is_pair(value: object) -> bool:
 
 
 def _payload(row: Any, entrant: Mapping[str, Any]) -> dict[str, Any]:
-    """The payload of the event that brought it, empty where the stored one is valid or says of nobody who left."""
+    """Return the repaired payload of an entrant's event; empty if the stored one is valid or cannot be repaired.
+
+    An event ``replaced`` without the name of the replaced entrant cannot be repaired.
+    """
     held = _json_or_none(row.payload)
     held = held if isinstance(held, dict) else {}
     try:
@@ -408,15 +409,15 @@ def _json_or_none(text: object) -> Any:
         return None
 
 
-# The full check, from pages to published lists: everything that can be computed again is computed and compared.
+# The full check: everything that can be computed again is computed and compared with the stored values.
 
 _T = TypeVar("_T")
-_SAME = 1e-6  # Elo; what ratings may differ by and share a rank, far below the last digit that is shown
+_SAME = 1e-6  # Elo; ratings with a smaller difference count as equal
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One fault, and where it is."""
+    """A fault and the place where it was found."""
 
     place: str
     what: str
@@ -424,7 +425,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What was checked and found. `unreplayed`: logs of other format versions, which cannot be replayed."""
+    """Number of checked rows and the findings. `unreplayed`: logs of other format versions, which were not replayed."""
 
     tournaments: int
     games: int
@@ -432,21 +433,21 @@ class Inspection:
     editions: int
     findings: tuple[Finding, ...]
     unreplayed: tuple[Finding, ...]
-    repairable: int = 0  # of the findings, those that ``db repair`` repairs
+    repairable: int = 0  # number of findings that ``db repair`` can repair
 
     def to_json(self) -> dict[str, object]:
-        """Ready for json.dumps."""
+        """Return the result ready for JSON."""
         return {"schema": SCHEMA_VERSION, "sound": not self.findings, **asdict(self)}
 
 
 def inspect(store: Store) -> Inspection:
-    """Check the whole store; a finding does not stop the check."""
+    """Check the whole database; a finding does not stop the check."""
     with store.database.snapshot():
         return _Inspector(store).all()
 
 
-def oddity(path: Address) -> str:
-    """Describe the first fault of a database; "" if it is sound."""
+def first_fault(path: Address) -> str:
+    """Check a whole database and describe the first fault; "" if there is none."""
     with Store.open(path, create=False, readonly=True) as store:
         found = inspect(store).findings
     return f"{found[0].place}: {found[0].what}" if found else ""
@@ -460,7 +461,7 @@ class _Inspector:
         self.repairable = 0
 
     def all(self) -> Inspection:
-        """Pages first: where they are damaged, whatever else is found may come from that."""
+        """Run all checks; pages first, because damaged pages can cause other findings."""
         database = self.store.database
         self._note("pages", database.integrity(_MOST_SHOWN))
         self._note("rows", _invalid_cells(database))
@@ -492,7 +493,7 @@ class _Inspector:
             self.repairable += 1
 
     def _log(self, kind: str, name: str, number: int) -> list[TournamentLog]:
-        """That one, or none where it cannot be read."""
+        """Return a tournament or an import in a list; an empty list if it cannot be read."""
         return self._listed(f"{kind} {name} #{number}", lambda: [self.store.tournament(name, number)])
 
     def _tournament(self, log: TournamentLog) -> None:
@@ -518,30 +519,29 @@ class _Inspector:
         self._listed(f"list {name}", lambda: revisions_of(self.store, name))
 
     def _shapes(self, read: Callable[[], Iterable[object]]) -> Iterator[str]:
-        """Nouns with a field of another type, once they are read."""
-        yield from filter(None, map(misshapen, read()))
+        """Yield a sentence for each object with a field of the wrong type."""
+        yield from filter(None, map(wrong_type, read()))
 
     def _edition(self, head: Edition) -> Iterator[str]:
         definitions = {revision.revision: revision.definition for revision in revisions_of(self.store, head.list)}
         stored = read_edition(self.store, head.list, head.number)
-        if odd := misshapen(stored):
+        if odd := wrong_type(stored):
             yield odd
             return
         selection = select_games(self.store, definitions[head.revision], head.moment)
         again = make_edition(head.list, head.revision, selection, rate_selection(self.store, selection))
         if stored.games != again.games:
-            yield f"published from {stored.games} games, its filter now finds {again.games} of then"
+            yield f"published with {stored.games} games, but its filter now selects {again.games} games of that time"
         yield from _differing_lines(stored.lines, again.lines)
 
     def _note(self, place: str, found: Iterable[str]) -> None:
         try:
             with self.store.database.savepoint():
-                for words in found:
-                    self.findings.append(Finding(place, words))
+                self.findings += [Finding(place, what) for what in found]
         except UNREADABLE as error:
-            cause = getattr(error, "orig", None) or error  # of an error of SQLAlchemy, which tells the statement too
-            words = error.what if isinstance(error, TourError) else f"{type(cause).__name__}: {cause}"
-            self.findings.append(Finding(place, f"cannot be read: {' '.join(words.split())}"))
+            cause = getattr(error, "orig", None) or error  # SQLAlchemy's error contains the SQL statement
+            text = error.what if isinstance(error, TourError) else f"{type(cause).__name__}: {cause}"
+            self.findings.append(Finding(place, f"cannot be read: {' '.join(text.split())}"))
 
     def _listed(self, place: str, read: Callable[[], list[_T]]) -> list[_T]:
         found: list[_T] = []
@@ -555,13 +555,13 @@ class _Inspector:
 
 
 def _differing_lines(stored: tuple[EditionLine, ...], again: tuple[EditionLine, ...]) -> Iterator[str]:
-    """The first line that differs, and how many do."""
+    """Yield a sentence with the first line that differs and the number of such lines."""
     here, there = ({line.name: line for line in lines} for lines in (stored, again))
     differing = [name for name in {**here, **there} if not _same(here.get(name), there.get(name))]
     if differing:
         name = differing[0]
-        was, now = (_words(lines.get(name)) for lines in (here, there))
-        yield f"{len(differing)} lines are not what its games give; {name}: published {was}, now {now}"
+        was, now = (_line_text(lines.get(name)) for lines in (here, there))
+        yield f"{len(differing)} lines differ from a new computation; {name}: published {was}, computed {now}"
 
 
 def _same(one: EditionLine | None, other: EditionLine | None) -> bool:
@@ -571,9 +571,7 @@ def _same(one: EditionLine | None, other: EditionLine | None) -> bool:
     return counts[0] == counts[1] and abs(one.rating - other.rating) <= _SAME
 
 
-def _words(line: EditionLine | None) -> str:
-    return (
-        "not at all"
-        if line is None
-        else f"{format_fixed(line.rating, 2)} from +{line.wins} ={line.draws} -{line.losses}"
-    )
+def _line_text(line: EditionLine | None) -> str:
+    if line is None:
+        return "nothing"
+    return f"{format_fixed(line.rating, 2)} with +{line.wins} ={line.draws} -{line.losses}"

@@ -1,4 +1,4 @@
-"""Tests of store/check."""
+"""Tests of the check and the repair of databases."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from tests.support.databases import add_game, full_game, game, meddled, open_log
 from tests.support.faults import SPOILT, spoil, tried
 from tests.support.tournaments import THREE, config, read, running, tour
 
-# Cells that no version of ours writes, and whose fault it is when rows cannot be read.
+# Cells with values that enginetour never writes.
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """A tournament with a game that has something in every field."""
+    """A tournament with a game that has a value in every field."""
     store, log = sound_log(tmp_path / "t.db")
     with store:
         add_game(log, game())
@@ -44,43 +44,43 @@ def found(path: Path) -> list[str]:
 
 
 def test_ours_are_in_order(path: Path) -> None:
-    """A game with all its parts, and one with few."""
+    """Cells that enginetour wrote are valid."""
     assert found(path) == []
 
 
 @pytest.mark.parametrize(
     ("statement", "told"),
     [
-        ("UPDATE games SET started_unix = 'soon' WHERE number = 2", "row 2 of games has 'soon' as started_unix"),
-        ("UPDATE games SET plies = 1e300", "row 1 of games has '1.0e+300' as plies, and 1 more"),
-        ("UPDATE games SET ended_unix = 9e999 WHERE number = 1", "row 1 of games has 'Inf' as ended_unix"),
-        ("UPDATE games SET round = 1 << 62 WHERE number = 1", "row 1 of games has '4611686018427387904' as round"),
-        ("UPDATE games SET opening = '[' WHERE number = 1", "row 1 of games has '[' as opening"),
-        ("UPDATE tournaments SET config = ''", "row 1 of tournaments has '' as config"),
-        ("UPDATE games SET cause = x'ff1b' WHERE number = 1", "row 1 of games has '\\\\xff\\x1b' as cause"),
-        ("UPDATE moves SET moves = 'e4' WHERE game = 1", "row 1 of moves has 'e4' as moves"),
-        ("UPDATE entrants SET new = 2 WHERE starting_rank = 1", "row 1 of entrants has '2' as new"),
+        ("UPDATE games SET started_unix = 'soon' WHERE number = 2", "row 2 of games: invalid started_unix 'soon'"),
+        ("UPDATE games SET plies = 1e300", "row 1 of games: invalid plies '1.0e+300' (and 1 more)"),
+        ("UPDATE games SET ended_unix = 9e999 WHERE number = 1", "row 1 of games: invalid ended_unix 'Inf'"),
+        ("UPDATE games SET round = 1 << 62 WHERE number = 1", "row 1 of games: invalid round '4611686018427387904'"),
+        ("UPDATE games SET opening = '[' WHERE number = 1", "row 1 of games: invalid opening '['"),
+        ("UPDATE tournaments SET config = ''", "row 1 of tournaments: invalid config ''"),
+        ("UPDATE games SET cause = x'ff1b' WHERE number = 1", "row 1 of games: invalid cause '\\\\xff\\x1b'"),
+        ("UPDATE moves SET moves = 'e4' WHERE game = 1", "row 1 of moves: invalid moves 'e4'"),
+        ("UPDATE entrants SET new = 2 WHERE starting_rank = 1", "row 1 of entrants: invalid new '2'"),
     ],
 )
 def test_each_kind_is_named(path: Path, statement: str, told: str) -> None:
-    """Another type, no JSON, beyond all measure: row, table, value and column, and how many more."""
+    """A finding names row, table, value and column, and the number of further cells."""
     meddled(path, statement)
     assert found(path) == [told]
 
 
 def test_whose_fault_it_is(path: Path) -> None:
-    """A failure over a sound database, or over none, is our own; over one with something to find it is its."""
+    """A failure while reading a sound database is an internal error; with a damaged one it is an input error."""
     with pytest.raises(KeyError), rows_of_others(path):
         raise KeyError("our own")
     with pytest.raises(KeyError), rows_of_others(path.with_name("none.db")):
         raise KeyError("our own")
     meddled(path, "UPDATE games SET started_unix = 'soon' WHERE number = 2")
-    told = r"row 2 of games has 'soon' as started_unix. Hint: enginetour db check"
+    told = r"row 2 of games: invalid started_unix 'soon'.* enginetour db check"
     with pytest.raises(StoreRefused, match=told), rows_of_others(path):
         raise KeyError("theirs")
 
 
-# A database gone over: nothing is found in a sound one, and each damage in its place.
+# The full check finds nothing in a sound database, and each damage with its place.
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +100,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def inspected(played: Path, folder: Path, *statements: str) -> Inspection:
-    """A copy of it after somebody's statements, gone over."""
+    """Check a copy of the database after these statements."""
     path = folder / "t.db"
     path.write_bytes(played.read_bytes())
     meddled(path, *statements)
@@ -109,7 +109,7 @@ def inspected(played: Path, folder: Path, *statements: str) -> Inspection:
 
 
 def test_sound(played: Path, tmp_path: Path) -> None:
-    """A tournament, an import and an edition, and nothing to find."""
+    """A sound database has no findings."""
     found = inspected(played, tmp_path)
     assert found.findings == found.unreplayed == ()
     assert (found.tournaments, found.games, found.imports, found.editions) == (1, 6, 1, 1)
@@ -118,16 +118,20 @@ def test_sound(played: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "statement, place, words",
     [
-        ("UPDATE pair_counts SET wins = wins + 1 WHERE rowid = 1", "tournament trial", "kept as +"),
-        ("DELETE FROM notes WHERE ordinal = 1", "tournament trial", "when the log is replayed"),
+        ("UPDATE pair_counts SET wins = wins + 1 WHERE rowid = 1", "tournament trial", "stored as +"),
+        ("DELETE FROM notes WHERE ordinal = 1", "tournament trial", "the replay of the log gives"),
         ("UPDATE games SET outcome = 'won' WHERE number = 2", "tournament trial", "game 2 cannot be read"),
         ("UPDATE moves SET moves = x'00' WHERE game = 3", "tournament trial", "game 3 cannot be read"),
         ("DELETE FROM moves WHERE game = 3", "tournament trial", "game 3 has no moves"),
-        ("DELETE FROM events WHERE position = 4", "tournament trial", "5 events up to number 6"),
-        ("UPDATE games SET plies = plies + 1 WHERE number = 1", "tournament trial", "its record says"),
-        ("DELETE FROM imported_games WHERE id = 2", "import files", "brought 6 games, 5 are there"),
+        (
+            "DELETE FROM events WHERE position = 4",
+            "tournament trial",
+            "there are 5 events, but the last one has number 6",
+        ),
+        ("UPDATE games SET plies = plies + 1 WHERE number = 1", "tournament trial", "but its row says"),
+        ("DELETE FROM imported_games WHERE id = 2", "import files", "it had 6 games, 5 were found"),
         ("UPDATE imports SET digests = x'00'", "import files", "digests for 6 games"),
-        ("UPDATE imports SET digests = zeroblob(48)", "imports", "5 imported games are there twice"),
+        ("UPDATE imports SET digests = zeroblob(48)", "imports", "5 imported games are stored twice"),
         ("UPDATE imports SET counts = x'0000'", "import files", "cannot be read"),
         ("UPDATE edition_lines SET rating = rating + 1 WHERE ordinal = 1", "edition 1 of all", "1 lines"),
         ("UPDATE edition_lines SET remarks = '[5]' WHERE ordinal = 2", "edition 1 of all", "lines.1.remarks.0: Input"),
@@ -136,26 +140,26 @@ def test_sound(played: Path, tmp_path: Path) -> None:
     ],
 )
 def test_found(played: Path, tmp_path: Path, statement: str, place: str, words: str) -> None:
-    """Each change behind our back is told in its place."""
+    """Each change by another program is found."""
     found = inspected(played, tmp_path, statement)
     assert any(finding.place == place and words in finding.what for finding in found.findings), found.findings
 
 
 def test_log_of_another_format_version(played: Path, tmp_path: Path) -> None:
-    """It cannot be replayed here, and that is no damage."""
+    """A log of another format version is listed separately, not as damage."""
     found = inspected(played, tmp_path, "UPDATE tournaments SET format_version = 99 WHERE name = 'trial'")
     assert found.findings == ()
     assert "version 99" in found.unreplayed[0].what
 
 
-# Damaged specifications: a run refuses them in one line, `db check` finds and `db repair` repairs them.
+# Damaged specifications: a run reports them in one line, `db check` finds them, `db repair` repairs them.
 
 ENTRANT = "Wren 2"
 
 
 @pytest.fixture(scope="module")
 def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A stopped tournament whose configuration no longer names one of its entrants; `whole.db` is its database."""
+    """A stopped tournament whose configuration lacks one of its entrants; `whole.db` is its database."""
     folder = tmp_path_factory.mktemp("begun")
     tour(folder, "run", config(folder, THREE, "roundrobin", "cycles = 40").name, "--max-games", "1", expect=8)
     shutil.copy(folder / "results" / "enginetour.db", folder / "whole.db")
@@ -168,16 +172,13 @@ def database(folder: Path) -> Path:
 
 
 def test_a_damaged_specification_is_refused_and_repaired(begun: Path) -> None:
-    """`run` names the entrant and the command, reacts to SIGTERM, and plays on after the repair.
-
-    The number 5 as a program was read as the descriptor of the run's own pipe, for ever.
-    """
+    """`run` names the entrant and the command, reacts to SIGTERM, and continues after the repair."""
     assert len(list(tried(begun, begun / "trial.toml", ("a descriptor as program",), ENTRANT))) == 1
 
 
 @pytest.mark.parametrize("name", SPOILT)
 def test_each_damaged_specification_is_found_and_repaired(name: str, begun: Path) -> None:
-    """One damage, one line; after the repair the entrant can be read under its name, and starts as it did."""
+    """A damage is one finding; after the repair the entrant is read and started as before."""
     spoil(database(begun), begun / "whole.db", ENTRANT, SPOILT[name])
     with Store.open(database(begun), create=False) as store:
         log = store.tournament("trial")
@@ -191,11 +192,11 @@ def test_each_damaged_specification_is_found_and_repaired(name: str, begun: Path
 
 
 def test_a_repair_keeps_what_is_valid_and_the_database_as_it_was(begun: Path) -> None:
-    """The command comes from the engine version, the protocol from the specification; a copy stays."""
+    """Valid parts of a specification are kept, and a copy of the database is made before."""
     spoil(database(begun), begun / "whole.db", ENTRANT, SPOILT["a descriptor as program"])
     told = read(begun, "db", "repair")
     assert [row["tournament"] for row in told["repairs"]] == ["trial"]
-    assert told["repairs"][0]["repair"].startswith("it now starts ")
+    assert told["repairs"][0]["repair"].startswith("its command is now: ")
     assert Path(told["backup"]).name.startswith("enginetour.db.before-repair-")
     assert "cannot be read" in json.dumps(read_all(begun, Path(told["backup"])))
     assert read(begun, "db", "repair") == {"database": str(database(begun)), "repairs": [], "backup": None}
@@ -206,18 +207,18 @@ def read_all(folder: Path, copy: Path) -> object:
 
 
 def test_a_lost_command_names_what_to_do(begun: Path) -> None:
-    """Where the engine version has none either, the engine can be replaced or withdrawn, and the rest goes on."""
+    """Without a stored command, the repair names the commands that replace or withdraw the engine."""
     spoil(database(begun), begun / "whole.db", ENTRANT, SPOILT["a descriptor as program"])
     meddled(database(begun), "UPDATE engines SET command = '[5]', protocol = 'telnet' WHERE name = 'Wren 2'")
     told = tour(begun, "db", "repair").stdout
-    assert "its command is lost; use enginetour replace -t trial 'Wren 2' ENGINE, or enginetour withdraw" in told
+    assert "its command is lost; run enginetour replace -t trial 'Wren 2' ENGINE, or enginetour withdraw" in told
     tour(begun, "db", "check")
     tour(begun, "replace", "-t", "trial", ENTRANT, "wren4")
     tour(begun, "run", "trial.toml", "--max-games", "1", expect=8)
 
 
 def test_the_event_of_a_newcomer_is_repaired(begun: Path) -> None:
-    """An entrant that joined later stands in the log too: written again from the list of entrants."""
+    """The event of an entrant that joined later is repaired from the list of entrants."""
     shutil.copy(begun / "whole.db", database(begun))
     tour(begun, "add", "wren4", "--why", "more")
     meddled(
@@ -233,7 +234,7 @@ def test_the_event_of_a_newcomer_is_repaired(begun: Path) -> None:
 
 
 def test_a_running_tournament_is_not_repaired(tmp_path: Path) -> None:
-    """Its database is left to it."""
+    """The database of a running tournament is not repaired."""
     path = config(tmp_path, THREE, "roundrobin", "cycles = 200")
     (tmp_path / "results").mkdir()
     with running(tmp_path, path):
@@ -243,7 +244,7 @@ def test_a_running_tournament_is_not_repaired(tmp_path: Path) -> None:
 
 
 def test_a_damaged_entrant_is_repaired_on_either_ground(place: Address) -> None:
-    """On a server too, where a cell has the type of its column."""
+    """Entrants are repaired in both backends."""
     opened, log = open_log(place)
     name = log.entrants[0].name
     with opened:
@@ -256,7 +257,7 @@ def test_a_damaged_entrant_is_repaired_on_either_ground(place: Address) -> None:
 
 
 def test_a_path_that_is_not_utf_8_is_read_back() -> None:
-    """A program in a directory of any bytes keeps its command."""
+    """A command with bytes that are not UTF-8 is read again."""
     spec = {"name": "A", "command": ["/opt/\udcff/a"], "protocol": "uci", "limits": ["clock"]}
     assert stored_spec(json.dumps(spec)).command == ("/opt/\udcff/a",)
 
@@ -277,16 +278,13 @@ def test_a_path_that_is_not_utf_8_is_read_back() -> None:
     ],
 )
 def test_what_is_wrong_with_a_specification_has_no_words_of_python(text: str, words: str) -> None:
-    """It named a class of enginetour and a limit of the interpreter."""
+    """Errors of specifications do not name classes or limits of Python."""
     with pytest.raises(ValueError, match=re.escape(words)):
         stored_spec(text)
 
 
-# What an inspection said that was not so.
-
-
 def test_what_cannot_be_read_hides_nothing(place: Address) -> None:
-    """A server answers nothing more in a transaction in which a statement has failed: all after it had findings."""
+    """One failed statement gives one finding; later checks in the same snapshot still work."""
     store, log = sound_log(place)
     with store:
         add_game(log, game())
