@@ -1,6 +1,6 @@
-"""Log of a tournament: write the row of each game and event, one durable transaction each; the only writer of games.
+"""Write the log of a tournament: games and events, in durable transactions. No other module writes games.
 
-`record_games` and `record_event` return when the data is durable. The writer holds the tournament's lock.
+`record_games` and `record_event` return when the data is durable. The writer holds the lock of the tournament.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ from enginetour.store.tables import (
     STRUCK,
 )
 
-# A server may disconnect during a commit, which may or may not have succeeded. The log shows it afterwards, so that
-# the game is neither lost nor written twice.
+# If a server disconnects during a commit, the commit may or may not have succeeded. The log shows it afterwards, so
+# that a game is neither lost nor written twice.
 
 _T = TypeVar("_T")
 _NEXT = Prepared(NEXT_POSITION)
@@ -59,7 +59,7 @@ _MOMENT = select(EVENTS.c.at_unix).where(EVENTS.c.tournament == bindparam("t"), 
 
 @dataclass(frozen=True, slots=True)
 class _Tried(Generic[_T]):
-    """The last event that was to be committed; its moment, to the last bit, tells it from anybody else's."""
+    """The last event of a transaction; the exact bits of its time distinguish it from events of other writers."""
 
     position: int
     at: float
@@ -67,7 +67,7 @@ class _Tried(Generic[_T]):
 
 
 class _WriteGuard:
-    """What keeps the writes of one run in order. `newest` is the position of its last event, None before the first."""
+    """Keeps the writes of one run consistent. `newest` is the position of its last event, None before the first."""
 
     def __init__(self, database: Database, tournament: int, title: str) -> None:
         self.newest: int | None = None
@@ -75,23 +75,24 @@ class _WriteGuard:
         self._here = {"t": tournament}
         self._title = title
         self._lock: Lock | None = None
-        self._seen: int | None = None  # how far the log had come when the lock was taken
-        self._event: tuple[int, float] | None = None  # the last of the transaction under way: position and moment
+        self._seen: int | None = None  # position of the newest event when the lock was taken
+        self._event: tuple[int, float] | None = None  # position and time of the last event of the open transaction
 
     def require_lock(self, lock: Lock) -> None:
-        """From now on nothing is written unless this lock is still held, or was got again before anybody wrote."""
+        """Write only while this lock is held, or was regained before another process wrote."""
         self._lock = lock
         with self._database.reading() as connection:
             self._seen = self._next(connection) - 1
 
     def noted(self, position: int, at: float) -> None:
-        """The transaction under way has written this event, at a moment in UTC seconds."""
+        """Remember an event of the open transaction with its time in UTC seconds."""
         self._event = position, at
 
     def written(self, write: Callable[[Connection, int], _T], *, patience: float = 0.0) -> _T:
-        """What `write` gives in one transaction, told where its first event goes. StoreRefused if somebody else wrote.
+        """Call `write` with the position of its first event in a transaction, and return its result.
 
-        While the server is away, or the lock is, it is tried again for as long as the database has patience.
+        While the server cannot be reached or the lock is lost, it is tried again until the patience of the database
+        ends. StoreRefused if another process has written to this tournament.
         """
         deadline = time.monotonic() + self._database.patience
         tried: _Tried[_T] | None = None
@@ -99,17 +100,17 @@ class _WriteGuard:
             try:
                 with self._database.writing(patience=patience) as connection:
                     position = self._next(connection)
-                    if tried is not None and self._came_through(connection, tried):
+                    if tried is not None and self._was_committed(connection, tried):
                         self.newest = tried.position
                         return tried.result
-                    self._refuse_others(connection, position)
+                    self._check_only_writer(connection, position)
                     self._event = None
                     result = write(connection, position)
                     tried = None if self._event is None else _Tried(*self._event, result)
-            except StoreUnreachable as away:
+            except StoreUnreachable as error:
                 if time.monotonic() >= deadline:
                     raise
-                self._go_on(away)
+                self._wait(error)
             else:
                 self.newest = tried.position if tried is not None else position - 1
                 return result
@@ -117,22 +118,22 @@ class _WriteGuard:
     def _next(self, connection: Connection) -> int:
         return int(_NEXT.first(connection, self._here)[0])
 
-    def _came_through(self, connection: Connection, tried: _Tried[_T]) -> bool:
+    def _was_committed(self, connection: Connection, tried: _Tried[_T]) -> bool:
         at = connection.execute(_MOMENT, {**self._here, "p": tried.position}).scalar()
         return bool(at == tried.at)
 
-    def _refuse_others(self, connection: Connection, position: int) -> None:
+    def _check_only_writer(self, connection: Connection, position: int) -> None:
         if self._lock is not None and not self._lock.is_held(connection):
-            raise LockLost("the tournament's lock was lost", place=str(self._database.path), step="run again")
+            raise LockLost("the tournament's lock was lost", place=str(self._database.path), step="resume the run")
         last = self._seen if self.newest is None else self.newest
         if last not in (None, position - 1):
-            step = "let one run end, then start it again; leave lock files alone"
-            raise StoreRefused("somebody else writes this tournament", place=self._title, step=step)
+            step = "end one of the two runs and resume the other; do not remove lock files"
+            raise StoreRefused("another process writes to this tournament", place=self._title, step=step)
 
-    def _go_on(self, away: StoreUnreachable) -> None:
-        """A lost lock is taken again, if nobody has it; a server that is away gets a moment."""
-        self._database.heed()
-        if isinstance(away, LockLost) and self._lock is not None:
+    def _wait(self, error: StoreUnreachable) -> None:
+        """Regain a lost lock, or wait a short time for the server."""
+        self._database.check_stop()
+        if isinstance(error, LockLost) and self._lock is not None:
             try:
                 self._lock.regain()
             except StoreUnreachable:
@@ -142,8 +143,8 @@ class _WriteGuard:
         time.sleep(RETRY_S)
 
 
-# Cached counts. A reader queries each time, because others may write. So does a writer before its first write of a
-# run, which proves that it is the only one.
+# Cached counts. A reader always queries the database, because other processes may write. A writer does the same before
+# its first write, which proves that it is the only writer.
 
 _ABORTED = "engine-abort"
 _PairCounts = dict[tuple[str, str], tuple[int, int, int]]
@@ -152,16 +153,16 @@ _COUNTED = {Outcome.WHITE: (1, 0, 0), Outcome.DRAW: (0, 1, 0), Outcome.BLACK: (0
 
 @dataclass
 class _Cache:
-    """All of it true of the last event that was written; what is None was not asked for yet."""
+    """Values that are valid after the last written event; None if they have not been read yet."""
 
-    versions: dict[str, Any] = field(default_factory=dict)  # rows by the names of entrants
+    versions: dict[str, Any] = field(default_factory=dict)  # rows by names of entrants
     ratings: dict[str, float] | None = None
     counts: _PairCounts | None = None
-    void: Counter[GameKey] | None = None  # void or struck out
-    aborted: Counter[GameKey] = field(default_factory=Counter)  # known when `void` is
+    void: Counter[GameKey] | None = None  # void or annulled games
+    aborted: Counter[GameKey] = field(default_factory=Counter)  # valid if `void` is not None
 
     def look(self, connection: Connection, tournament: int) -> Counter[GameKey]:
-        """The games that do not count, by key."""
+        """Return the number of games that do not count, by key."""
         if self.void is None:
             self.void = Counter()
             void = GAMES.c.outcome == Outcome.VOID
@@ -173,12 +174,12 @@ class _Cache:
         return self.void
 
     def finished(self, key: GameKey, outcome: Outcome, category: str) -> None:
-        """A game was written."""
+        """Update the cache after a game was written."""
         if self.void is not None and outcome is Outcome.VOID:
             self._note(key, outcome, category)
 
     def counted(self, names: tuple[str, str], outcome: Outcome) -> None:
-        """An even game with a result was written."""
+        """Update the pair counts after an even game with a result was written."""
         if self.counts is not None:
             before = self.counts.get(names)
             wins, draws, losses = (a + b for a, b in zip(before or (0, 0, 0), _COUNTED[outcome], strict=True))
@@ -192,7 +193,7 @@ class _Cache:
         self.aborted[key] += outcome == Outcome.VOID and category == _ABORTED
 
 
-# Built once: compiling takes longer than running.
+# Statements are built once, because building one takes longer than running it.
 _GAME_KEY = ("tournament", "pair_low", "pair_high", "meeting", "leg", "replay")
 _KNOWN = select(GAMES.c.number).where(*(GAMES.c[name] == bindparam(f"k_{name}") for name in _GAME_KEY))
 _NEXT_NUMBER = select(func.coalesce(func.max(GAMES.c.number), 0) + 1).where(GAMES.c.tournament == bindparam("t"))
@@ -205,14 +206,14 @@ _VERSIONS = (
 )
 _GAME, _MOVES, _EVENT = (Prepared(insert(table)) for table in (GAMES, MOVES, EVENTS))
 _NOTES, _INCIDENTS = insert(NOTES), insert(INCIDENTS)
-_Row = tuple[Game, Sequence[Note], dict[str, Any], bytes]  # columns and moves made before the transaction
+_Row = tuple[Game, Sequence[Note], dict[str, Any], bytes]  # columns and moves are encoded before the transaction
 _COUNTS = Prepared(
     upsert(PAIR_COUNTS, ("tournament", "white_engine", "black_engine"), ("wins", "draws", "losses"), adds=True)
 )
 
 
 def write_notes(connection: Connection, tournament: int, position: int, notes: Sequence[Note]) -> None:
-    """Write the decisions of one event; position 0 is before the first event."""
+    """Write the decisions of one event; position 0 is for decisions before the first event."""
     place = {"tournament": tournament, "position": position}
     rows = [{**place, "ordinal": n, **codecs.note_columns(note)} for n, note in enumerate(notes, 1)]
     if rows:
@@ -220,7 +221,7 @@ def write_notes(connection: Connection, tournament: int, position: int, notes: S
 
 
 class TournamentLog(TournamentReader):
-    """One edition of a tournament in an open database, for reading and writing; made by `Store`."""
+    """One edition of a tournament in an open database, for reading and writing; `Store` makes it."""
 
     def __init__(self, database: Database, row: Any) -> None:
         super().__init__(database, row)
@@ -228,17 +229,17 @@ class TournamentLog(TournamentReader):
         self._cache = _Cache()
 
     def require_lock(self, lock: Lock) -> None:
-        """Check before every write from now on that this lock, already taken, is still held."""
+        """Check before every later write that this lock, which must be held now, is still held."""
         self._guard.require_lock(lock)
 
     def record_games(self, games: Sequence[tuple[Game, Sequence[Note]]]) -> list[int | None]:
         """Write games in one transaction, each with its event, notes, incidents and pair counts; return their numbers.
 
-        The log is as though each had come alone. A number is None, and nothing is written, if this game with this
-        replay number is there already: a cluster may play a game twice.
+        The log is the same as with one transaction per game. A game that is already stored with this replay number is
+        not written, and its number is None: a cluster can play a game twice.
 
         Raises:
-            KeyError: a side is not an entrant.
+            KeyError: A side is not an entrant.
         """
         rows = [(game, notes, codecs.game_columns(game), codecs.moves_blob(game.moves)) for game, notes in games]
         named: set[int] = set()
@@ -262,7 +263,10 @@ class TournamentLog(TournamentReader):
     def _write_game(
         self, connection: Connection, position: int, row: _Row, named: set[int]
     ) -> tuple[int, dict[str, Any]] | None:
-        """Its number and the versions that played, None if it is there already; `named` are those told by own name."""
+        """Write a game; return its number and the engine versions, or None if it is already stored.
+
+        Versions that get their own name with this game are added to `named`.
+        """
         game, notes, columns, blob = row
         pairing = game.pairing
         key = {f"k_{name}": columns[name] for name in _GAME_KEY[1:]}
@@ -277,8 +281,8 @@ class TournamentLog(TournamentReader):
         self._write_event(connection, position, "finished", game=made)
         write_notes(connection, self.id, position, notes)
         for n, incident in enumerate(game.incidents, 1):
-            told = codecs.incident_columns(incident)
-            connection.execute(_INCIDENTS, {"game": made, "ordinal": n, **told})
+            columns = codecs.incident_columns(incident)
+            connection.execute(_INCIDENTS, {"game": made, "ordinal": n, **columns})
         if game.outcome is not Outcome.VOID and not pairing.handicap:
             self._count(connection, white, black, game.outcome, 1)
         for one, side in ((versions[pairing.white], game.white), (versions[pairing.black], game.black)):
@@ -306,9 +310,9 @@ class TournamentLog(TournamentReader):
     def record_event(
         self, event: Event, notes: Sequence[Note] = (), *, why: str = "", spec: EngineSpec | None = None
     ) -> int:
-        """Write any event except a finished game and return its position; `Added` and `Replaced` need the `spec`.
+        """Write any event except a finished game, and return its position; `Added` and `Replaced` need the `spec`.
 
-        UsageRefused for an unknown game or entrant, and for a name that is already taken.
+        UsageRefused for an unknown game or entrant, and for a name that another entrant has.
         """
         self._cache = _Cache()
 
@@ -335,7 +339,7 @@ class TournamentLog(TournamentReader):
                     payload = {"settings": dict(settings), "why": why}
                     self._write_event(connection, position, "extended", payload=payload)
                 case GameFinished():
-                    raise TypeError("a finished game is recorded whole, by record_games")
+                    raise TypeError("finished games are written by record_games")
             write_notes(connection, self.id, position, notes)
             return position
 
@@ -343,7 +347,7 @@ class TournamentLog(TournamentReader):
 
     @property
     def known_ratings(self) -> dict[str, float]:
-        """As a reader's, asked for once."""
+        """The ratings that entrants got from the configuration, by name; cached."""
         if self._guard.newest is None:
             return super().known_ratings
         if self._cache.ratings is None:
@@ -351,13 +355,13 @@ class TournamentLog(TournamentReader):
         return self._cache.ratings
 
     def replays(self, key: GameKey) -> int:
-        """As a reader's, asked for once."""
+        """Count the void games of a key, which is the replay number of the next game; cached."""
         if self._guard.newest is None:
             return super().replays(key)
         return self._not_counting()[key]
 
     def aborts(self, key: GameKey) -> int:
-        """As a reader's, asked for once."""
+        """Count the games of a key that an engine aborted with ``*``; cached."""
         if self._guard.newest is None:
             return super().aborts(key)
         self._not_counting()
@@ -370,7 +374,7 @@ class TournamentLog(TournamentReader):
         return self._cache.void
 
     def pair_counts(self) -> _PairCounts:
-        """As a reader's, asked for once."""
+        """Return wins, draws and losses of White by (white, black); cached."""
         if self._guard.newest is None:
             return super().pair_counts()
         if self._cache.counts is None:
@@ -378,7 +382,7 @@ class TournamentLog(TournamentReader):
         return dict(self._cache.counts)
 
     def accept_change(self, specs: Mapping[str, EngineSpec]) -> None:
-        """Record new engine versions of these entrants, valid from the next event on."""
+        """Record new engine versions of entrants, valid from the next event on."""
         self._cache = _Cache()
         with self.database.writing() as connection:
             position = int(connection.execute(NEXT_POSITION, {"t": self.id}).scalar_one())
@@ -414,25 +418,27 @@ class TournamentLog(TournamentReader):
         row = self._standing_game(connection, event.pairing.key)
         if row is None or row.outcome != event.outcome or row.white != event.pairing.white:
             who = f"{event.pairing.white} - {event.pairing.black}"
-            raise UsageRefused(f"there is no game {who} {event.outcome} to void", step="enginetour games lists them")
+            what = f"game {who} with the result {event.outcome} not found"
+            raise UsageRefused(what, step="run enginetour games for a list")
         if not row.handicap:
             self._count(connection, row.white_engine, row.black_engine, event.outcome, -1)
         at = removal_time(connection)
         self._write_event(connection, position, "voided", game=row.id, payload={"why": why}, at=at)
 
     def _require(self, connection: Connection, name: str) -> int:
-        """Starting rank of an entrant that is in the tournament; UsageRefused for another name."""
+        """Return the starting rank of an entrant; UsageRefused if it is not in the tournament now."""
         rows = select(ENTRANTS.c.starting_rank).where(ENTRANTS.c.tournament == self.id, ENTRANTS.c.name == name)
         place = connection.execute(rows).scalar()
         if place is None or name in self._gone(connection):
-            left = "has left" if place is not None else "is not in"
-            raise UsageRefused(f"{name} {left} {self.title}", step="enginetour standings lists the entrants")
+            state = "was withdrawn from" if place is not None else "is not an entrant of"
+            raise UsageRefused(f"{name} {state} {self.title}", step="run enginetour standings for a list of entrants")
         return int(place)
 
     def _require_new(self, connection: Connection, name: str) -> None:
         rows = select(ENTRANTS.c.name).where(ENTRANTS.c.tournament == self.id, ENTRANTS.c.name == name)
         if connection.execute(rows).first() is not None:
-            raise UsageRefused(f"{name} is or was in {self.title} already", step="give the new entrant another name")
+            what = f"an entrant {name} already exists in {self.title}"
+            raise UsageRefused(what, step="choose another name for the new entrant")
 
     def _last_place(self, connection: Connection) -> int:
         rows = select(func.max(ENTRANTS.c.starting_rank)).where(ENTRANTS.c.tournament == self.id)
@@ -442,5 +448,5 @@ class TournamentLog(TournamentReader):
         self, connection: Connection, entrant: Entrant, spec: EngineSpec | None, position: int, place: int
     ) -> None:
         if spec is None or spec.name != entrant.name:
-            raise TypeError(f"how to start {entrant.name} must come with its event")
+            raise TypeError(f"the specification of {entrant.name} must be given with its event")
         add_entrant(connection, self.id, entrant, spec, since=position, place=place)

@@ -1,6 +1,6 @@
-"""Incremental ratings of the whole store (Elo, GoR, EGF): append-only rating events, updated after new games.
+"""Incremental ratings of the whole database (Elo, GoR, EGF): rating events that are appended after new games.
 
-The stored rows are the only state: an update that continues from them gives the same bits as a replay of all games.
+The stored rows are the only state. An update that continues from them gives the same bits as a replay of all games.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _STORED = RATING_EVENTS.c
 
 
 class _Span(NamedTuple):
-    """Of this revision the rows from place `start` to before `end` hold."""
+    """Rating events of one revision that are valid: from position `start` to before position `end`."""
 
     revision: int
     start: int
@@ -74,9 +74,9 @@ class _Span(NamedTuple):
 
 
 class _Career(NamedTuple):
-    """An engine in the stream up to some place; `game` and `imported` are the newest of its games, 0 for none."""
+    """Ratings of an engine up to a position; `game` and `imported` are its newest game and imported game (0: none)."""
 
-    first: int  # place of its first row
+    first: int  # position of its first row
     entry: float
     rating: float
     peak: float
@@ -87,7 +87,7 @@ class _Career(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """The valid rating events of a system: the rows of each revision that no later revision replaced."""
+    """The valid rating events of a system: the rows that no later revision has replaced."""
 
     connection: Connection
     system: str
@@ -97,21 +97,21 @@ class Stream:
         return self.spans[-1].end if self.spans else 0
 
     def rows(self, start: int = 0) -> list[Any]:
-        """Read place and event of every row from place `start` on."""
+        """Return position and event of every row from position `start` on."""
         chosen = select(_STORED.position, *_EVENT).order_by(_STORED.position)
         return [row for part in self._parts(start) for row in self.connection.execute(chosen.where(part))]
 
-    def first_struck(self) -> int:
-        """Return the place of the first row whose game or import was annulled since; the length if there is none."""
-        struck = select(EVENTS.c.game).where(EVENTS.c.kind == "voided")
+    def first_annulled(self) -> int:
+        """Return the position of the first row whose game was annulled or import removed; the length if none."""
+        voided = select(EVENTS.c.game).where(EVENTS.c.kind == "voided")
         chosen = select(func.min(_STORED.position)).where(
-            or_(_STORED.game.in_(struck), _STORED.tournament.in_(removed_imports()))
+            or_(_STORED.game.in_(voided), _STORED.tournament.in_(removed_imports()))
         )
         places = (self.connection.execute(chosen.where(part)).scalar() for part in self._parts())
         return next((place for place in places if place is not None), len(self))
 
     def careers(self, end: int | None = None) -> dict[int, _Career]:
-        """Return entry, rating and peak of every engine with a row before place `end`, by key."""
+        """Return entry rating, rating and peak of every engine with a row before position `end`, by key."""
         found: dict[int, _Career] = {}
         for part in self._parts(0, end):
             for engine, *columns in self.connection.execute(_careers(part)):
@@ -125,13 +125,13 @@ class Stream:
         return found
 
     def rating_before(self, engine: int, end: int) -> float:
-        """Return the rating of an engine before place `end`; it must have a row there."""
+        """Return the rating of an engine before position `end`; the engine must have a row there."""
         newest = select(_STORED.after).where(_STORED.engine == engine).order_by(_STORED.position.desc()).limit(1)
         ratings = (self.connection.execute(newest.where(part)).scalar() for part in reversed(self._parts(0, end)))
         return float(next(rating for rating in ratings if rating is not None))
 
     def _parts(self, start: int = 0, end: int | None = None) -> list[ColumnElement[bool]]:
-        """One condition for the rows of each revision, in order: thousands of them would not fit into one."""
+        """Return one condition per revision, in order: one condition could be too long with thousands of revisions."""
         last = len(self) if end is None else end
         cut = [_Span(s.revision, max(s.start, start), min(s.end, last)) for s in self.spans]
         return [
@@ -147,7 +147,7 @@ class Stream:
 
 
 def stream(connection: Connection, system: str) -> Stream:
-    """Read which rating events of a system are valid."""
+    """Return the valid rating events of a system."""
     rows = select(RATING_REVISIONS.c.revision, RATING_REVISIONS.c.first_position).where(
         RATING_REVISIONS.c.system == system
     )
@@ -164,18 +164,18 @@ def stream(connection: Connection, system: str) -> Stream:
 
 
 def _length(connection: Connection, system: str, revision: int, start: int) -> int:
-    """Where the newest revision ends: after its last row, or at its start if it only made the stream shorter."""
+    """Return the end of the newest revision: after its last row, or its start if it has no rows."""
     last = select(func.max(_STORED.position)).where(_STORED.system == system, _STORED.revision == revision)
     place = connection.execute(last).scalar()
     return start if place is None else int(place) + 1
 
 
 def _careers(part: ColumnElement[bool]) -> Any:
-    """One scan for the ends of every career, then the two rows at its ends by their keys."""
+    """Build a query that finds first and last row of every engine in one scan, then reads them by their keys."""
     ends = (
         select(
             _STORED.engine,
-            func.min(_STORED.system).label("system"),  # all rows of a part have the same
+            func.min(_STORED.system).label("system"),  # the same in all rows of a part
             func.min(_STORED.revision).label("revision"),
             func.min(_STORED.position).label("first"),
             func.max(_STORED.position).label("last"),
@@ -199,19 +199,19 @@ def _careers(part: ColumnElement[bool]) -> Any:
     return select(*columns, ends.c.imported).select_from(joined)
 
 
-# Rated games, in the order of commits. An import is one block after the games that were played before it. So new games
-# are always last, and only an annulled game changes earlier ratings.
+# Rated games, in the order of commits. The games of an import follow the games that were played before it. New games
+# are therefore always last, and only an annulment changes earlier ratings.
 
 
 class Position(NamedTuple):
-    """A position in the order of rated games: the newest game and the newest imported game before it; 0: none."""
+    """A position in the order of rated games: the newest game and imported game before it (0: none)."""
 
     game: int = 0
     imported: int = 0
 
 
 def rated_games(connection: Connection, after: Position | None = None) -> Iterator[RatedGame]:
-    """Read the rated games (even, standard chess) after a position, in order; imported games have negative ids."""
+    """Read the rated games (even, standard chess) after a position, in order; ids of imported games are negative."""
     mark = after or Position()
     points = {outcome: outcome.half_points(white=True) for outcome in Outcome}
     columns = (GAMES.c.id, GAMES.c.tournament, GAMES.c.white_engine, GAMES.c.black_engine, GAMES.c.outcome)
@@ -231,7 +231,7 @@ def rated_games(connection: Connection, after: Position | None = None) -> Iterat
 
 
 def number_rated(connection: Connection) -> int:
-    """Count the rated games, from the pair counts."""
+    """Count the rated games with the stored pair counts."""
     return sum(int(sums[2:].sum()) for sums in _standard_counts(connection).values())
 
 
@@ -241,7 +241,7 @@ def _standard_counts(connection: Connection) -> dict[int, Sums]:
 
 
 def _tallies_by_event(connection: Connection) -> dict[str, EventTallies]:
-    """The results of every event that has a rated game, events by their first one."""
+    """Return the results of every event with rated games, in the order of the first game of each event."""
     counted = _standard_counts(connection)
     places = {event: (after_game, 1, event) for event, after_game in _imports(connection)}
     for event in counted:
@@ -257,7 +257,7 @@ def _tallies_by_event(connection: Connection) -> dict[str, EventTallies]:
 
 
 def entry_ratings(connection: Connection, scale: Scale) -> dict[str, float]:
-    """Return the ratings that engine versions were given in their first tournament, by key.
+    """Return the ratings from the configuration of each engine version's first tournament, by key of the version.
 
     Ratings on another scale are left out.
     """
@@ -271,13 +271,13 @@ def entry_ratings(connection: Connection, scale: Scale) -> dict[str, float]:
 
 
 def version_lineage(connection: Connection) -> Lineage:
-    """Return the lineage (predecessors) of all engine versions of the store."""
+    """Return the lineage (predecessors) of all engine versions in the database."""
     rows = select(ENGINES.c.id, ENGINES.c.name, ENGINES.c.family).order_by(ENGINES.c.id)
     return lineage(Version(str(engine), name, family) for engine, name, family in connection.execute(rows))
 
 
 def with_event_classes(connection: Connection, settings: BaseModel) -> BaseModel:
-    """Return settings whose event classes have keys of events instead of ``name`` or ``name #edition``."""
+    """Return settings whose event classes have keys of events instead of names or ``name #edition``."""
     if not isinstance(settings, Egf2021Settings) or not settings.classes:
         return settings
     classes = {}
@@ -289,7 +289,7 @@ def with_event_classes(connection: Connection, settings: BaseModel) -> BaseModel
 
 
 def _imports(connection: Connection) -> list[tuple[int, int]]:
-    """Imports of standard chess that stand, oldest first, each with the newest game it follows."""
+    """Return the imports of standard chess that were not removed, oldest first, with the newest game before each."""
     rows = select(IMPORTS.c.tournament, IMPORTS.c.after_game).where(IMPORTS.c.tournament.not_in(removed_imports()))
     if odd := nonstandard_variants(connection):
         rows = rows.where(IMPORTS.c.tournament.not_in(odd))
@@ -309,21 +309,21 @@ def _imported(connection: Connection, event: int, after: int) -> Iterator[RatedG
 
 
 # Update. With unchanged settings and entry ratings, the state is restored from the rows and only later games are rated.
-# A few earlier games are rated again as a check: other bits mean that another version of the arithmetic wrote them,
-# and then everything is replayed.
+# A few earlier games are rated again as a check. If the bits differ, another version of the arithmetic wrote them, and
+# all games are rated again.
 
-_RATED_AGAIN = 50  # games rated again before the first new one: each engine of a tournament once or twice
+_RATED_AGAIN = 50  # games before the first new one: most engines of a tournament once or twice
 _ROWS_A_GAME = 2  # White's and Black's
 _Row = tuple[Any, ...]  # the columns of the table after `position`
 
 
-def _refolded(connection: Connection, stored: Stream, begun: RatingState, *, trusted: bool) -> tuple[int, list[_Row]]:
-    """Up to which place the stored stream holds, and the rows that follow there.
+def _updated(connection: Connection, stored: Stream, begun: RatingState, *, trusted: bool) -> tuple[int, list[_Row]]:
+    """Return the position up to which the stored events are valid, and the new rows after it.
 
-    `begun` is the state before the first game; `trusted` says that the stream was written from the same settings.
+    `begun` is the state before the first game. `trusted`: the stored events were written with the same settings.
     """
     if trusted and begun.rule.mode == "sequential":
-        for end in (stored.__len__, stored.first_struck):
+        for end in (stored.__len__, stored.first_annulled):
             found = _from(connection, stored, begun, max(0, end() // _ROWS_A_GAME - _RATED_AGAIN) * _ROWS_A_GAME)
             if found is not None:
                 return found
@@ -339,7 +339,7 @@ def _whole(connection: Connection, begun: RatingState) -> list[_Row]:
 
 
 def _from(connection: Connection, stored: Stream, begun: RatingState, place: int) -> tuple[int, list[_Row]] | None:
-    """The same from a place on; None when what is stored before it, or just behind, is not what a replay gives."""
+    """Rate the games after a position; None if stored events before or just after it differ from a replay."""
     careers = stored.careers(place)
     ends = [Position(career.game, career.imported) for career in careers.values()] or [Position()]
     mark = Position(max(end.game for end in ends), max(end.imported for end in ends))
@@ -356,9 +356,9 @@ def _from(connection: Connection, stored: Stream, begun: RatingState, place: int
 
 
 def _entered_so(careers: Mapping[int, _Career], stored: Stream, begun: RatingState) -> bool:
-    """Everybody entered with the rating a replay would give it: its own, its predecessor's, or the start value."""
+    """Whether every engine has the entry rating of a replay: its own, its predecessor's, or the start value."""
     order = sorted(careers.items(), key=lambda item: item[1].first)
-    rated: dict[str, _Career] = {}  # those with a game before that of the newcomer
+    rated: dict[str, _Career] = {}  # engines with a game before the first game of the new engine
     arrived = 0
     for engine, career in order:
         begins = career.first - career.first % _ROWS_A_GAME
@@ -379,7 +379,7 @@ def _entered_so(careers: Mapping[int, _Career], stored: Stream, begun: RatingSta
 
 
 def _rows(events: Iterable[RatingEvent]) -> list[_Row]:
-    """Rating events in the order of the table's columns after `position`; an imported game has a column of its own."""
+    """Return rating events as rows of the table; imported games have a column of their own."""
     return [
         (int(engine), int(event), *((None, *numbers, -game) if game and game < 0 else (game, *numbers, None)))
         for _, engine, event, game, *numbers in events
@@ -395,22 +395,23 @@ def _common_rows(one: list[_Row], other: list[_Row]) -> int:
     return next(differs, min(len(one), len(other)))
 
 
-# Engine versions are rated. Lists show the name alone if the name has one version with games, else ``name
-# [fingerprint]``, or ``name [imported]`` for versions from files. A revision replaces the rating events of a system
-# from its `start` on: after an annulled game, a late game or other settings. Earlier revisions are kept.
+# Ratings belong to engine versions. Lists show ``name`` if one version of it has games, else ``name [fingerprint]``, or
+# ``name [imported]`` for versions from files. A revision replaces the rating events of a system from its first position
+# on, after an annulled game, a late game or a change of settings. Earlier revisions are kept.
 
 
 def system_named(name: str) -> IncrementalSystem:
-    """Return an incremental rating system by name; UsageRefused lists the known ones."""
+    """Return an incremental rating system by name; UsageRefused for an unknown name."""
     if name not in SYSTEMS:
-        raise UsageRefused(f"there is no incremental system {name!r}", step=f"known: {', '.join(SYSTEMS)}")
+        raise UsageRefused(f"unknown rating system {name!r}", step=f"choose one of: {', '.join(SYSTEMS)}")
     return SYSTEMS[name]
 
 
 def update_ratings(store: Store, system: str, settings: BaseModel | None = None) -> int:
     """Rate new games with a system and return the number of appended rating events.
 
-    The result equals a full replay. `settings`: by default those of the newest revision, or the system's defaults.
+    The result is the same as after a replay of all games. `settings` are by default those of the newest revision, or
+    else the defaults of the system.
     """
     known = system_named(system)
     with store.database.writing() as connection:
@@ -421,17 +422,17 @@ def update_ratings(store: Store, system: str, settings: BaseModel | None = None)
         entry = known.fitting(entry_ratings(connection, known.scale))
         begun = known.begin(with_event_classes(connection, settings), entry, version_lineage(connection))
         stored = stream(connection, system)
-        same, fresh = _refolded(connection, stored, begun, trusted=settings == before)
+        same, fresh = _updated(connection, stored, begun, trusted=settings == before)
         revision = 0 if last is None else last.revision
         if last is None or same < len(stored) or settings != before:
             revision += 1
             why = "first" if last is None else "settings" if settings != before else "games"
-            told = {"settings": settings.model_dump_json(), "why": why, "made_unix": time.time()}
+            row = {"settings": settings.model_dump_json(), "why": why, "made_unix": time.time()}
             connection.execute(
-                insert(RATING_REVISIONS), {"system": system, "revision": revision, "first_position": same, **told}
+                insert(RATING_REVISIONS), {"system": system, "revision": revision, "first_position": same, **row}
             )
         if fresh:
-            # by the driver: 200,000 rows as dictionaries would take longer than rating them
+            # `fill`, because inserting 200,000 rows as dictionaries takes longer than rating the games
             events = dict(zip((column.name for column in _EVENT), map(list, zip(*fresh, strict=True)), strict=True))
             head = {"system": [system] * len(fresh), "revision": revision}
             places = {"position": list(range(same, same + len(fresh)))}
@@ -440,7 +441,7 @@ def update_ratings(store: Store, system: str, settings: BaseModel | None = None)
 
 
 def settings_of(store: Store) -> list[BaseModel]:
-    """Read the settings of all revisions of all systems; ValueError for invalid ones."""
+    """Return the settings of all revisions of all rating systems; ValueError for invalid settings."""
     rows = select(RATING_REVISIONS.c.system, RATING_REVISIONS.c.settings)
     found = store.database.rows(rows)
     return [type(system_named(row.system).settings).model_validate_json(row.settings) for row in found]
@@ -449,7 +450,7 @@ def settings_of(store: Store) -> list[BaseModel]:
 def ratings_of(store: Store, system: str, tournament: int | None = None) -> dict[str, tuple[float, int]]:
     """Return rating and number of rated games of every engine version, best first.
 
-    With a `tournament`: of its entrants, by their names there if each means one version.
+    With a `tournament`, return only its entrants, by their names in it if a name has only one version.
     """
     with store.database.reading() as connection:
         names = rated_names(connection)
@@ -467,7 +468,7 @@ def ratings_of(store: Store, system: str, tournament: int | None = None) -> dict
 
 
 def prior_ratings(store: Store, names: Collection[str]) -> dict[str, float]:
-    """Return the Elo ratings of these engines: each of the newest rated version."""
+    """Return the Elo ratings of the named engines, each of the newest rated version."""
     with store.database.reading() as connection:
         latest = _latest(connection, "elo")
         plain = engine_names(connection)
@@ -475,7 +476,7 @@ def prior_ratings(store: Store, names: Collection[str]) -> dict[str, float]:
 
 
 def rating_history(store: Store, system: str, name: str) -> list[RatingEvent]:
-    """Return the rating events of all versions of an engine; `game` is its number in the tournament `event`."""
+    """Return the rating events of all versions of an engine; `game` is the number in the tournament `event`."""
     system_named(system)
     with store.database.reading() as connection:
         shown = rated_names(connection)
@@ -496,9 +497,10 @@ def rating_history(store: Store, system: str, name: str) -> list[RatingEvent]:
 
 
 def ratings_by_game(store: Store, tournament: int) -> dict[tuple[str, str], tuple[float, list[tuple[int, float]]]]:
-    """Return the ratings of engines through a tournament, by the systems that have rated all of it that counts.
+    """Return the ratings of engines during a tournament, for systems that have rated all its games that count.
 
-    By (system, plain name): the rating before the first game, and the rating after each game with its number.
+    The key is (system, name without mark). The value is the rating before the first game, and number and rating for
+    each game.
     """
     with store.database.reading() as connection:
         plain = engine_names(connection)

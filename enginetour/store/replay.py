@@ -1,4 +1,4 @@
-"""Replay of a stored tournament: its format and state from the log, and an audit of the stored decisions."""
+"""Replay the log of a stored tournament: compute its current state, and compare the decisions with the stored ones."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from enginetour.store.tournaments import Store
 
 
 def fold(log: TournamentReader) -> tuple[Format[Any], Any]:
-    """Replay a log; return its format and current state. StoreRefused if another format version wrote it."""
+    """Replay a log; return its format and the current state. StoreRefused if another format version wrote the log."""
     format_ = format_of(log)
     try:
         return format_, replay(format_, log.entrants, log.events())
     except ValueError as error:
-        raise StoreRefused(f"the log does not fit its format: {error}", place=log.title) from None
+        raise StoreRefused(f"the log cannot be replayed: {error}", place=log.title) from None
 
 
 def audit(log: TournamentReader) -> tuple[Format[Any], Any]:
-    """Replay a log and compare its decisions with the stored ones; StoreRefused names the first difference."""
+    """Replay a log and compare its decisions with the stored ones; StoreRefused for the first difference."""
     format_, state = fold(log)
     written = [note for _, note in log.notes()]
     folded = format_.notes(state)
     for number, (one, other) in enumerate(zip_longest(written, folded), 1):
         if one is None or other is None or _as_json(one) != _as_json(other):
             was, now = (note.text if note else "nothing" for note in (one, other))
-            what = f"decision {number} was {was!r} and is {now!r} when the log is replayed"
+            what = f"decision {number} is stored as {was!r}, but the replay of the log gives {now!r}"
             raise StoreRefused(what, place=log.title, step="restore a backup, or start another tournament")
     return format_, state
 
@@ -40,31 +40,32 @@ def _as_json(note: Note) -> str:
 
 
 def format_of(log: TournamentReader) -> Format[Any]:
-    """Make the format of a stored tournament from its frozen settings."""
+    """Make the format of a stored tournament from its stored settings."""
     if log.system not in SYSTEMS:
-        raise StoreRefused(f"unknown format {log.system!r}", place=log.title, step="use the enginetour that wrote it")
+        step = "use the enginetour version that wrote it"
+        raise StoreRefused(f"unknown format {log.system!r}", place=log.title, step=step)
     settings = {key: value for key, value in log.config["format"].items() if key != "system"}
-    # Lists came from JSON: they were tuples when they were validated the first time.
+    # Validated as JSON, because JSON has lists where the options have tuples.
     options = options_model(log.system).model_validate_json(json.dumps(settings))
     format_ = make_format(log.system, options, log.seed)
     if format_.version != log.format_version:
-        what = f"written by version {log.format_version} of {log.system}, this is version {format_.version}"
-        raise StoreRefused(what, place=log.title, step="read it with the enginetour that wrote it")
+        what = f"was written by version {log.format_version} of {log.system}, but this is version {format_.version}"
+        raise StoreRefused(what, place=log.title, step="use the enginetour version that wrote it")
     return format_
 
 
-def refuse_unfinished(store: Store, name: str) -> None:
+def require_finished(store: Store, name: str) -> None:
     """Raise UsageRefused if the newest edition of a tournament has not ended."""
     if not store.has(name):
         return
     log = store.tournament(name)
     format_, state = fold(log)
     if format_.offers(state):
-        step = "run without --new goes on with it; withdraw what cannot be played"
+        step = "resume it with run, without --new; withdraw engines that cannot play"
         raise UsageRefused(f"{log.title} has not ended", place="--new", step=step)
 
 
 def last_standings(store: Store, name: str) -> list[str]:
-    """Return the names in the current standings of the newest edition, best first."""
+    """Return the names in the current standings of the newest edition of a tournament, best first."""
     format_, state = fold(store.tournament(name))
     return [line.name for line in format_.standings(state) if line.rank is not None]

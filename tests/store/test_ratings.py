@@ -1,4 +1,4 @@
-"""Tests of store/ratings."""
+"""Tests of the stored incremental ratings."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from enginetour.tournament.config import load
 from enginetour.tournament.config.sections import RatingsSection
 from tests.support.databases import add_game, counted_pairs, draft, game, spec
 
-# Ratings of the whole store.
+# Ratings of the whole database.
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def store(place: Address) -> Iterator[Store]:
 
 
 def start(store: Store, name: str = "autumn", fingerprint: str = "f1") -> TournamentLog:
-    """Fruit 1800 and Toga 2000, as in the printed example of Elo."""
+    """Fruit has 1800 and Toga 2000, as in the published example of Elo."""
     plan = draft(name, ("Fruit", "Toga"), fingerprint)
     return store.create_tournament(
         replace(plan, entrants=(Entrant("Fruit", rating=1800), Entrant("Toga", rating=2000)))
@@ -53,7 +53,7 @@ def start(store: Store, name: str = "autumn", fingerprint: str = "f1") -> Tourna
 
 
 def rows(store: Store) -> list[tuple[int, int, float]]:
-    """Revision, place and new rating of every stored rating event, replaced ones too."""
+    """Return revision, position and new rating of every stored rating event, including replaced ones."""
     columns = RATING_EVENTS.c.revision, RATING_EVENTS.c.position, RATING_EVENTS.c.after
     with store.database.reading() as connection:
         return [(row[0], row[1], row[2]) for row in connection.execute(select(*columns).order_by(*columns))]
@@ -71,7 +71,7 @@ def test_elo(store: Store) -> None:
 
 @pytest.mark.parametrize(("scale", "elo", "gor"), [(None, 1818, 1857), ("elo", 1818, 100), ("go", 12, 1857)])
 def test_ratings_of_another_scale_are_not_brought(store: Store, scale: str | None, elo: int, gor: int) -> None:
-    """Entrants of a tournament that states a scale begin with their rating in the systems of that scale alone."""
+    """Ratings with a stated scale are only used by systems of this scale."""
     plan = draft("autumn", ("Fruit", "Toga"), "f1")
     entrants = (Entrant("Fruit", rating=1800), Entrant("Toga", rating=2000))
     config = {**plan.config, "tournament": {"name": "autumn", "rating_scale": scale}}
@@ -86,7 +86,7 @@ def test_ratings_of_another_scale_are_not_brought(store: Store, scale: str | Non
 
 
 def test_only_new_games_are_appended(store: Store) -> None:
-    """A refresh appends the events of new games and leaves the others."""
+    """An update appends the events of new games and keeps the others."""
     log = start(store)
     add_game(log, game())
     update_ratings(store, "elo")
@@ -101,7 +101,7 @@ def test_only_new_games_are_appended(store: Store) -> None:
 
 
 def test_struck_out_game_makes_a_revision(store: Store) -> None:
-    """A game struck out replays from there; what was written before stays."""
+    """After an annulment, a new revision replaces the later events; the older rows stay."""
     log = start(store)
     for meeting in (1, 2, 3):
         add_game(log, game(meeting=meeting))
@@ -118,7 +118,7 @@ def test_struck_out_game_makes_a_revision(store: Store) -> None:
 
 
 def test_other_settings_make_a_revision(store: Store) -> None:
-    """Other settings give a new revision, and hold until others are given."""
+    """Other settings make a new revision and stay valid."""
     add_game(start(store), game())
     update_ratings(store, "elo")
     assert update_ratings(store, "elo", EloSettings(k=32)) == 2
@@ -128,7 +128,7 @@ def test_other_settings_make_a_revision(store: Store) -> None:
 
 
 def test_go_rates_whole_tournaments(store: Store) -> None:
-    """A tournament is one event of the Go systems, and a game that came late is rated inside it."""
+    """A tournament is one event of the Go systems, and later games of it are rated with it."""
     first, second = start(store), start(store, "spring")
     add_game(first, game())
     add_game(second, game(outcome=Outcome.BLACK))
@@ -143,7 +143,7 @@ def test_go_rates_whole_tournaments(store: Store) -> None:
 
 
 def test_rating_below_a_scale(store: Store) -> None:
-    """A rating that Go does not know counts as none, instead of stopping the list."""
+    """A rating that a Go system does not know is ignored."""
     plan = draft("autumn", ("Fruit", "Toga"))
     log = store.create_tournament(replace(plan, entrants=(Entrant("Fruit", rating=-50), Entrant("Toga"))))
     add_game(log, game(outcome=Outcome.DRAW))
@@ -152,7 +152,7 @@ def test_rating_below_a_scale(store: Store) -> None:
 
 
 def test_versions(store: Store) -> None:
-    """Two builds under one name are two rated things, told apart by their fingerprints."""
+    """Two binaries of one name have separate ratings and are shown with marks."""
     log = start(store)
     add_game(log, game())
     log.accept_change({"Fruit": spec("Fruit", "abcdef0123456789"), "Toga": spec("Toga", "f2")})
@@ -172,13 +172,13 @@ def test_versions(store: Store) -> None:
 
 
 def test_unknown_system(store: Store) -> None:
-    """A system that is not there is answered with those that are."""
+    """The error for an unknown system names the known ones."""
     for ask in (update_ratings, ratings_of):
-        with pytest.raises(UsageRefused, match="known: elo, gor, egf"):
+        with pytest.raises(UsageRefused, match="choose one of: elo, gor, egf"):
             ask(store, "glicko")
 
 
-# Settings of incremental systems: from the configuration into the stored ratings.
+# Settings of incremental systems in the configuration.
 
 TOML = """\
 [tournament]
@@ -215,7 +215,7 @@ def section(folder: Path, words: str) -> RatingsSection:
     ],
 )
 def test_refusals_name_the_line(tmp_path: Path, words: str, line: int, found: str) -> None:
-    """A slip in the settings is one line with its place and what is allowed."""
+    """An invalid setting gives a one-line error with its place and the allowed values."""
     with pytest.raises(InputRefused) as caught:
         section(tmp_path, words)
     assert f"trial.toml:{line}: " in str(caught.value)
@@ -224,7 +224,7 @@ def test_refusals_name_the_line(tmp_path: Path, words: str, line: int, found: st
 
 
 def test_settings_of_a_system_that_is_not_shown(tmp_path: Path) -> None:
-    """Settings that nothing would use are refused."""
+    """Settings of a system that is not shown are errors."""
     path = tmp_path / "trial.toml"
     path.write_text(TOML.format("[ratings.elo]\nk = 24").replace('"ml", "elo", "gor", "egf", "egf2021"', '"ml"'))
     with pytest.raises(InputRefused, match="settings for elo, which systems does not name"):
@@ -232,7 +232,7 @@ def test_settings_of_a_system_that_is_not_shown(tmp_path: Path) -> None:
 
 
 def test_settings_reach_the_ratings(tmp_path: Path) -> None:
-    """What the file says decides K, variant and start; without a word what was said before holds."""
+    """The settings of the file are used; without them, the previous ones stay valid."""
     words = '[ratings.elo]\nk_policy = "fide"\nstart_value = 1500\n[ratings.egf]\nstart_value = 2000\neps = 0.0'
     asked = section(tmp_path, words)
     with Store.open(tmp_path / "t.db") as store:
@@ -247,7 +247,7 @@ def test_settings_reach_the_ratings(tmp_path: Path) -> None:
 
 
 def test_ratings_brought_along(tmp_path: Path) -> None:
-    """An entrant's rating is where it begins, in every system that knows such a rating."""
+    """An entrant starts with its configured rating in every system of its scale."""
     with Store.open(tmp_path / "t.db") as store:
         log = store.create_tournament(
             replace(draft(), entrants=(Entrant("Fruit", rating=1800), Entrant("Toga", rating=2000), Entrant("Phalanx")))
@@ -261,7 +261,7 @@ def test_ratings_brought_along(tmp_path: Path) -> None:
 
 
 def test_a_new_version_inherits(tmp_path: Path) -> None:
-    """With `inherit` the events of a new build begin with the rating of the one before."""
+    """With `inherit`, a new version starts with the rating of its predecessor."""
     with Store.open(tmp_path / "t.db") as store:
         log = store.create_tournament(replace(draft(), entrants=(Entrant("Fruit"), Entrant("Toga"))))
         add_game(log, game())
@@ -275,7 +275,7 @@ def test_a_new_version_inherits(tmp_path: Path) -> None:
 
 
 def test_event_classes_go_by_tournament(tmp_path: Path) -> None:
-    """An EGF event has the class of its tournament's name, or of one edition alone."""
+    """An EGF event has the class of its tournament's name or edition."""
     with Store.open(tmp_path / "t.db") as store:
         plan = replace(draft(), entrants=(Entrant("Fruit"), Entrant("Toga")))
         for _ in range(2):
@@ -290,7 +290,7 @@ def test_event_classes_go_by_tournament(tmp_path: Path) -> None:
         assert quartered.weight < after.weight / 3
 
 
-# Where rating goes on, and when everything is rated again.
+# Which games an update rates again.
 
 
 @pytest.fixture
@@ -310,7 +310,7 @@ def never_whole() -> object:
 
 
 def imported(refold_store: Store, after_game: int) -> None:
-    """Two draws from a file."""
+    """Import two draws from a file."""
     with refold_store.database.writing() as connection:
         own = {
             "id": 9,
@@ -338,7 +338,7 @@ def imported(refold_store: Store, after_game: int) -> None:
 
 
 def test_an_import_stands_where_it_was_made(refold_store: Store) -> None:
-    """Imported games follow those that had been played here by then, and those played later follow them."""
+    """Imported games are rated after earlier and before later games."""
     log = refold_start(refold_store)
     add_game(log, game())
     imported(refold_store, after_game=1)
@@ -349,7 +349,7 @@ def test_an_import_stands_where_it_was_made(refold_store: Store) -> None:
 
 
 def test_new_games_are_all_that_is_rated(refold_store: Store) -> None:
-    """After an import, a new version that inherited and a struck game, one more game costs one game."""
+    """One more game is rated alone, even after an import, an inherited rating and an annulment."""
     log, chosen = refold_start(refold_store), EloSettings(inherit=True)
     add_game(log, game())
     imported(refold_store, after_game=1)
@@ -371,7 +371,7 @@ def test_new_games_are_all_that_is_rated(refold_store: Store) -> None:
 
 
 def test_a_peak_of_long_ago(refold_store: Store) -> None:
-    """Whoever once reached 2400 keeps the small K, although the rows since are of another revision."""
+    """An engine whose rating once reached 2400 keeps the small K in later revisions."""
     log = refold_start(refold_store, rating=2395)
     with patch.object(elo, "NEW_GAMES", 1):
         for meeting in (1, 2, 3, 4, 5, 6):
@@ -389,7 +389,7 @@ def test_a_peak_of_long_ago(refold_store: Store) -> None:
 
 
 def test_a_rating_that_came_late(refold_store: Store) -> None:
-    """An engine that enters an older tournament with a rating has had it from its first game on."""
+    """A rating that an entrant gets later is its rating from its first game on."""
     older, newer = (
         refold_store.create_tournament(draft(names=("Toga", "Phalanx"))),
         refold_start(refold_store, "spring"),
@@ -403,14 +403,14 @@ def test_a_rating_that_came_late(refold_store: Store) -> None:
 
 
 def test_other_settings_rate_everything(refold_store: Store) -> None:
-    """No row of other settings is gone on from."""
+    """With other settings, all games are rated again."""
     add_game(refold_start(refold_store), game())
     update_ratings(refold_store, "elo")
     assert update_ratings(refold_store, "elo", EloSettings(k=24)) == 2
 
 
 def test_rows_of_another_arithmetic(refold_store: Store) -> None:
-    """Rows just before the new games that are not what a replay gives are a reason to rate everything."""
+    """If the last rows differ from a replay, all games are rated again."""
     log = refold_start(refold_store)
     add_game(log, game())
     update_ratings(refold_store, "elo")
