@@ -157,7 +157,7 @@ class ListSelection:
             if log is not None:
                 title = log.title
                 if self.as_of is None:
-                    log.refuse_struck_out()
+                    log.require_not_removed()
                 find = partial(entrant_named, log, option="--anchor")
                 anchors = {key: resolve_names(fields[key], find) for key in ("anchors", "loose") if fields.get(key)}
                 fields = {**fields, **anchors}
@@ -200,7 +200,7 @@ class ListSelection:
         selection = select_games(store, definition.model_copy(update=inside), moment)
         if definition.system == "ml" and not definition.anchors and not definition.loose and definition.average is None:
             anchor = log.config.get("ratings", {}).get("anchor", {})
-            anchors = {name: rating for name, rating in anchor.items() if selection.meant.get(name)}
+            anchors = {name: rating for name, rating in anchor.items() if selection.names_by_term.get(name)}
             selection = replace(selection, definition=selection.definition.model_copy(update={"anchors": anchors}))
         return selection
 
@@ -211,7 +211,7 @@ def _print_stream(store: Store, log: TournamentLog | None, system: str, into: Li
     from enginetour.store.ratings import ratings_of, update_ratings
 
     if log is not None:
-        log.refuse_struck_out()
+        log.require_not_removed()
     update_ratings(store, system)
     known = ratings_of(store, system, None if log is None else log.id)
     title = "all tournaments" if log is None else log.title

@@ -224,10 +224,10 @@ def rows_of_others(path: Address) -> Iterator[None]:
     except TourError:
         raise
     except UNREADABLE as error:
-        from enginetour.store.check import oddity
+        from enginetour.store.check import first_fault
         from enginetour.store.database import database_exists
 
-        found = oddity(path) if database_exists(path) else ""
+        found = first_fault(path) if database_exists(path) else ""
         if not found:
             raise
         step = "enginetour db check tells all that is wrong; put a backup in its place"

@@ -1,7 +1,7 @@
-"""Database backup, copy and upgrade: to a SQLite file during a run, between SQLite and PostgreSQL, to a newer schema.
+"""Back up, copy and upgrade databases: to a SQLite file, between SQLite and PostgreSQL, to a newer schema.
 
-A backup of a SQLite file is one step of its online backup: in WAL mode it blocks nobody and copies one state
-(SQLite, "Online Backup").
+A SQLite file is copied in one step of SQLite's online backup. In WAL mode this copies a consistent state and does not
+block writers (SQLite, "Online Backup").
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from enginetour.store.dialect import UNREADABLE, StoreBusy
 from enginetour.store.sqlite import connect, read_schema, reading_mode, translated, translating_errors
 from enginetour.store.tables import METADATA, SCHEMA_VERSION, TOURNAMENTS
 
-# Copy: row by row, then compared by digests. The target must be empty: keys define the order of games, on which
-# rating lists of an earlier time and published editions depend, so two stores cannot be merged.
+# Copy: row by row, then compared by digests. The target must be empty. Two databases cannot be merged, because keys
+# define the order of games, on which earlier rating lists and published editions depend.
 
-_ROWS_A_BLOCK = 500  # held at once; the moves of a long game take some 10 KB
+_ROWS_A_BLOCK = 500  # rows in memory; the moves of a long game take about 10 KB
 
 
 @dataclass(frozen=True, slots=True)
 class _Copied:
-    """A finished copy: tables that have rows, rows of all of them, and the digest both sides have."""
+    """A finished copy: numbers of tournaments, of tables with rows and of rows, and the digest of both databases."""
 
     tournaments: int
     tables: int
@@ -44,15 +44,15 @@ class _Copied:
 
 
 def copy_store(source: Address, target: Address) -> _Copied:
-    """Copy a whole store, and compare counts and digests of every table before the copy is committed.
+    """Copy a whole database, and compare counts and digests of every table before the copy is committed.
 
     Raises:
-        UsageRefused: the target is not empty.
-        StoreRefused: the source has cells that enginetour does not write.
-        StorageFailed: the copy cannot be written, or differs from what was read.
+        UsageRefused: The target is not empty.
+        StoreRefused: The source has cells that enginetour does not write.
+        StorageFailed: The copy cannot be written, or differs from the source.
     """
     if _same(source, target):
-        raise UsageRefused("is the database itself", place=str(target), step="name another one")
+        raise UsageRefused("is the database itself", place=str(target), step="choose another target")
     with Database.open(source, create=False, readonly=True) as old:
         fresh = not database_exists(target)
         try:
@@ -76,33 +76,33 @@ def _same(source: Address, target: Address) -> bool:
 
 def _copied_rows(old: Database, new: Database) -> _Copied:
     with old.reading() as reader, new.writing(bulk=True) as writer:
-        _refuse_filled(reader, writer, new)
-        told = {table.name: _table(reader, writer, new, table) for table in METADATA.sorted_tables}
+        _require_empty(reader, writer, new)
+        copied = {table.name: _table(reader, writer, new, table) for table in METADATA.sorted_tables}
         new.backend.reset_counters(writer)
         for table in METADATA.sorted_tables:
-            if _digest(_blocks(writer, table)) != told[table.name]:
-                what = f"the table {table.name!r} of the copy is not what was read"
-                raise StorageFailed(what, place=str(new.path), step="see to the disk, and copy again")
-    whole = hashlib.sha256("".join(digest for _, digest in told.values()).encode()).hexdigest()
-    counts = [rows for rows, _ in told.values()]
-    return _Copied(told[TOURNAMENTS.name][0], sum(rows > 0 for rows in counts), sum(counts), whole)
+            if _digest(_blocks(writer, table)) != copied[table.name]:
+                what = f"the table {table.name!r} of the copy differs from the source"
+                raise StorageFailed(what, place=str(new.path), step="check the disk and copy again")
+    whole = hashlib.sha256("".join(digest for _, digest in copied.values()).encode()).hexdigest()
+    counts = [rows for rows, _ in copied.values()]
+    return _Copied(copied[TOURNAMENTS.name][0], sum(rows > 0 for rows in counts), sum(counts), whole)
 
 
-def _refuse_filled(reader: Connection, writer: Connection, new: Database) -> None:
+def _require_empty(reader: Connection, writer: Connection, new: Database) -> None:
     names = select(TOURNAMENTS.c.name).distinct().order_by(TOURNAMENTS.c.name)
     there = list(writer.execute(names).scalars())
     both = [name for name in reader.execute(names).scalars() if name in there]
     step = "copy into an empty database"
     if both:
-        raise UsageRefused(f"has a tournament {both[0]!r} already", place=str(new.path), step=step)
+        raise UsageRefused(f"the tournament {both[0]!r} already exists", place=str(new.path), step=step)
     for table in METADATA.sorted_tables:
         if writer.execute(select(func.count()).select_from(table)).scalar_one():
-            what = f"holds {there[0]!r} already" if there else f"has rows in its table {table.name!r}"
+            what = f"is not empty (tournament {there[0]!r})" if there else f"the table {table.name!r} is not empty"
             raise UsageRefused(what, place=str(new.path), step=step)
 
 
 def _table(reader: Connection, writer: Connection, new: Database, table: Table) -> tuple[int, str]:
-    """Copy a table; the number and digest of its rows."""
+    """Copy a table; return the number and the digest of its rows."""
     names = [column.name for column in table.columns]
 
     def copied() -> Iterator[list[tuple[Any, ...]]]:
@@ -116,7 +116,7 @@ def _table(reader: Connection, writer: Connection, new: Database, table: Table) 
         raise
     except UNREADABLE as error:
         what = f"the table {table.name!r} cannot be copied: {str(error).splitlines()[0]}"
-        raise StoreRefused(what, step="enginetour db check tells more") from error
+        raise StoreRefused(what, step="run enginetour db check") from error
 
 
 def _digest(blocks: Iterator[list[tuple[Any, ...]]]) -> tuple[int, str]:
@@ -129,20 +129,20 @@ def _digest(blocks: Iterator[list[tuple[Any, ...]]]) -> tuple[int, str]:
 
 
 def _blocks(connection: Connection, table: Table) -> Iterator[list[tuple[Any, ...]]]:
-    """The rows of a table in the order of their keys, which is the same on every ground."""
+    """Yield the rows of a table in the order of their keys, which is the same in every database."""
     rows = select(*map(stored, table.columns)).order_by(*table.primary_key.columns)
     for block in connection.execute(rows, execution_options={"yield_per": _ROWS_A_BLOCK}).partitions():
         yield [tuple(row) for row in block]
 
 
-# Backup: complete and verified before it gets its name.
+# Backup: the copy is complete and verified before it gets its name.
 
-_RIGHTS = 0o644  # of a copy, as SQLite makes a database (SQLITE_DEFAULT_FILE_PERMISSIONS)
+_RIGHTS = 0o644  # as SQLite creates a database (SQLITE_DEFAULT_FILE_PERMISSIONS)
 
 
 @dataclass(frozen=True, slots=True)
 class _Backup:
-    """A finished copy; `rows` counts those of all tables, in the copy as in the database."""
+    """A finished backup; `rows` counts the rows of all tables."""
 
     path: Path
     bytes: int
@@ -153,50 +153,55 @@ class _Backup:
 def back_up(source: Address, target: Path, *, replace: bool = False) -> _Backup:
     """Copy a database to a file and verify the copy before it gets the name `target`.
 
-    The backup of a server's database is a SQLite file too.
+    The backup of a PostgreSQL database is a SQLite file too.
 
     Raises:
-        UsageRefused: the target exists (with `replace`: it is not an enginetour database, or is in use).
-        StoreRefused: the source belongs to another program or is damaged.
-        StorageFailed: the copy cannot be written.
+        UsageRefused: The target exists (with `replace`: it is not an enginetour database, or is in use).
+        StoreRefused: The source belongs to another program or is damaged.
+        StorageFailed: The copy cannot be written.
     """
     target = Path(os.path.realpath(target))
     schema_version(source)
-    _refuse_target(source, target, replace=replace)
+    _check_target(source, target, replace=replace)
     with _beside(target) as new:
         rows = _copied(Path(os.path.realpath(source)), new) if isinstance(source, Path) else _rows_of(source, new)
         if _verified(new) != rows:
-            raise StorageFailed("the copy is not what was written", place=str(target), step="see to the disk")
-        _refuse_target(source, target, replace=replace)  # it may have come since
+            raise StorageFailed("the copy differs from the database", place=str(target), step="check the disk")
+        _check_target(source, target, replace=replace)  # another program may have created it meanwhile
         new.replace(target)
         found = _Backup(target, target.stat().st_size, sum(rows.values()), schema_version(target))
     sync_directory(target.parent)
     return found
 
 
-def _refuse_target(source: Address, target: Path, *, replace: bool) -> None:
+def _check_target(source: Address, target: Path, *, replace: bool) -> None:
     if not target.parent.is_dir():
-        raise UsageRefused("no such folder", place=str(target.parent), step="make it, or name another file")
+        step = "create the directory, or choose another file"
+        raise UsageRefused("directory does not exist", place=str(target.parent), step=step)
     if not target.exists():
         for left in (target.with_name(target.name + suffix) for suffix in ("-wal", "-journal")):
             if left.exists() and left.stat().st_size:
-                what = "is the log of a database that had this name, and would become the copy's"
-                raise UsageRefused(what, place=str(left), step="name another file")
+                what = "the log of a database with this name still exists, and SQLite would use it for the copy"
+                raise UsageRefused(what, place=str(left), step="choose another file")
         return
     if isinstance(source, Path) and target.samefile(source):
-        raise UsageRefused("is the database itself", place=str(target), step="name another file")
+        raise UsageRefused("is the database itself", place=str(target), step="choose another file")
     if not replace:
-        step = "name another file, or say --replace"
-        raise UsageRefused("there is a file already", place=str(target), step=step)
+        step = "choose another file, or replace it with --replace"
+        raise UsageRefused("already exists", place=str(target), step=step)
     try:
         schema_version(target)
     except StoreRefused as error:
-        raise UsageRefused(f"not replaced: it {error.what}", place=str(target), step="name another file") from None
-    _refuse_used(target)
+        what = f"cannot be replaced: it {error.what}"
+        raise UsageRefused(what, place=str(target), step="choose another file") from None
+    _check_unused(target)
 
 
-def _refuse_used(target: Path) -> None:
-    """Leaving WAL mode needs the file to itself (SQLite, "Write-Ahead Logging"), and takes its side files along."""
+def _check_unused(target: Path) -> None:
+    """Raise UsageRefused if the target is in use.
+
+    Leaving WAL mode needs exclusive access and removes the side files (SQLite, "Write-Ahead Logging").
+    """
     with translating_errors(target), closing(connect(target, "mode=rw")) as alone:
         alone.execute("PRAGMA busy_timeout=0")
         try:
@@ -204,21 +209,22 @@ def _refuse_used(target: Path) -> None:
         except sqlite3.OperationalError as error:
             if not isinstance(translated(error, target), StoreBusy):
                 raise
-            raise UsageRefused("is a database in use", place=str(target), step="name another file") from None
+            raise UsageRefused("is a database in use", place=str(target), step="choose another file") from None
 
 
 @contextmanager
 def _beside(target: Path) -> Iterator[Path]:
-    """An empty file to be renamed, as `beside`; what SQLite puts next to it goes with it."""
+    """Give a temporary file name next to the target, and remove SQLite's side files of it at the end."""
     with ExitStack() as stack:
         new = target.with_name(f".{target.name}.new")
         try:
             mark = stack.enter_context(replacement_file(target, _RIGHTS))
         except BlockingIOError:
-            raise StoreRefused("another backup is being written", place=str(target), step="wait for its end") from None
+            step = "wait until it is finished"
+            raise StoreRefused("another backup is being written", place=str(target), step=step) from None
         except OSError as error:
-            step = "check the rights of its folder"
-            raise StorageFailed(f"cannot be made ({error.strerror})", place=str(new), step=step) from error
+            step = "check the permissions of its directory"
+            raise StorageFailed(f"cannot be created: {error.strerror}", place=str(new), step=step) from error
         try:
             yield new
         finally:
@@ -228,10 +234,10 @@ def _beside(target: Path) -> Iterator[Path]:
 
 
 def _copied(source: Path, new: Path) -> dict[str, int]:
-    """Copy the pages; the rows of every table in the state that was copied."""
+    """Copy the pages of a file; return the number of rows by table."""
     with translating_errors(source), closing(connect(source, reading_mode(source))) as reader:
         reader.execute("BEGIN")
-        rows = _rows(reader)  # the state that is counted is the one that is copied
+        rows = _rows(reader)  # in the transaction that is copied
         with translating_errors(new), closing(sqlite3.connect(new, isolation_level=None)) as writer:
             reader.backup(writer)
     with new.open("rb") as file:
@@ -240,22 +246,20 @@ def _copied(source: Path, new: Path) -> dict[str, int]:
 
 
 def _rows_of(source: Address, new: Path) -> dict[str, int]:
-    """The same for a database on a server: its rows, compared table by table."""
+    """Copy a database of a server; return the number of rows by table."""
     copy_store(source, new)
     return _verified(new)
 
 
 def _verified(new: Path) -> dict[str, int]:
-    """The rows of every table of a copy whose pages, rows, references and schema are well; StoreRefused otherwise."""
+    """Return the number of rows by table; StoreRefused if pages, references or schema of a copy are damaged."""
     with translating_errors(new), closing(connect(new, "mode=ro&immutable=1")) as reader:
         migrations.check_schema(read_schema(reader), new)
         found = reader.execute("PRAGMA integrity_check(1)").fetchone()[0]
         lost = reader.execute("PRAGMA foreign_key_check").fetchone()
         if found != "ok" or lost is not None:
-            what = (
-                f"the copy is damaged as the database is ({found if lost is None else f'{lost[0]} refers to nothing'})"
-            )
-            raise StoreRefused(what, place=str(new), step="enginetour db check tells more")
+            fault = found if lost is None else f"a row of {lost[0]} refers to a row that does not exist"
+            raise StoreRefused(f"the database is damaged ({fault})", place=str(new), step="run enginetour db check")
         return _rows(reader)
 
 
@@ -264,12 +268,12 @@ def _rows(reader: sqlite3.Connection) -> dict[str, int]:
     return {name: reader.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in names}  # noqa: S608
 
 
-# Upgrade: a backup of the state that is upgraded, and all changes in one transaction.
+# Upgrade: back up the database, then make all changes in one transaction.
 
 
 @dataclass(frozen=True, slots=True)
 class _Upgraded:
-    """An upgrade from one schema to another. `backup` is a file, or a schema of the server; None: none was made."""
+    """An upgrade from one schema to another. `backup` is a file or a schema of the server; None: no backup was made."""
 
     before: int
     after: int
@@ -277,13 +281,13 @@ class _Upgraded:
 
 
 def upgrade_database(address: Address, *, backup: bool = True) -> _Upgraded:
-    """Upgrade a database of an older schema; a database of this schema stays as it is.
+    """Upgrade a database of an older schema; a database of the current schema is not changed.
 
-    The backup lies beside the database, as NAME.schema-N, or on a server in the schema NAME_schema_N.
+    The backup is the file NAME.schema-N next to the database, or the schema NAME_schema_N of a server.
 
     Raises:
-        StoreRefused: a tournament of the database is running.
-        StorageFailed: the backup cannot be made.
+        StoreRefused: A tournament of the database is running.
+        StorageFailed: The backup cannot be made.
     """
     address = Path(os.path.realpath(address)) if isinstance(address, Path) else address
     before = schema_version(address)
@@ -296,7 +300,7 @@ def upgrade_database(address: Address, *, backup: bool = True) -> _Upgraded:
             running.enter_context(database.backend.lock(slug))
         with database.writing() as connection:
             if set(connection.execute(select(TOURNAMENTS.c.slug))) != slugs:
-                raise StoreRefused("a tournament has just begun", place=str(address), step="wait for its end")
+                raise StoreRefused("a tournament has just started", place=str(address), step="wait until it has ended")
             if backup:
                 kept = _keep(connection, address, before)
             database.backend.upgrade(connection)
@@ -304,7 +308,7 @@ def upgrade_database(address: Address, *, backup: bool = True) -> _Upgraded:
 
 
 def _keep(connection: Connection, address: Address, version: int) -> str:
-    """Back up what is committed; it replaces the backup of an upgrade that did not come to its end."""
+    """Back up the committed state; replace the backup of an interrupted upgrade."""
     if isinstance(address, Path):
         return str(back_up(address, address.with_name(f"{address.name}.schema-{version}"), replace=True).path)
     (own,) = connection.exec_driver_sql("SELECT current_schema()").one()

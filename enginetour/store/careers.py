@@ -1,4 +1,4 @@
-"""Rating history of one engine: its published ratings, rating events, opponents and days of activity."""
+"""History of one engine: its published ratings, rating events, opponents and days of activity."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from enginetour.store.tournaments import Store
 
 
 class PublishedRating(RankedEngine):
-    """The rating of an engine in one edition of a list; `name` is the name to show."""
+    """The rating of an engine in one edition of a list; `name` is the displayed name."""
 
     list: str
     edition: int
@@ -59,7 +59,7 @@ class Opponent:
 
 @dataclass(frozen=True, slots=True)
 class _CareerOf:
-    """What is known of an engine. `name` is as the list shows it, `rating` None where it has none there."""
+    """History of an engine. `name` is the name in the list; `rating` is None if the list does not rate it."""
 
     name: str
     rating: float | None
@@ -72,21 +72,21 @@ class _CareerOf:
 
 
 def career(store: Store, engine: str, *, list_name: str | None = None) -> _CareerOf:
-    """An engine by the name it is shown under, or all versions of a plain name added up.
+    """Return the history of an engine by its displayed name, or of all versions of a name together.
 
-    Opponents, games and gaps are those of the list, or of the whole store by likelihood. UsageRefused for a name that
-    nobody bears here, and for one that has no games in the list.
+    Opponents, games and gaps are those of the list. Without a list, they are those of a maximum-likelihood list of the
+    whole database. UsageRefused for an unknown name, and for an engine without games in the list.
     """
     with store.database.reading() as connection:
         versions, _ = versions_named(connection, engine)
         plain = engine_names(connection)[min(versions)]
     base = ListDefinition() if list_name is None else revisions_of(store, list_name)[-1].definition
-    base = base.model_copy(update={"best_of_family": False})  # relatives are opponents too
+    base = base.model_copy(update={"best_of_family": False})  # versions of the same family are opponents too
     selection = select_games(store, base)
     shown = {name for name, own in selection.versions.items() if versions & set(own)}
     if len(shown) > 1:
         selection = select_games(store, base.model_copy(update={"by": "name"}))
-        # One version's anchor does not hold for all of them.
+        # An anchor of one version does not apply to all versions together.
         kept = {
             kind: {anchor: rating for anchor, rating in there.items() if anchor in selection.names}
             for kind, there in (("anchors", base.anchors), ("loose", base.loose))
@@ -95,7 +95,7 @@ def career(store: Store, engine: str, *, list_name: str | None = None) -> _Caree
         shown = {name for name, own in selection.versions.items() if versions & set(own)}
     if not shown:
         where = "that count" if list_name is None else f"in the list {list_name!r}"
-        raise UsageRefused(f"{engine!r} has no games {where}", step="enginetour imports tells what was struck out")
+        raise UsageRefused(f"{engine!r} has no games {where}", step="see removed imports with enginetour imports")
     name = shown.pop()
     found = rate_selection(store, selection)
     own = set(selection.versions[name])
@@ -111,7 +111,7 @@ def career(store: Store, engine: str, *, list_name: str | None = None) -> _Caree
 
 
 def results_by_opponent(selection: Selection, wanted: Collection[str]) -> dict[str, dict[str, list[int]]]:
-    """Of each engine wanted that has games: its opponents with wins, draws, losses."""
+    """Return wins, draws and losses against each opponent, for the wanted engines that have games."""
     pairs = selection.pairs
     found: dict[str, dict[str, list[int]]] = {}
     for white, black, *results in zip(pairs.white, pairs.black, pairs.wins, pairs.draws, pairs.losses, strict=True):
@@ -147,21 +147,21 @@ def _published(store: Store, versions: set[int]) -> Iterable[PublishedRating]:
 
 
 def _days(connection: Connection, versions: set[int]) -> tuple[date | None, date | None]:
-    """Of its first and last game that counts; imported games without a full date tell none."""
+    """Return the days of the first and last game that counts. Imported games without a full date are not used."""
     ends = func.min(GAMES.c.ended_unix), func.max(GAMES.c.ended_unix)
     own = or_(GAMES.c.white_engine.in_(versions), GAMES.c.black_engine.in_(versions))
     played = connection.execute(select(*ends).where(own, STANDING)).one()
     days = [datetime.fromtimestamp(seconds, UTC).date() for seconds in played if seconds is not None]
     ends = func.min(IMPORTED_GAMES.c.played_yyyymmdd), func.max(IMPORTED_GAMES.c.played_yyyymmdd)
     own = or_(IMPORTED_GAMES.c.white_engine.in_(versions), IMPORTED_GAMES.c.black_engine.in_(versions))
-    told = IMPORTED_GAMES.c.played_yyyymmdd % 100 > 0, IMPORTED_GAMES.c.played_yyyymmdd // 100 % 100 > 0
-    rows = select(*ends).where(own, *told, import_stands())
+    full_date = IMPORTED_GAMES.c.played_yyyymmdd % 100 > 0, IMPORTED_GAMES.c.played_yyyymmdd // 100 % 100 > 0
+    rows = select(*ends).where(own, *full_date, import_stands())
     days += [_day(number) for number in connection.execute(rows).one() if number]
     return (min(days), max(days)) if days else (None, None)
 
 
 def _day(number: int) -> date:
-    """A day that its month does not have, from a file, is the month's 28th: every month has one."""
+    """Make a date of a number yyyymmdd. An invalid day of a file becomes the 28th, which every month has."""
     year, month, day = number // 10_000, number // 100 % 100, number % 100
     try:
         return date(year, month, day)

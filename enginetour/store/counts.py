@@ -1,4 +1,4 @@
-"""Pair counts of engine versions, variants of tournaments, removed imports, and the store at an earlier time."""
+"""Pair counts of engine versions, variants of tournaments, removed imports, and the database at an earlier time."""
 
 from __future__ import annotations
 
@@ -23,18 +23,16 @@ from enginetour.store.database import Database
 from enginetour.store.dialect import config_variant
 from enginetour.store.tables import EVENTS, GAMES, IMPORTED_GAMES, IMPORTS, PAIR_COUNTS, TOURNAMENTS, title_of
 
-# Pair counts of engine versions, variants of tournaments, removed imports, and the store at an earlier time.
-
-# Removed imports: removing is an event of the import, so that earlier lists keep its games.
+# Removed imports: the removal is an event of the import, so that rating lists of an earlier time keep its games.
 
 REMOVED = "removed"
-_LATER_S = 1e-3  # than the newest event, where the clock was set back: a double tells 2e-7 s apart in this century
+_LATER_S = 1e-3  # added to the newest time if the clock was set back; a double resolves 2e-7 s in this century
 _IS_REMOVAL = and_(EVENTS.c.tournament == IMPORTS.c.tournament, EVENTS.c.kind == REMOVED)
 
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """A removed import, or one to be removed; `key` is the key of its tournament row, `at` in UTC seconds."""
+    """A removed import, or an import to remove. `key` is its key in the table of tournaments, `at` in UTC seconds."""
 
     key: int
     name: str
@@ -45,23 +43,23 @@ class Removal:
 
     @property
     def title(self) -> str:
-        """Name, with the number of the edition from the second on."""
+        """Name, with the number of the edition from the second edition on."""
         return title_of(self.name, self.edition)
 
 
 def removed_imports(at: float | None = None) -> Select[Any]:
-    """Build the query for the keys of imports that are removed now, or were by a time (UTC seconds)."""
+    """Build a query for the keys of imports that are removed now, or were removed at a time (UTC seconds)."""
     keys = select(EVENTS.c.tournament).join(IMPORTS, _IS_REMOVAL)
     return keys if at is None else keys.where(EVENTS.c.at_unix <= at)
 
 
 def import_stands() -> ColumnElement[bool]:
-    """Build the condition on IMPORTED_GAMES: the import is not removed."""
+    """Build the condition on IMPORTED_GAMES that the import was not removed."""
     return IMPORTED_GAMES.c.tournament.not_in(removed_imports())
 
 
 def removals(connection: Connection, after: float = float("-inf"), until: float = float("inf")) -> list[Removal]:
-    """Read the imports removed after one time and until another (UTC seconds), in order."""
+    """Return the imports that were removed after one time and until another (UTC seconds), in order."""
     columns = (TOURNAMENTS.c.id, TOURNAMENTS.c.name, TOURNAMENTS.c.edition, IMPORTS.c.games, EVENTS.c.at_unix)
     rows = (
         select(*columns, EVENTS.c.payload)
@@ -72,54 +70,54 @@ def removals(connection: Connection, after: float = float("-inf"), until: float 
     return [Removal(*row[:5], row.payload["why"]) for row in connection.execute(rows)]
 
 
-def remove_imports(database: Database, words: Sequence[str], *, why: str = "", write: bool = True) -> list[Removal]:
-    """Remove imports by name, ``name #edition`` or a pattern of the latter; all of them or none.
+def remove_imports(database: Database, names: Sequence[str], *, why: str = "", write: bool = True) -> list[Removal]:
+    """Remove imports by name, by ``name #edition`` or by a pattern of it. Nothing is removed if one of them is invalid.
 
     UsageRefused for an unknown or already removed import, and for an ambiguous name.
     """
     with database.writing() if write else database.reading() as connection:
         known = _all_imports(connection)
         at = removal_time(connection)
-        meant = {row.id: row for word in words for row in _imports_meant(word, known)}
-        said = codecs.clean_text(why)
-        struck = [Removal(row.id, row.name, row.edition, row.games, at, said) for row in meant.values()]
-        for one in struck if write else ():
+        chosen = {row.id: row for name in names for row in _imports_named(name, known)}
+        reason = codecs.clean_text(why)
+        removed = [Removal(row.id, row.name, row.edition, row.games, at, reason) for row in chosen.values()]
+        for one in removed if write else ():
             event = {"tournament": one.key, "position": 1, "kind": REMOVED, "game": None, "at_unix": at}
             connection.execute(insert(EVENTS), {**event, "payload": {"why": one.why}})
-    return struck
+    return removed
 
 
 def removal_time(connection: Connection) -> float:
-    """Return the time for a removal or annulment made now, in UTC seconds: later than every event so far.
+    """Return the time of a removal or annulment made now, in UTC seconds. It is later than every stored event.
 
-    If the clock was set back, earlier lists must not lose games.
+    Otherwise rating lists of an earlier time could lose games if the clock was set back.
     """
     newest = connection.execute(select(func.max(EVENTS.c.at_unix))).scalar() or 0.0
     return max(time.time(), newest + _LATER_S)
 
 
 def _all_imports(connection: Connection) -> list[Any]:
-    """Every import, oldest first; `at_unix` is None for those that stand."""
+    """Return every import, oldest first; `at_unix` is None for imports that were not removed."""
     columns = (TOURNAMENTS.c.id, TOURNAMENTS.c.name, TOURNAMENTS.c.edition, IMPORTS.c.games, EVENTS.c.at_unix)
     rows = select(*columns).join(IMPORTS, IMPORTS.c.tournament == TOURNAMENTS.c.id).outerjoin(EVENTS, _IS_REMOVAL)
     return list(connection.execute(rows.order_by(TOURNAMENTS.c.id)))
 
 
-def _imports_meant(word: str, known: Sequence[Any]) -> list[Any]:
-    named = [row for row in known if row.name == word]
+def _imports_named(name: str, known: Sequence[Any]) -> list[Any]:
+    named = [row for row in known if row.name == name]
     titles = {row.id: f"{row.name} #{row.edition}" for row in known}
-    fits = named or [row for row in known if titles[row.id] == word or fnmatchcase(titles[row.id], word)]
-    standing = [row for row in fits if row.at_unix is None]
-    if not fits:
-        step = "enginetour imports lists them" if known else "nothing was imported yet"
-        what = f"{word!r} is no import{suggest(word, {row.name for row in known})}"
+    matches = named or [row for row in known if titles[row.id] == name or fnmatchcase(titles[row.id], name)]
+    standing = [row for row in matches if row.at_unix is None]
+    if not matches:
+        step = "run enginetour imports for a list" if known else "import games first"
+        what = f"import {name!r} not found{suggest(name, {row.name for row in known})}"
         raise UsageRefused(what, place="--remove", step=step)
     if not standing:
-        day = datetime.fromtimestamp(fits[-1].at_unix, UTC)
-        raise UsageRefused(f"{word!r} was struck out already, on {day:%Y-%m-%d %H:%M} UTC", place="--remove")
+        day = datetime.fromtimestamp(matches[-1].at_unix, UTC)
+        raise UsageRefused(f"import {name!r} was already removed on {day:%Y-%m-%d %H:%M} UTC", place="--remove")
     if named and len(standing) > 1:
-        step = f"name one, {word + f' #{standing[-1].edition}'!r}, or all of them, {word + ' #*'!r}"
-        raise UsageRefused(f"{len(standing)} imports are called {word!r}", place="--remove", step=step)
+        step = f"choose one edition with {name + f' #{standing[-1].edition}'!r}, or all with {name + ' #*'!r}"
+        raise UsageRefused(f"{len(standing)} imports have the name {name!r}", place="--remove", step=step)
     return standing
 
 
@@ -129,22 +127,22 @@ def tournament_titles(connection: Connection) -> dict[int, str]:
     return {key: title_of(name, edition) for key, name, edition in connection.execute(rows)}
 
 
-# Pair counts: one row per pair for tournaments, whose counts change with every game. An import's counts never change:
-# they are one column of its row, which is read 25 times as fast as half a million rows (measured).
+# Pair counts: tournaments have one row per pair, because their counts change with every game. The counts of an import
+# never change. They are one column of its row, which is read 25 times as fast as half a million rows (measured).
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Sums = NDArray[np.signedinteger[Any]]  # five rows: White's version, Black's version, White's wins, draws, losses
+    Sums = NDArray[np.signedinteger[Any]]  # rows: White's version, Black's version, White's wins, draws, losses
 
 LINES = ("white_engine", "black_engine", "wins", "draws", "losses")
-_PACKED = "<i4"  # of a number in the file: little-endian, four bytes
-_MOST_VERSIONS = 10_000_000  # an array by version takes 80 MB then; numpy's bincount of 2**63 - 1 overwrites memory
+_PACKED = "<i4"  # type of the numbers in packed counts: little-endian, four bytes
+_MOST_VERSIONS = 10_000_000  # an array of this length takes 80 MB; numpy's bincount of 2**63 - 1 overwrites memory
 
 
 def kept_counts(connection: Connection, tournaments: Collection[int] | None = None) -> dict[int, Sums]:
-    """Read the pair counts of all or some tournaments and imports, by key; removed imports are left out.
+    """Return the pair counts of all or some tournaments and imports, by key, without removed imports.
 
     A pair whose games were all annulled has zeros.
     """
@@ -155,11 +153,11 @@ def kept_counts(connection: Connection, tournaments: Collection[int] | None = No
     if tournaments is not None:
         rows = rows.where(PAIR_COUNTS.c.tournament.in_(tournaments))
         packs = packs.where(IMPORTS.c.tournament.in_(tournaments))
-    cursor: Any = connection.execute(rows.order_by(PAIR_COUNTS.c.tournament)).cursor  # the driver's: no object a row
+    cursor: Any = connection.execute(rows.order_by(PAIR_COUNTS.c.tournament)).cursor  # the driver's
     table = np.fromiter(chain.from_iterable(cursor), np.int64).reshape(-1, 1 + len(LINES)).T
     events, starts = np.unique(table[0], return_index=True)
     parts = np.split(check_versions(table[1:]), starts[1:], axis=1)
-    found: dict[int, Sums] = dict(zip(events.tolist(), parts, strict=False))  # of no rows there is one empty part
+    found: dict[int, Sums] = dict(zip(events.tolist(), parts, strict=False))  # no rows: one empty part
     for event, pack in connection.execute(packs):
         found[event] = unpack_counts(pack)
     return found
@@ -178,11 +176,11 @@ def unpack_counts(pack: bytes) -> Sums:
 
 
 def check_versions(sums: Sums) -> Sums:
-    """Return the counts; StoreRefused for impossible version numbers, which arrays by version cannot hold."""
+    """Return the counts; StoreRefused for invalid version numbers, for which arrays would be too large."""
     for key in (sums[:2].min(initial=1), sums[:2].max(initial=1)):
         if not 0 < key <= _MOST_VERSIONS:
-            what = f"pair counts are of an engine version {key}, which no store has"
-            raise StoreRefused(what, step="enginetour db check tells more; put a backup in its place")
+            what = f"pair counts refer to the engine version {key}, which does not exist"
+            raise StoreRefused(what, step="run enginetour db check, and restore a backup")
     return sums
 
 
@@ -209,7 +207,7 @@ def counts_by_pair(sums: Sums) -> dict[tuple[int, int], tuple[int, int, int]]:
 def counts_by_name(
     counts: Iterable[tuple[tuple[int, int], tuple[int, int, int]]], names: Mapping[int, str]
 ) -> dict[tuple[str, str], tuple[int, int, int]]:
-    """Sum White's wins, draws and losses by the names of both; versions without a name are left out."""
+    """Sum White's wins, draws and losses by the names of both engines; skip versions without a name."""
     found: dict[tuple[str, str], tuple[int, int, int]] = {}
     for (white, black), (wins, draws, losses) in counts:
         if white in names and black in names:
@@ -223,7 +221,7 @@ _VARIANT = func.coalesce(config_variant(TOURNAMENTS.c.config), STANDARD)
 
 
 def nonstandard_variants(connection: Connection) -> dict[int, str]:
-    """Return the variants of all tournaments and imports that are not standard chess, by key."""
+    """Return the variants of tournaments and imports that are not standard chess, by key."""
     rows = select(TOURNAMENTS.c.id, _VARIANT).where(_VARIANT != STANDARD)
     return {event: str(variant) for event, variant in connection.execute(rows)}
 
@@ -231,49 +229,53 @@ def nonstandard_variants(connection: Connection) -> dict[int, str]:
 DAY = 86_400  # seconds, UTC
 _GAME = re.compile(r"game\s+(\d{1,19})")
 _EDITION = re.compile(r"edition\s+(\d{1,9})")
-_FORMS = "a day 2026-11-01, a time 2026-11-01T22:30 (UTC), 'edition N' of a list, or 'game N'"
+_FORMS = "a day (2026-11-01), a UTC time (2026-11-01T22:30), 'edition N' of a list, or 'game N'"
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A state of the store: games up to id `game`, imported games up to id `imported`, annulments until `at` (UTC)."""
+    """An earlier state of the database.
+
+    It includes the games up to the id `game`, the imported games up to the id `imported`, and the annulments until
+    `at` (UTC seconds).
+    """
 
     game: int
     imported: int
     at: float
 
     def standing(self) -> ColumnElement[bool]:
-        """Build the condition on GAMES: played by then, with a result, not annulled by then."""
-        struck = exists().where(EVENTS.c.game == GAMES.c.id, EVENTS.c.kind == "voided", EVENTS.c.at_unix <= self.at)
-        return and_(GAMES.c.id <= self.game, GAMES.c.outcome != Outcome.VOID, ~struck)
+        """Build the condition on GAMES: played by then, with a result, and not annulled by then."""
+        voided = exists().where(EVENTS.c.game == GAMES.c.id, EVENTS.c.kind == "voided", EVENTS.c.at_unix <= self.at)
+        return and_(GAMES.c.id <= self.game, GAMES.c.outcome != Outcome.VOID, ~voided)
 
     def read(self) -> ColumnElement[bool]:
-        """Build the condition on IMPORTED_GAMES: imported by then, and the import not removed by then."""
+        """Build the condition on IMPORTED_GAMES: imported by then, and not removed by then."""
         return and_(IMPORTED_GAMES.c.id <= self.imported, IMPORTED_GAMES.c.tournament.not_in(removed_imports(self.at)))
 
 
-def edition_in(words: str | None) -> int | None:
-    """Parse ``edition N`` into its number; None for other moments."""
-    found = _EDITION.fullmatch((words or "").strip())
+def edition_in(text: str | None) -> int | None:
+    """Parse ``edition N`` into its number; None for other texts."""
+    found = _EDITION.fullmatch((text or "").strip())
     return int(found[1]) if found else None
 
 
-def moment_of(connection: Connection, words: str | None, tournament: int | None = None) -> Moment:
-    """Parse the moment of `--as-of`: the end of a day, a time, or just after ``game N``; None is now.
+def moment_of(connection: Connection, text: str | None, tournament: int | None = None) -> Moment:
+    """Parse the value of `--as-of`: the end of a day, a time, or the moment after ``game N``; None is now.
 
-    N is the game's number in the tournament, or, without a tournament, the last game that an edition names. Imports
-    before that game and annulments until its end are included. UsageRefused for anything else; an ``edition N`` is
-    read with `editions.read_edition`.
+    N is the number of the game in the tournament. Without a tournament, N is its number in the database, as an edition
+    shows it. Imports before that game and annulments until its end are included. UsageRefused for any other text;
+    ``edition N`` is read with `editions.read_edition`.
     """
-    if words is None:
+    if text is None:
         at = connection.execute(select(func.max(EVENTS.c.at_unix))).scalar() or 0.0
         return Moment(_newest(connection, GAMES), _newest(connection, IMPORTED_GAMES), at)
-    if found := _GAME.fullmatch(words.strip()):
+    if found := _GAME.fullmatch(text.strip()):
         return _after_game(connection, int(found[1]), tournament)
-    if edition_in(words) is not None:
-        step = f"enginetour ratings LIST --as-of {words.strip()!r}"
-        raise UsageRefused(f"{words.strip()!r} of which list?", place="--as-of", step=step)
-    at = _time(words.strip())
+    if edition_in(text) is not None:
+        step = f"run enginetour ratings LIST --as-of {text.strip()!r}"
+        raise UsageRefused(f"{text.strip()!r} needs the name of a rating list", place="--as-of", step=step)
+    at = _time(text.strip())
     game = select(func.max(EVENTS.c.game)).where(EVENTS.c.kind == "finished", EVENTS.c.at_unix <= at)
     imported = select(func.max(IMPORTED_GAMES.c.id)).join(
         TOURNAMENTS, and_(TOURNAMENTS.c.id == IMPORTED_GAMES.c.tournament, TOURNAMENTS.c.created_unix <= at)
@@ -294,20 +296,20 @@ def _after_game(connection: Connection, number: int, tournament: int | None) -> 
     if found is None:
         newest = connection.execute(select(func.coalesce(func.max(counted), 0)).where(*own)).scalar_one()
         where = "" if tournament is None else " in this tournament"
-        which = f"the newest is {newest}" if newest else "none was played here"
-        raise UsageRefused(f"there is no game {number}{where}, {which}", place="--as-of")
+        newest_game = f"the newest is game {newest}" if newest else "no game was played yet"
+        raise UsageRefused(f"game {number} does not exist{where}; {newest_game}", place="--as-of")
     imported = select(func.max(IMPORTED_GAMES.c.id)).join(
         IMPORTS, and_(IMPORTS.c.tournament == IMPORTED_GAMES.c.tournament, IMPORTS.c.after_game < found.id)
     )
     return Moment(found.id, connection.execute(imported).scalar() or 0, found.at_unix)
 
 
-def _time(words: str) -> float:
-    """UTC seconds of a time, or of the last instant of a day."""
+def _time(text: str) -> float:
+    """Return the UTC seconds of a time, or of the last microsecond of a day."""
     try:
-        found = datetime.fromisoformat(words)
+        found = datetime.fromisoformat(text)
     except ValueError:
-        raise UsageRefused(f"{words!r} is no moment; write {_FORMS}", place="--as-of") from None
+        raise UsageRefused(f"{text!r} is not a valid time", place="--as-of", step=f"write {_FORMS}") from None
     found = found if found.tzinfo else found.replace(tzinfo=UTC)
-    whole_day = len(words) <= len("2026-11-01") and found.time() == time_of_day()
+    whole_day = len(text) <= len("2026-11-01") and found.time() == time_of_day()
     return found.timestamp() + (DAY - 1e-6 if whole_day else 0)

@@ -1,4 +1,4 @@
-"""The open database: opening, transactions, snapshots and frequent statements, for SQLite and PostgreSQL."""
+"""The open database, in SQLite or PostgreSQL: opening, transactions, snapshots and frequent statements."""
 
 from __future__ import annotations
 
@@ -35,36 +35,41 @@ def backend_of(address: Address | str) -> Backend:
 
 
 def lock_of(address: Address | str, slug: str) -> Lock:
-    """Return the lock of a tournament by the address of its database."""
+    """Return the lock of a tournament for the address of its database."""
     return backend_of(address).lock(slug)
 
 
-PATIENCE_S = 60.0  # for a finished game: a command that holds the database, or a server's restart, must not cost it
-RETRY_S = 0.2  # between two tries to reach a server
+PATIENCE_S = 60.0  # wait to write a finished game, while a command holds the database or a server restarts
+RETRY_S = 0.2  # between two attempts to reach a server
 
 
 def database_exists(address: Address | str) -> bool:
-    """Whether the file exists or the server's schema holds anything, of any program; False for an empty one."""
-    return backend_of(address).is_made()
+    """Whether the file exists and is not empty, or the schema of the server has tables of any program."""
+    return backend_of(address).exists()
 
 
 def schema_version(address: Address | str) -> int:
-    """Check a database without writing and return its schema version; 0 if an interrupted creation hides it."""
-    below = backend_of(address)
-    return _born(below, below.probe(create=False)).version
+    """Check a database without writing and return its schema version.
+
+    It is 0 if the creation of the database was interrupted: then the version is known after the next write.
+    """
+    backend = backend_of(address)
+    return _require_created(backend, backend.probe(create=False)).version
 
 
-def _born(below: Backend, found: Probe) -> Probe:
-    if found.unborn:
-        raise StoreRefused("holds no tournament yet", place=str(below.address), step="enginetour run fills it")
+def _require_created(backend: Backend, found: Probe) -> Probe:
+    if found.is_empty:
+        step = "start a tournament with enginetour run"
+        raise StoreRefused("does not contain a tournament", place=str(backend.address), step=step)
     return found
 
 
 class Database:
-    """An open database, as a context manager or until `close`; `warnings` are sentences for the user.
+    """An open database; use it as a context manager or call `close`. `warnings` are sentences for the user.
 
-    `heed` is called several times a second while somebody else holds it or the server is away; what it raises ends the
-    wait. `patience` in seconds is how long a server that is away is waited for, `tell` hears of it.
+    While another process holds the database or the server cannot be reached, `check_stop` is called several times a
+    second, and an exception from it ends the wait. `patience` is the longest wait for a server in seconds; `notify` is
+    called with a sentence when it begins.
     """
 
     def __init__(
@@ -74,18 +79,18 @@ class Database:
         *,
         readonly: bool,
         warnings: tuple[str, ...],
-        heed: Callable[[], None] = lambda: None,
+        check_stop: Callable[[], None] = lambda: None,
     ) -> None:
         self.backend = backend
         self.engine = engine
         self.path = backend.address
-        self.heed = heed
+        self.check_stop = check_stop
         self.readonly = readonly
         self.warnings = warnings
         self.patience = 0.0
-        self.tell: Callable[[str], None] = lambda _: None
+        self.notify: Callable[[str], None] = lambda _: None
         self._writer: Connection | None = None
-        self._view = local()  # `connection`, of the thread that is in `snapshot`
+        self._view = local()  # its `connection` is that of the thread's snapshot
         event.listen(self.engine, "handle_error", self._translate)
 
     @classmethod
@@ -95,23 +100,23 @@ class Database:
         *,
         create: bool = True,
         readonly: bool = False,
-        heed: Callable[[], None] = lambda: None,
+        check_stop: Callable[[], None] = lambda: None,
     ) -> Database:
         """Open or create a database.
 
         Raises:
-            StoreRefused: it belongs to another program, has an older schema, or is busy.
-            StorageFailed: it cannot be written.
+            StoreRefused: It belongs to another program, has an older schema, or is busy.
+            StorageFailed: It cannot be written.
         """
         create = create and not readonly
-        below = backend_of(path)
-        found = below.probe(create=create)
+        backend = backend_of(path)
+        found = backend.probe(create=create)
         if not create:
-            _born(below, found)
+            _require_created(backend, found)
         if found.version:
-            migrations.refuse_older(found.version, below.address)
-        engine = below.engine(create=create, readonly=readonly)
-        database = cls(below, engine, readonly=readonly, warnings=found.warnings, heed=heed)
+            migrations.require_current(found.version, backend.address)
+        engine = backend.engine(create=create, readonly=readonly)
+        database = cls(backend, engine, readonly=readonly, warnings=found.warnings, check_stop=check_stop)
         if readonly:
             return database
         try:
@@ -124,12 +129,12 @@ class Database:
     @classmethod
     def open_older(cls, path: Address | str) -> Database:
         """Open a database of an older schema, to upgrade it."""
-        below = backend_of(path)
-        found = below.probe(create=False)
-        return cls(below, below.engine(create=False, readonly=False), readonly=False, warnings=found.warnings)
+        backend = backend_of(path)
+        found = backend.probe(create=False)
+        return cls(backend, backend.engine(create=False, readonly=False), readonly=False, warnings=found.warnings)
 
     def close(self) -> None:
-        """Close the connections; SQLite merges its write-ahead log when the last one closes."""
+        """Close all connections. SQLite merges its write-ahead log when the last one is closed."""
         kept, self._writer = self._writer, None
         if kept is not None:
             kept.close()
@@ -143,10 +148,12 @@ class Database:
 
     @contextmanager
     def writing(self, *, patience: float = 0.0, bulk: bool = False) -> Iterator[Connection]:
-        """Run one exclusive write transaction: rolled back by any exception, durable on return.
+        """Run one exclusive write transaction. Any exception rolls it back; after the block it is durable.
 
-        Waits `patience` seconds for a database that is busy, beyond the usual five. In `bulk` references are not
-        looked up where that can be left out: all of them must be to rows that the caller reads or writes itself.
+        Args:
+            patience: How long to wait for a busy database, in seconds, in addition to the usual five seconds.
+            bulk: Do not check foreign keys, if the backend allows it. All references must be to rows that the caller
+                reads or writes in this transaction.
         """
         with self._kept() as connection, self.backend.without_reference_checks(connection) if bulk else nullcontext():
             self._begin(connection, time.monotonic() + dialect.BUSY_TIMEOUT_MS / 1000 + patience)
@@ -160,10 +167,10 @@ class Database:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Let everything that this thread reads inside come from one state; writers are not blocked."""
+        """Let all reads of this thread inside the block see one state; writers are not blocked."""
         outer = getattr(self._view, "connection", None)
         with self.reading() as connection:
-            connection.execute(select(TOURNAMENTS.c.id).limit(1)).first()  # a view begins with its first look
+            connection.execute(select(TOURNAMENTS.c.id).limit(1)).first()  # the first read starts the snapshot
             self._view.connection = connection
             try:
                 yield
@@ -172,13 +179,13 @@ class Database:
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
-        """Keep the `snapshot` usable if a statement inside fails (PostgreSQL would reject all later ones)."""
+        """Keep the snapshot usable if a statement inside fails; PostgreSQL would reject all later statements."""
         with self.reading() as connection, connection.begin_nested():
             yield
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Read from one state of the database; inside `snapshot`, from that one."""
+        """Read one state of the database; inside `snapshot`, the state of the snapshot."""
         if (held := getattr(self._view, "connection", None)) is not None:
             yield held
             return
@@ -188,42 +195,42 @@ class Database:
             connection.rollback()
 
     def rows(self, query: Executable, values: Mapping[str, Any] | None = None) -> Sequence[Any]:
-        """Read all rows of one query."""
+        """Return all rows of one query."""
         with self.reading() as connection:
             return connection.execute(query, values).fetchall()
 
     def scalar(self, query: Executable, values: Mapping[str, Any] | None = None) -> Any:
-        """Read the first column of a query's first row; None if there is no row."""
+        """Return the first column of a query's first row; None if there is no row."""
         with self.reading() as connection:
             return connection.execute(query, values).scalar()
 
     def fill(self, connection: Connection, table: str, columns: Mapping[str, list[Any] | int]) -> None:
         """Insert many rows of one table, given as columns of equal length; a number is the value of all rows.
 
-        Table and column names are never user input.
+        Names of tables and columns must not be user input.
         """
         self.backend.fill(connection, table, columns)
 
     def integrity(self, most: int = 20) -> Iterator[str]:
-        """Yield the faults of the database's own full check, at most `most` of a kind, and broken foreign keys."""
+        """Yield at most `most` faults of each kind that the database's own full check finds, and broken references."""
         with self.reading() as connection:
             yield from self.backend.integrity(connection, most)
 
     @contextmanager
     def _kept(self) -> Iterator[Connection]:
-        """A connection to write by; one to a file waits here for the next write, unless it failed."""
-        if not self.backend.is_steady:
+        """Give a connection for writing. The connection to a file is kept for the next write if this one succeeds."""
+        if not self.backend.keeps_connection:
             with self._connected() as connection:
                 yield connection
             return
-        kept, self._writer = self._writer, None  # another thread that writes meanwhile takes one of its own
+        kept, self._writer = self._writer, None  # another thread that writes meanwhile opens its own connection
         connection = kept or self.engine.connect()
         try:
             yield connection
         except BaseException as error:
             connection.close()
-            if isinstance(error, Exception) and (refused := self.backend.translated(error)) is not None:
-                raise refused from error
+            if isinstance(error, Exception) and (translated := self.backend.translated(error)) is not None:
+                raise translated from error
             raise
         self._writer, other = connection, self._writer
         if other is not None:
@@ -231,9 +238,9 @@ class Database:
 
     @contextmanager
     def _connected(self) -> Iterator[Connection]:
-        """A connection; a server that is away is waited for."""
+        """Give a connection; wait for a server that cannot be reached."""
         deadline = time.monotonic() + self.patience
-        told = False
+        notified = False
         while True:
             try:
                 connection = self.engine.connect()
@@ -241,17 +248,17 @@ class Database:
             except StoreUnreachable as error:
                 if time.monotonic() >= deadline:
                     raise
-                if not told:
-                    self.tell(f"{error.what}: waiting up to {self.patience:.0f} s, nothing is lost")
-                    told = True
-                self.heed()
+                if not notified:
+                    self.notify(f"{error.what}: waiting up to {self.patience:.0f} s (no data is lost)")
+                    notified = True
+                self.check_stop()
                 time.sleep(RETRY_S)
         with connection:
             try:
                 yield connection
-            except Exception as error:  # of statements that were the driver's own: all others are translated by now
-                if (refused := self.backend.translated(error)) is not None:
-                    raise refused from error
+            except Exception as error:  # from the driver; errors of SQLAlchemy were translated before
+                if (translated := self.backend.translated(error)) is not None:
+                    raise translated from error
                 raise
 
     def _begin(self, connection: Connection, deadline: float) -> None:
@@ -259,7 +266,7 @@ class Database:
             try:
                 self.backend.begin(connection)
             except StoreBusy:
-                self.heed()
+                self.check_stop()
                 if time.monotonic() >= deadline:
                     raise
             else:
@@ -267,13 +274,13 @@ class Database:
 
     def _translate(self, context: ExceptionContext) -> None:
         if context.is_pre_ping:
-            return  # one that the server has dropped is replaced, nobody need be told
-        refused = self.backend.translated(context.original_exception)
-        if refused is not None:
-            raise refused from context.original_exception
+            return  # the pool replaces a connection that the server has closed
+        translated = self.backend.translated(context.original_exception)
+        if translated is not None:
+            raise translated from context.original_exception
 
     def _initialize(self, *, create: bool) -> None:
-        """Schema and what else must be; proves that it can be written before anything starts."""
+        """Create the schema if needed, and check that the database can be written before anything starts."""
         with self.writing() as connection:
             self.backend.initialize(connection, create=create)
         with self._connected() as connection:
@@ -281,29 +288,29 @@ class Database:
 
 
 def inserted_id(result: CursorResult[Any]) -> int:
-    """Return the key of the row just inserted."""
+    """Return the key of the inserted row."""
     keys = result.inserted_primary_key
     assert keys is not None
     return int(keys[0])
 
 
-# Statements of every game: compiled once. SQLite's driver runs them directly, because SQLAlchemy's layers cost 70 us
-# instead of 12 between the games of fast engines (measured). PostgreSQL takes longer than the layers.
+# Statements of every game are compiled once. SQLite's driver runs them directly in 12 us instead of 70 us, which
+# matters between the games of fast engines (measured). PostgreSQL itself takes longer than SQLAlchemy's layers.
 
 _NAMED = SQLiteDialect_pysqlite(paramstyle="named")
 
 
 class Prepared:
-    """A statement compiled once, for any backend; `Database` translates the errors of its driver."""
+    """A statement that is compiled once, for any backend. `Database` translates the errors of the driver."""
 
     def __init__(self, statement: Executable) -> None:
         self._statement = statement
         self._text = ""
-        self._fixed: dict[str, Any] = {}  # parameters of its own, and None for a key that the database gives
-        self._encoders: list[tuple[str, Callable[[Any], Any]]] = []  # of the columns' types
+        self._fixed: dict[str, Any] = {}  # fixed parameters, and None for a key that the database assigns
+        self._encoders: list[tuple[str, Callable[[Any], Any]]] = []  # by column, as its type defines them
 
     def first(self, connection: Connection, values: Mapping[str, Any]) -> Sequence[Any]:
-        """Return the row that the query finds; there must be one."""
+        """Return the row that the query finds; the row must exist."""
         raw = sqlite_connection(connection)
         if raw is None:
             return connection.execute(self._statement, values).one()
@@ -311,7 +318,7 @@ class Prepared:
         return row
 
     def write(self, connection: Connection, values: Mapping[str, Any]) -> None:
-        """Insert one row, given by all its columns."""
+        """Insert one row with values for all columns."""
         raw = sqlite_connection(connection)
         if raw is None:
             connection.execute(self._statement, values)
@@ -319,7 +326,7 @@ class Prepared:
             self._run(raw, values)
 
     def made(self, connection: Connection, values: Mapping[str, Any]) -> int:
-        """Insert one row, given by all columns but its key; return the key."""
+        """Insert one row with values for all columns except the key; return the key."""
         raw = sqlite_connection(connection)
         if raw is None:
             return inserted_id(connection.execute(self._statement, values))
@@ -343,6 +350,6 @@ class Prepared:
 
 
 def sqlite_connection(connection: Connection) -> sqlite3.Connection | None:
-    """Return SQLite's own connection, in the same transaction; None for a server."""
+    """Return the driver's connection to a SQLite file, in the same transaction; None for a server."""
     raw = connection.connection.driver_connection
     return raw if isinstance(raw, sqlite3.Connection) else None

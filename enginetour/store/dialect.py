@@ -1,6 +1,6 @@
-"""Database backends: what SQLite and PostgreSQL do differently (connections, locks, errors, SQL expressions).
+"""Interface of the database backends: everything in which SQLite and PostgreSQL differ.
 
-A `Backend` hides the differences. Everything else reads and writes the same tables with the same statements.
+All other modules read and write the same tables with the same statements.
 """
 
 from __future__ import annotations
@@ -23,24 +23,25 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
 
-BUSY_TIMEOUT_MS = 5000  # other commands write in short transactions (reliability spec 3)
-BUSY_SLICE_MS = 200  # a database waits without hearing signals, and SIGTERM has 5 s in all (reliability spec 3)
+BUSY_TIMEOUT_MS = 5000  # longer than any write transaction of another command (reliability spec 3)
+BUSY_SLICE_MS = 200  # a waiting driver does not handle signals, and SIGTERM must end a run in 5 s (reliability spec 3)
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A look at a database before it is opened: empty (`unborn`), or enginetour's tables of schema `version`.
+    """State of a database before it is opened: empty, or enginetour's tables of schema `version`.
 
-    Version 0: an interrupted creation hides the version until the next write. `warnings` are sentences for the user.
+    Version 0: the creation was interrupted, and the version is known after the next write. `warnings` are sentences
+    for the user.
     """
 
-    unborn: bool
+    is_empty: bool
     version: int
     warnings: tuple[str, ...]
 
 
 class Lock(ABC):
-    """The lock of a tournament: one run holds it from `acquire` to `release`, or until its process ends."""
+    """The lock of a tournament. One run holds it from `acquire` to `release`, or until its process ends."""
 
     def __enter__(self) -> Self:
         self.acquire()
@@ -54,8 +55,8 @@ class Lock(ABC):
         """Take the lock without waiting.
 
         Raises:
-            StoreRefused: another run holds it (the message names the run).
-            StorageFailed: the lock cannot be requested.
+            StoreRefused: Another run holds it (the message names the run).
+            StorageFailed: The lock cannot be requested.
         """
 
     @abstractmethod
@@ -64,66 +65,66 @@ class Lock(ABC):
 
     @abstractmethod
     def is_held(self, connection: Connection) -> bool:
-        """Whether the lock is still held, and stays so until the transaction of this connection ends."""
+        """Whether the lock is still held; the answer stays true until the transaction of this connection ends."""
 
     @abstractmethod
     def regain(self) -> None:
-        """Take the lock again after it was lost; raises as `acquire` does."""
+        """Take the lock again after it was lost; raises the same errors as `acquire`."""
 
 
 class Backend(Protocol):
-    """One database, in a SQLite file or on a PostgreSQL server, before and while it is open."""
+    """One database in a SQLite file or on a PostgreSQL server, both before and after it is opened."""
 
     @property
     def address(self) -> Address:
         """The file or server that messages name."""
 
     view: str  # the statement that begins a read-only snapshot
-    is_steady: bool  # its connections do not break, so one is kept for writing
+    keeps_connection: bool  # its connections cannot break, so one is kept for writing
 
-    def is_made(self) -> bool:
-        """Whether the file exists or the schema holds anything, of any program; False for an empty one."""
+    def exists(self) -> bool:
+        """Whether the file exists and is not empty, or the schema of the server has tables of any program."""
 
     def probe(self, *, create: bool) -> Probe:
         """Inspect the database without writing.
 
         Raises:
-            StoreRefused: it belongs to another program, or does not exist and may not be created.
-            StorageFailed: it cannot be used.
+            StoreRefused: It belongs to another program, or does not exist while `create` is False.
+            StorageFailed: It cannot be used.
         """
 
     def engine(self, *, create: bool, readonly: bool) -> Engine:
         """Make the SQLAlchemy engine with its connection pool."""
 
     def initialize(self, connection: Connection, *, create: bool) -> None:
-        """Create the tables and write the schema version, in the first transaction."""
+        """Create the tables and write the schema version in the first transaction."""
 
     def upgrade(self, connection: Connection) -> None:
         """Upgrade the tables of an older schema and write the schema version."""
 
     def verify(self, connection: Connection) -> None:
-        """Check everything else that games need, outside of a transaction."""
+        """Check all other conditions for writing games, outside of a transaction."""
 
     def begin(self, connection: Connection) -> None:
-        """Begin an exclusive write transaction; StoreBusy after waiting `BUSY_SLICE_MS`."""
+        """Begin an exclusive write transaction; StoreBusy after a wait of `BUSY_SLICE_MS`."""
 
     def require_in_place(self) -> None:
         """Raise StorageFailed if the open database is no longer the one at its address."""
 
     def translated(self, error: BaseException) -> TourError | None:
-        """Turn an error of the driver into one for the user; None for internal errors."""
+        """Turn an error of the driver into an error for the user; None for internal errors."""
 
     def without_reference_checks(self, connection: Connection) -> AbstractContextManager[None]:
-        """Switch off foreign key checks during a bulk write, if the database can."""
+        """Switch off foreign key checks during a bulk write, if the database supports it."""
 
     def fill(self, connection: Connection, table: str, columns: Mapping[str, list[Any] | int]) -> None:
         """Insert rows given as columns of equal length; a number is the value of all rows."""
 
     def reset_counters(self, connection: Connection) -> None:
-        """Set the key counters after rows with given keys were inserted."""
+        """Set the key counters after rows with explicit keys were inserted."""
 
     def integrity(self, connection: Connection, most: int) -> Iterator[str]:
-        """Yield faults of a full check, at most `most` of a kind, and broken foreign keys."""
+        """Yield at most `most` faults of each kind that a full check finds, and broken foreign keys."""
 
     def invalid_cells(self, connection: Connection) -> Iterator[str]:
         """Yield a sentence for each column with cells that no version of enginetour writes."""
@@ -132,12 +133,12 @@ class Backend(Protocol):
         """Return the lock of a tournament."""
 
     def tag(self) -> str:
-        """Identify the database, even if others have the same address (in containers)."""
+        """Return a text that identifies the database, even if another one has the same address (in containers)."""
 
     def free_bytes(self) -> float:
-        """Free disk space in bytes; infinite if unknown."""
+        """Return the free disk space in bytes; infinite if unknown."""
 
-    def refuse_unwritable(self) -> None:
+    def require_writable(self) -> None:
         """Raise StorageFailed if the database cannot be written; called before engines start."""
 
 
@@ -150,10 +151,10 @@ class StoreUnreachable(StorageFailed):
 
 
 class LockLost(StoreUnreachable):
-    """The tournament's lock was lost with its connection; nothing is written without it."""
+    """The tournament's lock was lost with its connection. Nothing may be written without it."""
 
 
-# SQL expressions that compile differently, and one statement that is the same for both.
+# SQL expressions that differ between the two, and upserts, which are the same.
 
 
 class _ConfigValue(FunctionElement[str]):
@@ -163,16 +164,16 @@ class _ConfigValue(FunctionElement[str]):
     path: tuple[str, str]
 
 
-class config_variant(_ConfigValue):  # noqa: N801 - a function of SQL
-    """`play.variant` of a tournament's configuration."""
+class config_variant(_ConfigValue):  # noqa: N801 - named like an SQL function
+    """`play.variant` in the configuration of a tournament, as an SQL expression."""
 
     inherit_cache = True
     name = "config_variant"
     path = "play", "variant"
 
 
-class config_rating_scale(_ConfigValue):  # noqa: N801 - a function of SQL
-    """`tournament.rating_scale` of a tournament's configuration."""
+class config_rating_scale(_ConfigValue):  # noqa: N801 - named like an SQL function
+    """`tournament.rating_scale` in the configuration of a tournament, as an SQL expression."""
 
     inherit_cache = True
     name = "config_rating_scale"
@@ -190,27 +191,27 @@ def _json_path(element: Any, compiler: Any, **kw: Any) -> str:
 
 
 def upsert(table: Table, keys: Sequence[str], changed: Collection[str], *, adds: bool = False) -> TextClause:
-    """Build an upsert of a whole row: on a known key, the `changed` columns are replaced, or added to with `adds`."""
+    """Build an upsert of a whole row. For a known key, the `changed` columns are replaced, or increased with `adds`."""
     columns = [column.name for column in table.columns]
     quoted = {name: f'"{name}"' for name in columns}
     old = f'"{table.name}".'
     new = ", ".join(
         f"{quoted[name]} = {f'{old}{quoted[name]} + ' if adds else ''}excluded.{quoted[name]}" for name in changed
     )
-    words = (
-        f'INSERT INTO "{table.name}" ({", ".join(quoted.values())}) '  # noqa: S608 - names of ours
+    statement = (
+        f'INSERT INTO "{table.name}" ({", ".join(quoted.values())}) '  # noqa: S608 - no user input
         f"VALUES ({', '.join(f':{name}' for name in columns)}) "
         f"ON CONFLICT ({', '.join(quoted[name] for name in keys)}) DO UPDATE SET {new}"
     )
-    return text(words).bindparams(*(bindparam(column.name, type_=column.type) for column in table.columns))
+    return text(statement).bindparams(*(bindparam(column.name, type_=column.type) for column in table.columns))
 
 
-# All exceptions that reading rows of a damaged database can raise.
+# All exceptions that can occur when rows of a damaged database are read.
 UNREADABLE = (
     *(TourError, SQLAlchemyError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError),
     *(RecursionError, MemoryError),
 )
-LARGEST_REAL = 1e12  # moments are seconds of UTC, and 1e12 of them are the year 33658; all others are far smaller
-LARGEST_WHOLE = 1 << 53  # what JSON and every float hold exactly (RFC 8259, 6); counts and keys are far smaller
-UNBOUNDED_COLUMNS = frozenset({"seed"})  # people choose it, up to what a column holds
-CHARACTERS_SHOWN = 40  # signs of a cell that are told
+LARGEST_REAL = 1e12  # the largest values are times: 1e12 s after 1970 is in the year 33658
+LARGEST_WHOLE = 1 << 53  # JSON and doubles are exact up to it (RFC 8259, 6); counts and keys are far smaller
+UNBOUNDED_COLUMNS = frozenset({"seed"})  # the user chooses it, up to the limit of a column
+CHARACTERS_SHOWN = 40  # of a cell, in messages

@@ -1,4 +1,4 @@
-"""Editions: published (frozen) rating lists, and the difference between two: what changed and why."""
+"""Editions: published rating lists, which never change, and the differences between two of them with their causes."""
 
 from __future__ import annotations
 
@@ -33,30 +33,30 @@ from enginetour.store.tables import (
 )
 from enginetour.store.tournaments import Store
 
-_STORY = (
+_SUMMARY = (
     *("model", "white_advantage", "draw_parameter", "point", "draw_rate", "pools", "anchors", "level"),
     *("skipped", "unrated", "caption"),
 )
 
 
 class Edition(EditionHead):
-    """A published list, never edited: a correction is a new edition. Number 0 is an unpublished list."""
+    """A published list, which is never edited; a correction is a new edition. Number 0: not published."""
 
     lines: tuple[EditionLine, ...] = ()
 
     @property
     def moment(self) -> Moment:
-        """The state of the store whose games count."""
+        """The state of the database whose games count."""
         return Moment(self.last_game, self.last_imported, self.details["at"])
 
     @property
     def versions(self) -> dict[str, tuple[int, ...]]:
-        """Engine versions by the names of the list."""
+        """Engine versions by their names in the list."""
         return {name: tuple(found) for name, found in self.details["versions"].items()}
 
     @property
-    def story(self) -> dict[str, Any]:
-        """What the list says besides its lines."""
+    def summary(self) -> dict[str, Any]:
+        """Everything that the list shows besides its lines."""
         return {name: value for name, value in self.details.items() if name not in ("versions", "at")}
 
     def to_json(self) -> dict[str, object]:
@@ -64,19 +64,19 @@ class Edition(EditionHead):
         head = {"name": self.list, "edition": self.number, "revision": self.revision, "made": self.made_unix}
         place = {"last_game": self.last_game, "last_imported": self.last_imported, "note": self.note}
         lines = [{**line.model_dump(mode="json"), "score": line.score} for line in self.lines]
-        return {**head, **place, "list": lines, **self.story, "residual": self.residual, "games": self.games}
+        return {**head, **place, "list": lines, **self.summary, "residual": self.residual, "games": self.games}
 
     def numbers(self) -> tuple[object, ...]:
-        """Return everything that a reader sees, except time, note and differences, to compare editions."""
+        """Return everything a reader sees except time, note and differences, to compare editions."""
         lines = tuple(
             line.model_copy(update={"difference": None, "remarks": tuple(m for m in line.remarks if m != OTHER_POOL)})
             for line in self.lines
         )
-        return self.revision, self.games, self.residual, self.story, lines
+        return self.revision, self.games, self.residual, self.summary, lines
 
 
 def current_edition(store: Store, name: str) -> Edition:
-    """Compute the list as of now, with the differences against its newest edition."""
+    """Compute a list as of now, with the differences from its newest edition."""
     return _current(store, name)[0]
 
 
@@ -88,7 +88,7 @@ def make_edition(name: str, revision: int, selection: Selection, found: RatingLi
         EditionLine.model_construct(ordinal=place, difference=None, **{name: getattr(row, name) for name in names})
         for place, row in enumerate(found.rows, 1)
     )
-    details = {key: whole[key] for key in _STORY} | {"versions": selection.versions, "at": selection.moment.at}
+    details = {key: whole[key] for key in _SUMMARY} | {"versions": selection.versions, "at": selection.moment.at}
     return Edition.model_construct(
         list=name,
         number=0,
@@ -98,33 +98,37 @@ def make_edition(name: str, revision: int, selection: Selection, found: RatingLi
         last_imported=selection.moment.imported,
         games=found.games,
         residual=found.residual,
-        details=json.loads(json.dumps(details)),  # as it will be read
+        details=json.loads(json.dumps(details)),  # with the types that reading it gives
         note="",
         lines=lines,
     )
 
 
 def publish(store: Store, name: str, *, note: str = "", again: bool = False) -> Edition:
-    """Publish a list as of now; UsageRefused if it rates no engine, or (without `again`) has not changed."""
+    """Publish a list as of now.
+
+    UsageRefused if it rates no engine, or if it has not changed since the newest edition, unless `again` is True.
+    """
     while True:
         made, newest = _current(store, name)
         if not made.lines:
-            raise UsageRefused(f"the list {name!r} rates no engine yet", step=f"enginetour lists show {name!r}")
+            what = f"the list {name!r} does not rate any engine yet"
+            raise UsageRefused(what, step=f"run enginetour lists show {name!r}")
         with store.database.writing() as connection:
             number = select(func.max(EDITIONS.c.number)).where(EDITIONS.c.list == name)
             there = connection.execute(number).scalar() or 0, revisions_in(connection, name)[-1].revision
             if there != (newest, made.revision):
-                continue  # somebody published or defined meanwhile: an edition never goes back behind another
+                continue  # another process published or defined the list meanwhile: compute it again
             if newest and not again and _read(connection, name, newest).numbers() == made.numbers():
-                what = f"nothing has changed since edition {newest} of {name!r}"
-                raise UsageRefused(what, step="--again publishes it all the same")
+                what = f"the list {name!r} has not changed since edition {newest}"
+                raise UsageRefused(what, step="publish it with --again")
             made = made.model_copy(update={"number": newest + 1, "note": clean_text(note)})
             _write(connection, made)
         return made
 
 
 def editions_of(store: Store, name: str | None = None) -> list[Edition]:
-    """Read the editions of one list or all, without lines, oldest first; UsageRefused for an unknown list."""
+    """Return the editions of one list or of all, oldest first, without lines; UsageRefused for an unknown list."""
     if name is not None:
         revisions_of(store, name)
     rows = select(EDITIONS).order_by(EDITIONS.c.list, EDITIONS.c.number)
@@ -133,19 +137,20 @@ def editions_of(store: Store, name: str | None = None) -> list[Edition]:
 
 
 def read_edition(store: Store, name: str, number: int | None = None) -> Edition:
-    """Read one edition, by default the newest; UsageRefused for an unknown one lists those that exist."""
+    """Return one edition with its lines, by default the newest; UsageRefused for an unknown edition."""
     revisions_of(store, name)
     known = _numbers(store, name)
     if not known:
-        raise UsageRefused(f"the list {name!r} has no edition yet", step=f"enginetour publish {name!r} makes one")
+        raise UsageRefused(f"the list {name!r} has no edition yet", step=f"run enginetour publish {name!r}")
     if number is not None and number not in known:
-        raise UsageRefused(f"the list {name!r} has no edition {number}, it has 1 to {known[-1]}")
+        what = f"edition {number} of the list {name!r} does not exist"
+        raise UsageRefused(what, step=f"choose an edition from 1 to {known[-1]}")
     with store.database.reading() as connection:
         return _read(connection, name, number or known[-1])
 
 
 def _renamed(made: Edition, known: Mapping[str, tuple[int, ...]]) -> dict[str, str]:
-    """The names of an edition's engines as another list (`known`) tells the same versions; others keep theirs."""
+    """Map the names in an edition to the names of the same engine versions in another list, if it has them."""
     name_of = {version: name for name, versions in known.items() for version in versions}
     found: dict[str, str] = {}
     for name, versions in made.versions.items():
@@ -155,19 +160,20 @@ def _renamed(made: Edition, known: Mapping[str, tuple[int, ...]]) -> dict[str, s
 
 
 def _same_zero(before: Edition, after: Edition, loose: Collection[str] = ()) -> frozenset[str]:
-    """The engines of both, by the later names, whose ratings are measured from one zero point.
+    """Return the engines in both editions whose ratings have a common zero point, by their later names.
 
-    That of a pool are its anchors, `loose` ones among them, or its average: then it is the pool that has most engines
-    in common with the earlier one, and the other way round. Where the terms set other anchors only the pools matter.
+    The zero point of a pool are its anchors (`loose` ones too) or its average. Two pools without anchors correspond if
+    each has more engines in common with the other than with any other pool. If the anchors have changed, only this
+    correspondence counts.
     """
     named = _renamed(before, after.versions)
-    then = [{named.get(name, name) for name in pool} for pool in before.story["pools"]]
-    now = [set(pool) for pool in after.story["pools"]]
+    then = [{named.get(name, name) for name in pool} for pool in before.summary["pools"]]
+    now = [set(pool) for pool in after.summary["pools"]]
     shared = {(one, other): len(then[one] & now[other]) for one in range(len(then)) for other in range(len(now))}
     partner = {one: max(range(len(now)), key=lambda other: shared[one, other]) for one in range(len(then)) if now}
     back = {other: max(range(len(then)), key=lambda one: shared[one, other]) for other in range(len(now)) if then}
-    fixed = {named.get(name, name): rating for name, rating in before.story["anchors"].items()}
-    same_terms = fixed == after.story["anchors"] and before.story.get("level") == after.story.get("level")
+    fixed = {named.get(name, name): rating for name, rating in before.summary["anchors"].items()}
+    same_terms = fixed == after.summary["anchors"] and before.summary.get("level") == after.summary.get("level")
     anchors = {*fixed, *loose} if same_terms else set()
     alike = (
         then[one] & now[other]
@@ -179,7 +185,7 @@ def _same_zero(before: Edition, after: Edition, loose: Collection[str] = ()) -> 
 
 
 def lines_by_name(store: Store, made: Edition) -> dict[str, EditionLine]:
-    """Return the lines of an edition by name, also by the name without mark: then of the newest version."""
+    """Return the lines of an edition by name, and by the name without mark for the newest version."""
     with store.database.reading() as connection:
         plain = engine_names(connection)
     line_of = {line.name: line for line in made.lines}
@@ -188,7 +194,7 @@ def lines_by_name(store: Store, made: Edition) -> dict[str, EditionLine]:
 
 
 def _current(store: Store, name: str) -> tuple[Edition, int]:
-    """As `current`, with the number of the newest edition; 0 for none."""
+    """Return the list as of now and the number of its newest edition (0 if there is none)."""
     newest = (_numbers(store, name) or [0])[-1]
     revision = revisions_of(store, name)[-1]
     selection = select_games(store, revision.definition)
@@ -199,7 +205,7 @@ def _current(store: Store, name: str) -> tuple[Edition, int]:
 
 
 def _compared(made: Edition, before: Edition, loose: Collection[str]) -> Edition:
-    """With the differences against an earlier edition, engine version by engine version."""
+    """Add the differences from an earlier edition, for each engine version."""
     now = _renamed(before, made.versions)
     ratings = {now.get(line.name, line.name): line.rating for line in before.lines}
     alike = _same_zero(before, made, loose)
@@ -236,19 +242,19 @@ def _edition(row: Any, lines: tuple[EditionLine, ...]) -> Edition:
     return Edition.model_construct(**{name: getattr(row, name) for name in EditionHead.model_fields}, lines=lines)
 
 
-# Differences. The rating change of an engine is divided by two more fits on the later terms: with the earlier games
-# (the change due to the terms), and with the earlier games plus the engine's new games (the change due to its own
-# games). The rest is due to the games of others.
+# Differences. Two more fits with the later definition divide the rating change of an engine into parts. A fit of the
+# earlier games gives the part of the definition. A fit of the earlier games and the engine's new games gives the part
+# of its own games. The rest is the part of the games of others.
 
-_MOVERS = 10  # engines whose moves are taken apart: two fits each, and a screenful
+_MOVERS = 10  # engines whose changes are divided into parts, with two fits each
 
 
 @dataclass(frozen=True, slots=True)
 class _RatingChange:
-    """The rating change of an engine in both states, in Elo, and its parts (None if not computed).
+    """The rating change of an engine that is in both states, in Elo, and its parts (None if not computed).
 
-    The change is None if the two ratings do not have a common zero point; `note` says so. `new` and `struck`: games
-    played and annulled since, as far as the later filter includes them.
+    The change is None if the two ratings do not have a common zero point; then `note` says so. `new` and `struck`
+    count the games that were played and annulled in between and that the later filter includes.
     """
 
     name: str
@@ -277,9 +283,9 @@ class _StruckGame:
 
 @dataclass(frozen=True, slots=True)
 class _Difference:
-    """Two states of a list, earlier and later. `entered`: new engines with their games; `left`: those not there now.
+    """Two states of a list. `entered`: new engines and their games; `left`: engines that are not in it now, and why.
 
-    `struck` are games, `removed` whole imports that were struck out between the two.
+    `struck` are the games that were annulled between the two states, `removed` the imports that were removed.
     """
 
     before: Edition
@@ -293,12 +299,12 @@ class _Difference:
     new_games: int
 
     def to_json(self) -> dict[str, object]:
-        """Return the difference ready for JSON; edition 0 is now."""
+        """Return the difference ready for JSON; edition 0 is the list as of now."""
         return {
             "list": self.after.list,
             "before": self.before.number,
             "after": self.after.number,
-            "pools": [len(state.story["pools"]) for state in (self.before, self.after)],
+            "pools": [len(state.summary["pools"]) for state in (self.before, self.after)],
             "new_games": self.new_games,
             "changes": list(self.changes),
             "moves": [asdict(move) for move in self.moves],
@@ -314,13 +320,13 @@ def difference(
 ) -> _Difference:
     """Compare edition `one` (by default the newest) with edition `other` (by default the list as of now).
 
-    The largest changes come first; those of the first `movers` are divided into their parts. UsageRefused for an
-    unknown edition.
+    The largest changes come first, and the first `movers` of them are divided into parts. UsageRefused for an unknown
+    edition.
     """
     before = read_edition(store, name, one)
     after = current_edition(store, name) if other is None else read_edition(store, name, other)
     if other is not None and before.number >= other:
-        raise UsageRefused(f"edition {before.number} is not before edition {other}", step="name the earlier one first")
+        raise UsageRefused(f"edition {before.number} is not before edition {other}", step="give the earlier one first")
     definitions = {revision.revision: revision.definition for revision in revisions_of(store, name)}
     definition = definitions[after.revision]
     later = _renamed(before, after.versions)
@@ -362,7 +368,7 @@ def difference(
 
 
 class _Counted:
-    """Games by engine that came or went between two moments, on one filter."""
+    """Games by engine that were added or annulled between two moments, with one filter."""
 
     def __init__(self, store: Store, definition: ListDefinition, before: Moment, after: Moment) -> None:
         def games(moment: Moment) -> dict[str, int]:
@@ -378,7 +384,7 @@ class _Counted:
 
 
 class _Parts:
-    """Takes moves apart. The fits are on the later terms, without the caption of the filter."""
+    """Divides rating changes into parts. All fits use the later definition."""
 
     def __init__(self, store: Store, definition: ListDefinition, before: Edition, after: Edition) -> None:
         then = select_games(store, definition, before.moment, names_of=after.moment)
@@ -391,7 +397,7 @@ class _Parts:
         self._same_terms = before.revision == after.revision
 
     def of(self, move: _RatingChange) -> _RatingChange:
-        """The move with its parts, or as it was where the earlier games give this engine no rating."""
+        """Return the change with its parts, or unchanged if the earlier games do not rate this engine."""
         base = self._base.get(move.name)
         if base is None or move.change is None:
             return move
@@ -406,7 +412,7 @@ class _Parts:
     def _ratings(self, pairs: Pairs) -> dict[str, float]:
         try:
             return {row.name: row.rating for row in likelihood_list(self._now, pairs).rows}
-        except TourError:  # an anchor without games then: no level to compare on
+        except TourError:  # an anchor had no games at that time, so the ratings cannot be compared
             return {}
 
 
@@ -416,10 +422,10 @@ def _counts(pairs: Pairs) -> Counts:
 
 
 def _why_left(name: str, after: Edition, counted: _Counted) -> str:
-    reasons: dict[str, str] = {engine["name"]: engine["why"] for engine in after.story["unrated"]}
+    reasons: dict[str, str] = {engine["name"]: engine["why"] for engine in after.summary["unrated"]}
     if name in reasons:
         return reasons[name]
-    return "too few games, or not the best of its family" if counted.now.get(name) else "no games that the list takes"
+    return "too few games, or not the best of its family" if counted.now.get(name) else "no games in the list"
 
 
 def _struck_games(store: Store, before: Moment, after: Moment) -> tuple[_StruckGame, ...]:

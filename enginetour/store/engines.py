@@ -1,6 +1,7 @@
-"""Engine versions and entrants: store them, and name engine versions in lists (`name`, or `name [mark]`).
+"""Engine versions and entrants: how they are stored, and the names of engine versions in lists.
 
-A mark never changes. Lists show it if several versions of a name have games at that moment.
+A name is ``name`` or ``name [mark]``. Lists show the mark if several versions of the name have games at that moment.
+The mark of a version never changes.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _ENTRANT = upsert(ENTRANTS, _KEYS, [column.name for column in ENTRANTS.columns i
 
 
 def engine_version(connection: Connection, spec: EngineSpec, entrant: Entrant) -> int:
-    """Return the key of an engine version; inserts a new one."""
+    """Return the key of an engine version; insert the version if it is new."""
     same = {name: getattr(spec, name) for name in ("name", "fingerprint", "options", "protocol")}
     known = connection.execute(select(ENGINES.c.id).where(*(ENGINES.c[key] == value for key, value in same.items())))
     found = known.scalar()
@@ -38,9 +39,9 @@ def engine_version(connection: Connection, spec: EngineSpec, entrant: Entrant) -
 def add_entrant(
     connection: Connection, tournament: int, entrant: Entrant, spec: EngineSpec, *, since: int, place: int
 ) -> None:
-    """Write an entrant that is valid from event `since` on; replaces an entry of the same event.
+    """Write an entrant that is valid from the event `since` on. An entry of the same event is replaced.
 
-    ValueError, with nothing written, for one that could not be read back.
+    ValueError, and nothing is written, for an entrant that could not be read again.
     """
     text = codecs.spec_text(spec)
     codecs.spec_of(text)
@@ -50,26 +51,26 @@ def add_entrant(
 
 
 def engine_names(connection: Connection) -> dict[int, str]:
-    """Return the plain names of all engine versions by their keys, oldest first."""
+    """Return the names of all engine versions, without marks, by their keys, oldest first."""
     return {row.id: row.name for row in connection.execute(select(ENGINES.c.id, ENGINES.c.name).order_by(ENGINES.c.id))}
 
 
 def versions_named(connection: Connection, name: str, place: str = "") -> tuple[set[int], str]:
-    """Return the versions of an engine, those shown under the name or else all that bear it, and its name in full.
+    """Return the engine versions that lists show under a name, else all versions of the name, and the full name.
 
-    UsageRefused, about `place`, for a name that nobody bears here.
+    UsageRefused, with this `place`, for an unknown name.
     """
     shown, plain = rated_names(connection), engine_names(connection)
     known = [*shown.values(), *plain.values()]
-    meant = name if name in known else match_name(name, plain.values()) or match_name(name, known)
-    found = {key for key, words in shown.items() if words == meant} or {k for k, own in plain.items() if own == meant}
-    if not found or meant is None:
+    full = name if name in known else match_name(name, plain.values()) or match_name(name, known)
+    found = {key for key, own in shown.items() if own == full} or {key for key, own in plain.items() if own == full}
+    if not found or full is None:
         hint = no_match_hint(name, known) or suggest(name, known)
-        raise UsageRefused(f"{name!r} is not in this store{hint}", place=place)
-    return found, meant
+        raise UsageRefused(f"engine {name!r} not found in this database{hint}", place=place)
+    return found, full
 
 
-IMPORTED = "imported"  # a version of which a file told the name alone
+IMPORTED = "imported"  # mark of a version of which only the name is known, from a file
 _COLUMNS = ("id", "name", "fingerprint", "protocol", "family")
 
 
@@ -80,17 +81,17 @@ def rated_names(connection: Connection) -> dict[int, str]:
 
 
 def version_rows(connection: Connection) -> Sequence[Any]:
-    """Read all engine versions, oldest first, with the columns that name them and their family."""
+    """Return all engine versions, oldest first, with the columns for their names and families."""
     return connection.execute(select(*(ENGINES.c[name] for name in _COLUMNS)).order_by(ENGINES.c.id)).fetchall()
 
 
 def marked_names(rows: Sequence[Any]) -> dict[int, str]:
-    """Return each version's name with its mark; later versions do not change it."""
+    """Return the name with mark of each version; later versions do not change it."""
     names: dict[int, str] = {}
     seen: Counter[tuple[str, str]] = Counter()
     for row in rows:
         short = row.fingerprint[:8] or (IMPORTED if not row.protocol else "")
-        seen[row.name, short] += 1  # other options of the same binary: numbered as they came
+        seen[row.name, short] += 1  # versions that differ only in options are numbered
         again = seen[row.name, short]
         mark = f"{short}-{again}".strip("-") if again > 1 or not short else short
         names[row.id] = f"{row.name} [{mark}]"
@@ -98,13 +99,16 @@ def marked_names(rows: Sequence[Any]) -> dict[int, str]:
 
 
 def shown_names(rows: Sequence[Any], marked: dict[int, str], played: Collection[int]) -> dict[int, str]:
-    """Return each version's name, with its mark if several versions of the name have `played`."""
+    """Return the name of each version, with its mark if several versions of the name are in `played`."""
     several = Counter(row.name for row in rows if row.id in played)
     return {row.id: row.name if several[row.name] < 2 else marked[row.id] for row in rows}
 
 
 def played_by(connection: Connection, moment: Moment | None = None) -> set[int]:
-    """Return the versions with an even game, even if annulled, by a moment or now; removed imports do not count."""
+    """Return the engine versions that had played an even game by a moment, or by now.
+
+    Annulled games count, games of removed imports do not.
+    """
     if moment is None:
         return set[int]().union(*map(engines_in, kept_counts(connection).values()))
     own = GAMES.c.id <= moment.game, GAMES.c.outcome != Outcome.VOID, EVEN

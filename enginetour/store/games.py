@@ -1,6 +1,6 @@
 """Read a stored tournament: entrants, events, games, incidents, results, game conditions, head-to-head results.
 
-Long lists are read in pages, so that a slow consumer does not hold a snapshot of the database.
+Long lists are read in pages, so that a slow reader does not keep a snapshot of the database open.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ from enginetour.store.tables import (
 )
 
 _EVENTS_A_PAGE = 2000  # about 1 MB of rows
-GAMES_A_PAGE = 100  # whole games: about 1 MB too
+GAMES_A_PAGE = 100  # whole games, about 1 MB too
 
 _PAIRING = tuple(GAMES.c[field.name] for field in fields(Pairing))
 _INCIDENTS_OF = select(func.count()).where(INCIDENTS.c.game == GAMES.c.id).scalar_subquery()
@@ -76,7 +76,7 @@ _LINE = (*(GAMES.c[name] for name in ListedGame.model_fields), STRUCK.label("voi
 
 
 class GameLine(ListedGame):
-    """A game as a row of a list. `voided`: it was annulled later; `incidents`: their number."""
+    """A game as a row of a list. `voided`: whether it was annulled later; `incidents`: number of incidents."""
 
     voided: bool
     incidents: int
@@ -88,13 +88,13 @@ class GameLine(ListedGame):
 
     @property
     def how(self) -> str:
-        """How it ended, and whether it was annulled."""
-        return f"struck out, was {self.outcome}: {self.cause}" if self.voided else self.cause
+        """Why it ended, and whether it was annulled."""
+        return f"annulled, was {self.outcome}: {self.cause}" if self.voided else self.cause
 
 
 @dataclass(frozen=True, slots=True)
 class StoredGame:
-    """A whole game with its number; `voided`: it was annulled later."""
+    """A whole game with its number; `voided`: whether it was annulled later."""
 
     number: int
     game: Game
@@ -124,7 +124,7 @@ def _incidents_of(connection: Connection, games: list[int]) -> dict[int, list[In
 
 
 def recounted(database: Database, tournament: int) -> dict[tuple[int, int], tuple[int, int, int]]:
-    """Count wins, draws and losses by pairs of engine versions from the even games of a tournament."""
+    """Count wins, draws and losses of the even games of a tournament, by pairs of engine versions."""
     sums = [
         func.count().filter(GAMES.c.outcome == outcome).label(outcome.name)
         for outcome in (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
@@ -137,26 +137,26 @@ def recounted(database: Database, tournament: int) -> dict[tuple[int, int], tupl
 
 
 def versions_counts(database: Database, tournament: int) -> dict[tuple[int, int], tuple[int, int, int]]:
-    """Return the stored wins, draws and losses by pairs of engine versions."""
+    """Return the stored wins, draws and losses of a tournament, by pairs of engine versions."""
     with database.reading() as connection:
         return counts_by_pair(join_counts(kept_counts(connection, [tournament]).values()))
 
 
-# Games at time odds: lists of even games leave them out and report them separately.
+# Games at time odds: rating lists leave them out and report their results separately.
 
-UNKNOWN = 0  # bands, of games from files whose odds do not say who gives what
-Scores = dict[int, tuple[int, int]]  # bands given -> games, half points of those that gave them
+UNKNOWN = 0  # bands of games from files, if the size of the odds is unknown
+Scores = dict[int, tuple[int, int]]  # bands of odds -> games, half points of the engines that gave the odds
 
 
 def scores_at_odds(
     connection: Connection, *wanted: ColumnElement[bool], read: ColumnElement[bool] | None = None
 ) -> Scores:
-    """Count games at time odds, and the half points of the givers, by bands given.
+    """Count games at time odds, and the half points of the engines that gave the odds, by bands of odds.
 
     Args:
-        connection: Of the store.
-        wanted: Conditions on GAMES, also on which results count.
-        read: Condition on IMPORTED_GAMES, to include games from files.
+        connection: Connection to the database.
+        wanted: Conditions on GAMES, which also select the results that count.
+        read: Condition on IMPORTED_GAMES. Without it, games from files are not counted.
     """
     handicap, outcome = GAMES.c.handicap, GAMES.c.outcome
     rows = select(handicap, outcome, func.count()).where(ODDS, *wanted).group_by(handicap, outcome)
@@ -174,22 +174,22 @@ def scores_at_odds(
 
 
 def describe_scores(scores: Mapping[int, tuple[int, int]]) -> str:
-    """Format scores: ``games at odds, apart from the list: 5; the giver scored 2.5 of 3 at 1 band, ...``."""
+    """Format scores: ``games at time odds, not rated: 5; the engine giving odds scored 2.5 of 3 at 1 band, ...``."""
     parts = [
         f"{points / 2:g} of {games:,} at {bands} band{'s' * (bands > 1)}"
         for bands, (games, points) in scores.items()
         if bands != UNKNOWN
     ]
     total = sum(games for games, _ in scores.values())
-    words = [f"games at odds, apart from the list: {total:,}"]
-    words += [f"the giver scored {', '.join(parts)}"] if parts else []
-    words += [f"{scores[UNKNOWN][0]:,} of unknown size"] if UNKNOWN in scores and parts else []
-    return "; ".join(words)
+    clauses = [f"games at time odds, not rated: {total:,}"]
+    clauses += [f"the engine giving odds scored {', '.join(parts)}"] if parts else []
+    clauses += [f"{scores[UNKNOWN][0]:,} at odds of unknown size"] if UNKNOWN in scores and parts else []
+    return "; ".join(clauses)
 
 
 def _damaged_tournament(log: TournamentReader, what: str) -> StoreRefused:
     where = "" if isinstance(log.database.path, ServerAddress) else f" --db {shlex.quote(str(log.database.path))}"
-    step = f"repair the database: enginetour db repair{where}"
+    step = f"repair the database with enginetour db repair{where}"
     return StoreRefused(what, place=log.title, step=step)
 
 
@@ -204,9 +204,9 @@ def _readable_spec(log: TournamentReader, name: str, text: object) -> EngineSpec
 
 
 class TournamentReader:
-    """One edition of a tournament in an open database, read only: entrants, events, games, decisions, results.
+    """One edition of a tournament in an open database, for reading: entrants, events, games, decisions, results.
 
-    Readers need no lock.
+    Readers do not need a lock.
     """
 
     def __init__(self, database: Database, row: Any) -> None:
@@ -223,12 +223,12 @@ class TournamentReader:
 
     @property
     def title(self) -> str:
-        """Name, with the number of the edition from the second on."""
+        """Name, with the number of the edition from the second edition on."""
         return title_of(self.name, self.edition)
 
     @property
     def entrants(self) -> tuple[Entrant, ...]:
-        """The starting list, best first, as it was before the first event: what a replay starts from."""
+        """The starting list, best first, as it was before the first event. A replay starts from it."""
         first = select(ENTRANTS).where(ENTRANTS.c.tournament == self.id, ENTRANTS.c.since_event == 0)
         rows = self.database.rows(first.order_by(ENTRANTS.c.starting_rank))
         try:
@@ -238,37 +238,37 @@ class TournamentReader:
 
     @property
     def specs(self) -> dict[str, EngineSpec]:
-        """How every entrant is started now, including late entrants, by name."""
+        """How every entrant is started now, by name, including entrants that joined later."""
         rows = select(ENTRANTS.c.name, ENTRANTS.c.spec).where(ENTRANTS.c.tournament == self.id)
         found = self.database.rows(rows.order_by(ENTRANTS.c.since_event))
         return {row.name: _readable_spec(self, row.name, row.spec) for row in found}
 
     @property
     def known_ratings(self) -> dict[str, float]:
-        """The ratings that entrants were given, by name."""
+        """The ratings that entrants got from the configuration, by name."""
         known = (ENTRANTS.c.tournament == self.id, ENTRANTS.c.rating.is_not(None))
         rows = select(ENTRANTS.c.name, ENTRANTS.c.rating).where(*known).order_by(ENTRANTS.c.since_event)
         return {row.name: row.rating for row in self.database.rows(rows)}
 
     @property
     def last_position(self) -> int:
-        """Position of the newest event, 0 before the first."""
+        """Position of the newest event; 0 if there is none."""
         return int(self.database.scalar(NEXT_POSITION, {"t": self.id})) - 1
 
     @property
     def last_at(self) -> float:
-        """When the newest event was written in UTC seconds, 0 before the first."""
+        """Time of the newest event in UTC seconds; 0 if there is none."""
         newest = select(func.coalesce(func.max(EVENTS.c.at_unix), 0)).where(EVENTS.c.tournament == self.id)
         return float(self.database.scalar(newest))
 
     @property
     def last_number(self) -> int:
-        """Number of the newest game, 0 before the first."""
+        """Number of the newest game; 0 if there is none."""
         newest = select(func.coalesce(func.max(GAMES.c.number), 0)).where(GAMES.c.tournament == self.id)
         return int(self.database.scalar(newest))
 
     def events(self, after: int = 0) -> Iterator[Event]:
-        """Read the events after a position, in order, without loading moves."""
+        """Read the events after a position, in order, without moves."""
         last = after
         joined = EVENTS.outerjoin(GAMES, GAMES.c.id == EVENTS.c.game)
         page = select(EVENTS.c.position, EVENTS.c.kind, EVENTS.c.payload, GAMES.c.outcome, *_PAIRING).select_from(
@@ -284,12 +284,12 @@ class TournamentReader:
             last = rows[-1].position
 
     def notes(self) -> list[tuple[int, Note]]:
-        """Return every decision with the position of its event, oldest first."""
+        """Return all decisions with the positions of their events, oldest first."""
         rows = select(NOTES).where(NOTES.c.tournament == self.id).order_by(NOTES.c.position, NOTES.c.ordinal)
         return [(row.position, codecs.note_of(row)) for row in self.database.rows(rows)]
 
     def decisions(self, first: int = 1) -> dict[int, list[Note]]:
-        """Return the decisions caused by the games from number `first` on, by game number, in order."""
+        """Return the decisions that games from number `first` on caused, by game number, in order."""
         joined = GAMES.join(EVENTS, and_(EVENTS.c.game == GAMES.c.id, EVENTS.c.kind == "finished"))
         joined = joined.join(NOTES, and_(NOTES.c.tournament == self.id, NOTES.c.position == EVENTS.c.position))
         rows = select(GAMES.c.number, NOTES).select_from(joined).order_by(GAMES.c.number, NOTES.c.ordinal)
@@ -310,17 +310,17 @@ class TournamentReader:
         first: int = 1,
         limit: int | None = None,
     ) -> list[GameLine]:
-        """Return games as lines, in order of their numbers.
+        """Return games as rows of a list, in the order of their numbers.
 
         Args:
             engine: Only games of this entrant.
-            opponent: Only games of this entrant too.
-            termination: Only games that ended so, for example ``adjudication`` or ``adjudication-draw``.
+            opponent: Only games that this entrant played too.
+            termination: Only games with this termination, for example ``adjudication`` or ``adjudication-draw``.
             outcome: Only games with this outcome.
             incidents: Only games with incidents.
-            counting: Without void games.
-            first: Number of the first game.
-            limit: The last games only, at most so many.
+            counting: Only games that count.
+            first: Only games from this number on.
+            limit: Largest number of games; the last ones are returned.
         """
         wanted = [GAMES.c.tournament == self.id, GAMES.c.number >= first]
         named = [name for name in (engine, opponent) if name is not None]
@@ -342,10 +342,10 @@ class TournamentReader:
         if 0 < number <= codecs.LARGEST_NUMBER:
             for stored in self.full_games(number, last=number):
                 return stored
-        raise UsageRefused(f"there is no game {number} in {self.title}", step="enginetour games lists them")
+        raise UsageRefused(f"game {number} does not exist in {self.title}", step="run enginetour games for a list")
 
     def full_games(self, first: int = 1, *, last: int | None = None) -> Iterator[StoredGame]:
-        """Read whole games, `first` to `last`, in order; a page at a time."""
+        """Read whole games from number `first` to `last`, in order, page by page."""
         joined = GAMES.join(MOVES, MOVES.c.game == GAMES.c.id)
         page = select(GAMES, MOVES.c.moves, STRUCK.label("voided")).select_from(joined)
         page = page.where(GAMES.c.tournament == self.id).order_by(GAMES.c.number).limit(GAMES_A_PAGE)
@@ -363,20 +363,20 @@ class TournamentReader:
             first = rows[-1].number + 1
 
     def endings(self) -> Counter[str]:
-        """Count the games that count by termination, without reading a line for each game."""
+        """Count the games that count by termination."""
         kept = [GAMES.c.tournament == self.id, STANDING]
         rows = select(GAMES.c.termination, func.count().label("games")).where(*kept).group_by(GAMES.c.termination)
         return Counter({row.termination: row.games for row in self.database.rows(rows)})
 
     @property
     def gone(self) -> set[str]:
-        """Names of entrants that withdrew or were replaced."""
+        """Names of entrants that were withdrawn or replaced."""
         with self.database.reading() as connection:
             return self._gone(connection)
 
     @property
-    def grown(self) -> dict[str, int]:
-        """Settings of the format that were extended after the start, with their values now."""
+    def extended_settings(self) -> dict[str, int]:
+        """Settings of the format that were extended after the start, with their current values."""
         rows = select(EVENTS.c.payload).where(EVENTS.c.tournament == self.id, EVENTS.c.kind == "extended")
         values: dict[str, int] = {}
         for row in self.database.rows(rows.order_by(EVENTS.c.position)):
@@ -384,7 +384,7 @@ class TournamentReader:
         return values
 
     def replays(self, key: GameKey) -> int:
-        """Count the void games of a key: the replay number of the next one."""
+        """Count the void games of a key, which is the replay number of the next game."""
         void = or_(GAMES.c.outcome == Outcome.VOID, STRUCK)
         return int(self.database.scalar(select(func.count()).select_from(GAMES).where(*self._of_key(key), void)))
 
@@ -394,14 +394,14 @@ class TournamentReader:
         return int(self.database.scalar(select(func.count()).select_from(GAMES).where(*self._of_key(key), *given_up)))
 
     def pair_counts(self) -> dict[tuple[str, str], tuple[int, int, int]]:
-        """Return wins, draws and losses of White by (white, black); versions of one entrant are added up."""
+        """Return wins, draws and losses of White by (white, black), with all versions of an entrant together."""
         with self.database.reading() as connection:
             names = engine_names(connection)
             kept = join_counts(kept_counts(connection, [self.id]).values())
         return counts_by_name(counts_by_pair(kept).items(), names)
 
     def odds_by_entrant(self) -> dict[str, int]:
-        """Count the games at odds that count, by entrant, for entrants that have any."""
+        """Count the games at odds that count, by entrant; entrants without such games are left out."""
         standing = ODDS, GAMES.c.tournament == self.id, STANDING
         found = Counter[str]()
         for players in self.database.rows(select(GAMES.c.white, GAMES.c.black).where(*standing)):
@@ -409,12 +409,12 @@ class TournamentReader:
         return dict(found)
 
     def scores_at_odds(self) -> dict[int, tuple[int, int]]:
-        """Return the games at odds that count, and the half points of the givers, by bands given."""
+        """Return number of games at odds, and half points of the engines that gave the odds, by bands."""
         with self.database.reading() as connection:
             return scores_at_odds(connection, GAMES.c.tournament == self.id, STANDING)
 
-    def refuse_struck_out(self) -> None:
-        """Raise UsageRefused for a removed import; a tournament cannot be removed."""
+    def require_not_removed(self) -> None:
+        """Raise UsageRefused for a removed import; tournaments cannot be removed."""
 
     def incidents(self) -> list[tuple[int, Incident]]:
         """Return all incidents with the numbers of their games, oldest first."""
@@ -443,7 +443,7 @@ class TournamentReader:
 
 
 def game_conditions(log: TournamentReader) -> Iterator[GameConditions]:
-    """Read the conditions of every game that counts, at odds or not, in the order of the log."""
+    """Read the conditions of every game that counts, even or at odds, in the order of the log."""
     columns = [GAMES.c[name] for name in GameConditions.model_fields]
     rows = select(*columns).where(GAMES.c.tournament == log.id, STANDING).order_by(GAMES.c.number)
     with log.database.reading() as connection:
@@ -451,15 +451,15 @@ def game_conditions(log: TournamentReader) -> Iterator[GameConditions]:
             yield GameConditions.model_construct(**row._mapping)
 
 
+# A game lost by a fault (for example a crash at the first move), or without a final position, is never a repetition.
 _SINGLE = case((or_(GAMES.c.culprit != "", GAMES.c.final_fen == ""), GAMES.c.id), else_=0)
-"""A game that an engine lost by a fault, a crash at its first move say, tells nothing of how others go; nor does one
-whose last position was not kept."""
+# Games with the same values are repetitions. The packed moves are not compared: the same final position after the same
+# number of plies hardly ever has another course.
 _GAME = GAMES.c.white_engine, GAMES.c.black_engine, GAMES.c.opening, GAMES.c.plies, GAMES.c.final_fen, _SINGLE
-"""What one is known by; its moves are packed, and a last position after as many moves hardly comes by other ways."""
 
 
 def repeated_games(log: TournamentReader) -> tuple[int, int]:
-    """Count the games of a tournament that repeat an earlier game, and all its games."""
+    """Return the number of games of a tournament that repeat an earlier game, and the number of all its games."""
     alike = (
         select(func.count().label("games")).where(GAMES.c.tournament == log.id, STANDING).group_by(*_GAME).subquery()
     )
@@ -469,7 +469,10 @@ def repeated_games(log: TournamentReader) -> tuple[int, int]:
 
 
 def spec_in_game(log: TournamentReader, number: int, name: str) -> EngineSpec | None:
-    """Return how an entrant was started in a game: its newest spec with that engine version or None."""
+    """Return how an entrant was started in a game: its newest specification with the engine version that played.
+
+    None if there is no such entrant or game.
+    """
     same = or_(
         (GAMES.c.white == ENTRANTS.c.name) & (GAMES.c.white_engine == ENTRANTS.c.engine),
         (GAMES.c.black == ENTRANTS.c.name) & (GAMES.c.black_engine == ENTRANTS.c.engine),
@@ -481,7 +484,7 @@ def spec_in_game(log: TournamentReader, number: int, name: str) -> EngineSpec | 
 
 
 def side_records(log: TournamentReader) -> Iterator[tuple[str, SideRecord]]:
-    """Read name and record of both sides of every game that counts, at odds or not, without moves."""
+    """Read name and record of both sides of every game that counts, even or at odds, without moves."""
     columns = GAMES.c.white, GAMES.c.white_side, GAMES.c.black, GAMES.c.black_side
     counting = GAMES.c.tournament == log.id, STANDING
     with log.database.reading() as connection:
@@ -491,7 +494,7 @@ def side_records(log: TournamentReader) -> Iterator[tuple[str, SideRecord]]:
 
 
 def incident_counts(log: TournamentReader) -> Counter[str]:
-    """Count incidents by the engine at fault, without warnings and without reading the engine log."""
+    """Count incidents (without warnings) by the engine at fault."""
     columns = INCIDENTS.c.engine, INCIDENTS.c.category
     rows = select(*columns, func.count().label("number")).join(GAMES, GAMES.c.id == INCIDENTS.c.game)
     rows = rows.where(GAMES.c.tournament == log.id, ~INCIDENTS.c.category.endswith("warning"))
@@ -501,48 +504,49 @@ def incident_counts(log: TournamentReader) -> Counter[str]:
     return found
 
 
-# Head-to-head results of two engines, in one tournament or in the whole store.
+# Head-to-head results of two engines, in one tournament or in the whole database.
 
-_PairKey = tuple[int, int, int, int, int]  # tournament, versions of both, meeting or imported game, pair of legs
-# Tournament, White's and Black's version, the rest of the key, half points, opening of a game from a file, where kept
+_PairKey = tuple[int, int, int, int, int]  # tournament, both versions, encounter or imported game, game pair
+# Tournament, White's and Black's version, the last two parts of the key, half points, opening (if from a file).
 _Game = tuple[int, int, int, int, int, int, int | None]
 
 
 @dataclass(frozen=True, slots=True)
 class _HeadToHead:
-    """Games that count as (key of their pair, half points of the first engine): ours in log order, then from files.
+    """The games of two engines that count, each with the key of its game pair and the half points of the first engine.
 
-    The two games of a pair have one opening and the colours swapped: legs 1 and 2, 3 and 4, ... of a meeting of the
-    same two versions; in files what `gameopenings` takes for one. `places` sort the games. `versions` are those that
-    met, the first engine's and the second's; `unopened` counts games by the titles of imports that kept no openings.
+    Games of tournaments come first, in the order of the log, then games from files. The two games of a pair have the
+    same opening and swapped colors: legs 1 and 2, 3 and 4, ... of an encounter of the same two versions. In files,
+    `gamepairs` finds the pairs. `places` are sort keys of the games. `versions` are the versions of both engines that
+    have games. `unopened` counts games by the titles of imports that stored no openings.
     """
 
     games: tuple[tuple[_PairKey, int], ...]
     places: tuple[_PairKey, ...]
     versions: tuple[tuple[str, ...], tuple[str, ...]]
     unopened: Mapping[str, int]
-    names: tuple[str, str]  # of the two engines, as they were meant
+    names: tuple[str, str]  # full names of the two engines
 
     @property
     def scheduled(self) -> list[tuple[_PairKey, int]]:
-        """Pairs of a tournament in the order of its schedule, games of files as they stand there.
+        """The games in the order of the schedule of their tournament; games from files in the order of the file.
 
-        Where games run side by side, the order in which they end favours the short ones.
+        The order in which concurrent games end would favor short games.
         """
         order = sorted(range(len(self.games)), key=self.places.__getitem__)
         return [self.games[at] for at in order]
 
 
 def head_to_head(database: Database, one: str, other: str, *, tournament: int | None = None) -> _HeadToHead:
-    """Return the games of one engine against another; a name without a mark stands for all versions.
+    """Return the games of one engine against another. A name without a mark includes all versions.
 
-    UsageRefused for engines without games here, or without games against each other.
+    UsageRefused for unknown engines, and for engines without games against each other.
     """
     with database.reading() as connection:
         shown = rated_names(connection)
         (first, one), (second, other) = (versions_named(connection, name, "--sprt") for name in (one, other))
         if first & second:
-            raise UsageRefused(f"{one!r} and {other!r} are one engine, a test needs two", place="--sprt")
+            raise UsageRefused(f"{one!r} and {other!r} are the same engine", place="--sprt", step="name two engines")
         rows = [
             *_played_here(connection, first, second, tournament),
             *_from_files(connection, first, second, tournament),
@@ -550,9 +554,9 @@ def head_to_head(database: Database, one: str, other: str, *, tournament: int | 
         counts, titles = Counter(row[0] for row in rows if row[-1] is None), tournament_titles(connection)
         unopened = {titles[key]: count for key, count in sorted(counts.items())}
     if not rows:
-        where = "in this tournament" if tournament is not None else "yet"
-        step = "without a game there is nothing to test" + ("; --all asks the whole store" if tournament else "")
-        raise UsageRefused(f"{one!r} and {other!r} have not met {where}", place="--sprt", step=step)
+        where = "in this tournament" if tournament is not None else "in this database"
+        step = "use the games of the whole database with --all" if tournament else "play or import games of them first"
+        raise UsageRefused(f"{one!r} and {other!r} have no games {where}", place="--sprt", step=step)
     games, places, met = [], [], (set[str](), set[str]())
     partners = OpeningPairs[_PairKey]()
     for edition, white_engine, black_engine, meeting, pair, points, opening in rows:
@@ -570,7 +574,7 @@ def head_to_head(database: Database, one: str, other: str, *, tournament: int | 
 
 
 def _played_here(connection: Connection, first: set[int], second: set[int], tournament: int | None) -> Iterator[_Game]:
-    """Even games of our tournaments that count, in the order of the log."""
+    """Yield the even games of tournaments that count, in the order of the log."""
     columns = (GAMES.c.tournament, GAMES.c.white_engine, GAMES.c.black_engine, GAMES.c.meeting, GAMES.c.leg)
     rows = select(*columns, GAMES.c.outcome).where(STANDING, EVEN)
     rows = rows.where(_between(GAMES.c.white_engine, GAMES.c.black_engine, first, second))
@@ -603,13 +607,13 @@ def _between(
 
 
 class LineupEntry(EnteredEngine):
-    """An entrant as last recorded."""
+    """An entrant with its newest settings and the engine's own name."""
 
     own_name: str
 
 
 def lineup(log: TournamentReader) -> dict[str, LineupEntry]:
-    """Return all entrants by name, including withdrawn ones."""
+    """Return all entrants by name, including withdrawn and replaced ones."""
     columns = *(ENTRANTS.c[name] for name in EnteredEngine.model_fields), ENGINES.c.own_name
     rows = select(*columns).join(ENGINES, ENGINES.c.id == ENTRANTS.c.engine).where(ENTRANTS.c.tournament == log.id)
     entered = log.database.rows(rows.order_by(ENTRANTS.c.since_event))
@@ -617,6 +621,6 @@ def lineup(log: TournamentReader) -> dict[str, LineupEntry]:
 
 
 def processors(log: TournamentReader) -> tuple[str, ...]:
-    """Return the names of the processors on which the games were played."""
+    """Return the names of the processors that played the games."""
     rows = select(GAMES.c.hardware).distinct().where(GAMES.c.tournament == log.id, GAMES.c.hardware != "")
     return tuple(row.hardware for row in log.database.rows(rows.order_by(GAMES.c.hardware)))

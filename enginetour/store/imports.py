@@ -1,6 +1,6 @@
-"""Import of games from PGN files into the store: duplicates, one or many events per import, list of imports.
+"""Import games from PGN files: find duplicates, write one or several events, list the imports.
 
-Games are inserted by the database driver: a million rows through SQLAlchemy would take minutes.
+The database driver inserts the games, because a million rows would take minutes with SQLAlchemy.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
     from enginetour.store.counts import Sums
 
 
-# Duplicates: known by the digest of an earlier import, or as games of the store's own tournaments.
+# Duplicates: games with the digest of an imported game, and games of the tournaments in the database.
 
-_LONGEST_TAG = 255  # what a PGN export keeps of a name (PGN standard 4)
+_LONGEST_TAG = 255  # characters of a tag in a PGN export (PGN standard 4)
 _PLAYED = TOURNAMENTS.c.system != IMPORT
-_ROUND = "."  # between the round and the number of a game in our exports
+_ROUND = "."  # between the round and the number of a game in an export of enginetour
 
 
 def export_titles(database: Database) -> frozenset[str]:
-    """Return the Event tags of enginetour's own PGN exports: one for each tournament."""
+    """Return the Event tags that PGN exports of enginetour have, one for each tournament."""
     rows = database.rows(select(TOURNAMENTS.c.name, TOURNAMENTS.c.edition).where(_PLAYED))
     return frozenset(_export_tag(title_of(name, edition)) for name, edition in rows)
 
@@ -48,9 +48,9 @@ def export_titles(database: Database) -> frozenset[str]:
 def _fresh_games(
     connection: Connection, games: GameColumns, identities: NDArray[np.uint64], wanted: NDArray[np.intp]
 ) -> NDArray[np.intp]:
-    """Those of the `wanted` places whose games the store does not have; each game once, in the order of the files.
+    """Return the places of the wanted games that are not in the database, each game once, in the order of the files.
 
-    What an import brought that was struck out it does not have.
+    Games of removed imports count as new.
     """
     blobs = (
         select(IMPORTS.c.digests).where(IMPORTS.c.tournament.not_in(removed_imports())).order_by(IMPORTS.c.tournament)
@@ -60,15 +60,15 @@ def _fresh_games(
         _, first = np.unique(np.concatenate([known, identities[wanted]]), return_index=True)
         found = wanted[np.sort(first[first >= len(known)]) - len(known)]
     else:
-        found = wanted  # those of one file are all different
+        found = wanted  # the games of one file are all different
     own = _played_here(connection, games)
     return found[~np.isin(found, own)] if own else found
 
 
 def _played_here(connection: Connection, games: GameColumns) -> list[int]:
-    """Places of the games that are in the store as games of our tournaments.
+    """Return the places of games that were played in tournaments of this database and exported.
 
-    A claim holds when number, names and result are those of the game, and date and start too where the file tells.
+    The number, the names and the result must be those of the stored game; date and start too if the file has them.
     """
     events = {claim.event for claim in games.claims}
     results = {code: raw.decode() for raw, code in RESULTS.items()}
@@ -97,31 +97,35 @@ def _stored(connection: Connection, events: set[str]) -> Iterable[tuple[int, str
 
 def _is(claim: ClaimedGame, result: str, game: tuple[str, ...]) -> bool:
     white, black, outcome, date, start = game
-    told = claim.date in ("", date) and claim.start in ("", start)
-    return told and (claim.white, claim.black, result) == (white, black, outcome)
+    same_time = claim.date in ("", date) and claim.start in ("", start)
+    return same_time and (claim.white, claim.black, result) == (white, black, outcome)
 
 
 def _key(claim: ClaimedGame) -> tuple[str, str]:
     return claim.event, claim.round.rpartition(_ROUND)[2]
 
 
-def _export_tag(words: str) -> str:
-    return " ".join("".join(sign if sign.isprintable() else " " for sign in words).split())[:_LONGEST_TAG]
+def _export_tag(text: str) -> str:
+    return _one_line(text)[:_LONGEST_TAG]
+
+
+def _one_line(text: str) -> str:
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
 
 
 # Imports: all games of an import are written in one transaction.
 
-_FORMAT_VERSION = 1  # of what an import's config holds
-_CLASSES = 3  # White won, drew, lost
-_MOST_EVENTS = 10_000  # tournaments of one import
+_FORMAT_VERSION = 1  # of the configuration that an import stores
+_CLASSES = 3  # White won, drew or lost
+_MOST_EVENTS = 10_000  # of one import
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """The result of an import or a dry run: new `games`, `odds` of them at odds, and `duplicates`.
+    """The result of an import or a dry run: number of new games (`odds` of them at time odds) and of duplicates.
 
-    `edition` is 0 if nothing was written. `namesakes`: new engines with the name of a known engine; `matched`: names
-    whose games count for the known engine.
+    `edition` is 0 if nothing was written. `namesakes` are new engines with the name of a known engine, `matched` are
+    names whose games count for the known engine.
     """
 
     name: str
@@ -136,7 +140,7 @@ class Imported:
 
 
 class ImportLine(ImportSummary):
-    """One import of the store; `removed_unix` is the time at which it was struck out, `why` the reason."""
+    """One import in the list of imports; `removed_unix` is the time of its removal, `why` the reason for it."""
 
     name: str
     edition: int
@@ -157,18 +161,19 @@ def import_games(
     match_names: bool = False,
     write: bool = True,
 ) -> list[Imported]:
-    """Import the new games as the next edition of an event; of games read by event, with one event per Event tag.
+    """Import the new games as the next edition of an event, or, if they were read by event, of one event per Event tag.
 
-    Nothing is written if any part is refused.
+    All events are written in one transaction.
 
     Args:
-        database: Of the store.
-        name: Of the event, or of that of games without a tag; UsageRefused for the name of a tournament of the store.
+        database: The open database.
+        name: Name of the event. With one event per tag: name of the event of games without an Event tag. UsageRefused
+            if a tournament of the database has this name.
         games: All games of the files.
-        rated: Which of them to import, all of one `variant`.
+        rated: The games to import, all of one `variant`.
         files: Names of the files, for the list of imports.
         variant: Chess variant of the games.
-        match_names: Whether a name that exactly one known engine has means that engine.
+        match_names: Whether games of a name that exactly one known engine has count for this engine.
         write: False for a dry run.
     """
     wanted = _by_event(games, rated, name) if games.by_event else {name: rated.wanted}
@@ -179,25 +184,25 @@ def import_games(
 
 def _by_event(games: GameColumns, rated: RatableGames, name: str) -> dict[str, NDArray[np.intp]]:
     numbers = np.array(games.event, dtype=np.intp)[rated.wanted]
-    called = [_event_name(tag_text(raw)) or name for raw in games.event_tags]
+    names = [_event_name(tag_text(raw)) or name for raw in games.event_tags]
     wanted: dict[str, list[NDArray[np.intp]]] = {}
     for number in dict.fromkeys(numbers.tolist()):
-        wanted.setdefault(called[number], []).append(rated.wanted[numbers == number])
+        wanted.setdefault(names[number], []).append(rated.wanted[numbers == number])
     if len(wanted) > _MOST_EVENTS:
-        what = f"{len(wanted):,} Event tags; at most {_MOST_EVENTS:,} tournaments are made of one import"
-        raise UsageRefused(what, place="--by-event", step="leave it out")
+        what = f"the number of Event tags must be at most {_MOST_EVENTS:,} (found {len(wanted):,})"
+        raise UsageRefused(what, place="--by-event", step="import without --by-event")
     return {event: np.sort(np.concatenate(parts)) for event, parts in wanted.items()}
 
 
 def _event_name(tag: str) -> str:
-    """An Event tag as the name of a tournament; nothing where it says none (PGN standard 8.1.1.1)."""
-    words = " ".join("".join(sign if sign.isprintable() else " " for sign in tag).split())
-    return "" if words == "?" else words[:LONGEST_NAME].rstrip()
+    """Make the name of an event from an Event tag; "" for the tag of an unknown event (PGN standard 8.1.1.1)."""
+    name = _one_line(tag)
+    return "" if name == "?" else name[:LONGEST_NAME].rstrip()
 
 
 @dataclass
 class _Importer:
-    """Games of files on their way into the store, event by event in one transaction."""
+    """Imports the events of games from files, all of them in one transaction."""
 
     _database: Database
     _games: GameColumns
@@ -209,21 +214,20 @@ class _Importer:
 
     def __post_init__(self) -> None:
         self._identities = self._games.identities()
-        self._promised: set[str] = set()  # new engines of the events before, where nothing is written
+        self._promised: set[str] = set()  # new engines of earlier events, for a dry run
 
     def connected(self) -> AbstractContextManager[Connection]:
-        """The transaction."""
-        # References are not looked up: all of them are to rows that are read or written here.
+        """Begin the transaction. Foreign keys are not checked: all references are to rows read or written in it."""
         return self._database.writing(bulk=True) if self._write else self._database.reading()
 
     def event(self, connection: Connection, name: str, wanted: NDArray[np.intp]) -> Imported:
-        """Those of the `wanted` games that are new, as the next edition of the event."""
+        """Import those of the wanted games that are new, as the next edition of an event."""
         rated = self._rated
         own = select(TOURNAMENTS.c.id).where(TOURNAMENTS.c.name == name, TOURNAMENTS.c.system != IMPORT)
         fresh = _fresh_games(connection, self._games, self._identities, wanted)
         if connection.execute(own).first() is not None and (len(fresh) or not self._games.by_event):
-            step = "give the import another name with --name, without --by-event"
-            raise UsageRefused(f"{name!r} is a tournament that was played here", place="--name", step=step)
+            step = "choose another name with --name, without --by-event"
+            raise UsageRefused(f"a tournament {name!r} already exists", place="--name", step=step)
         white, black = rated.white[fresh], rated.black[fresh]
         used = [rated.names[place] for place in np.unique(np.concatenate([white, black])).tolist()]
         named = _known(connection)
@@ -255,28 +259,28 @@ class _Importer:
 def check_event_name(name: str) -> None:
     """Raise UsageRefused for an invalid name of an event."""
     if not name.isprintable() or not 1 <= len(name) <= LONGEST_NAME:
-        what = f"an event's name is 1 to {LONGEST_NAME} printable signs, found {name!r}"
-        raise UsageRefused(what, place="--name", step="give another one with --name")
+        step = f"use 1 to {LONGEST_NAME} printable characters"
+        raise UsageRefused(f"not a valid name of an event: {name!r}", place="--name", step=step)
 
 
 def imports_of(database: Database) -> list[ImportLine]:
-    """Read all imports, oldest first, including removed ones."""
+    """Return all imports, oldest first, including removed ones."""
     columns = (TOURNAMENTS.c.name, TOURNAMENTS.c.edition, TOURNAMENTS.c.created_unix, IMPORTS.c.counts)
     rows = select(*columns, *(IMPORTS.c[name] for name in ImportSummary.model_fields))
     rows = rows.join(IMPORTS, IMPORTS.c.tournament == TOURNAMENTS.c.id).order_by(TOURNAMENTS.c.id)
     with database.reading() as connection:
         found = connection.execute(rows).fetchall()
-        struck = {(one.name, one.edition): one for one in removals(connection)}
+        removed = {(one.name, one.edition): one for one in removals(connection)}
     lines = []
     for row in found:
-        told = row._asdict()
-        engines, removal = len(engines_in(unpack_counts(told.pop("counts")))), struck.get((row.name, row.edition))
+        values = row._asdict()
+        engines, removal = len(engines_in(unpack_counts(values.pop("counts")))), removed.get((row.name, row.edition))
         about: dict[str, Any] = {
             "engines": engines,
             "removed_unix": removal and removal.at,
             "why": removal.why if removal else "",
         }
-        lines.append(ImportLine.model_construct(**told, **about))
+        lines.append(ImportLine.model_construct(**values, **about))
     return lines
 
 
@@ -289,7 +293,7 @@ def _versions_by_name_alone(connection: Connection) -> dict[str, int]:
 
 
 def _known(connection: Connection) -> dict[str, list[int]]:
-    """Versions of which more than the name is known, by it."""
+    """Return the engine versions of which more than the name is known, by name."""
     found: dict[str, list[int]] = {}
     for row in connection.execute(select(ENGINES.c.name, ENGINES.c.id).where(~_NAME_ALONE)):
         found.setdefault(normal_name(row.name), []).append(row.id)
@@ -308,7 +312,7 @@ def _import_config(naming: EngineNames, variant: str) -> dict[str, Any]:
         "include": naming.include,
         "exclude": naming.exclude,
         "ratings": {"systems": ["ml"], "anchor": {}},
-        **({} if variant == STANDARD else {"play": {"variant": variant}}),  # where tournaments have theirs
+        **({} if variant == STANDARD else {"play": {"variant": variant}}),  # as in the configuration of a tournament
     }
 
 

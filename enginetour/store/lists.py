@@ -1,4 +1,4 @@
-"""Compute a rating list from its definition: maximum likelihood with errors, or an incremental system (Elo, GoR)."""
+"""Compute a rating list from its definition, by maximum likelihood or by an incremental system (Elo, GoR)."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ Held = TypeVar("Held", float, LooseAnchor)
 
 
 def rate_selection(store: Store, selection: Selection, *, errors_for: Collection[str] | None = None) -> RatingList:
-    """Compute the rating list of the selected games; errors only `errors_for` these engines, if given."""
+    """Compute the rating list of selected games; errors only of the engines in `errors_for`, if it is given."""
     if selection.definition.system == "ml":
         openings = _opening_pairs(store, selection)
         found = likelihood_list(selection, selection.pairs, errors_for=errors_for, openings=openings)
     else:
-        found = _folded(store, selection)
+        found = _incremental_list(store, selection)
     if selection.left_out.get("odds"):
         with store.database.reading() as connection:
             inside = tournaments_of(connection, selection.definition)
@@ -92,14 +92,15 @@ def likelihood_list(
     errors_for: Collection[str] | None = None,
     openings: Mapping[tuple[str, str], Pentanomial] | None = None,
 ) -> RatingList:
-    """Compute a maximum-likelihood list of any pair counts on the terms of a selection's definition."""
+    """Compute a maximum-likelihood list of any pair counts with the settings of a selection's definition."""
     terms = selection.definition
+    loose = {name: parse_loose_anchor(anchor) for name, anchor in terms.loose.items()}
     found = rating_list(
         pairs,
         model=terms.model,
         prior=parse_prior(terms.prior),
         anchors=(fixed := _named(selection, pairs, terms.anchors)),
-        loose=_named(selection, pairs, {name: parse_loose_anchor(words) for name, words in terms.loose.items()}, fixed),
+        loose=_named(selection, pairs, loose, fixed),
         advantage=terms.advantage,
         scale=terms.scale,
         mean=terms.average,
@@ -107,45 +108,48 @@ def likelihood_list(
         openings=openings,
         skipped=sum(selection.left_out.values()),
     )
-    return replace(found, caption=(*found.caption, *told(selection)))
+    return replace(found, caption=(*found.caption, *describe_filter(selection)))
 
 
 def _named(
     selection: Selection, pairs: Pairs, anchors: Mapping[str, Held], there: Collection[str] = ()
 ) -> dict[str, Held]:
-    """Anchors under the names of the list; UsageRefused for one that has no games, or is not one engine of it.
+    """Return anchors by their names in the list; UsageRefused for an anchor that is not exactly one engine of it.
 
-    Those `there` are anchors already.
+    The names in `there` are already anchors.
     """
     fixed: dict[str, Held] = {}
     for anchor, rating in anchors.items():
-        meant = (anchor,) if anchor in pairs.names else selection.meant.get(anchor, ())
-        meant = meant or tuple(filter(None, [match_name(anchor, pairs.names)]))
-        if len(meant) > 1:
-            what = f"{anchor!r} has several versions in this list: {', '.join(meant)}"
-            raise UsageRefused(what, place="anchor", step="name one of them, or add them up: --by name")
-        if not meant or meant[0] not in pairs.names:
-            slip = no_match_hint(anchor, pairs.names) or suggest(anchor, pairs.names[:50])
-            what = f"{anchor!r} has no games in this list{slip}"
-            raise UsageRefused(what, place="anchor", step="name an engine that has")
-        if meant[0] in fixed or meant[0] in there:
-            raise UsageRefused(f"{meant[0]!r} is fixed twice, the second time as {anchor!r}", place="anchor")
-        fixed[meant[0]] = rating
+        names = (anchor,) if anchor in pairs.names else selection.names_by_term.get(anchor, ())
+        names = names or tuple(filter(None, [match_name(anchor, pairs.names)]))
+        if len(names) > 1:
+            what = f"{anchor!r} has several versions in this list: {', '.join(names)}"
+            raise UsageRefused(what, place="anchor", step="name one of them, or combine all versions with --by name")
+        if not names or names[0] not in pairs.names:
+            hint = no_match_hint(anchor, pairs.names) or suggest(anchor, pairs.names[:50])
+            what = f"{anchor!r} has no games in this list{hint}"
+            raise UsageRefused(what, place="anchor", step="choose an engine with games")
+        if names[0] in fixed or names[0] in there:
+            raise UsageRefused(f"{names[0]!r} is an anchor twice, the second time as {anchor!r}", place="anchor")
+        fixed[names[0]] = rating
     return fixed
 
 
-def told(selection: Selection) -> tuple[str, ...]:
-    """What a list says of its filter: the bounds of its time classes, and what was left out."""
+def describe_filter(selection: Selection) -> tuple[str, ...]:
+    """Describe the filter of a list: the limits of its time classes, and the number of excluded games."""
     classes = selection.definition.time_classes
-    words = [f"time classes: {describe_time_classes(classes)}"] if classes else []
+    lines = [f"time classes: {describe_time_classes(classes)}"] if classes else []
     if selection.left_out:
         parts = ", ".join(f"{games:,} by {part}" for part, games in selection.left_out.items())
-        words.append(f"games left out: {parts}")
-    return tuple(words)
+        lines.append(f"games left out: {parts}")
+    return tuple(lines)
 
 
 def _best_of_families(found: RatingList, selection: Selection) -> RatingList:
-    """The first of each family in each pool. All games have counted; ranks and LOS are those among the shown."""
+    """Keep the best engine of each family in each pool, with ranks and LOS among the remaining engines.
+
+    The games of all engines have counted.
+    """
     kept: dict[tuple[int, str], Row] = {}
     for row in found.rows:
         kept.setdefault((row.pool, selection.families[row.name]), row)
@@ -158,14 +162,14 @@ def _best_of_families(found: RatingList, selection: Selection) -> RatingList:
         rank = last.rank if last is not None and shared else place
         los = _los(row, following) if following is not None and following.pool == row.pool else None
         rows.append(replace(row, rank=rank, los=los))
-    words = [f"the best of each family: {len(rows)} of {len(found.rows)} engines; the games of all count"]
+    lines = [f"best engine of each family: {len(rows)} of {len(found.rows)} engines; the games of all engines count"]
     if selection.by_name:
-        words.append("where no engine file tells a family it is the name without its version")
-    return replace(found, rows=tuple(rows), caption=(*found.caption, *words))
+        lines.append("an engine without a configured family belongs to the family of its name without the version")
+    return replace(found, rows=tuple(rows), caption=(*found.caption, *lines))
 
 
 def _los(one: Row, other: Row) -> float | None:
-    """Likelihood that `one` is the stronger of two of a pool; None where the list gives no errors."""
+    """Return the likelihood that `one` is stronger than `other`; None if the list does not compute errors."""
     basis = one.basis
     if basis is None or one.name not in basis.wanted:
         return None
@@ -173,8 +177,8 @@ def _los(one: Row, other: Row) -> float | None:
     return None if basis.fit.fixed >= {here, there} else basis.errors.los(here, there)
 
 
-def _folded(store: Store, selection: Selection) -> RatingList:
-    """An incremental system over the selected games in the order of the log, imports where they came in."""
+def _incremental_list(store: Store, selection: Selection) -> RatingList:
+    """Rate the selected games with an incremental system, in the order in which they were played or imported."""
     definition, pairs = selection.definition, selection.pairs
     known = system_named(definition.system)
     with store.database.reading() as connection:
@@ -185,7 +189,7 @@ def _folded(store: Store, selection: Selection) -> RatingList:
         relatives = _lineage_by_name(connection, names)
     ratings = {event.engine: event.after for event in known.rate(games, settings, start, relatives)}
     skipped = sum(selection.left_out.values())
-    return incremental_list(pairs, ratings, definition.system, skipped=skipped, notes=told(selection))
+    return incremental_list(pairs, ratings, definition.system, skipped=skipped, notes=describe_filter(selection))
 
 
 def _games(connection: Connection, selection: Selection, names: Mapping[int, str]) -> Iterable[RatedGame]:

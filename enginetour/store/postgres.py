@@ -1,6 +1,6 @@
 """PostgreSQL backend: connections, the advisory lock that one run holds on a tournament, errors, integrity check.
 
-Writers take turns with an advisory lock of the transaction, as in a SQLite file. Keys are therefore assigned in the
+An advisory lock of the transaction allows one writer at a time, as in a SQLite file. Keys are therefore assigned in the
 order of commits, and a rating list as of an earlier game never gains games later. Readers do not wait.
 """
 
@@ -52,7 +52,7 @@ from enginetour.store.dialect import (
 from enginetour.store.tables import APPLICATION_ID, METADATA
 
 # SQLSTATE codes and classes (PostgreSQL, "Error Codes").
-# Shut down, starting, cut off, too many; and what its owner or itself has cancelled, which is tried again likewise.
+# The server stops, starts, disconnects or has too many clients, or a statement was cancelled: all are tried again.
 _AWAY = ("08", "57P01", "57P02", "57P03", "57P05", "25P03", "53300", "57014", "40001", "40P01")
 _BUSY = "55P03"
 _READ_ONLY = "25006"
@@ -60,7 +60,7 @@ _NO_RIGHTS = "42501"
 _FULL = "53100"
 _DAMAGED = ("XX001", "XX002")
 _STORAGE = ("53", "58")
-# What a server says at the door has no code in libpq: its words, which are English in the message of a new server.
+# libpq has no code for errors of a connection attempt. The texts are English, because no language was negotiated yet.
 _SOON = re.compile(r"starting up|shutting down|recovery mode|not yet accepting|too many clients|slots", re.IGNORECASE)
 _SEVERE = re.compile(r"FATAL:\s*(.+)")
 _LAST_FAILURE = re.compile(r"failed: (?!FATAL)(.+)")
@@ -68,57 +68,57 @@ _PASSWORD = re.compile(r"password|SCRAM|pg_hba|authentication", re.IGNORECASE)
 
 
 def _translated(error: BaseException, address: ServerAddress) -> TourError | None:
-    """What the user reads for an error of the driver in use; None for those that are our own mistakes."""
+    """Return the error for the user; None for an internal error."""
     if not isinstance(error, psycopg.Error):
         return None
     place, state = str(address), error.sqlstate
     if state is None:
         gone = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
-        return _away("the server hung up", place) if gone else None
-    words = _first_line(error)
+        return _away("the server closed the connection", place) if gone else None
+    message = _first_line(error)
     if state.startswith(_AWAY):
-        return _away(f"the server is away ({words})", place)
+        return _away(f"the server is not available ({message})", place)
     if state.startswith(_BUSY):
         return StoreBusy("is locked by another program", place=place, step="try again when it has finished")
     if state == _FULL:
-        return StorageFailed("the server's disk is full", place=place, step="make room there and run again")
+        return StorageFailed("the server's disk is full", place=place, step="free disk space and resume the run")
     if state == _READ_ONLY:
-        what = "can only be read (a standby, or default_transaction_read_only)"
-        return StorageFailed(what, place=place, step="name the primary server with --db")
+        what = "is read-only (a standby server, or default_transaction_read_only)"
+        return StorageFailed(what, place=place, step="use the primary server with --db")
     if state == _NO_RIGHTS:
-        return StorageFailed(f"lacks a right: {words}", place=place, step="its owner can grant it")
+        return StorageFailed(f"cannot be used: {message}", place=place, step="ask its owner for a GRANT")
     if state.startswith(_DAMAGED):
-        return StoreRefused(f"is damaged ({words})", place=place, step="put a backup in its place")
+        return StoreRefused(f"is damaged ({message})", place=place, step="restore a backup")
     if state.startswith(_STORAGE):
-        return StorageFailed(f"the server fails ({words})", place=place, step="see to the server and run again")
+        return StorageFailed(f"the server failed ({message})", place=place, step="check the server and resume the run")
     return None
 
 
 def _not_connected(error: psycopg.Error, address: ServerAddress, *, known: bool) -> TourError:
-    """Why there is no connection. A server that was `known` to let us in is only away, whatever it says now."""
-    place, words = str(address), str(error)
-    said = _SEVERE.findall(words)
-    if said and not known and not _SOON.search(words):
-        step = "check the address, PGPASSWORD or ~/.pgpass" if _PASSWORD.search(said[-1]) else "check the address"
-        if "does not exist" in said[-1] and "database" in said[-1]:
-            step = "createdb makes it"
-        return StoreRefused(f"the server refuses: {said[-1].strip()}", place=place, step=step)
-    found = said or _LAST_FAILURE.findall(words) or [words.splitlines()[0] if words else "no answer"]
+    """Return the reason of a failed connection. A server that was connected before (`known`) may come back later."""
+    place, text = str(address), str(error)
+    severe = _SEVERE.findall(text)
+    if severe and not known and not _SOON.search(text):
+        step = "check the address, PGPASSWORD or ~/.pgpass" if _PASSWORD.search(severe[-1]) else "check the address"
+        if "does not exist" in severe[-1] and "database" in severe[-1]:
+            step = "create it with createdb"
+        return StoreRefused(f"cannot connect: {severe[-1].strip()}", place=place, step=step)
+    found = severe or _LAST_FAILURE.findall(text) or [text.splitlines()[0] if text else "no response"]
     return _away(f"the server cannot be reached ({found[-1].strip()})", place)
 
 
 def _away(what: str, place: str) -> StoreUnreachable:
-    return StoreUnreachable(what, place=place, step="see that it runs and listens there, then run again")
+    return StoreUnreachable(what, place=place, step="check that the server is running there, then resume the run")
 
 
 def _first_line(error: psycopg.Error) -> str:
     return error.diag.message_primary or (str(error).splitlines() or [""])[0]
 
 
-# Tournament lock: an advisory lock on a separate connection, which ends with its process. Runs take it while they
-# hold the writers' lock, so a writer that still holds the tournament lock keeps it until the commit.
+# Tournament lock: an advisory lock of a separate connection, which ends with its process. A run takes it while it
+# holds the lock of writers. A writer that still holds the tournament lock therefore keeps it until the commit.
 
-_GOODBYE_S = 0.5  # a server notices within milliseconds that the process of the last run is dead
+_RELEASE_S = 0.5  # longer than a server needs to notice that the process of the last run is dead
 _RETRY_S = 0.05
 _LONGEST_NAME = 63  # bytes of an application_name: NAMEDATALEN - 1 (PostgreSQL, "Identifiers")
 _PREFIX = "enginetour "
@@ -134,13 +134,13 @@ _HOLDER = f"SELECT a.pid, a.backend_start::text, a.application_name {_HELD.forma
 
 
 class _Connect(Protocol):
-    """A bare connection, under a name that the server's views show."""
+    """Opens a connection of the driver with a name that the server's views show."""
 
     def __call__(self, address: ServerAddress, *, known: bool, name: str) -> Any: ...
 
 
 class _AdvisoryLock(dialect.Lock):
-    """Held from `acquire` to `release`, or to the end of the connection."""
+    """The lock of a tournament on a connection of its own."""
 
     def __init__(self, address: ServerAddress, slug: str, connect: _Connect, *, turn: str) -> None:
         self.address = address
@@ -149,28 +149,28 @@ class _AdvisoryLock(dialect.Lock):
         self._turn = turn
         self._raw: Any = None
         self._key = 0
-        self._session = (0, "")  # the server's process for us and its start: a number alone may come again
+        self._session = (0, "")  # server process of the connection and its start, because numbers are reused
 
     def acquire(self) -> None:
-        """Take it now or not at all: StoreRefused names who has it, StoreAway where the server does not answer."""
+        """Take the lock without waiting; StoreRefused names the run that holds it."""
         if self._raw is not None:
-            raise RuntimeError(f"{self.slug} is held by this object already")
+            raise RuntimeError(f"{self.slug} is already locked by this object")
         self._take(known=False)
 
     def release(self) -> None:
-        """Let go; nothing happens if it was not held."""
+        """Release the lock; does nothing if it is not held."""
         if self._raw is not None:
             self._raw.close()
             self._raw = None
 
     def is_held(self, connection: Connection) -> bool:
-        """The server still has it for our connection; asked in the writers' turn it stays so until the commit."""
+        """Whether the server still has the lock; inside a write transaction it stays so until the commit."""
         pid, start = self._session
         found = connection.execute(_IS_OURS, {"key": self._key, "pid": pid, "start": start}).first()
         return self._raw is not None and found is not None
 
     def regain(self) -> None:
-        """Take it again on a new connection; the old one, if the server still believes in it, is ended."""
+        """Take the lock again on a new connection; end the old one if the server still has it."""
         self.release()
         self._take(known=True)
 
@@ -193,16 +193,16 @@ class _AdvisoryLock(dialect.Lock):
         while not self._try(raw, begun + BUSY_TIMEOUT_MS / 1000):
             holder = raw.execute(_HOLDER, (self._key,)).fetchone()
             if holder is None:
-                continue  # it went in this moment
+                continue  # it was released in the meantime
             if tuple(holder[:2]) == former:
                 raw.execute("SELECT pg_terminate_backend(%s)", (holder[0],))
-            elif time.monotonic() - begun > _GOODBYE_S:
-                step = "wait for its end, or ask it with: enginetour status"
+            elif time.monotonic() - begun > _RELEASE_S:
+                step = "wait until it has ended; enginetour status shows its progress"
                 raise StoreRefused(f"already running: {_shown(holder)}", step=step)
             time.sleep(_RETRY_S)
 
     def _try(self, raw: Any, deadline: float) -> bool:
-        """In the writers' turn, which is waited for."""
+        """Try to take the lock while holding the lock of writers, for which it waits."""
         while True:
             try:
                 with raw.transaction():
@@ -214,7 +214,7 @@ class _AdvisoryLock(dialect.Lock):
 
 
 def _name() -> str:
-    """Who we are, for the server's list of sessions: what another run that is refused is told."""
+    """Return the name of this run in the server's list of sessions, which messages show."""
     host, now = socket.gethostname(), f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
     rest = f" since {now}"
     head = f"{_PREFIX}pid {os.getpid()} on "
@@ -222,68 +222,68 @@ def _name() -> str:
 
 
 def _shown(holder: tuple[int, str, str | None]) -> str:
-    """The holder's own words, printable and on one line, or what the server knows of it."""
-    name = "".join(sign for sign in holder[2] or "" if sign.isprintable())
+    """Describe the session that holds a lock, in printable characters."""
+    name = "".join(char for char in holder[2] or "" if char.isprintable())
     return name.removeprefix(_PREFIX) if name.startswith(_PREFIX) else f"server process {holder[0]} {name}".strip()
 
 
-# The backend: the same tables, one transaction per game, ``synchronous_commit`` on.
+# The backend: one transaction per game, with ``synchronous_commit``.
 
 try:
     import psycopg
 except ImportError:
-    what, step = "PostgreSQL needs the driver psycopg", "pip install 'enginetour[postgres]'"
+    what, step = "PostgreSQL needs the driver psycopg", "run pip install 'enginetour[postgres]'"
     raise UsageRefused(what, place="--db", step=step) from None
 
-_CONNECT_TIMEOUT_S = 5  # of each try; an address where nobody answers would wait for two minutes
-_TABLE_LOCK_MS = 60_000  # the server's owner may lock a table for a while (VACUUM FULL): that costs no finished game
-_OLDEST = 14  # the oldest PostgreSQL that still has releases in 2026, and the first with idle_session_timeout
-_APPLICATION = "enginetour"  # as the server's list of sessions shows us
-# A dead machine's connections are noticed within about 30 + 3 * 10 s by both ends (libpq, "Parameter Key Words").
+_CONNECT_TIMEOUT_S = 5  # for each attempt; without it, an address without a server would take two minutes
+_TABLE_LOCK_MS = 60_000  # no finished game is lost if the owner of the server locks a table (VACUUM FULL)
+_OLDEST = 14  # the oldest PostgreSQL that is supported in 2026, and the first with idle_session_timeout
+_APPLICATION = "enginetour"  # name in the server's list of sessions
+# Both ends notice a dead connection within about 30 + 3 * 10 s (libpq, "Parameter Key Words").
 _KEEPALIVE = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 60_000}
-_WRITERS = f"{APPLICATION_ID}, hashtext(current_schema())"  # the key of the advisory lock by which they take turns
+_WRITERS = f"{APPLICATION_ID}, hashtext(current_schema())"  # key of the advisory lock of writers
 _SETTINGS = {
     "client_encoding": "UTF8",
     "lock_timeout": f"{dialect.BUSY_TIMEOUT_MS}ms",
     "statement_timeout": "0",
     "idle_session_timeout": "0",  # a game may last for hours
-    "idle_in_transaction_session_timeout": "0",  # a view is read as long as a report takes
+    "idle_in_transaction_session_timeout": "0",  # a report reads one snapshot
     "tcp_keepalives_idle": "30",
     "tcp_keepalives_interval": "10",
     "tcp_keepalives_count": "3",
 }
-# Stronger settings (remote_apply) stay: "on" is the least that survives a power cut ("Asynchronous Commit").
+# Stronger settings (remote_apply) are kept; "on" is the weakest that survives a power failure ("Asynchronous Commit").
 _DURABLE = """SELECT set_config('synchronous_commit', 'on', false)
 WHERE current_setting('synchronous_commit') IN ('off', 'local')"""
 
-# A server's number is kept in its data folder ("Control Data Functions"); hardly anybody forbids to ask for it.
+# The identifier of a server is stored in its data directory ("Control Data Functions"). Reading it is rarely forbidden.
 _SERVER = "SELECT system_identifier FROM pg_control_system()"
 _WHICH = """SELECT has_function_privilege('pg_control_system()', 'EXECUTE'), oid, current_schema()
 FROM pg_database WHERE datname = current_database()"""
 
 
 def _connect(address: ServerAddress, *, known: bool, name: str = _APPLICATION, readonly: bool = False) -> Any:
-    """A bare connection of psycopg in autocommit; TourError in one line where there is none."""
+    """Open a connection of psycopg in autocommit mode; TourError with a one-line message if it fails."""
     try:
         given = psycopg.conninfo.conninfo_to_dict(address.url)
     except psycopg.Error:
-        step = "postgresql://USER@HOST:PORT/NAME; % : / @ in a password are %25 %3A %2F %40"
-        raise UsageRefused("is no address that PostgreSQL reads", place=str(address), step=step) from None
+        step = "write postgresql://USER@HOST:PORT/NAME; in a password, write % : / @ as %25 %3A %2F %40"
+        raise UsageRefused("is not a valid address of a database", place=str(address), step=step) from None
     defaults = {"connect_timeout": _CONNECT_TIMEOUT_S, **_KEEPALIVE}
     more = {key: value for key, value in defaults.items() if key not in given}
     try:
         connection = psycopg.connect(address.url, autocommit=True, application_name=name, **more)  # type: ignore[arg-type]
     except psycopg.Error as error:
-        raise _not_connected(error, address, known=known) from None  # its frames hold the password
+        raise _not_connected(error, address, known=known) from None  # because its traceback contains the password
     release = connection.info.server_version // 10_000
     if release < _OLDEST:
         connection.close()
-        what = f"runs PostgreSQL {release}, {_OLDEST} or newer is needed"
-        raise StoreRefused(what, place=str(address), step="name another server with --db")
+        what = f"PostgreSQL {_OLDEST} or newer is required (found {release})"
+        raise StoreRefused(what, place=str(address), step="use another server with --db")
     try:
         settings = {**_SETTINGS, "default_transaction_read_only": "on"} if readonly else _SETTINGS
-        words = "; ".join(f"SET {key} = '{value}'" for key, value in settings.items())
-        connection.execute(f"{words}; {_DURABLE}")
+        statements = "; ".join(f"SET {key} = '{value}'" for key, value in settings.items())
+        connection.execute(f"{statements}; {_DURABLE}")
     except psycopg.Error as error:
         connection.close()
         raise _translated(error, address) or error from None
@@ -291,34 +291,35 @@ def _connect(address: ServerAddress, *, known: bool, name: str = _APPLICATION, r
 
 
 class PostgresDatabase:
-    """The first schema of the search path in a server's database, as the backend of a store."""
+    """Backend for the first schema of the search path in a database of a server."""
 
-    is_steady = False
+    keeps_connection = False
     view = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 
     def __init__(self, address: ServerAddress) -> None:
         self.address = address
-        self._known = False  # it has let us in
+        self._known = False  # whether a connection succeeded before
 
-    def is_made(self) -> bool:
-        """There is something in that place, ours or not."""
+    def exists(self) -> bool:
+        """Whether the schema contains objects of any program."""
         with self._alone() as raw:
             return not migrations.is_blank(raw)
 
     def probe(self, *, create: bool) -> dialect.Probe:
-        """Look at server and schema; nothing is written."""
+        """Check server and schema without writing."""
         with self._alone() as raw:
-            migrations.refuse_unfit(raw, self.address)
+            migrations.require_suitable(raw, self.address)
             blank = migrations.is_blank(raw)
             if blank and not create:
-                raise StoreRefused("there is no database yet", place=str(self.address), step="enginetour run makes one")
+                step = "create it with enginetour run"
+                raise StoreRefused("database does not exist", place=str(self.address), step=step)
             version = (
                 0 if blank else migrations.check_schema(migrations.read_own_schema(raw, self.address), self.address)
             )
             return dialect.Probe(blank, version, migrations.server_warnings(raw, self.address))
 
-    def engine(self, *, create: bool, readonly: bool) -> Engine:  # noqa: ARG002 - a server's database is there
-        """A few connections; one that the server has dropped meanwhile is replaced when it is taken."""
+    def engine(self, *, create: bool, readonly: bool) -> Engine:  # noqa: ARG002 - only for files
+        """Make an engine whose pool replaces connections that the server has closed."""
         return create_engine(
             "postgresql+psycopg://",
             creator=lambda: self._connect(readonly=readonly),
@@ -329,30 +330,30 @@ class PostgresDatabase:
         )
 
     def initialize(self, connection: Connection, *, create: bool) -> None:
-        """Tables and the stamp in one transaction: all of it or nothing."""
+        """Create the tables and write the version in one transaction."""
         raw = _raw(connection)
         if create and migrations.is_blank(raw):
             migrations.create_tables(connection)
             migrations.write_version(raw)
         else:
             version = migrations.check_schema(migrations.read_server_schema(raw), self.address)
-            migrations.refuse_older(version, self.address)
+            migrations.require_current(version, self.address)
 
     def upgrade(self, connection: Connection) -> None:
-        """The tables of this version, and its number."""
+        """Upgrade the tables and write the version."""
         raw = _raw(connection)
         migrations.upgrade(connection, migrations.check_schema(migrations.read_server_schema(raw), self.address))
         migrations.write_version(raw)
 
     def verify(self, connection: Connection) -> None:
-        """The rights to every table."""
-        migrations.refuse_unwritable(_raw(connection), self.address)
+        """Check the privileges for every table."""
+        migrations.require_writable(_raw(connection), self.address)
 
     def begin(self, connection: Connection) -> None:
-        """Writers of one schema take turns."""
+        """Begin a transaction and take the lock of writers."""
         try:
             connection.exec_driver_sql(
-                f"BEGIN; SET LOCAL lock_timeout = {dialect.BUSY_SLICE_MS}; "  # signals are heard while others write
+                f"BEGIN; SET LOCAL lock_timeout = {dialect.BUSY_SLICE_MS}; "  # short, so that signals are handled
                 f"SELECT pg_advisory_xact_lock({_WRITERS}); SET LOCAL lock_timeout = {_TABLE_LOCK_MS}"
             )
         except TourError:
@@ -360,19 +361,19 @@ class PostgresDatabase:
             raise
 
     def require_in_place(self) -> None:
-        """A connection that still answers is one to the same database."""
+        """Do nothing, because an open connection cannot change to another database."""
 
     def translated(self, error: BaseException) -> TourError | None:
-        """By its SQLSTATE."""
+        """Translate an error of the driver by its SQLSTATE."""
         return _translated(error, self.address)
 
     @contextmanager
-    def without_reference_checks(self, connection: Connection) -> Iterator[None]:  # noqa: ARG002 - needs rights of the server's owner
-        """References are looked up all the same."""
+    def without_reference_checks(self, connection: Connection) -> Iterator[None]:  # noqa: ARG002
+        """Keep the checks, because only the owner of the server can switch them off."""
         yield
 
     def fill(self, connection: Connection, table: str, columns: Mapping[str, list[Any] | int]) -> None:
-        """By COPY, the server's own way in; ValueError for values no column holds and keys that are taken."""
+        """Insert rows with COPY; ValueError for values that a column cannot hold and for existing keys."""
         count = next(len(column) for column in columns.values() if isinstance(column, list))
         lists = [column if isinstance(column, list) else [column] * count for column in columns.values()]
         names = ", ".join(f'"{name}"' for name in columns)
@@ -386,30 +387,30 @@ class PostgresDatabase:
             raise self.translated(error) or error from error
 
     def reset_counters(self, connection: Connection) -> None:
-        """Its counters know only of the keys they gave themselves."""
+        """Set the counters to the largest keys, because they ignore explicit keys."""
         for table in METADATA.sorted_tables:
             if table.autoincrement_column is not None:
                 key = table.autoincrement_column.name
-                last = f'(SELECT coalesce(max("{key}"), 0) + 1 FROM "{table.name}")'  # noqa: S608 - names of ours
+                last = f'(SELECT coalesce(max("{key}"), 0) + 1 FROM "{table.name}")'  # noqa: S608 - no user input
                 connection.exec_driver_sql(
                     f"SELECT setval(pg_get_serial_sequence('{table.name}', '{key}'), {last}, false)"
                 )
 
     def integrity(self, connection: Connection, most: int) -> Iterator[str]:
-        """What is invalid, then references to rows that are not there; every page of every table is read for it."""
+        """Yield invalid indexes and constraints, then broken references; every page of every table is read."""
         yield from connection.exec_driver_sql(_INVALID).scalars().fetchmany(most)
         for here in METADATA.sorted_tables:
-            # Whole rows as text: what lies apart from its row is read too, and checked if the server keeps checksums.
-            connection.exec_driver_sql(f'SELECT sum(length(r::text)) FROM "{here.name}" r')  # noqa: S608 - a name of ours
+            # Casting rows to text also reads values that are stored elsewhere; the server checks its page checksums.
+            connection.exec_driver_sql(f'SELECT sum(length(r::text)) FROM "{here.name}" r')  # noqa: S608
             for key in here.foreign_keys:
                 parent = key.column.table.alias()
                 lost = and_(key.parent.is_not(None), ~exists().where(parent.c[key.column.name] == key.parent))
                 rows = connection.execute(select(func.count()).select_from(here).where(lost)).scalar_one()
                 if rows:
-                    yield f"{rows} of {here.name} refer to {key.column.table.name} that are not there"
+                    yield f"{rows} rows of {here.name} refer to rows of {key.column.table.name} that do not exist"
 
     def invalid_cells(self, connection: Connection) -> Iterator[str]:
-        """A sentence for each column that has such cells, naming the first; rows have no numbers, so keys name them."""
+        """Yield a sentence for each column with invalid cells, with the keys of the first such row."""
         for here in METADATA.sorted_tables:
             keys = list(here.primary_key.columns)
             for cell in here.columns:
@@ -423,28 +424,28 @@ class PostgresDatabase:
                 if found:
                     value, *key = found[0]
                     named = ", ".join(f"{one.name} {part}" for one, part in zip(keys, key, strict=True))
-                    more = f", and {len(found) - 1} more" if len(found) > 1 else ""
-                    yield f"{here.name} with {named} has {str(value)[:CHARACTERS_SHOWN]!r} as {cell.name}{more}"
+                    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+                    yield f"{here.name} with {named}: invalid {cell.name} {str(value)[:CHARACTERS_SHOWN]!r}{more}"
 
     def lock(self, slug: str) -> dialect.Lock:
-        """An advisory lock on a connection of its own."""
+        """Return an advisory lock on a connection of its own."""
         return _AdvisoryLock(self.address, slug, _connect, turn=_WRITERS)
 
     def tag(self) -> str:
-        """By the server's own numbers: a database has many addresses, and an address had other databases."""
+        """Identify the database by the server's identifier and the ids of database and schema, not by its address."""
         with self._alone() as raw:
-            told = raw.execute(_WHICH).fetchone()
-            server = raw.execute(_SERVER).fetchone() if told[0] else self.address.identity
-        return hashlib.sha256(repr((server, told)).encode()).hexdigest()[:16]
+            ids = raw.execute(_WHICH).fetchone()
+            server = raw.execute(_SERVER).fetchone() if ids[0] else self.address.identity
+        return hashlib.sha256(repr((server, ids)).encode()).hexdigest()[:16]
 
     def free_bytes(self) -> float:
-        """A server does not tell."""
+        """Return infinity, because a server does not report its free disk space."""
         return math.inf
 
-    def refuse_unwritable(self) -> None:
-        """By the rights of this user, where tables are or where they will be."""
+    def require_writable(self) -> None:
+        """Check the privileges of this user for the tables or for the schema."""
         with self._alone() as raw:
-            migrations.refuse_unwritable(raw, self.address)
+            migrations.require_writable(raw, self.address)
 
     def _connect(self, *, readonly: bool) -> Any:
         connection = _connect(self.address, known=self._known, readonly=readonly)
@@ -453,7 +454,7 @@ class PostgresDatabase:
 
     @contextmanager
     def _alone(self) -> Iterator[Any]:
-        """A connection for a look, in a transaction that writes nothing."""
+        """Give a connection in a read-only transaction."""
         raw = self._connect(readonly=True)
         try:
             with raw.transaction():
@@ -468,25 +469,25 @@ def _raw(connection: Connection) -> Any:
     return connection.connection.driver_connection
 
 
-# Integrity check, and cells with values that the column types allow but enginetour never writes.
+# Integrity check, and cells with values that the column types allow but enginetour does not write.
 
-_ROWS_A_BLOCK = 1000  # read at once; a cell of JSON is a few KB at most
-# An index or a reference that somebody made without checking what is there, or that failed while it was made.
+_ROWS_A_BLOCK = 1000  # rows in memory; a JSON cell has at most a few KB
+# Indexes whose creation failed, and constraints that were created without a check of the existing rows.
 _INVALID = """
 SELECT 'the index ' || i.indexrelid::regclass || ' is not valid' FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid
 WHERE c.relnamespace = current_schema()::regnamespace AND NOT (i.indisvalid AND i.indisready)
 UNION ALL
-SELECT 'the reference ' || n.conname || ' of ' || c.relname || ' was never checked' FROM pg_constraint n
+SELECT 'the reference ' || n.conname || ' of ' || c.relname || ' was not checked' FROM pg_constraint n
 JOIN pg_class c ON c.oid = n.conrelid WHERE c.relnamespace = current_schema()::regnamespace AND NOT n.convalidated
 """
 
 
 def _fits(cell: Column[Any]) -> ColumnElement[bool] | None:
-    """The condition on a cell of ours; None where its type says all."""
+    """Return the condition for a valid cell; None if the type of the column is sufficient."""
     if isinstance(cell.type, Integer) and cell.name not in UNBOUNDED_COLUMNS:
         fits: ColumnElement[bool] = cell.between(-LARGEST_WHOLE, LARGEST_WHOLE)
     elif isinstance(cell.type, Float):
-        fits = func.abs(cell) <= LARGEST_REAL  # NaN is larger than all others there
+        fits = func.abs(cell) <= LARGEST_REAL  # NaN is the largest value in PostgreSQL
     else:
         return None
     return or_(cell.is_(None), fits)
@@ -498,11 +499,11 @@ def _broken(connection: Connection, keys: list[Column[Any]], cell: Column[Any]) 
     return [tuple(row) for row in connection.execute(rows) if not _is_json(row[0], empty=empty)]
 
 
-def _is_json(words: str, *, empty: bool) -> bool:
-    if empty and words == "":
+def _is_json(text: str, *, empty: bool) -> bool:
+    if empty and text == "":
         return True
     try:
-        json.loads(words)
+        json.loads(text)
     except (ValueError, RecursionError):
         return False
     return True

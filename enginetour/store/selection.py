@@ -1,4 +1,4 @@
-"""Game selection of rating lists: the filter, the selected pair counts by name, and pentanomial results."""
+"""Select the games of a rating list with its filter, as pair counts by name; count game pairs by points."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ if TYPE_CHECKING:
     from enginetour.store.counts import Sums
 
 
-# The filter. A game that several parts exclude counts for the first of them in the order of `_PARTS`, so that
-# included and excluded games add up to all games.
+# The filter. A game that several parts of it exclude is counted for the first of them in the order of `_PARTS`, so that
+# the numbers of included and excluded games add up.
 
 _PLAYED_TAGS = (GAMES.c.white_tc, GAMES.c.black_tc, GAMES.c.termination)
 _IMPORTED_TAGS = (IMPORTED_GAMES.c.tc, IMPORTED_GAMES.c.black_tc, IMPORTED_GAMES.c.termination)
 _PARTS = ("variant", "tournament", "odds", "date", "time class", "control", "termination", "hardware")
-# The `ENDINGS` of game files, for games that were played here.
+# Terminations of stored games for each of the `ENDINGS` of game files.
 _PLAYED: Mapping[str, frozenset[str]] = {
     "time": frozenset({Termination.TIME}),
     "crash": frozenset({Termination.CRASH}),
@@ -83,7 +83,7 @@ _PLAYED: Mapping[str, frozenset[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class GameFilter:
-    """A list's filter as conditions on GAMES and IMPORTED_GAMES; `left_out` counts excluded games by part."""
+    """The filter of a list as conditions on GAMES and IMPORTED_GAMES; `left_out` counts excluded games by part."""
 
     games: ColumnElement[bool]
     imported: ColumnElement[bool]
@@ -92,7 +92,7 @@ class GameFilter:
 
 
 def tournaments_of(connection: Connection, definition: ListDefinition) -> set[int]:
-    """Return the keys of the tournaments and imports that a list includes, by variant and name or ``name #edition``."""
+    """Return the keys of the tournaments and imports in a list, by variant and by name or ``name #edition``."""
     rows = connection.execute(select(TOURNAMENTS.c.id, TOURNAMENTS.c.name, TOURNAMENTS.c.edition)).fetchall()
     odd = nonstandard_variants(connection)
     return {
@@ -103,13 +103,13 @@ def tournaments_of(connection: Connection, definition: ListDefinition) -> set[in
 
 
 def is_whole(definition: ListDefinition) -> bool:
-    """Whether the filter selects whole tournaments and engines, so that the stored pair counts suffice."""
+    """Whether the filter selects whole tournaments and engines, so that the stored pair counts are sufficient."""
     tags = definition.since or definition.until or definition.time_classes or definition.tc
     return not (tags or definition.exclude_termination or definition.hardware or definition.odds)
 
 
 def game_filter(connection: Connection, definition: ListDefinition, moment: Moment) -> GameFilter:
-    """Turn a list's filter at a moment into conditions on rows; scans the games played here and the imported ones."""
+    """Turn the filter of a list at a moment into conditions on rows; scans all games and imported games."""
     tournaments, variants = tournaments_of(connection, definition), nonstandard_variants(connection)
     ended, dated = _days(definition)
     played, read = moment.standing(), moment.read()
@@ -117,7 +117,7 @@ def game_filter(connection: Connection, definition: ListDefinition, moment: Mome
     standing = 0
 
     def wanted(groups: Select[Any], why_not: Callable[..., str | None]) -> list[tuple[Any, ...]]:
-        """The tags of the groups that the filter takes; counts the games of the others."""
+        """Return the tags of the groups that the filter includes; count the games of the others."""
         nonlocal standing
         taken = []
         for tournament, even, in_time, *tags, count in connection.execute(groups):
@@ -194,7 +194,7 @@ def _excluding_part(
 
 
 def _days(definition: ListDefinition) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
-    """Ended between the days, for games; dated between them, for imported ones: a game without a date is on no day."""
+    """Build conditions for the days of games and of imported games; an imported game without a date is on no day."""
     ended: list[ColumnElement[bool]] = []
     dated: list[ColumnElement[bool]] = []
     if definition.since:
@@ -204,7 +204,7 @@ def _days(definition: ListDefinition) -> tuple[ColumnElement[Any], ColumnElement
         ended.append(GAMES.c.ended_unix < _seconds(definition.until) + DAY)
         dated += [IMPORTED_GAMES.c.played_yyyymmdd <= _number(definition.until), IMPORTED_GAMES.c.played_yyyymmdd > 0]
     if not ended:
-        return literal(True), literal(True)  # noqa: FBT003 - a bound value: a bare one groups nothing in PostgreSQL
+        return literal(True), literal(True)  # noqa: FBT003 - PostgreSQL cannot group by a constant
     return and_(*ended), and_(*dated)
 
 
@@ -216,19 +216,19 @@ def _number(day: date) -> int:
     return day.year * 10_000 + day.month * 100 + day.day
 
 
-_DENSE_NAMES = 2000  # names; a count of every two takes 32 MB, sorting half a million pairs 80 ms (measured)
+_DENSE_NAMES = 2000  # a dense array then takes 32 MB; sorting half a million pairs takes 80 ms (measured)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Named:
-    """Engine versions under the names of a list; those that are not wanted are in none of the maps."""
+    """Engine versions by their names in a list, without the versions that the list excludes."""
 
-    names: Mapping[int, str]  # of a version
-    relatives: Mapping[int, tuple[str, str]]  # the plain name and the family of a version; "" where none is told
-    meant: Mapping[str, set[str]]  # by whatever a version is called: plain, with its mark, or in the list
+    names: Mapping[int, str]  # by version
+    relatives: Mapping[int, tuple[str, str]]  # name and family by version; "" for an unknown family
+    by_term: Mapping[str, set[str]]  # by every name of a version: without mark, with mark, or in the list
 
     def family(self, versions: Collection[int]) -> str:
-        """That of the newest which tells one, else ""."""
+        """Return the family of the newest version with a known family; "" if there is none."""
         return next((family for _, family in map(self.relatives.__getitem__, sorted(versions)[::-1]) if family), "")
 
 
@@ -236,8 +236,8 @@ class _Named:
 class Selection:
     """The games that a list includes at a moment, as pair counts.
 
-    `left_out`: excluded games by part of the filter; `few`: engines with too few games; `versions`: engine versions
-    (rows of the store) by name; `meant`: names of the list by every name that users may type, with or without mark.
+    `left_out`: excluded games by part of the filter; `few`: engines with too few games; `versions`: keys of engine
+    versions by name; `names_by_term`: names in the list by every name that users can type, with or without mark.
     """
 
     definition: ListDefinition
@@ -247,8 +247,8 @@ class Selection:
     few: tuple[str, ...]
     versions: Mapping[str, tuple[int, ...]]
     families: Mapping[str, str]
-    by_name: bool  # a family of theirs is only known from a name
-    meant: Mapping[str, tuple[str, ...]]
+    by_name: bool  # whether some families are derived from names
+    names_by_term: Mapping[str, tuple[str, ...]]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -264,9 +264,9 @@ class Selection:
 def select_games(
     store: Store, definition: ListDefinition, as_of: str | Moment | None = None, *, names_of: Moment | None = None
 ) -> Selection:
-    """Select the games of a list, now or as of a day, a time or ``game N``; UsageRefused for another moment.
+    """Select the games of a list, now or as of a day, a time or ``game N``; UsageRefused for another text.
 
-    Engine versions have the names of that moment, or of the moment `names_of`.
+    Engine versions have their names at that moment, or at the moment `names_of`.
     """
     with store.database.reading() as connection:
         moment = as_of if isinstance(as_of, Moment) else moment_of(connection, as_of)
@@ -279,12 +279,12 @@ def select_games(
     enough = pairs.with_min_games(definition.min_games)
     left |= {"engine": unwanted, "one engine": alone, "few games": int(pairs.games.sum() - enough.games.sum())}
     versions: defaultdict[str, list[int]] = defaultdict(list)
-    met = (sums[2] | sums[3] | sums[4]) > 0  # kept counts have pairs whose games were all struck out
+    met = (sums[2] | sums[3] | sums[4]) > 0  # a pair whose games were all annulled has zeros
     played = engines_in(sums if met.all() else sums[:, met])
     for engine, name in named.names.items():
         if engine in played:
             versions[name].append(engine)
-    told = {name: named.family(versions[name]) for name in enough.names}
+    families = {name: named.family(versions[name]) for name in enough.names}
     return Selection(
         definition,
         moment,
@@ -292,32 +292,33 @@ def select_games(
         {part: games for part, games in left.items() if games},
         tuple(sorted(set(pairs.names) - set(enough.names))),
         {name: tuple(versions[name]) for name in enough.names},
-        # Where none is told it is the plain name without the version.
-        {name: family or stem(named.relatives[versions[name][0]][0]) for name, family in told.items()},
-        not all(told.values()),
-        {word: tuple(sorted(names.intersection(enough.names))) for word, names in named.meant.items()},
+        # An unknown family is replaced by the engine's name without the version number.
+        {name: family or stem(named.relatives[versions[name][0]][0]) for name, family in families.items()},
+        not all(families.values()),
+        {term: tuple(sorted(names.intersection(enough.names))) for term, names in named.by_term.items()},
     )
 
 
 def _named_versions(
     connection: Connection, definition: ListDefinition, moment: Moment | None, names_of: Moment | None = None
 ) -> _Named:
-    """Which versions are wanted and under which names, as they were told apart at a moment, or now for None.
+    """Return the engine versions that the definition includes, with their displayed names at a moment (None: now).
 
-    With the names of another moment, those that had no games then have none of its names. Words of the definition mean
-    the same versions at every moment: a name with its mark does where no mark is shown.
+    With `names_of`, the names are those of another moment. A version without games at that moment gets its name with
+    mark if another version has the name. A name in the definition means the same versions at every moment: a name with
+    mark is valid even if the mark is not displayed.
     """
     rows = version_rows(connection)
     marks = marked_names(rows)
     played = played_by(connection, names_of or moment)
     shown = shown_names(rows, marks, played)
     if names_of is not None:
-        borne = {row.name for row in rows if row.id in played}
-        gone = played_by(connection, moment) - played  # an import brought them that was struck out between the two
-        shown |= {row.id: marks[row.id] for row in rows if row.id in gone and row.name in borne}
+        used = {row.name for row in rows if row.id in played}
+        gone = played_by(connection, moment) - played  # their import was removed in between
+        shown |= {row.id: marks[row.id] for row in rows if row.id in gone and row.name in used}
     aliases, plain = definition.aliases, definition.by == "name"
     names: dict[int, str] = {}
-    meant: defaultdict[str, set[str]] = defaultdict(set)
+    by_term: defaultdict[str, set[str]] = defaultdict(set)
     for row in rows:
         own, marked = (row.name, row.name) if plain else (shown[row.id], marks[row.id])
         name = aliases.get(marked) or aliases.get(row.name) or own
@@ -327,14 +328,14 @@ def _named_versions(
         if definition.not_engines and _fits(definition.not_engines, called, marked):
             continue
         names[row.id] = name
-        for word in (*called, marked):
-            meant[word].add(name)
-    return _Named(names, {row.id: (row.name, row.family) for row in rows}, meant)
+        for term in (*called, marked):
+            by_term[term].add(name)
+    return _Named(names, {row.id: (row.name, row.family) for row in rows}, by_term)
 
 
 def _fits(globs: Collection[str], called: Collection[str], marked: str) -> bool:
-    """One of the patterns fits what a version is called then, or is its name with the mark, shown or not."""
-    return marked in globs or any(matches_any(word, globs) for word in called)
+    """Whether a pattern matches a displayed name of a version, or is equal to its name with mark."""
+    return marked in globs or any(matches_any(name, globs) for name in called)
 
 
 def _sums_from_counts(connection: Connection, definition: ListDefinition) -> tuple[Sums, dict[str, int]]:
@@ -373,7 +374,7 @@ def _sums_from_games(connection: Connection, definition: ListDefinition, moment:
 
 
 def _columns(found: CursorResult[Any]) -> Sums:
-    """Straight from the driver: a mesh of a thousand engines has half a million rows."""
+    """Read pair counts directly from the driver, because a thousand engines can have half a million rows."""
     import numpy as np
 
     cursor: Any = found.cursor
@@ -381,7 +382,7 @@ def _columns(found: CursorResult[Any]) -> Sums:
 
 
 def _pairs(sums: Sums, names: Mapping[int, str]) -> tuple[Pairs, int, int]:
-    """Counts under the names; games of engines that have none, and games of a name against itself."""
+    """Return counts by name, the games of excluded engines, and the games of a name against itself."""
     import numpy as np
 
     from enginetour.ratings.pairs import Pairs
@@ -398,9 +399,9 @@ def _pairs(sums: Sums, names: Mapping[int, str]) -> tuple[Pairs, int, int]:
     code, counts = ends[0] * len(known) + ends[1], sums[2:]
     if not apart.all():
         code, counts = code[apart], counts[:, apart]
-    if (code[1:] > code[:-1]).all():  # one import of engines that were new in it
+    if (code[1:] > code[:-1]).all():  # already sorted, for example after one import of new engines
         keys, columns = code, [column.astype(np.float64) for column in counts]
-    elif len(known) <= _DENSE_NAMES:  # a count for every two is quicker than sorting
+    elif len(known) <= _DENSE_NAMES:  # counting in a dense array is faster than sorting
         keys = np.flatnonzero(np.bincount(code, minlength=len(known) ** 2))
         columns = [np.bincount(code, column, len(known) ** 2)[keys] for column in counts]
     else:
@@ -413,7 +414,7 @@ def _pairs(sums: Sums, names: Mapping[int, str]) -> tuple[Pairs, int, int]:
     return everybody.within(met), int(games[~wanted].sum()), alone
 
 
-# Pentanomial results: game pairs on one opening, counted by their points.
+# Pentanomial results: game pairs with the same opening, counted by their points.
 
 _STANDING = and_(STANDING, EVEN)
 
@@ -426,16 +427,16 @@ def pentanomials_of(
     names: Mapping[int, str] | None = None,
     standing: ColumnElement[bool] = _STANDING,
 ) -> dict[tuple[str, str], Pentanomial]:
-    """Count complete game pairs of every two engines by the points of the first.
+    """Count the complete game pairs of every two engines by the points of the first engine.
 
-    A pair is legs 1 and 2, 3 and 4, ... of an encounter: the same two versions, colors swapped, the same opening.
+    A pair is legs 1 and 2, 3 and 4, ... of an encounter: the same two versions, swapped colors, the same opening.
 
     Args:
-        database: Of the store.
+        database: The open database.
         wanted: Conditions on GAMES.
-        names: Names of engine versions; by default those of the whole store. Versions of one name are added up,
-            versions without a name are left out.
-        standing: Which results count; by default those of even games that are not annulled.
+        names: Names of engine versions; by default those of the whole database. All versions of a name are counted
+            together; versions without a name are left out.
+        standing: Condition for results that count; by default even games that are not annulled.
     """
     with database.reading() as connection:
         shown = rated_names(connection) if names is None else names
@@ -443,9 +444,9 @@ def pentanomials_of(
 
 
 def pentanomial_of_pair(log: TournamentReader, one: str, other: str) -> tuple[Pentanomial | None, int]:
-    """Return the pentanomial result of two entrants from the side of the first, and the number of draw-draw pairs.
+    """Return the pentanomial result of two entrants, from the view of the first, and the number of draw-draw pairs.
 
-    The result is None without a complete pair.
+    The result is None if there is no complete pair.
     """
     found, draws = [0] * 5, 0
     with log.database.reading() as connection:
@@ -468,7 +469,7 @@ def pentanomials_of_tournament(log: TournamentReader) -> dict[tuple[str, str], P
 
 @cache
 def _of_match() -> Select[Any]:
-    """Made once: it is asked for every second, and takes longer to make than to answer."""
+    """Build a statement once, because it runs every second and building takes longer than running."""
     couples = _couples((_STANDING, GAMES.c.tournament == bindparam("t")))
     columns = couples.c.low, couples.c.high, couples.c.points, couples.c.draws
     return select(*columns, func.count()).group_by(*columns)
@@ -477,7 +478,7 @@ def _of_match() -> Select[Any]:
 def _added_up(
     connection: Connection, wanted: tuple[ColumnElement[bool], ...], names: Mapping[int, str]
 ) -> dict[tuple[str, str], Pentanomial]:
-    """The aggregate under these names, from the side of the name that sorts first."""
+    """Sum the game pairs by names, from the view of the name that sorts first."""
     couples = _couples(wanted)
     columns = couples.c.low, couples.c.high, couples.c.points
     found: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0] * 5)
@@ -491,7 +492,7 @@ def _added_up(
 
 
 def _couples(wanted: tuple[ColumnElement[bool], ...]) -> Subquery:
-    """Complete pairs: both versions, the points of the one with the lower number, and how many games were drawn."""
+    """Build a query for complete pairs: both versions, the points of the smaller key, and the number of draws."""
     white, black, outcome = GAMES.c.white_engine, GAMES.c.black_engine, GAMES.c.outcome
     forward = white < black
     points = case(

@@ -1,4 +1,4 @@
-"""Tournaments of a store: create a tournament, find it by name and edition, list all; imports as tournaments."""
+"""Tournaments of a database: create one, find one by name and edition, list all; imports can be read as tournaments."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ IMPORT = "import"  # the `system` of an import; that of a tournament is its form
 
 
 class _ImportedEvent(TournamentLog):
-    """Ratings can be asked for; whatever only a tournament that was played has is refused with UsageRefused."""
+    """An import as a tournament with ratings; UsageRefused for everything else that only a played tournament has."""
 
     def __init__(self, database: Database, row: Any) -> None:
         super().__init__(database, row)
-        # Whoever asks for these is about to replay a log.
+        # An import has no log to replay. Without these attributes, `__getattr__` raises UsageRefused.
         del self.system, self.format_version
 
     def __getattr__(self, name: str) -> NoReturn:
@@ -50,31 +50,34 @@ class _ImportedEvent(TournamentLog):
 
     @property
     def entrants(self) -> tuple[Entrant, ...]:
-        """The engines that have games in it, by name."""
+        """The engines that have games in the import, by name."""
         return tuple(Entrant(name) for name in sorted({plain for plain, _ in self._names()}))
 
     @property
     def specs(self) -> dict[str, EngineSpec]:
-        """The engines by the names under which lists show them, with no command to start them by."""
+        """The engines by the names that lists show, without a command to start them."""
         return {name: EngineSpec(plain, (), "uci") for plain, shown in self._names() for name in (plain, shown)}
 
     def scores_at_odds(self) -> dict[int, tuple[int, int]]:
-        """Return games at odds and half points of the givers by bands; `games.UNKNOWN`: odds of unknown size."""
+        """Return number of games at odds and half points of the engines that gave them, by bands.
+
+        The key `games.UNKNOWN` is for odds of unknown size.
+        """
         with self.database.reading() as connection:
             mine = and_(IMPORTED_GAMES.c.tournament == self.id, import_stands())
             return scores_at_odds(connection, false(), read=mine)
 
-    def refuse_struck_out(self) -> None:
+    def require_not_removed(self) -> None:
         """Raise UsageRefused if the import was removed."""
         with self.database.reading() as connection:
             mine = [one for one in removals(connection) if (one.name, one.edition) == (self.name, self.edition)]
         if mine:
             day, before = (datetime.fromtimestamp(at, UTC) for at in (mine[0].at, mine[0].at - 1))
-            step = f"--as-of {before:%Y-%m-%dT%H:%M:%S} shows it as it was"
-            raise UsageRefused(f"was struck out on {day:%Y-%m-%d %H:%M} UTC", place=self.title, step=step)
+            step = f"show its earlier state with --as-of {before:%Y-%m-%dT%H:%M:%S}"
+            raise UsageRefused(f"was removed on {day:%Y-%m-%d %H:%M} UTC", place=self.title, step=step)
 
     def _names(self) -> list[tuple[str, str]]:
-        """Plain and shown name of every engine with games."""
+        """Return the name and the displayed name of every engine with games."""
         with self.database.reading() as connection:
             shown = rated_names(connection)
             counts = select(IMPORTS.c.counts).where(IMPORTS.c.tournament == self.id)
@@ -82,8 +85,8 @@ class _ImportedEvent(TournamentLog):
             return [(name, shown[key]) for key, name in engine_names(connection).items() if key in met]
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
-        step = f"enginetour ratings -t {shlex.quote(self.name)}"
-        what = "is an import: it has ratings, and no rounds, tables or moves of its own"
+        step = f"run enginetour ratings -t {shlex.quote(self.name)}"
+        what = "is an import, which has ratings but no rounds, tables or moves"
         raise UsageRefused(what, place=self.title, step=step)
 
     events = notes = games = game = full_games = incidents = _refuse
@@ -100,7 +103,7 @@ def _newest_edition(name: str) -> Any:
 
 
 def add_edition(connection: Connection, name: str, columns: Mapping[str, Any]) -> tuple[int, int]:
-    """Insert the next edition of a tournament or an import, made now; return its key and number."""
+    """Insert the next edition of a tournament or an import, with the current time; return its key and number."""
     edition = int(connection.execute(_newest_edition(name)).scalar_one()) + 1
     made = {"name": name, "edition": edition, "slug": slug_of(name, edition), "created_unix": time.time()}
     return inserted_id(connection.execute(insert(TOURNAMENTS), {**made, "version": __version__, **columns})), edition
@@ -108,7 +111,7 @@ def add_edition(connection: Connection, name: str, columns: Mapping[str, Any]) -
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A tournament to be created. `config` is ready for JSON; `specs` says how each entrant is started."""
+    """A tournament to create. `config` must be ready for JSON; `specs` are the engines by names of entrants."""
 
     name: str
     system: str
@@ -120,7 +123,7 @@ class Draft:
 
 
 class _Summary(TournamentEntry):
-    """A tournament with counts; `games` counts those that count, `last` is UTC seconds or None."""
+    """A tournament with its number of entrants and of games that count; `last` is in UTC seconds, or None."""
 
     entrants: int
     games: int
@@ -128,7 +131,7 @@ class _Summary(TournamentEntry):
 
 
 class Store:
-    """All tournaments of one database; use as a context manager or call `close`."""
+    """All tournaments of one open database; use it as a context manager or call `close`."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
@@ -140,10 +143,10 @@ class Store:
         *,
         create: bool = True,
         readonly: bool = False,
-        heed: Callable[[], None] = lambda: None,
+        check_stop: Callable[[], None] = lambda: None,
     ) -> Store:
-        """Open or create a store; arguments and errors as of `Database.open`."""
-        return cls(Database.open(path, create=create, readonly=readonly, heed=heed))
+        """Open or create a database; arguments and errors are those of `Database.open`."""
+        return cls(Database.open(path, create=create, readonly=readonly, check_stop=check_stop))
 
     def close(self) -> None:
         """Close the database."""
@@ -156,15 +159,15 @@ class Store:
         self.close()
 
     def create_tournament(self, draft: Draft, notes: Sequence[Note] = ()) -> TournamentLog:
-        """Create a tournament, the next edition of its name; `notes` are decisions before the first event."""
+        """Create the next edition of a tournament; `notes` are the decisions before the first event."""
         names = [entrant.name for entrant in draft.entrants]
         if len(set(names)) != len(names) or not set(names) <= set(draft.specs):
-            raise ValueError("every entrant needs a name of its own and a way to start it")
+            raise ValueError("every entrant needs a unique name and an engine specification")
         with self.database.writing() as connection:
             imported = select(TOURNAMENTS.c.id).where(TOURNAMENTS.c.name == draft.name, ~_PLAYED)
             if connection.execute(imported).first() is not None:
-                step = "give the tournament another name"
-                raise UsageRefused(f"{draft.name!r} is an import", place=str(self.database.path), step=step)
+                step = "choose another name for the tournament"
+                raise UsageRefused(f"an import {draft.name!r} already exists", place=str(self.database.path), step=step)
             about = {"system": draft.system, "format_version": draft.format_version, "seed": draft.seed}
             made, edition = add_edition(connection, draft.name, {**about, "config": dict(draft.config)})
             for place, entrant in enumerate(draft.entrants, 1):
@@ -173,9 +176,9 @@ class Store:
         return self.tournament(draft.name, edition)
 
     def tournament(self, name: str | None = None, edition: int | None = None) -> TournamentLog:
-        """Return a tournament or import: by default the newest edition, or without a name the newest tournament.
+        """Return a tournament or an import by name, by default its newest edition that was not removed.
 
-        Removed imports come last. UsageRefused for an unknown name lists the known ones.
+        Without a name, return the newest tournament. UsageRefused for an unknown name or edition.
         """
         rows = select(TOURNAMENTS).order_by(TOURNAMENTS.c.id.in_(removed_imports()), TOURNAMENTS.c.id.desc())
         rows = rows.where(_PLAYED if name is None else TOURNAMENTS.c.name == name)
@@ -188,7 +191,7 @@ class Store:
         return (_ImportedEvent if found.system == IMPORT else TournamentLog)(self.database, found)
 
     def newest_edition(self, name: str) -> int:
-        """Return the number of a name's newest edition; 0 if there is none."""
+        """Return the number of the newest edition of a name; 0 if there is none."""
         return int(self.database.scalar(_newest_edition(name)))
 
     def has(self, name: str) -> bool:
@@ -214,15 +217,15 @@ class Store:
             imported = not known and bool(connection.execute(rows).first())
         place = str(self.database.path)
         if not known:
-            step = "enginetour run CONFIG starts one"
-            step += "; of imported games there are lists: enginetour ratings --all" if imported else ""
-            return UsageRefused("there is no tournament yet", place=place, step=step)
+            step = "start one with enginetour run CONFIG"
+            step += ", or rate the imported games with enginetour ratings --all" if imported else ""
+            return UsageRefused("does not contain a tournament", place=place, step=step)
         if name is None or name in known:
-            what = f"{name} has no edition {edition}" if name else f"no tournament here has an edition {edition}"
+            what = f"edition {edition} of {name} does not exist" if name else f"no tournament has an edition {edition}"
             return UsageRefused(what, place=place)
-        shown = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
-        what = f"there is no tournament {name!r}{did_you_mean(name, known)}"
-        return UsageRefused(what, place=place, step=f"known: {shown}")
+        shown = ", ".join(known[:10]) + (", ..." if len(known) > 10 else "")
+        what = f"tournament {name!r} not found{did_you_mean(name, known)}"
+        return UsageRefused(what, place=place, step=f"choose one of: {shown}")
 
 
 def tournament_entries(store: Store) -> list[TournamentEntry]:

@@ -24,7 +24,7 @@ from enginetour.store.address import slug_of
 from enginetour.store.database import PATIENCE_S, backend_of, lock_of
 from enginetour.store.dialect import Lock
 from enginetour.store.log import TournamentLog
-from enginetour.store.replay import audit, fold, last_standings, refuse_unfinished
+from enginetour.store.replay import audit, fold, last_standings, require_finished
 from enginetour.store.tournaments import Draft, Store
 from enginetour.tournament.changes import StoppedTournament, TournamentEditor, find_newcomer
 from enginetour.tournament.config.entrants import control_warnings
@@ -68,14 +68,14 @@ def _terms(control: Mapping[str, Any]) -> TimeTerms:
 
 
 def _known(log: TournamentLog, spec: EngineSpec, control: Mapping[str, Any]) -> Side:
-    from enginetour.store.check import misshapen  # here, for a quicker start of a new tournament
+    from enginetour.store.check import wrong_type  # here, for a quicker start of a new tournament
 
     try:
         white, black = _terms(control), control.get("black")
         book = OwnBook(**control["own_book"]) if control.get("own_book") else None
         black_terms = None if black is None else _terms(black)
         side = Side(spec, white.tc, white.margin_ms, own_book=book, black=black_terms)
-        odd = misshapen(side)
+        odd = wrong_type(side)
     except (ValueError, TypeError, LookupError, AttributeError) as error:  # whatever JSON can hold
         odd = f"{type(error).__name__}: {error}"
     if odd:
@@ -109,7 +109,7 @@ def grown_settings(plan: Plan, log: TournamentLog) -> dict[str, int]:
         "play": PlaySection().model_dump(mode="json"),
     }
     for section in ("tournament", "format", "play"):
-        now = stored[section] | (log.grown if section == "format" else {})
+        now = stored[section] | (log.extended_settings if section == "format" else {})
         for key, value in written[section].items():
             before = now[key] if key in now else defaults[section].get(key)  # an older enginetour did not have it
             if isinstance(before, dict):  # of its keys neither
@@ -150,7 +150,7 @@ def refuse_openings_to_come(
             state = format_.step(state, Extended(tuple(grown.items())))
         except ValueError as error:
             key = next(iter(grown))
-            now = {**log.config["format"], **log.grown}
+            now = {**log.config["format"], **log.extended_settings}
             raise frozen(plan, log, "format", key, now[key], grown[key], f" ({error})") from None
     for entrant in plan.entrants:
         with suppress(ValueError):  # whom the format does not take is refused in a moment
@@ -310,8 +310,8 @@ class _Opening:
     def session(self, *, new: bool) -> Session:
         plan, name = self.plan, self.plan.config.tournament.name
         backend = backend_of(plan.database)
-        made = backend.is_made()  # `mktemp`, or a kill in the first moment, leaves an empty file
-        backend.refuse_unwritable()
+        made = backend.exists()  # `mktemp`, or a kill in the first moment, leaves an empty file
+        backend.require_writable()
         edition = 1
         if made:
             # An existing database is looked at before its tournament is locked: one from elsewhere would get a lock of
@@ -319,7 +319,7 @@ class _Opening:
             store = self._store(create=False)
             if store.has(name) and not new:
                 return self._resume(store)
-            refuse_unfinished(store, name)
+            require_finished(store, name)
             refuse_few(plan)
             plan = ordered(plan, store, self.tell, last_standings)
             edition = store.newest_edition(name) + 1
@@ -342,9 +342,9 @@ class _Opening:
         return self._create(plan, store)
 
     def _store(self, *, create: bool) -> Store:
-        store = self.stack.enter_context(Store.open(self.plan.database, create=create, heed=self.check_stop))
+        store = self.stack.enter_context(Store.open(self.plan.database, create=create, check_stop=self.check_stop))
         self._warn(store.database.warnings)
-        store.database.patience, store.database.tell = PATIENCE_S, self.tell
+        store.database.patience, store.database.notify = PATIENCE_S, self.tell
         self.stack.enter_context(self.lock)
         return store
 

@@ -69,7 +69,7 @@ def test_no_database(tmp_path: Path) -> None:
     """One line with the next step, and none is made."""
     (tmp_path / "results").mkdir()
     for words in (("check",), ("backup", "copy.db"), ("upgrade",)):
-        assert "enginetour run makes one" in tour(tmp_path, "db", *words, expect=5).stderr
+        assert "create it with enginetour run" in tour(tmp_path, "db", *words, expect=5).stderr
     assert list((tmp_path / "results").iterdir()) == []
 
 

@@ -136,7 +136,7 @@ def test_publish_and_editions(folder: Path) -> None:
     assert [(row["edition"], row["note"]) for row in read(folder, "editions")] == [(1, "first snow"), (2, "")]
     assert "first snow" in tour(folder, "editions", "all", "1").stdout
     assert tour(folder, "editions", "all", "2", "--csv").stdout.startswith("rank,name,rating,plus,minus,difference")
-    assert "it has 1 to 2" in tour(folder, "editions", "all", "7", expect=2).stderr
+    assert "choose an edition from 1 to 2" in tour(folder, "editions", "all", "7", expect=2).stderr
 
 
 def test_into_a_file_and_errors_for_some(folder: Path) -> None:
@@ -182,8 +182,8 @@ def test_as_of_an_edition_is_that_edition(folder: Path) -> None:
     ]
     assert "revision 1, as of edition 1" in tour(folder, "ratings", "all", "--as-of", "edition 1").stdout
     for words, refusal in (
-        (("ratings", "all", "--as-of", "edition 2"), "it has 1"),
-        (("ratings", "--as-of", "edition 1"), "of which list?"),
+        (("ratings", "all", "--as-of", "edition 2"), "edition 2 of the list 'all' does not exist"),
+        (("ratings", "--as-of", "edition 1"), "needs the name of a rating list"),
     ):
         assert refusal in tour(folder, *words, expect=2).stderr
 
@@ -230,21 +230,21 @@ def test_history(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("ratings", "none"), "there is no list 'none'"),
+        (("ratings", "none"), "rating list 'none' not found"),
         (("ratings", "--time-class", "blits"), "did you mean 'blitz'"),
         (("ratings", "--since", "2026-13-01"), "is no day, write 2026-11-01"),
         (("ratings", "--anchor", "Toga"), "write NAME=RATING"),
         (("ratings", "--anchor", "Toga=nan"), "no finite number"),
         (("ratings", "--all", "--anchor", "Crafty=2700"), "'Crafty' has no games in this list"),
         (("ratings", "--prior", "flat"), "write auto, none, gaussian=SD"),
-        (("ratings", "--as-of", "soon"), "'soon' is no moment"),
+        (("ratings", "--as-of", "soon"), "'soon' is not a valid time"),
         (("ratings", "x", "--all"), "a list names its tournaments itself"),
-        (("ratings", "--system", "elo", "--setting", "kay=3"), "elo has no setting 'kay'"),
+        (("ratings", "--system", "elo", "--setting", "kay=3"), "unknown setting 'kay' of elo"),
         (("ratings", "--system", "elo", "--anchor", "Toga=2700"), "--anchor is for --system ml"),
-        (("lists", "define", "a#b"), "a list's name is"),
+        (("lists", "define", "a#b"), "not a valid name of a list"),
         (("lists", "--json", "show", "x"), "options go behind show"),
-        (("publish", "x"), "there is no list 'x'"),
-        (("diff", "x"), "there is no list 'x'"),
+        (("publish", "x"), "rating list 'x' not found"),
+        (("diff", "x"), "rating list 'x' not found"),
     ],
 )
 def test_refused(folder: Path, words: tuple[str, ...], told: str) -> None:

@@ -112,7 +112,7 @@ def test_one_game_is_told_without_certainty(store: Path) -> None:
         (("--sprt", "Fruit", "Toga", "5", "0"), "first bound is below"),
         (("--sprt", "Fruit", "Toga", "0"), "4 arguments"),
         (("--sprt", "Fruit", "Togo", "0", "5"), "did you mean 'Toga'"),
-        (("--sprt", "Fruit", "HoiChess", "0", "5"), "have not met"),
+        (("--sprt", "Fruit", "HoiChess", "0", "5"), "have no games"),
         (("--sprt", "Fruit", "Toga", "0", "300", "--sprt-model", "normalized"), "between -200 and 200"),
         (("--sprt", "Fruit", "Toga", "0", "5", "--anchor", "Fruit=1"), "--anchor"),
         (("--sprt", "Fruit", "Toga", "0", "5", "--system", "elo"), "--system"),

@@ -483,7 +483,7 @@ def test_a_wait_for_a_held_file_is_heeded(tmp_path: Path) -> None:
         if len(looks) == 3:
             raise Enough
 
-    with Database.open(tmp_path / "t.db", heed=heed) as database:
+    with Database.open(tmp_path / "t.db", check_stop=heed) as database:
         other = sqlite3.connect(tmp_path / "t.db", isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(Enough), database.writing(patience=60.0):

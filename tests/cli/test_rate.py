@@ -417,7 +417,7 @@ def test_lists_of_other_systems_have_the_forms_of_lists(club: Path, tmp_path: Pa
         (("--system", "elo", "--start", "Pachi=6k"), "Elo has none"),
         (("--system", "gor", "--start", "Nobody=6k"), "'Nobody' has no games here"),
         (("--system", "gor", "--setting", "start_value=30k"), "start_value: no grade '30k'"),
-        (("--system", "gor", "--anchor", "Pachi=2000"), "anchors is for the system ml"),
+        (("--system", "gor", "--anchor", "Pachi=2000"), "anchors is only valid for the rating system ml"),
         (("--system", "gor", "--matrix", "los"), "for --system ml"),
         (("--start", "Pachi=6k"), "--start is for --system"),
         (("--by-event",), "--by-event is for --system"),

@@ -60,7 +60,8 @@ def test_a_tournament_is_named_by_its_configuration_too(
     assert there
     assert tour(tmp_path, *words, str(folder / "trial.toml")).stdout == there
     nowhere = tour(folder, *words, "other.toml", expect=2)
-    assert "there is no tournament 'other.toml'. Hint: known: trial" in nowhere.stderr
+    assert "tournament 'other.toml' not found" in nowhere.stderr
+    assert "choose one of: trial" in nowhere.stderr
     mistyped = tour(tmp_path, *words, str(folder / "other.toml"), expect=3)
     assert mistyped.stderr == f"enginetour: {folder / 'other.toml'}: no such file, expected a configuration\n"
 
@@ -91,7 +92,7 @@ def test_a_configuration_tells_where_the_files_of_its_tournament_are(
 def test_where_a_list_may_stand_a_configuration_is_its_tournament(folder: Path) -> None:
     """Lists are named, not files; -t beside it would be a second tournament."""
     assert tour(folder, "ratings", "trial.toml").stdout == tour(folder, "ratings", "-t", "trial").stdout
-    assert "a tournament is named by -t" in tour(folder, "ratings", "trial", expect=2).stderr
+    assert "name a tournament with -t" in tour(folder, "ratings", "trial", expect=2).stderr
 
 
 def test_a_configuration_that_names_no_tournament_is_refused(folder: Path, tmp_path: Path) -> None:

@@ -599,10 +599,10 @@ def test_machines_in_words() -> None:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (newer, "newer enginetour"),
-        (with_trigger, "holds the trigger 't'"),
+        (newer, "newer enginetour version"),
+        (with_trigger, "contains the trigger 't'"),
         (foreign, "another program"),
-        (garbage, "no SQLite database"),
+        (garbage, "not a SQLite database"),
     ],
 )
 def test_a_database_that_is_not_ours_to_write(tmp_path: Path, make: Callable[[Path], None], words: str) -> None:

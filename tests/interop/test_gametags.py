@@ -104,7 +104,7 @@ def test_even_systems_and_tests_leave_them_out(tmp_path: Path, export: Path) -> 
     told = invoke(tmp_path, "import", "--list").output
     assert "at odds" in told
     own = invoke(tmp_path, "ratings", "-t", "club").output
-    assert "games at odds, apart from the list: 3; the giver scored" in " ".join(own.split())
+    assert "games at time odds, not rated: 3; the engine giving odds scored" in " ".join(own.split())
 
 
 @pytest.mark.parametrize("change", [("", ""), ("[White ", "%\n[White "), ("\n", "\r\n")])
@@ -146,7 +146,7 @@ def test_the_check_counts_them(tmp_path: Path, export: Path) -> None:
         assert [row[9] for row in rows(tmp_path / "away.db", "imported_games")].count("") == 3
     meddled(tmp_path / "away.db", "UPDATE imports SET odds_games = 2")
     with Store.open(tmp_path / "away.db") as away:
-        assert "brought 2 games at odds, 3 are there" in [one.what for one in inspect(away).findings]
+        assert "it had 2 games at time odds, 3 were found" in [one.what for one in inspect(away).findings]
 
 
 VARIANT_RESULTS = ("1-0", "1/2-1/2", "0-1", "1-0")
@@ -235,7 +235,7 @@ def test_an_import_is_of_one_variant(tmp_path: Path) -> None:
         every = ("ratings", "--all", "--json", *more)
         assert names(json.loads(tour(tmp_path, *every).stdout)) == {"A", "B"}
         assert names(json.loads(tour(tmp_path, *every, "--variant", "atomic").stdout)) == {"C", "D"}
-    assert "have not met" in tour(tmp_path, "ratings", "--all", "--sprt", "C", "D", "0", "5", expect=2).stderr
+    assert "have no games" in tour(tmp_path, "ratings", "--all", "--sprt", "C", "D", "0", "5", expect=2).stderr
     assert names(json.loads(tour(tmp_path, "ratings", "--all", "--system", "elo", "--json").stdout)) == {"A", "B"}
     assert tour(tmp_path, "db", "check").stdout.startswith("sound")
     assert "did you mean 'atomic'" in tour(tmp_path, "import", "mixed.pgn", "--variant", "atomics", expect=2).stderr

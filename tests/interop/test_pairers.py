@@ -247,16 +247,20 @@ def folder(tmp_path: Path) -> Path:
     ("statement", "words", "told"),
     [
         # numpy's bincount wrote over the memory of the process
-        ("UPDATE pair_counts SET black_engine = 9223372036854775807", "ratings --all", "which no store has"),
-        ("UPDATE games SET white_engine = 9223372036854775807", "ratings --all --tc *", "which no store has"),
+        ("UPDATE pair_counts SET black_engine = 9223372036854775807", "ratings --all", "which does not exist"),
+        ("UPDATE games SET white_engine = 9223372036854775807", "ratings --all --tc *", "which does not exist"),
         (
             'UPDATE games SET relay_gap_us = \'{"median":"7","p99":1,"max":2}\' WHERE number = 1',
             "games 1",
             "relay_gap_us.0: Input should be a valid int",
         ),
-        ("DELETE FROM rating_revisions", "ratings --all --system elo", "rating events of elo are of no revision"),
+        (
+            "DELETE FROM rating_revisions",
+            "ratings --all --system elo",
+            "rating events of elo do not belong to a revision",
+        ),
         ("UPDATE rating_revisions SET settings = '7'", "ratings --all --system elo", "ratings: cannot be read"),
-        ("UPDATE lists SET made_unix = 'x'", "lists show all", "row 1 of lists has 'x' as made_unix"),
+        ("UPDATE lists SET made_unix = 'x'", "lists show all", "row 1 of lists: invalid made_unix 'x'"),
         ("UPDATE tournaments SET config = '7'", "standings", "tournament autumn: cannot be read"),
     ],
 )

@@ -85,7 +85,7 @@ def test_a_game_at_odds_is_played_so(tmp_path: Path) -> None:
     for tag in ('[Handicap "Black gives 1"]', f'[WhiteTimeControl "{WHOLE}"]', f'[BlackTimeControl "{GIVEN}"]'):
         assert tag in told
     assert [line["odds"] for line in read(tmp_path, "standings")["table"]] == [2, 2]
-    assert "games at odds, apart from the list: 2; the giver scored" in tour(tmp_path, "ratings").stdout
+    assert "games at time odds, not rated: 2; the engine giving odds scored" in tour(tmp_path, "ratings").stdout
     even, whole = (read(tmp_path, "ratings", "--all", *words) for words in ((), ("--odds",)))
     assert (even["games"], whole["games"]) == (0, 2)
     assert any("games left out: 2 by odds" in line for line in even["caption"])

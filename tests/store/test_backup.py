@@ -1,4 +1,4 @@
-"""Tests of store/backup."""
+"""Tests of backup, copy and upgrade."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from tests.support.databases import (
 )
 from tests.support.tournaments import tour
 
-# A copy of a database while others write to it.
+# Backups while other processes write.
 
 
 def test_one_state_while_somebody_writes(tmp_path: Path) -> None:
-    """The copy holds what was committed before it, and no part of a transaction that is open."""
+    """The copy has all committed rows and no rows of an open transaction."""
     store, log = open_log(tmp_path / "t.db")
     with store:
         add_game(log, game())
@@ -53,21 +53,21 @@ def test_one_state_while_somebody_writes(tmp_path: Path) -> None:
 
 
 def test_replaced_on_request_only(tmp_path: Path) -> None:
-    """An older copy gives way only when told to, and then to a newer state."""
+    """An older copy is only replaced with `replace`."""
     store, log = open_log(tmp_path / "t.db")
     with store:
         back_up(tmp_path / "t.db", tmp_path / "copy.db")
         add_game(log, game())
         with pytest.raises(UsageRefused, match="--replace"):
             back_up(tmp_path / "t.db", tmp_path / "copy.db")
-        Store.open(tmp_path / "copy.db", create=False, readonly=True).close()  # leaves side files behind
+        Store.open(tmp_path / "copy.db", create=False, readonly=True).close()  # which leaves side files
         back_up(tmp_path / "t.db", tmp_path / "copy.db", replace=True)
     with Store.open(tmp_path / "copy.db", create=False) as copy:
         assert len(copy.tournament("autumn").games()) == 1
 
 
 def test_what_is_never_replaced(tmp_path: Path) -> None:
-    """The database itself, also by a link; a file of somebody else; a database somebody has open."""
+    """The database itself, a file of another program and a database in use are never replaced."""
     store, _ = open_log(tmp_path / "t.db")
     other, _ = open_log(tmp_path / "other.db")
     (tmp_path / "notes.txt").write_text("mine")
@@ -76,22 +76,22 @@ def test_what_is_never_replaced(tmp_path: Path) -> None:
         for name, words in (("t", "itself"), ("link", "itself"), ("other", "in use")):
             with pytest.raises(UsageRefused, match=words):
                 back_up(tmp_path / "t.db", tmp_path / f"{name}.db", replace=True)
-        with pytest.raises(UsageRefused, match="no SQLite database"):
+        with pytest.raises(UsageRefused, match="not a SQLite database"):
             back_up(tmp_path / "t.db", tmp_path / "notes.txt", replace=True)
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
 
 def test_log_of_another_database_is_not_adopted(tmp_path: Path) -> None:
-    """SQLite would take the old log for that of the copy."""
+    """A file with the name of the copy's log is an error, because SQLite would read it."""
     open_log(tmp_path / "t.db")[0].close()
     (tmp_path / "copy.db-wal").write_bytes(b"pages of another")
-    with pytest.raises(UsageRefused, match="log of a database"):
+    with pytest.raises(UsageRefused, match="the log of a database"):
         back_up(tmp_path / "t.db", tmp_path / "copy.db")
 
 
 @pytest.mark.parametrize("fault", ["damaged", "full", "lost row"])
 def test_nothing_bears_the_name_before_all_is_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
-    """A copy that cannot be finished or verified leaves no file, whatever is wrong."""
+    """A copy that cannot be finished or verified leaves no file."""
     path, target = tmp_path / "t.db", tmp_path / "copies" / "copy.db"
     target.parent.mkdir()
     store, log = open_log(path)
@@ -120,28 +120,28 @@ def test_nothing_bears_the_name_before_all_is_well(tmp_path: Path, monkeypatch: 
 
 
 def test_refusals(tmp_path: Path) -> None:
-    """No database, no folder: one line, and nothing made."""
-    with pytest.raises(StoreRefused, match="no database yet"):
+    """A missing database or directory is an error, and no file is created."""
+    with pytest.raises(StoreRefused, match="database does not exist"):
         back_up(tmp_path / "t.db", tmp_path / "copy.db")
     open_log(tmp_path / "t.db")[0].close()
-    with pytest.raises(UsageRefused, match="no such folder"):
+    with pytest.raises(UsageRefused, match="directory does not exist"):
         back_up(tmp_path / "t.db", tmp_path / "none" / "copy.db")
     assert [path.name for path in tmp_path.iterdir()] == ["t.db"]
 
 
 def test_nothing_to_back_up(tmp_path: Path) -> None:
-    """A file to which nothing was ever committed is named as it is, and no copy is made of it."""
+    """An empty file is not backed up."""
     (tmp_path / "t.db").touch()
-    with pytest.raises(StoreRefused, match=r"t\.db: holds no tournament yet"):
+    with pytest.raises(StoreRefused, match=r"t\.db: does not contain a tournament"):
         back_up(tmp_path / "t.db", tmp_path / "copy.db")
-    with pytest.raises(StoreRefused, match="no database yet"):
+    with pytest.raises(StoreRefused, match="database does not exist"):
         back_up(tmp_path / "other.db", tmp_path / "copy.db")
     assert [path.name for path in tmp_path.iterdir()] == ["t.db"]
 
 
 @pytest.mark.parametrize("moment", ["locking", "ending"])
 def test_two_backups_leave_each_other_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str) -> None:
-    """One that ends in the moment the other looks for its lock keeps its copy; one that begins then keeps its file."""
+    """Two backups at the same time do not damage each other's files."""
     store, log = open_log(tmp_path / "t.db")
     target, beside = tmp_path / "copy.db", tmp_path / ".copy.db.new"
     with store:
@@ -173,7 +173,7 @@ def test_two_backups_leave_each_other_alone(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_only_its_owner_may_write_to_a_copy(tmp_path: Path) -> None:
-    """As SQLite makes a database, whatever the umask leaves open."""
+    """A copy has the permissions of a new SQLite database, whatever the umask allows."""
     store, _ = open_log(tmp_path / "t.db")
     store.close()
     before = os.umask(0)
@@ -184,7 +184,7 @@ def test_only_its_owner_may_write_to_a_copy(tmp_path: Path) -> None:
     assert stat.S_IMODE(made.path.stat().st_mode) == 0o644
 
 
-# A store put on another ground: all of it, compared, and counted on from there.
+# Copies from one backend to another.
 
 
 def filled(place: Address) -> Address:
@@ -197,7 +197,7 @@ def filled(place: Address) -> Address:
 
 
 def test_there_and_back(place: Address, server: Server, tmp_path: Path) -> None:
-    """From a file or a server to a server, to a file, to another file: the same digest, and every game as it was."""
+    """Copies between files and a server have the same digest and the same games."""
     filled(place)
     there = parse_address(server.schema())
     back, again = tmp_path / "back.db", tmp_path / "again.db"
@@ -209,7 +209,7 @@ def test_there_and_back(place: Address, server: Server, tmp_path: Path) -> None:
         with Store.open(copy, create=False) as store:
             log = store.tournament()
             assert log.game(2).game == full_game()
-            assert add_game(log, game("Toga", "Phalanx")) == 4  # keys are counted on
+            assert add_game(log, game("Toga", "Phalanx")) == 4  # keys continue
             assert store.create_tournament(draft("spring")).edition == 1
             assert counts_are_kept(log)
 
@@ -222,24 +222,24 @@ def rows(path: Path) -> dict[str, int]:
 
 
 def test_an_empty_store(place: Address, tmp_path: Path) -> None:
-    """Of a store without a tournament an empty one is made, which takes its first."""
+    """The copy of an empty database is empty and can be used."""
     Store.open(place).close()
     assert copy_store(place, tmp_path / "copy.db").rows == 0
     open_log(tmp_path / "copy.db")[0].close()
 
 
 def test_a_target_that_holds_something(place: Address, tmp_path: Path) -> None:
-    """A store with a tournament of the same name, or with any other, stays as it is; so does the source itself."""
+    """A target with tournaments is not changed, and a database is not copied onto itself."""
     source = filled(tmp_path / "source.db")
     filled(place)
-    with pytest.raises(UsageRefused, match="has a tournament 'autumn' already"):
+    with pytest.raises(UsageRefused, match="the tournament 'autumn' already exists"):
         copy_store(source, place)
     with Store.open(place) as store:
         assert len(store.tournament().games()) == 3
     other = tmp_path / "other.db"
     with Store.open(other) as store:
         store.create_tournament(draft("spring"))
-    with pytest.raises(UsageRefused, match="holds 'spring' already"):
+    with pytest.raises(UsageRefused, match=r"is not empty \(tournament 'spring'\)"):
         copy_store(source, other)
     for itself in (source, place):
         with pytest.raises(UsageRefused, match="is the database itself"):
@@ -247,18 +247,18 @@ def test_a_target_that_holds_something(place: Address, tmp_path: Path) -> None:
 
 
 def test_nothing_to_copy(place: Address, tmp_path: Path) -> None:
-    """A source that is not there is refused, and nothing is made for it."""
-    with pytest.raises(StoreRefused, match="no database yet"):
+    """A missing source is an error, and no file is created."""
+    with pytest.raises(StoreRefused, match="database does not exist"):
         copy_store(place, tmp_path / "copy.db")
     assert os.listdir(tmp_path) == []
 
 
 def test_a_copy_that_is_not_what_was_read(place: Address, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A difference leaves no row behind, and no file that was not there."""
+    """A copy that differs leaves no rows and no new file."""
     source = filled(tmp_path / "source.db")
     others = count()
     monkeypatch.setattr(backup, "_digest", lambda blocks: (sum(map(len, blocks)), str(next(others))))
-    with pytest.raises(StorageFailed, match="is not what was read"):
+    with pytest.raises(StorageFailed, match="differs from the source"):
         copy_store(source, place)
     monkeypatch.undo()
     if isinstance(place, Path):
@@ -267,7 +267,7 @@ def test_a_copy_that_is_not_what_was_read(place: Address, tmp_path: Path, monkey
 
 
 def test_cells_that_no_server_takes(server: Server, tmp_path: Path) -> None:
-    """A row that somebody changed to what no column of a server holds is named by its table."""
+    """The error for a cell that a server cannot store names its table."""
     source = tmp_path / "source.db"
     filled(source)
     meddled(source, "UPDATE games SET plies = 'many' WHERE number = 2")
@@ -276,7 +276,7 @@ def test_cells_that_no_server_takes(server: Server, tmp_path: Path) -> None:
 
 
 def test_a_backup_of_a_server_is_a_file(server: Server, tmp_path: Path) -> None:
-    """A backup of a database on a server opens like any other, and gives way to a newer one when told to."""
+    """The backup of a database on a server is a SQLite database, and can be replaced."""
     place = parse_address(server.schema())
     store, log = sound_log(place)
     with store:
@@ -292,7 +292,7 @@ def test_a_backup_of_a_server_is_a_file(server: Server, tmp_path: Path) -> None:
 
 
 def test_the_commands(server: Server, tmp_path: Path) -> None:
-    """`db copy`, `backup`, `check` and `upgrade` take either kind of address."""
+    """`db copy`, `backup`, `check` and `upgrade` accept both kinds of addresses."""
     filled(tmp_path / "t.db")
     url = server.schema()
     assert "written and verified: 1 tournament, " in tour(tmp_path, "db", "copy", "t.db", url).stdout

@@ -1,4 +1,4 @@
-"""One engine through the years."""
+"""Tests of the history of one engine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.support.databases import bring, draft, record, spec
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    """Fruit has met Toga three times and Phalanx once."""
+    """Fruit has played three games against Toga and one against Phalanx."""
     with Store.open(tmp_path / "t.db") as opened:
         log = opened.create_tournament(draft())
         record(log, "Fruit", "Toga", day="2026-11-02")
@@ -34,7 +34,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def test_opponents(store: Store) -> None:
-    """Per opponent: games, results, gap, and what the score was worth; void games count nowhere."""
+    """Each opponent has games, results, rating gap and performance; void games do not count."""
     found = career(store, "Fruit")
     assert (found.name, found.games, found.first, found.last) == ("Fruit", 4, date(2026, 11, 1), date(2026, 11, 3))
     toga, phalanx = found.opponents
@@ -48,7 +48,7 @@ def test_opponents(store: Store) -> None:
 
 
 def test_performance(store: Store) -> None:
-    """Three of four points against Toga are worth 400 log10(3) more than Toga has, all points have no number."""
+    """Three of four points give a performance 400 log10(3) above the opponent; a perfect score gives none."""
     record(store.tournament("autumn"), "Fruit", "Toga")
     toga = career(store, "Fruit").opponents[0]
     assert toga.rating is not None
@@ -58,7 +58,7 @@ def test_performance(store: Store) -> None:
 
 
 def test_list_and_editions(store: Store) -> None:
-    """Opponents can be those of a list; editions tell the ratings of then."""
+    """Opponents can be those of a list, and editions give the published ratings."""
     define_list(store, "blitz", ListDefinition(time_classes=("blitz",)))
     first = publish(store, "blitz")
     record(store.tournament("autumn"), "Fruit", "Phalanx")
@@ -72,7 +72,7 @@ def test_list_and_editions(store: Store) -> None:
 
 
 def test_versions(store: Store) -> None:
-    """A plain name stands for all its versions, a marked one for its own games and rating events."""
+    """A name without mark means all versions, a name with mark only its own games and rating events."""
     log = store.tournament("autumn")
     log.accept_change({"Fruit": spec("Fruit", "abcdef0123")})
     record(log, "Fruit", "Toga")
@@ -80,12 +80,12 @@ def test_versions(store: Store) -> None:
     whole, old, new = (career(store, name) for name in ("Fruit", "Fruit [f1]", "Fruit [abcdef01]"))
     assert (whole.games, old.games, new.games) == (5, 4, 1)
     assert [len(found.events) for found in (whole, old, new)] == [5, 4, 1]
-    with pytest.raises(UsageRefused, match="'Fruit 3' is not in this store, did you mean 'Fruit"):
+    with pytest.raises(UsageRefused, match="engine 'Fruit 3' not found in this database, did you mean 'Fruit"):
         career(store, "Fruit 3")
 
 
 def test_imported_days(store: Store) -> None:
-    """Games from files tell days too, where they have whole ones."""
+    """Full dates of imported games count for the first and last day."""
     bring(store, [(1, 2, 1)], day=20200229)
     bring(store, [(1, 2, 1)], name="older", day=20190000)
     assert career(store, "Fruit").first == date(2020, 2, 29)

@@ -1,4 +1,4 @@
-"""Tests of store/counts."""
+"""Tests of pair counts, removed imports, variants and earlier states of the database."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ from tests.support.databases import (
     spec,
 )
 
-# Kept counts: what a tournament writes row by row and an import in one piece reads the same.
+# Pair counts: the rows of a tournament and the packed counts of an import are read alike.
 
 
 def test_rows_and_packed_counts_read_alike(tmp_path: Path) -> None:
-    """Each tournament has its own counts, however they are kept, and some may be asked for alone."""
+    """Counts of all or of some tournaments are read, however they are stored."""
     store, log = open_log(tmp_path / "t.db")
     add_game(log, game())
     add_game(log, game(meeting=2, outcome=Outcome.DRAW))
@@ -72,7 +72,7 @@ def test_rows_and_packed_counts_read_alike(tmp_path: Path) -> None:
 
 
 def test_a_pair_without_results_has_met(tmp_path: Path) -> None:
-    """A game that was struck out leaves its engines where they are, and no count."""
+    """After an annulment, the engines of the game are still known, without a count."""
     store, log = open_log(tmp_path / "t.db")
     add_game(log, game())
     log.record_event(GameVoided(game().pairing, Outcome.WHITE))
@@ -84,7 +84,7 @@ def test_a_pair_without_results_has_met(tmp_path: Path) -> None:
 
 
 def test_nothing_kept(tmp_path: Path) -> None:
-    """A store without games has no counts, and no engine in none of them."""
+    """An empty database has no counts and no engines."""
     with Store.open(tmp_path / "t.db") as store, store.database.reading() as connection:
         assert kept_counts(connection) == {}
     assert join_counts([]).shape == (5, 0)
@@ -92,7 +92,7 @@ def test_nothing_kept(tmp_path: Path) -> None:
 
 
 def test_packed_numbers_are_the_same_on_every_machine(tmp_path: Path) -> None:
-    """Little-endian, four bytes each, one line of the counts after the other."""
+    """Packed counts are little-endian numbers of four bytes, one line after the other."""
     store, _ = open_log(tmp_path / "t.db")
     assert pack_counts(np.array([[1], [2], [3], [0], [258]])).hex() == "01000000020000000300000000000000" + "02010000"
     bring(store, [(1, 2, 2)] * 258)
@@ -103,12 +103,12 @@ def test_packed_numbers_are_the_same_on_every_machine(tmp_path: Path) -> None:
 
 
 def test_versions_of_one_name_are_added_up() -> None:
-    """By the names of both; a version without a name is left out."""
+    """Counts are summed by names; versions without a name are left out."""
     counts = {(1, 2): (1, 0, 0), (3, 2): (0, 1, 0), (2, 9): (0, 0, 1)}
     assert counts_by_name(counts.items(), {1: "Fruit", 3: "Fruit", 2: "Toga"}) == {("Fruit", "Toga"): (1, 1, 0)}
 
 
-# Imports struck out: gone from every list of now, there in every list of before, and free to come again.
+# Removed imports: their games are only in lists of an earlier time, and can be imported again.
 
 
 @pytest.fixture
@@ -120,7 +120,7 @@ def club(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def store(tmp_path: Path, club: Path) -> Iterator[Store]:
-    """Two games played here with an import of three between them."""
+    """Two games of a tournament, with an import of three games between them."""
     with Store.open(tmp_path / "x.db") as opened:
         log = opened.create_tournament(draft())
         record(log, "Phalanx", "HoiChess")
@@ -135,7 +135,7 @@ def games(store: Store, as_of: str | None = None, **parts: Any) -> int:
 
 @pytest.mark.parametrize("parts", [{}, {"min_games": 1, "tc": ("*",)}, {"system": "elo"}])
 def test_a_list_loses_its_games_and_gets_them_back(store: Store, club: Path, parts: dict[str, Any]) -> None:
-    """By kept counts and counted from the games; the same file brings all of them once more."""
+    """A removal takes the games out of the list, and the same file brings them back."""
     assert games(store, **parts) == 5
     [struck] = remove_imports(store.database, ["club"], why="wrong clocks")
     assert (struck.title, struck.games) == ("club", 3)
@@ -146,7 +146,7 @@ def test_a_list_loses_its_games_and_gets_them_back(store: Store, club: Path, par
 
 
 def test_it_is_an_event_of_its_time(tmp_path: Path, store: Store, club: Path) -> None:
-    """No row changes; editions and lists of before have the games, those of later have not."""
+    """A removal changes no row; only later editions and lists lose the games."""
     define_list(store, "all", ListDefinition())
     first = publish(store, "all")
     before = {table: rows(tmp_path / "x.db", table) for table in ("imports", "imported_games", "tournaments", "games")}
@@ -166,7 +166,7 @@ def test_it_is_an_event_of_its_time(tmp_path: Path, store: Store, club: Path) ->
 
 @pytest.mark.parametrize("system", ["elo", "gor"])
 def test_incremental_ratings_are_rated_again(store: Store, club: Path, system: str) -> None:
-    """From the first of its games on, in games and in events; the bits are those of a store that never had it."""
+    """After a removal, ratings have the same bits as in a database without the import."""
     update_ratings(store, system)
     remove_imports(store.database, ["club"])
     update_ratings(store, system)
@@ -183,16 +183,16 @@ def test_incremental_ratings_are_rated_again(store: Store, club: Path, system: s
 
 
 def test_whoever_reads_games_one_by_one_leaves_them_out(store: Store, club: Path) -> None:
-    """A sequential test has none, and then those of the second import alone."""
+    """A sequential test does not count games of removed imports."""
     remove_imports(store.database, ["club"])
-    with pytest.raises(UsageRefused, match="have not met"):
+    with pytest.raises(UsageRefused, match="have no games"):
         head_to_head(store.database, "Fruit", "Toga")
     enter(store, club, "club")
     assert [points for _, points in head_to_head(store.database, "Fruit", "Toga").games] == [2, 1]
 
 
 def test_the_check_understands_it(tmp_path: Path, store: Store, club: Path) -> None:
-    """A removal is sound, the games of the file may come again; two removals of one import are a finding."""
+    """A removal is sound and its games can be imported again; a second removal of one import is a finding."""
     define_list(store, "all", ListDefinition())
     publish(store, "all")
     remove_imports(store.database, ["club"])
@@ -202,36 +202,36 @@ def test_the_check_understands_it(tmp_path: Path, store: Store, club: Path) -> N
         tmp_path / "x.db",
         "INSERT INTO events SELECT tournament, 2, kind, game, payload, at_unix FROM events WHERE kind = 'removed'",
     )
-    assert ["struck out, once" in words for words in findings(store)] == [True]
+    assert ["can only be removed, once" in words for words in findings(store)] == [True]
 
 
 def test_which_import_is_meant(store: Store, club: Path, tmp_path: Path) -> None:
-    """One by its name, of several one by its number or all by a pattern; all that are named or none."""
+    """An import is chosen by name, number or pattern; nothing is removed if one choice is invalid."""
     other = tmp_path / "more.pgn"
     other.write_text(pgn(("Rebel", "Toga", "1-0")))
     enter(store, other, "club")
     for words, refusal in (
-        (["club"], "2 imports are called 'club'"),
+        (["club"], "2 imports have the name 'club'"),
         (["clubs"], "did you mean 'club'"),
-        (["autumn"], "no import"),
-        (["club #2", "nobody"], "no import"),
+        (["autumn"], "import 'autumn' not found"),
+        (["club #2", "nobody"], "import 'nobody' not found"),
     ):
         with pytest.raises(UsageRefused, match=refusal):
             remove_imports(store.database, words)
     assert games(store) == 6
     assert [one.title for one in remove_imports(store.database, ["club #2"])] == ["club #2"]
-    with pytest.raises(UsageRefused, match="struck out already"):
+    with pytest.raises(UsageRefused, match="already removed"):
         remove_imports(store.database, ["club #2"])
     assert [one.edition for one in remove_imports(store.database, ["club #*"], write=False)] == [1]
     assert games(store) == 5, "nothing was written"
     assert [one.edition for one in remove_imports(store.database, ["club", "club #1"])] == [1]
 
 
-# --- the commands
+# The commands.
 
 
 def test_list_and_remove_on_the_command_line(tmp_path: Path, club: Path) -> None:
-    """`--list` is `imports`; a removal is told, listed with its reason, and the import's own list refers to before."""
+    """`--list` is the same as `imports`, which shows removals with their reasons."""
     invoke(tmp_path, "import", club)
     assert invoke(tmp_path, "import", "--list").output == invoke(tmp_path, "imports").output
     assert "would be struck out" in invoke(tmp_path, "import", "--remove", "club", "--dry-run").output
@@ -242,7 +242,7 @@ def test_list_and_remove_on_the_command_line(tmp_path: Path, club: Path) -> None
     assert "club #1 was struck out: wrong clocks" in invoke(tmp_path, "imports").output
     refused = invoke(tmp_path, "ratings", "-t", "club")
     assert isinstance(refused.exception, UsageRefused)
-    assert "was struck out on" in str(refused.exception)
+    assert "was removed on" in str(refused.exception)
     assert invoke(tmp_path, "ratings", "-t", "club", "--as-of", "2000-01-01").exit_code == 0
 
 
@@ -258,19 +258,19 @@ def test_list_and_remove_on_the_command_line(tmp_path: Path, club: Path) -> None
     ],
 )
 def test_one_thing_at_a_time(tmp_path: Path, words: tuple[str, ...]) -> None:
-    """Files, --list or --remove; options of the others are wrong usage."""
+    """Files, --list and --remove exclude each other and each other's options."""
     assert invoke(tmp_path, "import", *words).exit_code == 2
 
 
-# Tournaments of variants in the store: kept with their games, and in lists of their own.
+# Tournaments of chess variants have lists of their own.
 
 
 @pytest.fixture
 def variantgames_store(tmp_path: Path) -> Store:
-    """Two games of standard chess, three of Chess960."""
+    """Two games of standard chess and three of Chess960."""
     made = Store.open(tmp_path / "t.db")
     for name, variant, games in (("old", None, 1), ("usual", "standard", 1), ("shuffled", "chess960", 3)):
-        play = {} if variant is None else {"play": {"variant": variant}}  # older configurations do not say
+        play = {} if variant is None else {"play": {"variant": variant}}  # older configurations have no variant
         plan = replace(draft(name), config={**draft().config, **play})
         log = made.create_tournament(plan)
         for meeting in range(1, games + 1):
@@ -279,7 +279,7 @@ def variantgames_store(tmp_path: Path) -> Store:
 
 
 def test_a_list_is_of_one_variant(variantgames_store: Store) -> None:
-    """Standard unless asked; what is left out is told, from kept counts and from games alike."""
+    """A list is of standard chess by default, and counts the games of other variants as excluded."""
     with variantgames_store:
         usual = select_games(variantgames_store, ListDefinition())
         shuffled = select_games(variantgames_store, ListDefinition(variant="chess960"))
@@ -295,20 +295,20 @@ def test_a_list_is_of_one_variant(variantgames_store: Store) -> None:
 
 
 def test_rating_events_are_of_standard_chess(variantgames_store: Store) -> None:
-    """The streams of incremental systems never see another game."""
+    """Incremental systems rate only standard chess."""
     with variantgames_store, variantgames_store.database.reading() as connection:
         assert len(list(rated_games(connection))) == number_rated(connection) == 2
         assert list(nonstandard_variants(connection).values()) == ["chess960"]
 
 
 def test_an_unknown_variant_is_no_list() -> None:
-    """The nearest one is named."""
+    """The error for an unknown variant names the most similar one."""
     with pytest.raises(ValueError, match="did you mean 'crazyhouse'"):
         ListDefinition(variant="crazyhous")
 
 
 def test_the_variant_of_a_game_comes_back() -> None:
-    """With its opening; a row that says nothing of it is standard."""
+    """The variant is stored with the opening; a row without it is of standard chess."""
     opening = Opening("SP 7", 8, "8/8/8/8/8/8/8/8 w - - 0 1", (), "", "chess960")
     assert codecs._opening_of(codecs._set_fields(opening)) == opening
     assert codecs._opening_of({"index": 3, "moves": ["e2e4"]}) == Opening("", 3, None, ("e2e4",))
@@ -319,7 +319,7 @@ OWN, READ = "Fruit [f1]", "Fruit [imported]"
 
 @pytest.fixture
 def store_too(place: Address, tmp_path: Path) -> Iterator[Store]:
-    """Fruit beat Toga here, and engines of the same names and Rebel met in a file."""
+    """Fruit beat Toga in a tournament, and engines of the same names met Rebel in a file."""
     path = tmp_path / "club.pgn"
     path.write_text(pgn(("Fruit", "Toga", "0-1"), ("Toga", "Rebel", "1/2-1/2"), ("Rebel", "Fruit", "1-0")))
     with Store.open(place) as opened:
@@ -339,7 +339,7 @@ def published(store_too: Store, **parts: object) -> Edition:
 
 
 def again(store_too: Store) -> Edition:
-    """The first edition as its games give it now."""
+    """The first edition, computed again."""
     made, definition = read_edition(store_too, "all", 1), revisions_of(store_too, "all")[0].definition
     selection = select_games(store_too, definition, made.moment)
     return make_edition("all", 1, selection, rate_selection(store_too, selection))
@@ -347,7 +347,7 @@ def again(store_too: Store) -> Edition:
 
 @pytest.mark.parametrize("parts", [{}, {"min_games": 1, "tc": ("*",)}, {"by": "name"}, {"system": "elo"}])
 def test_an_edition_outlives_its_import(store_too: Store, parts: dict[str, object]) -> None:
-    """Two versions of one name fell together under it once the import that had told them apart was struck out."""
+    """An edition is computed again with the same names after the removal of an import."""
     made = published(store_too, **parts)
     remove_imports(store_too.database, ["club"])
     assert again(store_too).numbers() == made.numbers()
@@ -356,7 +356,7 @@ def test_an_edition_outlives_its_import(store_too: Store, parts: dict[str, objec
 
 
 def test_marks_are_those_of_the_moment(store_too: Store) -> None:
-    """With the import, after it was struck out, and before it came."""
+    """Marks are shown with the import, but not before it and not after its removal."""
     made = published(store_too)
     assert {line.name for line in made.lines} == {OWN, READ, "Rebel", "Toga [f1]", "Toga [imported]"}
     remove_imports(store_too.database, ["club"])
@@ -367,7 +367,7 @@ def test_marks_are_those_of_the_moment(store_too: Store) -> None:
 
 
 def test_a_difference_counts_what_an_import_took_along(store_too: Store) -> None:
-    """The engine that stays kept its game: only the file's games went."""
+    """A difference counts only the games of the removed import as annulled."""
     published(store_too)
     remove_imports(store_too.database, ["club"])
     found = difference(store_too, "all")
@@ -378,7 +378,7 @@ def test_a_difference_counts_what_an_import_took_along(store_too: Store) -> None
 
 @pytest.mark.parametrize("parts", [{"aliases": {OWN: "Old"}}, {"engines": (OWN, "Toga*")}, {"anchors": {OWN: 2700.0}}])
 def test_a_marked_name_means_one_version_at_every_moment(store_too: Store, parts: dict[str, object]) -> None:
-    """What a mark named was another thing, or nothing, while no second version had games."""
+    """A name with mark means the same version even if the mark is not shown."""
     made = published(store_too, **parts)
     remove_imports(store_too.database, ["club"])
     assert findings(store_too) == []
@@ -390,7 +390,7 @@ def test_a_marked_name_means_one_version_at_every_moment(store_too: Store, parts
 
 
 def test_a_pattern_fits_marks_of_the_moment_alone(store_too: Store) -> None:
-    """A second version came, and a published list lost the engine that a mark now told apart."""
+    """A pattern that matches a name also matches it with a mark."""
     remove_imports(store_too.database, ["club"])
     made = published(store_too, not_engines=("*f1?",))
     log_of(store_too).accept_change({"Fruit": spec("Fruit", "f2")})
@@ -401,7 +401,7 @@ def test_a_pattern_fits_marks_of_the_moment_alone(store_too: Store) -> None:
 
 @pytest.mark.parametrize("parts", [{}, {"min_games": 1, "tc": ("*",)}])
 def test_a_family_is_told_by_versions_with_games_in_the_list(store_too: Store, parts: dict[str, object]) -> None:
-    """A version that came later told the family of its name, and a published best of families lost an engine."""
+    """Only versions with games in the list define the family of a name."""
     made = published(store_too, by="name", best_of_family=True, **parts)
     with store_too.database.writing() as connection:
         connection.exec_driver_sql(
@@ -412,7 +412,7 @@ def test_a_family_is_told_by_versions_with_games_in_the_list(store_too: Store, p
 
 
 def test_a_game_voided_by_a_clock_that_was_set_back(store_too: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An event written before the newest one by the clock took its game out of editions of before."""
+    """Earlier editions keep a game that is annulled after the clock was set back."""
     made = published(store_too)
     pairing = replace(game().pairing, meeting=log_of(store_too).games()[0].meeting)
     monkeypatch.setattr("time.time", lambda: 1.0)

@@ -1,4 +1,4 @@
-"""Tests of store/database."""
+"""Tests of opening databases and of transactions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sqlalchemy import bindparam, func, insert, select
 from enginetour.model.errors import StorageFailed, StoreRefused
 from enginetour.store import database as prepared
 from enginetour.store.database import Database, Prepared
-from enginetour.store.sqlite import check_folder, file_system
+from enginetour.store.sqlite import check_directory, file_system
 from enginetour.store.tables import EVENTS, TOURNAMENTS
 from enginetour.store.tournaments import Store
 from tests.support.databases import (
@@ -31,7 +31,7 @@ from tests.support.databases import (
     with_trigger,
 )
 
-# The file: ours or refused, whole or not there, and untouched when it is refused.
+# Opening a file: foreign files are rejected and not changed.
 
 
 def zeros(path: Path) -> None:
@@ -74,21 +74,21 @@ def overwritten(path: Path) -> None:
 @pytest.mark.parametrize(
     "make, words",
     [
-        (garbage, "no SQLite database"),
-        (zeros, "no SQLite database"),
+        (garbage, "not a SQLite database"),
+        (zeros, "not a SQLite database"),
         (foreign, "another program"),
-        (newer, "newer enginetour"),
-        (without_version, "no schema"),
-        (with_trigger, "holds the trigger 't'"),
-        (with_view, "holds the view 'v'"),
-        (with_table, "holds the table 'extra'"),
-        (without_table, "no table 'rating_events'"),
-        (with_column, "no table 'games' as we make it"),
+        (newer, "newer enginetour version"),
+        (without_version, "valid schema version"),
+        (with_trigger, "contains the trigger 't'"),
+        (with_view, "contains the view 'v'"),
+        (with_table, "contains the table 'extra'"),
+        (without_table, "the table 'rating_events' is missing"),
+        (with_column, "'games' is missing or has unexpected columns"),
         (cut_off, "damaged"),
     ],
 )
 def test_refused_untouched(tmp_path: Path, make: Callable[[Path], None], words: str, readonly: bool) -> None:
-    """A file that is not ours is refused in one line, not a byte of it changed and nothing laid beside it."""
+    """A foreign file gives a one-line error, is not changed, and gets no side files."""
     path = tmp_path / "t.db"
     make(path)
     before = path.read_bytes(), path.stat().st_mtime_ns, os.listdir(tmp_path)
@@ -100,7 +100,7 @@ def test_refused_untouched(tmp_path: Path, make: Callable[[Path], None], words: 
 
 
 def test_trigger_in_the_wal(tmp_path: Path) -> None:
-    """A trigger that is still in the log beside the file is found too, and the file left as it is."""
+    """A trigger in the log is found too, and file and log are not changed."""
     path = tmp_path / "t.db"
     Database.open(path).close()
     meddler = sqlite3.connect(path, isolation_level=None)
@@ -113,15 +113,15 @@ def test_trigger_in_the_wal(tmp_path: Path) -> None:
 
 
 def test_damaged_pages(tmp_path: Path) -> None:
-    """A file of ours with broken pages is refused, not played on."""
+    """A file with damaged pages is not used."""
     path = tmp_path / "t.db"
     overwritten(path)
-    with pytest.raises(StoreRefused, match=r"damaged|no table"):
+    with pytest.raises(StoreRefused, match=r"damaged|missing"):
         Database.open(path)
 
 
 def test_made_durable(tmp_path: Path) -> None:
-    """A database is made with its folder, and every connection syncs each commit."""
+    """A new database gets its directory, and every connection syncs each commit."""
     with Database.open(tmp_path / "results" / "t.db") as database, database.reading() as connection:
         told = {
             name: connection.exec_driver_sql(f"PRAGMA {name}").scalar_one()
@@ -137,7 +137,7 @@ def test_made_durable(tmp_path: Path) -> None:
 
 
 def test_open_again(tmp_path: Path) -> None:
-    """What was made opens again, through a link too, and an empty file is filled."""
+    """A database can be opened again, also by a link; an empty file becomes a database."""
     path = tmp_path / "t.db"
     path.touch()
     Database.open(path).close()
@@ -149,19 +149,19 @@ def test_open_again(tmp_path: Path) -> None:
 
 
 def test_not_there(tmp_path: Path) -> None:
-    """Without leave to create, a missing or empty database is refused and not made."""
+    """Without `create`, a missing or empty database is an error and is not created."""
     for readonly in (False, True):
-        with pytest.raises(StoreRefused, match="no database yet"):
+        with pytest.raises(StoreRefused, match="database does not exist"):
             Database.open(tmp_path / "results" / "t.db", create=False, readonly=readonly)
     (tmp_path / "t.db").touch()
-    with pytest.raises(StoreRefused, match="no tournament yet"):
+    with pytest.raises(StoreRefused, match="does not contain a tournament"):
         Database.open(tmp_path / "t.db", readonly=True)
     assert os.listdir(tmp_path) == ["t.db"]
 
 
 def test_a_folder(tmp_path: Path) -> None:
-    """A folder is no database."""
-    with pytest.raises(StoreRefused, match="no file"):
+    """A directory is not a database."""
+    with pytest.raises(StoreRefused, match="is not a file"):
         Database.open(tmp_path)
 
 
@@ -188,7 +188,7 @@ def unwritable(path: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def readable(tmp_path: Path) -> Path:
-    """A folder whose way there everybody may go."""
+    """A directory that every user can reach."""
     for folder in (tmp_path, *tmp_path.parents):
         if folder.owner() == tmp_path.owner() and not folder.stat().st_mode & 0o001:
             folder.chmod(folder.stat().st_mode | 0o055)
@@ -196,7 +196,7 @@ def readable(tmp_path: Path) -> Path:
 
 
 def test_folder_without_rights(readable: Path) -> None:
-    """A folder that we may not write in is told before anything starts."""
+    """A directory without write permission is reported before anything starts."""
     folder = readable / "locked"
     folder.mkdir(mode=0o555)
     told = unwritable(folder / "t.db")
@@ -205,7 +205,7 @@ def test_folder_without_rights(readable: Path) -> None:
 
 
 def test_file_without_rights(readable: Path) -> None:
-    """A database that we may only read is refused for writing."""
+    """A read-only database is an error for writing."""
     folder = readable / "locked"
     folder.mkdir()
     Database.open(folder / "t.db").close()
@@ -216,7 +216,7 @@ def test_file_without_rights(readable: Path) -> None:
 
 
 def test_locked_by_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A database that another program holds is busy, not broken."""
+    """A database that another program has locked is busy, not damaged."""
     monkeypatch.setattr("enginetour.store.dialect.BUSY_TIMEOUT_MS", 10)
     path = tmp_path / "t.db"
     Database.open(path).close()
@@ -239,7 +239,7 @@ with Database.open(sys.argv[1]) as database:
 
 
 def test_made_by_two_at_once(tmp_path: Path) -> None:
-    """Two processes that make one database at the same moment both find it whole."""
+    """Two processes can create the same database at the same time."""
     command = [sys.executable, "-c", CREATOR, os.fspath(tmp_path / "t.db")]
     makers = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(4)]
     for maker in makers:
@@ -272,7 +272,7 @@ database.Database.open(sys.argv[1])
 
 
 def test_killed_while_made(tmp_path: Path) -> None:
-    """A process killed inside the transaction that makes the tables leaves what the next one can use."""
+    """A database is usable after a kill during its creation."""
     path = tmp_path / "t.db"
     for when in ("early", "late"):
         ended = subprocess.run([sys.executable, "-c", DYING, os.fspath(path), when], check=False)
@@ -282,25 +282,25 @@ def test_killed_while_made(tmp_path: Path) -> None:
 
 
 def test_torn_wal(tmp_path: Path) -> None:
-    """A log torn at any byte, as by a power cut: every game that was announced before it is there, and it goes on."""
+    """After the log was cut at any byte, every game that was reported before is stored, and the run can continue."""
     path = tmp_path / "t.db"
     wal = path.with_name("t.db-wal")
     store, log = open_log(path)
     begun = wal.stat().st_size
-    ends = []  # of the log when a game was announced
+    ends = []  # length of the log when a game was reported
     for meeting in range(1, 13):
         add_game(log, game(meeting=meeting))
         ends.append(wal.stat().st_size)
     whole, written = path.read_bytes(), wal.read_bytes()
     store.close()
-    assert ends == sorted(set(ends))  # it was not folded into the file on the way
+    assert ends == sorted(set(ends))  # the log was not merged into the file
     dice = random.Random(12)
     cuts = {*ends, *(end - 1 for end in ends), *(dice.randint(begun, ends[-1]) for _ in range(20))}
     torn = tmp_path / "torn.db"
     for cut in sorted(cuts):
         torn.with_name("torn.db-shm").unlink(missing_ok=True)
         torn.write_bytes(whole)
-        torn.with_name("torn.db-wal").write_bytes(written[:cut] + bytes(dice.randint(0, 300)))  # a block of nothing
+        torn.with_name("torn.db-wal").write_bytes(written[:cut] + bytes(dice.randint(0, 300)))  # followed by zeros
         announced = sum(end <= cut for end in ends)
         with Store.open(torn, create=False) as reopened:
             late = reopened.tournament()
@@ -321,7 +321,7 @@ def test_torn_wal(tmp_path: Path) -> None:
     ],
 )
 def test_file_system(folder: str, kind: str) -> None:
-    """The mount that holds a folder is the deepest one, the last of equal ones."""
+    """The deepest and last mount point defines the file system of a directory."""
     mounts = (
         "1 0 8:1 / / rw shared:1 - ext4 /dev/sda1 rw\n"
         "2 1 0:40 / /home/me rw - nfs4 server:/home rw\n"
@@ -336,19 +336,19 @@ def test_file_system(folder: str, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["nfs", "nfs4", "cifs", "smb3", "afs", "ceph"])
 def test_network_file_systems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
-    """Network file systems are refused by name; doubtful ones are warned about, local ones pass in silence."""
+    """Network file systems are errors, uncertain ones give a warning, local ones nothing."""
     mounts = tmp_path / "mounts"
     monkeypatch.setattr("enginetour.store.sqlite._MOUNTS", mounts)
     mounts.write_text(f"1 0 0:1 / / rw - {kind} x rw\n")
     with pytest.raises(StoreRefused, match=kind):
-        check_folder(tmp_path)
+        check_directory(tmp_path)
     mounts.write_text("1 0 0:1 / / rw - 9p x rw\n")
-    assert len(check_folder(tmp_path)) == 1
+    assert len(check_directory(tmp_path)) == 1
     mounts.write_text("1 0 0:1 / / rw - ext4 x rw\n")
-    assert check_folder(tmp_path) == ()
+    assert check_directory(tmp_path) == ()
 
 
-# Statements that every game needs, by the driver and through all layers.
+# Prepared statements.
 
 ROW = {"name": "t", "edition": 1, "slug": "t", "system": "bubble", "format_version": 1, "config": {}, "seed": 7}
 STAMP = {"created_unix": 0.5, "version": "1"}
@@ -356,7 +356,7 @@ STAMP = {"created_unix": 0.5, "version": "1"}
 
 @pytest.mark.parametrize("layers", [False, True])
 def test_both_ways_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, layers: bool) -> None:
-    """The driver writes and finds what the layers do, with parameters of the statement's own."""
+    """The driver reads and writes the same as SQLAlchemy."""
     if layers:
         monkeypatch.setattr(prepared, "sqlite_connection", lambda _: None)
     known = Prepared(select(func.coalesce(func.max(TOURNAMENTS.c.id), 40) + bindparam("more")))
@@ -379,14 +379,14 @@ def test_both_ways_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, lay
 
 
 def test_rolled_back_and_translated(tmp_path: Path) -> None:
-    """An error of the driver undoes all of its transaction; what is no mistake of ours is told in the user's words."""
+    """An error of the driver rolls the transaction back and is translated for the user."""
     new = Prepared(insert(TOURNAMENTS))
     with Database.open(tmp_path / "t.db") as database:
         with pytest.raises(StoreRefused, match="locked"), database.writing() as connection:
             new.write(connection, {**ROW, **STAMP})
             raw = prepared.sqlite_connection(connection)
             assert raw is not None
-            raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # not within a transaction
+            raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # fails in a transaction
         with pytest.raises(StorageFailed, match="full"), database.writing() as connection:
             raw = prepared.sqlite_connection(connection)
             assert raw is not None

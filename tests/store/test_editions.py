@@ -1,4 +1,4 @@
-"""Tests of store/editions."""
+"""Tests of lists and their editions."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from enginetour.store.tournaments import Store
 from tests.support.databases import bring, draft, game, record, spec
 from tests.support.tournaments import config, read, tour
 
-# Lists by name and their editions.
+# Lists and editions.
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    """Fruit, Toga and Phalanx have taken points from each other."""
+    """Fruit, Toga and Phalanx have each won and lost games."""
     with Store.open(tmp_path / "t.db") as opened:
         log = opened.create_tournament(draft())
         for white, black, outcome in (
@@ -43,7 +43,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def test_define(store: Store) -> None:
-    """A list gets a revision for what is new, and says what changed; the same again writes nothing."""
+    """A changed definition makes a revision with its changes; the same definition writes nothing."""
     first, written = define_list(store, "blitz", ListDefinition(time_classes=("blitz",)))
     assert (first.revision, first.why, written) == (1, "first", True)
     assert define_list(store, "blitz", ListDefinition(time_classes=("blitz",))) == (first, False)
@@ -57,19 +57,19 @@ def test_define(store: Store) -> None:
 
 
 def test_lists_are_named(store: Store) -> None:
-    """A list that is not there is answered with what there is, and a name is one that can be typed."""
-    with pytest.raises(UsageRefused, match=r"no list 'blits'. Hint: enginetour lists define"):
+    """An unknown list is an error with suggestions, and names of lists must be easy to type."""
+    with pytest.raises(UsageRefused, match=r"rating list 'blits' not found.* enginetour lists define"):
         revisions_of(store, "blits")
     define_list(store, "blitz", ListDefinition())
     with pytest.raises(UsageRefused, match="did you mean 'blitz'"):
         read_edition(store, "blits")
     for name in ("", " blitz", "a#1", "x" * 65, "a\nb"):
-        with pytest.raises(UsageRefused, match="a list's name is"):
+        with pytest.raises(UsageRefused, match="not a valid name of a list"):
             define_list(store, name, ListDefinition())
 
 
 def test_publish(store: Store) -> None:
-    """An edition is what was there when it was made, to the last bit, whatever came after."""
+    """An edition never changes, whatever games are played later."""
     define_list(store, "all", ListDefinition())
     made = publish(store, "all", note="first snow")
     assert (made.number, made.note, made.games) == (1, "first snow", 5)
@@ -85,24 +85,24 @@ def test_publish(store: Store) -> None:
 
 
 def test_nothing_new_is_not_published(store: Store) -> None:
-    """The same list is not published twice, unless asked; a list without engines never."""
+    """An unchanged list is only published again on request, a list without engines never."""
     define_list(store, "all", ListDefinition())
     publish(store, "all")
     record(store.tournament("autumn"), "Toga", "Fruit", Outcome.VOID)
-    with pytest.raises(UsageRefused, match=r"nothing has changed since edition 1 of 'all'. Hint: --again"):
+    with pytest.raises(UsageRefused, match=r"'all' has not changed since edition 1.*--again"):
         publish(store, "all")
     assert publish(store, "all", again=True).number == 2
     define_list(store, "all", ListDefinition(scale=403.5))
     assert publish(store, "all").revision == 2
     define_list(store, "none", ListDefinition(engines=("Crafty",)))
-    with pytest.raises(UsageRefused, match="rates no engine yet"):
+    with pytest.raises(UsageRefused, match="does not rate any engine yet"):
         publish(store, "none")
 
 
 @pytest.mark.parametrize("system", ["ml", "elo", "gor"])
 @pytest.mark.parametrize("since", [None, "2020-01-01"])
 def test_edition_is_recomputed(store: Store, system: str, since: str | None) -> None:
-    """From its last games an edition comes out again, though games came, were struck out, and versions joined since."""
+    """An edition can be computed again after later games, annulments and new versions."""
     values = {"system": system, "since": since, "min_games": 1}
     definition = ListDefinition.model_validate_json(json.dumps(values))
     define_list(store, "all", definition)
@@ -122,7 +122,7 @@ def test_edition_is_recomputed(store: Store, system: str, since: str | None) -> 
 
 
 def test_best_of_family(store: Store) -> None:
-    """Only the best of each family is shown, while the games of all count."""
+    """Only the best engine of each family is shown, but the games of all engines count."""
     log = store.create_tournament(draft("second"))
     record(log, "HoiChess", "Fruit", Outcome.DRAW)
     whole = rate_selection(store, select_games(store, ListDefinition()))
@@ -139,14 +139,14 @@ def test_best_of_family(store: Store) -> None:
     assert basis is not None
     best, other = (basis.fit.names.index(row.name) for row in found.rows)
     assert [row.los for row in found.rows] == [basis.errors.los(best, other), None]
-    assert "the best of each family: 2 of 4 engines; the games of all count" in found.caption
+    assert "best engine of each family: 2 of 4 engines; the games of all engines count" in found.caption
 
 
-# What the next edition of a tournament has of its own.
+# Editions of tournaments.
 
 
 def test_the_next_edition_has_other_openings(tmp_path: Path) -> None:
-    """Engines that always move alike would play every game of the last edition again, and it would count twice."""
+    """The next edition of a tournament has other openings, so that deterministic engines do not repeat games."""
     path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "cycles = 3")
     path.write_text(path.read_text().replace("seed = 4", 'seed = 4\norder = "file"'))
     tour(tmp_path, "run", path.name)
@@ -158,14 +158,14 @@ def test_the_next_edition_has_other_openings(tmp_path: Path) -> None:
     assert not set(first) & set(second)
 
 
-# What moved between two states of a list.
+# Differences of two states of a list.
 
 BOTH = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK, Outcome.DRAW)
 
 
 @pytest.fixture
 def differences_store(tmp_path: Path) -> Iterator[Store]:
-    """Edition 1 of "all": three engines that are equal."""
+    """Edition 1 of "all" has three equal engines."""
     with Store.open(tmp_path / "t.db") as opened:
         log = opened.create_tournament(draft())
         for white, black in (("Fruit", "Toga"), ("Toga", "Phalanx"), ("Phalanx", "Fruit")):
@@ -177,7 +177,7 @@ def differences_store(tmp_path: Path) -> Iterator[Store]:
 
 
 def test_nothing_moves(differences_store: Store) -> None:
-    """Without new games nobody moves, and there is nothing to tell."""
+    """Without new games there is no difference."""
     found = difference(differences_store, "all")
     assert [(move.name, move.change, move.new, move.own, move.others) for move in found.moves] == [
         (name, 0.0, 0, 0.0, 0.0) for name in ("Fruit", "Phalanx", "Toga")
@@ -186,7 +186,7 @@ def test_nothing_moves(differences_store: Store) -> None:
 
 
 def test_own_games_and_those_of_others(differences_store: Store) -> None:
-    """A move is the part of own games and that of others, and they add up; without a game all is of others."""
+    """The parts of a change (own games, games of others) add up to it."""
     log = differences_store.tournament("autumn")
     record(log, "Fruit", "Toga")
     record(log, "Fruit", "Toga")
@@ -202,7 +202,7 @@ def test_own_games_and_those_of_others(differences_store: Store) -> None:
 
 
 def test_games_of_two_causes(differences_store: Store) -> None:
-    """What an engine would have gained from its own games alone is told apart from what its opponents gained."""
+    """The part of an engine's own games is separate from the part of its opponents' games."""
     log = differences_store.tournament("autumn")
     record(log, "Fruit", "Toga")
     record(log, "Toga", "Phalanx")
@@ -215,7 +215,7 @@ def test_games_of_two_causes(differences_store: Store) -> None:
 
 
 def test_who_came_and_who_went(differences_store: Store) -> None:
-    """New engines, those that are left out, games struck out and terms that changed are named with their reasons."""
+    """New engines, missing engines, annulled games and changed settings are listed with their reasons."""
     log = differences_store.tournament("autumn")
     record(log, "HoiChess", "Toga", Outcome.DRAW)
     first = log.games()[0]
@@ -223,7 +223,7 @@ def test_who_came_and_who_went(differences_store: Store) -> None:
     define_list(differences_store, "all", ListDefinition(not_engines=("Phalanx",), scale=800.0))
     found = difference(differences_store, "all")
     assert found.entered == (("HoiChess", 1),)
-    assert found.left == (("Phalanx", "no games that the list takes"),)
+    assert found.left == (("Phalanx", "no games in the list"),)
     assert [(gone.number, gone.why) for gone in found.struck] == [(1, "wrong book")]
     assert found.changes == ("scale: 400 -> 800", "not_engines: all -> Phalanx")
     moves = {move.name: move for move in found.moves}
@@ -233,7 +233,7 @@ def test_who_came_and_who_went(differences_store: Store) -> None:
 
 
 def test_versions_keep_their_identity(differences_store: Store) -> None:
-    """A second version changes what the first is called, not who it is."""
+    """A second version changes the name of the first version, not its identity."""
     log = differences_store.tournament("autumn")
     log.accept_change({"Fruit": spec("Fruit", "abcdef0123")})
     record(log, "Fruit", "Toga", Outcome.DRAW)
@@ -244,7 +244,7 @@ def test_versions_keep_their_identity(differences_store: Store) -> None:
 
 
 def test_two_editions(differences_store: Store) -> None:
-    """Two editions are compared as they were published; what came later plays no part."""
+    """Two editions are compared as they were published, without later games."""
     log = differences_store.tournament("autumn")
     record(log, "Fruit", "Toga")
     publish(differences_store, "all")
@@ -256,13 +256,13 @@ def test_two_editions(differences_store: Store) -> None:
     assert difference(differences_store, "all").new_games == 1, "the newest edition against now"
     with pytest.raises(UsageRefused, match="edition 2 is not before edition 1"):
         difference(differences_store, "all", 2, 1)
-    with pytest.raises(UsageRefused, match="no edition 3, it has 1 to 2"):
+    with pytest.raises(UsageRefused, match=r"edition 3 of the list 'all' does not exist.*from 1 to 2"):
         difference(differences_store, "all", 3)
 
 
 @pytest.fixture
 def apart(differences_store: Store) -> Store:
-    """Edition 1 of "main", anchored, of two pools: the three of "all", and two that never met them."""
+    """Edition 1 of "main", with anchors, has two pools: the three engines of "all", and two others."""
     log = differences_store.create_tournament(draft("apart", ("Rebel", "Rodent")))
     for outcome in BOTH:
         record(log, "Rebel", "Rodent", outcome)
@@ -276,7 +276,7 @@ def moved(differences_store: Store) -> dict[str, float | None]:
 
 
 def test_another_zero_point_is_no_move(apart: Store) -> None:
-    """Two engines of an unanchored pool meet the anchor's: the change of 2244.4 points is no change of strength."""
+    """If a pool is joined to another one, its ratings have no change, because the zero point is different."""
     log = apart.create_tournament(draft("joined", ("Fruit", "Rebel")))
     record(log, "Fruit", "Rebel", Outcome.DRAW)
     found = difference(apart, "main")
@@ -291,7 +291,7 @@ def test_another_zero_point_is_no_move(apart: Store) -> None:
 
 
 def test_an_edition_shows_another_pool(apart: Store) -> None:
-    """Neither a difference nor a new engine; the next edition has its differences again, and nothing else changed."""
+    """After a change of pools, an edition shows no differences; the next edition shows them again."""
     log = apart.create_tournament(draft("joined", ("Fruit", "Rebel")))
     record(log, "Fruit", "Rebel", Outcome.DRAW)
     lines = {line.name: line for line in publish(apart, "main").lines}
@@ -301,13 +301,13 @@ def test_an_edition_shows_another_pool(apart: Store) -> None:
     cells = {row["name"]: shown["difference"] for row, shown in zip(sheet.rows, sheet.shown, strict=True)}
     assert (cells["Rebel"], cells["Toga"]) == ("other pool", "+0.0")
     assert sum("other pool: measured from another zero point" in note for note in sheet.notes) == 1
-    with pytest.raises(UsageRefused, match="nothing has changed"):
+    with pytest.raises(UsageRefused, match="has not changed"):
         publish(apart, "main")
     assert {line.difference for line in publish(apart, "main", again=True).lines} == {0.0}
 
 
 def test_pools_that_grow_keep_their_zero_point(apart: Store) -> None:
-    """New engines join a pool, with an anchor or without; a pool that falls apart keeps it in its larger part."""
+    """A pool keeps its zero point if engines join it; a divided pool keeps it in the larger part."""
     record(apart.create_tournament(draft("more", ("Rebel", "Ruffian"))), "Rebel", "Ruffian", Outcome.DRAW)
     record(apart.create_tournament(draft("less", ("Fruit", "Hoi"))), "Fruit", "Hoi", Outcome.DRAW)
     assert None not in moved(apart).values()
@@ -317,7 +317,7 @@ def test_pools_that_grow_keep_their_zero_point(apart: Store) -> None:
 
 
 def test_incremental_lists(differences_store: Store) -> None:
-    """An incremental list has moves and counts; its moves are not taken apart."""
+    """An incremental list has changes and counts, but no parts of changes."""
     define_list(differences_store, "elo", ListDefinition(system="elo"))
     publish(differences_store, "elo")
     record(differences_store.tournament("autumn"), "Fruit", "Toga")

@@ -1,4 +1,4 @@
-"""Tests of store/games."""
+"""Tests of reading games."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from enginetour.store.tournaments import Store
 from tests.support.databases import add_game, counts_are_kept, draft, game, open_log
 from tests.support.tournaments import config, tour
 
-# The games of two engines in the store.
+# Head-to-head results.
 
 
 def test_half_points_are_the_first_engines(tmp_path: Path) -> None:
-    """Whoever had White, and from the other side they add up to two a game."""
+    """Half points are those of the first engine, with any color."""
     store, log = open_log(tmp_path / "x.db")
     with store:
         add_game(log, game("Fruit", "Toga", Outcome.WHITE, leg=1))
@@ -48,7 +48,7 @@ def test_half_points_are_the_first_engines(tmp_path: Path) -> None:
 
 
 def test_a_void_leg_counts_when_it_is_replayed(tmp_path: Path) -> None:
-    """The pair is complete with the replay, in its place in the log; a struck game takes its pair away."""
+    """A replayed game completes its pair, and an annulled game removes it."""
     store, log = open_log(tmp_path / "x.db")
     with store:
         add_game(log, game("Fruit", "Toga", Outcome.WHITE, leg=1))
@@ -64,7 +64,7 @@ def test_a_void_leg_counts_when_it_is_replayed(tmp_path: Path) -> None:
 
 
 def test_four_legs_are_two_pairs(tmp_path: Path) -> None:
-    """Legs 1 and 2, 3 and 4, though they ended in another order."""
+    """Legs 1 and 2, and legs 3 and 4, are pairs, in whatever order they ended."""
     store, log = open_log(tmp_path / "x.db")
     with store:
         for leg, outcome in ((1, Outcome.WHITE), (3, Outcome.BLACK), (4, Outcome.WHITE), (2, Outcome.BLACK)):
@@ -74,7 +74,7 @@ def test_four_legs_are_two_pairs(tmp_path: Path) -> None:
 
 
 def test_tournaments_apart_and_together(tmp_path: Path) -> None:
-    """The same key in another tournament is another pair; versions of a name are added up and told, or asked alone."""
+    """Games of different tournaments are different pairs; versions can be selected together or alone."""
     store, log = open_log(tmp_path / "x.db")
     with store:
         add_game(log, game("Fruit", "Toga", Outcome.WHITE, leg=1))
@@ -94,12 +94,12 @@ def test_tournaments_apart_and_together(tmp_path: Path) -> None:
     ("one", "other", "told"),
     [
         ("Fruit", "Togo", "did you mean 'Toga'?"),
-        ("Fruit", "Fruit", "a test needs two"),
-        ("Fruit", "HoiChess", "have not met"),
+        ("Fruit", "Fruit", "are the same engine"),
+        ("Fruit", "HoiChess", "have no games"),
     ],
 )
 def test_a_refusal_names_what_is_there(tmp_path: Path, one: str, other: str, told: str) -> None:
-    """An unknown name, one engine twice, two that never met: never an empty test."""
+    """Unknown or equal names, and engines without common games, are errors."""
     store, log = open_log(tmp_path / "x.db")
     with store:
         add_game(log, game("Fruit", "Toga"))
@@ -108,7 +108,7 @@ def test_a_refusal_names_what_is_there(tmp_path: Path, one: str, other: str, tol
     assert told in str(refusal.value)
 
 
-# Games at time odds in the store.
+# Games at time odds.
 
 
 @pytest.fixture
@@ -126,7 +126,7 @@ def played(log: TournamentLog, handicap: int, outcome: Outcome, meeting: int, le
 
 @pytest.fixture
 def log(store: Store) -> TournamentLog:
-    """An even game, a pair at 3 bands that Fruit gives, one at 1 band, and a void game."""
+    """One even game, a pair at 3 bands given by Fruit, a game at 1 band, and a void game."""
     made = store.create_tournament(draft())
     played(made, 0, Outcome.WHITE, 1)
     played(made, 3, Outcome.DRAW, 2)
@@ -137,7 +137,7 @@ def log(store: Store) -> TournamentLog:
 
 
 def test_stones_count_where_games_at_odds_are_rated(store: Store, log: TournamentLog) -> None:
-    """In Go ratings of a list with --odds, 100 points each."""
+    """Go ratings of a list with odds count 100 points per band."""
     entry = {one.name: one.rating or 0.0 for one in log.entrants}
     ahead = entry["Fruit"] - entry["Toga"]
 
@@ -152,14 +152,14 @@ def test_stones_count_where_games_at_odds_are_rated(store: Store, log: Tournamen
 
 
 def test_events_and_games_keep_it(log: TournamentLog) -> None:
-    """A handicap comes back from the log, with its sign."""
+    """The handicap of a game is read from the log with its sign."""
     found = [event.pairing.handicap for event in log.events() if isinstance(event, GameFinished)]
     assert found == [stored.game.pairing.handicap for stored in log.full_games()] == [0, 3, -3, 1, 1]
     assert [line.handicap for line in log.games()] == found
 
 
 def test_even_counts(log: TournamentLog) -> None:
-    """The kept counts are those of even games, and stay so when a game at odds is struck out."""
+    """Pair counts only have even games, even after a game at odds was annulled."""
     assert log.pair_counts() == {("Fruit", "Toga"): (1, 0, 0)}
     log.record_event(GameVoided(replace(game(meeting=2).pairing, handicap=3), Outcome.DRAW))
     assert log.pair_counts() == {("Fruit", "Toga"): (1, 0, 0)}
@@ -167,7 +167,7 @@ def test_even_counts(log: TournamentLog) -> None:
 
 
 def test_a_run_remembers_even_counts(tmp_path: Path, log: TournamentLog) -> None:
-    """What it was told once it goes on counting itself, and a game at odds is none of it."""
+    """The cached counts of a run do not include games at odds."""
     with lock_of(str(tmp_path / "t.db"), log.slug) as lock:
         log.require_lock(lock)
         played(log, 0, Outcome.WHITE, 5)
@@ -179,7 +179,7 @@ def test_a_run_remembers_even_counts(tmp_path: Path, log: TournamentLog) -> None
 
 
 def test_ratings_are_of_even_games(store: Store, log: TournamentLog) -> None:
-    """Incremental systems, tests of matches and opening pairs know no game at odds."""
+    """Incremental systems, match tests and game pairs ignore games at odds."""
     update_ratings(store, "elo")
     assert {games for _, games in ratings_of(store, "elo").values()} == {1}
     assert len(head_to_head(store.database, "Fruit", "Toga").games) == 1
@@ -188,17 +188,17 @@ def test_ratings_are_of_even_games(store: Store, log: TournamentLog) -> None:
 
 @pytest.mark.parametrize("as_of", [None, "game 5"])
 def test_lists(store: Store, log: TournamentLog, as_of: str | None) -> None:
-    """A list leaves them out and tells so, unless it is defined with odds; then and now alike."""
+    """A list leaves games at odds out and reports them, unless its definition includes them."""
     even, whole = (select_games(store, ListDefinition(odds=odds), as_of) for odds in (False, True))
     assert (even.games, dict(even.left_out)) == (1, {"odds": 3})
     assert (whole.games, dict(whole.left_out)) == (4, {})
-    apart = "games at odds, apart from the list: 3; the giver scored 1 of 1 at 1 band, 0.5 of 2 at 3 bands"
+    apart = "games at time odds, not rated: 3; the engine giving odds scored 1 of 1 at 1 band, 0.5 of 2 at 3 bands"
     assert apart in rate_selection(store, select_games(store, ListDefinition(), as_of)).caption
     assert apart not in rate_selection(store, select_games(store, ListDefinition(odds=True), as_of)).caption
 
 
 def test_other_tournaments(store: Store, log: TournamentLog) -> None:
-    """Those of a tournament that is not wanted fall to that part of the filter, whichever way the games are counted."""
+    """Games at odds of an excluded tournament are counted for the filter part "tournament"."""
     log.record_event(GameVoided(replace(game(meeting=3).pairing, handicap=1), Outcome.WHITE))
     for as_of in (None, "game 5"):
         found = select_games(store, ListDefinition(not_tournaments=("autumn",)), as_of)
@@ -206,14 +206,14 @@ def test_other_tournaments(store: Store, log: TournamentLog) -> None:
 
 
 def test_entrants_and_givers(log: TournamentLog) -> None:
-    """Games at odds by entrant, and what the givers scored by bands."""
+    """Games at odds are counted by entrant; points of the engines giving odds by bands."""
     assert log.odds_by_entrant() == {"Fruit": 3, "Toga": 3}
     assert log.scores_at_odds() == {1: (1, 2), 3: (2, 1)}
-    assert describe_scores({2: (1500, 1001)}).endswith("1,500; the giver scored 500.5 of 1,500 at 2 bands")
+    assert describe_scores({2: (1500, 1001)}).endswith("1,500; the engine giving odds scored 500.5 of 1,500 at 2 bands")
 
 
 def test_the_index_is_used(store: Store, log: TournamentLog) -> None:
-    """How many games were at odds costs no scan of all games."""
+    """Games at odds are counted with the index."""
     asked = select(GAMES.c.tournament, func.count()).where(ODDS, STANDING).group_by(GAMES.c.tournament)
     words = str(asked.compile(dialect=dialect(), compile_kwargs={"literal_binds": True}))
     with store.database.reading() as connection:
@@ -222,21 +222,21 @@ def test_the_index_is_used(store: Store, log: TournamentLog) -> None:
 
 
 def test_the_index_holds_games_at_odds_alone(place: Address) -> None:
-    """On either ground, by what the database says of it: few games, so it costs others nothing."""
+    """In both backends, the index only has the games at odds."""
     with Store.open(place) as store, store.database.reading() as connection:
         (index,) = [found for found in inspect(connection).get_indexes("games") if found["name"] == "games_odds"]
         assert "handicap" in str(index["dialect_options"][f"{connection.dialect.name}_where"])
 
 
 def test_a_file_does_without_the_server_s_dialect() -> None:
-    """It took a tenth of what a command loads to open a store (measured)."""
+    """Opening a file does not import the PostgreSQL dialect, which would take a tenth of the start (measured)."""
     code = "import sys, enginetour.store.tournaments; print([n for n in sys.modules if 'dialects.postgresql' in n])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 
 
 def test_games_that_came_again_are_told(tmp_path: Path) -> None:
-    """Of two engines without a clock 512 of 632 games were 120 again and again; the test's verdict counted each."""
+    """Games that repeat an earlier game are counted."""
     path = config(tmp_path, ("wren1", "wren2"), "match", "games = 6\ngames_per_pairing = 2")
     text = path.read_text("utf-8").replace("[play]", f'[play]\nopenings = {{ file = "{tmp_path}/one.epd" }}')
     path.write_text(text, "utf-8")

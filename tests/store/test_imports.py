@@ -1,4 +1,4 @@
-"""Tests of store/imports."""
+"""Tests of importing games."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.support.databases import add_game, counted_pairs, draft, enter, game,
 from tests.support.databases import invoke as databases_invoke
 from tests.support.databases import pgn as databases_pgn
 
-# Games of files in the store: all or none, each once, under the right engines; what commands make of an import.
+# Games of files and the commands for imports.
 
 TABLES = ("engines", "tournaments", "imports", "imported_games", "pair_counts")
 
@@ -47,7 +47,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_games_enter_as_one_event(tmp_path: Path, file: Path) -> None:
-    """With engines, counts, day and place of each, and every reference leads somewhere."""
+    """An import stores engines, counts, date and place of each game, with valid references."""
     with Store.open(tmp_path / "x.db") as store:
         found = enter(store, file)
         assert (found.edition, found.games, found.duplicates, found.engines, found.new_engines) == (1, 3, 0, 3, 3)
@@ -69,7 +69,7 @@ def test_games_enter_as_one_event(tmp_path: Path, file: Path) -> None:
 
 
 def test_a_game_enters_once(tmp_path: Path, file: Path) -> None:
-    """The same file brings nothing, a grown one the new games only, another name or packing does not matter."""
+    """Games that are already imported are skipped, whatever the file's name or compression."""
     with Store.open(tmp_path / "x.db") as store:
         enter(store, file)
         before = {table: rows(tmp_path / "x.db", table) for table in TABLES}
@@ -83,7 +83,7 @@ def test_a_game_enters_once(tmp_path: Path, file: Path) -> None:
 
 
 def test_games_without_moves_keep_their_number(tmp_path: Path) -> None:
-    """Three equal games are three; a file with five of them later brings two."""
+    """Equal games without moves are counted: five after three bring two."""
     three = '[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n'
     path = tmp_path / "g.pgn"
     with Store.open(tmp_path / "x.db") as store:
@@ -95,7 +95,7 @@ def test_games_without_moves_keep_their_number(tmp_path: Path) -> None:
 
 
 def test_our_own_exports_are_known(tmp_path: Path) -> None:
-    """A game that was played here is not counted again; one of another machine under the same title is."""
+    """An exported game of this database is a duplicate; a game of another machine with the same title is not."""
     store, log = open_log(tmp_path / "x.db")
     path = tmp_path / "autumn.pgn"
     with store:
@@ -111,7 +111,7 @@ def test_our_own_exports_are_known(tmp_path: Path) -> None:
 
 
 def test_names_and_aliases(tmp_path: Path, file: Path) -> None:
-    """An imported name is a version of its own beside a fingerprinted one, and plain where it is alone."""
+    """An imported name is a separate version; it has no mark if it is the only one with games."""
     store, log = open_log(tmp_path / "x.db")
     with store:
         add_game(log, game())
@@ -122,7 +122,7 @@ def test_names_and_aliases(tmp_path: Path, file: Path) -> None:
 
 @pytest.mark.parametrize("pages", [0, 3])
 def test_a_full_disk_leaves_nothing(tmp_path: Path, pages: int) -> None:
-    """Neither engines nor a part of the games; the same command brings all when there is room."""
+    """A failed import writes nothing, and can be repeated."""
     path = tmp_path / "g.pgn"
     path.write_text(databases_pgn(*[(f"E{number}", "B", "1-0") for number in range(500)]))
     with Store.open(tmp_path / "x.db") as store:
@@ -139,7 +139,7 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path, pages: int) -> None:
 
 
 def test_ctrl_c_leaves_nothing(tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stop in the middle of the rows is as if nothing had been asked."""
+    """An interrupted import writes nothing."""
 
     def stopped(*_: object) -> None:
         raise KeyboardInterrupt
@@ -154,7 +154,7 @@ def test_ctrl_c_leaves_nothing(tmp_path: Path, file: Path, monkeypatch: pytest.M
 
 
 def test_rows_over_many_statements(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every row is written once and in order, whatever their number."""
+    """Every row is written once and in order, whatever their number is."""
     monkeypatch.setattr(sqlite, "_ROWS_A_BLOCK", 2 * sqlite.ROWS_A_STATEMENT)
     connection = sqlite3.connect(":memory:")
     for count in (0, 1, 49, 50, 51, 230):
@@ -167,7 +167,7 @@ def test_rows_over_many_statements(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_incremental_ratings_take_imports_in_their_place(tmp_path: Path, file: Path) -> None:
-    """After the games that had been played by then, before those that came later."""
+    """Imported games are rated after the games before them and before later games."""
     store, log = open_log(tmp_path / "x.db")
     with store:
         add_game(log, game("Phalanx", "HoiChess"))
@@ -183,7 +183,7 @@ def test_incremental_ratings_take_imports_in_their_place(tmp_path: Path, file: P
 
 
 def test_a_sequential_test_counts_imports_alone(tmp_path: Path, file: Path) -> None:
-    """Where their file tells no opening no two of them make a pair, and there is nothing to be said of it."""
+    """Without openings in the file, imported games form no pairs."""
     with Store.open(tmp_path / "x.db") as store:
         enter(store, file)
         met = head_to_head(store.database, "Fruit", "Toga")
@@ -192,13 +192,13 @@ def test_a_sequential_test_counts_imports_alone(tmp_path: Path, file: Path) -> N
 
 
 def test_names_of_tournaments_and_imports_are_apart(tmp_path: Path, file: Path) -> None:
-    """An import takes no tournament's name, a tournament no import's; the newest tournament is never an import."""
+    """Tournaments and imports cannot share a name; the newest tournament is never an import."""
     store, log = open_log(tmp_path / "x.db")
     with store:
-        with pytest.raises(UsageRefused, match="played here"):
+        with pytest.raises(UsageRefused, match="a tournament 'autumn' already exists"):
             enter(store, file, "autumn")
         enter(store, file)
-        with pytest.raises(UsageRefused, match="is an import"):
+        with pytest.raises(UsageRefused, match="an import 'CCRL' already exists"):
             store.create_tournament(draft("CCRL"))
         assert store.tournament().title == log.title
         assert not store.has("CCRL")
@@ -206,7 +206,7 @@ def test_names_of_tournaments_and_imports_are_apart(tmp_path: Path, file: Path) 
 
 
 def test_import_and_imports(tmp_path: Path, file: Path) -> None:
-    """Told in one line, as JSON, and listed afterwards; a dry run writes nothing at all."""
+    """The result is one line or JSON, `imports` lists it, and a dry run writes nothing."""
     dry = databases_invoke(tmp_path, "import", file, "--dry-run")
     assert "ccrl: 3 games would be imported, 0 are there already; 3 engines, 3 of them new" in dry.output
     assert not (tmp_path / "x.db").exists()
@@ -224,7 +224,7 @@ def test_import_and_imports(tmp_path: Path, file: Path) -> None:
 
 
 def test_an_import_notes_what_rate_notes(tmp_path: Path) -> None:
-    """Results left out with a line, unusual spellings, contradictions and names in two Unicode forms."""
+    """An import reports skipped results, unusual spellings and contradictions as `rate` does."""
     cases = Path(__file__).parents[1] / "cases" / "lists"
     text = databases_invoke(tmp_path, "import", cases / "results.pgn").stdout.replace(f"{cases}/", "")
     assert "results: 9 games imported" in text
@@ -243,7 +243,7 @@ def test_an_import_notes_what_rate_notes(tmp_path: Path) -> None:
 
 
 def test_each_event_is_a_tournament(tmp_path: Path) -> None:
-    """In the order of their first games; games without an Event tag are of the file's name. None is counted again."""
+    """With --by-event, each Event tag is a tournament; games without the tag get the name of the file."""
     path = tmp_path / "club.pgn"
     spring, autumn = (
         databases_pgn(("A", "B", "1-0"), ("B", "A", "1-0"), event="spring"),
@@ -266,7 +266,7 @@ def test_each_event_is_a_tournament(tmp_path: Path) -> None:
 
 
 def test_a_tournament_is_rated_with_the_ratings_before_it(tmp_path: Path) -> None:
-    """All its games count with them, wherever they are in the file; an import of one event is rated as a whole."""
+    """An event is rated as a whole with the ratings before it."""
     games = [("A", "B", "1-0", "x"), ("B", "C", "1-0", "y"), ("A", "C", "1-0", "x"), ("A", "B", "0-1", "y")]
     path = tmp_path / "club.pgn"
     path.write_text("".join(databases_pgn(game[:3], event=game[3]) for game in games))
@@ -285,11 +285,11 @@ def test_a_tournament_is_rated_with_the_ratings_before_it(tmp_path: Path) -> Non
 
 
 def test_events_that_cannot_be_tournaments(tmp_path: Path, played: Path) -> None:
-    """Nothing is written where one has the name of a tournament that was played here; long names are cut."""
+    """An event with the name of a played tournament is an error; long names are cut."""
     played.write_text(
         databases_pgn(("A", "B", "1-0"), event="cup") + databases_pgn(("Fruit", "Toga", "1-0"), event="club")
     )
-    assert "'club' is a tournament that was played here" in str(
+    assert "a tournament 'club' already exists" in str(
         databases_invoke(tmp_path, "import", played, "--by-event").exception
     )
     assert json.loads(databases_invoke(tmp_path, "imports", "--json").stdout) == []
@@ -303,7 +303,7 @@ def test_events_that_cannot_be_tournaments(tmp_path: Path, played: Path) -> None
 
 @pytest.fixture
 def played(tmp_path: Path) -> Path:
-    """A store where Fruit and Toga played, with a list that Toga anchors, and a file with their names."""
+    """A database with games of Fruit and Toga, a list with Toga as anchor, and a file with the same names."""
     with Store.open(tmp_path / "x.db") as store:
         log = store.create_tournament(draft("club", ("Fruit", "Toga"), "f1"))
         record(log, "Fruit", "Toga")
@@ -315,7 +315,7 @@ def played(tmp_path: Path) -> Path:
 
 
 def test_names_of_engines_that_are_there_are_warned_of(tmp_path: Path, played: Path) -> None:
-    """And anchors that are ambiguous by them, by a dry run too; a second import creates no engine."""
+    """Names of known engines and ambiguous anchors give warnings, in a dry run too."""
     for words in (("--dry-run",), ()):
         done = databases_invoke(tmp_path, "import", played, *words)
         assert "warning: other engines of this store have the same name" in done.stderr
@@ -327,7 +327,7 @@ def test_names_of_engines_that_are_there_are_warned_of(tmp_path: Path, played: P
 
 
 def test_match_names_merges_names(tmp_path: Path, played: Path) -> None:
-    """The games count for the engine that is there: no second version, no ambiguous anchor, nothing twice."""
+    """With --match-names, the games count for the known engine."""
     told = json.loads(databases_invoke(tmp_path, "import", played, "--match-names", "--json").stdout)
     assert (told["new_engines"], told["namesakes"], told["matched"]) == (1, [], ["Fruit", "Toga"])
     found = json.loads(databases_invoke(tmp_path, "ratings", "main", "--json").stdout)
@@ -344,7 +344,7 @@ def test_match_names_merges_names(tmp_path: Path, played: Path) -> None:
 
 
 def test_lists_count_imports(tmp_path: Path, file: Path) -> None:
-    """The whole store's list and the import's own; with an anchor, and by an incremental system."""
+    """Imports count in lists of the database and have their own list."""
     databases_invoke(tmp_path, "import", file)
     for words in (
         ("--all",),
@@ -361,7 +361,7 @@ def test_lists_count_imports(tmp_path: Path, file: Path) -> None:
     [("status",), ("standings",), ("crosstable",), ("ladder",), ("games",), ("export", "pgn"), ("withdraw", "Fruit")],
 )
 def test_what_an_import_has_not_is_refused(tmp_path: Path, file: Path, words: tuple[str, ...]) -> None:
-    """In one line that names the command for what it has."""
+    """Commands that need a played tournament give an error with the command for imports."""
     databases_invoke(tmp_path, "import", file, "--name", "my games")
     done = CliRunner().invoke(cli, [*words, "-t", "my games", "--db", str(tmp_path / "x.db")])
     assert isinstance(done.exception, UsageRefused)
@@ -369,7 +369,7 @@ def test_what_an_import_has_not_is_refused(tmp_path: Path, file: Path, words: tu
 
 
 def test_refusals_leave_no_database(tmp_path: Path, file: Path) -> None:
-    """A pattern nobody answers to, a file without a game that counts, an empty name."""
+    """An import without games or with an invalid name creates no database."""
     (tmp_path / "open.pgn").write_text(databases_pgn(("A", "B", "*")))
     for words in ((file, "--include", "Frit*"), (tmp_path / "open.pgn",), (file, "--name", " ")):
         done = databases_invoke(tmp_path, "import", *words)
@@ -378,33 +378,33 @@ def test_refusals_leave_no_database(tmp_path: Path, file: Path) -> None:
 
 
 def test_best_versions_of_imported_names(tmp_path: Path) -> None:
-    """Files tell no families: the name without its version is one, and the list says so."""
+    """The family of an imported engine is its name without the version, and the list says so."""
     path = tmp_path / "g.pgn"
     path.write_text(databases_pgn(*[("Toga II 1.4", "Rebel 6", "1-0"), ("Rebel 6", "Toga II 3.0", "1/2-1/2")] * 3))
     with Store.open(tmp_path / "x.db") as store:
         enter(store, path)
         found = rate_selection(store, select_games(store, ListDefinition(best_of_family=True)))
     assert [row.name for row in found.rows] == ["Toga II 1.4", "Rebel 6"]
-    assert "the name without its version" in found.caption[-1]
+    assert "its name without the version" in found.caption[-1]
 
 
 def test_a_store_of_imports_alone_says_where_its_games_are(tmp_path: Path, file: Path) -> None:
-    """Whoever imported a collection and asks for the table is not told that nothing is there."""
+    """The error for a database with imports only names the command that rates them."""
     with Store.open(tmp_path / "t.db") as store:
         enter(store, file)
-        with pytest.raises(UsageRefused, match="no tournament yet") as refused:
+        with pytest.raises(UsageRefused, match="does not contain a tournament") as refused:
             store.tournament()
     assert "enginetour ratings --all" in str(refused.value)
 
 
-# Pairs of imported games on one opening: beside tournaments, over several imports, and where none were kept.
+# Pairs of imported games with the same opening.
 
 BOOK = "1. e4 {book} c5 {book} 2. Nf3 {+0.1/9 1s}"
 WORDS = ("ratings", "--all", "--sprt", "Fruit", "Toga", "0", "5")
 
 
 def pgn(*games: tuple[str, str, str]) -> str:
-    """White, Black, result a game, all on one opening, each with a round of its own."""
+    """Make games of White, Black and result with the same opening, each in its own round."""
     return "".join(
         f'[Event "E"]\n[Round "{number}"]\n[White "{white}"]\n[Black "{black}"]\n[Result "{result}"]\n\n'
         f"{BOOK} {result}\n\n"
@@ -424,7 +424,7 @@ def pairs_in(folder: Path) -> tuple[list[int], dict[str, int]]:
 
 
 def test_pairs_of_a_file_that_grows_and_goes(tmp_path: Path) -> None:
-    """The partner may come with a later import; one that is struck out takes its games along."""
+    """The second game of a pair can be in a later import; a removed import takes its games away."""
     path = tmp_path / "g.pgn"
     path.write_text(pgn(("Fruit", "Toga", "1-0")))
     invoke(tmp_path, "import", path)
@@ -439,7 +439,7 @@ def test_pairs_of_a_file_that_grows_and_goes(tmp_path: Path) -> None:
 
 
 def test_pairs_beside_a_tournament(tmp_path: Path) -> None:
-    """Games of a tournament are pairs by their schedule, those of files among themselves."""
+    """Games of tournaments form pairs by their schedule, imported games by their openings."""
     store, log = open_log(tmp_path / "x.db")
     path = tmp_path / "g.pgn"
     path.write_text(pgn(("Fruit", "Toga", "1-0"), ("Toga", "Fruit", "0-1")))
@@ -452,7 +452,7 @@ def test_pairs_beside_a_tournament(tmp_path: Path) -> None:
 
 
 def test_an_import_that_kept_no_openings_is_told(tmp_path: Path) -> None:
-    """Of a database of before: its games stand alone, and the note says what brings their pairs."""
+    """Games of an import without stored openings form no pairs, and a note says so."""
     path = tmp_path / "g.pgn"
     path.write_text(pgn(("Fruit", "Toga", "1-0"), ("Toga", "Fruit", "0-1")))
     invoke(tmp_path, "import", path, "--name", "my games")
@@ -468,7 +468,7 @@ def test_an_import_that_kept_no_openings_is_told(tmp_path: Path) -> None:
 
 
 def test_pairs_come_in_the_order_of_the_file(tmp_path: Path) -> None:
-    """As a test of the file looks at them: the pair that is complete first, though the other one began before it."""
+    """Pairs are in the order in which they are complete in the file."""
     path = tmp_path / "g.pgn"
     outer = pgn(("Fruit", "Toga", "1-0"), ("Toga", "Fruit", "0-1"))
     middle = outer.rindex("[Event")

@@ -1,4 +1,4 @@
-"""Lists by name that once went wrong, and what was once accepted of them."""
+"""Tests of rating lists."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.support.tournaments import tour
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    """Fruit and Toga met in two tournaments, the second time as another binary of Fruit."""
+    """Fruit and Toga met in two tournaments, the second time with another binary of Fruit."""
     with Store.open(tmp_path / "t.db") as opened:
         for name, fingerprint, day in (("spring", "f1", "2026-05-01"), ("autumn", "f2", "2026-11-01")):
             log = opened.create_tournament(draft(name, ("Fruit", "Toga"), fingerprint))
@@ -41,21 +41,21 @@ def ratings(store: Store, as_of: str | None = None, **parts: object) -> dict[str
 
 
 def test_an_anchor_outlives_a_version_that_is_not_in_the_list(store: Store) -> None:
-    """A second version elsewhere in the store gave the first a mark, and the list's anchor was nobody any more."""
+    """An anchor stays valid if a second version of its name plays outside of the list."""
     found = ratings(store, tournaments=("spring",), anchors={"Fruit": 2700.0})
     assert found == pytest.approx({"Fruit [f1]": 2700.0, "Toga [f1]": 2700.0})
 
 
 def test_an_anchor_of_several_versions_is_told(store: Store) -> None:
-    """Which of them is fixed is the list's owner's to say."""
+    """An anchor that means several versions is an error."""
     with pytest.raises(UsageRefused, match=r"'Fruit' has several versions in this list: Fruit \[f1\], Fruit \[f2\]"):
         ratings(store, anchors={"Fruit": 2700.0})
-    with pytest.raises(UsageRefused, match=r"'Fruit \[f1\]' is fixed twice"):
+    with pytest.raises(UsageRefused, match=r"'Fruit \[f1\]' is an anchor twice"):
         ratings(store, tournaments=("spring",), anchors={"Fruit": 2700.0, "Fruit [f1]": 2600.0})
 
 
 def test_a_marked_name_means_the_same_version_in_the_past(store: Store) -> None:
-    """Before the second version came the first had no mark: anchors, patterns and aliases with one fitted nobody."""
+    """A name with mark in a definition is valid for earlier times without the mark."""
     then = "2026-06-01"
     anchored = ratings(store, then, anchors={"Fruit [f1]": 2700.0})
     assert anchored == pytest.approx({"Fruit": 2700.0, "Toga": 2700.0})
@@ -65,7 +65,7 @@ def test_a_marked_name_means_the_same_version_in_the_past(store: Store) -> None:
 
 
 def test_versions_added_up_keep_the_level_of_the_list(store: Store) -> None:
-    """An engine of several versions was told at the pool's average 0, whatever the list is anchored at."""
+    """All versions of an engine together have a rating at the level of the list's anchors."""
     define_list(
         store, "main", ListDefinition(anchors={"Toga": 2700.0}, aliases={"Toga [f2]": "Toga", "Toga [f1]": "Toga"})
     )
@@ -86,7 +86,7 @@ def test_versions_added_up_keep_the_level_of_the_list(store: Store) -> None:
     ],
 )
 def test_numbers_that_no_rating_has_are_refused(tmp_path: Path, words: tuple[str, str], told: str) -> None:
-    """They overflowed, or the fit never ended."""
+    """Settings that would make ratings overflow are errors."""
     with Store.open(tmp_path / "results" / "enginetour.db") as opened:
         record(opened.create_tournament(draft()), "Fruit", "Toga")
     done = tour(tmp_path, "ratings", "--all", *words, expect=2)
@@ -95,20 +95,20 @@ def test_numbers_that_no_rating_has_are_refused(tmp_path: Path, words: tuple[str
 
 
 def test_the_last_day_of_the_calendar(store: Store) -> None:
-    """No day follows it: our own failure where everything is meant."""
+    """The last day that a date can have is valid."""
     everything = ratings(store)
     assert ratings(store, "9999-12-31") == everything
     assert ratings(store, until=date(9999, 12, 31)) == everything
 
 
 def test_a_list_is_not_written_over_a_folder(tmp_path: Path) -> None:
-    """A name like ``.`` has no part that could be renamed to: it was our own failure."""
+    """Writing a list to a directory is an error in one line."""
     (tmp_path / "g.pgn").write_text('[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n1-0\n')
     assert "--output: . is a folder" in tour(tmp_path, "rate", "g.pgn", "-o", ".", expect=2).stderr
 
 
 def test_an_edition_never_goes_back_behind_another(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two published at once: the slower one wrote its older games as the newer edition."""
+    """If two processes publish at the same time, the newer edition has the newer games."""
     define_list(store, "main", ListDefinition())
     publish(store, "main")
     reckoned = rate_selection
@@ -131,19 +131,19 @@ def test_an_edition_never_goes_back_behind_another(store: Store, monkeypatch: py
 
 @pytest.mark.parametrize(("name", "told"), [("x" * 65, "1 to 64"), ("a\x1b[2J", "printable"), ("", "1 to 64")])
 def test_an_import_has_a_name_as_a_tournament_has(tmp_path: Path, name: str, told: str) -> None:
-    """Any name was taken: tables of half a thousand columns, and signs that steer a terminal."""
+    """The name of an import has the same limits as the name of a tournament."""
     (tmp_path / "g.pgn").write_text('[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n1-0\n')
     assert told in tour(tmp_path, "import", "g.pgn", "--name", name, expect=2).stderr
     assert not (tmp_path / "results" / "enginetour.db").exists()
 
 
 def test_a_folder_is_no_file_of_games(tmp_path: Path) -> None:
-    """It was taken for an event without a name."""
+    """A directory cannot be imported."""
     assert ".: cannot read: Is a directory" in tour(tmp_path, "import", ".", expect=3).stderr
 
 
 def test_what_moved_fits_eighty_columns(store: Store) -> None:
-    """Headings of three words left six signs to a name, and the table ran over the edge all the same."""
+    """The table of differences fits into 80 columns."""
     define_list(store, "main", ListDefinition())
     publish(store, "main")
     record(store.tournament(), "Toga", "Fruit")
@@ -155,7 +155,7 @@ def test_what_moved_fits_eighty_columns(store: Store) -> None:
 
 
 def test_moves_of_several_pools_are_told_apart(store: Store) -> None:
-    """One table had the moves of pools that never met, and of pools that were joined, without a word."""
+    """A difference with several pools says so."""
     log = store.create_tournament(draft("apart", ("Rebel", "Phalanx")))
     record(log, "Rebel", "Phalanx", Outcome.DRAW)
     define_list(store, "main", ListDefinition())
@@ -172,9 +172,9 @@ def test_moves_of_several_pools_are_told_apart(store: Store) -> None:
 
 
 def test_the_best_of_families_of_nobody(tmp_path: Path) -> None:
-    """A list of best versions before its first game was our own failure; it is an empty list."""
+    """A list of best versions without games is empty."""
     with Store.open(tmp_path / "t.db") as store:
         record(store.create_tournament(draft()), "Fruit", "Toga", day="2026-11-05")
         found = rate_selection(store, select_games(store, ListDefinition(best_of_family=True), "2026-11-01"))
     assert found.rows == ()
-    assert found.caption == ("the best of each family: 0 of 0 engines; the games of all count",)
+    assert found.caption == ("best engine of each family: 0 of 0 engines; the games of all engines count",)

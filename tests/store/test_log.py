@@ -1,4 +1,4 @@
-"""Tests of store/log."""
+"""Tests of writing the log of a tournament."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ from tests.support.databases import (
 )
 from tests.support.tournaments import FORKS
 
-# The log: what goes in comes out, all or nothing, once.
+# Games and events are written completely or not at all, and once.
 
 KEY = ("Fruit", "Toga", 1, 1)
 
@@ -78,7 +78,7 @@ def log(store: Store) -> TournamentLog:
 
 
 def test_whole_game(log: TournamentLog) -> None:
-    """A game comes back as it was handed in, to the last field and the oddest text."""
+    """A game is read exactly as it was written."""
     handed_in = full_game()
     assert add_game(log, handed_in) == 1
     stored = log.game(1)
@@ -86,13 +86,13 @@ def test_whole_game(log: TournamentLog) -> None:
 
 
 def test_unprintable_cause(log: TournamentLog) -> None:
-    """Text that UTF-8 cannot hold does not stop a game from being stored."""
+    """A game with text that UTF-8 cannot encode is stored."""
     add_game(log, replace(game(), cause="\ud800 died", white=SideRecord("\udfff")))
     assert log.game(1).game.cause == "? died"
 
 
 def test_recorded_once(log: TournamentLog) -> None:
-    """A game handed in twice is in the log once, whatever the second one says."""
+    """A game with the same key and replay number is stored once."""
     assert add_game(log, game(), [Note("round", "round 1")]) == 1
     before = log.pair_counts(), list(log.events()), log.notes()
     assert add_game(log, game(outcome=Outcome.BLACK), [Note("round", "again")]) is None
@@ -101,7 +101,7 @@ def test_recorded_once(log: TournamentLog) -> None:
 
 
 def test_games_in_one_transaction(tmp_path: Path) -> None:
-    """The log of games that came together is that of the same games one by one, what comes twice left out."""
+    """Games written together give the same log as games written one by one."""
     other = game("Phalanx", "HoiChess", Outcome.DRAW)
     void = game("Fruit", "Phalanx", Outcome.VOID)
     again = replace(void, outcome=Outcome.BLACK, replay=1)
@@ -121,7 +121,7 @@ def test_games_in_one_transaction(tmp_path: Path) -> None:
 
 
 def test_one_of_several_fails(log: TournamentLog) -> None:
-    """Then none of them is there, and the next ones go on as if nothing had been."""
+    """If one game of a transaction fails, none is written, and later games can be."""
     with pytest.raises(KeyError):
         log.record_games([(game(), []), (game("Fruit", "Stranger"), [])])
     assert (list(log.events()), log.games(), log.last_position, log.pair_counts()) == ([], [], 0, {})
@@ -129,14 +129,14 @@ def test_one_of_several_fails(log: TournamentLog) -> None:
 
 
 def test_unknown_side(log: TournamentLog) -> None:
-    """A game of somebody who is no entrant leaves nothing behind."""
+    """A game with an unknown entrant writes nothing."""
     with pytest.raises(KeyError):
         add_game(log, game("Fruit", "Stranger"))
     assert (list(log.events()), log.games(), log.last_position) == ([], [], 0)
 
 
 def test_events_in_order(log: TournamentLog) -> None:
-    """Events come back as they went in, in their order."""
+    """Events are read in the order in which they were written."""
     add_game(log, game())
     newcomer = Entrant("Arasan", new=True, family="arasan", origin="US")
     other = Entrant("Crafty", rating=2500.5)
@@ -154,13 +154,13 @@ def test_events_in_order(log: TournamentLog) -> None:
         assert log.record_event(event, spec=specs.get(joins)) == position
     assert list(log.events()) == [GameFinished(game().pairing, Outcome.WHITE), *events]
     assert log.last_position == 7
-    assert log.grown == {"cycles": 5}
+    assert log.extended_settings == {"cycles": 5}
     assert log.entrants == draft().entrants, "a replay starts from the list as it was"
     assert log.specs == {**draft().specs, **specs}
 
 
 def test_notes_with_their_event(log: TournamentLog) -> None:
-    """Decisions lie beside the event that caused them, in their order."""
+    """Decisions are stored with the event that caused them, in order."""
     parked = Note("parked", "Toga is parked", (("engine", "Toga"), ("section", ("Fruit", "Phalanx"))))
     add_game(log, game(), [parked, Note("round", "round 2 ½")])
     log.record_event(Withdrawn("Toga"), [Note("left", "Toga leaves")])
@@ -168,13 +168,13 @@ def test_notes_with_their_event(log: TournamentLog) -> None:
 
 
 def test_notes_before_the_first_event(store: Store) -> None:
-    """What a format decides before any game is kept too."""
+    """Decisions before the first event are stored too."""
     log = store.create_tournament(draft(), [Note("round", "round 1")])
     assert log.notes() == [(0, Note("round", "round 1"))]
 
 
 def test_void_game_is_replayed(log: TournamentLog) -> None:
-    """A void game is in the log, counts for nothing, and its key takes another game."""
+    """A void game is in the log, does not count, and can be replayed."""
     assert log.replays(KEY) == 0
     add_game(log, game(outcome=Outcome.VOID))
     assert log.replays(KEY) == 1
@@ -185,7 +185,7 @@ def test_void_game_is_replayed(log: TournamentLog) -> None:
 
 
 def test_struck_out_game(log: TournamentLog) -> None:
-    """A game struck out leaves the counts in the same moment, and may be played again."""
+    """An annulled game is removed from the counts in the same transaction and can be replayed."""
     add_game(log, game())
     log.record_event(GameVoided(game().pairing, Outcome.WHITE), why="wrong net")
     assert log.pair_counts() == {}
@@ -206,15 +206,15 @@ def test_struck_out_game(log: TournamentLog) -> None:
     ],
 )
 def test_nothing_to_strike_out(log: TournamentLog, pairing: Pairing, outcome: Outcome) -> None:
-    """Only a game that is there, as it is there, can be struck out."""
+    """Only a stored game with this result can be annulled."""
     add_game(log, game())
-    with pytest.raises(UsageRefused, match="no game"):
+    with pytest.raises(UsageRefused, match="not found"):
         log.record_event(GameVoided(pairing, outcome))
     assert log.last_position == 1
 
 
 def test_struck_out_once(log: TournamentLog) -> None:
-    """A game is struck out at most once."""
+    """A game can be annulled once."""
     add_game(log, game())
     log.record_event(GameVoided(game().pairing, Outcome.WHITE))
     with pytest.raises(UsageRefused):
@@ -223,7 +223,7 @@ def test_struck_out_once(log: TournamentLog) -> None:
 
 
 def test_who_left_cannot_leave(log: TournamentLog) -> None:
-    """Withdrawing needs somebody who is there; names are never used twice."""
+    """Only a present entrant can be withdrawn or replaced, and names are not reused."""
     log.record_event(Withdrawn("Toga"))
     for event in (Withdrawn("Toga"), Withdrawn("Stranger"), Replaced("Toga", Entrant("New"))):
         with pytest.raises(UsageRefused):
@@ -235,14 +235,14 @@ def test_who_left_cannot_leave(log: TournamentLog) -> None:
 
 
 def test_joining_needs_a_way_to_start(log: TournamentLog) -> None:
-    """An entrant without a way to start it is our own mistake and leaves nothing."""
+    """A new entrant without a specification is an internal error and writes nothing."""
     with pytest.raises(TypeError):
         log.record_event(Added(Entrant("New")))
     assert log.last_position == 0
 
 
 def test_lines_of_games(log: TournamentLog) -> None:
-    """Games are listed without their moves, by engine, ending, incident or from the last."""
+    """Games are listed without moves, filtered by engine, termination and incidents."""
     add_game(log, full_game())
     add_game(log, game("Phalanx", "Toga", Outcome.DRAW))
     add_game(log, game("Phalanx", "Fruit", Outcome.VOID))
@@ -273,17 +273,17 @@ def test_lines_of_games(log: TournamentLog) -> None:
 
 
 def test_many_games_stream(log: TournamentLog) -> None:
-    """Whole games stream in order over the pages, from any number on."""
+    """Whole games are read page by page, in order, from any number on."""
     for meeting in range(1, 231):
         add_game(log, game(meeting=meeting))
     assert [stored.game.pairing.meeting for stored in log.full_games()] == list(range(1, 231))
     assert [stored.number for stored in log.full_games(first=200)] == list(range(200, 231))
-    with pytest.raises(UsageRefused, match="no game 231"):
+    with pytest.raises(UsageRefused, match="game 231 does not exist"):
         log.game(231)
 
 
 def test_editions(store: Store) -> None:
-    """The same name again is the next edition; the newest one is meant unless another is named."""
+    """A second tournament with the same name is its next edition; the newest edition is the default."""
     first, second = store.create_tournament(draft()), store.create_tournament(draft())
     store.create_tournament(draft("spring"))
     assert (first.edition, second.edition, second.title) == (1, 2, "autumn #2")
@@ -302,25 +302,25 @@ def test_editions(store: Store) -> None:
 
 
 def test_unknown_tournament(store: Store) -> None:
-    """A name that is not there is answered with those that are."""
-    with pytest.raises(UsageRefused, match="no tournament yet"):
+    """The error for an unknown tournament names the known ones."""
+    with pytest.raises(UsageRefused, match="does not contain a tournament"):
         store.tournament()
     store.create_tournament(draft())
     with pytest.raises(UsageRefused, match="did you mean 'autumn'") as refused:
         store.tournament("autmun")
-    assert "known: autumn" in str(refused.value)
+    assert "choose one of: autumn" in str(refused.value)
     with pytest.raises(UsageRefused, match="no edition 5"):
         store.tournament("autumn", 5)
 
 
 def test_configuration_comes_back(log: TournamentLog) -> None:
-    """The frozen configuration, seed and entrants are those of the start."""
+    """Configuration, seed and entrants are stored as they were at the start."""
     assert (log.config, log.seed, log.system, log.format_version) == ({"format": {"cycles": 2}}, 7, "roundrobin", 1)
     assert log.entrants == draft().entrants
 
 
 def test_accepted_change(log: TournamentLog) -> None:
-    """A changed binary is another engine version from then on; the entrant's own counts stay together."""
+    """A changed binary is a new engine version; the counts of the entrant include both."""
     add_game(log, game())
     log.accept_change({"Fruit": spec("Fruit", "f2")})
     log.accept_change({"Fruit": spec("Fruit", "f3")})
@@ -333,7 +333,7 @@ def test_accepted_change(log: TournamentLog) -> None:
 
 
 def test_own_name_is_learnt(store: Store, log: TournamentLog) -> None:
-    """What an engine calls itself is known after its first game."""
+    """The name that an engine reports is stored with its first game."""
     add_game(log, replace(game(), white=SideRecord("Fruit 2.1 " + "x" * 200)))
     with store.database.reading() as connection:
         own_name = connection.execute(text("SELECT own_name FROM engines WHERE name = 'Fruit'")).scalar_one()
@@ -342,10 +342,10 @@ def test_own_name_is_learnt(store: Store, log: TournamentLog) -> None:
 
 
 def test_full_disk(tmp_path: Path) -> None:
-    """A game that does not fit leaves nothing of itself, and the log goes on when there is room."""
+    """A game that does not fit on the disk writes nothing, and later games can be written."""
     store, log = open_log(tmp_path / "t.db")
     add_game(log, game())
-    with store.database.writing() as connection:  # the one that writes, kept for the next write
+    with store.database.writing() as connection:  # the connection that is kept for the next write
         pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
         connection.exec_driver_sql(f"PRAGMA max_page_count={pages}")
     huge = game(meeting=2)
@@ -363,7 +363,7 @@ def test_full_disk(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kills", [6, pytest.param(300, marks=pytest.mark.night)])
 def test_killed_writer(tmp_path: Path, kills: int) -> None:
-    """Whatever was announced before a SIGKILL is there afterwards, once, with its notes and counts."""
+    """Every game that was reported before a SIGKILL is stored once, with its notes and counts."""
     path = tmp_path / "t.db"
     store, _ = open_log(path)
     store.close()
@@ -394,7 +394,7 @@ def test_killed_writer(tmp_path: Path, kills: int) -> None:
 
 
 def test_two_connections(tmp_path: Path) -> None:
-    """A command may write beside an open log, and its event is seen."""
+    """A second connection can write an event, and the first one sees it."""
     store, log = open_log(tmp_path / "t.db")
     with Database.open(tmp_path / "t.db") as other:
         Store(other).tournament().record_event(Withdrawn("Toga"))
@@ -405,7 +405,7 @@ def test_two_connections(tmp_path: Path) -> None:
 
 
 def test_read_only(tmp_path: Path) -> None:
-    """A reader sees everything and can write nothing."""
+    """A reader can read everything and write nothing."""
     store, log = open_log(tmp_path / "t.db")
     add_game(log, game())
     with Store.open(tmp_path / "t.db", readonly=True) as reader:
@@ -416,7 +416,7 @@ def test_read_only(tmp_path: Path) -> None:
 
 
 def test_draft_without_a_way_to_start(store: Store) -> None:
-    """Every entrant of a draft needs its own name and a way to start it."""
+    """Every entrant of a draft needs a unique name and a specification."""
     for broken in (replace(draft(), specs={}), replace(draft(), entrants=(Entrant("Fruit"), Entrant("Fruit")))):
         with pytest.raises(ValueError):
             store.create_tournament(broken)
@@ -424,7 +424,7 @@ def test_draft_without_a_way_to_start(store: Store) -> None:
     assert {entrant.name for entrant in store.create_tournament(draft()).entrants} == set(STORING_NAMES)
 
 
-# The hold of a run on its tournament: locks that are lost, commits whose answer is lost, servers that go away.
+# Lost locks, commits without a response, and servers that cannot be reached.
 
 
 def numbers(log: TournamentLog) -> list[int]:
@@ -433,7 +433,7 @@ def numbers(log: TournamentLog) -> list[int]:
 
 @pytest.fixture
 def held(server: Server) -> Iterator[tuple[Address, TournamentLog, Any]]:
-    """A tournament on a server under its lock, with some patience."""
+    """A locked tournament on a server, with some patience."""
     address = parse_address(server.schema())
     store, log = open_log(address)
     store.database.patience = 30.0
@@ -444,7 +444,7 @@ def held(server: Server) -> Iterator[tuple[Address, TournamentLog, Any]]:
 
 @contextmanager
 def answer_lost(monkeypatch: pytest.MonkeyPatch, *, arrives: bool) -> Iterator[None]:
-    """The server goes away in the middle of the next commit, which has come through or has not."""
+    """Disconnect in the next commit, which succeeds or not."""
     real, lost = Database.writing, iter([True])
 
     @contextmanager
@@ -453,9 +453,9 @@ def answer_lost(monkeypatch: pytest.MonkeyPatch, *, arrives: bool) -> Iterator[N
         with real(self, **more) as connection:
             yield connection
             if first and not arrives:
-                raise StoreUnreachable("the server hung up")
+                raise StoreUnreachable("the server closed the connection")
         if first:
-            raise StoreUnreachable("the server hung up")
+            raise StoreUnreachable("the server closed the connection")
 
     with monkeypatch.context() as patch:
         patch.setattr(Database, "writing", writing)
@@ -465,11 +465,11 @@ def answer_lost(monkeypatch: pytest.MonkeyPatch, *, arrives: bool) -> Iterator[N
 
 @pytest.mark.parametrize("arrives", [True, False])
 def test_a_lost_answer(place: Address, monkeypatch: pytest.MonkeyPatch, arrives: bool) -> None:
-    """A game whose commit was not answered is there once, and the run knows its number, whichever way it went."""
+    """A game whose commit got no response is stored once, with a known number."""
     store, log = open_log(place)
     store.database.patience = 30.0
     with store:
-        for meeting in (1, 2):  # the first of a run, and a later one
+        for meeting in (1, 2):  # the first game of a run, and a later one
             with answer_lost(monkeypatch, arrives=arrives):
                 assert add_game(log, game(meeting=meeting)) == meeting
         with answer_lost(monkeypatch, arrives=arrives):
@@ -484,7 +484,7 @@ def test_a_lost_answer(place: Address, monkeypatch: pytest.MonkeyPatch, arrives:
 def test_a_lost_answer_about_a_game_that_was_there(
     place: Address, monkeypatch: pytest.MonkeyPatch, arrives: bool
 ) -> None:
-    """A game that a cluster played twice stays one game, and is not taken for the one that was just written."""
+    """A game that was stored before is not taken for the game of the lost commit."""
     store, log = open_log(place)
     store.database.patience = 30.0
     with store:
@@ -495,15 +495,15 @@ def test_a_lost_answer_about_a_game_that_was_there(
 
 
 def test_without_patience_it_is_told(place: Address, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A command that does not wait says that the server is away."""
+    """A command without patience reports at once that the server cannot be reached."""
     store, log = open_log(place)
-    with store, answer_lost(monkeypatch, arrives=False), pytest.raises(StorageFailed, match="hung up"):
+    with store, answer_lost(monkeypatch, arrives=False), pytest.raises(StorageFailed, match="closed the connection"):
         add_game(log, game())
     assert StorageFailed.exit_code == 7
 
 
 def test_second_run_is_refused(held: tuple[Address, TournamentLog, Any]) -> None:
-    """A second run is refused and told who runs; another tournament, and the same one later, are not."""
+    """A second run of the same tournament is an error that names the first run."""
     address, _, lock = held
     with pytest.raises(StoreRefused, match=r"already running: pid \d+ on .+ since \d{4}-"):
         lock_of(address, "autumn").acquire()
@@ -518,7 +518,7 @@ def test_second_run_is_refused(held: tuple[Address, TournamentLog, Any]) -> None
 
 
 def test_a_lost_lock_is_got_again(server: Server, held: tuple[Address, TournamentLog, Any]) -> None:
-    """The run goes on where its lock's connection was cut and nobody else has begun."""
+    """A run regains a lost lock if no other run has taken it."""
     address, log, _ = held
     for meeting in (1, 2):
         server.cut("enginetour pid%")
@@ -529,7 +529,7 @@ def test_a_lost_lock_is_got_again(server: Server, held: tuple[Address, Tournamen
 
 
 def test_a_lost_lock_that_somebody_has(server: Server, held: tuple[Address, TournamentLog, Any]) -> None:
-    """Nothing more is written by a run whose tournament another one has taken."""
+    """A run writes nothing after another run has taken its lock."""
     address, log, _ = held
     assert add_game(log, game()) == 1
     server.cut("enginetour pid%")
@@ -540,7 +540,7 @@ def test_a_lost_lock_that_somebody_has(server: Server, held: tuple[Address, Tour
 
 @pytest.mark.parametrize("played", [0, 1])
 def test_a_lost_lock_that_somebody_had(server: Server, held: tuple[Address, TournamentLog, Any], played: int) -> None:
-    """Nor by one whose tournament another has gone on with meanwhile, also where it had not written yet itself."""
+    """A run writes nothing after another run has written to its tournament."""
     address, log, _ = held
     for meeting in range(played):
         add_game(log, game(meeting=meeting + 1))
@@ -549,13 +549,13 @@ def test_a_lost_lock_that_somebody_had(server: Server, held: tuple[Address, Tour
         theirs = other.tournament()
         theirs.require_lock(lock)
         add_game(theirs, game("Phalanx", "HoiChess"))
-    with pytest.raises(StoreRefused, match="somebody else writes"):
+    with pytest.raises(StoreRefused, match="another process writes"):
         add_game(log, game(meeting=9))
     assert numbers(log) == list(range(1, played + 2))
 
 
 def test_a_dead_connection_that_the_server_believes_in(held: tuple[Address, TournamentLog, Any]) -> None:
-    """The lock's old connection, which only the server takes for living, is ended for the new one."""
+    """The old connection of a lock is ended if the server still has it."""
     _, log, lock = held
     believed = lock._raw
     lock._raw = None
@@ -566,10 +566,10 @@ def test_a_dead_connection_that_the_server_believes_in(held: tuple[Address, Tour
 
 
 def test_a_server_that_is_started_again(server: Server, held: tuple[Address, TournamentLog, Any]) -> None:
-    """A finished game waits for its server, which crashes and is started again: it is there once, and is told of."""
+    """A finished game is written once after the server was restarted."""
     _, log, _ = held
     told: list[str] = []
-    log.database.tell = told.append
+    log.database.notify = told.append
     assert add_game(log, game()) == 1
     server.stop()
     with ThreadPoolExecutor(1) as aside:
@@ -586,7 +586,7 @@ def test_a_server_that_is_started_again(server: Server, held: tuple[Address, Tou
 
 
 def test_a_table_that_the_owner_holds(server: Server, held: tuple[Address, TournamentLog, Any]) -> None:
-    """A finished game waits while somebody rewrites a table, and is tried again when its statement is cancelled."""
+    """A finished game waits for a locked table, and is written again after a cancelled statement."""
     import psycopg
 
     address, log, _ = held
@@ -611,7 +611,7 @@ def test_a_table_that_the_owner_holds(server: Server, held: tuple[Address, Tourn
 
 
 def test_a_server_that_does_not_come_back(server: Server, held: tuple[Address, TournamentLog, Any]) -> None:
-    """After the patience one line says so; a signal ends the waiting before."""
+    """The wait for a server ends after the patience or with a signal, with a one-line error."""
     _, log, _ = held
     log.database.patience = 0.3
     server.stop()
@@ -623,21 +623,18 @@ def test_a_server_that_does_not_come_back(server: Server, held: tuple[Address, T
         def hurried() -> None:
             raise KeyboardInterrupt
 
-        log.database.patience, log.database.heed = 60.0, hurried
+        log.database.patience, log.database.check_stop = 60.0, hurried
         with pytest.raises(KeyboardInterrupt):
             add_game(log, game())
     finally:
         server.start()
-    log.database.heed = lambda: None
+    log.database.check_stop = lambda: None
     assert add_game(log, game()) == 1
 
 
 @pytest.mark.parametrize("arrives", [True, False])
 def test_a_lost_answer_about_several_games(place: Address, monkeypatch: pytest.MonkeyPatch, arrives: bool) -> None:
-    """All of them are in the log once, whether their commit came through or not, and the next ones go on.
-
-    What an engine calls itself is learnt from the commit that is there.
-    """
+    """Several games whose commit got no response are stored once, with the names that engines reported."""
     store, log = open_log(place)
     store.database.patience = 30.0
     with store, lock_of(place, "autumn") as lock:
@@ -650,13 +647,13 @@ def test_a_lost_answer_about_several_games(place: Address, monkeypatch: pytest.M
         assert lineup(log)["Fruit"].own_name == "Fruit 2.1"
 
 
-# A writer's memory of its log says what a reader finds there.
+# The cache of a writer gives the same values as the database.
 
 KEYS = [(*sorted((one, other)), meeting, 1) for one in STORING_NAMES for other in STORING_NAMES for meeting in (1, 2)]
 
 
 def assert_as_read(store: Store, log: TournamentLog) -> None:
-    """One that never wrote asks the database."""
+    """Compare the values of a writer with those of a reader."""
     reader = store.tournament()
     assert log.pair_counts() == reader.pair_counts()
     assert list(log.pair_counts()) == list(reader.pair_counts())
@@ -669,7 +666,7 @@ def assert_as_read(store: Store, log: TournamentLog) -> None:
 @settings(max_examples=6, deadline=None)
 @given(STEPS)
 def test_what_is_remembered_is_what_is_written(steps: list[Step]) -> None:
-    """After any game, void, double or changed engine."""
+    """The cache is correct after void games, duplicates and changed engines."""
     with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder) / "t.db") as store:
         log = store.create_tournament(draft())
         for step in steps:
@@ -678,7 +675,7 @@ def test_what_is_remembered_is_what_is_written(steps: list[Step]) -> None:
 
 
 def test_games_given_up_are_remembered_apart(tmp_path: Path) -> None:
-    """Of games that do not count those that an engine gave up are told apart, before and after they are asked for."""
+    """Aborted games are counted separately among the void games."""
     with Store.open(tmp_path / "t.db") as store:
         log = store.create_tournament(draft())
         given_up = replace(game(outcome=Outcome.VOID), category="engine-abort")
@@ -691,7 +688,7 @@ def test_games_given_up_are_remembered_apart(tmp_path: Path) -> None:
 
 
 def test_a_game_that_was_not_written_is_not_remembered(tmp_path: Path) -> None:
-    """Neither one of a stranger nor one that is there already; who joins later is known from then on."""
+    """A game that was not written does not change the cache; a new entrant does."""
     with Store.open(tmp_path / "t.db") as store:
         log = store.create_tournament(draft())
         add_game(log, game())
@@ -707,11 +704,11 @@ def test_a_game_that_was_not_written_is_not_remembered(tmp_path: Path) -> None:
         assert ("Fruit", "Rival") in log.pair_counts()
 
 
-# What once broke between the log and its file.
+# Faults of files.
 
 
 def test_a_removed_database_takes_no_more_games(tmp_path: Path) -> None:
-    """A file that is open outlives its removal, the games written to it would not: the first one is refused."""
+    """A game is not written to a database file that was removed."""
     store, log = open_log(tmp_path / "x.db")
     with store:
         add_game(log, game())
@@ -724,7 +721,7 @@ def test_a_removed_database_takes_no_more_games(tmp_path: Path) -> None:
 
 
 def test_a_removed_log_of_the_database_takes_no_more_games(tmp_path: Path) -> None:
-    """Somebody tidied x.db-wal away under a run: what is in it is saved as the run ends, and it ends at once."""
+    """After the removal of the log file, the run ends and its games are saved."""
     store, log = open_log(tmp_path / "x.db")
     with store:
         add_game(log, game())
@@ -738,7 +735,7 @@ def test_a_removed_log_of_the_database_takes_no_more_games(tmp_path: Path) -> No
 
 
 def test_a_log_made_anew_is_no_removed_one(tmp_path: Path) -> None:
-    """SQLite removes the log with the last connection and makes another with the next."""
+    """A log that SQLite itself removes and creates again is valid."""
     store, log = open_log(tmp_path / "x.db")
     with store:
         add_game(log, game())
@@ -749,14 +746,14 @@ def test_a_log_made_anew_is_no_removed_one(tmp_path: Path) -> None:
 
 
 def test_a_database_with_two_names_is_not_written(tmp_path: Path) -> None:
-    """Two runs by two hard links each had a lock and a log of its own; reading harms nobody."""
+    """A database with hard links can be read, but not written."""
     store, log = open_log(tmp_path / "x.db")
     with store:
         add_game(log, game())
     (tmp_path / "y.db").hardlink_to(tmp_path / "x.db")
     for name in ("x.db", "y.db"):
         with pytest.raises(
-            StoreRefused, match=rf"{name}: has a second name .*. Hint: make it a file of its own: cp {name} new"
+            StoreRefused, match=rf"{name}: has a second name .* make a copy with one name: cp {name} new"
         ):
             Store.open(tmp_path / name)
         with Store.open(tmp_path / name, readonly=True) as found:
@@ -767,19 +764,19 @@ def test_a_database_with_two_names_is_not_written(tmp_path: Path) -> None:
 
 
 def test_two_writers_are_noticed(tmp_path: Path) -> None:
-    """Somebody deleted the lock file and started a second run: the first stops instead of playing games for ever."""
+    """A run stops if another run writes to its tournament, even after the lock file was removed."""
     store, log = open_log(tmp_path / "x.db")
     with store, Store.open(tmp_path / "x.db") as other_store:
         add_game(log, game())
         add_game(other_store.tournament("autumn"), game(meeting=2))
         for late in (game(meeting=2), game(meeting=3)):
-            with pytest.raises(StoreRefused, match="somebody else writes"):
+            with pytest.raises(StoreRefused, match="another process writes"):
                 add_game(log, late)
         assert len(log.games()) == 2
 
 
 def test_a_refused_event_is_no_second_writer(tmp_path: Path) -> None:
-    """What was rolled back, and a game that came twice, leave the log as it was and writable."""
+    """A rolled back event and a duplicate game are not taken for another writer."""
     store, log = open_log(tmp_path / "x.db")
     with store:
         add_game(log, game())
@@ -790,7 +787,7 @@ def test_a_refused_event_is_no_second_writer(tmp_path: Path) -> None:
 
 
 def test_a_finished_game_waits_for_a_busy_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another command that holds the file longer than usual does not cost the game that has just ended."""
+    """A finished game is written even if another command holds the file for a long time."""
     monkeypatch.setattr("enginetour.store.dialect.BUSY_TIMEOUT_MS", 10)
     store, log = open_log(tmp_path / "x.db")
     with store:
@@ -806,16 +803,16 @@ def test_a_finished_game_waits_for_a_busy_file(tmp_path: Path, monkeypatch: pyte
 
 
 def test_a_game_number_beyond_all_games(tmp_path: Path) -> None:
-    """A slip of the finger is answered, and never reaches SQLite as a number it cannot hold."""
+    """Any invalid number of a game is a one-line error."""
     store, log = open_log(tmp_path / "x.db")
     with store:
         for number in (10**30, 1 << 63, 2, 0, -1):
-            with pytest.raises(UsageRefused, match=f"there is no game {number} "):
+            with pytest.raises(UsageRefused, match=f"game {number} does not exist"):
                 log.game(number)
 
 
 def test_a_lock_on_a_removed_file_is_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file is removed between opening and locking it: the lock is taken on the file that bears the name."""
+    """A lock is valid only if its file still has its name."""
     lock = TournamentLock(tmp_path / "x.db", "autumn")
     flock = fcntl.flock
 
@@ -830,7 +827,7 @@ def test_a_lock_on_a_removed_file_is_no_lock(tmp_path: Path, monkeypatch: pytest
 
 
 def test_only_a_game_given_up_counts_as_an_abort(tmp_path: Path) -> None:
-    """Voids by the host or by hand are replays too, and are not held against the engine that gives up once."""
+    """Only games that an engine aborted count as aborts."""
     store, log = open_log(tmp_path / "x.db")
     with store:
         for number, category in enumerate(("host", "engine-abort", "start-failure")):
@@ -840,7 +837,7 @@ def test_only_a_game_given_up_counts_as_an_abort(tmp_path: Path) -> None:
 
 
 def test_an_empty_file_is_yet_to_be_made(tmp_path: Path) -> None:
-    """As `mktemp` or a kill in the very first moment leaves it; a folder or any content is something."""
+    """An empty file counts as a missing database; a directory or any content does not."""
     path = tmp_path / "x.db"
     assert not database_exists(path)
     path.touch()
@@ -851,14 +848,14 @@ def test_an_empty_file_is_yet_to_be_made(tmp_path: Path) -> None:
 
 
 def test_room_on_a_disk_is_told_in_bytes(tmp_path: Path) -> None:
-    """Where nobody can tell there is room: the write itself will say."""
+    """Free space is infinite if it is unknown."""
     found = os.statvfs(tmp_path)
     assert 0 < free_bytes(tmp_path) <= found.f_blocks * found.f_frsize
     assert free_bytes(tmp_path / "gone") == float("inf")
 
 
 def test_endings_are_counted_without_a_line_for_each_game(tmp_path: Path) -> None:
-    """A resume of 10 000 games waited for that; void games and those struck out are none."""
+    """Terminations are counted without void and annulled games."""
     store, log = open_log(tmp_path / "x.db")
     with store:
         for meeting in (1, 2, 3):
@@ -869,7 +866,7 @@ def test_endings_are_counted_without_a_line_for_each_game(tmp_path: Path) -> Non
 
 
 def test_an_import_takes_no_games_of_ours(tmp_path: Path) -> None:
-    """Handed in several at once they ended in a failure of ours, a KeyError, where one alone was refused by name."""
+    """Games cannot be written to an import."""
     path = tmp_path / "g.pgn"
     path.write_text('[White "Fruit"]\n[Black "Toga"]\n[Result "1-0"]\n\n')
     with Store.open(tmp_path / "x.db") as store:

@@ -1,4 +1,4 @@
-"""A store on a PostgreSQL server: ours or refused in one line, upgraded whole, and never a password shown."""
+"""Tests of databases on a PostgreSQL server."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def opened(address: Address) -> None:
 
 
 def changed(server: Server, *statements: str) -> str:
-    """A database of ours after somebody else's statements."""
+    """Run statements of another program on a database."""
     url = server.schema()
     opened(parse_address(url))
     for statement in statements:
@@ -74,19 +74,19 @@ def without_schema(server: Server) -> str:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (newer, "newer enginetour"),
-        (half_migrated, "no table 'incidents' as we make it"),
-        (without_table, "no table 'notes' as we make it"),
-        (without_version, "no schema of ours"),
-        (with_trigger, "holds the trigger 't'"),
-        (with_view, "holds the view 'v'"),
-        (foreign, "no schema of ours, and holds the table 'bookmarks'"),
-        (of_other_letters, "names need UTF8"),
-        (without_schema, "has no schema"),
+        (newer, "newer enginetour version"),
+        (half_migrated, "'incidents' is missing or has unexpected columns"),
+        (without_table, "'notes' is missing or has unexpected columns"),
+        (without_version, "is not an enginetour database"),
+        (with_trigger, "contains the trigger 't'"),
+        (with_view, "contains the view 'v'"),
+        (foreign, "not an enginetour database: it contains the table 'bookmarks'"),
+        (of_other_letters, "the encoding must be UTF8"),
+        (without_schema, "does not have a schema"),
     ],
 )
 def test_refused_untouched(server: Server, make: Callable[[Server], str], words: str) -> None:
-    """What is not ours is refused in one line that names it, and left as it was."""
+    """A foreign or invalid database gives a one-line error and is not changed."""
     url = make(server)
     before = server.holds(url)
     for readonly in (False, True):
@@ -98,10 +98,10 @@ def test_refused_untouched(server: Server, make: Callable[[Server], str], words:
 
 
 def test_nothing_there_yet(server: Server) -> None:
-    """An empty database is made by who may make it only."""
+    """An empty database is only created with `create`."""
     address = parse_address(server.schema())
     assert not database_exists(address)
-    with pytest.raises(StoreRefused, match="no database yet"):
+    with pytest.raises(StoreRefused, match="database does not exist"):
         Store.open(address, create=False)
     opened(address)
     assert database_exists(address)
@@ -109,12 +109,12 @@ def test_nothing_there_yet(server: Server) -> None:
 
 
 def test_doors_that_stay_shut(server: Server) -> None:
-    """No server, no such database, no such user, a wrong password: one line each and no password."""
+    """A failed connection gives a one-line error without the password."""
     name = server.user("clara", "sesame")
     cases: list[tuple[str, type[TourError], str]] = [
         ("postgresql://tester:sesame@127.0.0.1:1/x", StorageFailed, "cannot be reached"),
-        (server.url("nowhere"), StoreRefused, "createdb makes it"),
-        (server.url("postgres", "nobody", "sesame"), StoreRefused, "the server refuses"),
+        (server.url("nowhere"), StoreRefused, "create it with createdb"),
+        (server.url("postgres", "nobody", "sesame"), StoreRefused, "cannot connect"),
         (server.url("postgres", name, "sesame1"), StoreRefused, "~/.pgpass"),
     ]
     for url, kind, words in cases:
@@ -125,30 +125,30 @@ def test_doors_that_stay_shut(server: Server) -> None:
 
 
 def test_an_old_server(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A server that is too old for our settings is told so."""
+    """A server that is too old is an error."""
     from enginetour.store import postgres
 
     monkeypatch.setattr(postgres, "_OLDEST", 99)
-    with pytest.raises(StoreRefused, match=r"runs PostgreSQL \d\d, 99 or newer is needed"):
+    with pytest.raises(StoreRefused, match=r"PostgreSQL 99 or newer is required \(found \d\d\)"):
         Store.open(server.schema())
 
 
 def test_a_user_without_rights(server: Server) -> None:
-    """Tables that this user may not make, or not write, are told before anything starts."""
+    """Missing privileges are reported before anything starts."""
     name = server.user("dora", "sesame")
     strange = parse_address(server.schema().replace("tester@", f"{name}:sesame@"))
-    for look in (Store.open, lambda address: backend_of(address).refuse_unwritable()):
-        with pytest.raises(StoreRefused, match="no schema that this user may look into"):
+    for look in (Store.open, lambda address: backend_of(address).require_writable()):
+        with pytest.raises(StoreRefused, match="does not have a schema that this user can read"):
             look(strange)
     url = server.schema()
     server.ask_there(url, f"GRANT USAGE ON SCHEMA {server.schema_of(url)} TO {name}")
     hers = parse_address(url.replace("tester@", f"{name}:sesame@"))
-    with pytest.raises(StorageFailed, match=r"lacks a right|make no tables"):
+    with pytest.raises(StorageFailed, match=r"cannot be used|cannot create tables"):
         Store.open(hers)
-    with pytest.raises(StorageFailed, match=f"its owner can GRANT CREATE ON SCHEMA {server.schema_of(url)}"):
-        backend_of(hers).refuse_unwritable()
+    with pytest.raises(StorageFailed, match=f"ask its owner for GRANT CREATE ON SCHEMA {server.schema_of(url)}"):
+        backend_of(hers).require_writable()
     opened(parse_address(url))
-    with pytest.raises(StorageFailed, match="may not read and write its table"):
+    with pytest.raises(StorageFailed, match="cannot read and write the table"):
         Store.open(hers)
     server.ask_there(url, f"GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA {server.schema_of(url)} TO {name}")
     server.ask_there(url, f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA {server.schema_of(url)} TO {name}")
@@ -158,7 +158,7 @@ def test_a_user_without_rights(server: Server) -> None:
 
 
 def test_without_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who has no driver is told what to install, whatever else the address says."""
+    """Without the driver, the error names the package to install."""
     real = builtins.__import__
 
     def refusing(name: str, *rest: Any, **more: Any) -> Any:
@@ -174,7 +174,7 @@ def test_without_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_settings_that_lose_games(server: Server) -> None:
-    """A commit waits for the disk whatever the server's default is, and a server that never does is told of."""
+    """A commit waits for the disk whatever the server's default is; unsafe settings give a warning."""
     url = server.schema()
     server.ask("ALTER ROLE tester SET synchronous_commit = off")
     try:
@@ -182,31 +182,31 @@ def test_settings_that_lose_games(server: Server) -> None:
             assert connection.exec_driver_sql("SHOW synchronous_commit").scalar_one() == "on"
     finally:
         server.ask("ALTER ROLE tester RESET synchronous_commit")
-    assert any("fsync = off" in warning for warning in store.database.warnings)  # as the tests' server is
+    assert any("fsync = off" in warning for warning in store.database.warnings)  # the server of the tests runs with it
 
 
 @pytest.mark.parametrize(
     ("statement", "words"),
     [
         ("SELECT 1", ""),
-        ("UPDATE games SET started_unix = 'NaN' WHERE number = 1", "games with id 1 has 'nan' as started_unix"),
-        ("UPDATE games SET round = 1::bigint << 60", "games with id 1 has '1152921504606846976' as round"),
-        ("UPDATE engines SET command = '[' WHERE id = 2", "engines with id 2 has '[' as command"),
-        ("UPDATE pair_counts SET wins = wins + 1", "kept as"),
+        ("UPDATE games SET started_unix = 'NaN' WHERE number = 1", "games with id 1: invalid started_unix 'nan'"),
+        ("UPDATE games SET round = 1::bigint << 60", "games with id 1: invalid round '1152921504606846976'"),
+        ("UPDATE engines SET command = '[' WHERE id = 2", "engines with id 2: invalid command '['"),
+        ("UPDATE pair_counts SET wins = wins + 1", "stored as"),
         ("DELETE FROM moves", "game 1 has no moves"),
         (
             "ALTER TABLE notes DROP CONSTRAINT notes_tournament_fkey; UPDATE notes SET tournament = 7 WHERE ordinal=1",
-            "1 of notes refer to tournaments that are not there",
+            "1 rows of notes refer to rows of tournaments that do not exist",
         ),
         (
             "ALTER TABLE moves DROP CONSTRAINT moves_game_fkey, "
             "ADD CONSTRAINT m FOREIGN KEY (game) REFERENCES games (id) NOT VALID",
-            "the reference m of moves was never checked",
+            "the reference m of moves was not checked",
         ),
     ],
 )
 def test_what_the_check_finds(server: Server, statement: str, words: str) -> None:
-    """Rows that somebody changed are found there too, and nothing in those of ours."""
+    """The check finds changed rows, and nothing in a sound database."""
     from enginetour.store.check import inspect
 
     url = server.schema()
@@ -220,7 +220,7 @@ def test_what_the_check_finds(server: Server, statement: str, words: str) -> Non
 
 
 def test_a_sign_that_no_server_holds(server: Server) -> None:
-    """An engine's word with NUL in it is stored like any other that cannot be."""
+    """Text of an engine with a NUL character is stored with a replacement."""
     from dataclasses import replace
 
     store, log = open_log(parse_address(server.schema()))

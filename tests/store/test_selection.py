@@ -1,4 +1,4 @@
-"""Tests of store/selection."""
+"""Tests of game selections and game pairs."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from enginetour.store.tables import GAMES
 from enginetour.store.tournaments import Store
 from tests.support.databases import add_game, bring, counted_pairs, draft, game, open_log, record, seconds, spec, stamp
 
-# Pairs of games on one opening, read from the store.
+# Game pairs.
 
 WHITE, DRAW, BLACK = Outcome.WHITE, Outcome.DRAW, Outcome.BLACK
 
 
 def test_pairs_by_the_points_of_the_first_name(tmp_path: Path) -> None:
-    """Whichever version is older in the store, points are those of the name that sorts first; lone games are none."""
+    """Pairs are counted by the points of the name that sorts first; single games are not pairs."""
     store, log = open_log(tmp_path / "x.db")
     with store:
         for meeting, (first, second) in enumerate(((WHITE, BLACK), (WHITE, DRAW), (DRAW, DRAW), (BLACK, WHITE)), 1):
@@ -43,7 +43,7 @@ def test_pairs_by_the_points_of_the_first_name(tmp_path: Path) -> None:
 
 
 def test_legs_that_are_no_pair(tmp_path: Path) -> None:
-    """A void or struck leg, twice the same colours, another opening; legs 3 and 4 are a pair of their own."""
+    """Void legs, equal colors and different openings do not make a pair."""
     store, log = open_log(tmp_path / "x.db")
     with store:
         add_game(log, game(leg=1))
@@ -63,7 +63,7 @@ def test_legs_that_are_no_pair(tmp_path: Path) -> None:
 
 
 def test_versions_and_tournaments(tmp_path: Path) -> None:
-    """Legs of two tournaments, or of two versions, are no pair; versions of a name are added up when asked."""
+    """Games of different tournaments or versions do not make a pair; versions of a name can be combined."""
     store, log = open_log(tmp_path / "x.db")
     with store:
         add_game(log, game(leg=1))
@@ -79,7 +79,7 @@ def test_versions_and_tournaments(tmp_path: Path) -> None:
         assert pentanomials_of_tournament(later) == {("Fruit", "Toga"): (0, 0, 1, 0, 0)}
 
 
-# The games of a list.
+# Selections.
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def counts(found: Selection) -> dict[tuple[str, str], tuple[int, int, int]]:
-    """The pairs as a table by names."""
+    """Return the pairs as a table by names."""
     pairs = found.pairs
     columns = zip(pairs.white, pairs.black, pairs.wins, pairs.draws, pairs.losses, strict=True)
     return {(pairs.names[w], pairs.names[b]): (int(won), int(drawn), int(lost)) for w, b, won, drawn, lost in columns}
@@ -100,7 +100,7 @@ def of(store: Store, as_of: str | None = None, **parts: Any) -> Selection:
 
 
 def test_everything(store: Store) -> None:
-    """Without a filter the kept counts are taken, imported games among them."""
+    """Without a filter, the stored counts are used, including imports."""
     log = store.create_tournament(draft())
     record(log, "Fruit", "Toga")
     record(log, "Phalanx", "Toga", Outcome.DRAW)
@@ -114,7 +114,7 @@ def test_everything(store: Store) -> None:
 
 
 def test_filters(store: Store) -> None:
-    """Every part of the filter takes its games, and tells how many it left out."""
+    """Every part of the filter selects its games and counts the excluded ones."""
     log = store.create_tournament(draft())
     record(log, "Fruit", "Toga", tc="60+0.5", hardware="Ryzen 9 5950X")
     record(log, "Fruit", "Phalanx", tc="nodes=1000", day="2026-11-03", hardware="Xeon E5")
@@ -151,7 +151,7 @@ def test_filters(store: Store) -> None:
 
 
 def test_import_without_a_date(store: Store) -> None:
-    """A game that does not say its day is on no day."""
+    """A game without a date is on no day."""
     store.create_tournament(draft())
     bring(store, [(1, 2, 2)], day=0)
     assert of(store, until=date(2030, 1, 1)).left_out == {"date": 1}
@@ -159,7 +159,7 @@ def test_import_without_a_date(store: Store) -> None:
 
 
 def test_as_of(store: Store) -> None:
-    """A moment shows the games of then; one struck out later still counts."""
+    """A moment selects the games of that time, including games that were annulled later."""
     log = store.create_tournament(draft())
     first = record(log, "Fruit", "Toga", day="2026-11-01")
     bring(store, [(1, 2, 1)])
@@ -175,13 +175,16 @@ def test_as_of(store: Store) -> None:
     assert counts(of(store, f"game {first}")) == {("Fruit", "Toga"): (1, 0, 0)}, "the import came after it"
     assert counts(of(store, "2026-11-11")) == {("Fruit", "Toga"): (1, 1, 0), ("Toga", "Fruit"): (1, 0, 0)}
     assert counts(of(store, "2026-11-12T13:00+00:00")) == counts(of(store))
-    for words, told in (("yesterday", "is no moment"), ("game 99", "no game 99, the newest is 2")):
+    for words, told in (
+        ("yesterday", "is not a valid time"),
+        ("game 99", "game 99 does not exist; the newest is game 2"),
+    ):
         with pytest.raises(UsageRefused, match=told):
             of(store, words)
 
 
 def test_names(store: Store) -> None:
-    """Versions stand apart, are added up by name, or bear another name; of then they have the names of then."""
+    """Versions are separate, combined by name or renamed; earlier selections have the names of that time."""
     log = store.create_tournament(draft())
     first = record(log, "Fruit", "Toga")
     log.accept_change({"Fruit": spec("Fruit", "abcdef0123")})

@@ -1,4 +1,4 @@
-"""One run per tournament."""
+"""Tests of lock files and slugs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def holder(database: Path) -> subprocess.Popen[str]:
 
 
 def test_second_process_is_refused(tmp_path: Path) -> None:
-    """A second run is refused at once and told who runs; another tournament is not."""
+    """A second run of the same tournament is an error that names the first run."""
     database = tmp_path / "t.db"
     with holder(database) as first:
         with pytest.raises(StoreRefused, match=rf"already running: pid {first.pid} on .+ since \d{{4}}-"):
@@ -46,7 +46,7 @@ def test_second_process_is_refused(tmp_path: Path) -> None:
 
 
 def test_lock_dies_with_its_process(tmp_path: Path) -> None:
-    """After a SIGKILL the file is still there and nothing need be done about it."""
+    """The lock file of a killed process does not lock anything."""
     database = tmp_path / "t.db"
     with holder(database) as first:
         first.send_signal(signal.SIGKILL)
@@ -57,7 +57,7 @@ def test_lock_dies_with_its_process(tmp_path: Path) -> None:
 
 
 def test_second_lock_of_one_process(tmp_path: Path) -> None:
-    """The same process cannot hold a tournament twice either, and can take it again afterwards."""
+    """The same process cannot lock a tournament twice, but again after a release."""
     first, second = TournamentLock(tmp_path / "t.db", "autumn"), TournamentLock(tmp_path / "t.db", "autumn")
     first.acquire()
     with pytest.raises(StoreRefused):
@@ -69,7 +69,7 @@ def test_second_lock_of_one_process(tmp_path: Path) -> None:
 
 
 def test_link_is_not_followed(tmp_path: Path) -> None:
-    """A link in the lock's place is refused, and what it leads to left as it is."""
+    """A symbolic link in place of a lock file is an error, and its target is not changed."""
     victim = tmp_path / "victim"
     victim.write_text("mine")
     lock_path(tmp_path / "t.db", "autumn").symlink_to(victim)
@@ -79,7 +79,7 @@ def test_link_is_not_followed(tmp_path: Path) -> None:
 
 
 def test_odd_text_in_the_file(tmp_path: Path) -> None:
-    """Whatever the file says is shown on one line, without its control characters."""
+    """The text of a lock file is shown on one line without control characters."""
     first = TournamentLock(tmp_path / "t.db", "autumn")
     first.acquire()
     first.path.write_bytes(b"pid 1\x1b[2J\xff\nmore" + b"x" * 9999)
@@ -91,7 +91,7 @@ def test_odd_text_in_the_file(tmp_path: Path) -> None:
 
 
 def test_folder_that_is_not_there(tmp_path: Path) -> None:
-    """A lock that cannot be made is a fault of the storage."""
+    """A lock that cannot be created is a StorageFailed."""
     with pytest.raises(StorageFailed):
         TournamentLock(tmp_path / "nowhere" / "t.db", "autumn").acquire()
 
@@ -100,7 +100,7 @@ def test_folder_that_is_not_there(tmp_path: Path) -> None:
     "name", ["autumn", "Autumn", "AUTUMN", "autumn.2", "autumn 2", "../../etc", "", "ä", "x" * 500]
 )
 def test_slug(name: str) -> None:
-    """A name becomes a safe file name of at most 64 signs."""
+    """A slug is a safe file name of at most 64 characters."""
     for edition in (1, 2, 10_000):
         slug = slug_of(name, edition)
         assert 1 <= len(slug) <= 64
@@ -109,7 +109,7 @@ def test_slug(name: str) -> None:
 
 
 def test_slugs_differ() -> None:
-    """Different tournaments never share a file name."""
+    """Different tournaments have different slugs."""
     names = ["autumn", "Autumn", "autumn.2", "autumn 2", "autumn-2", "autumn  2", "x" * 49, "x" * 50, "", "-"]
     slugs = [slug_of(name, edition) for name in names for edition in (1, 2, 3)]
     assert len(set(slugs)) == len(slugs)
@@ -117,14 +117,14 @@ def test_slugs_differ() -> None:
 
 
 def test_the_file_goes_with_the_lock(tmp_path: Path) -> None:
-    """Nothing is left beside the database, and nobody waits for what is gone."""
+    """A release removes the lock file, and the next run can take the lock."""
     with TournamentLock(tmp_path / "t.db", "autumn") as lock:
         assert lock.path.exists()
     assert not list(tmp_path.iterdir())
 
 
 def test_a_file_of_another_stays(tmp_path: Path) -> None:
-    """Ours was removed by hand and another run made its own: that is not ours to take away, and it keeps its lock."""
+    """A release does not remove the lock file of another run."""
     first, second = (TournamentLock(tmp_path / "t.db", "autumn") for _ in range(2))
     first.acquire()
     first.path.unlink()
@@ -136,7 +136,7 @@ def test_a_file_of_another_stays(tmp_path: Path) -> None:
 
 
 def test_who_opened_the_file_before_it_went_locks_the_next_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between opening and locking its holder may let go: a lock on a file without a name would keep nobody out."""
+    """A process that opened a lock file just before its removal locks the new file."""
     first, second = (TournamentLock(tmp_path / "t.db", "autumn") for _ in range(2))
     first.acquire()
     lock = fcntl.flock

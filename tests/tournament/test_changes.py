@@ -96,7 +96,9 @@ def test_nobody_joins_who_does_not_play_the_variant(tmp_path: Path) -> None:
     assert {row["name"] for row in read(tmp_path, "standings")["table"]} == {"Ada", "Bo"}
 
 
-@pytest.mark.parametrize(("number", "told"), [("9" * 30, "is not in the range"), ("999", "games lists them")])
+@pytest.mark.parametrize(
+    ("number", "told"), [("9" * 30, "is not in the range"), ("999", "run enginetour games for a list")]
+)
 def test_a_game_that_cannot_be(stopped: Path, number: str, told: str) -> None:
     """A number beyond every store is no failure of ours."""
     assert told in tour(stopped, "void", number, expect=2).stderr
@@ -105,7 +107,7 @@ def test_a_game_that_cannot_be(stopped: Path, number: str, told: str) -> None:
 def test_a_void_game_says_what_it_was(stopped: Path) -> None:
     """The list shows that it was struck out, and its result and end then."""
     tour(stopped, "void", "1", "--why", "swapping")
-    assert "struck out, was " in tour(stopped, "games").stdout
+    assert "annulled, was " in tour(stopped, "games").stdout
 
 
 def rounds(text: str) -> list[str]:

@@ -174,9 +174,9 @@ def test_an_order_by_rating_states_the_scale(store: Store, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("order", "told"),
     [
-        ("list:wren", ":4: there is no list 'wren', did you mean 'wrens'?"),
-        ("list:wrens#4", ":4: the list 'wrens' has no edition 4, it has 1 to 1"),
-        ("list:empty", ":4: the list 'empty' has no edition yet. Hint: enginetour publish 'empty' makes one"),
+        ("list:wren", ":4: rating list 'wren' not found, did you mean 'wrens'?"),
+        ("list:wrens#4", ":4: edition 4 of the list 'wrens' does not exist"),
+        ("list:empty", ":4: the list 'empty' has no edition yet"),
         ("list:strangers", ":4: no entrant is in edition 1 of the list 'strangers'"),
     ],
 )

@@ -1037,7 +1037,7 @@ def test_a_disk_that_fills(workspace: Path) -> None:
         assert run.returncode == 7
         assert "Finished game" not in out
         *others, last = err.splitlines()
-        assert last.endswith("enginetour.db: the disk is full. Hint: make room and run again.")
+        assert "enginetour.db: the disk is full" in last
         assert not [line for line in others if line.startswith("enginetour:")]
         (workspace / "free").touch()
         disk.leave(2 << 20)

@@ -261,9 +261,9 @@ async def test_a_game_struck_out_has_no_result_any_more(live: LiveTournament, li
     live.whole = True
     live.take({**STATUS, "event": "progress", "games_done": 4})
     assert not live.whole
-    live.merge_lines([{"number": 4, "result": "*", "cause": "struck out, was 1-0: mates"}], ())
+    live.merge_lines([{"number": 4, "result": "*", "cause": "annulled, was 1-0: mates"}], ())
     assert [(line["result"], line["white"]) for line in live.lines] == [("*", "A"), ("1-0", "A")]
-    assert events(await listener.due(1))[-1][1]["lines"][0]["cause"] == "struck out, was 1-0: mates"
+    assert events(await listener.due(1))[-1][1]["lines"][0]["cause"] == "annulled, was 1-0: mates"
 
 
 @followed

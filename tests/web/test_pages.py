@@ -65,4 +65,4 @@ def test_a_game_struck_out_has_no_result(store: Store) -> None:
     one = game()
     store.tournament("autumn").record_event(GameVoided(one.pairing, one.outcome, "a wrong book"))
     line = StandingsCache(store).read(tournament_entries(store)[0], lines=True).lines[0]
-    assert (line["result"], line["cause"]) == ("*", "struck out, was 1-0: ")
+    assert (line["result"], line["cause"]) == ("*", "annulled, was 1-0: ")

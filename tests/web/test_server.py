@@ -445,7 +445,7 @@ def test_a_connection_must_come_to_its_request(stage: Stage, monkeypatch: pytest
         (["--host", "0.0.0.0"], 2, "others can reach this address"),
         (["--token", "short"], 2, "a token has 16 signs or more"),
         (["--host", "203.0.113.7", "--token", "0123456789abcdef"], 2, "cannot listen there"),
-        (["--db", "none.db"], 5, "there is no database yet"),
+        (["--db", "none.db"], 5, "database does not exist"),
     ],
 )
 def test_refusals_are_one_line(stage: Stage, words: list[str], code: int, said: str) -> None:
