@@ -1,1 +1,1 @@
-"""Figures of enginetour next to those of its peers, as ratios. Nothing is asserted."""
+"""Benchmarks of enginetour and of other programs, shown as ratios. They assert nothing."""

@@ -1,7 +1,8 @@
-"""``python -m benches``: figures with ratios to a baseline measured in the same run. Nothing is asserted.
+"""``python -m benches``: run benchmarks and print times with their ratios to a baseline. Nothing is asserted.
 
-A ratio says more than a time: it holds on another machine. The medians are over rounds in which subject and baseline
-take turns; in brackets the fastest and the slowest round. `cluster` is a bench of its own: `cluster --help`.
+Ratios, unlike times, can be compared between machines. Each round measures subject and baseline. The output has the
+median of the rounds, with the fastest and the slowest round in parentheses. The benchmark of clusters is separate: see
+`cluster --help`.
 """
 
 from __future__ import annotations
@@ -38,36 +39,40 @@ PARTS = (*LISTS, *PAIRINGS, *RUNNERS)
 
 
 def main() -> None:
-    """Print one line per measure; `cluster` is on its own, with options of its own."""
+    """Run the chosen benchmarks and print a line for each measurement."""
     if sys.argv[1:2] == ["cluster"]:
-        from benches import cluster  # here: it needs Dask
+        from benches import cluster  # here, because it needs Dask
 
         cluster.main(sys.argv[2:])
         return
-    words = argparse.ArgumentParser(prog="python -m benches", description=__doc__)
-    words.add_argument("parts", nargs="*", metavar="PART", help=f"which, default all: {', '.join(PARTS)}")
-    words.add_argument("--rounds", type=int, default=5, help="rounds of every measure (default %(default)s)")
-    words.add_argument("--games", type=int, default=10_000, help="games folded and stored (default %(default)s)")
-    words.add_argument("--engines", type=int, default=100, help="engines of the bubble (default %(default)s)")
-    words.add_argument("--rated", type=int, nargs=2, default=(1000, 100_000), metavar=("ENGINES", "GAMES"))
-    words.add_argument("--beside", type=int, nargs=2, default=(1000, 1_000_000), metavar=("ENGINES", "GAMES"))
-    words.add_argument("--simulations", type=int, default=5, help="of Ordo, to tell 100 from (default %(default)s)")
-    words.add_argument("--commits", type=int, default=100, help="commits a round (default %(default)s)")
-    words.add_argument("--match", type=int, default=20, help="games of the free engines, even (default %(default)s)")
-    words.add_argument("--real", type=int, default=120, help="games at nodes=1, even (default %(default)s)")
-    words.add_argument("--timed", type=int, default=20, help="games at a short clock, even (default %(default)s)")
-    words.add_argument("--at-once", type=int, nargs="+", default=(1, 2, 8), help="games of the clocks (default 1 2 8)")
-    words.add_argument(
-        "--forfeits", type=int, default=200, help="games that look for losses on time, even (default %(default)s)"
+    parser = argparse.ArgumentParser(prog="python -m benches", description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"benchmarks to run, default all: {', '.join(PARTS)}")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds of every benchmark (default %(default)s)")
+    parser.add_argument("--games", type=int, default=10_000, help="games to replay and to store (default %(default)s)")
+    parser.add_argument("--engines", type=int, default=100, help="engines in the bubble (default %(default)s)")
+    parser.add_argument("--rated", type=int, nargs=2, default=(1000, 100_000), metavar=("ENGINES", "GAMES"))
+    parser.add_argument("--beside", type=int, nargs=2, default=(1000, 1_000_000), metavar=("ENGINES", "GAMES"))
+    parser.add_argument(
+        "--simulations", type=int, default=5, help="simulations of Ordo, extrapolated to 100 (default %(default)s)"
     )
-    words.add_argument("--kills", type=int, default=30, help="of engines that think, even (default %(default)s)")
-    words.add_argument("--folder", type=Path, help="where databases are measured (default: the temporary folder)")
-    given = words.parse_args()
+    parser.add_argument("--commits", type=int, default=100, help="commits per round (default %(default)s)")
+    parser.add_argument("--match", type=int, default=20, help="games of free engines, even (default %(default)s)")
+    parser.add_argument("--real", type=int, default=120, help="games at nodes=1, even (default %(default)s)")
+    parser.add_argument("--timed", type=int, default=20, help="games with a short clock, even (default %(default)s)")
+    parser.add_argument(
+        "--at-once", type=int, nargs="+", default=(1, 2, 8), help="concurrent games for clocks (default 1 2 8)"
+    )
+    parser.add_argument(
+        "--forfeits", type=int, default=200, help="games in which time losses are counted, even (default %(default)s)"
+    )
+    parser.add_argument("--kills", type=int, default=30, help="thinking engines to kill, even (default %(default)s)")
+    parser.add_argument("--folder", type=Path, help="directory of the databases (default: the temporary directory)")
+    given = parser.parse_args()
     if unknown := sorted(set(given.parts) - set(PARTS)):
-        words.error(f"unknown part {unknown[0]}; there are {', '.join(PARTS)}")
+        parser.error(f"unknown benchmark {unknown[0]}; choose from {', '.join(PARTS)}")
     for name, least in (("match", 6), ("real", 6), ("timed", 6), ("forfeits", 2), ("kills", 2)):
         if (count := getattr(given, name)) % 2 or count < least:
-            words.error(f"--{name} is an even number from {least}")
+            parser.error(f"--{name} must be an even number of at least {least}")
     with tempfile.TemporaryDirectory(prefix="enginetour-bench-", dir=given.folder) as folder:
         settings = Settings(
             given.rounds,
@@ -105,8 +110,8 @@ def main() -> None:
             "crash": lambda: crashing(settings, program),
         }
         for name in given.parts or PARTS:
-            for said in parts[name]():
-                print(said, flush=True)
+            for line in parts[name]():
+                print(line, flush=True)
 
 
 main()

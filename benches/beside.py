@@ -1,6 +1,6 @@
-"""From PGN to a list with error bars, beside Ordo and BayesElo: whole processes, as many times our time.
+"""Rating list from a PGN file, compared with Ordo and BayesElo: times of whole processes.
 
-The environment names the peers: ORDO, BAYESELO. Ordo's simulations are as many as asked, or told from fewer.
+The environment variables ORDO and BAYESELO name the programs. The time of Ordo's simulations is extrapolated.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from benches.measure import Settings, line
 from benches.peers import CAP, Spent, bayeselo, ordo, ours, python
 
 MOVES = "\n".join(["1. Nf3 {+0.31/18 0.10s} Nc6 {-0.30/17 0.11s}"] * 57) + " "  # 2.6 KB
-SIMULATED = 100  # what Ordo's users ask for; times are told for so many
+SIMULATED = 100  # simulations that users of Ordo usually run; times are extrapolated to this number
 
 
 @dataclass(frozen=True)
 class Field:
-    """One file; `wanted` are the peers' ways to a list that are measured on it."""
+    """A PGN file; `wanted` names the runs of other programs that are measured with it."""
 
     name: str
     corpus: Corpus
@@ -30,7 +30,7 @@ class Field:
 
 
 def beside(settings: Settings) -> Iterator[str]:
-    """Times on four files, then what the numbers are worth on a chain and between near neighbours."""
+    """Measure times with four files, then the exactness of the ratings."""
     engines, games = settings.beside
     usual = ("Ordo", "Ordo -s", "BayesElo covariance")
     small = Corpus("mesh", max(2, engines // 5), games // 10)
@@ -51,12 +51,12 @@ def beside(settings: Settings) -> Iterator[str]:
 
 
 def _times(settings: Settings, each: Field, binaries: Mapping[str, str]) -> Iterator[str]:
-    """All in turn; a line for wall time and one for the processor's, of all processes."""
+    """Measure all programs in turn; yield lines with wall time and CPU time."""
     pgn = settings.folder / "beside.pgn"
     each.corpus.write(pgn, each.moves)
     runs = {"ours": ours(pgn, settings.folder / "ours.txt"), **_peers(settings, each, binaries, pgn)}
     runs["numpy"] = python(settings.folder, "-c", "import numpy")
-    runs["ours"]()  # compiles the modules and fetches the file
+    runs["ours"]()  # compiles the modules and caches the file
     taken: dict[str, list[Spent]] = {name: [] for name in runs}
     for _ in range(settings.rounds):
         for name, run in runs.items():
@@ -65,17 +65,17 @@ def _times(settings: Settings, each: Field, binaries: Mapping[str, str]) -> Iter
     if "Ordo -s" in taken:
         rate = SIMULATED / settings.simulations
         plain = taken["Ordo"]
-        taken["Ordo -s"] = [_told(one, few, rate) for one, few in zip(plain, taken["Ordo -s"], strict=True)]
+        taken["Ordo -s"] = [_extrapolated(one, few, rate) for one, few in zip(plain, taken["Ordo -s"], strict=True)]
     size = f"{each.name}, {each.corpus.games:,} games, {each.corpus.engines:,} engines"
     yield size
     start = taken.pop("numpy")
     mine = taken.pop("ours")
     for word in ("wall", "cpu"):
-        yield line(f"  our list with errors, {word}", _of(mine, word), _of(start, word), "importing numpy")
+        yield line(f"  enginetour's list with errors, {word}", _of(mine, word), _of(start, word), "importing numpy")
         for name, theirs in taken.items():
-            told = f"{name} {SIMULATED} told from {settings.simulations}" if name == "Ordo -s" else name
-            told += f", stopped after {CAP:.0f} s" if any(one.stopped for one in theirs) else ""
-            yield line(f"  {told}, {word}", _of(theirs, word), _of(mine, word), "ours")
+            label = f"{name} {SIMULATED} extrapolated from {settings.simulations}" if name == "Ordo -s" else name
+            label += f", stopped after {CAP:.0f} s" if any(one.stopped for one in theirs) else ""
+            yield line(f"  {label}, {word}", _of(theirs, word), _of(mine, word), "enginetour")
 
 
 def _peers(settings: Settings, each: Field, binaries: Mapping[str, str], pgn: Path) -> dict[str, Callable[[], Spent]]:
@@ -91,8 +91,8 @@ def _peers(settings: Settings, each: Field, binaries: Mapping[str, str], pgn: Pa
     return {name: run for name, run in runs.items() if name in each.wanted}
 
 
-def _told(plain: Spent, few: Spent, rate: float) -> Spent:
-    """Every simulation takes as long as the next."""
+def _extrapolated(plain: Spent, few: Spent, rate: float) -> Spent:
+    """Return the time of all simulations, each of which takes the same time."""
     wall, cpu = plain.wall + (few.wall - plain.wall) * rate, plain.cpu + (few.cpu - plain.cpu) * rate
     return replace(few, wall=wall, cpu=cpu)
 

@@ -1,8 +1,8 @@
-"""How much more than its thought an engine is charged, through several runners, with one game and with several at once.
+"""Time that runners charge an engine in addition to its thinking time, with one and with several concurrent games.
 
-The engine thinks 10 to 11 ms, all fractions alike, says info lines meanwhile and stamps its own thought; what it was
-charged is what its clock lost from one `go` to the next. Charges are cut to whole ms, so a runner that adds nothing
-shows -0.5 ms.
+The engine thinks for 10 to 11 ms (uniformly distributed), sends info lines meanwhile and records its thinking time. The
+charged time is the difference of its clock between two `go` commands. It is truncated to whole milliseconds, so a
+runner without overhead shows -0.5 ms.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from statistics import median, quantiles
 
 from benches import free
 from benches.measure import Settings, against
-from benches.runners import Bout, present, silent
+from benches.runners import Bout, missing_peers, present
 
 THINK_MS = 10
-LINES = 10  # info lines a move
-EACH = 2  # games a round at least
+LINES = 10  # info lines per move
+EACH = 2  # games per round, at least
 INCREMENT_MS = 1000
 TC = "60+1"
 
 
 def clocks(settings: Settings, program: tuple[str, ...]) -> Iterator[str]:
-    """Median and 99th percentile of every round."""
+    """Measure the median and the 99th percentile of each round."""
     one, other = free.NAMES
     for slots in settings.at_once:
         middle: dict[str, list[float]] = defaultdict(list)
@@ -36,8 +36,8 @@ def clocks(settings: Settings, program: tuple[str, ...]) -> Iterator[str]:
                 errors = free.overcharges(folder / "stamps", INCREMENT_MS)
                 middle[name].append(median(errors))
                 worst[name].append(quantiles(errors, n=100)[-1])
-        yield f"charge beyond a thought of {THINK_MS} ms with {LINES} info lines, games at once: {slots}"
+        yield f"overhead per move of {THINK_MS} ms with {LINES} info lines, concurrent games: {slots}"
         yield from against("  median", middle, ratio=False)
         yield from against("  99th percentile", worst, ratio=False)
-    if told := silent():
-        yield told
+    if note := missing_peers():
+        yield note

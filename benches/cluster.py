@@ -1,11 +1,11 @@
-"""`python -m benches cluster`: a simulated cluster through the real run, and where its manager saturates.
+"""`python -m benches cluster`: measure the manager of a run with a simulated cluster.
 
-Scheduler, store (durable), PGN, log file, lines of progress, live socket and the place of a cluster are those of
-`enginetour run --place dask=...`; engines, machines and Dask are not there: games last as long as they would, and their
-records are as large. With `--mean 0` games take no time, and the manager is never waited for.
+Scheduler, database (durable), PGN, log file, progress lines, live socket and executor are those of
+`enginetour run --place dask=...`. Engines, machines and Dask are simulated: games have realistic lengths and records.
+With `--mean 0` games take no time, so that the manager is always busy.
 
-Figures are of the time in which all slots could be busy: after two mean lengths, until no game is left to begin.
-CPU is of the manager's process: its loop by what it does, and the thread of the cluster, that hears games and moves.
+Measurements start after two mean lengths of a game and end when no game is left to start. CPU times are those of the
+manager's process: of its loop by activity, and of the thread that receives games and moves from the cluster.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ PARTS: dict[str, tuple[type, str]] = {
     "progress": (RunWatcher, "progress"),
 }
 SAMPLE_S = 0.5
-ELO = (2400.0, 3400.0)  # of the last and the first entrant
+ELO = (2400.0, 3400.0)  # Elo of the last and of the first entrant
 
 
 @dataclass(frozen=True)
 class Sample:
-    """The run at one moment: seconds, bytes, counts."""
+    """State of the run at one moment: seconds, bytes, counts."""
 
     at: float
     cpu: float
@@ -65,17 +65,17 @@ class Sample:
 
 @dataclass
 class Meter:
-    """What the parts of the manager's loop took, each without the others it calls, and the run every half second."""
+    """CPU times of the parts of the manager's loop, without nested parts, and a sample of the run every half second."""
 
     built: list[Simulated]
     games: int = 0
     spent: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PARTS, 0.0))
     samples: list[Sample] = field(default_factory=list)
-    _within: list[float] = field(default_factory=list)  # of parts under way: what those inside of them took
+    _within: list[float] = field(default_factory=list)  # for each active part: the time of its nested parts
 
     @contextmanager
     def metering(self) -> Iterator[None]:
-        """All parts are metered within."""
+        """Measure all parts inside the block."""
         with ExitStack() as stack:
             for part, (kind, name) in PARTS.items():
                 stack.enter_context(mock.patch.object(kind, name, self._metered(part, getattr(kind, name))))
@@ -83,60 +83,64 @@ class Meter:
 
     def _metered(self, part: str, act: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(act)
-        def metered(*words: Any, **more: Any) -> Any:
+        def metered(*args: Any, **more: Any) -> Any:
             self._within.append(0.0)
             begun = time.thread_time()
             try:
-                return act(*words, **more)
+                return act(*args, **more)
             finally:
                 took = time.thread_time() - begun
                 self.spent[part] += took - self._within.pop()
                 if self._within:
                     self._within[-1] += took
-                self.games += len(words[1]) if part == "record" else 0
+                self.games += len(args[1]) if part == "record" else 0
                 if part == "progress":
-                    self._look()
+                    self._sample()
 
         return metered
 
-    def _look(self) -> None:
+    def _sample(self) -> None:
         now = time.monotonic()
         if self.samples and now - self.samples[-1].at < SAMPLE_S:
             return
         cluster = next(thread for thread in threading.enumerate() if thread.name == "cluster")
-        heard = time.clock_gettime(time.pthread_getcpuclockid(cluster.ident or 0))
+        receiving = time.clock_gettime(time.pthread_getcpuclockid(cluster.ident or 0))
         pages = int(Path("/proc/self/statm").read_text().split()[1])
-        spent = time.process_time(), time.thread_time(), heard
+        spent = time.process_time(), time.thread_time(), receiving
         events = sum(one.events for one in self.built)
         self.samples.append(Sample(now, *spent, self.games, events, pages * resource.getpagesize(), dict(self.spent)))
 
 
-def main(words: Sequence[str]) -> None:
-    """One run, its figures on stdout."""
-    given = _given(words)
+def main(args: Sequence[str]) -> None:
+    """Run the benchmark and print its results."""
+    given = _parsed(args)
     with tempfile.TemporaryDirectory(prefix="enginetour-bench-", dir=given.folder) as folder:
         for line in measured(given, Path(folder)):
             print(line, flush=True)
 
 
-def _given(words: Sequence[str]) -> argparse.Namespace:
+def _parsed(args: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m benches cluster", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--slots", type=int, default=100, help="games at once (default %(default)s)")
-    parser.add_argument("--mean", type=float, default=2.0, help="seconds of a game, 0: none (default %(default)s)")
+    parser.add_argument("--slots", type=int, default=100, help="concurrent games (default %(default)s)")
+    parser.add_argument(
+        "--mean", type=float, default=2.0, help="mean seconds of a game, 0: no time (default %(default)s)"
+    )
     parser.add_argument("--games", type=int, default=2_000, help="games to play (default %(default)s)")
-    parser.add_argument("--system", default="gauntlet", help="gauntlet, roundrobin, bubble or swiss (gauntlet)")
-    parser.add_argument("--entrants", type=int, default=100, help="who take part (default %(default)s)")
-    parser.add_argument("--machines", type=int, default=10, help="machines the slots are on (default %(default)s)")
-    parser.add_argument("--life", type=float, default=0.0, help="mean seconds until a machine dies, 0: never")
-    parser.add_argument("--db", help="a PostgreSQL server's URL instead of a file of SQLite")
-    parser.add_argument("--folder", type=Path, help="where database and PGN are (default: the temporary folder)")
-    return parser.parse_args(words)
+    parser.add_argument(
+        "--system", default="gauntlet", help="gauntlet, roundrobin, bubble or swiss (default %(default)s)"
+    )
+    parser.add_argument("--entrants", type=int, default=100, help="number of entrants (default %(default)s)")
+    parser.add_argument("--machines", type=int, default=10, help="number of machines (default %(default)s)")
+    parser.add_argument("--life", type=float, default=0.0, help="mean seconds until a machine fails, 0: never")
+    parser.add_argument("--db", help="URL of a PostgreSQL server instead of a SQLite file")
+    parser.add_argument("--folder", type=Path, help="directory of database and PGN (default: the temporary directory)")
+    return parser.parse_args(args)
 
 
 def measured(given: argparse.Namespace, folder: Path) -> Iterator[str]:
-    """Play, and tell what it took."""
+    """Play the tournament and yield the results as lines."""
     path, elo = _configured(given, folder)
     seats = math.ceil(given.slots / given.machines)
     machinery = Machinery(given.machines, seats, given.mean, given.life, elo)
@@ -150,22 +154,22 @@ def measured(given: argparse.Namespace, folder: Path) -> Iterator[str]:
     db: Address | None = parse_address(given.db) if given.db else None
     with ExitStack() as stack:
         stack.enter_context(mock.patch.object(cluster_executor, "Connection", connection))
-        stack.enter_context(mock.patch.object(tournament, "probe_all", _fit))
-        said = stack.enter_context((folder / "said.txt").open("w"))
-        stack.enter_context(redirect_stdout(said))
+        stack.enter_context(mock.patch.object(tournament, "probe_all", _probed))
+        output = stack.enter_context((folder / "output.txt").open("w"))
+        stack.enter_context(redirect_stdout(output))
         stack.enter_context(meter.metering())
         executor = stack.enter_context(probe_executor())
         run = Run(path, db, executor, new=False, accept_change=False, live=False, place="dask=tcp://127.0.0.1:1")
         run.go(slots=given.slots, most_games=given.games)
-    yield from _told(given, meter, built[0])
+    yield from _results(given, meter, built[0])
 
 
-def _fit(sides: dict[str, Any], **_: object) -> dict[str, ProbeResult]:
+def _probed(sides: dict[str, Any], **_: object) -> dict[str, ProbeResult]:
     return {name: ProbeResult(name) for name in sides}
 
 
 def _configured(given: argparse.Namespace, folder: Path) -> tuple[Path, dict[str, float]]:
-    """A tournament of somewhat more games than are to be played, between engines nobody starts."""
+    """Write a configuration with more games than will be played, and engines that are never started."""
     count, games = given.entrants, given.games + 4 * given.slots
     best, last = ELO[1], ELO[0]
     elo = {f"Engine {n:04}": best - (best - last) * n / max(1, count - 1) for n in range(count)}
@@ -187,11 +191,11 @@ def _configured(given: argparse.Namespace, folder: Path) -> tuple[Path, dict[str
     return path, elo
 
 
-def _told(given: argparse.Namespace, meter: Meter, heard: Simulated) -> Iterator[str]:
+def _results(given: argparse.Namespace, meter: Meter, heard: Simulated) -> Iterator[str]:
     first = meter.samples[0].at + 2 * given.mean
     full = [one for one in meter.samples if one.at >= first and one.games <= given.games - given.slots]
     if len(full) < 2:
-        yield "too short: no time in which all slots could be busy"
+        yield "too short: all slots were never busy"
         return
     begin, end = full[0], full[-1]
     games, seconds = end.games - begin.games, end.at - begin.at
@@ -230,6 +234,6 @@ def _tenths(samples: Sequence[Sample]) -> Iterator[tuple[Sample, Sample]]:
 
 
 def _busy(heard: Simulated, begin: float, end: float) -> float:
-    """Games in the air on average."""
+    """Return the mean number of games in progress."""
     together = (min(end, ended) - max(begin, begun) for begun, ended in zip(heard.begins, heard.ends, strict=True))
     return sum(max(0.0, overlap) for overlap in together) / (end - begin)

@@ -1,9 +1,9 @@
-"""The machines of a simulated cluster: a process that plays no chess, but takes as long and says as much as games do.
+"""The machines of a simulated cluster: a process that sends the events of games with realistic lengths, without chess.
 
-`python -m benches.cluster_machines FD` speaks frames over a socket with `cluster_place`. From there: the fields of
-`Machinery`, then ("play", key, address, Order), ("drop", key), ("end",). From here: ("workers", addresses and seats),
-("reply", key, value), ("events", live events of a machine), and last ("spans", begins, ends) of all games in the air,
-in seconds of CLOCK_MONOTONIC.
+`python -m benches.cluster_machines FD` exchanges frames with `cluster_place` over a socket. It receives the fields of
+`Machinery`, then ("play", key, address, Order), ("drop", key) and ("end",). It sends ("workers", addresses and seats),
+("reply", key, value), ("events", live events of a machine), and finally ("spans", begins, ends) of all games, in
+seconds of CLOCK_MONOTONIC.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from enginetour.referee.link import Frames, frame
 from enginetour.tournament.cluster.machines import GameOrder
 from enginetour.tournament.cluster.worker import FLUSH_S
 
-PLIES = range(70, 91)  # of the games, 80 in the middle
-SPREAD = 0.5  # of the logarithm of a game's length: a coefficient of variation of 0.53, as of games of real engines
+PLIES = range(70, 91)  # lengths of games
+SPREAD = 0.5  # standard deviation of the logarithm of a game's time; real engines have a similar variation of 0.53
 DRAWS = 0.35
-AWAY_S = 5.0  # until a machine that died is back, under another address
+AWAY_S = 5.0  # until a failed machine is back, with another address
 READ = 1 << 18
 SEED = 1
 
 
 @dataclass(frozen=True)
 class Machinery:
-    """How many machines, seats on each, mean seconds of a game and, 0 for never, of a machine's life."""
+    """Number of machines, seats per machine, mean seconds of a game, and mean seconds until a failure (0: never)."""
 
     machines: int
     seats: int
@@ -46,7 +46,7 @@ class Machinery:
 
 @dataclass
 class Playing:
-    """A game in the air. `told` are the plies that have been told."""
+    """A game in progress; `sent` is the number of plies that have been sent."""
 
     key: str
     address: str
@@ -54,14 +54,14 @@ class Playing:
     moves: tuple[MoveMade, ...]
     begun: float
     ends: float
-    told: int = 0
+    sent: int = 0
 
 
 class Machines:
-    """All machines, one thing after the other, by one heap of moments."""
+    """All machines in one thread, with a heap of future events."""
 
-    def __init__(self, said: socket.socket, built: Machinery) -> None:
-        self._said = said
+    def __init__(self, link: socket.socket, built: Machinery) -> None:
+        self._link = link
         self._built = built
         self._dice = random.Random(SEED)
         self._moves = [thought_moves(plies) for plies in PLIES]
@@ -74,19 +74,19 @@ class Machines:
         for machine in range(built.machines):
             self._join(machine, now)
         self._later(now + FLUSH_S, "flush", None)
-        self._tell_workers()
+        self._send_workers()
 
     def serve(self) -> None:
-        """Until the other end says "end", or is gone."""
+        """Serve until the other process sends "end" or closes the socket."""
         frames = Frames()
         while True:
             now = time.monotonic()
             while self._due and self._due[0][0] <= now:
                 _, _, what, which = heapq.heappop(self._due)
                 self._happen(what, which, now)
-            self._said.settimeout(max(1e-4, self._due[0][0] - now) if self._due else 1.0)
+            self._link.settimeout(max(1e-4, self._due[0][0] - now) if self._due else 1.0)
             try:
-                chunk = self._said.recv(READ)
+                chunk = self._link.recv(READ)
             except TimeoutError:
                 continue
             if not chunk:
@@ -96,16 +96,16 @@ class Machines:
                     now = time.monotonic()
                     for playing in self._games.values():
                         self._over(playing, now)
-                    self._say(("spans", self._begins.tobytes(), self._ends.tobytes()))
+                    self._send(("spans", self._begins.tobytes(), self._ends.tobytes()))
                     return
-                self._hear(*message)
+                self._receive(*message)
 
-    def _hear(self, kind: str, key: str, *words: Any) -> None:
+    def _receive(self, kind: str, key: str, *args: Any) -> None:
         now = time.monotonic()
         if kind == "drop":
             self._forget(key, now)
-        elif words[0] in self._there:
-            self._begin(key, words[0], words[1], now)
+        elif args[0] in self._there:
+            self._begin(key, args[0], args[1], now)
 
     def _begin(self, key: str, address: str, order: GameOrder, now: float) -> None:
         mean = self._built.mean
@@ -119,13 +119,13 @@ class Machines:
         start: dict[str, object] = {"white": task.pairing.white, "black": task.pairing.black}
         start |= {"opening": task.opening.name, "variant": task.opening.variant, "fen": task.opening.fen}
         start |= {"moves": [], "clocks": [60_000, 60_000], "tc": ["60+0.5", "60+0.5"], "at": time.time()}
-        self._say(("events", [(key, "start", start)]))
+        self._send(("events", [(key, "start", start)]))
 
     def _happen(self, what: str, which: object, now: float) -> None:
         if what == "end":
             playing = self._games.get(str(which))
             if playing is not None:
-                self._say(("reply", playing.key, ("result", self._played(playing))))
+                self._send(("reply", playing.key, ("result", self._played(playing))))
                 self._forget(playing.key, now)
         elif what == "flush":
             self._flush(now)
@@ -134,7 +134,7 @@ class Machines:
             self._die(str(which), now)
         else:
             self._join(int(str(which)), now)
-            self._tell_workers()
+            self._send_workers()
 
     def _join(self, machine: int, now: float) -> None:
         self._serial += 1
@@ -148,29 +148,29 @@ class Machines:
         for key in [key for key, playing in self._games.items() if playing.address == address]:
             self._forget(key, now)
         self._later(now + AWAY_S, "join", machine)
-        self._tell_workers()
+        self._send_workers()
 
     def _flush(self, now: float) -> None:
-        """The moves of a quarter of a second, a message for each machine, as its worker sends them."""
-        said: dict[str, list[tuple[str, str, object]]] = {}
+        """Send the moves since the last flush in a message per machine, as workers do."""
+        unsent: dict[str, list[tuple[str, str, object]]] = {}
         for playing in self._games.values():
             for ply, move in self._new(playing, now):
                 payload = {"ply": ply, "uci": move.uci, "san": move.san, "score": move.score, "depth": move.depth}
                 payload |= {"nodes": move.nodes, "pv": move.pv, "elapsed_ms": move.elapsed_ms}
                 payload |= {"clock_ms": move.clock_ms, "clocks": [move.clock_ms, move.clock_ms], "at": time.time()}
-                said.setdefault(playing.address, []).append((playing.key, "move", payload))
-        for events in said.values():
-            self._say(("events", events))
+                unsent.setdefault(playing.address, []).append((playing.key, "move", payload))
+        for events in unsent.values():
+            self._send(("events", events))
 
     def _new(self, playing: Playing, now: float) -> Iterator[tuple[int, MoveMade]]:
         if playing.ends > playing.begun:
             share = (now - playing.begun) / (playing.ends - playing.begun)
             made = min(len(playing.moves), int(share * len(playing.moves)))
-            yield from enumerate(playing.moves[playing.told : made], playing.told + 1)
-            playing.told = made
+            yield from enumerate(playing.moves[playing.sent : made], playing.sent + 1)
+            playing.sent = made
 
     def _played(self, playing: Playing) -> Game:
-        """By Elo: what it comes to depends on the game alone, not on machine or moment."""
+        """Make the result of a game from the Elo of both; it does not depend on machine or time."""
         pairing, ended = playing.order.task.pairing, time.time()
         elo = self._built.elo
         expected = 1 / (1 + 10 ** ((elo[pairing.black] - elo[pairing.white]) / 400))
@@ -213,27 +213,27 @@ class Machines:
         self._begins.append(playing.begun)
         self._ends.append(min(now, playing.ends))
 
-    def _tell_workers(self) -> None:
+    def _send_workers(self) -> None:
         there = {address: (f"m{machine:03}", self._built.seats) for address, machine in self._there.items()}
-        self._say(("workers", there))
+        self._send(("workers", there))
 
     def _later(self, at: float, what: str, which: object) -> None:
         self._serial += 1
         heapq.heappush(self._due, (at, self._serial, what, which))
 
-    def _say(self, message: object) -> None:
-        self._said.settimeout(None)
-        self._said.sendall(frame(message))
+    def _send(self, message: object) -> None:
+        self._link.settimeout(None)
+        self._link.sendall(frame(message))
 
 
 def main(number: str) -> None:
-    """Serve the socket of that number."""
-    with socket.socket(fileno=int(number)) as said:
+    """Serve the socket with this file descriptor."""
+    with socket.socket(fileno=int(number)) as link:
         frames = Frames()
         built: list[tuple[Any, ...]] = []
         while not built:
-            built = frames.feed(said.recv(READ))
-        Machines(said, Machinery(*built[0])).serve()
+            built = frames.feed(link.recv(READ))
+        Machines(link, Machinery(*built[0])).serve()
 
 
 if __name__ == "__main__":

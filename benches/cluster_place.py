@@ -1,7 +1,4 @@
-"""A simulated cluster in the place of Dask's: everything of ours is as in a run, only the connection leads elsewhere.
-
-What Dask itself costs is not in it.
-"""
+"""A simulated connection to a cluster. All other parts of a run are real; the cost of Dask is not included."""
 
 from __future__ import annotations
 
@@ -27,7 +24,7 @@ ROOT = Path(__file__).parents[1]
 
 
 class Dropped(Promise):
-    """Its machine is told when it is released."""
+    """A promise whose release drops the game on its machine."""
 
     def __init__(self, drop: Callable[[], None]) -> None:
         super().__init__()
@@ -39,9 +36,9 @@ class Dropped(Promise):
 
 
 class Simulated:
-    """As `cluster.connection.Connection`. `events` counts what was heard of games in the air.
+    """A connection like `cluster.connection.Connection`; `events` counts the received live events.
 
-    `begins` and `ends` are those of all games, in seconds of CLOCK_MONOTONIC, known when it is closed.
+    `begins` and `ends` are the times of all games in seconds of CLOCK_MONOTONIC. They are known after `close`.
     """
 
     def __init__(self, built: Machinery, heard: EventListener) -> None:
@@ -56,7 +53,7 @@ class Simulated:
         self._socket: socket.socket | None = None
 
     async def open(self) -> None:
-        """Start the machines and wait until they have been heard of."""
+        """Start the machines and wait until they have connected."""
         ours, theirs = socket.socketpair()
         with theirs:
             command = [sys.executable, "-m", "benches.cluster_machines", str(theirs.fileno())]
@@ -71,15 +68,15 @@ class Simulated:
 
     @property
     def is_open(self) -> bool:
-        """Until it is closed."""
+        """Whether the connection is open."""
         return self._socket is not None
 
     async def workers(self) -> dict[str, ListedWorker] | None:
-        """As they said last."""
+        """Return the workers of the last report."""
         return self._workers
 
     def submit(self, task: Callable[..., Any], *words: Any, worker: str, slot: bool, key: str) -> Promise:
-        """A game; what a worker is asked of itself is answered here."""
+        """Submit a game; other tasks of workers are answered here."""
         found = Dropped(lambda: self._drop(key))
         if slot:
             self._waiting[key] = found
@@ -90,7 +87,7 @@ class Simulated:
         return found
 
     async def close(self) -> None:
-        """End the machines, and learn what was in the air when."""
+        """End the machines and receive the times of all games."""
         if self._socket is not None:
             self._send(("end",))
             await self._closed
@@ -107,7 +104,7 @@ class Simulated:
         assert self._socket is not None
         chunk = self._socket.recv(READ)
         if not chunk:
-            raise SystemExit("the simulated machines have died")
+            raise SystemExit("the simulated machines ended unexpectedly")
         for message in self._frames.feed(chunk):
             self._take(*message)
 
@@ -129,7 +126,7 @@ class Simulated:
             self._closed.set_result(None)
 
     def _send(self, message: object) -> None:
-        """Never waits: what the socket does not take goes when it has room again."""
+        """Send a message without waiting; the rest is sent when the socket is writable."""
         self._unsent += frame(message)
         self._push()
 

@@ -1,12 +1,12 @@
-"""Game files made by a fixed seed: who met whom in four shapes of field, by Davidson's relation of strength and draws.
+"""Game files from a fixed seed, with Davidson's model of results, and four ways to choose the opponents.
 
-shape     who meets whom
-mesh      any two
-gauntlet  the first against all others
-chain     each version its neighbours only
-bands     any two whose places differ by at most 8: lists of the trade are ordered by strength
+shape     opponents
+mesh      any two engines
+gauntlet  the first engine against all others
+chain     each version against its neighbors
+bands     any two engines whose places differ by at most 8, as in rating lists
 
-Only `Random.random` is drawn from, the one stream Python promises to keep, so golden numbers stay true.
+Only `Random.random` is used, because Python guarantees its sequence, so that golden numbers stay valid.
 """
 
 from __future__ import annotations
@@ -20,36 +20,36 @@ from typing import Literal
 
 Shape = Literal["mesh", "gauntlet", "chain", "bands"]
 
-SPREAD = 200.0  # Elo; the field's standard deviation, as in the lists of the trade
-REACH = 8  # places between two that meet in `bands`
+SPREAD = 200.0  # Elo; standard deviation of the strengths, as in published rating lists
+REACH = 8  # largest difference of places of two opponents in `bands`
 RESULTS = ("1-0", "1/2-1/2", "0-1")  # PGN standard 8.1.1.7
 CHUNK = 4096  # games between two writes
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Everything a file follows from. `draws` is nu of Davidson 1970, 1.0: a third of the games of equals."""
+    """Parameters of a file. `draws` is nu of Davidson 1970: 1.0 makes a third of the games of equal engines drawn."""
 
     shape: Shape
     engines: int
     games: int
     draws: float = 1.0
-    advantage: float = 0.0  # Elo of White
+    advantage: float = 0.0  # advantage of White in Elo
     spread: float = SPREAD
     seed: int = 1
 
     def names(self) -> list[str]:
-        """By place; the first is the strongest, but in a gauntlet, where it is average."""
+        """Return the names by place, strongest first; in a gauntlet, the first engine is average."""
         return [f"Engine {number:05}" for number in range(self.engines)]
 
     def strengths(self) -> list[float]:
-        """Elo by place: evenly spaced quantiles of the normal."""
+        """Return the Elo by place: evenly spaced quantiles of a normal distribution."""
         field = NormalDist(0, self.spread)
         found = [field.inv_cdf(1 - (place + 0.5) / self.engines) for place in range(self.engines)]
         return [0.0, *found[1:]] if self.shape == "gauntlet" else found
 
     def played(self) -> Iterator[tuple[int, int, int]]:
-        """Places of White and Black, and the result's place in RESULTS, in the order of play."""
+        """Yield the places of White and Black and the index of the result in RESULTS, in the order of play."""
         dice = Random(self.seed)
         roll = dice.random
         strengths = [10 ** (elo / 800) for elo in self.strengths()]
@@ -62,7 +62,7 @@ class Corpus:
             yield white, black, 0 if point < won else 1 if point < won + self.draws else 2
 
     def counts(self) -> dict[tuple[str, str], tuple[int, int, int]]:
-        """White's wins, draws and losses by names."""
+        """Return White's wins, draws and losses by names."""
         names = self.names()
         found: dict[tuple[str, str], list[int]] = {}
         for white, black, result in self.played():
@@ -70,7 +70,7 @@ class Corpus:
         return {pair: (wins, draws, losses) for pair, (wins, draws, losses) in found.items()}
 
     def write(self, path: Path, moves: str = "") -> None:
-        """A file of three tags a game, and the moves."""
+        """Write a file with three tags and these moves in each game."""
         names = self.names()
         games: list[str] = []
         with path.open("w", encoding="ascii") as sink:
@@ -83,7 +83,7 @@ class Corpus:
             sink.writelines(games)
 
     def _paired(self, number: int, dice: Random) -> tuple[int, int]:
-        """White and Black; colours change from game to game where the pair is given."""
+        """Return White and Black of a game; colors alternate if the pair is fixed."""
         count = self.engines
         if self.shape == "mesh":
             white = int(dice.random() * count)

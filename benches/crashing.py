@@ -1,4 +1,4 @@
-"""How soon a crash is told: an engine is killed while it thinks, the end of its game is a line of `enginetour run`."""
+"""Time from the death of a thinking engine to the line of `enginetour run` that reports the end of its game."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from benches.measure import Settings, alone
 from benches.runners import CONFIG
 from tests.support.tournaments import entrant, left_running
 
-THOUGHT_MS = 900  # of every move: before a game it is tried with a second on its clock
-INTO_S = 0.3  # s after a game has begun White is in the middle of its thought
+THOUGHT_MS = 900  # per move; the probe before a game gives the engine one second
+INTO_S = 0.3  # seconds after the start of a game, when White is thinking
 _BEGUN = re.compile(r"Started game \d+ of \d+ \((.+) vs .+\)")
 
 
 def crashing(settings: Settings, program: tuple[str, ...]) -> Iterator[str]:
-    """From SIGKILL to the line; a database is written before it, and the next game has not begun."""
+    """Measure the time from SIGKILL to the line, which includes a commit, but not the start of the next game."""
     (settings.folder / "crash").mkdir()
-    told = crashes(program, settings.folder / "crash", settings.kills)
-    yield alone(f"SIGKILL of an engine to its game's end, {len(told)} times", told)
+    taken = crashes(program, settings.folder / "crash", settings.kills)
+    yield alone(f"SIGKILL of an engine to the end of its game, {len(taken)} times", taken)
 
 
 def crashes(program: tuple[str, ...], folder: Path, kills: int) -> list[float]:
-    """Seconds of each, in the order of the games; an even number of kills."""
+    """Return the seconds of each kill, in the order of the games; the number of kills must be even."""
     stamps = {name: folder / name for name in free.NAMES}
     engines = [entrant(name, free.command(program, path, think_ms=THOUGHT_MS)) for name, path in stamps.items()]
     (folder / "bout.toml").write_text(CONFIG.format(games=kills, limit="600+1", slots=1) + "".join(engines), "utf-8")
@@ -41,7 +41,7 @@ def crashes(program: tuple[str, ...], folder: Path, kills: int) -> list[float]:
             assert process.stdout is not None
             killed_ns = 0
             for line in process.stdout:
-                heard_ns = time.monotonic_ns()
+                read_ns = time.monotonic_ns()
                 if begun := _BEGUN.match(line):
                     time.sleep(INTO_S)
                     pid = _pid(program[0], stamps[begun[1]])
@@ -49,7 +49,7 @@ def crashes(program: tuple[str, ...], folder: Path, kills: int) -> list[float]:
                     os.kill(pid, signal.SIGKILL)
                 elif line.startswith("Finished game"):
                     assert "SIGKILL" in line, line
-                    taken.append((heard_ns - killed_ns) / 1e9)
+                    taken.append((read_ns - killed_ns) / 1e9)
         finally:
             process.kill()
     assert len(taken) == kills, f"{len(taken)} games of {kills}"
@@ -57,6 +57,6 @@ def crashes(program: tuple[str, ...], folder: Path, kills: int) -> list[float]:
 
 
 def _pid(program: str, stamps: Path) -> int:
-    """The engine whose stamps go into the folder, not what started it."""
+    """Return the process id of the engine that writes stamps into a directory, not of its parent."""
     (pid,) = (line.partition(":")[0] for line in left_running(stamps) if f": {program} " in line)
     return int(pid)

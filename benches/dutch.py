@@ -1,4 +1,4 @@
-"""A round of the Dutch system after five others, against its plain reading in networkx and against one matching."""
+"""Time of a round of the Dutch system, compared with a simple implementation with networkx and with one matching."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from enginetour.formats.pairing.matching import best_matching
 from tests.laws.dutch_oracle import oracle
 from tests.support.databases import after, entered
 
-BEFORE = 5  # rounds
-FEWEST = 8  # entrants that can play them and one more
-TIMES = (0.2, 1, 4)  # the engines of the other parts: 20, 100, 400
+BEFORE = 5  # rounds before the measured one
+FEWEST = 8  # entrants that can play all these rounds
+TIMES = (0.2, 1, 4)  # times the engines of the other benchmarks: 20, 100, 400
 
 
 def dutch(settings: Settings) -> Iterator[str]:
-    """The plain reading plays in all fields but the largest."""
+    """Measure three fields; the simple implementation is too slow for the largest one."""
     for times in TIMES:
         count = max(FEWEST, int(times * settings.engines))
         field = played(count)
         plain = times < TIMES[-1]
         base: Callable[[], object] = partial(oracle, field) if plain else partial(best_matching, *groups(count))
-        name = "plain reading" if plain else "one matching by score groups"
+        name = "simple implementation" if plain else "one matching by score groups"
         mine, theirs = in_turn(settings.rounds, partial(pair_dutch, field), base)
         yield line(f"a Dutch round of {count} after {BEFORE}", mine, theirs, name)
 
 
 def played(count: int) -> Field:
-    """So many entrants, who have played five Dutch rounds with dice."""
+    """Return a field of entrants after five Dutch rounds with random results."""
     dice, field = random.Random(count), entered(count, 2 * BEFORE)
     for _ in range(BEFORE):
         field = after(field, pair_dutch(field), dice)

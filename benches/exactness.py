@@ -1,4 +1,4 @@
-"""What the numbers of a list are worth: on a chain, which has an exact answer, and between near neighbours."""
+"""Exactness of rating lists: on a chain of engines, which has an exact solution, and for pairs of similar engines."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from enginetour.ratings.likelihood import fit
 from enginetour.ratings.pairs import Vector
 from enginetour.ratings.uncertainty import errors_of
 
-LINKS, LINK_GAMES = 300, 200  # a developer's history
+LINKS, LINK_GAMES = 300, 200  # like the versions of one engine
 GIVEN_DRAWS = 97.3  # drawElo, BayesElo's default
-CONFIDENCE = 1000  # simulations behind a confidence for superiority
+CONFIDENCE = 1000  # simulations for a confidence for superiority
 NORMAL = NormalDist()
 
 
 def chain(settings: Settings, binaries: Mapping[str, str]) -> Iterator[str]:
-    """A tree's ratings are the sum of its links, each link alone."""
+    """Compare ratings with the sums of the links, each of which is exact by itself."""
     corpus = Corpus("chain", LINKS + 1, LINKS * LINK_GAMES)
     pgn, out = settings.folder / "chain.pgn", settings.folder / "chain"
     corpus.write(pgn)
@@ -39,7 +39,7 @@ def chain(settings: Settings, binaries: Mapping[str, str]) -> Iterator[str]:
     mine = out.with_name("chain.json")
     ours(pgn, mine)()
     rows = json.loads(mine.read_text("utf-8"))["list"]
-    yield _error(f"chain of {LINKS} links, worst error", {row["name"]: row["rating"] for row in rows}, names, steps)
+    yield _error(f"chain of {LINKS} links, largest error", {row["name"]: row["rating"] for row in rows}, names, steps)
     if "ORDO" in binaries:
         ordo(binaries["ORDO"], pgn, out, "-a", "0", "-z", repr(ELO_76))()
         yield _error("  Ordo", read_ordo(out), names, steps)
@@ -47,19 +47,19 @@ def chain(settings: Settings, binaries: Mapping[str, str]) -> Iterator[str]:
         orders = ("prior 0", "advantage 0", f"drawelo {GIVEN_DRAWS}", "mm", "scale 1")
         bayeselo(binaries["BAYESELO"], pgn, out, *orders, asked=len(names))()
         links = [_link(counts, one, other) for one, other in pairwise(names)]
-        yield _error("  BayesElo, against its own model's links", read_bayeselo(out), names, links)
+        yield _error("  BayesElo, with the links of its own model", read_bayeselo(out), names, links)
     pgn.unlink()
 
 
 def _link(counts: Mapping[tuple[str, str], tuple[int, int, int]], one: str, other: str) -> float:
-    """The difference of two by themselves, by BayesElo's model."""
+    """Return the rating difference of two engines from their own games, with BayesElo's model."""
     alone = {pair: counts[pair] for pair in ((one, other), (other, one))}
     found = fit(alone, model="raokupper", draw=GIVEN_DRAWS).by_name()
     return found[one] - found[other]
 
 
 def _error(what: str, found: Mapping[str, float], names: list[str], steps: list[float]) -> str:
-    """Of the rating that is furthest off, when both averages are 0."""
+    """Format the largest error of a rating, when both lists have the average 0."""
     theirs = _centred(np.array([found[name] for name in names]))
     exact = _centred(-np.cumsum([0.0, *steps]))
     return f"{what:<{NAME_WIDTH}} {np.abs(theirs - exact).max():.2g} Elo"
@@ -70,7 +70,7 @@ def _centred(ratings: Vector) -> Vector:
 
 
 def confidence(settings: Settings, binary: str) -> Iterator[str]:
-    """Our likelihoods of superiority against Ordo's confidence for superiority, every pair of a mesh."""
+    """Compare likelihoods of superiority with Ordo's confidence for superiority, for all pairs of a mesh."""
     pgn, matrix = settings.folder / "mesh.pgn", settings.folder / "matrix"
     MESH.write(pgn)
     ordo(binary, pgn, settings.folder / "mesh", "-D", "-s", str(CONFIDENCE), "-C", str(matrix))()
@@ -85,13 +85,13 @@ def confidence(settings: Settings, binary: str) -> Iterator[str]:
                 los = errors.los(place, other)
                 off.append(float(cell) - 100 * los)
                 noise.append(_scatter(los))
-    name, figures = f"LOS against CFS of {CONFIDENCE} simulations", f"{max(map(abs, off)):.2g} points worst"
-    yield f"{name:<{NAME_WIDTH}} {figures}, {_rms(off):.2g} rms; so many simulations scatter by {_rms(noise):.2g}"
+    name, figures = f"LOS minus CFS of {CONFIDENCE} simulations", f"at most {max(map(abs, off)):.2g} points"
+    yield f"{name:<{NAME_WIDTH}} {figures}, {_rms(off):.2g} rms; the simulations' own error is {_rms(noise):.2g} rms"
     pgn.unlink()
 
 
 def _scatter(los: float) -> float:
-    """Points by which a CFS errs when its spread is estimated from simulations: by 1/sqrt(2n) of itself."""
+    """Return the error of a CFS in points, if n simulations estimate its spread with a relative error of 1/sqrt(2n)."""
     gap = NORMAL.inv_cdf(los) if 0 < los < 1 else 0.0
     return 100 * NORMAL.pdf(gap) * abs(gap) / sqrt(2 * CONFIDENCE)
 

@@ -1,4 +1,4 @@
-"""Folding: the state of a tournament from its log, against a plain loop over the same events."""
+"""Time to replay the log of a tournament, compared with a plain loop over the same events."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from benches.measure import Settings, divided, in_turn, line
 from enginetour.formats.base import Format, make_format, options_model, replay
 from enginetour.model.game import Entrant, Event, GameFinished, Outcome
 
-STRENGTH = 0.15  # how much a place in the list is worth: the order is mostly right, as in a second edition
+STRENGTH = 0.15  # value of a place in the list; the order is mostly right, as in a second edition
 
 
 def folding(settings: Settings) -> Iterator[str]:
-    """A long round robin, and a bubble of many engines."""
-    names = 101  # an odd number: with byes, as in life
+    """Measure a long round robin, and a bubble of many engines."""
+    names = 101  # an odd number, so that there are byes
     cycles = ceil(settings.games / (names * (names - 1) / 2))
     yield _folded("roundrobin", names, settings, cycles=cycles)
     yield _folded("bubble", settings.engines, settings)
@@ -28,18 +28,18 @@ def _folded(system: str, names: int, settings: Settings, **options: Any) -> str:
     most = settings.games if system == "roundrobin" else None
     events = played(format_, entrants, most)
     mine, plain = in_turn(settings.rounds, lambda: replay(format_, entrants, events), lambda: added_up(events))
-    name = f"fold, {system} of {names}, {len(events)} games: a game"
+    name = f"replay, {system} of {names}, {len(events)} games: per game"
     return line(name, divided(mine, len(events)), divided(plain, len(events)), "a plain loop")
 
 
 def played(format_: Format[Any], entrants: tuple[Entrant, ...], most: int | None) -> list[Event]:
-    """A whole tournament, or its first games, with results that chance and the starting list decide."""
+    """Return the events of a tournament, or of its first games, with random results."""
     dice = random.Random(len(entrants))
     place = {entrant.name: number for number, entrant in enumerate(entrants)}
     events: list[Event] = []
     state = format_.start(entrants)
     while offers := format_.offers(state):
-        for pairing in offers:  # an offer is a promise: the whole window may be played
+        for pairing in offers:  # all offered games may be played
             if most is not None and len(events) >= most:
                 return events
             ahead = STRENGTH * (place[pairing.black] - place[pairing.white]) / len(entrants) * 10
@@ -51,7 +51,7 @@ def played(format_: Format[Any], entrants: tuple[Entrant, ...], most: int | None
 
 
 def added_up(events: Sequence[Event]) -> dict[str, int]:
-    """Half points of everybody: the least anybody could do with a log."""
+    """Return the half points of all entrants, which is the minimal work for a log."""
     points: dict[str, int] = {}
     for event in events:
         if isinstance(event, GameFinished):

@@ -1,4 +1,4 @@
-"""The free engine: built, started, and what its stamps say."""
+"""Build and start the free engine, and read its stamps."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ NAMES = ("Free A", "Free B")
 
 @dataclass(frozen=True)
 class Stamp:
-    """One search of a free engine; CLOCK_MONOTONIC and own CPU in ns, its clock in ms as `go` told it."""
+    """One search of a free engine: CLOCK_MONOTONIC and CPU time in ns, and its clock in ms from `go`."""
 
-    heard: int
+    received: int
     answered: int
     cpu: int
     ply: int
@@ -32,7 +32,7 @@ class Stamp:
 
 
 def build(folder: Path) -> tuple[str, ...]:
-    """The program without its arguments: compiled where there is a C compiler."""
+    """Return the command of the engine without arguments; compile the engine if there is a C compiler."""
     compiler = shutil.which(os.environ.get("CC", "cc"))
     if compiler is None:
         return (sys.executable, "-E", "-S", str(HERE / "free_engine.py"))
@@ -44,30 +44,35 @@ def build(folder: Path) -> tuple[str, ...]:
 def command(
     program: tuple[str, ...], stamps: Path, *, lines: int = 1, think_ms: int = 0, deaf: bool = False
 ) -> list[str]:
-    """How to start one whose stamps go into that folder; it says so many info lines a move, and thinks so long.
+    """Return the command of a free engine.
 
-    A `deaf` one ignores `quit`, the end of its input and SIGTERM.
+    Args:
+        program: Result of `build`.
+        stamps: Directory for its stamps.
+        lines: Info lines per move.
+        think_ms: Thinking time per move.
+        deaf: Whether it ignores `quit`, the end of its input and SIGTERM.
     """
     stamps.mkdir(parents=True, exist_ok=True)
     return [*program, str(GAME), str(stamps), str(lines), str(think_ms), *(["1"] if deaf else ())]
 
 
 def spec(program: tuple[str, ...], name: str, stamps: Path) -> EngineSpec:
-    """The same as a slot is told."""
+    """Return the specification of a free engine."""
     return EngineSpec(name, tuple(command(program, stamps)), "uci", dir="scratch")
 
 
 def read(stamps: Path) -> list[list[Stamp]]:
-    """The searches of every process that wrote into the folder."""
+    """Return the searches of every process that wrote into a directory."""
     processes = []
     for path in sorted(stamps.glob("*.stamps")):
         written = takewhile(any, RECORD.iter_unpack(path.read_bytes()))
-        processes.append([Stamp(heard, said, cpu, ply, rest) for ply, heard, said, cpu, rest in written])
+        processes.append([Stamp(received, answered, cpu, ply, rest) for ply, received, answered, cpu, rest in written])
     return processes
 
 
 def parts(process: Iterable[Stamp]) -> list[list[Stamp]]:
-    """What one engine did in each of its games."""
+    """Divide the searches of a process into games."""
     found: list[list[Stamp]] = []
     for stamp in process:
         if not found or stamp.ply != found[-1][-1].ply + 2:
@@ -77,26 +82,27 @@ def parts(process: Iterable[Stamp]) -> list[list[Stamp]]:
 
 
 def relay_gaps(stamps: Path) -> list[float]:
-    """Seconds from each answer to the `go` it led to; games may run beside each other.
+    """Return the seconds from each move to the opponent's `go`; there may have been concurrent games.
 
-    Two parts are one game if every ply follows the one before, which chance does not do over a hundred plies.
+    Searches of two processes belong to one game if every ply follows the one before in time, which cannot happen by
+    chance in a hundred plies.
     """
     found = [part for process in read(stamps) for part in parts(process)]
-    sides = [[part for part in found if part[0].ply % 2 == colour] for colour in (0, 1)]
+    sides = [[part for part in found if part[0].ply % 2 == color] for color in (0, 1)]
     gaps: list[float] = []
     for white, black in product(*sides):
-        if white[-1].answered < black[0].heard or black[-1].answered < white[0].heard:
-            continue  # most pairs are of different times
+        if white[-1].answered < black[0].received or black[-1].answered < white[0].received:
+            continue  # the parts do not overlap
         game = sorted(white + black, key=lambda stamp: stamp.ply)
-        if all(one.answered < other.heard for one, other in pairwise(game)):
-            gaps += [(other.heard - one.answered) / 1e9 for one, other in pairwise(game)]
+        if all(one.answered < other.received for one, other in pairwise(game)):
+            gaps += [(other.received - one.answered) / 1e9 for one, other in pairwise(game)]
     return gaps
 
 
 def overcharges(stamps: Path, increment_ms: int) -> list[float]:
-    """Seconds that clocks lost beyond the true thought, by what the next `go` said; below 0: cut to whole ms."""
+    """Return the seconds that clocks lost in addition to the thinking time; negative if truncated to milliseconds."""
     return [
-        (one.rest + increment_ms - other.rest) / 1e3 - (one.answered - one.heard) / 1e9
+        (one.rest + increment_ms - other.rest) / 1e3 - (one.answered - one.received) / 1e9
         for process in read(stamps)
         for part in parts(process)
         for one, other in pairwise(part)
@@ -104,16 +110,16 @@ def overcharges(stamps: Path, increment_ms: int) -> list[float]:
 
 
 def edges(stamps: Path) -> tuple[int, int]:
-    """The first `go` and the last answer of all, in ns."""
-    said = [stamp for process in read(stamps) for stamp in process]
-    return min(stamp.heard for stamp in said), max(stamp.answered for stamp in said)
+    """Return the times of the first `go` and the last move, in ns."""
+    searches = [stamp for process in read(stamps) for stamp in process]
+    return min(stamp.received for stamp in searches), max(stamp.answered for stamp in searches)
 
 
 def cpu_spent(stamps: Path) -> float:
-    """Seconds of CPU of the engines themselves."""
+    """Return the CPU seconds of the engines."""
     return sum(process[-1].cpu for process in read(stamps) if process) / 1e9
 
 
 def plies(stamps: Path) -> int:
-    """All searches."""
+    """Return the number of searches."""
     return sum(map(len, read(stamps)))

@@ -1,11 +1,12 @@
-/* A free engine: answers every search at once from a fixed game and stamps what it hears and says.
+/* A free engine: it answers every search at once with the move of a fixed game, and records the times of its input and
+   output.
 
-   free_engine GAME FOLDER [LINES [MS [DEAF]]]: GAME is a text of moves, White's and Black's in turn; LINES info lines a move,
-   one by default; with MS it thinks so long and up to one ms more, all fractions alike, and spreads them over that time.
-   With DEAF it ignores `quit`, the end of its input and SIGTERM.
-   For every search one record of five int64 goes to a file of this process in FOLDER: ply, `go` read, answer about to be
-   written (both CLOCK_MONOTONIC in ns), own CPU so far in ns, the mover's clock in ms as told. The file is mapped, so a
-   stamp costs no system call and outlives a SIGKILL. */
+   free_engine GAME FOLDER [LINES [MS [DEAF]]]: GAME is a text of moves, alternately of White and Black. LINES is the
+   number of info lines per move (default 1). With MS, it thinks for MS to MS + 1 milliseconds (uniformly distributed)
+   and sends the info lines during this time. With DEAF, it ignores `quit`, the end of its input and SIGTERM.
+   For every search, it writes a record of five int64 to a file of this process in FOLDER: ply, time of `go`, time of
+   the answer (both CLOCK_MONOTONIC in ns), CPU time so far in ns, and the mover's clock in ms from `go`. The file is
+   mapped, so that a record needs no system call and survives a SIGKILL. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
@@ -17,7 +18,7 @@
 #include <unistd.h>
 
 enum { MOST_PLIES = 1 << 15, MOST_MOVES = 1024, BUFFER = 1 << 16, MOST_LINES = 200, LINE = 160,
-       SPREAD = 618034 /* ns, 1 ms by the golden section: any row of its multiples is spread evenly */ };
+       SPREAD = 618034 /* ns, golden section of 1 ms, whose multiples modulo 1 ms are evenly distributed */ };
 
 static char moves[MOST_MOVES][8];
 static int known, plies, lines = 1, deaf;

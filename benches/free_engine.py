@@ -1,7 +1,7 @@
-"""The free engine where there is no C compiler: as ``free_engine.c``, some microseconds slower in every answer."""
+"""The free engine for machines without a C compiler: as ``free_engine.c``, but some microseconds slower per move."""
 
 # mypy: ignore-errors
-# An engine is a program, not a part of the package.
+# An engine is a program, not a module of the package.
 import mmap
 import os
 import signal

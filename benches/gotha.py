@@ -1,4 +1,4 @@
-"""A round of the Gotha kind after five others: weights and certified matching, against networkx and the matching."""
+"""Time of a round of the Gotha systems (weights and certified matching), compared with networkx and the matching."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from enginetour.formats.pairing.matching import relaxed_matching
 from enginetour.formats.swiss import SwissGotha, SwissGothaOptions
 from tests.support.databases import after
 
-BEFORE = 5  # rounds
-FEWEST = 8  # entrants that can play them and one more
-TIMES = (1, 10, 20)  # the engines of the other parts: 100, 1000, 2000
-CENTRE = 2500.0  # rating, in the middle of the field
+BEFORE = 5  # rounds before the measured one
+FEWEST = 8  # entrants that can play all these rounds
+TIMES = (1, 10, 20)  # times the engines of the other benchmarks: 100, 1000, 2000
+CENTER = 2500.0  # mean rating
 
 
 def gotha(settings: Settings) -> Iterator[str]:
-    """Networkx, which gets its graph made, is asked in the smallest field only."""
+    """Measure three fields; networkx is too slow for the larger ones."""
     for system in (SwissGotha(SwissGothaOptions()), McMahon(McMahonOptions())):
         for times in TIMES:
             field = played(system, max(FEWEST, times * settings.engines))
             weighed = system.weighed(field)
-            assert weighed is not None  # so it would be with renumber
+            assert weighed is not None  # it is only None with `renumber`
             base: Callable[[], object] = partial(relaxed_matching, weighed.weights, weighed.barred)
             name = "its matching alone"
             if times == TIMES[0]:
@@ -43,9 +43,9 @@ def gotha(settings: Settings) -> Iterator[str]:
 
 
 def played(system: Gotha, count: int) -> Field:
-    """So many entrants, best first, who have played five rounds of the system with dice."""
+    """Return a field of entrants after five rounds of the system with random results."""
     dice = random.Random(count)
-    ratings = sorted((dice.gauss(CENTRE, SPREAD) for _ in range(count)), reverse=True)
+    ratings = sorted((dice.gauss(CENTER, SPREAD) for _ in range(count)), reverse=True)
     members = tuple(Member(f"E{at}", rating) for at, rating in enumerate(ratings))
     field = Field(members, (), tuple(range(count)), 2 * BEFORE)
     for _ in range(BEFORE):

@@ -1,8 +1,8 @@
-"""How long slots stand idle in a bubble, by simulated lengths of games: `python -m benches.idling [FIELD] [SLOTS]`.
+"""Idle time of slots in a bubble, with simulated lengths of games: `python -m benches.idling [FIELD] [SLOTS]`.
 
-"legs apart" lets both legs of an encounter run at once; "as played" has them in one slot, one after the other, as the
-loop would without looking ahead; "with lookahead" as it does. Lengths vary with a coefficient of variation of 0.5
-(bubble spec 6); no draw or result depends on them.
+"legs apart": both games of an encounter can be played at the same time. "one slot": they are played in one slot, one
+after the other. "with lookahead": as "one slot", with games that are started early, as in a run. The lengths have a
+coefficient of variation of 0.5 (bubble spec 6). Results do not depend on them.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import Any
 from enginetour.formats.base import make_format, options_model
 from enginetour.model.game import Entrant, GameFinished, Outcome, Pairing
 
-SHAPE = 4.0  # of a gamma distribution: its coefficient of variation is 1 / sqrt(4)
+SHAPE = 4.0  # of a gamma distribution, whose coefficient of variation is 1 / sqrt(4)
 RESULTS = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
 
 
 def played(field: int, slots: int, games: int, seed: int, *, apart: bool, lookahead: bool) -> tuple[int, float, float]:
-    """Games, the time they took together, and the time of the whole."""
+    """Simulate a bubble; return the number of games, the sum of their lengths, and the length of the tournament."""
     options = {"size": 10, "min_matches": 15, "unpark_threshold": 5, "games_per_pairing": games}
     format_ = make_format("bubble", options_model("bubble").model_validate(options))
     state = format_.start(tuple(Entrant(f"E{number}") for number in range(field)))
@@ -60,12 +60,12 @@ def played(field: int, slots: int, games: int, seed: int, *, apart: bool, lookah
 
 
 def main(field: int = 20, slots: int = 4, seeds: int = 10) -> None:
-    """A table of idle time and speed-up."""
+    """Print a table of idle time and speed-up."""
     print(f"bubble 10/15/5 of {field}, {slots} slots, {seeds} tournaments")
     for games in (1, 2):
-        for words, apart, lookahead in (
+        for name, apart, lookahead in (
             ("legs apart", True, False),
-            ("as played", False, False),
+            ("one slot", False, False),
             ("with lookahead", False, True),
         ):
             runs = [played(field, slots, games, seed, apart=apart, lookahead=lookahead) for seed in range(seeds)]
@@ -73,7 +73,7 @@ def main(field: int = 20, slots: int = 4, seeds: int = 10) -> None:
             idle = 1 - work / whole / slots
             mean = sum(run[0] for run in runs) / seeds
             print(
-                f"{games} games a match, {words:14}: {mean:5.0f} games, idle {idle:5.1%}, speed-up {work / whole:.2f}"
+                f"{games} games per match, {name:14}: {mean:5.0f} games, idle {idle:5.1%}, speed-up {work / whole:.2f}"
             )
 
 

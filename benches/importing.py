@@ -1,4 +1,4 @@
-"""Games of a PGN file into the store, against counting them: what it costs to know each game again and to keep it."""
+"""Time to import games of a PGN file into the database, compared with counting them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from enginetour.store.tournaments import Store
 
 
 def importing(settings: Settings) -> Iterator[str]:
-    """Into an empty store, and into one that has all of them; games of a few moves, and games as testers keep them."""
+    """Import into an empty database, and into a database with the same games; games are short or have comments."""
     engines, games = settings.rated
     path = settings.folder / "import.pgn"
     for name, moves in MOVES.items():
@@ -30,13 +30,13 @@ def importing(settings: Settings) -> Iterator[str]:
 
         fresh, known, plain = (divided(t, games) for t in in_turn(settings.rounds, new, again, lambda: scan([path])))
         yield line(f"import of {games} games, {name}", fresh, plain, "counting them", show=a_second)
-        yield line("the same again, nothing new", known, plain, "counting them", show=a_second)
+        yield line("import of the same games again", known, plain, "counting them", show=a_second)
         for left in settings.folder.glob("import*"):
             left.unlink()
 
 
 def enter(database: Path, path: Path) -> None:
-    """As the command does."""
+    """Import a file as the command does."""
     games = read_games([path])
     with Store.open(database) as store:
         import_games(store.database, "games", games, ratable_games(games, EngineNames()), [str(path)])

@@ -1,4 +1,4 @@
-"""Incremental ratings: the fold with its events, and one more game in a store of many."""
+"""Time of incremental ratings: rate all games, and update a database after one more game."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from enginetour.store.tables import IMPORTED_GAMES, IMPORTS, RATING_EVENTS, RATI
 from enginetour.store.tournaments import Store
 from tests.support.databases import add_game, draft
 
-FILE = 2  # the key of the imported event: the tournament has 1
+FILE = 2  # key of the imported event; the tournament has 1
 
 
 def incremental(settings: Settings) -> Iterator[str]:
-    """Elo with a fixed K over the games of `--rated`, against adding up their points in a plain loop."""
+    """Rate the games with Elo and a fixed K, compared with adding up their points in a plain loop."""
     engines, games = settings.rated
     dice = random.Random(games)
     pairs = [dice.sample(range(engines), 2) for _ in range(games)]
@@ -46,13 +46,13 @@ def incremental(settings: Settings) -> Iterator[str]:
         added_up,
     )
     base = divided(plain, games)
-    yield line(f"Elo events of {games} games: a game", divided(events, games), base, "a plain loop")
+    yield line(f"Elo events of {games} games: per game", divided(events, games), base, "a plain loop")
     with Store.open(settings.folder / "rated.db") as store:
         yield one_more(settings, store, list(zip(white, black, scored, strict=True)))
 
 
 def one_more(settings: Settings, store: Store, games: list[tuple[int, int, int]]) -> str:
-    """The ratings after one more game, against all of them from nothing."""
+    """Update the ratings after one more game, compared with rating all games."""
     log = store.create_tournament(draft(names=tuple(f"Engine {n:04}" for n in range(settings.rated[0]))))
     imported(store, games)
     count = iter(range(1, settings.rounds + 1))
@@ -69,11 +69,11 @@ def one_more(settings: Settings, store: Store, games: list[tuple[int, int, int]]
         return update_ratings(store, "elo")
 
     whole, more = in_turn(settings.rounds, nothing_stored, one)
-    return line(f"stored Elo after game {len(games)} + 1", more, whole, "all from nothing")
+    return line(f"stored Elo after game {len(games)} + 1", more, whole, "rating all games")
 
 
 def imported(store: Store, games: list[tuple[int, int, int]]) -> None:
-    """Games of engines 1, 2, ... as if they had been read from a file."""
+    """Store games of engines 1, 2, ... as if they had been imported from a file."""
     event = {"id": FILE, "name": "file", "slug": "file", "edition": 1, "system": "import", "format_version": 1}
     rows = [
         {

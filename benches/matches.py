@@ -1,8 +1,8 @@
-"""Matches of two free engines through several runners: relay gap, own CPU, games a second, first and last moment.
+"""Matches of two free engines with several runners: latency, own CPU, games per second, start and end.
 
-*Relay gap*: from one engine's answer to the other's receipt of `go`, stamped by the engines. *Own CPU*: all processes
-of the runner without the engines'; the difference of a long and a short match, by ply. *Start*: from the command to
-the first `go`; *end*: from the last answer until the command is back.
+*Latency*: time from one engine's move until the other engine receives `go`, recorded by the engines. *Own CPU*: CPU
+time of all processes of the runner without the engines, per ply, as the difference of a long and a short match.
+*Start*: time from the command to the first `go`. *End*: time from the last move to the end of the command.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from statistics import median
 
 from benches import free
 from benches.measure import Settings, a_second, against, seconds
-from benches.runners import Bout, Played, Runner, cpu, present, silent
+from benches.runners import Bout, Played, Runner, cpu, missing_peers, present
 
-SHORTEST = 2  # games of the match that is taken out: both colours
+SHORTEST = 2  # games of the short match, one with each color
 TC = "60+1"  # a clock that free engines never use up
-MANY = 50  # info lines a move, as strong engines say at long controls
+MANY = 50  # info lines per move, as strong engines send with long time controls
 BARE = "a bare loop in Python"
 Figures = dict[str, dict[str, list[float]]]  # by measure and runner
 
 
 @dataclass(frozen=True)
 class Shape:
-    """How a match of free engines is played."""
+    """Settings of a match of free engines."""
 
     slots: int
     lines: int
 
     @property
-    def words(self) -> str:
-        """For a line of figures."""
+    def text(self) -> str:
+        """Description for a line of output."""
         return f"{self.slots} slot{'s' * (self.slots > 1)}, {self.lines} info line{'s' * (self.lines > 1)}"
 
 
@@ -45,7 +45,7 @@ SHAPES = (Shape(1, 1), Shape(2, 1), Shape(1, MANY))
 
 
 def matches(settings: Settings, program: tuple[str, ...]) -> Iterator[str]:
-    """Ours against every peer, and with one slot against the barest loop."""
+    """Compare enginetour with other runners, and, for one slot, with a minimal loop."""
     for shape in SHAPES:
         runners: dict[str, Runner] = present()
         if shape.slots == 1:
@@ -56,23 +56,23 @@ def matches(settings: Settings, program: tuple[str, ...]) -> Iterator[str]:
                 folder = settings.folder / f"{shape.slots}-{shape.lines}-{number}-{name.split()[0]}"
                 for measure, value in _measured(runner, shape, program, folder, settings.match).items():
                     found[measure][name].append(value)
-        yield f"free engines, {shape.words}, {settings.match} games"
-        yield from against("  relay gap", found["gap"])
-        yield from against("  own CPU a ply", found["cpu"])
+        yield f"free engines, {shape.text}, {settings.match} games"
+        yield from against("  latency", found["gap"])
+        yield from against("  own CPU per ply", found["cpu"])
         if shape == SHAPES[0]:
             for measure, show in (
                 ("games", a_second),
                 ("start to first go", seconds),
-                ("last answer to exit", seconds),
+                ("last move to exit", seconds),
             ):
                 whole = {name: values for name, values in found[measure].items() if name != BARE}
                 yield from against(f"  {measure}", whole, show=show)
-    if told := silent():
-        yield told
+    if note := missing_peers():
+        yield note
 
 
 def _measured(runner: Runner, shape: Shape, program: tuple[str, ...], folder: Path, games: int) -> dict[str, float]:
-    """Seconds: median relay gap of the long match, CPU of a ply, wall time of a game (`games`), and both ends."""
+    """Return seconds: latency (median), CPU per ply, wall time per game (`games`), and of both ends."""
     spent = []
     for count in (SHORTEST * shape.slots, games):
         stamps = folder / str(count) / "stamps"
@@ -82,7 +82,7 @@ def _measured(runner: Runner, shape: Shape, program: tuple[str, ...], folder: Pa
         spent.append((played.cpu - free.cpu_spent(stamps), free.plies(stamps)))
         expected = count * len(free.GAME.read_text().split())
         if spent[-1][1] != expected:
-            raise SystemExit(f"{folder.name}: {spent[-1][1]} plies were played, not {expected}; see {stamps}")
+            raise SystemExit(f"{folder.name}: expected {expected} plies (found {spent[-1][1]}); see {stamps}")
     (short, few), (long, many) = spent
     first, last = free.edges(stamps)
     return {
@@ -90,12 +90,12 @@ def _measured(runner: Runner, shape: Shape, program: tuple[str, ...], folder: Pa
         "cpu": (long - short) / (many - few),
         "games": played.seconds / games,
         "start to first go": (first - played.begun) / 1e9,
-        "last answer to exit": (played.ended - last) / 1e9,
+        "last move to exit": (played.ended - last) / 1e9,
     }
 
 
 def bare(bout: Bout, folder: Path) -> Played:
-    """Relays moves of one game at a time, and nothing else: no rules, clocks, log or store."""
+    """Relay the moves of one game at a time, without rules, clocks, log or database."""
     before, begun = cpu(), time.monotonic_ns()
     both = [
         subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, cwd=folder.parent)
@@ -125,7 +125,7 @@ def bare(bout: Bout, folder: Path) -> Played:
 
 
 def _read_until(poll: select.poll, fd: int, word: bytes) -> bytes:
-    """What was said up to the end of the line with that word."""
+    """Return the output up to the end of the line with a word."""
     held = b""
     while word not in held or not held.endswith(b"\n"):
         poll.poll()

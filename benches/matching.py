@@ -1,4 +1,4 @@
-"""Certified matchings of whole fields, against networkx on the same weights and against one pass over all pairs."""
+"""Time of certified matchings, compared with networkx for the same weights and with one operation on all weights."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from benches.measure import Settings, in_turn, line
 from enginetour.formats.pairing.matching import best_matching
 
-SPREAD = 200.0  # Elo; the field's standard deviation, as in the rating bench
-ROUNDS = 5  # played before: everybody has met as many
-LARGER = 10  # times the engines in the lines without networkx
+SPREAD = 200.0  # Elo; standard deviation of the strengths, as in the rating benchmark
+ROUNDS = 5  # rounds before the matching
+LARGER = 10  # factor for the number of engines in lines without networkx
 Field = tuple[NDArray[np.int64], NDArray[np.bool_]]
 
 
 def matching(settings: Settings) -> Iterator[str]:
-    """Two kinds of weights: score groups with a seeding inside, and the entropy of the expected result."""
+    """Measure two kinds of weights: score groups with seeding, and the entropy of the expected result."""
     for name, kind in (("score groups", groups), ("entropy", entropy)):
         weights, met = kind(settings.engines)
         edges = [(i, j, int(weights[i, j])) for i, j in np.argwhere(~met).tolist() if i < j]
@@ -41,7 +41,7 @@ def matching(settings: Settings) -> Iterator[str]:
 
 
 def groups(count: int) -> Field:
-    """Near scores first, by a concave curve of 10**11, then top half against bottom half inside a score group."""
+    """Make weights for similar scores by a concave curve up to 10**11, and seeding inside a score group."""
     ratings, met, dice = field(count)
     score = dice.binomial(ROUNDS, 0.5, count)
     share = abs(score[:, None] - score) / (ROUNDS + 1)
@@ -56,7 +56,7 @@ def groups(count: int) -> Field:
 
 
 def entropy(count: int) -> Field:
-    """Bits of the expected result, in units of 10**-12."""
+    """Make weights from the entropy of the expected result in bits, in units of 10**-12."""
     ratings, met, _ = field(count)
     expected = 1 / (1 + 10 ** (abs(ratings[:, None] - ratings) / 400))
     bits = -expected * np.log2(expected) - (1 - expected) * np.log2(1 - expected)
@@ -64,7 +64,7 @@ def entropy(count: int) -> Field:
 
 
 def field(count: int) -> tuple[NDArray[np.float64], NDArray[np.bool_], np.random.Generator]:
-    """Ratings, who has met, and the dice they came from; an odd one out is dropped from the random rounds."""
+    """Return random ratings, the pairs that have met, and the random generator."""
     dice = np.random.default_rng(count)
     ratings = dice.normal(0, SPREAD, count)
     met = np.zeros((count, count), dtype=np.bool_)

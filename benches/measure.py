@@ -1,4 +1,4 @@
-"""How a figure is taken and shown: in turn with its baseline, over rounds, as a median with its spread and a ratio."""
+"""Measure times in rounds together with a baseline, and format them as medians with ranges and ratios."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-NAME_WIDTH = 47  # the longest name of a line
+NAME_WIDTH = 47  # characters for the name in a line
 FIGURE_WIDTH = 31
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Sizes of one run; `folder` is on the file system that is measured."""
+    """Sizes of one run; `folder` must be on the file system to measure."""
 
     rounds: int
-    games: int  # folded and stored
-    engines: int  # of the bubble
-    rated: tuple[int, int]  # engines, games of the rating list
-    beside: tuple[int, int]  # engines, games of the largest list beside the peers'
+    games: int  # to replay and to store
+    engines: int  # in the bubble
+    rated: tuple[int, int]  # engines and games of the rating list
+    beside: tuple[int, int]  # engines and games of the largest list for the comparison with other programs
     simulations: int  # of Ordo
-    commits: int  # a round
-    match: int  # games of the free engines a round
-    real: int  # games of real engines a round
-    timed: int  # of them with a clock
-    at_once: tuple[int, ...]  # games beside each other while clocks are looked at
-    forfeits: int  # games that look for time forfeits, once
-    kills: int  # engines killed while they think
+    commits: int  # per round
+    match: int  # games of free engines per round
+    real: int  # games of real engines per round
+    timed: int  # games of real engines with a clock
+    at_once: tuple[int, ...]  # concurrent games for the benchmark of clocks
+    forfeits: int  # games in which time losses are counted
+    kills: int  # engines to kill while they think
     folder: Path
 
 
 def in_turn(rounds: int, *acts: Callable[[], object]) -> list[list[float]]:
-    """Seconds of each act, one list per act: all of them once a round, so that a slow minute hits all alike."""
+    """Return the seconds of each act, a list per act; each round runs all acts, so that disturbances affect all."""
     taken: list[list[float]] = [[] for _ in acts]
     for _ in range(rounds):
         for act, seconds in zip(acts, taken, strict=True):
@@ -44,12 +44,12 @@ def in_turn(rounds: int, *acts: Callable[[], object]) -> list[list[float]]:
 
 
 def divided(seconds: Iterable[float], count: int) -> list[float]:
-    """Seconds of one of `count` equal things."""
+    """Return the seconds of one of `count` equal operations."""
     return [value / count for value in seconds]
 
 
 def seconds(value: float) -> str:
-    """Three digits and the unit that fits."""
+    """Format seconds with three digits and a suitable unit."""
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
         if abs(value) >= size:
             return f"{value / size:.3g} {unit}"
@@ -57,7 +57,7 @@ def seconds(value: float) -> str:
 
 
 def a_second(value: float) -> str:
-    """How often in a second."""
+    """Format seconds as a rate per second."""
     return f"{1 / value:,.0f}/s"
 
 
@@ -69,14 +69,14 @@ def line(
     *,
     show: Callable[[float], str] = seconds,
 ) -> str:
-    """One line: the median and its range, and how many times the baseline's time that is. All in seconds."""
+    """Format the median and range of times in seconds, with the ratio to the median of a baseline."""
     figure = f"{show(median(mine))} ({show(min(mine))} .. {show(max(mine))})"
     ratio = median(mine) / median(base)
     return f"{name:<{NAME_WIDTH}} {figure:<{FIGURE_WIDTH}} {ratio:8.3g} x {base_name} ({show(median(base))})"
 
 
 def alone(name: str, mine: Sequence[float], *, show: Callable[[float], str] = seconds) -> str:
-    """One line without a baseline: the median and its range."""
+    """Format the median and range of times without a baseline."""
     return f"{name:<{NAME_WIDTH}} {show(median(mine))} ({show(min(mine))} .. {show(max(mine))})"
 
 
@@ -87,9 +87,9 @@ def against(
     show: Callable[[float], str] = seconds,
     ratio: bool = True,
 ) -> Iterator[str]:
-    """The first against each of the others; without a ratio (or another) each on a line of its own.
+    """Compare the first runner with each of the others, with ratios, or else yield a line for each of them.
 
-    A ratio says nothing of a figure that may be below 0 or is a count.
+    Ratios are not useful for counts and for values that can be negative.
     """
     first, *others = taken
     if ratio and others:
@@ -101,5 +101,5 @@ def against(
 
 
 def plain(value: float) -> str:
-    """A count."""
+    """Format a count."""
     return f"{value:g}"

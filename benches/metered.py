@@ -1,19 +1,19 @@
-"""An engine whose CPU is told when it ends: ``metered.py FOLDER ENGINE ...`` runs ENGINE on its own pipes.
+"""Measure the CPU time of an engine: ``metered.py FOLDER ENGINE ...`` runs ENGINE, which inherits the pipes.
 
-It stands beside the pipes, not in them. One file in FOLDER a process: seconds of CPU of the engine and of this program.
+It writes a file per process into FOLDER with the CPU seconds of the engine and of this program.
 """
 
 # mypy: ignore-errors
-# An engine is a program, not a part of the package.
+# An engine is a program, not a module of the package.
 import os
 import sys
 import time
 
 
 def main():
-    folder, *words = sys.argv[1:]
+    folder, *command = sys.argv[1:]
     path = f"{folder}/{os.getpid()}-{time.monotonic_ns()}.cpu"
-    pid = os.posix_spawnp(words[0], words, os.environ)
+    pid = os.posix_spawnp(command[0], command, os.environ)
     _, status, used = os.wait4(pid, 0)
     own = os.times()
     with open(path, "x") as sink:

@@ -1,7 +1,7 @@
-"""What open pages cost the games: charge beyond the thought and relay gap with nobody looking on and with many.
+"""Effect of open live pages on games: overhead per move and latency, without pages and with many.
 
-The server runs as `enginetour serve` starts it. The pages are connections that read all they are told, from a process
-of their own; what a browser does with it is not measured, it seldom runs on the machine that plays.
+The server is `enginetour serve`. The pages are connections of one other process, which reads everything. The cost of
+browsers is not measured, because they rarely run on the machine that plays.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from benches.runners import CONFIG
 from tests.support.tournaments import entrant
 
 THINK_MS = 10
-LINES = 10  # info lines a move
+LINES = 10  # info lines per move
 INCREMENT_MS = 1000
 TC = "60+1"
-GAMES = 4  # a round; of 118 plies each
+GAMES = 4  # per round, with 118 plies each
 PAGES = (0, 1, 20)
 READERS = """\
 import asyncio, sys
@@ -46,20 +46,20 @@ asyncio.run(main())
 
 
 def pages(settings: Settings, program: tuple[str, ...]) -> Iterator[str]:
-    """In turn with none, one and twenty pages; none is without a server too."""
+    """Measure in turn with no page (and no server), with one page and with twenty."""
     found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for number in range(settings.rounds):
         for count in PAGES:
             folder = settings.folder / f"pages-{number}-{count}"
             name = f"{count} open pages"
             stamps = folder / "stamps"
-            with _looked_at(folder, program, count):
+            with _open_pages(folder, program, count):
                 _run(folder, "bout", free.command(program, stamps, lines=LINES, think_ms=THINK_MS), GAMES)
             errors = free.overcharges(stamps, INCREMENT_MS)
-            found["charge, median"][name].append(median(errors))
-            found["charge, 99th percentile"][name].append(quantiles(errors, n=100)[-1])
-            found["relay gap"][name].append(median(free.relay_gaps(stamps)))
-    yield f"the games under open pages, thought {THINK_MS} ms, {LINES} info lines"
+            found["overhead, median"][name].append(median(errors))
+            found["overhead, 99th percentile"][name].append(quantiles(errors, n=100)[-1])
+            found["latency"][name].append(median(free.relay_gaps(stamps)))
+    yield f"games with open pages, {THINK_MS} ms per move, {LINES} info lines"
     for measure, values in found.items():
         yield from against(f"  {measure}", values, ratio=False)
 
@@ -74,8 +74,8 @@ def _run(folder: Path, name: str, words: list[str], games: int) -> None:
 
 
 @contextmanager
-def _looked_at(folder: Path, program: tuple[str, ...], count: int) -> Iterator[None]:
-    """A database with a finished match in it, served to so many readers."""
+def _open_pages(folder: Path, program: tuple[str, ...], count: int) -> Iterator[None]:
+    """Serve a database with a finished match to this number of readers."""
     (folder / "results").mkdir(parents=True)
     _run(folder, "before", free.command(program, folder / "before"), 2)
     if not count:
@@ -85,7 +85,7 @@ def _looked_at(folder: Path, program: tuple[str, ...], count: int) -> Iterator[N
     with subprocess.Popen(serve, cwd=folder, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         url = next(line for line in server.stdout if line.startswith("http")).split()[0]
-        urlopen(f"{url}t/before/live.html").read()  # what is loaded for a first page is loaded
+        urlopen(f"{url}t/before/live.html").read()  # loads all modules for a page
         port = url.rpartition(":")[2].strip("/")
         with subprocess.Popen([sys.executable, "-c", READERS, port, str(count)]) as readers:
             time.sleep(1.0)

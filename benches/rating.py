@@ -1,4 +1,4 @@
-"""A large rating list against one dense solve of the same size: what a Newton step needs."""
+"""Time of a large rating list, compared with one dense solve of the same size, which a Newton step needs."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 from benches.measure import Settings, in_turn, line
 from enginetour.ratings.ratinglist import rating_list
 
-SPREAD = 200.0  # Elo; the field's standard deviation, as in the lists of the trade
+SPREAD = 200.0  # Elo; standard deviation of the strengths, as in published rating lists
 DRAWS = 0.3  # share of drawn games between engines
 
 
 def rating(settings: Settings) -> Iterator[str]:
-    """The list with its error bars."""
+    """Measure a list with errors."""
     engines, games = settings.rated
     counts = field(engines, games)
     dice = np.random.default_rng(engines)
@@ -26,7 +26,7 @@ def rating(settings: Settings) -> Iterator[str]:
 
 
 def field(engines: int, games: int) -> dict[tuple[str, str], tuple[int, int, int]]:
-    """Games of random pairs by the logistic model."""
+    """Return results of random pairs by the logistic model."""
     dice = random.Random(games)
     names = [f"Engine {number:04}" for number in range(engines)]
     strength = [dice.gauss(0, SPREAD) for _ in names]

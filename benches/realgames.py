@@ -1,7 +1,7 @@
-"""Matches of real engines through several runners: games a second, own CPU, time forfeits.
+"""Matches of real engines with several runners: games per second, own CPU, time losses.
 
-At nodes=1 an engine costs less than its runner, so the runner is what is measured. Every game is the same then, for
-all runners alike. At a short clock with margin 0 a runner that is late loses games for its engines.
+With nodes=1 an engine needs less CPU than its runner, so that the runner is measured, and all games are the same. With
+a short clock and no time margin, a slow runner causes time losses.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from pathlib import Path
 
 from benches import free
 from benches.measure import Settings, a_second, against, plain
-from benches.runners import Bout, Played, Runner, present, silent
+from benches.runners import Bout, Played, Runner, missing_peers, present
 
 METERED = Path(__file__).parent / "metered.py"
-SHORTEST = 2  # games of the match that is taken out of CPU
+SHORTEST = 2  # games of the short match, whose CPU time is subtracted
 SLOTS = (1, 2)
 QUICK = ("stockfish", "stockfish")
 CLOCKED = ("stockfish", "ethereal-chess")
 TC = "1+0.01"
-GAMES = "/usr/games"  # where Debian has engines, Policy 11.11
+GAMES = "/usr/games"  # directory of engines in Debian (Policy 11.11)
 
 
 def real_games(settings: Settings, program: tuple[str, ...]) -> Iterator[str]:
-    """All in turn; the forfeits of one long match each, and what deaf engines cost at the end, once."""
+    """Measure all runners in turn, then time losses and the end of a match with engines that ignore `quit`."""
     if missing := sorted({name for name in QUICK + CLOCKED if _found(name) is None}):
-        yield f"no games of real engines: {', '.join(missing)} not found on the PATH"
+        yield f"no games of real engines: {', '.join(missing)} not found in PATH"
         return
     for slots in SLOTS:
         rate: dict[str, list[float]] = defaultdict(list)
@@ -43,23 +43,23 @@ def real_games(settings: Settings, program: tuple[str, ...]) -> Iterator[str]:
                 timed[name].append(_share(runner, folder / "timed", settings.timed, slots, CLOCKED, TC))
         yield f"stockfish at nodes=1, {slots} slot{'s' * (slots > 1)}, {settings.real} games"
         yield from against("  games", rate, show=a_second)
-        yield from against("  own CPU a ply, database and PGN included", share)
+        yield from against("  own CPU per ply, database and PGN included", share)
         yield f"{' and '.join(CLOCKED)} at {TC}, {slots} slot{'s' * (slots > 1)}, {settings.timed} games"
-        yield from against("  own CPU a ply, database and PGN included", timed)
+        yield from against("  own CPU per ply, database and PGN included", timed)
     late = {name: [float(_clocked(runner, settings, name))] for name, runner in present().items()}
-    yield from against(f"time forfeits, {settings.forfeits} games at {TC}, 2 slots", late, show=plain, ratio=False)
+    yield from against(f"time losses, {settings.forfeits} games at {TC}, 2 slots", late, show=plain, ratio=False)
     ends = {name: [_deaf(runner, settings, program, name)] for name, runner in present().items()}
-    yield from against("last answer to exit, engines that ignore quit", ends)
-    if told := silent():
-        yield told
+    yield from against("last move to exit, engines that ignore quit", ends)
+    if note := missing_peers():
+        yield note
 
 
 def _deaf(runner: Runner, settings: Settings, program: tuple[str, ...], name: str) -> float:
-    """Seconds from the last answer of two engines that ignore `quit` and SIGTERM until the command is back."""
+    """Return the seconds from the last move of two engines that ignore `quit` and SIGTERM to the end of the command."""
     folder = settings.folder / f"deaf-{name}"
     words = free.command(program, folder / "stamps", deaf=True)
     one, other = free.NAMES
-    # So many games that ours is loaded whole before the last: two end while it is.
+    # More than two games, because two can end before all modules are loaded.
     played = runner(Bout(((one, words), (other, words)), "60+1", settings.match), folder / "ran")
     return (played.ended - free.edges(folder / "stamps")[1]) / 1e9
 
@@ -72,14 +72,14 @@ def _bare(runner: Runner, folder: Path, games: int, slots: int) -> Played:
 def _share(
     runner: Runner, folder: Path, games: int, slots: int, names: tuple[str, str] = QUICK, limit: str = "nodes=1"
 ) -> float:
-    """Seconds of CPU of the runner alone a ply, by the difference of a long and a short match."""
+    """Return the CPU seconds of the runner per ply, as the difference of a long and a short match."""
     spent = []
     for count in (SHORTEST * slots, games):
-        told = folder / f"cpu-{count}"
-        told.mkdir(parents=True)
-        one, other = ([sys.executable, "-E", "-S", str(METERED), str(told), _path(name)] for name in names)
+        times = folder / f"cpu-{count}"
+        times.mkdir(parents=True)
+        one, other = ([sys.executable, "-E", "-S", str(METERED), str(times), _path(name)] for name in names)
         played = runner(Bout((("A", one), ("B", other)), limit, count, slots), folder / f"metered-{count}")
-        engines = sum(float(path.read_text()) for path in told.glob("*.cpu"))
+        engines = sum(float(path.read_text()) for path in times.glob("*.cpu"))
         spent.append((played.cpu - engines, played.plies))
     (short, few), (long, many) = spent
     return (long - short) / (many - few)

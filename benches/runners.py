@@ -1,7 +1,7 @@
-"""The same match through several runners: ours and the peers named by the environment, each as a whole process.
+"""Play the same match with several runners: enginetour, and other programs named by environment variables.
 
-Margin 0 for all, no adjudication, every game from the start position. All write a PGN; ours keeps a database too, and
-writes no report. Our modules are compiled before, as in an installation.
+The time margin is 0, without adjudication, and every game begins from the start position. All runners write a PGN file.
+enginetour also writes a database, but no report; its modules are compiled before, as in an installation.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _FORFEIT = re.compile(r'^\[Termination "time forfeit"\]', re.MULTILINE)
 
 @dataclass(frozen=True)
 class Bout:
-    """Two engines by name and command; `limit` is a clock or nodes=N, `games` are even, `slots` of them at once."""
+    """A match: two engines by name and command, a clock or nodes=N, an even number of games, and concurrent games."""
 
     engines: tuple[tuple[str, list[str]], tuple[str, list[str]]]
     limit: str
@@ -53,7 +53,7 @@ class Bout:
 
 @dataclass(frozen=True)
 class Played:
-    """What a bout took: CLOCK_MONOTONIC in ns at its start and end, seconds of CPU of the runner and its engines."""
+    """Cost of a match: CLOCK_MONOTONIC in ns at its start and end, CPU seconds of runner and engines, and its PGN."""
 
     begun: int
     ended: int
@@ -62,38 +62,38 @@ class Played:
 
     @property
     def seconds(self) -> float:
-        """Wall time, start and end of the program included."""
+        """Wall time, including start and end of the program."""
         return (self.ended - self.begun) / 1e9
 
     @property
     def plies(self) -> int:
-        """By the tags of the games."""
+        """Number of plies, from the tags of the games."""
         return sum(map(int, _PLIES.findall(self.pgn)))
 
     @property
     def forfeits(self) -> int:
-        """Games lost on time."""
+        """Number of games lost on time."""
         return len(_FORFEIT.findall(self.pgn))
 
 
 Runner = Callable[[Bout, Path], Played]
-"""Play the bout with a new folder for whatever is written."""
+"""Plays a match; the directory for all its files must not exist."""
 
 
 def present() -> dict[str, Runner]:
-    """Ours first, then the peers that the environment names."""
+    """Return the available runners: enginetour first, then the other programs named by the environment."""
     named = {name: os.environ.get(variable, "") for name, variable in PEERS.items()}
     return {OURS: ours, **{name: peer(name, binary) for name, binary in named.items() if binary}}
 
 
-def silent() -> str:
-    """How to have the peers that are not named; empty if all are."""
+def missing_peers() -> str:
+    """Return a note with the environment variables of missing runners; "" if there are none."""
     missing = [f"{variable}=/path/to/{name}" for name, variable in PEERS.items() if not os.environ.get(variable)]
     return f"no ratio to other runners: set {' or '.join(missing)}" if missing else ""
 
 
 def ours(bout: Bout, folder: Path) -> Played:
-    """Through the command line, in a workspace of its own."""
+    """Play a match with enginetour on the command line, in a new workspace."""
     (folder / "results").mkdir(parents=True)
     config = CONFIG.format(games=bout.games, limit=bout.limit, slots=bout.slots)
     entrants = (entrant(name, command) for name, command in bout.engines)
@@ -103,7 +103,7 @@ def ours(bout: Bout, folder: Path) -> Played:
 
 
 def peer(name: str, binary: str) -> Runner:
-    """A runner with the words that fastchess and cutechess-cli share, but for arguments and what a limit is."""
+    """Make a runner for fastchess or cutechess-cli, which have most options in common."""
     fast = name == "fastchess"
 
     def run(bout: Bout, folder: Path) -> Played:
@@ -123,7 +123,7 @@ def peer(name: str, binary: str) -> Runner:
 
 @cache
 def compiled() -> dict[str, str]:
-    """Compile our modules; the environment of an interpreter that keeps compiled modules, whatever ours says."""
+    """Compile the modules; return an environment in which Python writes compiled modules."""
     env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     subprocess.run(
         [sys.executable, "-m", "compileall", "-q", str(Path(enginetour.__file__).parent)], env=env, check=True
@@ -141,6 +141,6 @@ def _played(words: list[str], folder: Path, pgn: Path, env: Mapping[str, str] | 
 
 
 def cpu() -> float:
-    """Seconds of CPU of this process and of all that ended below it."""
+    """Return the CPU seconds of this process and of its ended child processes."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(usage.ru_utime + usage.ru_stime for usage in used)

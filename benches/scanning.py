@@ -1,4 +1,4 @@
-"""Counting the games of a PGN file, against reading its bytes: no reader can do with less."""
+"""Time to count the games of a PGN file, compared with reading its bytes, which every reader must do."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOVES = {
 
 
 def scanning(settings: Settings) -> Iterator[str]:
-    """Games of a few moves, and games as testers keep them."""
+    """Measure short games and games with comments."""
     engines, games = settings.rated
     for name, moves in MOVES.items():
         path = settings.folder / "scan.pgn"
@@ -29,7 +29,7 @@ def scanning(settings: Settings) -> Iterator[str]:
 
 
 def written(path: Path, engines: int, games: int, moves: str) -> None:
-    """The field of the rating list, game by game."""
+    """Write the games of the rating benchmark."""
     with path.open("w") as sink:
         for (white, black), counts in field(engines, games).items():
             for result, count in zip(RESULTS, counts, strict=True):

@@ -1,4 +1,4 @@
-"""The store: durable commits of whole games and reading the log back, against bare SQLite in the same folder."""
+"""Time of durable commits of games and of reading the log, compared with SQLite alone in the same directory."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from enginetour.store.log import TournamentLog
 from enginetour.store.tournaments import Store
 from tests.support.databases import add_game, draft
 
-PLIES = 160  # CCRL's games last 60 to 70 moves on average, those of engines of one strength a little longer
+PLIES = 160  # games of CCRL have 60 to 70 moves on average, those of equal engines a little more
 PV_PLIES = 12
-SHORT = 2  # plies of the games that only fill the log
+SHORT = 2  # plies of games that only fill the log
 
 
 def storing(settings: Settings) -> Iterator[str]:
-    """Commits a second, then the events of many stored games."""
+    """Measure commits per second, then reading the events of many games."""
     with Store.open(settings.folder / "bench.db") as store:
         log = store.create_tournament(draft())
         bare = bare_database(settings.folder / "bare.db")
@@ -47,7 +47,7 @@ def storing(settings: Settings) -> Iterator[str]:
 
 
 def events(settings: Settings, log: TournamentLog) -> str:
-    """The whole log, against the same number of rows fetched by the driver."""
+    """Compare reading the log with fetching the same number of rows by the driver."""
     path = settings.folder / "bench.db"
     plain = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
     query = "SELECT e.*, g.* FROM events e JOIN games g ON g.id = e.game ORDER BY e.position"
@@ -59,17 +59,17 @@ def events(settings: Settings, log: TournamentLog) -> str:
 
 
 def fill(store: Store, log: TournamentLog, games: int, count: Iterator[int], moves: tuple[MoveMade, ...]) -> None:
-    """More games, without waiting for the disk: only their number matters."""
-    store.database.close()  # the next connection is the only one
+    """Write more games without waiting for the disk."""
+    store.database.close()  # so that the next connection is the only one
     with store.database.engine.connect() as connection:
         connection.exec_driver_sql("PRAGMA synchronous=OFF")
     for _ in range(games):
         add_game(log, game(next(count), moves))
-    store.database.close()  # with the connection that did not wait
+    store.database.close()  # close the connection that does not wait for the disk
 
 
 def bare_database(path: Path) -> sqlite3.Connection:
-    """As durable as the store: a write-ahead log that is synced at every commit."""
+    """Open a database as durable as enginetour's: with a write-ahead log that is synced at every commit."""
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=FULL")
@@ -78,13 +78,13 @@ def bare_database(path: Path) -> sqlite3.Connection:
 
 
 def game(number: int, moves: tuple[MoveMade, ...]) -> Game:
-    """The pair's next game."""
+    """Return the next game of a pair."""
     pairing = Pairing("Fruit", "Toga", meeting=number, encounter=number)
     return Game(pairing, Outcome.BLACK, Termination.RESIGN, cause="White resigns", moves=moves)
 
 
 def thought_moves(plies: int) -> tuple[MoveMade, ...]:
-    """Moves with all that an engine says about them."""
+    """Return moves with typical search output."""
     dice = random.Random(plies)
     texts = GAME.read_text().split()
     board = chess.Board()

@@ -1,4 +1,4 @@
-"""The benches themselves: in the smallest sizes, so that they still run on the day somebody wants a figure."""
+"""Run the benchmarks with the smallest sizes, to show that they work."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def said(folder: Path, words: str) -> list[str]:
-    """The lines of a run without peers."""
+    """Return the output lines of a run without other programs."""
     ours = {name: value for name, value in os.environ.items() if name not in PEERS}
     command = [sys.executable, "-m", "benches", *words.split(), "--folder", str(folder)]
     done = subprocess.run(command, cwd=ROOT, env=ours, capture_output=True, text=True, check=False)
@@ -29,15 +29,15 @@ def said(folder: Path, words: str) -> list[str]:
 
 
 def test_every_measure_has_a_ratio(tmp_path: Path) -> None:
-    """Every part has lines with a figure and its ratio to a baseline, but for a crash, which is told against none."""
+    """Every benchmark prints lines with a ratio to a baseline; crashes have no baseline."""
     lines = said(tmp_path, f"{DAY} {SMALLEST}")
     assert sum(" x " in line for line in lines) == 28
-    assert sum(line.startswith("SIGKILL of an engine to its game's end, 2 times") for line in lines) == 1
+    assert sum(line.startswith("SIGKILL of an engine to the end of its game, 2 times") for line in lines) == 1
 
 
 @pytest.mark.night
 def test_matches_are_measured(tmp_path: Path) -> None:
-    """The same of whole matches."""
+    """Benchmarks of matches print ratios, and name the variables of missing programs."""
     lines = said(tmp_path, f"{MATCHES} {SMALLEST}")
     assert sum(" x " in line for line in lines) == 12
     silent = " ".join(line for line in lines if line.startswith("no ratio to other"))
@@ -46,32 +46,32 @@ def test_matches_are_measured(tmp_path: Path) -> None:
 
 @pytest.mark.night
 def test_clocks_and_real_games_are_measured(tmp_path: Path) -> None:
-    """Clocks, games a second, CPU and time forfeits of real engines have their figures, and forfeits are counted."""
+    """Benchmarks of clocks and real engines print all their values."""
     lines = said(tmp_path, f"{NIGHT} {SHORTEST}")
     figures = {line[:48].strip(): line[48:].split() for line in lines if "(" in line}
     assert set(figures) == {
         "median",
         "99th percentile",
         "games",
-        "own CPU a ply, database and PGN included",
-        "time forfeits, 2 games at 1+0.01, 2 slots",
-        "last answer to exit, engines that ignore quit",
+        "own CPU per ply, database and PGN included",
+        "time losses, 2 games at 1+0.01, 2 slots",
+        "last move to exit, engines that ignore quit",
     }
-    shares = [line for line in lines if line.startswith("  own CPU a ply")]
+    shares = [line for line in lines if line.startswith("  own CPU per ply")]
     assert len(shares) == 4, "with one slot and with two, at nodes=1 and with a clock"
-    assert figures["time forfeits, 2 games at 1+0.01, 2 slots"][0].isdigit()
+    assert figures["time losses, 2 games at 1+0.01, 2 slots"][0].isdigit()
 
 
 @pytest.mark.night
 def test_open_pages_are_measured(tmp_path: Path) -> None:
-    """Charge and relay gap with nobody looking on, with one page and with twenty."""
+    """Overhead and latency are measured without pages, with one page and with twenty."""
     lines = said(tmp_path, "pages --rounds 1")
     assert sum(" us (" in line or " ms (" in line for line in lines) == 9
 
 
 @pytest.mark.night
 def test_a_simulated_cluster_is_measured(tmp_path: Path) -> None:
-    """Games, events, busy slots, CPU by part and memory of a cluster whose machines die, in every system."""
+    """The benchmark of clusters prints all its values for every system."""
     for system in ("gauntlet", "roundrobin", "bubble", "swiss"):
         words = f"cluster --system {system} --entrants 24 --slots 8 --machines 2 --mean 0.3 --games 160 --life 5"
         lines = said(tmp_path, words)

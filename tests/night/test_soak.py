@@ -109,7 +109,7 @@ def first_move(path: Path) -> float:
         old.unlink()
     begun = time.monotonic_ns()
     subprocess.run(command(path, 1, 1), cwd=path.parent, stdout=subprocess.DEVNULL, check=False)
-    return (min(stamp.heard for process in free.read(stamps) for stamp in process) - begun) / 1e9
+    return (min(stamp.received for process in free.read(stamps) for stamp in process) - begun) / 1e9
 
 
 def middle(samples: list[Sample], slot: int | None) -> Held:
