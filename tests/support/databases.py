@@ -74,7 +74,7 @@ from enginetour.store.tables import (
 )
 from enginetour.store.tournaments import Draft, Store
 
-# Tournaments and games for tests of the store.
+# Tournaments and games.
 
 STORING_NAMES = ("Fruit", "Toga", "Phalanx", "HoiChess")
 
@@ -104,7 +104,7 @@ def game(
 
 
 def full_game() -> Game:
-    """A game with something in every field, and in its texts what engines may say."""
+    """Make a game with a value in every field, and with unusual texts of engines."""
     return Game(
         Pairing("Fruit", "Toga", 2, 2, 5, 3),
         Outcome.BLACK,
@@ -156,7 +156,7 @@ def full_game() -> Game:
 
 
 def sound_log(path: Address) -> tuple[Store, TournamentLog]:
-    """As `open_log`, with the decisions that a replay comes to."""
+    """Open a log as `open_log` does, with the decisions of a replay."""
     store, plan = Store.open(path), draft()
     format_ = make_format(plan.system, options_model(plan.system)(**plan.config["format"]), plan.seed)
     return store, store.create_tournament(plan, format_.notes(format_.start(plan.entrants)))
@@ -168,12 +168,12 @@ def open_log(path: Address) -> tuple[Store, TournamentLog]:
 
 
 def add_game(log: TournamentLog, game: Game, notes: Sequence[Note] = ()) -> int | None:
-    """One game and the decisions that belong to it; its number, None for a game that is there already."""
+    """Write a game with its decisions; return its number, or None if it is already stored."""
     return log.record_games([(game, notes)])[0]
 
 
 def write_games(path: Path, told: Connection) -> None:
-    """In a process of its own, until it is killed: a game, then its number."""
+    """Write games and report their numbers, in a process that runs until it is killed."""
     with Store.open(path) as store:
         log = store.tournament()
         played = log.last_position
@@ -185,12 +185,12 @@ def write_games(path: Path, told: Connection) -> None:
 
 
 def counts_are_kept(log: TournamentReader) -> bool:
-    """The pair counts are what the games give when they are counted again."""
+    """Check that the stored pair counts are those of the games."""
     return versions_counts(log.database, log.id) == recounted(log.database, log.id)
 
 
 def meddled(path: Path, *statements: str) -> None:
-    """A database after somebody else's statements."""
+    """Run statements of another program on a database."""
     raw = sqlite3.connect(path, isolation_level=None)
     for statement in statements:
         raw.execute(statement)
@@ -198,13 +198,13 @@ def meddled(path: Path, *statements: str) -> None:
 
 
 def counted_pairs(store: Store) -> dict[tuple[str, str], tuple[int, int, int]]:
-    """White's wins, draws, losses by the names of lists, over the whole store."""
+    """Return White's wins, draws and losses by the names in lists, for the whole database."""
     with store.database.reading() as connection:
         kept = [counts_by_pair(part) for part in kept_counts(connection).values()]
         return counts_by_name(chain.from_iterable(part.items() for part in kept), rated_names(connection))
 
 
-# A store as a stranger may hand it over: every name and word in it tries something.
+# A database of unknown origin, with malicious names and texts.
 
 ESCAPES = "\x1b[2J\x1b]0;title\x07A"
 FORMULA = "=cmd|'/c calc'!A1"
@@ -221,7 +221,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 
 def store(path: Path) -> None:
-    """One tournament of each kind of report, played to its end."""
+    """A database with a finished tournament for each kind of report."""
     with Store.open(path) as made:
         for system, title in TITLES.items():
             _play(made, title, system, SETTINGS[system])
@@ -254,7 +254,7 @@ def _play(made: Store, title: str, system: str, settings: dict[str, Any]) -> Non
 
 
 def games(path: Path) -> None:
-    """A game file of the same kind."""
+    """A game file with malicious names and texts."""
     met = [(ESCAPES, FORMULA, "1-0"), (FORMULA, BIDI, "0-1"), (BIDI, MARKUP, "1/2-1/2"), (MARKUP, ESCAPES, "x\x1b")]
     written = "".join(
         f'[Event "e\x1b"]\n[White "{white}"]\n[Black "{black}"]\n[Result "{result}"]\n\n1. e4 {result}\n\n'
@@ -263,21 +263,21 @@ def games(path: Path) -> None:
     path.write_bytes((written + '[White "?"]\n[Black "b\x1b"]\n[Result "1-0"]\n\n*\n').encode())
 
 
-# Knock-outs, for the tests of the cup and of double elimination: how they stand, and played to the end with dice.
+# Knockout tournaments.
 
 
 def pairs(format_: Rounds, state: RoundsState) -> list[str]:
-    """Who is to play now, in single letters."""
+    """Return the offered pairs as letters."""
     return sorted("".join(game.pair) for game in format_.offers(state))
 
 
 def told(format_: Rounds, state: RoundsState) -> dict[str, str]:
-    """Rank and status of each."""
+    """Return rank and status of each entrant."""
     return {line.name: f"{line.rank} {line.status}" for line in format_.standings(state)}
 
 
 def played_out(format_: Rounds, entrants: tuple[Entrant, ...], dice: random.Random, *, staying: int) -> RoundsState:
-    """The end, with withdrawals until so many are left; the bounds since the last of them were true."""
+    """Play to the end with withdrawals, and check the bounds on the number of games after the last one."""
     state, present = format_.start(entrants), [entrant.name for entrant in entrants]
     since: list[tuple[int, int]] = []
     while offers := format_.offers(state):
@@ -293,13 +293,13 @@ def played_out(format_: Rounds, entrants: tuple[Entrant, ...], dice: random.Rand
     return state
 
 
-# Stores with games of several controls, machines and days, for tests of lists and their filters.
+# Databases with games of several time controls, machines and days.
 
 _meetings = itertools.count(1)
 
 
 def seconds(day: str) -> float:
-    """UTC seconds of a day or a time."""
+    """Return the UTC seconds of a day or a time."""
     return datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp()
 
 
@@ -313,7 +313,7 @@ def record(
     tc: str = "180+2",
     hardware: str = "",
 ) -> int:
-    """A game that ended, and was written, at noon of a day; its id."""
+    """Write a game that ended at noon of a day; return its id."""
     at = seconds(f"{day}T12:00")
     played = game(white, black, outcome, meeting=next(_meetings))
     add_game(log, replace(played, white_tc=tc, black_tc=tc, hardware=hardware, started_unix=at - 60, ended_unix=at))
@@ -321,22 +321,22 @@ def record(
 
 
 def findings(store: Store) -> list[str]:
-    """But for those on the log: its games were never on offer."""
+    """Return the findings of a check without those of the replay, because the games were never offered."""
     return [one.what for one in inspect(store).findings if not one.place.startswith("tournament")]
 
 
 def with_values(game: GameConditions, **values: object) -> GameConditions:
-    """The conditions of a game, some of them others."""
+    """Make conditions of a game, some of them with other values."""
     return game.model_copy(update=values)
 
 
 def row(found: RatingList, name: str) -> Row:
-    """Of one engine."""
+    """Return the row of an engine."""
     return next(each for each in found.rows if each.name == name)
 
 
 def stamp(log: TournamentLog, at: float) -> int:
-    """The newest event happened at that time; the id of its game."""
+    """Set the time of the newest event; return the id of its game."""
     newest = (EVENTS.c.tournament == log.id, EVENTS.c.position == log.last_position)
     with log.database.writing() as connection:
         connection.execute(update(EVENTS).where(*newest).values(at_unix=at))
@@ -346,7 +346,7 @@ def stamp(log: TournamentLog, at: float) -> int:
 def bring(
     store: Store, games: list[tuple[int, int, int]], *, name: str = "club", day: int = 20261101, tc: str = "300+3"
 ) -> None:
-    """An import with games as (White's version, Black's version, White's half points)."""
+    """Import games, given as (White's version, Black's version, White's half points)."""
     with store.database.writing() as connection:
         row = {"name": name, "edition": 1, "slug": name, "system": "import", "format_version": 1}
         row |= {"config": {}, "seed": 1, "created_unix": seconds("2026-11-05"), "version": "1"}
@@ -368,7 +368,7 @@ def bring(
             connection.execute(insert(IMPORTED_GAMES), {**ends, **about})
 
 
-# Fields, results and colours for the formats that have a pair list.
+# Fields, results and colors for formats.
 
 
 def field(count: int) -> tuple[Entrant, ...]:
@@ -376,22 +376,22 @@ def field(count: int) -> tuple[Entrant, ...]:
 
 
 def letters(count: int) -> tuple[Entrant, ...]:
-    """A, B, C ..."""
+    """Return A, B, C ..."""
     return tuple(map(Entrant, "ABCDEFGHIJKLMNOP"[:count]))
 
 
 def earlier_wins(game: Pairing) -> Outcome:
-    """Whoever has the name that sorts first."""
+    """The engine whose name sorts first wins."""
     return Outcome.WHITE if game.white < game.black else Outcome.BLACK
 
 
 def white_wins(_: Pairing) -> Outcome:
-    """Every game."""
+    """White wins every game."""
     return Outcome.WHITE
 
 
 def played(format_: Format[S], state: S, games: int = 10**6, judge: Callable[[Pairing], Outcome] = earlier_wins) -> S:
-    """So many games in the order offered, or all to the end."""
+    """Play this number of games in the offered order, or all games."""
     while games and (offers := format_.offers(state)):
         state = format_.step(state, GameFinished(offers[0], judge(offers[0])))
         games -= 1
@@ -399,27 +399,27 @@ def played(format_: Format[S], state: S, games: int = 10**6, judge: Callable[[Pa
 
 
 def shown(lines: Iterable[object], fields: str = "rank name half_points games") -> list[str]:
-    """These fields of each line of a table, or of each game."""
+    """Return these fields of each line of a table, or of each game."""
     return [" ".join(str(getattr(line, field)) for field in fields.split()).strip() for line in lines]
 
 
 def surplus(games: tuple[Pairing, ...]) -> Counter[str]:
-    """Whites minus Blacks."""
+    """Return the number of games with White minus the number of games with Black."""
     whites: Counter[str] = Counter(game.white for game in games)
     whites.subtract(game.black for game in games)
     return whites
 
 
-# Small tournaments in rounds for tests of pairing systems, written as their results.
+# Small tournaments in rounds, written as their results.
 
 MARKS = {"0": 0, "=": 1, "1": 2}
 
 
 def field_of(members: Sequence[Member], *rounds: str, total: int = 5, win: int = 2, seed: int = 1) -> Field:
-    """Rounds such as ``"A1B C=D E"``: the left has White and scores 1, = or 0; a letter alone rests; others are absent.
+    """Parse rounds such as ``"A1B C=D E"``: the left entrant has White and scores 1, = or 0; E has the bye.
 
-    ``A+B`` is won by forfeit, ``A?`` is a half-point bye. With `win` above 2 each match has both colours and goes as
-    its mark says.
+    ``A+B`` is a win by forfeit, ``A?`` a half-point bye; missing entrants are absent. With `win` above 2, a match has
+    both colors and the given result.
     """
     history = []
     for text in rounds:
@@ -440,7 +440,7 @@ def field_of(members: Sequence[Member], *rounds: str, total: int = 5, win: int =
 
 
 def rated(*ratings: float, families: str = "", origins: str = "") -> tuple[Member, ...]:
-    """Members A, B ... with these ratings; a letter of `families`, `origins` each, a blank for none."""
+    """Make members A, B ... with these ratings, and with a letter of `families` and `origins` each (blank: none)."""
     return tuple(
         Member(chr(ord("A") + place), rating, families[place : place + 1].strip(), origins[place : place + 1].strip())
         for place, rating in enumerate(ratings)
@@ -448,7 +448,7 @@ def rated(*ratings: float, families: str = "", origins: str = "") -> tuple[Membe
 
 
 def random_field(seed: int, count: int, rounds: int) -> Field:
-    """So many rounds of legal pairs at random, with draws, byes and now and then an absence or a forfeit."""
+    """Play random legal rounds with draws, byes, absences and forfeits."""
     dice = random.Random(seed)
     members = tuple(
         Member(f"E{place}", float(dice.randint(1000, 2000)), dice.choice(["", "f", "g"]), dice.choice(["", "x", "y"]))
@@ -476,26 +476,26 @@ def random_field(seed: int, count: int, rounds: int) -> Field:
 
 
 def names(field: Field, paired: Paired) -> str:
-    """``"AB CD, E"``: each pair in the order of entry, who rests after the comma."""
+    """Format pairs in the order of entry, with the bye after a comma: ``"AB CD, E"``."""
     called = [member.name for member in field.members]
     pairs = " ".join("".join(called[place] for place in board.pair) for board in paired.boards)
     return pairs + "".join(f", {called[place]}" for place in paired.byes)
 
 
-# Recorded tournaments of a present-day Gotha program: what it knew before each round, and the field it saw.
+# Recorded tournaments of a current Gotha program.
 
 FOLDER = Path(__file__).parents[1] / "golden" / "gotha"
 POINTS = {"1-0": 2, "1/2": 1, "0-1": 0}
 
 
 def read(name: str) -> dict[str, Any]:
-    """A tournament as it was recorded; what is in it, the README beside the files tells."""
+    """Read a recorded tournament; the README of the files describes them."""
     told: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text())
     return told
 
 
 def turns(told: dict[str, Any], state: dict[str, Any]) -> tuple[Turn, ...]:
-    """A round, in the order of the members."""
+    """Return a round in the order of the members."""
     place = {line["name"]: at for at, line in enumerate(told["players"])}
     row = [Turn()] * len(place)
     for (white, black, handicap), result in zip(state["pairs"], state["results"], strict=True):
@@ -508,7 +508,7 @@ def turns(told: dict[str, Any], state: dict[str, Any]) -> tuple[Turn, ...]:
 
 
 def recorded(name: str) -> Iterator[tuple[Field, dict[str, Any]]]:
-    """The field before each round, and its record."""
+    """Yield the field before each round, and the recorded round."""
     told = read(name)
     members = tuple(Member(line["name"], line["rating"], line["family"], line["origin"]) for line in told["players"])
     history: tuple[tuple[Turn, ...], ...] = ()
@@ -517,7 +517,7 @@ def recorded(name: str) -> Iterator[tuple[Field, dict[str, Any]]]:
         history += (turns(told, state),)
 
 
-# Tournaments played by dice for tests of reports, and pages read by a strict parser.
+# Tournaments with random results for tests of reports, and a strict parser of pages.
 
 STARTED = 1_700_000_000.0
 OPENINGS = (("Open", "e2e4", "e4"), ("Closed", "d2d4", "d4"))
@@ -534,9 +534,9 @@ def reported_played(
     most: int = 10_000,
     seed: int = 1,
 ) -> tuple[Store, TournamentLog]:
-    """A tournament in a new store or the next one in an old, played by dice up to `most` games; best first win more.
+    """Play a tournament with random results, up to `most` games, in a new or an existing database.
 
-    Every seventh game has a time forfeit with traffic, every fifth used the margin once.
+    Every seventh game has a time loss with an engine log, and every fifth used the time margin once.
     """
     dice = random.Random(seed)
     model = options_model(system)(**(options or {}))
@@ -610,7 +610,7 @@ SCHEME = re.compile(r"\s*([a-z][a-z0-9+.-]*:|//)", re.IGNORECASE)
 
 @dataclass
 class Page(HTMLParser):
-    """A page, refused where an element is not closed in its turn; what it links to, its ids and its words."""
+    """A parser that rejects unclosed elements and collects links, ids and text."""
 
     text: str
     links: list[str] = dataclasses_field(default_factory=list)
@@ -649,21 +649,21 @@ class Page(HTMLParser):
 
     @property
     def said(self) -> str:
-        """All its words."""
+        """The text of the page."""
         return "".join(self.words)
 
     def tags(self, name: str) -> Iterator[dict[str, str | None]]:
-        """The attributes of every element of that name."""
+        """Return the attributes of every element with this name."""
         return (attributes for tag, attributes in self.elements if tag == name)
 
 
 def leads_away(page: Page) -> list[str]:
-    """Addresses with a scheme or a host; downloads that the page itself carries are none."""
+    """Return addresses with a scheme or a host, except embedded downloads."""
     return [link for link in page.links if SCHEME.match(link) and not link.startswith("data:")]
 
 
 def runs_strange(page: Page) -> list[str]:
-    """What could run or style but is not one of our own files: handlers, inline scripts and styles."""
+    """Return everything that could run or style besides enginetour's files: handlers, inline scripts, styles."""
     found = [f"{tag} {name}" for tag, own in page.elements for name in own if name.startswith("on") or name == "style"]
     found += [
         f"script {own}" for own in page.tags("script") if "src" not in own and own.get("type") != "application/json"
@@ -672,7 +672,7 @@ def runs_strange(page: Page) -> list[str]:
 
 
 def broken(folder: Path, here: str, pages: dict[str, Page]) -> list[str]:
-    """Links of a page that lead to no file of the folder, or to no place in it."""
+    """Return links to missing files of the directory or to missing ids."""
     ids = {(folder / address).resolve(): page.ids for address, page in pages.items()}
     missing = []
     for link in pages[here].links:
@@ -683,30 +683,30 @@ def broken(folder: Path, here: str, pages: dict[str, Page]) -> list[str]:
     return missing
 
 
-# Outcomes by dice, drawn many at a time: one draw of numpy costs more than the step of a test it is for.
+# Random outcomes, drawn in blocks because a single draw of numpy is slow.
 
 BLOCK = 256
 
 
 def rolled(dice: np.random.Generator, chances: Sequence[float]) -> Iterator[int]:
-    """Classes of outcome by their chances, without end."""
+    """Yield random classes of outcomes with these probabilities."""
     while True:
         yield from dice.choice(len(chances), size=BLOCK, p=chances).tolist()
 
 
-# Fields of tournaments in rounds, played with dice.
+# Fields of tournaments in rounds with random results.
 
 ABSENCES = (Turn(), Turn(), Turn(Kind.HALF_BYE, points=1), Turn(Kind.FULL_BYE, points=2))
 
 
 def entered(count: int, rounds: int) -> Field:
-    """So many members, E1 the first, before round 1."""
+    """Return a field of members E1, E2, ... before round 1."""
     members = tuple(Member(f"E{number}") for number in range(1, count + 1))
     return Field(members, (), tuple(range(count)), rounds)
 
 
 def unmet(count: int, pairs: Collection[tuple[int, int]]) -> Field:
-    """A field in which all have met but these pairs, lower first: pointless games."""
+    """Return a field in which all have met except these pairs, in games without points."""
     field = entered(count, count * count)
     met = [pair for pair in combinations(range(count), 2) if pair not in pairs]
     return replace(field, history=tuple(_only(count, *pair) for pair in met))
@@ -719,7 +719,7 @@ def _only(count: int, one: int, other: int) -> tuple[Turn, ...]:
 
 
 def after(field: Field, paired: Paired, dice: random.Random, trouble: float = 0.0, draws: float = 0.4) -> Field:
-    """One round later: some games are forfeited and some members are away next time, as often as `trouble` says."""
+    """Play one round; some games are forfeited and some members are absent, with the probability `trouble`."""
     row = [Turn()] * len(field.members)
     for member in set(range(len(row))) - set(field.present):
         row[member] = dice.choice(ABSENCES)
@@ -735,22 +735,22 @@ def after(field: Field, paired: Paired, dice: random.Random, trouble: float = 0.
     return Field(field.members, (*field.history, tuple(row)), present, field.rounds, field.win, field.seed)
 
 
-# A PostgreSQL server of the tests' own: in a folder of its own, on a free port, gone with the tests.
+# A PostgreSQL server for tests, in a temporary directory and on a free port.
 
-PROGRAMS = Path("/usr/lib/postgresql")  # Debian keeps each version's in a folder of its own
+PROGRAMS = Path("/usr/lib/postgresql")  # with a directory for each version in Debian
 PR_SET_PDEATHSIG = 1  # prctl(2)
 _NUMBERS = count(1)
 
 
 def lacking() -> str:
-    """Why there can be no server here, with the next step; "" where there can."""
+    """Say why no server can be started, with the next step; "" if one can."""
     if find_spec("psycopg") is None:
         return "psycopg is not installed: pip install 'enginetour[postgres]'"
     return "" if programs() else "PostgreSQL is not on this machine: apt install postgresql-15"
 
 
 def programs() -> Path | None:
-    """The folder of initdb and postgres, of the newest version that is here; None without."""
+    """Return the directory of initdb and postgres of the newest version; None if there is none."""
     found = sorted(PROGRAMS.glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
     if found:
         return found[-1].parent
@@ -759,7 +759,7 @@ def programs() -> Path | None:
 
 
 def nobody() -> str | None:
-    """Whom a server runs as: it refuses root."""
+    """Return the user of the server, which does not run as root."""
     if os.getuid() != 0:
         return None
     names = {entry.pw_name for entry in pwd.getpwall()}
@@ -767,13 +767,13 @@ def nobody() -> str | None:
 
 
 def _die_with_the_tests() -> None:
-    """However they end: a server that is left over would stay until the machine is shut down."""
+    """End the server with the process of the tests, even after a kill."""
     call("prctl", PR_SET_PDEATHSIG, signal.SIGQUIT)
 
 
 @dataclass
 class Server:
-    """A running server; `url` names databases of it, which `database` makes."""
+    """A running server; `url` gives addresses of the databases that `database` creates."""
 
     programs: Path
     folder: Path
@@ -781,12 +781,12 @@ class Server:
     process: subprocess.Popen[bytes] = dataclasses_field(init=False)
 
     def start(self) -> None:
-        """Start, or start again after `stop`, on the same port; from the main thread, with which it dies."""
+        """Start the server again on the same port, from the main thread, with which it ends."""
         settings = {
             "listen_addresses": "127.0.0.1",
             "port": self.port,
             "unix_socket_directories": self.folder,
-            "fsync": "off",  # the machine does not lose power in these tests
+            "fsync": "off",  # no power failure is tested
             "max_connections": 40,
             "shared_buffers": "16MB",
             "log_min_messages": "fatal",
@@ -804,12 +804,12 @@ class Server:
         raise RuntimeError((self.folder / "log").read_text())
 
     def stop(self, how: signal.Signals = signal.SIGQUIT) -> None:
-        """End it: SIGQUIT at once, as a crash does; SIGINT in order."""
+        """End the server: with SIGQUIT immediately, as after a crash; with SIGINT regularly."""
         self.process.send_signal(how)
         self.process.wait()
 
     def ask_there(self, url: str, statement: str) -> list[tuple[Any, ...]]:
-        """The same in the database and schema of an address."""
+        """Run a statement in the database and schema of an address."""
         import psycopg
 
         with psycopg.connect(url, autocommit=True) as connection:
@@ -817,7 +817,7 @@ class Server:
             return cursor.fetchall() if cursor.description else []
 
     def holds(self, url: str) -> list[tuple[Any, ...]]:
-        """Every column and index of a schema with its type, and the comments on its tables."""
+        """Return columns, types and indexes of a schema, and the comments on its tables."""
         columns = """SELECT table_name, column_name, data_type, is_nullable, collation_name
         FROM information_schema.columns WHERE table_schema = current_schema() ORDER BY 1, ordinal_position"""
         indexes = "SELECT indexname, tablename FROM pg_indexes WHERE schemaname = current_schema() ORDER BY 1"
@@ -826,7 +826,7 @@ class Server:
         return [row for asked in (columns, indexes, comments) for row in self.ask_there(url, asked)]
 
     def answers(self) -> bool:
-        """It lets its owner in; a try takes a few milliseconds of its own."""
+        """Whether the server accepts connections."""
         import psycopg
 
         try:
@@ -836,38 +836,38 @@ class Server:
         return True
 
     def ask(self, statement: str) -> list[tuple[Any, ...]]:
-        """What the server's owner is answered."""
+        """Run a statement as the owner of the server."""
         return self.ask_there(self.url("postgres"), statement)
 
     def url(self, database: str, user: str = "tester", password: str = "") -> str:
-        """The address of a database."""
+        """Return the address of a database."""
         who = f"{user}:{password}" if password else user
         return f"postgresql://{who}@127.0.0.1:{self.port}/{database}"
 
     def cut(self, name: str) -> None:
-        """End the connections whose name is like this, and wait until they are gone."""
+        """End the connections whose name matches, and wait until they have ended."""
         like = f"FROM pg_stat_activity WHERE application_name LIKE '{name}'"
         self.ask(f"SELECT pg_terminate_backend(pid, 10000) {like}")
 
     def user(self, name: str, password: str) -> str:
-        """A new user who may do nothing yet; the name, which no other test has."""
+        """Create a user without privileges and return its unique name."""
         name = f"{name}{next(_NUMBERS)}"
         self.ask(f"CREATE USER {name} PASSWORD '{password}'")
         return name
 
     @staticmethod
     def schema_of(url: str) -> str:
-        """The schema an address names."""
+        """Return the schema in an address."""
         return url.rpartition("%3D")[2]
 
     def schema(self) -> str:
-        """A new schema of one database, empty: made in a hundredth of the time of a database; its address."""
+        """Create an empty schema, much faster than a database, and return its address."""
         name = f"s{next(_NUMBERS)}"
         self.ask(f"CREATE SCHEMA {name}")
         return f"{self.url('postgres')}?options=-csearch_path%3D{name}"
 
     def database(self, name: str = "", more: str = "") -> str:
-        """A new database, empty; its address."""
+        """Create an empty database and return its address."""
         name = name or f"t{next(_NUMBERS)}"
         self.ask(f'CREATE DATABASE "{name}" {more}')
         return self.url(name)
@@ -875,7 +875,7 @@ class Server:
 
 @contextmanager
 def server() -> Iterator[Server]:
-    """A server with a superuser `tester`, who needs no password; everybody else does."""
+    """A server with a superuser `tester` without password; other users need a password."""
     found = programs()
     assert found is not None
     folder = Path(tempfile.mkdtemp(prefix="pg-"))
@@ -926,7 +926,7 @@ def foreign(path: Path) -> None:
 
 
 def changed(path: Path, *statements: str) -> None:
-    """A database of ours after somebody else's statements."""
+    """Run statements of another program on a database."""
     Database.open(path).close()
     meddled(path, *statements)
 
@@ -935,17 +935,17 @@ def newer(path: Path) -> None:
     changed(path, f"PRAGMA user_version={SCHEMA_VERSION + 1}")
 
 
-OLDER = Path(__file__).parents[1] / "golden" / "older"  # what the program of commit 433f15d wrote
+OLDER = Path(__file__).parents[1] / "golden" / "older"  # files of commit 433f15d
 
 
 def older(path: Path, name: str = "interrupted") -> Path:
-    """A recorded database of schema 6, unpacked to a path."""
+    """Unpack a recorded database of schema 6."""
     path.write_bytes(lzma.decompress((OLDER / "databases" / f"{name}.db.xz").read_bytes()))
     return path
 
 
 def older_on_server(server: Server, folder: Path, name: str = "interrupted") -> str:
-    """The same in a new schema of a server; its address."""
+    """Copy a recorded database into a new schema of a server; return its address."""
     import psycopg
 
     url = server.schema()
@@ -955,7 +955,7 @@ def older_on_server(server: Server, folder: Path, name: str = "interrupted") -> 
             found = raw.execute(f'SELECT * FROM "{table.name}"')
             columns = [column[0] for column in found.description]
             names, marks = ", ".join(f'"{one}"' for one in columns), ", ".join(["%s"] * len(columns))
-            truth = columns.index("new") if "new" in columns else -1  # a number in SQLite
+            truth = columns.index("new") if "new" in columns else -1  # SQLite has a number instead of a boolean
             rows = [[bool(cell) if place == truth else cell for place, cell in enumerate(row)] for row in found]
             with there.cursor() as cursor:
                 cursor.executemany(f'INSERT INTO "{table.name}" ({names}) VALUES ({marks})'.encode(), rows)
@@ -971,7 +971,7 @@ def with_trigger(path: Path) -> None:
 
 
 def pgn(*games: tuple[str, str, str], event: str = "E", moves: str = "1. e4 ") -> str:
-    """White, Black, result a game, each with a round of its own."""
+    """Make games of White, Black and result, each in its own round."""
     return "".join(
         f'[Event "{event}"]\n[Site "?"]\n[Date "2024.02.{number:02}"]\n[Round "{number}"]\n[White "{white}"]\n'
         f'[Black "{black}"]\n[Result "{result}"]\n\n{moves}{result}\n\n'
@@ -994,7 +994,7 @@ def rows(path: Path, table: str) -> list[Any]:
     return found
 
 
-# --- the commands
+# Commands.
 
 
 def invoke(folder: Path, *words: object) -> Result:
@@ -1002,7 +1002,7 @@ def invoke(folder: Path, *words: object) -> Result:
     return CliRunner().invoke(cli, [*line, "--db", str(folder / "x.db")], standalone_mode=True)
 
 
-# Shuffles its knights; its net is a file, named by an option.
+# An engine that moves its knights back and forth, with an option that names a file.
 WITH_NET = """\
 import sys
 moves, plies = ["g1f3", "g8f6", "f3g1", "f6g8"], 0

@@ -37,17 +37,17 @@ from enginetour.referee.game import play
 from enginetour.referee.link import Link
 from enginetour.referee.startup import EnginePool
 
-# Games between scripted engines, played in the test's own process.
+# Games between scripted engines in the process of the test.
 
 Protocol = Literal["uci", "cecp"]
 BOTH = pytest.mark.parametrize("protocol", ["uci", "cecp"])
 PLAYING_SCRIPT = str(Path(__file__).parents[1] / "programs" / "playing.py")
-SHUFFLE = ("g1f3", "g8f6", "f3g1", "f6g8")  # knights that go to and fro
-LONG = "60"  # a clock that no test runs down, however busy the machine
+SHUFFLE = ("g1f3", "g8f6", "f3g1", "f6g8")  # knights move back and forth
+LONG = "60"  # enough time for every test, even on a busy machine
 
 
 class Eavesdropper(Link):
-    """A link that keeps what it is told."""
+    """A link that keeps all events."""
 
     def __init__(self) -> None:
         self.told: list[tuple[str, Any]] = []
@@ -69,7 +69,7 @@ def scripted(
     options: tuple[tuple[str, str], ...] = (),
     **quirks: Any,
 ) -> EngineSpec:
-    """An engine that misbehaves as `fault` says at its search number `at`."""
+    """Make an engine with a fault at its search number `at`."""
     command = [sys.executable, "-E", "-S", PLAYING_SCRIPT, "--protocol", protocol, "--fault", fault, "--at", str(at)]
     if moves:
         command += ["--moves", moves]
@@ -91,9 +91,9 @@ def scripted(
 
 
 def deaf_at_first(starts: Path, times: int, monkeypatch: pytest.MonkeyPatch) -> EngineSpec:
-    """A CECP engine that hears nothing in its first processes, though it surely tells features; each leaves a sign.
+    """Make a CECP engine whose first processes send their features but read nothing; each process leaves a file.
 
-    Its handshake is over as soon as it is known to be deaf, and a process that hears has all the time it may need.
+    The handshake with such a process ends as soon as this is known; a process that reads has enough time.
     """
     spec = scripted("cecp", "deaf-at-first", at=times, tells_features=True)
     whole: Callable[[Engine], int] = vars(Engine)["handshake_deadline"].fget
@@ -111,7 +111,7 @@ def deaf_at_first(starts: Path, times: int, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def sound(protocol: Protocol = "uci", **kept: Any) -> EngineSpec:
-    """An engine without a fault."""
+    """Make an engine without a fault."""
     return scripted(protocol, name="sound", **kept)
 
 
@@ -131,9 +131,9 @@ def game(
     spare: Opening | None = None,
     **rules: Any,
 ) -> Game:
-    """Play one game; every engine is ended afterwards unless a pool keeps it. Five repetitions: room for faults.
+    """Play one game with up to five repetitions, and end the engines unless a pool keeps them.
 
-    A busy machine makes flags doubtful, and they stand here all the same: doubt is what test_verdict.py is about.
+    Time losses count even if a busy machine makes them doubtful.
     """
     rules.setdefault("repetition", 5)
     rules.setdefault("doubtful_flag", "loss")
@@ -155,16 +155,16 @@ def game(
         own.close_all()
 
 
-# Games against engines that babble: whatever they print, the game ends with a verdict that fits.
+# Games against engines that print random text: each game must end with a valid verdict.
 
 SCRIPT = str(Path(__file__).parents[1] / "programs" / "babbling.py")
-QUICK = Quirks(handshake_timeout=0.6, ready_timeout=0.4)  # s: one that lost a line is not waited for long
-CLOCK = "0.3"  # s: one that lost its move loses the game soon
-MEMORY_KB = 20_000  # may be added under any fault (reliability spec 6)
+QUICK = Quirks(handshake_timeout=0.6, ready_timeout=0.4)  # short, because a lost line is not repeated
+CLOCK = "0.3"  # seconds; a lost move loses the game soon
+MEMORY_KB = 20_000  # largest growth with any fault (reliability spec 6)
 
 
 def babbler(protocol: Protocol, seed: int) -> EngineSpec:
-    """Its dice, the line from which they fall, and how often."""
+    """Make an engine that prints random text: with a seed, from a line on, and with a frequency."""
     dice = random.Random(seed)
     words: tuple[str, ...] = (sys.executable, "-E", "-S", SCRIPT, "--protocol", protocol, "--seed", str(seed))
     words += ("--calm", str(dice.choice([0, 3, 8, 12, 16])), "--rate", str(dice.choice([1, 2, 4, 8])))
@@ -172,7 +172,7 @@ def babbler(protocol: Protocol, seed: int) -> EngineSpec:
 
 
 def babbled(protocol: Protocol, seed: int) -> Game:
-    """One game of at most six moves, the colour by the seed; all that must hold of it is looked at."""
+    """Play a game of at most six moves, with the color from the seed, and check everything."""
     odd, other = babbler(protocol, seed), sound("cecp" if protocol == "uci" else "uci")
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     if seed % 2:
@@ -191,13 +191,13 @@ def babbled(protocol: Protocol, seed: int) -> Game:
     return played
 
 
-# Courses for tests: an engine with faults, and patience that is short because it answers at once or never.
+# Compliance tests of engines with faults, with short timeouts.
 
 EXAMINEE = str(Path(__file__).parents[1] / "programs" / "examinee.py")
 
 
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What does not come from this engine at once never comes; where it must, there is room for a busy machine."""
+    """Return short timeouts for steps that fail, and long ones where a response is required."""
     waits = {"PATIENCE_S": 2.0, "SHORT_PATIENCE_S": 0.3, "THOUGHT_S": 0.02, "QUIET_S": 0.1}
     for name, seconds in {**waits, "ANSWER_S": 0.5, "MOVE_S": 0.5, "OWED_S": 0.5}.items():
         monkeypatch.setattr(exam, name, seconds)
@@ -208,7 +208,7 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is to come from a sound engine has all the time that a busy machine may take."""
+    """Return long timeouts for sound engines on a busy machine."""
     monkeypatch.setattr(cecp, "SILENT_NS", 20_000 * MS)
     for name in ("ANSWER_S", "OWED_S", "MOVE_S", "PATIENCE_S"):
         monkeypatch.setattr(exam, name, 20.0)
@@ -219,7 +219,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 def taken(
     protocol: Protocol, fault: str, *only: str, limits: tuple[LimitName, ...] = (), program: str = "", **quirks: object
 ) -> Compliance:
-    """A course, or some of its steps; nothing of the engine is alive afterwards."""
+    """Run all or some steps of a compliance test, and check that no process of the engine is left."""
     command: tuple[str, ...] = (sys.executable, "-E", EXAMINEE, "--protocol", protocol, "--fault", fault)
     if program:
         command = (program,)
@@ -236,13 +236,13 @@ def taken(
     return found
 
 
-# The compiled part, built as a test wants it.
+# The compiled module.
 
 ROOT = Path(__file__).parents[2]
 
 
 def build_hook() -> Any:
-    """The module `hatch_build` without the builder that calls it."""
+    """Load the module `hatch_build` without the builder."""
     interface = types.ModuleType("hatchling.builders.hooks.plugin.interface")
     interface.BuildHookInterface = object  # type: ignore[attr-defined]
     with mock.patch.dict(sys.modules, {interface.__name__: interface}):
@@ -250,7 +250,7 @@ def build_hook() -> Any:
 
 
 def built(root: Path, flags: str) -> Path:
-    """Build the sources under `root` in place there, with these flags as well."""
+    """Build the sources under `root` in place with additional flags."""
     with mock.patch.dict(os.environ, {"CC": f"cc {flags}"}):
         made = build_hook().compiled(root)
     assert made is not None
@@ -258,7 +258,7 @@ def built(root: Path, flags: str) -> Path:
 
 
 def loaded(name: str, path: Path) -> Any:
-    """A module of this file, which nothing else imports by its name."""
+    """Load a module file under a new name."""
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -266,11 +266,11 @@ def loaded(name: str, path: Path) -> Any:
     return module
 
 
-# What Dask gives for a task, without Dask.
+# A future of Dask, without Dask.
 
 
 class Promise:
-    """To be awaited, released, and in a state. A released one may be kept all the same: its worker did not know."""
+    """A future with a state that can be awaited and released; a released future can still get a result."""
 
     def __init__(self) -> None:
         self.status = "pending"
@@ -281,7 +281,7 @@ class Promise:
         return self._future.__await__()
 
     def settle(self, value: object) -> None:
-        """The first answer counts; an exception is raised where it is awaited."""
+        """Set the first result; an exception is raised by the await."""
         if self._future.done():
             return
         if isinstance(value, BaseException):
@@ -290,20 +290,19 @@ class Promise:
             self._future.set_result(value)
 
     def release(self) -> None:
-        """Nobody waits for it any more."""
+        """Release it, because its result is not needed."""
         self.released = True
 
 
-# Real Syzygy tables for tests: those that the source distribution of python-chess brings along, fetched by pip.
-#
-# ENGINETOUR_TABLES names a folder of tables instead. What was fetched stays in pytest's cache.
+# Syzygy tables for tests: pip downloads those of the source distribution of python-chess into pytest's cache.
+# ENGINETOUR_TABLES names another directory of tables.
 
 SOURCE = "chess==1.11.2"  # 3 and 4 pieces, WDL and DTZ, 4.4 MB
-LONGEST = 120  # s, for six megabytes
+LONGEST = 120  # seconds for six megabytes
 
 
 def tables(config: pytest.Config) -> Path:
-    """Their folder; the test is skipped where they cannot be had."""
+    """The directory of the tables; the test is skipped if they cannot be downloaded."""
     named = os.environ.get("ENGINETOUR_TABLES")
     if named:
         return Path(named)
@@ -332,11 +331,11 @@ def _fetch(folder: Path) -> None:
     archive.unlink()
 
 
-KEPT = "processors [0-9,]+$"  # what these engines say with each search
+KEPT = "processors [0-9,]+$"  # these engines print it with each search
 
 
 def lost(played: Game, fault: str, termination: Termination) -> Game:
-    """The faulty engine had White and lost by `termination`; one incident says so."""
+    """Check that the faulty engine, with White, lost by `termination` with one incident."""
     assert (played.outcome, played.termination) == (Outcome.BLACK, termination), played.cause
     assert played.culprit == fault
     told = [incident for incident in played.incidents if incident.category == played.category]
@@ -346,7 +345,7 @@ def lost(played: Game, fault: str, termination: Termination) -> Game:
 
 
 def drawn(played: Game) -> Game:
-    """The game went its way to the fifth repetition."""
+    """Check that the game ended with the fifth repetition."""
     assert (played.outcome, played.termination) == (Outcome.DRAW, Termination.REPETITION), played.cause
     assert not played.culprit
     return played
@@ -357,19 +356,19 @@ SECOND = 1_000_000_000  # ns
 
 
 def odd(mode: str, *arguments: str, dir: str | None = "scratch", **more: object) -> EngineSpec:
-    """The scripted engine in one of its moods."""
+    """Make the scripted engine with one of its behaviors."""
     command = (sys.executable, "-I", "-S", ODD, mode, *arguments)
     return EngineSpec(mode, command, "uci", dir=dir, **more)  # type: ignore[arg-type]
 
 
 def alive(pid: int) -> bool:
-    """Running, and not merely waiting to be reaped."""
+    """Whether a process is running and not a zombie."""
     seen = strays.process_info(pid)
     return seen is not None and seen.state != "Z"
 
 
 def lines_of(engine: EngineProcess, wanted: int) -> list[str]:
-    """The first lines it says."""
+    """Return the first lines of its output."""
     intake, lines = LineBuffer(), list[bytes]()
     deadline = time.monotonic_ns() + 60 * SECOND
     while len(lines) < wanted and not engine.eof:
@@ -383,7 +382,7 @@ SCRIPTED = str(Path(__file__).parents[1] / "programs" / "proc_slot.py")
 
 
 def task(what: str, white: EngineSpec | None = None, black: EngineSpec | None = None, memory: str = "b") -> GameTask:
-    """A game in which the scripted referee does `what`."""
+    """Make a task for a game in which the scripted referee does `what`."""
     first, second = (Side(spec or odd("quiet"), TimeControl(nodes=1)) for spec in (white, black))
     return GameTask(Pairing(what, memory), first, second)
 

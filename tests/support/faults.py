@@ -1,7 +1,7 @@
-"""Engines, databases and files with one fault each, and what must come of it.
+"""Engines, databases and files with one fault each, and the expected results.
 
-Everything but the engines is real: scheduler, slot process, store. A kind says what must come of it: the verdict on
-each of its four games, by word and category, and the warnings. `KINDS` follows the tables of the reliability spec (2).
+Scheduler, slot process and database are real. A kind of fault has the expected verdicts and categories of its four
+games, and the expected warnings. `KINDS` follows the tables of the reliability spec (2).
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from enginetour.tournament.scheduler import RunEnd, Scheduler, Watcher
 from tests.support.engines import LONG, Protocol
 from tests.support.tournaments import BUSY_S, GONE_S, default_signals, left_running, tour
 
-# Engines that misbehave against two sound ones, each kind through a whole little tournament of six games.
+# A faulty engine plays a tournament of six games with two sound engines.
 
 SCRIPT = str(Path(__file__).parents[1] / "programs" / "misbehaving.py")
 ODD, SOUND = "odd", ("sound one", "sound two")
-MEMORY_KB = 20_000  # scheduler and slot, under any fault (reliability 6)
-LOG_BYTES = 1_000_000  # a fault may add to the log (reliability 6)
+MEMORY_KB = 20_000  # largest growth of scheduler and slot with any fault (reliability 6)
+LOG_BYTES = 1_000_000  # largest growth of the log with any fault (reliability 6)
 MARGIN_MS = 50
 
 Ends = Mapping[tuple[str, str], int]  # (play, loss or void; category) -> games
@@ -47,48 +47,48 @@ Ends = Mapping[tuple[str, str], int]  # (play, loss or void; category) -> games
 
 @dataclass(frozen=True)
 class Kind:
-    """One way to misbehave, and what must come of it."""
+    """One kind of fault and its expected results."""
 
     fault: str
     protocol: Protocol
     ends: Ends
-    warnings: tuple[str, ...] = ()  # categories, one for each that is told
-    restarts: int = 0  # times a process could not begin another game
-    blocked: bool = False  # its open pairings stay open
-    at: int = 2  # the search of its process that goes wrong
+    warnings: tuple[str, ...] = ()  # categories of the expected warnings
+    restarts: int = 0  # number of processes that cannot start another game
+    blocked: bool = False  # whether its pairings stay open
+    at: int = 2  # number of the faulty search of a process
     seconds: float = 0.0
     tc: str = LONG
     opening: Opening = field(default_factory=Opening)
     quirks: Quirks = field(default_factory=lambda: Quirks(handshake_timeout=20.0, ready_timeout=20.0))
     hang_limit: float = 60.0
-    says: str = ""  # in the cause of every verdict that is not play
-    variant: str = ""  # tells two kinds of one fault apart
+    says: str = ""  # text in the cause of every verdict except play
+    variant: str = ""  # distinguishes two kinds of one fault
 
     @property
     def title(self) -> str:
-        """Its name among the tests."""
+        """Name in the tests."""
         return "-".join(filter(None, (self.protocol, self.fault, self.variant)))
 
 
 @dataclass
 class Course:
-    """What came of a kind: the log, and what was stamped and measured on the way (CLOCK_MONOTONIC, seconds)."""
+    """Results of a kind: the log, and the recorded times (CLOCK_MONOTONIC, seconds) and sizes."""
 
     kind: Kind
     end: RunEnd
     games: list[Game]
     incidents: list[Incident]
-    stamps: list[tuple[float, str]]  # of the slot's events start and end
-    marks: list[float]  # when the fault struck
-    gone_s: float  # from the end of the run to the last process
+    stamps: list[tuple[float, str]]  # times of the events start and end of the slot
+    marks: list[float]  # times of the fault
+    gone_s: float  # from the end of the run to the end of the last process
     left: list[str]
-    grown_kb: int  # scheduler, at its highest
+    grown_kb: int  # largest growth of the scheduler
     slot_grown_kb: int
-    sockets: int  # descriptors more than before
+    sockets: int  # additional open descriptors
 
     @property
     def ends(self) -> Counter[tuple[str, str]]:
-        """The verdicts on the odd one's games."""
+        """Return the verdicts on the games of the faulty engine."""
         return Counter(_end(game) for game in self.games if ODD in game.pairing.pair)
 
 
@@ -107,7 +107,7 @@ class _Stamped(Watcher):
         self.slot_kb: list[int] = []
 
     def event(self, slot: int, name: str, payload: object) -> None:
-        """From the place's thread."""
+        """Record an event, in the thread of the executor."""
         del slot, payload
         if name in ("start", "end"):
             self.stamps.append((time.monotonic(), name))
@@ -124,7 +124,7 @@ def _is_slot(pid: int) -> bool:
 
 
 def _most_kb(pid: int | str = "self") -> int:
-    """The most memory a process ever held, or since it was last forgotten; 0 when it is gone."""
+    """Return the peak memory of a process since the last reset; 0 if it has ended."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     except OSError:
@@ -133,7 +133,7 @@ def _most_kb(pid: int | str = "self") -> int:
 
 
 def spec(kind: Kind, folder: Path, name: str = ODD) -> EngineSpec:
-    """How an engine of this kind is started; the folder is in its command and its environment."""
+    """Return the specification of an engine of this kind, with the directory in its command and environment."""
     words = [sys.executable, "-E", "-S", SCRIPT, "--protocol", kind.protocol, "--fault", kind.fault]
     words += ["--at", str(kind.at), "--seconds", str(kind.seconds), "--marks", str(folder / "marks")]
     command = tuple(words)
@@ -147,7 +147,7 @@ def spec(kind: Kind, folder: Path, name: str = ODD) -> EngineSpec:
 
 
 def course(kind: Kind, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Course:
-    """Play the six games of a kind to their end."""
+    """Play the six games of a kind."""
     monkeypatch.setenv("TMPDIR", str(folder))
     sides = {ODD: Side(spec(kind, folder), TimeControl.parse(kind.tc), MARGIN_MS)}
     for name, protocol in zip(SOUND, ("uci", "cecp"), strict=True):
@@ -168,7 +168,7 @@ def course(kind: Kind, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Course:
             white, black = sides[pairing.white], sides[pairing.black]
             return GameTask(pairing, white, black, kind.opening, rules, again, aborts=log.aborts(pairing.key))
 
-        Path("/proc/self/clear_refs").write_text("5")  # forgets the highest: proc(5)
+        Path("/proc/self/clear_refs").write_text("5")  # resets the peak: proc(5)
         before = _most_kb()
         place = LocalExecutor(1, on_event=watcher.event, settings=SlotSettings(f"{folder}:trial"))
         try:
@@ -191,18 +191,18 @@ def course(kind: Kind, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Course:
 
 
 def _gone(folder: Path, tag: str, since: float) -> tuple[list[str], float]:
-    """What is still alive so long after the end, by path and by tag; and when the last one was gone."""
+    """Return the processes that are still alive after a time, and the time at which the last one ended."""
     while True:
         left = left_running(folder)
         left += [seen.name for seen in strays.process_table() if strays.process_tag(seen.pid).startswith(tag)]
         now = time.monotonic() - since
         if not left or now > GONE_S:
             return left, now
-        time.sleep(0.02)  # nothing to wait on: they are nobody's children any more
+        time.sleep(0.02)  # poll, because they are not child processes
 
 
 def judge(found: Course) -> None:
-    """All that must hold for every kind (reliability 1, 2, 6)."""
+    """Check everything that must be true for every kind (reliability 1, 2, 6)."""
     kind = found.kind
     told = [(game.pairing.white, game.outcome.value, game.category, game.cause) for game in found.games]
     assert found.ends == kind.ends, told
@@ -224,7 +224,7 @@ def judge(found: Course) -> None:
     warned = [incident for incident in found.incidents if incident.is_warning]
     assert sorted(incident.category for incident in warned) == sorted(kind.warnings), [i.cause for i in warned]
     for incident in found.incidents:
-        if "is missing" not in incident.cause:  # never started: it said nothing
+        if "is missing" not in incident.cause:  # an engine that never started has no output
             assert incident.stderr, incident
             assert incident.traffic or "start" in incident.category, incident
         said = sum(len(line.encode()) for line in (*incident.traffic, *incident.stderr, incident.cause))
@@ -233,28 +233,28 @@ def judge(found: Course) -> None:
 
 
 def title(kind: Kind) -> str:
-    """For pytest."""
+    """Return the name of a kind for pytest."""
     return kind.title
 
 
-# The kinds of misbehaviour, in the order of section 2 of the reliability spec, with what must come of each.
+# Kinds of faults in the order of section 2 of the reliability spec.
 
 BOTH: tuple[Protocol, ...] = ("uci", "cecp")
 UCI: tuple[Protocol, ...] = ("uci",)
 CECP: tuple[Protocol, ...] = ("cecp",)
-SHORT = "0.3"  # s on the clock of who is going to lose on time
-HASTY = Quirks(handshake_timeout=1.0, ready_timeout=1.0)  # of who is going to miss it
+SHORT = "0.3"  # seconds on the clock of an engine that loses on time
+HASTY = Quirks(handshake_timeout=1.0, ready_timeout=1.0)  # for engines that exceed it
 SLOW = Quirks(handshake_timeout=4.0)
 FRACTIONS = Quirks(handshake_timeout=20.0, ready_timeout=20.0, st_fraction=True)
-ANEW = Quirks(restart=True)  # a process for every game: its end comes before the next
+ANEW = Quirks(restart=True)  # a process per game, which ends before the next game
 PLAY: Ends = {("play", ""): 4}
 ILLEGAL: Ends = {("loss", "illegal-move"): 4}
 CRASH: Ends = {("loss", "crash"): 4}
 TIME: Ends = {("loss", "time"): 4}
-LATE_ONCE: Ends = {("loss", "time"): 1, ("play", ""): 3}  # fenced and kept: its process goes wrong once
+LATE_ONCE: Ends = {("loss", "time"): 1, ("play", ""): 3}  # its process is kept and fails once
 RESIGNS_ONCE: Ends = {("loss", "resign"): 1, ("play", ""): 3}
 FALSE_CLAIM: Ends = {("loss", "false-claim"): 4}
-# Three failed starts in a row set it aside, one more try when nothing else is left (reliability 1).
+# Three failed starts in a row suspend it; it is tried again when no other game is left (reliability 1).
 FAILED: Ends = {("void", "start-failure"): 4}
 TIMED_OUT: Ends = {("void", "start-timeout"): 4}
 BLACK_FIRST = Opening("black first", fen="rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR b KQkq - 0 1")
@@ -265,7 +265,7 @@ ONE = ("protocol-warning",)
 
 
 def under_limits(fault: str, ends: Ends) -> list[Kind]:
-    """The fault under each control but a clock; CECP knows no nodes. Short for those that will not move."""
+    """Make the fault with each search limit except a clock; CECP does not support nodes."""
     tc = "movetime=0.2" if ends == TIME else "movetime=20"
     hang = 0.4 if ends == TIME else 60.0
     return [
@@ -276,7 +276,7 @@ def under_limits(fault: str, ends: Ends) -> list[Kind]:
 
 
 def kinds(fault: str, protocols: tuple[Protocol, ...], ends: Ends, **more: Any) -> list[Kind]:
-    """One kind for each protocol."""
+    """Make one kind for each protocol."""
     return [Kind(fault, protocol, ends, **more) for protocol in protocols]
 
 
@@ -441,10 +441,10 @@ PROCESSES = [
 KINDS = [*STARTS, *CRASHES, *TIMES, *ANSWERS, *CLAIMS, *PROCESSES]
 
 
-# Databases with one damaged specification each: what was done to them, and what must come of it.
+# Databases with one damaged specification each.
 
-ENDS_S = 1.0  # from SIGTERM, before the main loop runs
-LOOP_ENDS_S = 5.0  # once it runs
+ENDS_S = 1.0  # from SIGTERM to the end, before the main loop
+LOOP_ENDS_S = 5.0  # from SIGTERM to the end, in the main loop
 Spoil = Callable[[dict[str, Any]], object]
 
 
@@ -511,7 +511,7 @@ SPOILT: dict[str, Spoil] = {
 
 
 def spoil(database: Path, whole: Path, name: str, spoilt: Spoil) -> None:
-    """Put a database with one damaged specification in the place of another one; its name is an entrant's."""
+    """Replace a database by one in which the specification of an entrant is damaged."""
     for left in (database, *(database.with_name(database.name + end) for end in ("-wal", "-shm"))):
         left.unlink(missing_ok=True)
     shutil.copy(whole, database)
@@ -525,9 +525,9 @@ def spoil(database: Path, whole: Path, name: str, spoilt: Spoil) -> None:
 
 
 def tried(folder: Path, config: Path, names: tuple[str, ...], entrant: str) -> Iterator[tuple[str, float, float]]:
-    """For each of them: the refusal of `run`, its seconds from SIGTERM to the end before and after the repair.
+    """For each damage, return the error of `run`, and its seconds from SIGTERM to the end before and after the repair.
 
-    `config` does not name `entrant`, so that only the database knows how to start it.
+    The configuration does not name the entrant, so that only the database has its specification.
     """
     database = folder / "results" / "enginetour.db"
     whole = folder / "whole.db"
@@ -547,7 +547,7 @@ def tried(folder: Path, config: Path, names: tuple[str, ...], entrant: str) -> I
 
 
 def _ended(folder: Path, config: Path, wait_for: str) -> float:
-    """Seconds from SIGTERM, sent when the run has said something, or after a moment, to its end."""
+    """Return the seconds from SIGTERM, sent after the first output or after a moment, to the end."""
     command = [sys.executable, "-u", "-m", "enginetour", "run", str(config), "--plain"]
     more: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
     with subprocess.Popen(command, cwd=folder, preexec_fn=default_signals, **more) as run:
@@ -556,7 +556,7 @@ def _ended(folder: Path, config: Path, wait_for: str) -> float:
             if wait_for:
                 next((line for line in run.stdout if line.startswith(wait_for)), None)
             else:
-                time.sleep(0.7)  # any moment will do
+                time.sleep(0.7)  # any time is suitable
             run.send_signal(signal.SIGTERM)
             begun = time.monotonic()
             run.wait(60)
@@ -565,17 +565,17 @@ def _ended(folder: Path, config: Path, wait_for: str) -> float:
             run.kill()
 
 
-# The rows of the tables of misbehaviour (reliability spec 2.1 to 2.6), each with what shows it.
+# The rows of the tables of faults (reliability spec 2.1 to 2.6) with their tests.
 #
-# A row names its verdict and category as the table does, faults of the scripted engines (by title where the protocols
-# differ), and tests of what no tournament can show. Illegal ponder moves wait for pondering.
+# A row has its verdict and category, faults of the scripted engines (by title if the protocols differ), and tests of
+# everything that a tournament cannot show. Illegal ponder moves need pondering.
 
 CONTROLS = ("clock", "movetime", "nodes", "depth")
 
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a table. `faults` and `tests` are words with blanks between; verdict "-": nothing is played."""
+    """One row of a table. `faults` and `tests` are separated by spaces; verdict "-": nothing is played."""
 
     words: str
     verdict: str  # play, loss, void or -
@@ -583,7 +583,7 @@ class Row:
     faults: str = ""
     tests: str = ""
     on: tuple[Protocol, ...] = BOTH
-    controls: tuple[str, ...] = ()  # that its faults must be seen under; nodes in UCI only
+    controls: tuple[str, ...] = ()  # search limits with which its faults must be tested; nodes only in UCI
 
 
 FAULTROWS_STARTS = (
@@ -733,7 +733,7 @@ TABLES = (
 )
 
 
-# Real files of each kind, spoilt by dice, and the commands that read them: whatever is in a file, one clear line.
+# Randomly damaged files of each kind: the command that reads them must give a clear one-line error.
 
 REFUSALS = {2, 3, 4, 5, 7}
 TOKENS = (
@@ -790,7 +790,7 @@ CASE = json.dumps(
 
 @dataclass(frozen=True)
 class Door:
-    """A file that is spoilt, those that stand beside it, and the command that reads them all."""
+    """A file to damage, the files next to it, and the command that reads them."""
 
     name: str
     content: bytes
@@ -825,7 +825,7 @@ DOORS: Mapping[str, Door] = {
 
 
 def spoilt(content: bytes, dice: random.Random) -> bytes:
-    """One to six changes: bytes, pieces, lines and words of the trade."""
+    """Make one to six random changes of bytes, pieces, lines or typical words."""
     if dice.randrange(20) == 0:
         return dice.randbytes(dice.randrange(400))
     changes: tuple[Callable[[bytes], bytes], ...] = (
@@ -850,7 +850,7 @@ def spoilt(content: bytes, dice: random.Random) -> bytes:
 
 
 def opened(door: Door, content: bytes, folder: Path) -> int:
-    """The law: taken, or refused in one line that names a place; no traceback, no part of a file. The exit code."""
+    """Check that a file is accepted or gives a one-line error with a place, and return the exit code."""
     for name, other in {**(door.beside or {}), door.name: content}.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(other)

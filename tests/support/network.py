@@ -38,19 +38,19 @@ from tests.support.databases import add_game, open_log
 from tests.support.engines import SHUFFLE
 from tests.support.tournaments import FORKS, LONG_S, Forked, default_signals, left_running, until
 
-# An ASGI application asked without a server: a request in, its whole answer out.
+# Requests to an ASGI application without a server.
 
 T = TypeVar("T")
 
 
 def looped(scene: Coroutine[Any, Any, T]) -> T:
-    """What comes of a coroutine, in a thread of its own: this one has a loop already where a browser was driven."""
+    """Return the result of a coroutine, run in another thread because this one may already have a loop."""
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(asyncio.run, scene).result()
 
 
 def raised(error: Exception) -> None:
-    """A failure of ours fails the test."""
+    """Raise an error, so that an internal failure fails the test."""
     raise error
 
 
@@ -60,7 +60,7 @@ def in_a_hub(
     tell: Callable[[str], None] = print,
     failed: Callable[[Exception], None] = raised,
 ) -> T:
-    """What a scene saw of the application, with its hub open; `tell` and `failed` hear what the hub could not do."""
+    """Run a scene with an application and its open hub; `tell` and `failed` are called with its errors."""
 
     async def play() -> T:
         reader = DatabaseReader(database)
@@ -77,7 +77,7 @@ def in_a_hub(
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back; headers by their names in small letters."""
+    """A response with lower-case names of headers."""
 
     status: int
     headers: dict[str, str]
@@ -85,7 +85,7 @@ class Answer:
 
 
 def scope_of(path: str, method: str = "GET", *, host: str | None = "localhost:8390", **headers: str) -> Scope:
-    """A request as uvicorn hands it on; blanks in header names are underscores here."""
+    """Make a request as uvicorn does; underscores in header names become hyphens."""
     target, _, query = path.partition("?")
     told = [(b"host", host.encode())] if host is not None else []
     told += [(name.replace("_", "-").encode(), value.encode("latin-1")) for name, value in headers.items()]
@@ -104,7 +104,7 @@ def scope_of(path: str, method: str = "GET", *, host: str | None = "localhost:83
 
 
 async def answered(app: ASGIApp, scope: Scope) -> Answer:
-    """The answer to a request without a body."""
+    """Return the response to a request without a body."""
     sent: list[Message] = []
 
     async def receive() -> Message:
@@ -120,15 +120,15 @@ async def answered(app: ASGIApp, scope: Scope) -> Answer:
 
 
 def ask(app: ASGIApp, path: str, method: str = "GET", *, host: str | None = "localhost:8390", **headers: str) -> Answer:
-    """The same in a loop of its own."""
+    """Return the response to a request, in a new loop."""
     return looped(answered(app, scope_of(path, method, host=host, **headers)))
 
 
-# A relay for TCP connections that can be cut: it forwards nothing and closes nothing, as a network that is away.
+# A relay for TCP connections that can simulate a broken network, in which nothing is forwarded or closed.
 
 
 class Relay:
-    """Connections to the ports it gives go on to ports of this machine, in threads that end with `close`."""
+    """Forwards connections to ports of this machine, in threads that end with `close`."""
 
     def __init__(self) -> None:
         self._open = threading.Event()
@@ -137,29 +137,29 @@ class Relay:
         self._ends: list[socket.socket] = []
 
     def to(self, port: int) -> int:
-        """A new port that leads there."""
+        """Return a new port that is forwarded to a port."""
         door = socket.create_server(("127.0.0.1", 0))
         self._doors.append(door)
         self._begin(self._admit, door, port)
         return int(door.getsockname()[1])
 
     def cut(self) -> None:
-        """What is sent from now on waits; so does who connects."""
+        """Stop to forward data and to accept connections."""
         self._open.clear()
 
     def time_out(self) -> None:
-        """End the connections there are, as the kernels of both sides do when nothing has come for long enough."""
+        """End all connections, as the kernels of both sides do after a long interruption."""
         while self._ends:
             end = self._ends.pop()
-            with suppress(OSError):  # the other end was quicker
+            with suppress(OSError):  # the other end closed it first
                 end.shutdown(socket.SHUT_RDWR)
 
     def mend(self) -> None:
-        """Go on: what waited arrives."""
+        """Continue, and forward the waiting data."""
         self._open.set()
 
     def close(self) -> None:
-        """No connection, no port, no thread that does anything more."""
+        """Close all connections and ports and end all threads."""
         self._ends += self._doors
         self.mend()
         self.time_out()
@@ -185,7 +185,7 @@ class Relay:
             back.join()
 
     def _forward(self, source: socket.socket, sink: socket.socket) -> None:
-        """Up to the end of what is said, or of a connection; the end is forwarded too."""
+        """Forward a connection, including its end."""
         with suppress(OSError):
             while said := source.recv(1 << 16):
                 self._open.wait()
@@ -196,19 +196,19 @@ class Relay:
                 one.shutdown(socket.SHUT_RDWR)
 
 
-# A real Dask cluster: a scheduler and workers, each a process of its own, killed, cut off and started again.
+# A real Dask cluster with processes that can be killed, cut off and restarted.
 
 HERE = "127.0.0.1"
 
 
 def unhurried(engines: Iterable[str], delay: int) -> str:
-    """Entrants of a configuration whose games take time and no processor: so many ms between two lines to an engine."""
+    """Make entrants whose games take time without CPU: milliseconds between two lines."""
     return "".join(f'\n[[entrants]]\nengine = "{name}"\nquirks = {{ line_delay_ms = {delay} }}' for name in engines)
 
 
 @dataclass(frozen=True)
 class Program:
-    """A process of Dask: which, the words of its command, where it starts; `before` is called in it first."""
+    """A process of Dask: its kind, arguments and directory; `before` is called in it first."""
 
     kind: str
     words: tuple[str, ...]
@@ -217,7 +217,7 @@ class Program:
     before: Callable[[], object] = int
 
     def run(self) -> None:
-        """As `dask` runs it. TMPDIR tells whose process is whose."""
+        """Run it as the command `dask` does; TMPDIR identifies its processes."""
         default_signals()
         with self.log.open("ab") as sink:
             os.dup2(sink.fileno(), 1)
@@ -231,9 +231,9 @@ class Program:
 
 
 class Cluster:
-    """Workers are named, each starts in a folder of its own in `folder`, and nothing of them stays after `end`.
+    """A cluster with named workers, each started in its own directory in `folder`; `end` ends all processes.
 
-    `host` is the scheduler's address, and `before` what leads to it where that is in another network.
+    `host` is the scheduler's address, and `before` enters its network namespace.
     """
 
     def __init__(self, folder: Path, slots: int = 2, host: str = HERE, before: Callable[[], object] = int) -> None:
@@ -251,7 +251,7 @@ class Cluster:
 
     @property
     def place(self) -> str:
-        """As `--place` takes it."""
+        """The value of `--executor`."""
         return f"dask={self.address}"
 
     @property
@@ -259,7 +259,7 @@ class Cluster:
         return int(self.address.rpartition(":")[2])
 
     def start_scheduler(self, port: int | None = None) -> None:
-        """At a free port, later at the same again."""
+        """Start the scheduler at a free port, or again at the same port."""
         port = self._port if port is None else port
         self._file.unlink(missing_ok=True)
         words = ("--host", self._host, "--port", str(port), "--scheduler-file", str(self._file))
@@ -275,7 +275,7 @@ class Cluster:
         return True
 
     def start_worker(self, name: str, relay: Relay | None = None) -> None:
-        """It joins when it is ready. With a relay, it and the scheduler reach each other by that alone."""
+        """Start a worker; with a relay, it and the scheduler are only connected by it."""
         if relay is None:
             self.join(name, self.address, "--host", HERE)
             return
@@ -286,42 +286,42 @@ class Cluster:
         self.join(name, f"tcp://{HERE}:{relay.to(self._port)}", *words)
 
     def join(self, name: str, *words: str, before: Callable[[], object] = int) -> None:
-        """A worker, by the words of its command that say where it is."""
+        """Start a worker with these arguments."""
         self._started += 1
         words += ("--no-nanny", "--name", name, "--nthreads", str(self.slots), "--resources", f"slot={self.slots}")
         words += ("--local-directory", str(self.folder))
         self._start(name, Program("worker", words, self.folder_of(name), self._log, before))
 
     def again(self, name: str) -> None:
-        """Wait until it has ended by itself, and start it again, as a service is."""
+        """Wait until a process has ended, and restart it, as a service manager does."""
         until(lambda: self._processes[name].exitcode is not None)
         self.revive(name)
 
     def revive(self, name: str) -> None:
-        """Start it again where it has ended, killed or by itself."""
+        """Restart a process that has ended."""
         if name not in self._processes or self._processes[name].exitcode is not None:
             self._start(name, self._programs[name])
 
     def wait_for_workers(self) -> None:
-        """Until as many have joined as were started."""
+        """Wait until all started workers have joined."""
         until(lambda: self._log.read_text().count("Registered to:") >= self._started)
 
     def wait_for_game(self, name: str) -> None:
-        """Until one is under way there: besides the worker its slot and two engines live."""
+        """Wait until a game is in progress on a worker, with a slot and two engines."""
         until(lambda: len(left_running(self.folder_of(name))) > 3)
 
     def wait_for_end(self, name: str) -> None:
-        """Until nothing of it lives: no worker, slot or engine."""
+        """Wait until no process of a worker is alive."""
         until(lambda: left_running(self.folder_of(name)) == [])
 
     def kill(self, name: str) -> None:
-        """SIGKILL."""
+        """Kill a process with SIGKILL."""
         process = self._processes.pop(name)
         process.kill()
         process.join()
 
     def folder_of(self, name: str) -> Path:
-        """Where a process starts; it, and all that it starts, can be told by it."""
+        """Return the directory of a process, which identifies it and its child processes."""
         folder = self.folder / name
         folder.mkdir(exist_ok=True)
         return folder
@@ -332,7 +332,7 @@ class Cluster:
         process.start()
 
     def end(self) -> None:
-        """Kill what is left."""
+        """Kill all remaining processes."""
         for name in list(self._processes):
             self.kill(name)
 
@@ -341,7 +341,7 @@ class Cluster:
 def cluster(
     folder: Path, *workers: str, slots: int = 2, host: str = HERE, before: Callable[[], object] = int
 ) -> Iterator[Cluster]:
-    """A scheduler and such workers; none of them alive afterwards."""
+    """A scheduler and workers, all of them ended after the block."""
     one = Cluster(folder, slots, host, before)
     try:
         for name in workers:
@@ -353,7 +353,7 @@ def cluster(
 
 
 class Manager:
-    """`enginetour run --place` in a process of its own, and what it says, line by line."""
+    """`enginetour run --executor` in a process, with its output line by line."""
 
     def __init__(self, path: Path, place: str, *more: str, before: Callable[[], object] = int) -> None:
         words = ["run", str(path), "--place", place, "--slots", "2", "--plain", "--force", *more]
@@ -363,7 +363,7 @@ class Manager:
         self._run.stdout.close()
 
     def hears(self, words: str) -> str:
-        """What it says up to the next line with these words."""
+        """Return the output up to the next line with this text."""
         told = ""
         for line in self._said:
             told += line
@@ -372,7 +372,7 @@ class Manager:
         raise AssertionError(told)
 
     def finishes(self) -> str:
-        """The rest of what it says, when everything has been played."""
+        """Return the remaining output after the end of the tournament."""
         told = self._said.read()
         self._said.close()
         assert self._run.wait(LONG_S) == 0, told
@@ -380,7 +380,7 @@ class Manager:
         return told
 
     def kill(self) -> None:
-        """SIGKILL, where it has not ended."""
+        """Kill the process with SIGKILL if it is running."""
         if not self._said.closed:
             self._said.close()
             self._run.process.kill()
@@ -389,7 +389,7 @@ class Manager:
 
 @contextmanager
 def manager(path: Path, place: str, *more: str, before: Callable[[], object] = int) -> Iterator[Manager]:
-    """One that is not alive afterwards."""
+    """A manager that is ended after the block."""
     one = Manager(path, place, *more, before=before)
     try:
         yield one
@@ -397,19 +397,19 @@ def manager(path: Path, place: str, *more: str, before: Callable[[], object] = i
         one.kill()
 
 
-# A Dask cluster in the test's own process: scheduler and workers are of one thread, games are in slot processes.
+# A Dask cluster in the process of the test, with games in slot processes.
 
 OURS: Mapping[str, Any] = {"host": HERE, "dashboard": False, "dashboard_address": f"{HERE}:0"}
 
 
 def worker_options(name: str, slots: int) -> dict[str, Any]:
-    """As ``dask worker --name NAME --nthreads N --resources slot=N`` has them."""
+    """Return the options of ``dask worker --name NAME --nthreads N --resources slot=N``."""
     return {**OURS, "name": name, "nthreads": max(1, slots), "resources": {"slot": slots}}
 
 
 @contextmanager
 def near_cluster(*names: str, slots: int = 1, security: Security | None = None) -> Iterator[SpecCluster]:
-    """Workers of these names, all started in the folder of this process; with `security` by TLS."""
+    """Workers with these names in this directory; with `security`, connected by TLS."""
     more: dict[str, Any] = {} if security is None else {"security": security, "protocol": "tls://"}
     workers = {name: {"cls": Worker, "options": worker_options(name, slots) | more} for name in names}
     scheduler = {"cls": Scheduler, "options": {**OURS, "port": 0, **more}}
@@ -421,7 +421,7 @@ def near_cluster(*names: str, slots: int = 1, security: Security | None = None) 
 
 @contextmanager
 def started_worker(cluster: SpecCluster, folder: Path, name: str, *words: str) -> Iterator[None]:
-    """One more with a slot, an interpreter of its own with such words on its command line, in that folder."""
+    """Start a worker with a slot as another interpreter, with these arguments and directory."""
     command = [sys.executable, "-m", "distributed.cli.dask_worker", cluster.scheduler_address, "--name", name]
     command += ["--nthreads", "1", "--resources", "slot=1"]
     command += ["--no-nanny", "--host", HERE, "--no-dashboard", "--local-directory", str(folder), *words]
@@ -441,20 +441,18 @@ def started_worker(cluster: SpecCluster, folder: Path, name: str, *words: str) -
 
 
 def place_of(cluster: SpecCluster) -> str:
-    """As `--place` takes it."""
+    """Return the value of `--executor`."""
     return f"dask={cluster.scheduler_address}"
 
 
-# A network of the test's own: hosts in namespaces, each on a cable to one switch, and any cable can be pulled out.
-#
-# The host at the other end is not told: what goes there is lost, and nobody refuses it. That is what a cut is to TCP.
+# A network of namespaces as hosts, each connected to a switch. A disconnected host loses packets without an error.
 
 NEW = ("unshare", "--user", "--map-root-user", "--net")
 INSIDE = ("nsenter", "--preserve-credentials", "--user", "--net", "--target")
 
 
 def lacking() -> str:
-    """Why there can be no such network here; "" where there can."""
+    """Say why such a network cannot be created; "" if it can."""
     if shutil.which("ip") is None:
         return "no program ip: apt install iproute2"
     done = subprocess.run([*NEW, "ip", "link", "add", "type", "veth"], capture_output=True, text=True, check=False)
@@ -462,7 +460,7 @@ def lacking() -> str:
 
 
 class Network:
-    """Hosts by name. A namespace lives as long as the process that was started with it, or another one in it."""
+    """Hosts by name; a namespace lives as long as a process in it."""
 
     def __init__(self, *hosts: str) -> None:
         self._hosts: dict[str, subprocess.Popen[bytes]] = {}
@@ -476,23 +474,23 @@ class Network:
             _ip(host, f"address add {self.address(name)}/24 dev cable", "link set cable up", "link set lo up")
 
     def address(self, name: str) -> str:
-        """Of a host."""
+        """Return the address of a host."""
         return f"10.0.0.{self._number(name)}"
 
     def enter(self, name: str) -> Callable[[], None]:
-        """What brings a new process to a host."""
+        """Return a function that moves a new process to a host."""
         return partial(_enter, self._hosts[name].pid)
 
     def pull(self, name: str) -> None:
-        """Out of the switch."""
+        """Disconnect a host from the switch."""
         _ip(self._switch, f"link set {self._cable(name)} down")
 
     def plug(self, name: str) -> None:
-        """In again."""
+        """Connect a host to the switch again."""
         _ip(self._switch, f"link set {self._cable(name)} up")
 
     def close(self) -> None:
-        """All hosts, and the switch."""
+        """Remove all hosts and the switch."""
         for process in (*self._hosts.values(), self._switch):
             process.communicate()
 
@@ -504,7 +502,7 @@ class Network:
 
 
 def _living(*words: str) -> subprocess.Popen[bytes]:
-    """A process in a namespace of its own, up to the end of its input."""
+    """A process in its own namespace that lives until its input ends."""
     process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
     until(lambda: os.readlink(f"/proc/{process.pid}/exe").endswith("/cat"))
     return process
@@ -522,33 +520,33 @@ def _enter(pid: int) -> None:
         os.close(space)
 
 
-# The live page under test: its server as a tester starts it, and a tournament that runs only on its socket.
+# A server for live pages, and a simulated run.
 
 
 @contextmanager
 def served(folder: Path, *options: str) -> Iterator[str]:
-    """`enginetour serve` on a free port; its address without the slash at the end."""
+    """Run `enginetour serve` on a free port; yield its address without a slash at the end."""
     with serving(folder, *options) as (url, _):
         yield url
 
 
 @contextmanager
 def serving(folder: Path, *options: str) -> Iterator[tuple[str, Forked]]:
-    """The same with its process."""
+    """Run `enginetour serve` on a free port; yield its address and process."""
     if "--port" not in options:
         options = (*options, "--port", "0")
     with Forked(folder, ["serve", *options], folder / "served") as server:
         said = server.hear(b"Ctrl-C ends it").decode()
         try:
             yield said[said.index("http") :].split()[0].rstrip("/"), server
-        finally:  # tidily: a page that is open is told of its end
+        finally:  # ends with an event for open pages
             with suppress(ValueError):
                 server.process.terminate()
                 server.wait(LONG_S)
 
 
 class Stage:
-    """A tournament in a database of `folder`, and the socket of a run that is not there: it says what it is told to."""
+    """A tournament in a database of `folder`, and the socket of a simulated run that sends given events."""
 
     def __init__(self, folder: Path) -> None:
         (folder / "results").mkdir(exist_ok=True)
@@ -559,20 +557,20 @@ class Stage:
         self.server: ControlServer | None = None
 
     def record(self, game: Game, *notes: Note) -> int:
-        """A game in the log."""
+        """Write a game into the log."""
         number = add_game(self.log, game, notes)
         assert number is not None
         return number
 
     def status(self) -> dict[str, Any]:
-        """As a run answers."""
+        """Return the status that a run reports."""
         told = {"tournament": self.log.title, "system": self.log.system, "state": "running", "slots": 1, "incidents": 0}
         far = {"games_done": self.log.last_number, "remaining": [6, 12], "eta": 3600.0, "eta_range": [1800.0, 3600.0]}
         return {"ok": True, **told, **far, "playing": self.playing, "endings": {}}
 
     @contextmanager
     def running(self) -> Iterator[ControlServer]:
-        """The run begins; it ends with the context."""
+        """Simulate a run inside the block."""
         thread = threading.Thread(target=self._answer, daemon=True)
         thread.start()
         with ControlServer(socket_path(self.database, self.log.slug), self.inbox) as self.server:
@@ -592,13 +590,13 @@ class Stage:
 
 
 def start(slot: int = 0, white: str = "Fruit", black: str = "Toga", **more: Any) -> dict[str, Any]:
-    """The fields of the event "start"."""
+    """Return the fields of the event "start"."""
     fields = {"slot": slot, "white": white, "black": black, "opening": "E001", "variant": "standard", "fen": None}
     return {**fields, "moves": [], "clocks": [60_000, 60_000], "tc": ["60+1", "60+1"], "at": time.time(), **more}
 
 
 def move(ply: int, slot: int = 0, **more: Any) -> dict[str, Any]:
-    """The fields of the event "move" at a ply of a game in which the knights go to and fro."""
+    """Return the fields of the event "move" at a ply of a game in which knights move back and forth."""
     fields: dict[str, Any] = {"slot": slot, "ply": ply, "uci": SHUFFLE[(ply - 1) % 4], "san": "N", "score": 15}
     fields |= {"depth": 9, "nodes": 12_345, "pv": SHUFFLE[(ply - 1) % 4], "elapsed_ms": 1234, "clock_ms": 59_000}
     return {**fields, "clocks": [59_000, 58_500], "at": time.time(), **more}

@@ -1,4 +1,4 @@
-"""Whole tournaments in a workspace of the test's own: run, killed, resumed, steered.
+"""Whole tournaments in a temporary workspace: run, killed, resumed and changed.
 
 Sizes by environment: ENGINETOUR_NIGHT_KILLS (default 1000), ENGINETOUR_NIGHT_SEED (default 2007).
 """
@@ -61,7 +61,7 @@ from tests.support.engines import PLAYING_SCRIPT, alive
 
 FORKS = multiprocessing.get_context("forkserver")
 
-# Whole tournaments in a workspace of the test's own: their configuration, the command line, what must hold after.
+# Configurations, the command line, and checks of finished tournaments.
 
 CONFIG = """\
 [tournament]
@@ -79,9 +79,9 @@ write = false
 BUBBLE = "size = 3\nmin_matches = 2\nunpark_threshold = 2\ngames_per_pairing = 2"
 FOUR = ("wren1", "wren2", "wren3", "wren4")
 THREE = FOUR[:3]
-LONG_S = 60.0  # on a busy machine; nothing takes so long
-GONE_S = 5.0  # after the end of the scheduler, however it ended: reliability section 3
-BUSY_S = 5.0  # room for a busy machine on top of what is promised
+LONG_S = 60.0  # longer than anything takes on a busy machine
+GONE_S = 5.0  # all processes end within this time after the scheduler (reliability section 3)
+BUSY_S = 5.0  # additional time for a busy machine
 
 
 def config(
@@ -96,9 +96,9 @@ def config(
     play: str = "",
     strong: bool = False,
 ) -> Path:
-    """A configuration between shipped engines; `more` is appended, `play` under [play].
+    """Write a configuration with bundled engines; `more` is appended, and `play` is added to [play].
 
-    Wrens have stand-ins unless the strong must win, those that join later too.
+    Wrens are replaced by fast engines, also if they join later, unless the strong must win.
     """
     if not strong and any(engine.startswith("wren") for engine in engines):
         for level in range(1, 9):
@@ -113,7 +113,7 @@ def config(
 
 
 def stand_in(folder: Path, engine: str) -> None:
-    """An engine file of a workspace for a Wren whose games take milliseconds: draws by repetition."""
+    """Write an engine file for a Wren that plays a draw by repetition in milliseconds."""
     shipped_file = (bundled_directory("engines") / f"{engine}.toml").read_text()
     program = json.dumps(str(Path(__file__).parents[1] / "programs" / "shuffling.py"))
     (folder / "engines").mkdir(exist_ok=True)
@@ -122,16 +122,16 @@ def stand_in(folder: Path, engine: str) -> None:
 
 
 def entrant(name: str, command: Sequence[str], protocol: str = "uci") -> str:
-    """The section of a configuration for an engine by its command."""
-    words = json.dumps([*command])  # a list of strings reads the same in TOML
+    """Return the section of a configuration for an engine with this command."""
+    words = json.dumps([*command])  # a list of strings is the same in TOML
     return f'\n[[entrants]]\nname = "{name}"\nprotocol = "{protocol}"\ndir = "scratch"\ncommand = {words}\n'
 
 
-TRIED_ONCE = "TESTS_TRY_ENGINES_ONCE"  # environment of a forked slot
+TRIED_ONCE = "TESTS_TRY_ENGINES_ONCE"  # in the environment of a forked slot
 
 
 class ForkedSlot:
-    """A slot process as `subprocess` would show it, forked from one that has loaded the rules of chess."""
+    """A slot process with the interface of `subprocess`, forked from a process that has loaded the rules of chess."""
 
     def __init__(self, kind: Any, folder: str, env: dict[str, str]) -> None:
         theirs, self.stdin = FORKS.Pipe(duplex=False)
@@ -146,18 +146,18 @@ class ForkedSlot:
         self.kill = self.process.kill
 
     def poll(self) -> int | None:
-        """Its exit code; None while it is alive."""
+        """Return its exit code; None while it is alive."""
         self.process.join(0 if alive(self.pid) else LONG_S)
         code: int | None = self.process.exitcode
         return code
 
     def wait(self) -> None:
-        """Until it has ended."""
+        """Wait until it has ended."""
         self.process.join()
 
 
 class Child:
-    """A child of this process, which is none of the fork server; it takes no descriptor, unlike `multiprocessing`'s."""
+    """A child of this process without the fork server; unlike `multiprocessing`, it uses no descriptor."""
 
     exitcode: int | None = None
 
@@ -165,7 +165,7 @@ class Child:
         self.run = partial(target, *args)
 
     def start(self) -> None:
-        """Fork; the child's code is 1 after an exception."""
+        """Fork; the exit code of the child is 1 after an exception."""
         self.pid = os.fork()
         if not self.pid:
             try:
@@ -177,12 +177,12 @@ class Child:
                 os._exit(1)
 
     def kill(self) -> None:
-        """SIGKILL, unless it has been waited for."""
+        """Send SIGKILL if it has not been waited for."""
         if self.exitcode is None:
             os.kill(self.pid, signal.SIGKILL)
 
     def join(self, seconds: float | None = None) -> None:
-        """Until it has ended, or not at all where there are no seconds."""
+        """Wait until it has ended, for at most these seconds."""
         if self.exitcode is None:
             pid, status = os.waitpid(self.pid, os.WNOHANG if seconds == 0 else 0)
             self.exitcode = os.waitstatus_to_exitcode(status) if pid else None
@@ -193,7 +193,7 @@ def _be_slot(folder: str, env: dict[str, str], *streams: Connection) -> None:
     for number, stream in enumerate(streams):
         os.dup2(stream.fileno(), number)
         stream.close()
-    os.closerange(3, 1 << 16)  # those of a run that was forked into a slot
+    os.closerange(3, 1 << 16)  # descriptors of the run
     sys.stdout, sys.stderr = (io.TextIOWrapper(io.FileIO(number, "w"), write_through=True) for number in (1, 2))
     os.environ.clear()
     os.environ.update(env)
@@ -207,7 +207,7 @@ def _be_slot(folder: str, env: dict[str, str], *streams: Connection) -> None:
 
 @contextmanager
 def forked_slots(kind: Any = FORKS.Process) -> Iterator[None]:
-    """Slots that this process starts are forked: to load what each needs would take most of a test's time."""
+    """Fork the slots of this process, because loading their modules takes most of a test's time."""
 
     def popen(command: list[str], *, env: dict[str, str], **more: Any) -> Any:
         return (
@@ -222,7 +222,7 @@ def forked_slots(kind: Any = FORKS.Process) -> Iterator[None]:
 
 @forked_slots()
 def tour(folder: Path, *words: str, expect: int | None = 0) -> subprocess.CompletedProcess[str]:
-    """The command line's own entry, called in the workspace: a process for each would cost half of the test's time."""
+    """Call the entry point of the command line in a workspace, because a process would take half of a test's time."""
     out, err = io.StringIO(), io.StringIO()
     code: Any = 0
     argv = ["enginetour", *words]
@@ -235,15 +235,15 @@ def tour(folder: Path, *words: str, expect: int | None = 0) -> subprocess.Comple
 
 
 def try_engines_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Slots of `tour` try an engine once, and wait a moment for one that says nothing.
+    """Let slots of `tour` try an engine once, with a short wait for an engine that does not respond.
 
-    For refusals: three tries and their pauses have tests of their own in referee/test_probe.py.
+    The three tries and their pauses are tested in referee/test_probe.py.
     """
     monkeypatch.setenv(TRIED_ONCE, "1")
 
 
 def typed(folder: Path, *words: str, expect: int | None = 0) -> subprocess.CompletedProcess[str]:
-    """The command line as a tester types it: a process of its own."""
+    """Run the command line in a process."""
     command = [sys.executable, "-m", "enginetour", *words]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=100)
     return _checked(done, expect)
@@ -258,17 +258,17 @@ def _checked(done: subprocess.CompletedProcess[str], expect: int | None) -> subp
 
 
 def ask(db: Path, *words: str) -> Result:
-    """What a command says of a database; a refusal is the result's exception."""
+    """Run a command on a database; an error is the exception of the result."""
     return CliRunner().invoke(cli, [*words, "--db", str(db)])
 
 
 def read(folder: Path, *words: str) -> Any:
-    """What a command says as JSON."""
+    """Return the JSON output of a command."""
     return json.loads(tour(folder, *words, "--json").stdout)
 
 
 def loaded_by(*words: str, folder: Path | None = None, code: int = 0) -> tuple[str, set[str]]:
-    """What a command prints in a process of its own, and the modules that are loaded at its end."""
+    """Return the output of a command in a new process, and the modules that it has loaded at its end."""
     source = (
         "import json, sys; from enginetour.cli.main import main; sys.argv = json.loads(sys.argv[1])\n"
         "try: main()\nexcept SystemExit as end: print(json.dumps([end.code or 0, *sys.modules]), file=sys.stderr)"
@@ -283,14 +283,14 @@ def loaded_by(*words: str, folder: Path | None = None, code: int = 0) -> tuple[s
 
 @contextmanager
 def running(folder: Path, path: Path, *options: str) -> Iterator[Forked]:
-    """`enginetour run` in a process of its own, seen up to its first finished game; killed if the test fails."""
+    """`enginetour run` in a process, after its first finished game; killed if the test fails."""
     with Forked(folder, ["run", str(path), *options], folder / "errors") as run:
         run.first_game()
         yield run
 
 
 def until(condition: Callable[[], object], within: float = LONG_S) -> None:
-    """Look again and again, so many seconds at most: what is promised, where something is."""
+    """Wait until a condition is true, for at most these seconds."""
     deadline = time.monotonic() + within
     while not condition():
         assert time.monotonic() < deadline, "it never came true"
@@ -298,19 +298,19 @@ def until(condition: Callable[[], object], within: float = LONG_S) -> None:
 
 
 def default_signals() -> None:
-    """Whoever started the tests may ignore them (nohup, a shell's ``&``): what is tested would inherit that."""
+    """Restore default signals, because the parent of the tests may ignore some (nohup, a shell's ``&``)."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
 
 
 def audit(folder: Path, name: str = "trial") -> int:
-    """No game lost or doubled: the log replays to the decisions that were noted; the number of games."""
+    """Check that no game is lost or doubled and that the log replays to its decisions; return the number of games."""
     with Store.open(folder / "results" / "enginetour.db", create=False) as store:
         return audited(store.tournament(name))
 
 
 def audited(log: TournamentLog) -> int:
-    """The same for an open log."""
+    """Check an open log as `audit` does."""
     replay.audit(log)
     lines = log.games()
     assert [line.number for line in lines] == list(range(1, len(lines) + 1))
@@ -320,13 +320,13 @@ def audited(log: TournamentLog) -> int:
 
 
 def pgn_games(path: Path) -> int:
-    """Games that can be read from a PGN."""
+    """Return the number of readable games in a PGN file."""
     with path.open() as source:
         return sum(1 for _ in iter(lambda: chess.pgn.read_game(source), None))
 
 
 def left_running(folder: Path) -> list[str]:
-    """Every process but this one that has the folder in its command, environment (our tag) or place."""
+    """Return all other processes with the directory in their command, environment or working directory."""
     wanted = os.fsencode(folder)
     found = []
     for process in Path("/proc").glob("[0-9]*"):
@@ -335,34 +335,34 @@ def left_running(folder: Path) -> list[str]:
         try:
             seen = [(process / name).read_bytes() for name in ("cmdline", "environ")]
             seen.append(os.readlink(os.fsencode(process / "cwd")))
-        except OSError:  # it ended, or is a zombie, or another user's
+        except OSError:  # it has ended, is a zombie, or belongs to another user
             continue
         if any(wanted in text for text in seen):
             found.append(f"{process.name}: {seen[0].replace(bytes(1), b' ').decode('utf-8', 'replace')}")
     return found
 
 
-# A tournament that is ended from outside at random moments and gone on with: its lives, and what must hold after each.
+# A tournament that is killed at random times and resumed.
 
 KILLS = int(os.environ.get("ENGINETOUR_NIGHT_KILLS", "1000"))
-ENDS = max(4, KILLS // 20)  # of every other kind
+ENDS = max(4, KILLS // 20)  # number of ends of each other kind
 SEED = int(os.environ.get("ENGINETOUR_NIGHT_SEED", "2007"))
-ALL_OF_IT = 0.3  # share of kills that hit scheduler, slots and engines at once
-STUCK_S = 120.0  # a life without any sign for so long hangs
+ALL_OF_IT = 0.3  # share of kills of scheduler, slots and engines together
+STUCK_S = 120.0  # a run without output for this time hangs
 FINISHED = re.compile(r"Finished game (\d+) \((.+) vs (.+)\): (\S+) ")
 
 
 class Started(Protocol):
-    """A process as `subprocess` gives it, however it was started; `stdout` is read without buffer."""
+    """A process with the interface of `subprocess`; `stdout` is read without buffer."""
 
     pid: int
 
     @property
     def stdout(self) -> IO[bytes] | None:
-        """What it says."""
+        """Its output."""
 
     def wait(self, timeout: float | None = None) -> int:
-        """Its exit code, negative for a signal."""
+        """Wait for its exit code, which is negative for a signal."""
 
 
 Starter = Callable[[Path, list[str], Path], Started]
@@ -370,7 +370,7 @@ Starter = Callable[[Path, list[str], Path], Started]
 
 
 def by_name(folder: Path, words: list[str], errors: Path) -> Started:
-    """The program as it is typed, in a session of its own."""
+    """Start the program in a new session."""
     with errors.open("wb") as sink:
         return subprocess.Popen(
             [sys.executable, "-u", "-m", "enginetour", *words],
@@ -384,7 +384,7 @@ def by_name(folder: Path, words: list[str], errors: Path) -> Started:
 
 
 def temporary(folder: Path) -> Path:
-    """Where the scratch folders of a run go: in our folder too."""
+    """Set the directory for temporary files of a run to the test's directory."""
     made = folder / "tmp"
     made.mkdir(exist_ok=True)
     return made
@@ -392,7 +392,7 @@ def temporary(folder: Path) -> Path:
 
 @dataclass
 class Life:
-    """One run of `enginetour run` until it was ended from outside, or ended by itself."""
+    """One `enginetour run` until it was killed or has ended."""
 
     process: Started
     errors: Path
@@ -400,7 +400,7 @@ class Life:
     announced: list[tuple[int, str, str, str]] = field(default_factory=list)
 
     def listen(self, seconds: float, games: int = 1 << 30) -> bool:
-        """Hear what it announces for so long or until so many games; False once it has ended."""
+        """Read its output for this time or until this number of games; False if it has ended."""
         assert self.process.stdout is not None
         until = time.monotonic() + seconds
         wanted = len(self.announced) + games
@@ -421,7 +421,7 @@ class Life:
         return bool(chunk)
 
     def end(self) -> int:
-        """Hear the rest and wait; its exit code, negative for a signal."""
+        """Read the remaining output and wait; return the exit code, negative for a signal."""
         assert self.listen(STUCK_S) is False, f"still there after {STUCK_S:.0f} s: {self.said()}"
         code = self.process.wait(STUCK_S)
         assert self.process.stdout is not None
@@ -429,45 +429,45 @@ class Life:
         return code
 
     def said(self) -> str:
-        """Its stderr."""
+        """Return its stderr."""
         return self.errors.read_text("utf-8", "replace")
 
 
 @dataclass
 class Tour:
-    """One configuration, its lives, and every game that was ever announced."""
+    """One configuration, its runs, and every game that was reported."""
 
     folder: Path
     path: Path
     dice: random.Random
     slots: int = 1
     start: Starter = by_name
-    start_s: float = 2.0  # about what the preparations of a run take
-    in_order: bool = True  # not where the machine failed games: others go before them then
+    start_s: float = 2.0  # approximate time of a run's preparations
+    in_order: bool = True  # False if games failed on a machine, because other games precede them then
     lives: int = 0
     announced: dict[int, tuple[str, str, str]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
-        """The tournament's."""
+        """Name of the tournament."""
         return self.path.stem
 
     def begin(self) -> Life:
-        """Start or go on: the same command, in a process of its own."""
+        """Start or resume the tournament with the same command in a new process."""
         self.lives += 1
         errors = self.folder / f"{self.name}-{self.lives}.stderr"
         words = ["run", str(self.path), "--slots", str(self.slots), "--force"]
         return Life(self.start(self.folder, words, errors), errors)
 
     def wait_for_a_moment(self, life: Life) -> bool:
-        """Anything from the first instruction to a game, the instant it is announced too; False if it ended before."""
+        """Wait for a random time or for the report of a game; False if the run has ended."""
         if self.dice.random() < 0.4:
             return life.listen(self.dice.uniform(0.0, self.start_s))
         later = self.dice.choice((0.0, self.dice.uniform(0.0, 0.3)))
         return life.listen(STUCK_S, self.dice.randint(1, 4)) and life.listen(later)
 
     def after(self, life: Life, code: int) -> None:
-        """What must hold when a life is over: no process, no announced game lost, none announced twice."""
+        """Check after a run that no process is left, and that every reported game is stored once."""
         said = life.said()
         assert "our own failure" not in said, said
         assert "Traceback" not in said or code == -signal.SIGINT, said
@@ -483,18 +483,18 @@ class Tour:
                 audited(log)
 
     def nothing_left(self) -> None:
-        """No process of ours within the promised time."""
+        """Check that all processes end within the promised time."""
         until = time.monotonic() + GONE_S
         while left := left_running(self.folder):
             assert time.monotonic() < until, left
-            time.sleep(0.02)  # nothing to wait on: they are nobody's children any more
+            time.sleep(0.02)  # poll, because they are not child processes
 
     def log(self) -> _Opened:
-        """The stored tournament."""
+        """Open the stored tournament."""
         return _Opened(self.folder, self.name)
 
     def finished(self) -> bool:
-        """Nothing is left to play."""
+        """Whether no game is left to play."""
         if not self.announced:
             return False
         with self.log() as (log, _):
@@ -502,7 +502,7 @@ class Tour:
             return not format_.offers(state)
 
     def finish(self) -> int:
-        """Play the rest undisturbed; the number of games, all of them and their decisions as in one unbroken run."""
+        """Play the remaining games without a kill; check that games and decisions are as in one uninterrupted run."""
         life = self.begin()
         code = life.end()
         assert code == 0, life.said()
@@ -523,7 +523,7 @@ class Tour:
             return games
 
     def _as_unbroken(self, log: TournamentLog) -> None:
-        """Pairings, colours, openings and decisions are those of a run that nobody ended, with the same results."""
+        """Check that pairings, openings and decisions are those of an uninterrupted run with the same results."""
         pairings, notes = unbroken(log)
         played = [event.pairing for event in log.events() if isinstance(event, GameFinished) and counts(event)]
         assert sorted(pairings, key=str) == sorted(played, key=str)
@@ -535,7 +535,7 @@ class Tour:
 
 
 class _Opened:
-    """A tournament's log and its store, closed at the end."""
+    """The log of a tournament and its database, which is closed at the end."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self.store = Store.open(folder / "results" / "enginetour.db", create=False)
@@ -549,17 +549,17 @@ class _Opened:
 
 
 def counts(event: GameFinished) -> bool:
-    """It was not void."""
+    """Whether a game is not void."""
     return event.outcome is not Outcome.VOID
 
 
 def as_json(notes: Iterable[Note]) -> list[str]:
-    """Comparable: the store knows lists only, a format may say tuples."""
+    """Return a comparable value, because the database has lists where formats have tuples."""
     return [json.dumps([note.kind, note.text, note.fields]) for note in notes]
 
 
 def unbroken(log: TournamentLog) -> tuple[list[Pairing], list[Note]]:
-    """The tournament played again, one game at a time, with the results of the log; its pairings and decisions."""
+    """Replay a tournament game by game with the results of the log; return its pairings and decisions."""
     format_ = format_of(log)
     results = {event.pairing.key: event for event in log.events() if isinstance(event, GameFinished) and counts(event)}
     state: Any = format_.start(log.entrants)
@@ -571,41 +571,41 @@ def unbroken(log: TournamentLog) -> tuple[list[Pairing], list[Note]]:
 
 
 def send(pids: list[int], number: signal.Signals) -> None:
-    """To all of them at once; some may have gone."""
+    """Send a signal to all processes; some may have ended."""
     for pid in pids:
         with suppress(ProcessLookupError):
             os.kill(pid, number)
 
 
 def everybody(folder: Path) -> list[int]:
-    """Scheduler, slots and engines: as the kernel ends them without memory, or a service manager its unit."""
+    """Return scheduler, slots and engines, as the kernel or a service manager would end them."""
     return [int(line.partition(":")[0]) for line in left_running(folder)]
 
 
 def kill_everybody(folder: Path) -> None:
-    """All their groups one right after the other, the scheduler's first: one has no time to end the next."""
+    """Kill all process groups, first the scheduler's, faster than one can end the next."""
     found = sorted(everybody(folder))
     for pid in found:
         seen = strays.process_info(pid)
-        if seen is not None and seen.group == pid:  # a leader's group is all its own
+        if seen is not None and seen.group == pid:  # only for a group leader
             with suppress(ProcessLookupError):
                 os.killpg(pid, signal.SIGKILL)
 
 
 def slots_of(scheduler: int) -> list[int]:
-    """The slot processes of a scheduler."""
+    """Return the slot processes of a scheduler."""
     return [seen.pid for seen in strays.process_table() if seen.parent == scheduler and seen.state != "Z"]
 
 
 def kill(folder: Path, life: Life, dice: random.Random) -> None:
-    """SIGKILL, to the scheduler or to everybody."""
+    """Send SIGKILL to the scheduler or to all processes."""
     if dice.random() < ALL_OF_IT:
         kill_everybody(folder)
     send([life.process.pid], signal.SIGKILL)
 
 
 def killed(folder: Path, tours: Iterable[Tour], wanted: int) -> str:
-    """So many SIGKILLs, over as many tournaments as it takes, each played to its end; what came of it, in words."""
+    """Kill runs this number of times, with as many tournaments as needed, and describe the result."""
     kills = games = lives = 0
     for one in tours:
         while kills < wanted:
@@ -625,13 +625,10 @@ def killed(folder: Path, tours: Iterable[Tour], wanted: int) -> str:
     return f"{kills} kills in {lives} lives, {games} games, none lost, none doubled, nothing left running"
 
 
-# The command line in processes forked from one that has loaded everything, and tournaments that cost little.
-#
-# An interpreter of its own for each run would take most of a test's time; nothing else tells these runs from typed
-# ones.
+# The command line in forked processes, because a new interpreter for each run would take most of a test's time.
 
 FIELD = (("Ada", "uci"), ("Bea", "cecp"), ("Cid", "uci"), ("Dot", "cecp"))
-# Two draws by shuffling, and two games that whoever misses a knight loses by an illegal move.
+# Two draws by repetition, and two games that the engine without a knight loses by an illegal move.
 SUITE = """\
 rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq -
 rnbqkbnr/ppp1pppp/8/3p4/3P4/8/PPP1PPPP/RNBQKB1R w KQkq -
@@ -645,7 +642,7 @@ FORKS.set_forkserver_preload([*LOADED, *SERVED, *DASK, "tests.support.tournament
 
 
 class Forked:
-    """`enginetour` as `subprocess` would show it; `before` is called in the new process first."""
+    """`enginetour` with the interface of `subprocess`; `before` is called in the new process first."""
 
     def __init__(self, folder: Path, words: list[str], errors: Path, before: Callable[[], object] = int) -> None:
         ours, theirs = FORKS.Pipe(duplex=False)
@@ -659,7 +656,7 @@ class Forked:
         ours.close()
 
     def wait(self, timeout: float | None = None) -> int:
-        """Its exit code, negative for a signal."""
+        """Wait for its exit code, which is negative for a signal."""
         self.process.join(timeout)
         code = self.process.exitcode
         assert code is not None, "it does not end"
@@ -670,7 +667,7 @@ class Forked:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Killed, where nobody has waited for it."""
+        """Kill it if it has not been waited for."""
         assert self.stdout is not None
         self.stdout.close()
         with suppress(ValueError):
@@ -678,15 +675,15 @@ class Forked:
             self.wait()
 
     def send(self, number: signal.Signals) -> None:
-        """A signal to it alone."""
+        """Send a signal to this process only."""
         os.kill(self.pid, number)
 
     def first_game(self) -> bytes:
-        """What it says up to its first finished game."""
+        """Return its output up to its first finished game."""
         return self.hear(b"Finished game")
 
     def hear(self, words: bytes) -> bytes:
-        """What it says up to these words, and what came with them."""
+        """Return its output up to this text, and the rest of the last read."""
         assert self.stdout is not None
         said = b""
         while words not in said:
@@ -696,7 +693,7 @@ class Forked:
         return said
 
     def ended(self) -> tuple[int, str, str]:
-        """Exit code as a shell sees it, all it still says, its stderr."""
+        """Return its exit code as in a shell, its remaining output, and its stderr."""
         assert self.stdout is not None
         said = self.stdout.read().decode()
         self.stdout.close()
@@ -715,9 +712,9 @@ def live(
     before: Callable[[], object],
     environment: dict[str, str],
 ) -> None:
-    """The new process: a session of its own, the folder, the streams, then the command line."""
+    """Run the command line in the new process, with its own session, directory and streams."""
 
-    with suppress(PermissionError):  # it leads its session already
+    with suppress(PermissionError):  # it is already a session leader
         os.setsid()
     default_signals()
     os.dup2(out.fileno(), 1)
@@ -736,7 +733,7 @@ def live(
 
 
 def scripted(name: str, protocol: str, *more: str) -> str:
-    """An entrant that shuffles its knights, as text of a configuration."""
+    """Return the section of a configuration for an engine that moves its knights back and forth."""
     words = [sys.executable, "-I", "-S", PLAYING_SCRIPT, "--protocol", protocol, *more]
     return entrant(name, words, protocol)
 
@@ -744,16 +741,16 @@ def scripted(name: str, protocol: str, *more: str) -> str:
 def quick(
     folder: Path, name: str = "trial", system: str = "bubble", settings: str = BUBBLE, more: str = "", play: str = ""
 ) -> Path:
-    """A configuration between four scripted engines of both protocols; their games take milliseconds."""
+    """Write a configuration with four scripted engines of both protocols and very short games."""
     entrants = "".join(scripted(*who) for who in FIELD)
     (folder / "suite.epd").write_text(SUITE)
     play = f'openings = {{ file = "suite.epd" }}\n{play}'.strip()
     return config(folder, (), system, settings, entrants + more, name=name, tc="60+1", play=play)
 
 
-# Requests to a running tournament by the thousand: random, mutated, hostile; and what must hold after them.
+# Thousands of random, mutated and malicious requests to a running tournament.
 
-# Valid ones. Whoever leaves or joins does so once; nothing here ends the run.
+# Valid requests. An engine leaves or joins once, and no request ends the run.
 SEEDS: tuple[dict[str, Any], ...] = (
     {"do": "void", "game": 1, "why": "dice"},
     {"do": "void", "game": 2},
@@ -767,7 +764,7 @@ SEEDS: tuple[dict[str, Any], ...] = (
     {"do": "unpause"},
     {"do": "status"},
 )
-# What a request carried once, and what an engine file holds.
+# Texts of older requests and of engine files.
 FOREIGN = ("spec", "entrant", "command", "env", "options", "protocol", "shell", "place", "grace", "do", "exit", "\0")
 ODD: tuple[Any, ...] = (
     *(None, True, False, 0, -1, 1.5, 2**31, 2**63, -(2**64), float("inf"), float("nan"), 10**300),
@@ -779,7 +776,7 @@ REAL = frozenset(("void", "withdraw", "add", "replace"))  # requests that write 
 
 
 def requests(dice: random.Random) -> Iterator[bytes]:
-    """One line after another, without its end."""
+    """Yield requests as lines without their end."""
     while True:
         line = _one(dice).replace(b"\n", b" ")
         if not line.strip().startswith(b'{"do": "subscribe"'):
@@ -824,14 +821,14 @@ def _mutate(request: dict[str, Any], dice: random.Random) -> None:
 
 
 class Bombarded:
-    """A tournament that is asked `count` things, then told to finish."""
+    """A tournament that gets `count` requests and is then finished."""
 
     def __init__(self, folder: Path, count: int, seed: int) -> None:
         (folder / "results").mkdir(exist_ok=True)
         path = quick(folder, system="roundrobin", settings="cycles = 5000\ngames_per_pairing = 2")
         self.folder, self.count = folder, count
         self.database = folder / "results" / "enginetour.db"
-        self.answers: Counter[str] = Counter()  # ok, or the exit code
+        self.answers: Counter[str] = Counter()  # "ok" or the exit code
         self.written = 0
         self.run = Forked(folder, ["run", str(path), "--slots", "2"], folder / "errors.txt")
         self.run.first_game()
@@ -864,13 +861,13 @@ class Bombarded:
                 answers = connection.makefile("rb")
                 while done < self.count:
                     line = next(lines)
-                    with suppress(BrokenPipeError):  # it was turned away in the middle of a long line
+                    with suppress(BrokenPipeError):  # it was rejected in the middle of a long line
                         connection.sendall(line + b"\n")
                     try:
                         answer = answers.readline()
                     except ConnectionResetError:
                         answer = b""
-                    if not answer:  # the server has dropped the connection since its last answer: ask again
+                    if not answer:  # the server has closed the connection: ask again
                         break
                     done += 1
                     self._count(line, json.loads(answer))
@@ -885,7 +882,7 @@ class Bombarded:
         self.answers[f"exit {answer['exit']}"] += 1
 
     def settle(self) -> str:
-        """Nothing was raised, nothing invalid written; the figures."""
+        """Check that nothing failed and nothing invalid was written; return the numbers."""
         told = self.run.errors.read_text()
         assert self.code == 8, told
         assert "Traceback" not in told and "our own failure" not in told, told
@@ -901,14 +898,14 @@ class Bombarded:
         return f"{self.count} requests in {self.seconds:.0f} s: {figures}; {self.written} events, {games} games"
 
 
-# A run that people steer at random while its slots are killed, and what must hold after it.
+# A run that gets random requests while its slots are killed.
 
 SLOTS = 8
 ACTS = ("slots", "slots", "slots", "pause", "unpause", "unpause", "status", "void", "withdraw", "kill")
 
 
 class Turmoil:
-    """One tournament in a folder; `steer` as often as you like, then `settle`."""
+    """One tournament in a directory: call `steer` several times, then `settle`."""
 
     def __init__(self, folder: Path, dice: random.Random, cycles: int) -> None:
         (folder / "results").mkdir()
@@ -928,7 +925,7 @@ class Turmoil:
             self.said += chunk
 
     def steer(self, act: str) -> None:
-        """One thing that somebody does, or the machine."""
+        """Send a random request or signal."""
         if act == "kill":
             slots = [seen.pid for seen in strays.process_table() if seen.parent == self.run.pid and seen.state != "Z"]
             if slots:
@@ -947,14 +944,14 @@ class Turmoil:
             request["engine"] = self.stays.pop(self.dice.randrange(len(self.stays)))
         try:
             answer = control_ask(socket_path(self.database, "trial"), request, timeout=60.0)
-        except StoreRefused:  # it has just ended
+        except StoreRefused:  # the run has just ended
             return
         self.done[act] += bool(answer and answer["ok"])
         if answer and act == "status":
             assert len(answer["playing"]) <= SLOTS
 
     def settle(self) -> int:
-        """To the end; the number of games, when nothing was lost, doubled or left behind."""
+        """Play to the end and check that no game is lost or doubled; return the number of games."""
         self.steer("unpause")
         self.listener.join()
         assert self.run.stdout is not None
@@ -976,7 +973,7 @@ class Turmoil:
 
 
 class Kept(list[Any]):
-    """A sink that keeps what it is told."""
+    """A sink that keeps all events."""
 
     def __call__(self, event: Any) -> None:
         self.append(event)
@@ -989,7 +986,7 @@ ENTRANTS = tuple(Entrant(name) for name in ("Ada", "Bea", "Cid", "Dot"))
 
 
 class MemoryLog:
-    """A log as the store keeps it: idempotent by key and replay."""
+    """A log in memory that stores each key and replay number once."""
 
     def __init__(self) -> None:
         self.games: dict[tuple[GameKey, int], Game] = {}
@@ -1019,7 +1016,7 @@ class MemoryLog:
 
 
 class Inline:
-    """A place that plays in the caller: `verdict` decides each game, or raises what the machine would."""
+    """An executor that plays in the calling thread: `verdict` decides each game, or raises an error of the machine."""
 
     def __init__(self, verdict: Callable[[GameTask], Game]) -> None:
         self.verdict = verdict
@@ -1065,7 +1062,7 @@ def task_for(pairing: Pairing, replay: int) -> GameTask:
 
 
 class Unwaiting(SimpleQueue[Callable[[], None]]):
-    """An inbox that waits for nobody: here games end as they begin, and the clock is the test's."""
+    """An inbox that does not wait, because games end immediately; the test sets its clock."""
 
     def get(self, block: bool = True, timeout: float | None = None) -> Callable[[], None]:
         return super().get(block=False)
@@ -1074,7 +1071,7 @@ class Unwaiting(SimpleQueue[Callable[[], None]]):
 def loop_of(
     executor: Any, log: Any = None, field: tuple[Entrant, ...] = ENTRANTS, system: str = "roundrobin", **more: Any
 ) -> Scheduler:
-    """The loop of a tournament in memory; `options` are those of the format."""
+    """Return the loop of a tournament in memory; `options` are those of the format."""
     format_ = make_format(system, options_model(system).model_validate(more.pop("options", {})))
     settings: dict[str, Any] = {"task_for": task_for, "watcher": Heard(), "inbox": Unwaiting(), **more}
     log = MemoryLog() if log is None else log
@@ -1091,7 +1088,7 @@ def scheduler(verdict: Callable[[GameTask], Game], log: MemoryLog | None = None,
 
 
 class Airborne(Inline):
-    """A place whose games are in the air until they are told to end."""
+    """An executor whose games are in progress until a test ends them."""
 
     def __init__(self, seats: int = 99) -> None:
         super().__init__(ended)
@@ -1115,7 +1112,7 @@ class Airborne(Inline):
 
 
 def airborne(seats: int = 99, **options: Any) -> tuple[Scheduler, Airborne]:
-    """A round robin of four in two slots, seen step by step; beyond so many games in all they wait for a seat."""
+    """A round robin of four engines in two slots, step by step; more games than seats wait."""
     place = Airborne(seats)
     loop = loop_of(place, slots=2, options=options)
     loop._submit()
@@ -1123,13 +1120,13 @@ def airborne(seats: int = 99, **options: Any) -> tuple[Scheduler, Airborne]:
 
 
 def settle(loop: Scheduler) -> None:
-    """What the loop does when games have ended."""
+    """Return the actions of the loop after games have ended."""
     loop._settle_all()
     loop._submit()
 
 
 class Landing(Inline):
-    """A place and the loop's inbox: games stay in the air until the loop waits, and then one of them ends, by lot."""
+    """An executor and inbox in which a random game ends whenever the loop waits."""
 
     def __init__(self, seed: int) -> None:
         super().__init__(ended)
