@@ -12,6 +12,7 @@ import click
 
 from enginetour.cli.options import PATH, usage_errors
 from enginetour.cli.printing import echo, output_form, output_options, print_json, print_sheet, refuse_tables
+from enginetour.formats.base import system_name
 from enginetour.formats.pairing.field import Kind, Unpairable
 from enginetour.interop.files import read_whole, refuse_valuable, replace_bytes
 from enginetour.model.errors import PAIRINGS_DIFFER, InputRefused, TourError, UsageRefused, no_match_hint, suggest
@@ -99,12 +100,12 @@ def pair(
     _refuse_idle("--check-all" if check_all else "", one_round)
     _refuse_idle("" if output else "a round that goes into no file", {"--overwrite": overwrite})
     if xboard:
-        _serve(system or "dutch", given, rounds, seed)
+        _serve(system_name(system or "dutch"), given, rounds, seed)
         return
     if file is None:
         raise UsageRefused("which tournament?", step="enginetour pair FILE.trf, or register.tde, or --xboard")
     outside = open_tournament_file(file, rounds, overwrite=overwrite, unfinished_ok=unfinished_ok)
-    name = system or outside.system
+    name = system_name(system) if system else outside.system
     if check_all:
         _check_all(outside, file, name, given, seed)
         return

@@ -18,7 +18,7 @@ from enginetour.cli.printing import echo, is_live_terminal, json_option, output_
 from enginetour.engines.identity import missing_paths, path_options
 from enginetour.engines.machine import allowed_processors, this_machine
 from enginetour.engines.safeguards import describe_safeguards
-from enginetour.formats.base import SYSTEMS, options_model, own_decisions
+from enginetour.formats.base import SYSTEMS, options_model, own_decisions, system_name
 from enginetour.model.errors import InputRefused, StoreRefused, TourError, UsageRefused, suggest
 from enginetour.model.timecontrol import TimeControl
 from enginetour.model.variants import variant_named
@@ -111,6 +111,7 @@ def init(
         uses_ratings,
     )
 
+    system = system_name(system)
     if system not in SYSTEMS:
         raise UsageRefused(f"unknown format {system!r}{suggest(system, SYSTEMS)}", place="--format")
     with usage_errors("--tc"):
@@ -174,6 +175,7 @@ def systems(name: str | None) -> None:
                 for head, words in ((row["name"], row["summary"]), ("", f"source: {row['source']}")):
                     click.echo(click.wrap_text(words, 79, f"{head:<{wide}}", " " * wide))
         return
+    name = system_name(name)
     if name not in SYSTEMS:
         raise UsageRefused(f"unknown format {name!r}{suggest(name, SYSTEMS)}", step="enginetour systems lists them")
     system, schema = SYSTEMS[name], options_model(name).model_json_schema()

@@ -1,1 +1,1 @@
-"""Who plays whom next: pure folds over the log of a tournament."""
+"""Tournament formats: which entrants meet next, computed from the event log alone."""

@@ -1,4 +1,4 @@
-"""AccelRat, the pairing system of the American Go Association: entrants of similar ratings meet."""
+"""AccelRat, the pairing system of the American Go Association: entrants of similar rating meet."""
 
 from __future__ import annotations
 
@@ -29,32 +29,40 @@ from enginetour.formats.pairing.gorounds import (
 )
 from enginetour.formats.rounds import PairingSystem, Reason, RoundsOptions
 
-# AccelRat: from the top, everybody meets the nearest it has not met. Undesirability counts in 10^-5.
+# AccelRat pairs from the top: each member meets the nearest one it has not met. Undesirability counts in 10^-5:
 #
-# |rating gap| / 100 + 0.5 for one family + 0.1 for one origin + `mismatch` for two (where origins are hardware).
+# |rating gap| / 100 + 0.5 for one family + 0.1 for one origin + `mismatch` for two origins (if origins are hardware).
 
-UNIT = 100 * MILLI  # 100 points are 1 of undesirability (AGA: a stone); ratings come in thousandths
+UNIT = 100 * MILLI  # rating units per 1 of undesirability (AGA: a stone of 100 points); ratings are in thousandths
 
 
 class AccelRatOptions(RoundsOptions):
     """Settings of AccelRat."""
 
     family: float = Setting(
-        default=0.5, ge=0, le=100, description="undesirability of one family; 100 rating points are 1 (AGA: same club)"
+        default=0.5,
+        ge=0,
+        le=100,
+        description="Undesirability of one family; 1 equals 100 rating points (AGA: same club).",
     )
     origin: float = Setting(
-        default=0.1, ge=0, le=100, description="undesirability of one origin (AGA: same larger group)"
+        default=0.1,
+        ge=0,
+        le=100,
+        description="Undesirability of one origin; 1 equals 100 rating points (AGA: same larger group).",
     )
     mismatch: float = Setting(
         default=0.0,
         ge=0,
         le=100,
-        description="undesirability of two origins, where they stand for hardware; our addition",
+        description="Undesirability of two different origins, for origins that stand for hardware; 1 equals 100 "
+        "rating points (an addition to AccelRat).",
     )
     bye: Literal["thesis", "gopair"] = Setting(
         default="thesis",
-        description="who rests of those with fewest byes: thesis the lowest rated (Vuorinen 2010), gopair one by lot "
-        "of the middle 80 % with a loss and no missed round (gopair manual 2005)",
+        description="Who gets the bye, among the entrants with the fewest byes: the lowest rated (thesis, "
+        "Vuorinen 2010), or a random one of the middle 80 % that has a loss and no missed round "
+        "(gopair, manual 2005).",
     )
     forbid_family: ForbidFamily = False
     strict: Strict = False
@@ -62,14 +70,14 @@ class AccelRatOptions(RoundsOptions):
 
 @dataclass(frozen=True, slots=True)
 class Undesirability:
-    """How far apart two members are. `ratings` in thousandths; the settings in undesirability."""
+    """Undesirability of a pair; `ratings` are in thousandths of a point, the settings in undesirability."""
 
     field: Field
     ratings: tuple[int, ...]
     options: AccelRatOptions
 
     def terms(self, one: int, other: int) -> tuple[tuple[str, int], ...]:
-        """Each part by name."""
+        """Return each part of the undesirability by name."""
         differ = bool(self.field.members[one].origin and self.field.members[other].origin) and not same_origin(
             self.field, one, other
         )
@@ -81,12 +89,12 @@ class Undesirability:
         )
 
     def __call__(self, one: int, other: int) -> int:
-        """The sum."""
+        """Return the undesirability of a pair."""
         return sum(value for _, value in self.terms(one, other))
 
 
 def _from_the_top(order: Sequence[int], undesirability: Undesirability, bars: Restrictions) -> Pairs | None:
-    """Pairs in the order they were made, of equals the higher rated; None at a dead end. `order` is best first."""
+    """Pair from the top, equal choices with the higher rated; None at a dead end. `order` is best first."""
     left, pairs = list(order), []
     while left:
         highest = left.pop(0)
@@ -100,22 +108,24 @@ def _from_the_top(order: Sequence[int], undesirability: Undesirability, bars: Re
 
 
 class AccelRat(PairingSystem):
-    """Rounds from the top of the current ratings. Points decide nothing."""
+    """Rounds from the top of the current ratings; points do not count."""
 
     codes = ("RATING",)
     options: AccelRatOptions
 
     def __init__(self, options: AccelRatOptions) -> None:
         super().__init__(options)
-        self.version = 1 + (options.bye == "gopair")  # 1: of gopair's conditions for a bye, others were dropped first
+        self.version = 1 + (
+            options.bye == "gopair"
+        )  # in version 1, gopair's conditions for a bye were dropped in another order
 
     def check(self, members: tuple[Member, ...]) -> None:
-        """ValueError for a missing rating too."""
+        """Raise ValueError if the field cannot be paired or an entrant has no rating."""
         super().check(members)
         refuse_unrated(members)
 
     def pair(self, field: Field) -> Paired:
-        """From the top; where that ends in a dead end, the whole round by the same sum."""
+        """Pair from the top; at a dead end, pair the whole round with the smallest sum."""
         bars = Restrictions(self.options.strict, self.options.forbid_family)
         ratings = current_ratings(field)
         order = order_by_rating(ratings, field.present)
@@ -130,17 +140,21 @@ class AccelRat(PairingSystem):
         guarantee = "by rule"
         if pairs is None:
             pairs, broken = best_round(field, order, lambda one, other: -undesirability(one, other), bars)
-            guarantee = f"fallback: dead end from the top, least sum instead; {CERTIFIED}"
-            remarks = (*remarks, "dead end from the top: the whole round has the least sum of undesirability", *broken)
+            guarantee = f"fallback: dead end when pairing from the top, smallest sum instead; {CERTIFIED}"
+            remarks = (
+                *remarks,
+                "dead end when pairing from the top: the round has the smallest sum of undesirability",
+                *broken,
+            )
         return Paired(assign_colours(field, pairs, "accelrat"), byes, guarantee, remarks)
 
     def explain(self, field: Field, one: int, other: int) -> tuple[Reason, ...]:
-        """Undesirability counts against a pair."""
+        """Return the parts of the undesirability as negative values."""
         terms = Undesirability(field, current_ratings(field), self.options).terms(one, other)
         return tuple(Reason(name, -value, 0, "AGA AccelRat") for name, value in terms)
 
     def rules(self, field: Field, paired: Paired, one: int, other: int) -> tuple[str, ...]:
-        """The step from the top at which the higher rated of the two was paired, and with whom."""
+        """Explain at which step from the top the two were paired, and with which opponents."""
         ratings = current_ratings(field)
         undesirability = Undesirability(field, ratings, self.options)
         names = [member.name for member in field.members]
@@ -151,11 +165,11 @@ class AccelRat(PairingSystem):
                 step, pair = steps[place]
                 high, low = order_by_rating(ratings, pair)
                 gap = undesirability(high, low) / UNIT
-                texts.append(f"step {step} from the top: {names[high]} took {names[low]}, undesirability {gap:.2f}")
+                texts.append(f"step {step} from the top: {names[high]} meets {names[low]}, undesirability {gap:.2f}")
         texts = list(dict.fromkeys(texts)) if paired.guarantee == "by rule" else [paired.guarantee]
         return (*texts, *super().rules(field, paired, one, other))
 
     def terms(self, field: Field) -> tiebreaks.PlacementTerms:
-        """Ratings after all games so far."""
+        """Return the terms of the table, with the ratings after all games so far."""
         ratings = tuple(rating / MILLI for rating in current_ratings(field))
         return replace(super().terms(field), ratings=ratings)

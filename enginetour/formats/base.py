@@ -1,4 +1,4 @@
-"""The Format protocol, the registry of formats, and replay: the state is a fold over the event log."""
+"""The Format protocol, the registry of formats, and the replay of an event log."""
 
 from __future__ import annotations
 
@@ -17,17 +17,15 @@ from enginetour.formats.pairing.schedule import MOST_EACH, fair_count
 from enginetour.model.errors import did_you_mean
 from enginetour.model.game import Entrant, Event, Note, Pairing, StandingsRow
 
-# The Format protocol, the registry of formats, and replay: the state is a fold over the event log.
-
 
 @dataclass(frozen=True, slots=True)
 class FormatState:
-    """A moment of a tournament, with every decision so far."""
+    """State of a tournament at one moment, with all decisions made so far."""
 
     notes: tuple[Note, ...] = field(default=(), kw_only=True)
 
     def noted(self, kind: str, text: str, **fields: object) -> Self:
-        """Return the same moment with one decision more on record."""
+        """Return this state with one more decision recorded."""
         return replace(self, notes=(*self.notes, Note(kind, text, tuple(fields.items()))))
 
 
@@ -35,61 +33,66 @@ S = TypeVar("S", bound=FormatState)
 
 
 class Format(Protocol[S]):
-    """Decides who plays whom. Pure: no clock, no files, no global random numbers.
+    """Decide which entrants meet. A format does not use a clock, files or global random numbers.
 
-    An offer is a promise: `step` takes back no pairing except the one just played
-    and those of an entrant that withdrew, so games in flight stay valid.
+    An offered game stays valid while it is played: `step` removes an offered pairing only if its game is finished or
+    one of its entrants withdrew.
 
-    One exception: a match under a sequential test ends with its verdict. From then on it offers nothing at all and
-    nothing remains; games in flight are still taken, and count for the strength but not for the verdict. Nothing
-    short of voiding a game the verdict rests on brings offers back, and then all those that were open return.
+    There is one exception: a match with a sequential test offers no games after its verdict, and none remain. Games in
+    progress at that time are accepted. They count for the rating difference but not for the verdict. If a game that led
+    to the verdict is voided, all games that were offered before the verdict are offered again.
     """
 
     version: int
 
     def start(self, entrants: tuple[Entrant, ...]) -> S:
-        """The state before the first game; entrants best first."""
+        """Return the state before the first game; `entrants` are in order of strength, best first."""
 
     def offers(self, state: S) -> tuple[Pairing, ...]:
-        """Games that may be played now, in the order wished; a window, empty only if none is left."""
+        """Return games that can be played now, in the preferred order.
+
+        The list can be limited in length. It is empty only if no game is left.
+        """
 
     def ahead(self, _state: S) -> tuple[Pairing, ...]:
-        """Games that are not on offer yet and sure to be; they may be played now, to keep slots busy. By default none.
+        """Return games that are certain to be played but not offered yet; by default none.
 
-        Their results are held back until they are due: nothing depends on whether anybody looked ahead. One that was
-        begun is taken, whoever comes or goes meanwhile, and counts for the strength alone if it is never due.
+        They may be played early to use all slots. Their results are held back until the games are due, so early play
+        does not change the tournament. A game that has started is always accepted. If it never becomes due, it counts
+        for ratings only.
         """
         return ()
 
     def step(self, state: S, event: Event) -> S:
-        """The state after one event of the log. ValueError: the event cannot have happened here."""
+        """Return the state after one event of the log; ValueError if the event is impossible in this state."""
 
     def remaining(self, state: S) -> tuple[int, int]:
-        """Fewest and most games still to come."""
+        """Return the fewest and the most games that are still to be played."""
 
     def likely(self, state: S) -> int:
-        """Best guess of the games still to come, within the bounds of `remaining`; by default their middle."""
+        """Estimate the number of games still to be played; by default the middle of the bounds in `remaining`."""
         return sum(self.remaining(state)) // 2
 
     def standings(self, state: S) -> tuple[StandingsRow, ...]:
-        """The table now, best first, whoever withdrew at the end."""
+        """Return the current table, best first, with withdrawn entrants at the end."""
 
     def notes(self, state: S) -> tuple[Note, ...]:
-        """Every decision so far, oldest first; a step only ever appends."""
+        """Return all decisions so far, oldest first; a step only adds decisions."""
         return state.notes
 
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """One line of the registry. The module is imported only when the system is used."""
+    """One entry of the registry; its module is imported only when the system is used."""
 
-    factory: str  # module.Class, called with options; ClassOptions is the frozen pydantic model of these
+    # `module.Class`, called with an instance of its options model `ClassOptions`
+    factory: str
     summary: str
     source: str
-    rounds: bool = False  # the factory makes a pairing system, which the format of rounds plays
+    rounds: bool = False  # whether the factory makes a PairingSystem, which `Rounds` plays
 
     def load(self, suffix: str = "") -> Any:
-        """Import the factory, or what has its name and this suffix."""
+        """Import the factory, or the object of its module that has the same name plus `suffix`."""
         module, name = self.factory.split(".")
         return getattr(import_module(f"enginetour.formats.{module}"), name + suffix)
 
@@ -97,122 +100,122 @@ class System:
 SYSTEMS: dict[str, System] = {
     "bubble": System(
         "bubble.Bubble",
-        "bubbling round robin with parking: a complete ranking for a fraction of a round robin",
+        "bubbling round robin with parking: a complete ranking for a fraction of the games of a round robin",
         "H.G. Muller, WinBoard forum, 19 June 2007",
     ),
     "roundrobin": System(
         "roundrobin.RoundRobin",
-        "everybody against everybody, in cycles",
+        "every entrant meets every other, once per cycle",
         "Berger tables, FIDE C.05 annex 1",
     ),
     "gauntlet": System(
         "roundrobin.Gauntlet",
-        "one or several seeds against all the others",
-        "as cutechess and fastchess",
+        "one or several seeds meet all other entrants",
+        "same as in cutechess and fastchess",
     ),
     "scheveningen": System(
         "roundrobin.Scheveningen",
-        "two teams, everybody against everybody of the other team",
+        "two teams; every entrant meets all entrants of the other team",
         "the Scheveningen tournament of 1923",
     ),
-    "cup": System(
-        "knockout.Cup",
-        "knock-out: who loses a match is out",
-        "Vuorinen 2010; seeds folded as usual",
+    "knockout": System(
+        "knockout.SingleElimination",
+        "knockout: an entrant that loses a match is out",
+        "Vuorinen 2010; standard seeding (first against last)",
         rounds=True,
     ),
     "double-elimination": System(
         "elimination.DoubleElimination",
-        "who loses two matches is out",
-        "Vuorinen 2010 (score form); two trees (fixed form)",
+        "an entrant that loses two matches is out",
+        "Vuorinen 2010 (score groups); two fixed brackets (fixed form)",
         rounds=True,
     ),
     "match": System(
         "match.Match",
-        "two entrants, a number of games or a sequential test that ends it",
+        "two entrants play a fixed number of games, or until a sequential test ends the match",
         "Wald 1945; Van den Bergh (fishtest)",
     ),
     "dutch": System(
         "dutch.Dutch",
-        "FIDE Swiss: score groups, colours, floats, by the rules of chess federations",
+        "FIDE Swiss: score groups, colors and floats by the rules of chess federations",
         "FIDE Handbook C.04.3, Dutch system, in force since 2026",
         rounds=True,
     ),
     "swiss": System(
         "dutch.Dutch",
-        "another name of dutch: what chess users mean by a Swiss",
-        "as dutch",
+        "same as dutch: what chess players call a Swiss",
+        "same as dutch",
         rounds=True,
     ),
     "entropy": System(
         "information.Entropy",
-        "the games whose results are hardest to foretell; ranked by rating",
+        "pairs the games with the least predictable results; ranks by rating",
         "Vuorinen 2010, 2.2",
         rounds=True,
     ),
     "gor-drift": System(
         "information.Drift",
-        "the largest expected change of Go ratings: points added to the pool, or moved",
+        "pairs the games with the largest expected change of Go ratings; ranks by rating",
         "Vuorinen 2010, 2.2.2",
         rounds=True,
     ),
     "probe": System(
         "information.Probe",
-        "winners aimed above the strongest they beat, losers below: finds the level of newcomers",
+        "winners meet stronger entrants, losers weaker ones: finds the level of new engines quickly",
         "Vuorinen 2010, grade probing",
         rounds=True,
     ),
     "accelrat": System(
         "accelrat.AccelRat",
-        "rounds between near ratings, re-rated after each; ratings rank, not points",
+        "pairs entrants of similar rating and updates the ratings after each round; ranks by rating",
         "AccelRat of the American Go Association",
         rounds=True,
     ),
     "gopair": System(
         "gopair.Gopair",
-        "rounds weighed by rating, wins and family; the best games are kept for later",
+        "weighs pairs by rating, wins and family; keeps the most interesting games for later rounds",
         "gopair manual, Augustin 2005",
         rounds=True,
     ),
     "mcmahon": System(
         "mcmahon.McMahon",
-        "the stronger start with more points, so near strengths meet; today's Gotha criteria",
+        "stronger entrants start with more points, so similar strengths meet; OpenGotha criteria",
         "Vuorinen 2010; OpenGotha 3.51",
         rounds=True,
     ),
     "swiss-gotha": System(
         "swiss.SwissGotha",
-        "Swiss by one weighing of scores, floats, seeding, colours; today's Gotha criteria",
+        "Swiss that weighs scores, floats, seeding and colors together; OpenGotha criteria",
         "Vuorinen 2010; OpenGotha 3.51",
         rounds=True,
     ),
     "swiss-cat": System(
         "swiss.SwissCat",
-        "the same inside categories of like rating, which meet only where they must",
+        "swiss-gotha within rating categories; entrants of two categories meet only if necessary",
         "OpenGotha 3.51",
         rounds=True,
     ),
     "gotha-2005": System(
         "mcmahon.Gotha2005",
-        "McMahon by the older Gotha function",
+        "McMahon with the older Gotha criteria",
         "Gotha documentation, about 2005",
         rounds=True,
     ),
     "gerlach": System(
         "mcmahon.Gerlach",
-        "McMahon with floats that even SOS; a reconstruction of MacMahon",
+        "McMahon that balances SOS by its choice of floats; a reconstruction of MacMahon",
         "C. Gerlach, MacMahon: only its architecture is public",
         rounds=True,
     ),
     "godraw": System(
         "godraw.GoDraw",
-        "McMahon by lot inside score groups, guided by origin, family and colours",
+        "McMahon by a random draw within score groups, guided by origin, family and colors",
         "GoDraw, as described by Vuorinen 2010",
         rounds=True,
     ),
     "epm": System(
         "epm.Epm",
-        "McMahon by floats from the middle and backtracking through lists of opponents",
+        "McMahon with floats from the middle of a group and backtracking through lists of opponents",
         "EPM, as described by Vuorinen 2010; weights of Gotha 2005",
         rounds=True,
     ),
@@ -220,29 +223,37 @@ SYSTEMS: dict[str, System] = {
 
 
 def refuse_twice(names: Iterable[str], what: str) -> None:
-    """Raise ValueError that names the first `what` that stands there twice."""
+    """Raise ValueError if a name is listed twice; `what` describes the names in the message."""
     seen: set[str] = set()
     for name in names:
         if name in seen:
-            raise ValueError(f"{what} {name} stands there twice")
+            raise ValueError(f"{what} {name} is listed twice")
         seen.add(name)
 
 
 def check_present(name: str, names: Collection[str], gone: Collection[str], what: str = "tournament") -> None:
-    """Raise ValueError unless `name` is one of the entrants and has not withdrawn."""
+    """Raise ValueError unless `name` is an entrant that has not withdrawn."""
     if name not in names:
         raise ValueError(f"{name} is not in this {what}")
     if name in gone:
-        raise ValueError(f"{name} has withdrawn already")
+        raise ValueError(f"{name} has already withdrawn")
+
+
+FORMER_NAMES = {"cup": "knockout"}  # still accepted: configurations and databases contain them
+
+
+def system_name(name: str) -> str:
+    """Return the present name of a system for a present or former name; an unknown name is returned unchanged."""
+    return FORMER_NAMES.get(name, name)
 
 
 def options_model(name: str) -> Any:
-    """The pydantic model of a system's settings; KeyError for an unknown name."""
+    """Return the pydantic model of a system's settings; KeyError for an unknown name."""
     return SYSTEMS[name].load("Options")
 
 
 def own_decisions(name: str) -> dict[str, str]:
-    """What a system in rounds decides where its settings leave it the choice, or have none: table, rests, byes."""
+    """Return what a system of rounds decides if its settings do not: table order, byes, rounds without a game."""
     found: dict[str, str] = {}
     if SYSTEMS[name].rounds:
         found = SYSTEMS[name].load().own_decisions(options_model(name))
@@ -250,7 +261,10 @@ def own_decisions(name: str) -> dict[str, str]:
 
 
 def make_format(name: str, options: Any, seed: int = 1) -> Format[Any]:
-    """The format of that name with validated options; `seed` is all its chance. KeyError for an unknown name."""
+    """Make a format from its name and validated options; KeyError for an unknown name.
+
+    All random decisions of the format follow from `seed`.
+    """
     made = SYSTEMS[name].load()(options)
     if SYSTEMS[name].rounds:
         from enginetour.formats.rounds import Rounds
@@ -261,33 +275,35 @@ def make_format(name: str, options: Any, seed: int = 1) -> Format[Any]:
 
 
 def replay(format_: Format[S], entrants: tuple[Entrant, ...], events: Iterable[Event]) -> S:
-    """Fold a log: the one way to a state, for starting, resuming and auditing alike."""
+    """Return the state after all events of a log; used to start, resume and audit a tournament."""
     return reduce(format_.step, events, format_.start(entrants))
 
 
-FEWEST = 2  # a round has two sides
-_NAMED = 5  # entrants in a message
+FEWEST = 2  # entrants of a round
+_NAMED = 5  # entrants shown in an error message
 
 GamesOfMatch = Annotated[
-    int, Setting(ge=1, le=MOST_EACH, description="games of one match: 1 or an even number"), AfterValidator(fair_count)
+    int,
+    Setting(ge=1, le=MOST_EACH, description="Number of games per match: 1 or an even number."),
+    AfterValidator(fair_count),
 ]
 ForbidFamily = Annotated[
-    bool, Setting(description="whether entrants of one family must not meet, unless there is no round without")
+    bool, Setting(description="Do not pair entrants of one family, unless no other round is possible.")
 ]
 Strict = Annotated[
     bool,
-    Setting(description="whether to stop when no round is left without a rematch; else the fewest, oldest ones"),
+    Setting(description="Stop if every possible round has a rematch; otherwise play the fewest and oldest rematches."),
 ]
 
 
 def listed(names: Sequence[str]) -> str:
-    """The first five names, and how many more there are."""
+    """Join the first five names and add how many more there are."""
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return f"{', '.join(names[:_NAMED])}{more}"
 
 
 def lists_as_tuples(value: object) -> object:
-    """Return TOML's lists as tuples, in a table too."""
+    """Return lists as tuples, also inside a table, as frozen models need them."""
     if isinstance(value, dict):
         return {key: lists_as_tuples(each) for key, each in value.items()}
     return tuple(value) if isinstance(value, list) else value
@@ -300,7 +316,7 @@ RoundsByName = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class RequestedByes:
-    """Who is away in which rounds, by name: without points, or with half of what a match is worth."""
+    """Rounds that entrants miss, by name: without points (`absent`) or with half of a match's points (`half_bye`)."""
 
     absent: Mapping[str, Collection[int]]
     half_bye: Mapping[str, Collection[int]]
@@ -309,51 +325,56 @@ class RequestedByes:
         return bool(self.absent or self.half_bye)
 
     def check(self, names: Sequence[str], rounds: int) -> None:
-        """ValueError: nobody of that name, a round that does not come, both kinds at once, a round without a pair."""
+        """Raise ValueError for an unknown name or round, a round in both settings, or a round with one entrant."""
         for key, asked in (("absent", self.absent), ("half_bye", self.half_bye)):
             for name, missed in asked.items():
                 if name not in names:
-                    raise ValueError(f"{key} names {name!r}, who is no entrant{did_you_mean(name, names)}")
+                    raise ValueError(f"{key}: {name!r} is not an entrant{did_you_mean(name, names)}")
                 if max(missed, default=0) > rounds:
-                    raise ValueError(f"{key} of {name} has round {max(missed)}, the last is {rounds}")
+                    raise ValueError(f"{key}: round {max(missed)} of {name} does not exist (the last is {rounds})")
                 if both := sorted(set(missed) & set(self.absent.get(name, ()))) if key == "half_bye" else ():
-                    raise ValueError(f"{name} is absent in round {both[0]} and has a half-point bye there: one of them")
+                    raise ValueError(
+                        f"round {both[0]} of {name} is in both absent and half_bye. Hint: keep one of them"
+                    )
         for number in range(1, rounds + 1):
             there = sum(not self.takes(name, number) for name in names)
             if there < FEWEST:
                 raise ValueError(f"absent and half_bye leave fewer than two entrants in round {number}")
 
     def takes(self, name: str, number: int) -> bool:
-        """Whether somebody is away in that round."""
+        """Return whether an entrant misses this round."""
         return number in self.absent.get(name, ()) or self.halves(name, number)
 
     def halves(self, name: str, number: int) -> bool:
-        """Whether it is away with a half-point bye."""
+        """Return whether an entrant misses this round with a half-point bye."""
         return number in self.half_bye.get(name, ())
 
 
 BY_RATING = (
-    "time odds by difference in rating; none by default. A table with per (100 points a band), correction (1), "
-    "ceiling (9) and threshold (none)"
+    "Time odds by rating difference: a table with per (rating points per band, default 100), "
+    "correction (bands, 1), ceiling (bands, 9) and threshold (a rating; default none). Default: "
+    "no time odds."
 )
 
 
 class RatingHandicap(BaseModel):
-    """When and how much the stronger gives, in bands; correction and ceiling as OpenGotha 3.51 has them."""
+    """Handicap in bands that the higher-rated engine gives; correction and ceiling as in OpenGotha 3.51."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True, validate_default=True)
 
-    per: float = Setting(
-        default=100.0, gt=0, allow_inf_nan=False, description="points of difference in rating that give one band"
+    per: float = Setting(default=100.0, gt=0, allow_inf_nan=False, description="Rating points per band.")
+    correction: int = Setting(
+        default=1, ge=0, le=50, description="Number of bands that are subtracted from the rating difference."
     )
-    correction: int = Setting(default=1, ge=0, le=50, description="bands that are not given")
-    ceiling: int = Setting(default=9, ge=1, le=50, description="most bands given")
+    ceiling: int = Setting(default=9, ge=1, le=50, description="Largest handicap, in bands.")
     threshold: float | None = Setting(
-        default=None, allow_inf_nan=False, description="rating from which on all count as equal; none by default"
+        default=None,
+        allow_inf_nan=False,
+        description="Rating above which all entrants count as equal, in rating points. Default: none.",
     )
 
     def between(self, one: float | None, other: float | None) -> int:
-        """Bands that `one` gives `other`, below 0 those it takes; without both ratings the game is even."""
+        """Return the bands that `one` gives to `other`, negative if it receives them; 0 if a rating is missing."""
         if one is None or other is None:
             return 0
         if self.threshold is not None:
@@ -362,15 +383,16 @@ class RatingHandicap(BaseModel):
         return given if one > other else -given
 
     def check(self, ratings: Mapping[str, float | None]) -> None:
-        """ValueError names the first of those without a rating, and the key."""
+        """Raise ValueError if an entrant has no rating."""
         unrated = [name for name, rating in ratings.items() if rating is None]
         if unrated:
             raise ValueError(
-                f"the handicap goes by ratings and {listed(unrated)} has none: give rating = ..., or leave handicap out"
+                f"handicap needs a rating for every entrant (missing: {listed(unrated)}). Hint: set rating = ... for "
+                "each, or remove handicap"
             )
 
     def seated(self, field: Field, paired: Paired) -> Paired:
-        """The round with its odds; where there are any, the stronger has White."""
+        """Return the round with its handicaps; the engine that gives a handicap has White."""
         boards = []
         for board in paired.boards:
             given = self.between(field.members[board.white].rating, field.members[board.black].rating)
@@ -380,7 +402,7 @@ class RatingHandicap(BaseModel):
 
 
 def without_odds_colours(field: Field) -> Field:
-    """As systems should see it that count colours: who had which in a game at odds was not theirs to say."""
+    """Return the field without the colors of handicap games, because the rating decided these colors."""
     history = tuple(
         tuple(replace(turn, colour=NEITHER) if turn.handicap else turn for turn in row) for row in field.history
     )
@@ -388,7 +410,7 @@ def without_odds_colours(field: Field) -> Field:
 
 
 class ColourOptions(BaseModel):
-    """Settings of formats in which `colours_by` decides who has White; other settings of colours are refused."""
+    """Settings of formats in which `colours_by` decides who has White; the keys `swap` and `reverse` are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True, validate_default=True)
 
@@ -396,11 +418,11 @@ class ColourOptions(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _not_ours(cls, settings: object) -> object:
+    def _colour_keys(cls, settings: object) -> object:
         for key in ("swap", "reverse"):
             if isinstance(settings, Mapping) and key in settings and key not in cls.model_fields:
                 raise ValueError(
-                    f"{key} is for match, roundrobin, gauntlet and scheveningen: here {cls.colours_by} decides who has "
-                    "White; leave it out"
+                    f"{key} is only for match, roundrobin, gauntlet and scheveningen; "
+                    f"here {cls.colours_by} decides who has White. Hint: remove {key}"
                 )
         return settings

@@ -1,7 +1,8 @@
-"""Brackets and the matches of knockout systems: which entrants advance.
+"""Brackets and matches of knockout formats: which entrants advance.
 
-A match is the games of a pairing; while it is level, more games in pairs of reversed colours follow up to a limit, then
-one of sudden death in which a draw counts for Black, then the higher seed goes on. Seeds are the entry order.
+A match consists of the games of a pairing. While it is level, game pairs with reversed colors follow, up to a limit,
+then one last game ("sudden death") in which a draw counts as a win for Black. If the match is still level, the higher
+seed advances. The entry order is the seeding.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from enginetour.formats.rounds import PairingSystem
 
 
 class KnockoutOptions(ColourOptions):
-    """Settings of every knock-out; the number of rounds follows from the field."""
+    """Settings of all knockout formats; the number of rounds follows from the number of entrants."""
 
-    colours_by: ClassVar[str] = "the tree"
+    colours_by: ClassVar[str] = "the bracket"
     scoring: ClassVar[str] = "games"
     placement: ClassVar[tuple[str, ...]] = ()
     unplayed: ClassVar[Literal["preset"]] = "preset"
@@ -30,19 +31,21 @@ class KnockoutOptions(ColourOptions):
 
     games_per_pairing: GamesOfMatch = 2
     seeding: Literal["fold", "lottery"] = Setting(
-        default="fold", description="fold: first against last, the entry order seeds; lottery: all by lot"
+        default="fold", description="fold: the first entrant meets the last, in entry order; lottery: random pairs."
     )
     extra_pairs: int = Setting(
-        default=2, ge=0, le=50, description="a level match goes on, by at most so many pairs of games"
+        default=2, ge=0, le=50, description="Maximum number of game pairs added to a level match."
     )
     sudden_death: bool = Setting(
-        default=True, description="still level: one game more, a draw counts for Black; then the higher seed goes on"
+        default=True,
+        description="Add a last game to a match that is still level; a draw in it counts as a win for Black. "
+        "Without it, and after a void last game, the higher seed advances.",
     )
 
 
 @dataclass(frozen=True, slots=True)
 class KnockoutMatch:
-    """A match as it stands: places of both, the first with White in the first game; `text` once it is over."""
+    """State of a match: places of the two entrants (`white` has White in game 1), and `text` once it is over."""
 
     white: int
     black: int
@@ -51,18 +54,18 @@ class KnockoutMatch:
 
     @property
     def over(self) -> bool:
-        """No game of it is to come; without a winner both withdrew."""
+        """Whether no game of the match is left; without a winner, both entrants withdrew."""
         return bool(self.text)
 
     @property
     def loser(self) -> int | None:
-        """Who was beaten, or left."""
+        """The entrant that lost or withdrew, if the match has a winner."""
         return None if self.winner is None else self.white + self.black - self.winner
 
 
 @dataclass(frozen=True, slots=True)
 class PlayedRound:
-    """One round seen from after it: who was there at its start, and who when the next was paired."""
+    """A finished round, with the entrants present at its start and when the next round was paired."""
 
     there: frozenset[int]
     row: tuple[Turn, ...]
@@ -70,66 +73,70 @@ class PlayedRound:
 
 
 def played_rounds(field: Field, now: Collection[int]) -> Iterator[PlayedRound]:
-    """The rounds of the history; `now` are those still in. Who was passed on but not there had withdrawn."""
+    """Return the rounds of the history; `now` are the entrants that are still in the tournament.
+
+    An entrant that advanced but is not present in the next round has withdrawn.
+    """
     there = [frozenset(m for m, turn in enumerate(row) if turn.kind is not Kind.ABSENT) for row in field.history]
     for row, before, after in zip(field.history, there, [*there[1:], frozenset(now)], strict=False):
         yield PlayedRound(before, row, after)
 
 
 class Knockout(PairingSystem):
-    """The rules of a match and its story; subclasses know the tree."""
+    """Rules that all knockout formats share: matches, their extra games and their colors."""
 
     options: KnockoutOptions
     late_entry = False
     extensible = False
 
     def check(self, members: tuple[Member, ...]) -> None:
-        """ValueError: nobody to play against."""
+        """Raise ValueError if there are fewer than two entrants."""
         if len(members) < 2:
-            raise ValueError("a knock-out needs at least two entrants")
+            raise ValueError("a knockout needs at least two entrants")
 
     def warnings(self) -> tuple[str, ...]:
-        """The table follows from the rounds: no codes that could contradict each other."""
+        """Return no warnings: the table follows from the rounds, so its codes cannot contradict each other."""
         return ()
 
     def bye_points(self, _field: Field) -> int:
-        """A pass goes on without points: they are those of games."""
+        """Return 0: a pass gives no points."""
         return 0
 
     def more(self, _field: Field, _board: Board, points: tuple[int, int], played: int) -> int:
-        """Two games while there are pairs left, then sudden death, then nothing."""
+        """Return the number of extra games of a level match: 2 while pairs are left, then the last game, then 0."""
         extra, limit = played - self.options.games_per_pairing, 2 * self.options.extra_pairs
         if points[0] != points[1] or extra > limit:
             return 0
         return 2 if extra < limit else int(self.options.sudden_death)
 
     def games_ahead(self, boards: int) -> int:
-        """All pairs and the sudden death on every board."""
+        """Return the largest number of extra games on these boards."""
         return boards * (2 * self.options.extra_pairs + int(self.options.sudden_death))
 
     def rules(self, field: Field, paired: Paired, one: int, other: int) -> tuple[str, ...]:
-        """Seeds, who is out and who passes; a tree adds where two can meet."""
+        """Explain the seeds of two entrants, and whether one of them is out or passes."""
         texts = [f"{field.members[place].name} is seed {place + 1}" for place in (one, other)]
         there = {place for board in paired.boards for place in board.pair} | set(paired.byes)
         texts += [f"{field.members[place].name} is out" for place in (one, other) if place not in there]
         texts += [
-            f"{field.members[place].name} passes: nobody is left to meet in this round"
+            f"{field.members[place].name} passes this round without a match"
             for place in (one, other)
             if place in paired.byes
         ]
         return tuple(texts)
 
     def board(self, field: Field, pair: tuple[int, int]) -> Board:
-        """With one game White goes to who had it less often; else, and with both colours, to the lower seed first.
+        """Return the board of a pair.
 
-        So the higher seed is Black, should sudden death come.
+        In a match of one game, the entrant that had White less often has White. Otherwise the lower seed has White in
+        game 1, so the higher seed has Black in a last game.
         """
         high, low = sorted(pair)
         turned = self.options.games_per_pairing == 1 and field.balance(high) < field.balance(low)
         return Board(high, low) if turned else Board(low, high)
 
     def duel(self, pair: tuple[int, int], seen: PlayedRound, names: Sequence[Member]) -> KnockoutMatch:
-        """What became of a match; of one that was called off in the middle, who stayed goes on."""
+        """Return the result of a match; if it was broken off, the entrant that did not withdraw advances."""
         white, black = sorted(pair, reverse=True)
         if seen.row[white].colour == BLACK:
             white, black = black, white
@@ -145,34 +152,34 @@ class Knockout(PairingSystem):
             winner, how = stayed[0], "withdrew"
         elif lead:
             winner = white if lead > 0 else black
-            how = "" if extra <= 0 else f" after {extra} more games" if extra <= limit else " in sudden death"
+            how = "" if extra <= 0 else f" after {extra} more games" if extra <= limit else " in the last game"
         elif extra > limit:
-            winner, how = black, ": a draw with Black in sudden death"
+            winner, how = black, ": a draw with Black in the last game"
         else:
             winner, how = min(white, black), ": the higher seed"
         other = names[white + black - winner].name
         if how == "withdrew":
-            return KnockoutMatch(white, black, winner, f"{names[winner].name} goes on, {other} withdrew")
+            return KnockoutMatch(white, black, winner, f"{names[winner].name} advances, {other} withdrew")
         score = "-".join(f"{turn.points / 2:g}" for turn in (turns if winner == white else turns[::-1]))
         return KnockoutMatch(white, black, winner, f"{names[winner].name} beat {other} {score}{how}")
 
 
-Node = int | None  # a member's place; nobody
+Node = int | None  # the place of a member, or None
 Couple = tuple[Node, Node]
 
 
 def neighbours(nodes: Sequence[Node]) -> list[Couple]:
-    """Who is to meet in a row of a tree with more than one node."""
+    """Return the neighbors that meet in a row of the bracket; none if the row has one node."""
     return list(zip(nodes[::2], nodes[1::2], strict=True)) if len(nodes) > 1 else []
 
 
 def full_couples(couples: Iterable[Couple]) -> list[tuple[int, int]]:
-    """Those of which both are there."""
+    """Return the couples of which both members are present."""
     return [(one, other) for one, other in couples if one is not None and other is not None]
 
 
 def advance(couples: Iterable[Couple], duels: Sequence[KnockoutMatch]) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
-    """The winners of these matches and whoever passed, couple by couple, and the losers."""
+    """Return the winners of these matches together with entrants that pass, and the losers, couple by couple."""
     by_couple = {frozenset[Node]((duel.white, duel.black)): duel for duel in duels}
     found = [(couple, by_couple.get(frozenset(couple))) for couple in couples]
     through = tuple(duel.winner if duel else couple[couple[0] is None] for couple, duel in found)
@@ -180,10 +187,10 @@ def advance(couples: Iterable[Couple], duels: Sequence[KnockoutMatch]) -> tuple[
 
 
 def seed_labels(size: int) -> tuple[int, ...]:
-    """Labels of a tree's leaves from left to right, 1 to 2^k, as seeds have.
+    """Return the seeds at the leaves of a bracket of `size` leaves, from left to right.
 
-    As long as the lower label wins, those of a pair in a round of n add up to n + 1; the best of each half, quarter,
-    ... are as far apart as can be.
+    If the better seed always wins, the two seeds of a pair in a round of n add up to n + 1. The best seeds of each
+    half, quarter and so on are as far apart as possible.
     """
     row: tuple[int, ...] = (1,)
     while len(row) < size:
@@ -192,15 +199,15 @@ def seed_labels(size: int) -> tuple[int, ...]:
 
 
 def bracket_size(entrants: int) -> int:
-    """Leaves of the smallest tree with room for so many."""
+    """Return the number of leaves of the smallest bracket for this number of entrants."""
     return 1 << (entrants - 1).bit_length()
 
 
 def bracket_leaves(order: Sequence[int], passing: Collection[int], *, folded: bool) -> tuple[Node, ...]:
-    """Everybody of `order` on a leaf, those `passing` beside an empty one.
+    """Return the leaves of a bracket; each of `passing` stands next to an empty leaf.
 
-    Folded, the best of those who play meets the last, and pairs are placed by their better seed; else those who play
-    meet their neighbours in `order` and pairs are placed as they come: with an order by lot, all is by lot.
+    Folded: the best of the entrants that play meets the last, and pairs are placed by their better seed. Otherwise
+    neighbors in `order` meet and pairs are placed in this order; if `order` is random, the whole bracket is random.
     """
     playing = [entrant for entrant in order if entrant not in passing]
     half = len(playing) // 2
@@ -213,9 +220,9 @@ def bracket_leaves(order: Sequence[int], passing: Collection[int], *, folded: bo
 
 
 def family_crowding(row: Sequence[Node], families: Sequence[str]) -> tuple[int, ...]:
-    """Pairs of one family that could meet inside a quarter of the tree, inside an eighth, ..., a pair.
+    """Return the number of pairs of one family that can meet inside a quarter, an eighth, ... of the bracket.
 
-    `families` are by entry order, "" for none.
+    `families` are in entry order, "" for none.
     """
     found, size = [], len(row) // 4
     while size > 1:
@@ -230,10 +237,10 @@ def family_crowding(row: Sequence[Node], families: Sequence[str]) -> tuple[int, 
 
 
 def separate_families(leaves: Sequence[Node], families: Sequence[str], *, folded: bool) -> tuple[Node, ...]:
-    """Exchange entrants until no exchange lessens `family_crowding`, the nearest seeds first.
+    """Exchange entrants until no exchange lowers `family_crowding`; exchanges of near seeds are tried first.
 
-    Only equals change seats: both pass or neither does and, folded, they are of one tier (3-4, 5-8, 9-16, ...), so
-    that the best still meet as late as they should.
+    Two entrants are exchanged only if both pass or neither passes and, if folded, both are in one tier of seeds (3-4,
+    5-8, 9-16, ...), so that the best entrants still meet as late as possible.
     """
     row, best = list(leaves), family_crowding(leaves, families)
     labels = seed_labels(len(row))

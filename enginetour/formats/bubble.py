@@ -1,8 +1,8 @@
-"""The bubble format of H.G. Muller: rules, options, and the texts that explain its decisions.
+"""Bubble format of H.G. Muller: rules, options, and the texts that explain its decisions.
 
-An edition ranks everybody for a fraction of a full round robin. Rules by number, as the comments cite them:
-1 start, 2 table, 3 finish, 4 drop, 5 park, 6 replacement from parking or list, 7 the same once the list is used
-up, 8 drop of an engine that has met everybody still in. `games` counts games, everything else counts matches.
+An edition ranks all engines with a fraction of the games of a full round robin. Comments cite the rules by number: 1
+start, 2 table, 3 finish, 4 drop, 5 park, 6 replacement from parking or list, 7 replacement once the list is empty, 8
+drop of an engine that has met all remaining engines. `games` counts games; all other numbers count matches.
 
 Source: H.G. Muller, WinBoard forum, 19 June 2007, "New tournament form".
 """
@@ -48,32 +48,36 @@ def _entry_text(who: Entry, threshold: int) -> str:
     everybody = who.met + who.to_play
     if who.origin == "parked":
         met = f"has met {who.met} of the {everybody} remaining"
-        why = f", fewer than {threshold}" if who.rule == 4 else ", of all parked the fewest, and the list is used up"
+        why = (
+            f", fewer than {threshold}"
+            if who.rule == 4
+            else ", the fewest of all parked engines, and the list is empty"
+        )
         return f"{who.engine} returns from parking: it {met}{why}; {_matches(who.to_play)} to play"
     return f"{who.engine} enters from the list; {_matches(who.to_play)} to play"
 
 
 def _decision_text(choice: Choice, minimum: int, place: int) -> str:
-    """Who leaves the section and why; `place` counts from the bottom of the new ranking."""
+    """Describe which engine leaves the section and why; `place` counts from the bottom of the new ranking."""
     played = _matches(choice.matches)
     if choice.reason == "last_below_min_matches":
-        few = f"has played {played} and may not drop out below {minimum}"
-        return f"{choice.leaver} is parked from the top: {choice.last}, the last, {few}"
-    where = f"{choice.leaver} drops out as number {place} from below"
+        few = f"has played {played} and can drop out only after {minimum}"
+        return f"{choice.leaver}, the first, is parked: {choice.last}, the last, {few}"
+    where = f"{choice.leaver} drops out as number {place} from the bottom"
     if choice.reason == "last_has_min_matches":
-        return f"{where}: it is last and has played {played}, with {minimum} asked"
-    return f"{where}: it is last and has met everybody still in, after {played} of {minimum}"
+        return f"{where}: it is last and has played {played} of at least {minimum}"
+    return f"{where}: it is last and has met all remaining engines, after {played} of {minimum}"
 
 
 def _withdrawal_text(name: str, was: str, replacement: Entry | None) -> str:
     if was == "ranked":
-        return f"{name} withdraws; its place in the ranking stands"
+        return f"{name} withdraws; it keeps its place in the ranking"
     where = {"active": "the section", "parked": "parking", "listed": "the list"}[was]
     if replacement is None:
         return f"{name} withdraws from {where}"
     origin = "parking" if replacement.origin == "parked" else "the list"
     todo = _matches(replacement.to_play)
-    return f"{name} withdraws from {where}; {replacement.engine} enters instead from {origin}; {todo} to play"
+    return f"{name} withdraws from {where}; {replacement.engine} enters from {origin} instead; {todo} to play"
 
 
 def _matches(count: int) -> str:
@@ -81,12 +85,12 @@ def _matches(count: int) -> str:
 
 
 class Bubble(Format[BubbleState]):
-    """The format. `due` are withdrawals planned by number of finished games: carried out before any decision.
+    """Format of the bubble; `due` has planned withdrawals, which happen before any decision.
 
-    A withdrawal that comes as an event is carried out at its place in the log, after the decision of the game
-    before it. Kinds of notes: enter, unpark, park, drop, finish, withdraw, add. Their fields are those of the trace,
-    but scores: half points, Sonneborn-Berger in quarter points. The pairs of a decision's `active` have all met once,
-    so the games among them are its crosstable.
+    A withdrawal event takes effect at its place in the log, after the decision of the game before it. Notes have the
+    kinds enter, unpark, park, drop, finish, withdraw and add. Their fields are those of the trace, except scores: half
+    points, and Sonneborn-Berger in quarter points. All pairs of the `active` engines of a decision have met once, so
+    the games among them are its crosstable.
     """
 
     version = 1
@@ -96,7 +100,7 @@ class Bubble(Format[BubbleState]):
         self.due = tuple(due)
 
     def start(self, entrants: tuple[Entrant, ...]) -> BubbleState:
-        """The first section on offer. ValueError: a name twice, or a planned withdrawal of nobody or of one twice."""
+        """Return the state with the first section; ValueError for a repeated name or an invalid planned withdrawal."""
         best_first = [e.name for e in entrants if not e.new] + [e.name for e in entrants if e.new]
         old = tuple(reversed(best_first))
         refuse_twice(old, "entrant")
@@ -104,7 +108,7 @@ class Bubble(Format[BubbleState]):
         place = {name: number for number, name in enumerate(old)}
         for due in self.due:
             if due.engine not in place:
-                raise ValueError(f"withdrawal of {due.engine}, who is not in the list")
+                raise ValueError(f"withdrawal of {due.engine}, which is not in the list")
         state = BubbleState(self.options.games_per_pairing, old=old, due=self.due, number=0)
         state = replace(state.next_round_robin(self.options.size), place=state.place.update(place))
         state = self._due_withdrawals(state)
@@ -119,22 +123,23 @@ class Bubble(Format[BubbleState]):
         return self._settled(state)
 
     def offers(self, state: BubbleState) -> tuple[Pairing, ...]:
-        """Games of the running round robin, in playing order."""
+        """Return the unplayed games of the current round robin, in playing order."""
         return state.schedule.open()
 
     def ahead(self, state: BubbleState) -> tuple[Pairing, ...]:
-        """Games of the next round robin that come whatever the last matches of this one bring.
+        """Return games of the next round robin that will be played whatever the last results of this one are.
 
-        None any more once somebody joined or left or a game was struck out: what is promised by then may be in the air,
-        and a second promise of the same pair could have other colours.
+        There are none after an entrant joined or left or a game was voided: promised games may be in progress then, and
+        a second promise of a pair could have other colors.
         """
         return certain_games(state, self.options) if state.undisturbed else ()
 
     def step(self, state: BubbleState, event: Event) -> BubbleState:
-        """The state after one event; the last game of a round robin brings the decision and the next one."""
+        """Return the state after one event; the last game of a round robin leads to a decision and the next one."""
         if isinstance(event, GameVoided) and event.pairing.key in state.early.results:
             return replace(state, early=state.early.released(event.pairing.key))
-        if not isinstance(event, GameFinished):  # what was certain may be so no longer, and may be in the air
+        # games that were certain may no longer be certain, but may be in progress
+        if not isinstance(event, GameFinished):
             state = replace(state, early=state.early.promising(self.ahead(state)), undisturbed=False)
         match event:
             case GameFinished(pairing, outcome):
@@ -159,17 +164,17 @@ class Bubble(Format[BubbleState]):
             case Replaced(name, entrant):
                 return self._settled(self._filled(self._withdrawn(self._added(state, entrant.name, name), name)))
             case Extended():
-                raise ValueError("a bubble cannot be extended: start the next edition")
+                raise ValueError("a bubble cannot be extended. Hint: start the next edition with run --new")
 
     def remaining(self, state: BubbleState) -> tuple[int, int]:
-        """Bounds in games, always true unless somebody withdraws or joins."""
+        """Return bounds of the remaining games, valid unless an entrant withdraws or joins."""
         return remaining_bounds(state, self.options.size)
 
     def likely(self, state: BubbleState) -> int:
-        """Games to come by the cheap formula, which learns how often parked engines return."""
+        """Estimate the remaining games; the estimate uses how often parked engines have returned so far."""
         fewest, most = self.remaining(state)
         size, games = self.options.size, self.options.games_per_pairing
-        rho = (state.returned + 40.5) / (state.listed + 90)  # prior from 10/15/5: 45 % more by returning engines
+        rho = (state.returned + 40.5) / (state.listed + 90)  # prior from 10/15/5: returning engines add 45 %
         entries = len(state.old) * (size - 1) * (1 + rho)
         returns = len(state.parked) * (size - self.options.unpark_threshold)
         return max(
@@ -177,7 +182,7 @@ class Bubble(Format[BubbleState]):
         )
 
     def standings(self, state: BubbleState) -> tuple[StandingsRow, ...]:
-        """The interim ranking, best first, each with its status; half points and games over the edition."""
+        """Return the interim ranking, best first, with a status, half points and games of this edition."""
         return interim_table(state)
 
     def _settled(self, state: BubbleState) -> BubbleState:
@@ -205,9 +210,9 @@ class Bubble(Format[BubbleState]):
         champion = best_first[0] if best_first else None
         done = replace(state, new=(*state.new, *reversed(best_first)), section=(), ended=True)
         record |= {"parked": [], "action": "finish", "engine": champion, "reason": "list_and_parking_empty"}
-        text = f"{champion} wins the edition: list and parking are empty, {state.finished} games were played"
+        text = f"{champion} wins the edition: list and parking are empty after {state.finished} games"
         if champion is None:
-            text = "Nobody is left: the edition ends"
+            text = "The edition ends: no engine is left"
         done = done.noted("finish", text, **record, ranking=list(done.new), withdrawn=list(done.withdrawn))
         return replace(done, schedule=done.schedule.renewed(()))
 
@@ -225,9 +230,9 @@ class Bubble(Format[BubbleState]):
         return state
 
     def _held_back(self, state: BubbleState, pairing: Pairing, outcome: Outcome) -> BubbleState:
-        """A game before its time waits for its round robin. ValueError: it was not certain, or is in already."""
+        """Store the result of an early game; ValueError if the game was not certain or is already finished."""
         if pairing.key in state.early.results:
-            raise ValueError(f"{pairing.white} - {pairing.black} is finished already")
+            raise ValueError(f"{pairing.white} - {pairing.black} is already finished")
         for games in (state.early.match(pairing.pair), self.ahead(state)):
             if pairing in games:
                 if outcome is Outcome.VOID:
@@ -276,9 +281,9 @@ class Bubble(Format[BubbleState]):
 
     def _added(self, state: BubbleState, name: str, instead: str | None = None) -> BubbleState:
         if state.ended:
-            raise ValueError(f"{name} comes too late: the edition has ended; start the next one")
+            raise ValueError(f"{name} cannot join: the edition has ended. Hint: start the next one with run --new")
         if name in state.place:
-            raise ValueError(f"{name} is in this tournament already")
+            raise ValueError(f"{name} is already in this tournament")
         if instead is not None and instead not in state.place:
             raise ValueError(f"{instead} is not in this tournament")
         old, spot = (name, *state.old), min(state.place.values(), default=0) - 1

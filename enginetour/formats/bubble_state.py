@@ -1,7 +1,7 @@
 """State of a bubble tournament: list, section, parking, and which engines leave and enter next.
 
-Lists run bottom to top, as in the article. Nothing here decides; `bubble` does. Source: H.G. Muller, WinBoard
-forum, 19 June 2007.
+Lists are ordered from bottom to top, as in the article. This module describes the states; `bubble` makes the decisions.
+Source: H.G. Muller, WinBoard forum, 19 June 2007.
 """
 
 from __future__ import annotations
@@ -25,19 +25,20 @@ from enginetour.model.game import GameKey, Outcome, Pairing, StandingsRow
 
 
 class BubbleOptions(ColourOptions):
-    """Settings of the bubble; the defaults are Muller's 10/15/5 with one game a match."""
+    """Settings of the bubble; the defaults are Muller's 10/15/5 with one game per match."""
 
-    size: int = Setting(default=10, ge=2, description="members of the section, which plays round robins")
+    size: int = Setting(default=10, ge=2, description="Number of engines in the section, which plays round robins.")
     min_matches: int = Setting(
         default=15,
         ge=0,
-        description="matches (never games) an engine must have played in this edition before it can drop out",
+        description="Number of matches (not games) that an engine must have played in this edition before it can "
+        "drop out.",
     )
     unpark_threshold: int = Setting(
         default=5,
         ge=0,
-        description="a parked engine returns when it has met fewer of the remaining members than this "
-        "(counts matches, never games); at most size - 1",
+        description="A parked engine returns if it has met fewer than this number of the remaining members of the"
+        " section (matches, not games); at most size - 1.",
     )
     games_per_pairing: GamesOfMatch = 1
 
@@ -46,48 +47,49 @@ class BubbleOptions(ColourOptions):
     def _below_size(cls, threshold: int, info: ValidationInfo) -> int:
         size = info.data.get("size")
         if size is not None and threshold > size - 1:
-            # It has met all size - 1 others when it is parked and would replace itself for ever.
-            step = f"write unpark_threshold = {size - 1} or less"
-            raise ValueError(f"unpark_threshold {threshold} is above size - 1 = {size - 1}: {step}")
+            # A larger threshold would repeat forever: a parked engine has met all size - 1 others and would replace
+            # itself.
+            raise ValueError(f"unpark_threshold must be at most size - 1 = {size - 1} (found {threshold})")
         return threshold
 
 
 @dataclass(frozen=True, slots=True)
 class EarlyGames:
-    """Games of a later round robin that are played early: their results wait until it begins.
+    """Games of a later round robin that are played early; their results wait until that round robin begins.
 
-    `promised` keeps colours and numbers of games that may be in the air; `results` are of those that came in.
+    `promised` keeps the colors and numbers of games that may be in progress; `results` has the finished ones.
 
-    A promise whose pair is not due after all, as after a withdrawal, is not offered any more, but its game is taken:
-    it waits here, and counts when the pair is due later. The other games of its match are promised beside it.
+    If the pair of a promised game is no longer due, for example after a withdrawal, its other games are not offered any
+    more, but its result is accepted. The result waits here and counts when the pair becomes due. All games of its match
+    stay promised.
     """
 
     promised: Map[GameKey, Pairing] = field(default_factory=Map)
     results: Map[GameKey, Outcome] = field(default_factory=Map)
 
     def match(self, pair: tuple[str, str]) -> tuple[Pairing, ...]:
-        """The promised games of a pair, in their order."""
+        """Return the promised games of a pair in order."""
         games = (game for game in self.promised.values() if game.pair == pair)
         return tuple(sorted(games, key=lambda game: (game.meeting, game.leg)))
 
     def is_begun(self, pair: tuple[str, str]) -> bool:
-        """Whether a game of it is in."""
+        """Return whether a game of this pair is finished."""
         return any(key[:2] == pair for key in self.results)
 
     def promising(self, games: Iterable[Pairing]) -> EarlyGames:
-        """These too will be taken, whatever happens."""
+        """Promise to accept these games, whatever happens."""
         return replace(self, promised=self.promised.update({game.key: game for game in games}))
 
     def held_back(self, match: Iterable[Pairing], key: GameKey, outcome: Outcome) -> EarlyGames:
-        """The result of one game of this match waits for its round robin."""
+        """Store the result of one game of this match until its round robin begins."""
         return replace(self.promising(match), results=self.results.set(key, outcome))
 
     def released(self, key: GameKey) -> EarlyGames:
-        """The same without that result: it counts by now, or it is void."""
+        """Remove a result, because it counts now or is void."""
         return replace(self, results=self.results.delete(key))
 
     def without(self, name: str) -> tuple[EarlyGames, dict[GameKey, Outcome | None]]:
-        """The same without the games of one entrant, and these: None for those still to come in."""
+        """Return this state without the games of an entrant, and these games: None for unfinished ones."""
         gone = {key: self.results.get(key) for key in self.promised if name in key[:2]}
         promised, results = self.promised, self.results
         for key, outcome in gone.items():
@@ -101,7 +103,7 @@ _Origin = Literal["start", "list", "parked"]
 
 @dataclass(frozen=True, slots=True)
 class PlannedWithdrawal:
-    """A withdrawal planned for the moment when `after_games` games are finished."""
+    """Withdrawal that happens when `after_games` games are finished."""
 
     engine: str
     after_games: int
@@ -109,7 +111,7 @@ class PlannedWithdrawal:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An engine on its way into the section; `rule` is the step of the article, `met` counts members it has met."""
+    """Engine that enters the section; `rule` is the step of the article, `met` counts the members it has met."""
 
     engine: str
     origin: _Origin
@@ -118,19 +120,19 @@ class Entry:
     to_play: int
 
     def as_json(self) -> dict[str, object]:
-        """With the keys of the trace."""
+        """Return the entry with the keys of the trace."""
         fields = asdict(self)
         return {"engine": fields.pop("engine"), "from": fields.pop("origin"), **fields}
 
 
 @dataclass(frozen=True, slots=True)
 class BubbleState(FormatState):
-    """A moment of an edition; immutable, and cheap to carry on in long tournaments.
+    """Immutable state of an edition; steps are cheap in long tournaments too.
 
-    `place` is the place in the starting list (higher is better), `met` holds opponents of finished matches,
-    `balance` is Whites minus Blacks over scheduled games. `listed` and `returned` count the matches that entries
-    from the list and from parking brought, for the forecast. `withdrawn` are out and not ranked; `gone` are all
-    that withdrew. `early` are games of the next round robin that were certain before it began.
+    `place` is the place in the starting list (a higher number is better). `met` holds the opponents of finished
+    matches, and `balance` is Whites minus Blacks over scheduled games. `listed` and `returned` count the matches of
+    entries from the list and from parking, for the forecast. `withdrawn` entrants are not ranked; `gone` has all
+    entrants that withdrew. `early` has games of the next round robin that were certain before it began.
     """
 
     pair_games: int
@@ -143,7 +145,7 @@ class BubbleState(FormatState):
     gone: frozenset[str] = frozenset()
     schedule: GameSchedule = field(default_factory=GameSchedule)
     early: EarlyGames = field(default_factory=EarlyGames)
-    undisturbed: bool = True  # nobody joined or left by an event, and no game was struck out
+    undisturbed: bool = True  # no entrant joined or withdrew by an event, and no game was voided
     grid: Grid = field(default_factory=Map)
     met: Map[str, frozenset[str]] = field(default_factory=Map)
     balance: Map[str, int] = field(default_factory=Map)
@@ -156,19 +158,19 @@ class BubbleState(FormatState):
     ended: bool = False
 
     def matches(self, name: str) -> int:
-        """Matches of this edition an engine has finished, against whomever."""
+        """Return the number of matches that an engine has finished in this edition."""
         return len(self.met.get(name, frozenset()))
 
     def met_among(self, name: str, others: Iterable[str]) -> int:
-        """How many of the others it has met."""
+        """Return how many of `others` the engine has met."""
         return len(self.met.get(name, frozenset()).intersection(others))
 
     def noted(self, kind: str, text: str, **fields: object) -> Self:
-        """Return the same moment with one decision more on record, with the number of its round robin."""
+        """Return this state with one more decision, which has the number of its round robin."""
         return FormatState.noted(self, kind, text, step=self.number, **fields)
 
     def replacement(self, remaining: Iterable[str], threshold: int) -> Entry | None:
-        """Who enters beside the remaining members by rules 6 and 7; None if list and parking are empty."""
+        """Return the engine that enters by rules 6 and 7; None if list and parking are empty."""
         rest = frozenset(remaining)
         met = {name: self.met_among(name, rest) for name in self.parked}
         if self.old:
@@ -177,12 +179,12 @@ class BubbleState(FormatState):
                     return Entry(parked, "parked", 4, met[parked], len(rest) - met[parked])
             return Entry(self.old[0], "list", 5, 0, len(rest))
         if self.parked:
-            fewest = min(self.parked, key=lambda parked: met[parked])  # of equals the longest parked
+            fewest = min(self.parked, key=lambda parked: met[parked])  # of equal engines the one parked longest
             return Entry(fewest, "parked", 8, met[fewest], len(rest) - met[fewest])
         return None
 
     def entered(self, entry: Entry) -> BubbleState:
-        """It stands in the section and its matches against unmet members are scheduled, lowest opponent first."""
+        """Move an engine to the section and schedule its matches against unmet members, lowest opponent first."""
         name = entry.engine
         met = self.met.get(name, frozenset())
         unmet = [(name, other) for other in self.section if other not in met]
@@ -198,11 +200,11 @@ class BubbleState(FormatState):
         return state.scheduled(unmet)
 
     def scheduled(self, pairs: Iterable[tuple[str, str]]) -> BubbleState:
-        """Matches added to the schedule in this order, with their colours.
+        """Add matches to the schedule in this order, with their colors.
 
-        One game: White is who has had fewer Whites minus Blacks, of equals the lower in the list. More: the lower
-        has White in the first, then they alternate. A match that was begun early stays as it was promised, and its
-        results count from now on.
+        With one game per match, the engine with the smaller color balance has White; if both are equal, the lower one
+        in the list. With more games, the lower one has White in game 1, then colors alternate. A match that has started
+        early keeps its promised colors, and its results count from now on.
         """
         balance, encounters = self.balance, self.encounters
         games: list[Pairing] = []
@@ -226,12 +228,12 @@ class BubbleState(FormatState):
         return state
 
     def next_round_robin(self, size: int) -> BubbleState:
-        """An empty schedule for the step after this one."""
+        """Return an empty schedule for the next step."""
         width = window_size((size - 1) * self.pair_games)
         return replace(self, schedule=self.schedule.renewed((), width), number=self.number + 1)
 
     def withdrawn_from_section(self, name: str) -> BubbleState:
-        """A member leaves; its unplayed games are called off and give their colours back."""
+        """Remove a member; its unplayed games are canceled and do not count for the color balance."""
         schedule, called_off = self.schedule.without(name)
         balance = self.balance
         for game in called_off:
@@ -240,12 +242,12 @@ class BubbleState(FormatState):
         return replace(self, schedule=schedule, balance=balance, section=section)
 
     def without_early(self, name: str) -> BubbleState:
-        """No game of that name is promised any more; those in the air may still come in, and count for nothing."""
+        """Cancel the promised games of an engine; those in progress are accepted but do not count."""
         early, gone = self.early.without(name)
         return replace(self, early=early, schedule=self.schedule.set_aside(gone))
 
     def as_promised(self, pairing: Pairing) -> BubbleState:
-        """Where a match was promised with other colours or numbers than it has now, and came in so: as promised."""
+        """If a match was promised with other colors or numbers, and a game was played so, restore the promise."""
         scheduled = self.schedule.scheduled(pairing.key)
         if scheduled is None or scheduled == pairing or self.early.promised.get(pairing.key) != pairing:
             return self
@@ -258,7 +260,7 @@ class BubbleState(FormatState):
         return replace(self, schedule=self.schedule.renumbered(match), balance=balance)
 
     def recorded(self, pairing: Pairing, outcome: Outcome) -> BubbleState:
-        """One counting game more; the pair has met when all games of its match are finished."""
+        """Add the result of a game; the pair has met when all games of its match are finished."""
         white, black = pairing.white, pairing.black
         grid = with_game(self.grid, Scored(white, black, outcome))
         met = self.met
@@ -269,7 +271,7 @@ class BubbleState(FormatState):
         return replace(self, schedule=schedule, grid=grid, met=met, finished=self.finished + 1)
 
     def erased(self, pairing: Pairing, outcome: Outcome) -> BubbleState:
-        """A game of this round robin that was `outcome` is to be played again."""
+        """Remove the result of a game of this round robin, which is played again."""
         white, black = pairing.white, pairing.black
         grid = with_game(self.grid, Scored(white, black, outcome), -1)
         met = self.met.set(white, self.met.get(white, frozenset()) - {black})
@@ -288,9 +290,9 @@ _Reason = Literal["last_below_min_matches", "last_has_min_matches", "last_has_me
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Who leaves the section after its round robin and who enters, by rules 4 to 8.
+    """Decision after a round robin, by rules 4 to 8: which engine leaves the section and which enters.
 
-    `leaver` is parked or drops out, `last` had played `matches`, `entry` comes in.
+    `leaver` is parked or drops out; `last` is the last of the table and had played `matches`; `entry` enters.
     """
 
     action: Literal["park", "drop"]
@@ -302,7 +304,7 @@ class Choice:
 
 
 def choose_change(state: BubbleState, top: str, last: str, options: BubbleOptions) -> Choice:
-    """The decision for a complete round robin, list and parking not both empty."""
+    """Decide after a complete round robin; list and parking must not both be empty."""
     matches = state.matches(last)
     reason: _Reason = "last_below_min_matches"
     if matches >= options.min_matches:  # rule 4
@@ -319,7 +321,7 @@ def choose_change(state: BubbleState, top: str, last: str, options: BubbleOption
 
 
 def remove_leaver(state: BubbleState, choice: Choice) -> BubbleState:
-    """The leaver is where the decision sends it; nobody has entered yet."""
+    """Move the leaver to parking or to the final ranking; no engine has entered yet."""
     section = without(state.section, choice.leaver)
     if choice.action == "drop":
         return replace(state, section=section, new=(*state.new, choice.leaver))
@@ -327,17 +329,17 @@ def remove_leaver(state: BubbleState, choice: Choice) -> BubbleState:
 
 
 def without(names: tuple[str, ...], name: str) -> tuple[str, ...]:
-    """The names but one, in their order."""
+    """Return the names except one, in the same order."""
     return tuple(other for other in names if other != name)
 
 
 def final_table(state: BubbleState) -> tuple[StandingsRow, ...]:
-    """The members by their matches among each other: points, SB, DE, higher place in the list; best first."""
+    """Rank the members by the matches among them: points, SB, DE, higher place in the list; best first."""
     return table(state.section[::-1], state.grid, ("SB", "DE"))
 
 
 def table_fields(state: BubbleState, lines: tuple[StandingsRow, ...]) -> dict[str, object]:
-    """What a decision's note keeps of its round robin; half points and quarter points."""
+    """Return the data of a round robin that the note of its decision stores; half points and quarter points."""
     number = games_per_opening(state.pair_games)
     return {
         "active": list(state.section),
@@ -351,8 +353,11 @@ def table_fields(state: BubbleState, lines: tuple[StandingsRow, ...]) -> dict[st
 
 
 def interim_table(state: BubbleState) -> tuple[StandingsRow, ...]:
-    """Everybody best first with a status; members of an unfinished round robin by score per game, then list place."""
-    members = sorted(state.section, key=lambda name: (_form(state, name), state.place[name]))
+    """Rank all entrants with a status, best first.
+
+    Members of an unfinished round robin are ordered by score per game, then by their place in the list.
+    """
+    members = sorted(state.section, key=lambda name: (_score_rate(state, name), state.place[name]))
     upward = [(name, "final") for name in state.new]
     upward += [(name, "active") for name in members]
     upward += [(name, "parked") for name in state.parked]
@@ -362,7 +367,7 @@ def interim_table(state: BubbleState) -> tuple[StandingsRow, ...]:
 
 
 def remaining_bounds(state: BubbleState, size: int) -> tuple[int, int]:
-    """Fewest and most games to come: everybody waiting meets a full section; at most all pairs meet."""
+    """Return the fewest games to come (each waiting engine meets a full section) and the most (all pairs meet)."""
     if state.ended:
         return (0, 0)
     games, left = state.pair_games, state.schedule.left
@@ -377,7 +382,7 @@ def remaining_bounds(state: BubbleState, size: int) -> tuple[int, int]:
     return (fewest, unmet * games - half_played - early)
 
 
-def _form(state: BubbleState, name: str) -> Fraction:
+def _score_rate(state: BubbleState, name: str) -> Fraction:
     tally = total(state.grid, name, state.section)
     return Fraction(tally.half_points, 2 * tally.games) if tally.games else Fraction(1, 2)
 
@@ -393,11 +398,11 @@ _Pair = tuple[str, str]
 
 
 def certain_games(state: BubbleState, options: BubbleOptions) -> tuple[Pairing, ...]:
-    """Games of the next round robin that are sure to come and not played yet, in playing order.
+    """Return unplayed games of the next round robin that are certain to come, in playing order.
 
-    The decision is run for every total the open matches can still reach; a game that is in the next round robin in all
-    cases, with the same colours and numbers, may be played now. Cases differ only in their table, so each pair of
-    leaver and newcomer is looked at once. Source: bubble spec 6.
+    The decision is made for each total that the open matches can still reach. A game that is in the next round robin in
+    all cases, with the same colors and numbers, may be played now. Cases differ only in their table, so each pair of
+    leaver and entering engine is evaluated once. Source: bubble spec 6.
     """
     if state.ended or state.due or not (state.old or state.parked):
         return ()
@@ -423,7 +428,7 @@ def certain_games(state: BubbleState, options: BubbleOptions) -> tuple[Pairing, 
 
 
 def _all_met(state: BubbleState, pairs: Mapping[_Pair, int]) -> BubbleState:
-    """As at the decision, but for the results; which of two leaves the section does not change who has met whom."""
+    """Return the state at the decision without its results; all open pairs have met."""
     met = state.met
     for pair in pairs:
         for name, other in (pair, pair[::-1]):
@@ -432,7 +437,7 @@ def _all_met(state: BubbleState, pairs: Mapping[_Pair, int]) -> BubbleState:
 
 
 def _cases(grid: Grid, left: Mapping[_Pair, int]) -> Iterator[Grid]:
-    """The tallies after all the open matches, for every combination of their totals; wins are not told."""
+    """Return the tallies after all open matches for each combination of their totals; wins are not counted."""
     if not left:
         yield grid
         return

@@ -1,9 +1,9 @@
 """FIDE Dutch system: Swiss pairing by the rules of FIDE C.04.3, exact and with a proof of the maximum.
 
 Each bracket is a lexicographic matching of the whole rest of the round. First the entrants moved down are paired with
-residents, then the remainder. So the round below stays pairable, and the next bracket is as good as possible.
-`pairing.dutch_criteria` has the color preferences and the criteria C5 to C21; the absolute criteria C1 to C4 are here.
-A pairing number is the place in the entry order; with ``order = "rating"`` that is the FIDE initial ranking.
+residents, then the remainder. The rest of the round therefore stays pairable, and the next bracket is as good as
+possible. `pairing.dutch_criteria` has the color preferences and the criteria C5 to C21; the absolute criteria C1 to C4
+are here. A pairing number is the place in the entry order; with ``order = "rating"`` that is the FIDE initial ranking.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from enginetour.formats.pairing.matching import Face
 from enginetour.formats.pairing.matching import Unpairable as NoMatching
 from enginetour.formats.rounds import PairingSystem, Reason, RoundsOptions
 
-_EXPONENTS = 16  # binary digits in one weight: a field of 5000 leaves them room in a machine word
+_EXPONENTS = 16  # binary digits in one weight; a field of 5000 leaves them room in a machine word
 
 
 def pair_brackets(
     face: Face, there: Sequence[PlayerCard], bye: Bye | None
 ) -> tuple[list[tuple[int, int]], tuple[int, ...]]:
-    """A whole round from the top: pairs as places among the cards in order, higher first, and everybody's mates.
+    """Pair a whole round from the top: return pairs of card indexes, higher first, and the mates of all vertices.
 
-    The face is of all legal rounds, over the cards and, in an odd field, the bye as the last vertex.
+    The face has all legal rounds over the cards and, in an odd field, the bye as the last vertex.
     """
     pairs: list[tuple[int, int]] = []
     mates, left, moved = list(face.mates), list(range(len(face.mates))), 0
@@ -61,14 +61,14 @@ def pair_brackets(
 
 
 def _same(there: Sequence[PlayerCard], vertices: list[int]) -> int:
-    """How many of them from the first on have one score."""
+    """Return how many of these vertices, from the first on, have the same score."""
     return sum(there[vertex].score == there[vertices[0]].score for vertex in vertices)
 
 
 def _pair_bracket(face: Face, bracket: Bracket) -> tuple[list[tuple[int, int]], tuple[int, ...]]:
-    """Final pairs as places among the cards, higher first, and the mates of a whole legal round with them.
+    """Return the final pairs of a bracket, higher first, and the mates of a whole legal round with them.
 
-    The face is over these cards and, in an odd field, the bye as the last vertex.
+    The face is over the cards of the bracket and, in an odd field, the bye as the last vertex.
     """
     moved, inside = bracket.moved, bracket.inside
     allowed = np.ones_like(face.allowed)
@@ -89,7 +89,7 @@ def _pair_bracket(face: Face, bracket: Bracket) -> tuple[list[tuple[int, int]], 
 
 
 def _moved_down(bracket: Bracket, size: int) -> Iterator[Numbers]:
-    """The highest of them are paired, then each from the highest on gets the highest resident."""
+    """Prefer pairs of the highest entrants moved down, then the highest residents for them, in order."""
     residents = range(bracket.moved, bracket.inside)
     for i in range(bracket.moved):
         yield _pairs(size, i, residents, [1] * len(residents))
@@ -98,7 +98,7 @@ def _moved_down(bracket: Bracket, size: int) -> Iterator[Numbers]:
 
 
 def _remainder(face: Face, rest: list[int]) -> Face:
-    """The best rounds for residents that no one from above has: `rest` in order."""
+    """Return the best rounds for the residents in `rest` that are not paired with entrants moved down."""
     count = len(_highs(face, rest))
     if not count:
         return face
@@ -120,7 +120,7 @@ def _highs(face: Face, rest: list[int]) -> list[int]:
 
 
 def _exchanges(size: int, rest: list[int], count: int) -> Iterator[Numbers]:
-    """Smallest sum of the numbers on top, then the lowest leave the upper half, then the highest come up."""
+    """Prefer the smallest sum of numbers in the upper half, then that the lowest leave it and the highest enter it."""
     total = np.zeros((size, size), dtype=np.int64)
     for number, i in enumerate(rest):
         total[i, rest[number + 1 :]] = total[rest[number + 1 :], i] = len(rest) - number
@@ -138,7 +138,7 @@ def _exchanges(size: int, rest: list[int], count: int) -> Iterator[Numbers]:
 
 
 def _in_order(face: Face, rest: list[int], highs: list[int]) -> Face:
-    """Each on top from the first on gets the highest opponent."""
+    """Give each entrant of the upper half, in order, the highest opponent."""
     size = len(face.mates)
     digits = []
     for i in highs:
@@ -153,22 +153,22 @@ def _pairs(size: int, i: int, others: Sequence[int], values: list[int]) -> Numbe
     return digit
 
 
-# Legal rounds: no rematch, no clash of absolute colors, no bye after a bye or a win without a game.
+# Legal rounds: no rematch, no clash of absolute color preferences, no bye after a bye or a win without a game.
 #
-# When there is no such round, the one that breaks these as little as can be: no rematch if that can be had by other
-# means, else the fewest, then the least recent; then the fewest second byes, then families, then clashes of colour.
+# If there is no legal round, the rules are broken as little as possible: rematches last of all, the fewest, then the
+# least recent; before that the fewest second byes, then families, then clashes of colors.
 
-_SHOWN = 8  # names in a message
+_SHOWN = 8  # names shown in a message
 
 
 class LegalRounds:
-    """The bars of a round, over the cards in order and, in an odd field, the bye as the last vertex."""
+    """Forbidden pairs of a round, over the cards in order and, in an odd field, the bye as the last vertex."""
 
     def __init__(self, field: Field, cards: Sequence[PlayerCard], *, forbid_family: bool) -> None:
         self.field = field
         self.cards = cards
         size = len(cards) + len(cards) % 2
-        self.met = np.zeros((size, size), dtype=np.int64)  # the round of the last meeting
+        self.met = np.zeros((size, size), dtype=np.int64)  # round of the last meeting
         self.kin, self.clash, self.second_bye = (np.zeros((size, size), dtype=np.bool_) for _ in range(3))
         for i, one in enumerate(cards):
             family = field.members[one.place].family
@@ -182,7 +182,10 @@ class LegalRounds:
                 self.second_bye[i, -1] = self.second_bye[-1, i] = one.barred
 
     def face(self, *, strict: bool) -> tuple[Face, bool]:
-        """All legal rounds, or all that break the law least (then False). Unpairable if strict and there is none."""
+        """Return all legal rounds and True, or all rounds that break the rules least and False.
+
+        Unpairable if strict and no legal round exists.
+        """
         barred = (self.met > 0) | self.kin | self.clash | self.second_bye
         anything = ~np.eye(len(barred), dtype=np.bool_)
         try:
@@ -193,16 +196,16 @@ class LegalRounds:
         return Face.of(anything).best(self._breaches()), False
 
     def remarks(self, pairs: Sequence[tuple[int, int]]) -> tuple[str, ...]:
-        """What must be said of pairs of vertices, the lower first."""
+        """Return remarks about pairs of vertices, the lower first, that break a rule."""
         names = [self.field.members[card.place].name for card in self.cards]
         remarks = []
         for one, other in pairs:
             if self.met[one, other]:
-                remarks.append(f"{names[one]} and {names[other]} meet again, last in round {self.met[one, other]}")
+                remarks.append(f"{names[one]} - {names[other]} is a rematch of round {self.met[one, other]}")
             if self.kin[one, other]:
                 remarks.append(f"{names[one]} and {names[other]} are of one family")
             if self.clash[one, other]:
-                remarks.append(f"{names[one]} and {names[other]} are both due the same colour")
+                remarks.append(f"{names[one]} and {names[other]} are both due the same color")
             if self.second_bye[one, other]:
                 remarks.append(f"{names[one]} gets the bye, but already had a bye or a win without a game (C2)")
         return tuple(remarks)
@@ -220,12 +223,12 @@ class LegalRounds:
             if vertex < len(self.cards)
         ]
         who = ", ".join(names[:_SHOWN]) + (" ..." if len(names) > _SHOWN else "")
-        return f"no legal round is left for {who}; strict = false allows the fewest rematches"
+        return f"no legal round exists for {who}. Hint: set strict = false to allow the fewest rematches"
 
 
 CERTIFIED = "maximum weight, certified"
-BREACH = "fallback: no legal round is left, the law is broken as little as can be"
-EVEN = "colours are even in each match: not FIDE Dutch"
+BREACH = "fallback: no legal round exists, so the rules are broken as little as possible"
+EVEN = "each match has both colors, so color rules do not apply: not FIDE Dutch"
 
 
 def pair_dutch(
@@ -237,10 +240,11 @@ def pair_dutch(
     forbid_family: bool = False,
     strict: bool = False,
 ) -> Paired:
-    """The next round by the Dutch system, boards in order of their higher entrant.
+    """Return the next round by the Dutch system, boards in order of their higher entrant.
 
-    `initial_colour` is that of the first entrant in round 1; so many rounds are `accelerated` (Baku). `colour_blind`:
-    matches have both colours, so colours count for nothing. Unpairable only if `strict` and no legal round is left.
+    `initial_colour` is the color of the first entrant in round 1; `accelerated` is the number of accelerated rounds
+    (Baku). With `colour_blind` matches have both colors, so colors do not count. Unpairable only if `strict` and no
+    legal round exists.
     """
     there = player_cards(field, accelerated, colour_blind=colour_blind)
     law = LegalRounds(field, there, forbid_family=forbid_family)
@@ -252,7 +256,7 @@ def pair_dutch(
     boards = tuple(Board(*seats(there[one], there[other])) for one, other in sorted(pairs))
     byes = tuple(there[one].place for one, _ in rests)
     guarantee = "; ".join(
-        words for words, said in ((BREACH, not legal), (CERTIFIED, True), (EVEN, colour_blind)) if said
+        text for text, applies in ((BREACH, not legal), (CERTIFIED, True), (EVEN, colour_blind)) if applies
     )
     remarks = law.remarks(sorted(pairs) + rests) + ((EVEN,) if colour_blind else ())
     return Paired(boards, byes, guarantee, remarks, accelerated)
@@ -261,13 +265,13 @@ def pair_dutch(
 def explain(
     field: Field, one: int, other: int, *, accelerated: int = 0, colour_blind: bool = False
 ) -> list[tuple[str, bool, str]]:
-    """What the criteria say of a pair that is there: (criterion, met, its number in FIDE C.04.3)."""
+    """Return for each criterion: (criterion, whether the pair meets it, its number in FIDE C.04.3)."""
     pair = [card for card in player_cards(field, accelerated, colour_blind=colour_blind) if card.place in (one, other)]
     return [("not met before", not field.met(one, other), "C1"), *check_pair(pair, colour_blind=colour_blind)]
 
 
 def _colours(field: Field, initial: int) -> Callable[[PlayerCard, PlayerCard], tuple[int, int]]:
-    """Who has White of a pair, higher first: places, White's first. Late entrants shift the parity of numbers."""
+    """Return a function that seats a pair as (White, Black); late entrants shift the parity of numbers."""
     number = {member: count for count, member in enumerate(entered(field), 1)}
 
     def seats(first: PlayerCard, second: PlayerCard) -> tuple[int, int]:
@@ -284,34 +288,37 @@ COLOURS = {"white": WHITE, "black": BLACK}
 class DutchOptions(RoundsOptions):
     """Settings of the Dutch system."""
 
-    rounds: int = Setting(default=7, ge=1, le=1000, description="rounds in all; the last has a relaxed colour rule")
+    rounds: int = Setting(
+        default=7, ge=1, le=1000, description="Number of rounds; in the last round the color rules are relaxed."
+    )
     initial_colour: Literal["lot", "white", "black"] = Setting(
-        default="lot", description="colour of the first entrant in round 1; FIDE C.04.3: drawn by lot (from the seed)"
+        default="lot",
+        description="Color of the first entrant in round 1; lot: random from the seed, as in FIDE C.04.3.",
     )
     acceleration: Literal["none", "baku"] = Setting(
         default="none",
-        description="baku: virtual points for the upper half in the first half of the rounds (FIDE Handbook C.04)",
+        description="baku: virtual points for the upper half in the first half of the rounds (FIDE Handbook C.04).",
     )
     forbid_family: bool = Setting(
-        default=False, description="whether entrants of one family must not meet; FIDE knows no families"
+        default=False, description="Do not pair entrants of one family; FIDE rules do not have families."
     )
     strict: bool = Setting(
         default=False,
-        description="whether to stop when no legal round is left; else the law is broken least: rematches last of all, "
-        "the fewest and the least recent",
+        description="Stop if no legal round exists; otherwise break the rules as little as possible: rematches "
+        "last of all, the fewest and the least recent.",
     )
 
 
 class Dutch(PairingSystem):
-    """Rounds by the Dutch system; colours count for nothing when every match has both."""
+    """Rounds by the Dutch system; colors do not count if each match has both colors."""
 
     codes = ("PTS", "BH-C1", "BH", "SB", "DE")
     unplayed = "fide"
-    bye = "the lowest score that leaves the others pairable, then the fewest unplayed games (FIDE C.04.3)"
+    bye = "the lowest score that keeps the others pairable, then the fewest unplayed games (FIDE C.04.3)"
     options: DutchOptions
 
     def pair(self, field: Field) -> Paired:
-        """The next round; Unpairable only if strict."""
+        """Return the next round; Unpairable only if strict."""
         options = self.options
         lot = (WHITE, BLACK)[Dice(field.seed, "dutch", "initial colour").below(2)]
         return pair_dutch(
@@ -324,7 +331,7 @@ class Dutch(PairingSystem):
         )
 
     def alone(self, field: Field) -> Paired:
-        """A bye that nobody has twice without a remark."""
+        """Give the bye; a second bye of an entrant adds a remark."""
         return self.pair(field) if field.present else super().alone(field)
 
     @property
@@ -332,7 +339,7 @@ class Dutch(PairingSystem):
         return (self.options.rounds + 1) // 2 if self.options.acceleration == "baku" else 0
 
     def explain(self, field: Field, one: int, other: int) -> tuple[Reason, ...]:
-        """Each criterion that speaks of a pair; those of a whole bracket show in the round that would be made."""
+        """Return each criterion of a single pair; criteria of a whole bracket are not included."""
         blind = self.options.games_per_pairing > 1
         found = explain(field, one, other, accelerated=self._accelerated, colour_blind=blind)
         return tuple(Reason(name, int(met), 1, f"FIDE C.04.3 {number}") for name, met, number in found)

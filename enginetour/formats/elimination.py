@@ -1,4 +1,4 @@
-"""Double elimination: an entrant is out after two lost matches; by scores or with a fixed bracket."""
+"""Double elimination: an entrant is out after two lost matches; by score groups or with a fixed bracket."""
 
 from __future__ import annotations
 
@@ -33,13 +33,14 @@ Pair = tuple[int, int]
 
 
 def _group_pairs(field: Field, losses: Sequence[int], order: Sequence[int]) -> list[Pair]:
-    """The next round of those present with less than two losses; `order` are all members, the best first.
+    """Pair the next round of entrants with fewer than two losses; `order` has all members, best first.
 
-    The unbeaten meet among themselves, and those with one loss. If both groups are odd, one of each meets; if one is,
-    somebody of it passes. Rematches are avoided inside these rules: the first choice without one is taken, else the one
-    with the fewest and least recent. Choices come in this order: who meets the other group is the lowest unbeaten with
-    the highest of one loss; who passes had the fewest passes and is the highest then. Inside a group first meets last
-    as nearly as can be.
+    Unbeaten entrants meet each other, and entrants with one loss meet each other. If both groups are odd, the lowest
+    unbeaten entrant meets the highest of the others. If one group is odd, its highest entrant with the fewest passes
+    passes. Inside a group, the first meets the last as nearly as possible.
+
+    Rematches are avoided within these rules: the first choice without a rematch is taken, otherwise the choice with the
+    fewest and least recent rematches.
     """
     there = [place for place in order if place in field.present and losses[place] < 2]
     best: tuple[tuple[int, ...], list[Pair]] | None = None
@@ -55,7 +56,7 @@ def _group_pairs(field: Field, losses: Sequence[int], order: Sequence[int]) -> l
 
 
 def _choices(field: Field, there: list[int], losses: Sequence[int]) -> Iterator[tuple[list[Pair], list[list[int]]]]:
-    """A pair across the groups if there must be one, and even groups."""
+    """Return the choices in order: a pair across the groups if there must be one, and two even groups."""
     groups = [[place for place in there if losses[place] == count] for count in (0, 1)]
     odd = [group for group in groups if len(group) % 2]
     if len(odd) == 2:
@@ -72,7 +73,7 @@ def _choices(field: Field, there: list[int], losses: Sequence[int]) -> Iterator[
 
 
 def _folded(field: Field, group: list[int]) -> list[Pair]:
-    """First against last of a group in order, by the squared distance from it (Vuorinen 2010)."""
+    """Pair the first of an ordered group with the last, by the squared distance from this ideal (Vuorinen 2010)."""
     if not group:
         return []
     seats = np.arange(len(group))
@@ -83,15 +84,16 @@ def _folded(field: Field, group: list[int]) -> list[Pair]:
 
 @dataclass(frozen=True, slots=True)
 class Double:
-    """The fixed form before a round: a tree of the unbeaten, and one of those with a loss into which they drop.
+    """State of the fixed form before a round: a bracket of unbeaten entrants and one of entrants with a loss.
 
-    Losers of the first round meet their neighbours; from then on a round among the lower tree's winners follows one
-    against those who drop from the next upper round, who come in from the far end. Where that is a rematch they change
-    places. Both trees run from left to right; `drops` are the losers of each upper round, in its order.
+    Losers of round 1 meet their neighbors in the lower bracket. Then rounds alternate: winners of the lower bracket
+    meet the losers of the next upper round, starting from the opposite end, and then each other. Where this gives a
+    rematch, entrants change places. Both brackets run from left to right; `drops` has the losers of each upper round in
+    order.
     """
 
     upper: tuple[Node, ...]
-    depth: int  # rounds of the upper tree
+    depth: int  # rounds of the upper bracket
     reset: bool
     lower: tuple[Node, ...] = ()
     drops: tuple[tuple[Node, ...], ...] = ()
@@ -100,11 +102,11 @@ class Double:
 
     @property
     def last(self) -> bool:
-        """Only the winners of both trees are left."""
+        """Whether only the winners of both brackets are left."""
         return self.turn >= 2 * self.depth
 
     def couples(self) -> tuple[list[Couple], list[Couple]]:
-        """Neighbours in the upper and in the lower tree; at last the two winners."""
+        """Return the couples of the upper and of the lower bracket; in the last round the two winners."""
         if self.last:
             return [(self.upper[0], self.lower[0])], []
         if self.turn == 1 or self.turn % 2 == 0:
@@ -112,11 +114,14 @@ class Double:
         return neighbours(self.upper), self._dropped(self.drops[self.turn // 2])
 
     def matches(self) -> list[tuple[int, int]]:
-        """Couples of which both are there."""
+        """Return the couples of which both members are present."""
         return full_couples(chain(*self.couples()))
 
     def left(self, there: Collection[int]) -> Double:
-        """Without who is gone, before the next round that has a match: rounds of passes alone are skipped."""
+        """Return the brackets without absent entrants, at the next round that has a match.
+
+        Rounds that consist of passes only are skipped.
+        """
 
         def here(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
             return tuple(node if node in there else None for node in nodes)
@@ -127,7 +132,7 @@ class Double:
         return tree
 
     def after(self, duels: Sequence[KnockoutMatch]) -> Double:
-        """With the winners of these matches, whoever passed, and the losers where they drop to."""
+        """Return the brackets after these matches: winners and passes advance, losers drop to the lower bracket."""
         upper, lower = self.couples()
         (winners, fallen), (through, _) = advance(upper, duels), advance(lower, duels)
         met = self.met | {frozenset((duel.white, duel.black)) for duel in duels}
@@ -139,7 +144,7 @@ class Double:
         return replace(later, upper=winners or self.upper, lower=fallen if self.turn == 1 else through, drops=drops)
 
     def _dropped(self, drops: tuple[Node, ...]) -> list[Couple]:
-        """The lower tree from left to right against the drops from right to left, moved as little as rematches ask."""
+        """Pair the lower bracket from the left with the drops from the right, with as few changes as rematches need."""
         count = len(drops)
         seats = np.arange(2 * count)
         weights = (2 * count) ** 2 - (seats[:, None] + seats[None, :] - 2 * count + 1) ** 2
@@ -155,16 +160,19 @@ class DoubleEliminationOptions(KnockoutOptions):
 
     bracket: Literal["score", "fixed"] = Setting(
         default="score",
-        description="score: groups of equal losses, paired anew each round (Vuorinen 2010); fixed: two trees",
+        description="score: groups of equal losses, paired again each round (Vuorinen 2010); fixed: two fixed "
+        "brackets.",
     )
     reset: bool = Setting(
-        default=True, description="if the unbeaten loses the final, another one decides: nobody is out after one loss"
+        default=True,
+        description="Play a second final if the unbeaten entrant loses the first, so that no entrant is out after"
+        " one loss.",
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A round that was played, with everybody's losses after it; in the fixed form the `tree` before it."""
+    """A finished round with the losses of all entrants after it; in the fixed form with the bracket before it."""
 
     played: PlayedRound
     duels: tuple[KnockoutMatch, ...]
@@ -173,13 +181,17 @@ class Seen:
 
 
 class DoubleElimination(Knockout):
-    """Losses are counted from the results; the pairing of a round is a function of them and the draw."""
+    """Double elimination; losses and pairings follow from the results and the draw."""
 
-    codes = ()  # the table follows from the rounds alone
+    codes = ()  # the table depends on the rounds only
     options: DoubleEliminationOptions
 
     def rounds(self, members: tuple[Member, ...]) -> int:
-        """At most so many: of n in a group at least n - 1 play, and every match costs one of two lives."""
+        """Return the largest possible number of rounds.
+
+        With score groups, at least n - 1 of n entrants of a group play, and each match costs one of the two lives of an
+        entrant.
+        """
         if self.options.bracket == "fixed":
             return 2 * (len(members) - 1).bit_length() + 1
         lives, rounds = 2 * len(members), 0
@@ -189,7 +201,7 @@ class DoubleElimination(Knockout):
         return rounds
 
     def pair(self, field: Field) -> Paired:
-        """Those with less than two losses, with what became of the round before."""
+        """Pair the entrants with fewer than two losses; the remarks describe the results of the round before."""
         seen = list(self._course(field, field.present))
         losses = self._losses(field, seen)
         alive = [place for place in field.present if losses[place] < 2]
@@ -208,7 +220,10 @@ class DoubleElimination(Knockout):
         return Paired(boards, byes, guarantee, (*again, *(duel.text for duel in before)))
 
     def table(self, field: Field, members: tuple[int, ...]) -> tuple[StandingsRow, ...]:
-        """By rounds survived, then losses that may still come; the status says it in words. Equals share a rank."""
+        """Order the members by the rounds they survived, then by losses left; equal entrants share a rank.
+
+        The status describes how far each entrant came.
+        """
         seen = list(self._course(field, members))
         losses = self._losses(field, seen)
         survived = dict.fromkeys(members, 0)
@@ -236,16 +251,21 @@ class DoubleElimination(Knockout):
         return tuple(lines)
 
     def rules(self, field: Field, paired: Paired, one: int, other: int) -> tuple[str, ...]:
-        """How many matches each has lost, which makes the groups."""
+        """Explain how many matches each of the two has lost."""
         losses = self._losses(field, list(self._course(field, field.present)))
         texts = [
-            f"{field.members[place].name} has lost {losses[place]} of the 2 matches it may" for place in (one, other)
+            f"{field.members[place].name} has lost {losses[place]} matches (2 losses eliminate)"
+            for place in (one, other)
         ]
-        how = "inside groups of equal losses" if self.options.bracket == "score" else "by two fixed trees"
+        how = "inside groups of equal losses" if self.options.bracket == "score" else "by two fixed brackets"
         return (*super().rules(field, paired, one, other), *texts, f"rounds are paired {how}")
 
     def boards_ahead(self, field: Field, _rounds_left: int) -> tuple[int, int]:
-        """Every match costs a life, and all but one or two are spent. Loose for a round in which somebody leaves."""
+        """Return the fewest and the most matches that are still to be played.
+
+        Each match costs one life, and all but one or two lives are lost. The bounds are wide in a round in which an
+        entrant withdraws.
+        """
         seen = list(self._course(field, field.present))
         losses = self._losses(field, seen)
         alive = [place for place in field.present if losses[place] < 2]
@@ -295,12 +315,12 @@ class DoubleElimination(Knockout):
 
     def _tree(self, field: Field) -> Double:
         order = self._order(field)
-        return _planted(order, folded=self.options.seeding == "fold", reset=self.options.reset)
+        return _initial_brackets(order, folded=self.options.seeding == "fold", reset=self.options.reset)
 
 
 @lru_cache(maxsize=16)
-def _planted(order: tuple[int, ...], *, folded: bool, reset: bool) -> Double:
-    """Both trees before the first round; the top seeds pass where leaves are to spare."""
+def _initial_brackets(order: tuple[int, ...], *, folded: bool, reset: bool) -> Double:
+    """Return both brackets before round 1; the top seeds pass if leaves are left over."""
     size = bracket_size(len(order))
     row = bracket_leaves(order, range(size - len(order)), folded=folded)
     return Double(row, size.bit_length() - 1, reset)

@@ -1,6 +1,6 @@
 """EPM pairing system for Go: McMahon groups, floats from the middle, backtracking.
 
-Groups are by McMahon scores; the lists are sorted by the older Gotha function without a handicap.
+Groups are made by McMahon scores; the lists of opponents are sorted by the older Gotha function without a handicap.
 """
 
 from __future__ import annotations
@@ -31,39 +31,39 @@ from enginetour.formats.pairing.tiebreaks import Absence
 from enginetour.formats.rounds import Reason
 from enginetour.formats.starts import ABSENCE, Starting, StartingOptions
 
-# EPM: floats from the middle of odd groups, then backtracking with a pointer into everybody's list of opponents.
+# EPM: floats from the middle of odd groups, then backtracking with a pointer into each member's list of opponents.
 #
-# 1  from the top, each odd group floats the member nearest its middle to the one nearest the middle of the next
-# 2  everybody has a list of unmet opponents by weight, and a pointer into it
-# 3  the highest unpaired moves its pointer on to the first free opponent, and the pair is stored
-# 4  none left: the last pair is undone and its higher member goes on; pointers of all below it start again
-# 5  no round if the pointer of the highest runs out: then the next float is tried
+# 1  from the top, each odd group floats the member nearest its middle to the one nearest the middle of the next 2  each
+# member has a list of unmet opponents by weight, and a pointer into it 3  the highest unpaired member moves its pointer
+# to the first free opponent, and the pair is stored 4  if none is left, the last pair is undone and its higher member
+# continues; pointers of all below it start again 5  if the pointer of the highest member reaches the end, there is no
+# round: the next float is tried
 #
-# Source: Vuorinen 2010 on EPM. That the next floats are tried, and a limit of steps, are our decisions.
+# Source: Vuorinen 2010 on EPM. Trying the next floats, and a limit of steps, are choices of enginetour.
 
 
 class TooLong(Exception):
-    """The steps allowed are used up."""
+    """The allowed number of steps is used up."""
 
 
 class Steps:
-    """Counts down; TooLong at the end."""
+    """Counter of remaining steps that raises TooLong at its end."""
 
     def __init__(self, most: int) -> None:
         self.left = most
 
     def step(self) -> None:
-        """One pointer moved on, or one choice of floats begun."""
+        """Count one move of a pointer, or the start of one choice of floats."""
         if not self.left:
             raise TooLong
         self.left -= 1
 
 
 def floats(field: Field, groups: Sequence[Sequence[int]], bars: Restrictions) -> Iterator[Pairs]:
-    """All choices of pairs between groups that make these even, nearest to the middles first, the lowest group's last.
+    """Return all choices of pairs between groups that make the groups even, nearest to the middles first.
 
-    Groups are best first, their members too; of equally near ones those nearer the middle of the upper group, then the
-    better placed.
+    Groups and their members are best first. Of equally near choices, those nearer the middle of the upper group come
+    first, then those with better places. Choices of the lowest group vary last.
     """
     odd = next((number for number, group in enumerate(groups) if len(group) % 2), None)
     if odd is None:
@@ -92,7 +92,7 @@ def _off(place: int, group: Sequence[int]) -> int:
 
 
 def backtracked(field: Field, order: Sequence[int], worth: Worth, bars: Restrictions, steps: Steps) -> Pairs | None:
-    """The first round found, pairs from the top; None if there is none. `order` is best first."""
+    """Return the first round found, pairs from the top; None if there is none. `order` is best first."""
     wanted = {
         one: sorted(
             (other for other in order if other != one and bars.allow(field, one, other)),
@@ -135,7 +135,7 @@ def _next_pair(
 def first_round(
     field: Field, groups: Sequence[Sequence[int]], worth: Worth, bars: Restrictions, steps: Steps
 ) -> tuple[Pairs | None, int]:
-    """Pairs, floats among them at the place of their group, and how many choices of floats were begun."""
+    """Return pairs in the order of their groups, floats included, and how many choices of floats were tried."""
     order = [member for group in groups for member in group]
     tried = 0
     for chosen in floats(field, groups, bars):
@@ -153,27 +153,32 @@ class EpmOptions(StartingOptions):
 
     absence: Absence = Setting(default="pairing-only", description=ABSENCE)
     seeding: Literal["fold", "slip", "split-random"] = Setting(
-        default="split-random", description="ideal pairs among equal scores, for the lists (Gotha documentation, 2005)"
+        default="split-random",
+        description="Ideal pairs among equal scores in the lists: fold, slip or split-random (Gotha "
+        "documentation, 2005).",
     )
     exempt_wins: bool = Setting(
         default=False,
-        description="whether entrants that have won half of all rounds may meet any origin and family (Gotha, 2005)",
+        description="Let entrants that have won half of all rounds meet any origin and family (Gotha, 2005).",
     )
     steps: int = Setting(
-        default=100_000, ge=1, le=10_000_000, description="steps before the round is matched as a whole; our decision"
+        default=100_000,
+        ge=1,
+        le=10_000_000,
+        description="Maximum number of steps before the round is matched as a whole (enginetour's choice).",
     )
     forbid_family: ForbidFamily = False
     strict: Strict = False
 
 
 class Epm(Starting):
-    """Rounds by backtracking from the top. In an odd field the last without an earlier bye rests (Vuorinen 2010)."""
+    """Rounds by backtracking from the top; in an odd field the last without a bye gets the bye (Vuorinen 2010)."""
 
     unplayed = "own"
     options: EpmOptions
 
     def pair(self, field: Field) -> Paired:
-        """The first round there is; if the steps do not suffice or there is none, the heaviest."""
+        """Return the first round found; if there is none, or too many steps are needed, the heaviest round."""
         field = replace(field, counted=self.scores(field))
         bars, order = Restrictions(self.options.strict, self.options.forbid_family), self._ranked(field)
         byes = (last_bye(field, order),) if len(order) % 2 else ()
@@ -181,9 +186,9 @@ class Epm(Starting):
         worth = self._worth(field)
         try:
             pairs, _ = first_round(field, score_groups(field, order), worth, bars, Steps(self.options.steps))
-            why = "no round whichever way the odd groups float"
+            why = "no choice of floats leads to a round"
         except TooLong:
-            pairs, why = None, f"{self.options.steps} steps without a round"
+            pairs, why = None, f"no round after {self.options.steps} steps"
         if pairs is not None:
             return Paired(assign_colours(field, pairs, "epm"), byes, "by rule, exhaustive")
         pairs, broken = best_round(field, order, worth, bars)
@@ -191,7 +196,7 @@ class Epm(Starting):
         return Paired(assign_colours(field, pairs, "epm"), byes, f"fallback: {why}; {CERTIFIED}", remarks)
 
     def explain(self, field: Field, one: int, other: int) -> tuple[Reason, ...]:
-        """What the lists are sorted by."""
+        """Return the criteria by which the lists of opponents are sorted."""
         number = {member: at for at, member in enumerate(field.present)}
         a, b = np.array([number[one]]), np.array([number[other]])
         return tuple(
@@ -200,7 +205,7 @@ class Epm(Starting):
         )
 
     def rules(self, field: Field, paired: Paired, one: int, other: int) -> tuple[str, ...]:
-        """Groups and floats, and where each of the two stands in the other's list."""
+        """Explain groups and floats, and the place of each of the two in the other's list."""
         field = replace(field, counted=self.scores(field))
         bars, worth = Restrictions(self.options.strict, self.options.forbid_family), self._worth(field)
         names = [member.name for member in field.members]
@@ -208,8 +213,8 @@ class Epm(Starting):
         mates = {at: sum(board.pair) - at for board in paired.boards for at in board.pair}
         groups = [group_of(field, at) for at in (one, other)]
         texts = [] if groups[0] == groups[1] else [
-            f"groups of MMS {groups[0]} and {groups[1]}: between them odd groups float, from the middle on, and then "
-            "the lists decide"
+            f"groups of MMS {groups[0]} and {groups[1]}: odd groups float from the middle, then the lists of "
+"opponents decide"
         ]  # fmt: skip
         for place, wanted in ((one, other), (other, one)):
             if place not in mates or wanted not in mates:
@@ -218,12 +223,12 @@ class Epm(Starting):
             ranked = sorted(free, key=lambda at: -worth(place, at))
             where = {at: f"{ranked.index(at) + 1} of {len(ranked)}" for at in ranked}
             mate = mates[place]
-            got = "" if mate == wanted else f"; it got {names[mate]}, {where.get(mate, 'barred')}"
-            texts.append(f"in the list of {names[place]}, {names[wanted]} is {where.get(wanted, 'barred')}{got}")
+            got = "" if mate == wanted else f"; it is paired with {names[mate]}, {where.get(mate, 'not allowed')}"
+            texts.append(f"in the list of {names[place]}, {names[wanted]} is {where.get(wanted, 'not allowed')}{got}")
         return (*texts, *super().rules(field, paired, one, other))
 
     def _ranked(self, field: Field) -> list[int]:
-        """By McMahon score and sums over opponents whatever the table shows, then rating, then entry order."""
+        """Order members by McMahon score and SOS, independent of the table, then by rating and entry order."""
         groups = standings.order_by_codes(field, self.codes, field.present, self.pairing_terms(field))
         return [
             member for _, tied in groups for member in sorted(tied, key=lambda at: -(field.members[at].rating or 0))
@@ -235,7 +240,7 @@ class Epm(Starting):
         return lambda one, other: int(weights[number[one], number[other]])
 
     def _criteria(self, field: Field) -> tuple[Criterion, ...]:
-        """In groups of half wins, as the older function has them."""
+        """Return the older criteria in groups of half wins."""
         scores = self.scores(field)
         most, least = (2 * limit(scores[-1], default=0) // field.win for limit in (max, min))
         lineup = lineup_of(field, scores, Span(most, most - least + 1, 2), self._ranked(field))

@@ -1,12 +1,12 @@
-"""GoDraw pairing system: rounds by guided random draw.
+"""GoDraw pairing system: rounds by a guided random draw.
 
-float    odd group: one that lost last round, down to one of the next group that floated down and won
-pair     one of the largest origin against one of the second largest, families within them likewise
-colour   opponents who want the other one; whoever is balanced wants a random one
+float    odd group: a member that lost the last round, to one of the next group that floated down and won
+pair     a member of the largest origin against one of the second largest; families within them likewise
+color    opponents that are due the other color; a balanced member gets a random one
 
-Our decisions where the source is silent: nobody that fits means everybody of the group does; one origin left is paired
-inside, families apart while there are two; equal sizes are drawn; those without a name are a bucket too, and may
-meet each other.
+Choices of enginetour where the source is silent: if no member fits, all members of the group do. If one origin is left,
+it is paired inside, with different families while there are two. Equal sizes are drawn. Members without a family or
+origin form a group of their own and can meet each other.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ Names = Callable[[int], str]
 
 
 class Stuck(Exception):
-    """Nobody is left whom the one drawn has not met: this draw leads to no round."""
+    """The drawn member has met all possible opponents, so this draw does not lead to a round."""
 
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """One attempt. `colours` is off where every match has both."""
+    """One attempt; `colours` is off if each match has both colors."""
 
     field: Field
     bars: Restrictions
@@ -49,13 +49,13 @@ class Draw:
     dice: Dice
 
     def bye(self, there: Sequence[int]) -> int:
-        """One by lot of the last group, of those with the fewest byes."""
+        """Draw one of the last group, among those with the fewest byes."""
         asked = candidates(self.field, there)
         last = min(group_of(self.field, member) for member in asked)
         return self._one([member for member in asked if group_of(self.field, member) == last])
 
     def pairs(self, there: Sequence[int]) -> Pairs:
-        """Pairs from the top group on. Stuck if this draw has no end."""
+        """Draw pairs from the top group down; Stuck if this draw does not lead to a round."""
         groups = score_groups(self.field, there)
         found: Pairs = []
         for number, group in enumerate(groups):
@@ -96,7 +96,7 @@ class Draw:
         return self._buckets(members, lambda member: self.field.members[member].family.casefold())
 
     def _buckets(self, members: list[int], name: Names) -> list[list[int]]:
-        """Those of one name together, the most numerous first."""
+        """Group the members by name, the largest group first."""
         buckets: dict[str, list[int]] = {}
         for member in members:
             buckets.setdefault(name(member), []).append(member)
@@ -109,7 +109,7 @@ class Draw:
         return [member for member in members if self._wanted(member) != wanted] or members
 
     def _wanted(self, member: int) -> bool:
-        """White; by lot for whoever is balanced."""
+        """Return whether the member is due White; random for a balanced one."""
         balance = self.field.balance(member)
         return balance < 0 if balance else self.dice.below(2) == 0
 
@@ -128,12 +128,12 @@ def _origin(field: Field, member: int) -> str:
 
 
 def lost_last(field: Field, member: int) -> bool:
-    """It scored less than its opponent in the last round."""
+    """Return whether a member scored less than its opponent in the last round."""
     return _last(field, member) < 0
 
 
 def fell_and_won(field: Field, member: int) -> bool:
-    """It met somebody of a lower group in the last round, and won."""
+    """Return whether a member won against an opponent of a lower group in the last round."""
     if _last(field, member) <= 0:
         return False
     opponent = field.history[-1][member].opponent
@@ -141,7 +141,7 @@ def fell_and_won(field: Field, member: int) -> bool:
 
 
 def _last(field: Field, member: int) -> int:
-    """Lead over the opponent in the last round; 0 without one."""
+    """Return the lead over the opponent in the last round; 0 without an opponent."""
     turn = field.history[-1][member] if field.history else None
     if turn is None or turn.opponent is None:
         return 0
@@ -149,46 +149,52 @@ def _last(field: Field, member: int) -> int:
 
 
 def guides(field: Field, one: int, other: int, *, colours: bool) -> dict[str, bool]:
-    """Each thing the draw looks for in a pair, in its order, and whether it is there."""
+    """Return the properties that the draw prefers in a pair, in order, and whether the pair has them."""
     upper, lower = sorted((one, other), key=lambda member: -group_of(field, member))
     floats = group_of(field, upper) > group_of(field, lower)
     found = {"not met": not field.met(one, other), "one score group": not floats}
     if floats:
-        found |= {"upper lost last round": lost_last(field, upper), "lower fell and won": fell_and_won(field, lower)}
+        found |= {
+            "upper lost its last game": lost_last(field, upper),
+            "lower floated down and won": fell_and_won(field, lower),
+        }
     found |= {"two origins": _origin(field, one) != _origin(field, other)}
     found |= {"two families": not same_family(field, one, other)}
-    return found | ({"colours that fit": field.balance(one) * field.balance(other) < 0} if colours else {})
+    return found | ({"matching colors": field.balance(one) * field.balance(other) < 0} if colours else {})
 
 
 def preference(field: Field, one: int, other: int, *, colours: bool) -> int:
-    """For the whole round: 4 for two origins, 2 for two families, 1 for colours that fit, 1 for a fitting float."""
+    """Return the preference of a pair for the whole round: 4 origins, 2 families, 1 colors, 1 a fitting float."""
     found = guides(field, one, other, colours=colours)
-    floats = found.get("upper lost last round", False) or found.get("lower fell and won", False)
-    return 4 * found["two origins"] + 2 * found["two families"] + found.get("colours that fit", False) + floats
+    floats = found.get("upper lost its last game", False) or found.get("lower floated down and won", False)
+    return 4 * found["two origins"] + 2 * found["two families"] + found.get("matching colors", False) + floats
 
 
-_JITTER = 1000  # our decision: equals of the whole round are told apart by lot, in thousandths of a preference
+_JITTER = 1000  # enginetour's choice: steps per unit of preference, for a random choice among equal pairs
 
 
 class GoDrawOptions(StartingOptions):
     """Settings of GoDraw."""
 
     attempts: int = Setting(
-        default=100, ge=1, le=10_000, description="draws before the round is matched as a whole; our decision: 100"
+        default=100,
+        ge=1,
+        le=10_000,
+        description="Maximum number of draws before the round is matched as a whole (enginetour's choice: 100).",
     )
     forbid_family: ForbidFamily = False
     strict: Strict = False
 
 
 class GoDraw(Starting):
-    """Rounds by guided lot, from the top score group on."""
+    """Rounds by a guided draw, from the top score group down."""
 
     unplayed = "own"
-    bye = "by lot of the last score group, among those with the fewest byes (GoDraw, our decision)"
+    bye = "a random one of the last score group, among those with the fewest byes (GoDraw, enginetour's choice)"
     options: GoDrawOptions
 
     def pair(self, field: Field) -> Paired:
-        """The first draw with an end; after the last one, one matching with the same preferences."""
+        """Return the first complete draw; after the last attempt, one matching with the same preferences."""
         field = replace(field, counted=self.scores(field))
         options, colours = self.options, self.options.games_per_pairing == 1
         bars = Restrictions(options.strict, options.forbid_family)
@@ -203,23 +209,23 @@ class GoDraw(Starting):
         return self._whole(field, bars)
 
     def explain(self, field: Field, one: int, other: int) -> tuple[Reason, ...]:
-        """What guides the lot, met or not, in its order."""
+        """Return the properties that guide the draw in order, and whether the pair has them."""
         field = replace(field, counted=self.scores(field))
         colours = self.options.games_per_pairing == 1
         found = guides(field, one, other, colours=colours)
         return tuple(Reason(name, int(met), 1, "GoDraw, Vuorinen 2010") for name, met in found.items())
 
     def rules(self, field: Field, paired: Paired, one: int, other: int) -> tuple[str, ...]:
-        """Groups, floats and the lot."""
+        """Explain groups, floats and the draw."""
         field = replace(field, counted=self.scores(field))
         upper, lower = sorted((one, other), key=lambda member: -group_of(field, member))
         names, groups = [member.name for member in field.members], [group_of(field, at) for at in (upper, lower)]
         if groups[0] == groups[1]:
-            text = f"both are of the group of MMS {groups[0]}: the lot, guided by these, says who of it meet"
+            text = f"both are in the group of MMS {groups[0]}: a random draw with these preferences makes its pairs"
         else:
             text = (
-                f"{names[upper]} is of the group of MMS {groups[0]}, {names[lower]} of that of {groups[1]}: they meet "
-                "only as the float of an odd group, one who lost last round down, one who fell and won up"
+                f"{names[upper]} is in the group of MMS {groups[0]}, {names[lower]} in that of {groups[1]}: they can "
+                "meet only as the float of an odd group (down after a loss, up after a float down and a win)"
             )
         return (text, *super().rules(field, paired, one, other))
 
@@ -231,7 +237,7 @@ class GoDraw(Starting):
         return (bye,), [member for member in there if member != bye]
 
     def _whole(self, field: Field, bars: Restrictions) -> Paired:
-        """Score groups as near as can be, then the preferences, then the lot."""
+        """Match the whole round: near score groups first, then the preferences, then the draw."""
         colours, dice = self.options.games_per_pairing == 1, Dice(field.seed, "godraw", field.number, "whole")
         byes, there = self._rest(Draw(field, bars, colours, dice))
         there.sort(key=lambda member: (-group_of(field, member), member))
@@ -243,6 +249,6 @@ class GoDraw(Starting):
             return _JITTER * preference(field, one, other, colours=colours) + lot - group * gap * gap
 
         pairs, broken = best_round(field, there, worth, bars)
-        stuck = f"{self.options.attempts} draws without an end"
+        stuck = f"no round after {self.options.attempts} draws"
         remarks = (f"{stuck}: the whole round is matched by the same preferences", *broken)
         return Paired(assign_colours(field, pairs, "godraw"), byes, f"fallback: {stuck}; {CERTIFIED}", remarks)

@@ -1,4 +1,4 @@
-"""gopair pairing system (Augustin 2005): rounds with the greatest sum of scores."""
+"""gopair pairing system (Augustin 2005): rounds with the largest sum of scores."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ from enginetour.formats.rounds import PairingSystem, Reason, RoundsOptions, Weig
 # MAX        -1                  -1.5             -2           -16
 # MIN         0                  -1.5              0           -16
 #
-# Source: gopair manual (Augustin 2005). Scores are integers, `Scores.unit` to 1, so that sums are exact.
+# Source: gopair manual (Augustin 2005). Scores are integers with `Scores.unit` for 1, so that sums are exact.
 
 Early = Literal["adjusted", "literal", "off"]
-BAND = 100 * MILLI  # a band is 100 points, ratings come in thousandths
+BAND = 100 * MILLI  # rating units per band of 100 points; ratings are in thousandths
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """The manual's scores of one field; `ratings` in thousandths, `odds` for HANDICAPS MAX."""
+    """Scores of pairs by the manual; `ratings` are in thousandths, `odds` is true for HANDICAPS MAX."""
 
     field: Field
     ratings: tuple[int, ...]
@@ -57,11 +57,11 @@ class Scores:
 
     @property
     def unit(self) -> int:
-        """What 1 is: divisible by all that scores are fractions of."""
+        """The integer for a score of 1, divisible by all fractions in use."""
         return 2 * BAND * self.field.win
 
     def terms(self, one: int, other: int) -> tuple[tuple[str, int], ...]:
-        """Each part by name, none above 0."""
+        """Return each part of the score by name; no part is above 0."""
         field, scores = self.field, self.field.scores
         gap = abs(self.ratings[one] - self.ratings[other])
         return (
@@ -72,14 +72,15 @@ class Scores:
         )
 
     def __call__(self, one: int, other: int) -> int:
-        """The sum."""
+        """Return the score of a pair."""
         return sum(value for _, value in self.terms(one, other))
 
 
 def depth(field: Field, early: Early) -> int:
-    """How many of the best opponents are spared, and one more: N of the manual.
+    """Return N of the manual: one more than the number of best opponents that are saved for later rounds.
 
-    Rounds less this one leave the last two as they are; "minus 2", as printed, would leave the last four.
+    With "rounds minus this round" the last two rounds are unchanged; with "minus 2", as printed, it would be the last
+    four.
     """
     if early == "off":
         return 0
@@ -87,7 +88,7 @@ def depth(field: Field, early: Early) -> int:
 
 
 def adjustments(scores: Scores, there: Sequence[int], early: Early) -> dict[tuple[int, int], int]:
-    """What is added to the score of a pair (lower place first), in sum of both its sides."""
+    """Return what is added to the score of each pair (lower place first), summed over both sides."""
     field, ratings, spared = scores.field, scores.ratings, depth(scores.field, early)
     added: dict[tuple[int, int], int] = {}
     if spared < 2:
@@ -108,7 +109,7 @@ def adjustments(scores: Scores, there: Sequence[int], early: Early) -> dict[tupl
 
 
 def _worth_of(scores: Scores, order: Sequence[int], early: Early) -> Worth:
-    """Of any two of `order`, with what keeps games for later."""
+    """Return the weight function with the adjustment for later rounds."""
     added = adjustments(scores, order, early)
     worth = {
         (min(pair), max(pair)): scores(*pair) + added.get((min(pair), max(pair)), 0) for pair in combinations(order, 2)
@@ -117,7 +118,7 @@ def _worth_of(scores: Scores, order: Sequence[int], early: Early) -> Worth:
 
 
 def best_pairs(scores: Scores, order: Sequence[int], early: Early, window: int | None) -> tuple[Pairs, str]:
-    """Pairs and their guarantee; `order` by rating. With a window the top of it is paired, then it moves on."""
+    """Return pairs and their guarantee; a window limits the pairing to the top of `order`, then moves on."""
     value = _worth_of(scores, order, early)
     if window is None or window >= len(order):
         return _heaviest(order, value), CERTIFIED
@@ -130,7 +131,7 @@ def best_pairs(scores: Scores, order: Sequence[int], early: Early, window: int |
 
 
 def _heaviest(there: Sequence[int], worth: Worth) -> Pairs:
-    """Whoever has met: the score has that in it already."""
+    """Pair with the largest sum; the scores already include earlier meetings."""
     return [(there[one], there[other]) for one, other in best_matching(_weights(there, worth)).pairs]
 
 
@@ -139,83 +140,87 @@ def _weights(there: Sequence[int], worth: Worth) -> Numbers:
 
 
 class GopairOptions(RoundsOptions):
-    """Settings of gopair, named as its directives."""
+    """Settings of gopair, named like its directives."""
 
     placement: Codes = Setting(
         default=(),
-        description="order of the table: up to six codes such as MMS, BH-C1, DE; empty: PTS, SOS, SODOS, our choice: "
-        "the manual has no table",
+        description="Order of the table: up to six codes such as MMS, BH-C1, DE. Default (enginetour's choice): "
+        "PTS, SOS, SODOS.",
     )
     handicaps: Literal["max", "min"] = Setting(
-        default="max", description="max: ratings and families count; min: wins alone (gopair manual 2005: max)"
+        default="max", description="max: ratings and families count; min: only wins count (gopair manual 2005: max)."
     )
     early: Early = Setting(
         default="adjusted",
-        description="adjusted: best opponents are spared for later, but for the last two rounds; literal: N is 2 less, "
-        "as printed in the manual; off: NOEARLY",
+        description="adjusted: save the best opponents for later, except in the last two rounds; literal: the "
+        "number saved is 2 smaller, as printed in the manual; off: do not save opponents (NOEARLY).",
     )
     rerate: bool = Setting(
-        default=True, description="whether games so far move the ratings, with max only; false: NORATS (gopair manual)"
+        default=True,
+        description="Update the ratings by the games so far, with handicaps = max only; false: NORATS (gopair manual).",
     )
     method: Literal["ask", "best", "round_robin"] = Setting(
         default="ask",
-        description="ask: refuse fields with fewer opponents than 1.5 a round; best: pair them all the same; "
-        "round_robin: Berger tables instead (gopair manual: PAIR BEST, PAIR ROUND_ROBIN)",
+        description="ask: stop if a field has fewer than 1.5 opponents per round; best: pair it anyway; "
+        "round_robin: use Berger tables (gopair manual: PAIR BEST, PAIR ROUND_ROBIN).",
     )
     window: int | None = Setting(
         default=None,
         ge=2,
-        description="only so many of the top of the rating order at once, even; none: the whole field",
+        description="Number of entrants from the top of the rating order that are paired at once; an even number."
+        " Default: all.",
     )
     bye: Annotated[tuple[str, ...], BeforeValidator(lists_as_tuples)] = Setting(
         default=(),
-        description="entrants marked BYE: in an odd field one of them has the bye, even if it had one before",
+        description="Names of entrants marked BYE: in an odd field one of them gets the bye, even a second time.",
     )
     drop: Annotated[dict[str, tuple[int, ...]], BeforeValidator(lists_as_tuples)] = Setting(
-        default={}, description="names marked DROP and the rounds they miss; an empty list: all rounds"
+        default={},
+        description="Names of entrants marked DROP, with the rounds they miss; an empty list means all rounds.",
     )
 
     @classmethod
     def most_rounds(cls, entrants: int) -> int:
-        """So many that `method` need not be chosen: 1.5 opponents for each."""
+        """Return the largest number of rounds with 1.5 opponents per round, so that `method` is not needed."""
         return max(1, 2 * super().most_rounds(entrants) // 3)
 
     @field_validator("window")
     @classmethod
     def _pairs_up(cls, window: int | None) -> int | None:
         if window is not None and window % 2:
-            raise ValueError(f"window {window} is odd: an even number can be paired")
+            raise ValueError(f"window must be an even number (found {window})")
         return window
 
 
 class Gopair(PairingSystem):
-    """Rounds of the greatest sum of gopair's scores."""
+    """Pairing system with rounds of the largest sum of gopair's scores."""
 
-    version = 2  # 1: a marked entrant had a bye only before it had one, and nobody was skipped for a round to come
-    codes = ("PTS", "SOS", "SODOS")  # our choice: gopair's manual pairs only
-    unplayed = "own"  # as Vuorinen 2010: who rested is not behind in SOS for it
+    version = 2  # in version 1 a marked entrant had only one bye, and later absences did not exclude from the bye
+    codes = ("PTS", "SOS", "SODOS")  # enginetour's choice: gopair's manual does not have a table
+    unplayed = "own"  # as Vuorinen 2010, so that a bye does not lower SOS
     options: GopairOptions
     bye = "gopair"
 
     def __init__(self, options: GopairOptions) -> None:
         super().__init__(options)
-        self.late_entry = options.method != "round_robin"  # the tables are for a fixed number of seats
+        self.late_entry = options.method != "round_robin"  # Berger tables need a fixed number of seats
 
     def check(self, members: tuple[Member, ...]) -> None:
-        """ValueError for a missing rating, an unknown name, a round without a pair, a field too small."""
+        """Raise ValueError for missing ratings, unknown names, a round without a pair, or a field that is too small."""
         options, known = self.options, {member.name for member in members}
         refuse_unrated(members)
         for key, names in (("bye", options.bye), ("drop", tuple(options.drop))):
             for name in names:
                 if name not in known:
-                    raise ValueError(f"{key} names {name!r}, which is no entrant")
+                    raise ValueError(f"{key}: {name!r} is not an entrant")
         if len(members) < FEWEST:
-            return  # no round of anything: it is said when one is to be paired
+            return  # an error follows when the round is paired
         opponents = len(members) + len(members) % 2 - 1
         if options.method == "ask" and 2 * opponents < 3 * options.rounds:
             raise ValueError(
-                f"{len(members)} entrants have {opponents} opponents, fewer than 1.5 a round for {options.rounds}: "
-                'a round robin suits them better; set method = "round_robin", or "best" to pair them all the same'
+                f"{options.rounds} rounds need at least 1.5 opponents per round (found {opponents} opponents for "
+                f"{len(members)} entrants). "
+                'Hint: set method = "round_robin" (recommended), or "best" to pair them anyway'
             )
         if options.method == "round_robin":
             super().check(members)
@@ -224,7 +229,7 @@ class Gopair(PairingSystem):
                 raise ValueError(f"drop leaves fewer than two entrants in round {number}")
 
     def pair(self, field: Field) -> Paired:
-        """The next round; nothing is forbidden, rematches are told."""
+        """Return the next round; no pair is forbidden, and rematches are remarks."""
         there = self._there(field.members, field.present, field.number)
         if len(there) < 2:
             return Paired(())
@@ -238,17 +243,17 @@ class Gopair(PairingSystem):
         )
 
     def explain(self, field: Field, one: int, other: int) -> tuple[Reason, ...]:
-        """The manual's terms, none of which is above 0, and what keeps the pair for later."""
+        """Return the terms of the manual, none of which is above 0, and the adjustment for later rounds."""
         there = self._there(field.members, field.present, field.number)
         if self.options.method == "round_robin" or not {one, other} <= set(there):
             return ()
         scores, order, _ = self._prepared(field, there)
         early = adjustments(scores, order, self.options.early).get((min(one, other), max(one, other)), 0)
-        terms = (*scores.terms(one, other), ("kept for later", early))
+        terms = (*scores.terms(one, other), ("saved for later", early))
         return tuple(Reason(name, worth, 0, "gopair manual 2005") for name, worth in terms)
 
     def rules(self, field: Field, paired: Paired, one: int, other: int) -> tuple[str, ...]:
-        """The tables, and who is dropped."""
+        """Explain Berger tables, byes and DROP."""
         there = self._there(field.members, field.present, field.number)
         names = {at: field.members[at].name for at in (one, other)}
         dropped = [f"{names[at]} is marked DROP for this round" for at in (one, other) if at not in there]
@@ -260,11 +265,11 @@ class Gopair(PairingSystem):
         return (
             f"Berger tables of {count}: seats {low + 1} and {high + 1} meet in round {number}",
             *dropped,
-            *(f"{names[at]} rests: its seat has no opponent" for at in paired.byes if at in names),
+            *(f"{names[at]} has the bye: its seat has no opponent" for at in paired.byes if at in names),
         )
 
     def weighed(self, field: Field) -> WeightedRound | None:
-        """The scores behind the round, none of them barred; nothing where tables or a window decide."""
+        """Return the scores of the round, without forbidden pairs; None with tables or a window."""
         there = self._there(field.members, field.present, field.number)
         window = self.options.window
         if self.options.method == "round_robin" or len(there) < 2 or (window and window < len(there)):
@@ -274,7 +279,7 @@ class Gopair(PairingSystem):
         return WeightedRound(tuple(order), weights, np.zeros_like(weights))
 
     def boards_ahead(self, field: Field, rounds_left: int) -> tuple[int, int]:
-        """Without those who drop out; tables have fewer boards where somebody has left."""
+        """Count boards without dropped entrants; tables have fewer boards after a withdrawal."""
         boards = 0
         for number in range(field.number + 1, field.number + 1 + rounds_left):
             there = len(self._there(field.members, field.present, number))
@@ -286,7 +291,7 @@ class Gopair(PairingSystem):
         return 0 if tables and absent else boards, boards
 
     def _prepared(self, field: Field, there: Sequence[int]) -> tuple[Scores, list[int], tuple[int, ...]]:
-        """The scores, who is to be paired in order of rating, and who rests."""
+        """Return the scores, the members to be paired in order of rating, and the bye."""
         odds = self.options.handicaps == "max"
         ratings = current_ratings(field) if odds and self.options.rerate else entry_ratings(field)
         byes = self._byes(field, there, ratings)
@@ -310,7 +315,7 @@ class Gopair(PairingSystem):
         return (gopair_bye(field, there, ratings, dice, marked=marked, leaving=leaving),)
 
     def _by_table(self, field: Field, there: Sequence[int]) -> Paired:
-        """The Berger round of this number, colours reversed in every other cycle; whose opponent is missing rests."""
+        """Return the Berger round of this number; colors are reversed in every second cycle."""
         tables = berger(len(field.members))
         cycle, number = divmod(field.number - 1, len(tables))
         seats = [pair if cycle % 2 == 0 else pair[::-1] for pair in tables[number]]

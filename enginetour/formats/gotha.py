@@ -1,6 +1,6 @@
-"""The Gotha criteria as a pairing system, for Swiss and McMahon.
+"""Pairing systems by the Gotha criteria, for Swiss and McMahon.
 
-A system says what the scores are, how they make groups and which criteria weigh; the rest is here.
+A system defines the scores, the groups and the criteria; this module does the rest.
 """
 
 from __future__ import annotations
@@ -48,64 +48,70 @@ from enginetour.formats.starts import BandOptions
 
 
 class Handicap(BaseModel):
-    """When and how much the stronger gives, in bands. Source: OpenGotha 3.51."""
+    """Handicap in bands that the stronger entrant gives. Source: OpenGotha 3.51."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, validate_default=True)
 
-    correction: int = Setting(default=1, ge=0, le=50, description="bands that are not given")
-    ceiling: int = Setting(default=9, ge=1, le=50, description="most bands given")
-    threshold: int | None = Setting(default=None, description="band from which on nobody gives any; none by default")
+    correction: int = Setting(
+        default=1, ge=0, le=50, description="Number of bands that are subtracted from the difference."
+    )
+    ceiling: int = Setting(default=9, ge=1, le=50, description="Largest handicap, in bands.")
+    threshold: int | None = Setting(
+        default=None, description="Band from which no entrant gives a handicap. Default: none."
+    )
 
 
 class GothaOptions(BandOptions):
-    """Settings of every system of the Gotha kind."""
+    """Settings of all systems of the Gotha type."""
 
     bye: Literal["gotha", "thesis"] = Setting(
         default="gotha",
-        description="who rests in an odd field, fewest byes first. gotha: smallest band + twice the McMahon score; "
-        "thesis: the last of the standings (Vuorinen 2010)",
+        description="Who gets the bye of an odd field, among the entrants with the fewest byes: the smallest band"
+        " + twice the McMahon score (gotha), or the last of the standings (thesis, Vuorinen 2010).",
     )
-    random: int = Setting(default=0, ge=0, le=10**9, description="weight of chance among equals (Gotha)")
+    random: int = Setting(
+        default=0, ge=0, le=10**9, description="Weight of random choice among equal pairs, in weight units (Gotha)."
+    )
     chance: Literal["seed", "names"] = Setting(
         default="seed",
-        description="where random numbers come from: the tournament's seed, or the two names as in OpenGotha 3.51, "
-        "to compare with its tournaments",
+        description="Source of random numbers: the seed of the tournament, or the names of a pair as in OpenGotha"
+        " 3.51, for comparison with its tournaments.",
     )
     renumber: bool = Setting(
         default=False,
-        description="whether floats and whoever rests are taken out and places counted anew before groups are paired "
-        "inside (Vuorinen 2010); Gotha: no, places are those of all present",
+        description="Number the places in groups again without floats and the bye before pairing inside groups "
+        "(Vuorinen 2010); Gotha does not.",
     )
     forfeit_counts_as_met: bool = Setting(
-        default=True, description="whether a pair whose game was not played may not be paired again (Gotha: yes)"
+        default=True, description="Do not pair two entrants again after a forfeit (as Gotha)."
     )
     absence_in_sos: bool = Setting(
-        default=False, description="whether an absence adds half a win to what the opponents' SOS see (Gotha: no)"
+        default=False, description="Count an absence as half a win in the SOS of opponents; Gotha does not."
     )
     forbid_family: bool = Setting(
-        default=False, description="whether entrants of one family must not meet, as long as a round without it exists"
+        default=False, description="Do not pair entrants of one family, unless no other round is possible."
     )
     strict: bool = Setting(
         default=False,
-        description="whether to stop when no round without a rematch is left; else the fewest and least recent",
+        description="Stop if every possible round has a rematch; otherwise play the fewest and oldest rematches.",
     )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairingContext:
-    """What a round stands on before anybody is paired: scores, groups, and the terms of the placement."""
+    """Data of a round before it is paired: scores, groups, and the terms of the placement."""
 
-    points: tuple[tuple[int, ...], ...]  # that make groups, as `Field.points`
+    points: tuple[tuple[int, ...], ...]  # scores that make groups, as `Field.points`
     span: Span
     starts: Starts
-    mms: tuple[int, ...]  # now, in points
-    strength: tuple[int, ...]  # now, in bands: what a handicap goes by
+    mms: tuple[int, ...]  # current McMahon scores, in points
+    strength: tuple[int, ...]  # current strength in bands, from which the handicap follows
     terms: PlacementTerms
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CriteriaInput:
-    """A round as the criteria see it. `stones` is nothing where nobody gives a handicap."""
+    """Data of a round for the criteria; `stones` is None without a handicap."""
 
     field: Field
     context: PairingContext
@@ -117,40 +123,40 @@ class CriteriaInput:
 
     @property
     def met(self) -> Flags:
-        """Who has met, as a matrix over the lineup."""
+        """Pairs that have met, as a matrix over the lineup."""
         return self.meetings > 0
 
 
 class Gotha(PairingSystem):
-    """Rounds of maximum weight. Subclasses say what the scores and the criteria are."""
+    """Pairing system with rounds of maximum weight; subclasses define the scores and the criteria."""
 
     name: str
     options: Any
     unplayed = "start"
-    memory: int | None = None  # rounds in which floats count; all by default
+    memory: int | None = None  # number of recent rounds whose floats count; None: all
 
     def __init__(self, options: Any) -> None:
         super().__init__(options)
-        self.version = type(self).version + (options.chance == "names")  # before, colors were drawn from the seed
+        self.version = type(self).version + (options.chance == "names")  # in version 1 colors were drawn from the seed
 
     @abstractmethod
     def context(self, field: Field) -> PairingContext:
-        """Scores and groups of a round."""
+        """Return the scores and groups of a round."""
 
     @abstractmethod
     def criteria(self, inputs: CriteriaInput) -> tuple[Criterion, ...]:
-        """All that weighs."""
+        """Return the criteria whose values add up to the weight of a pair."""
 
     def given(self) -> Handicap | None:
-        """The handicap the stronger gives; by default none."""
+        """Return the handicap that stronger entrants give; by default none."""
         return None
 
     def by_rating(self, _field: Field) -> bool:
-        """Whether the rating is the last key of the placement inside groups."""
+        """Return whether the rating is the last key of the order inside groups."""
         return False
 
     def pair(self, field: Field) -> Paired:
-        """The heaviest round without rematch; Unpairable only if strict."""
+        """Return the heaviest round without a rematch; Unpairable only if strict."""
         context = self.context(field)
         byes = self._byes(field, context)
         inputs = self._inputs(field, context)
@@ -171,9 +177,9 @@ class Gotha(PairingSystem):
         return Paired(boards, byes, draw.IN_TWO_STEPS if self.options.renumber else draw.CERTIFIED, remarks)
 
     def explain(self, field: Field, one: int, other: int) -> tuple[Reason, ...]:
-        """What each criterion finds in a pair of those present; the worths add up to its weight.
+        """Return the values of all criteria for a pair of present members; they add up to its weight.
 
-        With `renumber` that inside the groups, unless one of the two floats or rests.
+        With `renumber` these are the values inside the groups, unless one of the two floats or has the bye.
         """
         context = self.context(field)
         inputs = self._inputs(field, context)
@@ -188,7 +194,7 @@ class Gotha(PairingSystem):
         )
 
     def rules(self, field: Field, paired: Paired, one: int, other: int) -> tuple[str, ...]:
-        """With `renumber`, who floats."""
+        """Explain byes and, with `renumber`, floats."""
         texts = super().rules(field, paired, one, other)
         if not self.options.renumber:
             return texts
@@ -197,12 +203,18 @@ class Gotha(PairingSystem):
         mates = {at: sum(board.pair) - at for board in paired.boards for at in board.pair}
         names = [member.name for member in field.members]
         floats = [(at, mates[at]) for at in (one, other) if at in mates and group[at] != group[mates[at]]]
-        return (*texts, *(f"{names[at]} floats to {names[mate]}: settled before the groups" for at, mate in floats))
+        return (
+            *texts,
+            *(
+                f"{names[at]} floats to {names[mate]}: this is decided before the groups are paired"
+                for at, mate in floats
+            ),
+        )
 
     def weighed(self, field: Field) -> WeightedRound | None:
-        """The weights of the next round, without whoever rests; bars are families, then rematches.
+        """Return the weights of the next round without the bye; bars are families, then rematches.
 
-        None with `renumber`: there the weights inside the groups follow from the floats.
+        None with `renumber`, because the weights inside the groups follow from the floats.
         """
         if self.options.renumber:
             return None
@@ -213,15 +225,15 @@ class Gotha(PairingSystem):
         return WeightedRound(tuple(inputs.lineup.member[stay].tolist()), self._weights(inputs, stay), bars)
 
     def terms(self, field: Field) -> PlacementTerms:
-        """With the starts, bands and categories of this field."""
+        """Return the terms of the table with the starts, bands and categories of this field."""
         return self.context(field).terms
 
     def lineup(self, field: Field) -> Lineup:
-        """Everybody present with group, place, floats and balance; the bye taker, too."""
+        """Return group, place, floats and balance of all present members, including the one with the bye."""
         return self._inputs(field, self.context(field)).lineup
 
     def ranked(self, field: Field, context: PairingContext, *, by_rating: bool) -> list[int]:
-        """Those present, best first, by the table's codes, then rating where it is asked for, then entry order."""
+        """Return present members, best first, by the codes of the table, then by rating if wanted, then entry order."""
         found: list[int] = []
         for _, tied in standings.order_by_codes(field, self.order, field.present, context.terms):
             found += sorted(tied, key=lambda at: -_known(field, at)) if by_rating else tied
@@ -249,7 +261,10 @@ class Gotha(PairingSystem):
         )
 
     def _settled(self, inputs: CriteriaInput, byes: tuple[int, ...]) -> tuple[CriteriaInput, Flags, Flags]:
-        """Places anew once the floats of the heaviest round stand; who floats or rests; which pairs are out then."""
+        """Fix the floats of the heaviest round and number the places again.
+
+        Returns the new input, the members that float or have the bye, and the pairs that are no longer possible.
+        """
         lineup = inputs.lineup
         pairs, _ = self._heaviest(inputs, byes)
         floating, apart = draw.fix_floats(pairs, lineup.member, lineup.group)
@@ -257,7 +272,7 @@ class Gotha(PairingSystem):
         return replace(inputs, lineup=lineup.renumbered(out)), out, apart
 
     def _weights(self, inputs: CriteriaInput, stay: Flags) -> Ints:
-        """Weighed with whoever rests, so that a pair weighs the same whoever that is."""
+        """Compute the weights with the bye included, so that the weight of a pair does not depend on the bye."""
         return _part(weigh(self.criteria(inputs), len(inputs.lineup)), stay)
 
     def _kin(self, inputs: CriteriaInput, stay: Flags) -> Flags | None:
@@ -298,57 +313,91 @@ def _known(field: Field, at: int) -> float:
     return float("-inf") if rating is None else rating
 
 
-Weight = Annotated[int, Setting(ge=0, le=10**14)]  # seven of them fit the matching's machine words
+Weight = Annotated[int, Setting(ge=0, le=10**14)]  # the sum of seven weights fits a machine word of the matching
 
 
 class CriteriaOptions(GothaOptions):
-    """Settings of the systems by today's criteria; defaults as OpenGotha 3.51 where nothing else is said."""
+    """Settings of the systems with current criteria; unless noted, defaults are those of OpenGotha 3.51."""
 
-    score_weight: Weight = Setting(default=10**11, description="weight of near score groups; concave in the difference")
-    half_groups: bool = Setting(
-        default=False, description="whether half a win makes a group of its own; Gotha joins 2 and 2 1/2"
+    score_weight: Weight = Setting(
+        default=10**11,
+        description="Weight of similar scores, in weight units; small differences cost little (concave curve).",
     )
-    float_weight: Weight = Setting(default=2 * 10**7, description="unit of floats: a float that repeats none has two")
-    compensate: bool = Setting(default=True, description="whether floats undo earlier ones")
+    half_groups: bool = Setting(
+        default=False, description="Make own groups for half wins; Gotha puts 2 and 2 1/2 wins into one group."
+    )
+    float_weight: Weight = Setting(
+        default=2 * 10**7,
+        description="Weight of one step of the float criterion, in weight units; a float that repeats no earlier "
+        "one has two steps.",
+    )
+    compensate: bool = Setting(default=True, description="Prefer floats that undo earlier floats.")
     float_rule: FloatRule = Setting(
         default="position",
-        description="who floats. position: by float_down and float_up; sos-even: highest SOS down, lowest up; "
-        "godraw: lost last round down, floated down and won up; information: most wins up, to one 100-300 points above "
-        "the strongest beaten; compensate: whom it evens out; fide: bottom down, top up, two rounds remembered",
+        description="Which entrants float. position: by float_down and float_up; sos-even: highest SOS down, "
+        "lowest up; godraw: down after a loss, up after a float down and a win; information: up those"
+        " with most wins, to opponents 100 to 300 points above the strongest they have beaten; "
+        "compensate: only floats that undo earlier ones; fide: the bottom down, the top up, with the "
+        "floats of two rounds.",
     )
     float_down: FloatPosition = Setting(
-        default="middle", description="with position: where in its group a float down is"
+        default="middle", description="Place in its group of an entrant that floats down, with float_rule = position."
     )
-    float_up: FloatPosition = Setting(default="middle", description="with position: where in its group a float up is")
-    seeding_weight: Weight = Setting(default=5 * 10**6, description="weight of the seeding inside a group")
-    seeding: Seeding = Setting(default="slip", description="ideal pairs in a group, in the first rounds")
-    seeding_later: Seeding = Setting(default="slip", description="ideal pairs in a group, after seeding_rounds")
-    seeding_rounds: int = Setting(default=2, ge=0, le=1000, description="rounds paired by seeding")
-    colour_weight: Weight = Setting(default=10**6, description="weight of opposite colour balances; off with both")
-    family_weight: Weight = Setting(default=0, description="weight of families and origins that differ; 0: none")
+    float_up: FloatPosition = Setting(
+        default="middle", description="Place in its group of an entrant that floats up, with float_rule = position."
+    )
+    seeding_weight: Weight = Setting(
+        default=5 * 10**6, description="Weight of the seeding inside a group, in weight units."
+    )
+    seeding: Seeding = Setting(
+        default="slip",
+        description="Ideal pairs inside a group in the first seeding_rounds rounds: fold (the first meets the "
+        "last), slip (the first of the upper half meets the first of the lower half), split-random (a"
+        " random one of the other half), double-fold (fold inside each half), adjacent (neighbors) or"
+        " random.",
+    )
+    seeding_later: Seeding = Setting(
+        default="slip", description="Ideal pairs inside a group after seeding_rounds rounds."
+    )
+    seeding_rounds: int = Setting(
+        default=2, ge=0, le=1000, description="Number of rounds paired by seeding; later rounds use seeding_later."
+    )
+    colour_weight: Weight = Setting(
+        default=10**6,
+        description="Weight of opposite color balances, in weight units; no effect if a match has both colors.",
+    )
+    family_weight: Weight = Setting(
+        default=0, description="Weight of different families and origins, in weight units; 0 ignores them."
+    )
     family_worth: float = Setting(
-        default=3.0, ge=0, le=100, description="groups of score difference that a strange family is worth"
+        default=3.0,
+        ge=0,
+        le=100,
+        description="Score difference, in groups, that is accepted for an opponent of another family.",
     )
     origin_worth: float = Setting(
-        default=1.0, ge=0, le=100, description="groups of score difference that a strange origin is worth"
+        default=1.0,
+        ge=0,
+        le=100,
+        description="Score difference, in groups, that is accepted for an opponent of another origin.",
     )
     families: list[list[str]] = Setting(
-        default=[], description="groups of families that are half related, as [[A, B], [C, D]]"
+        default=[], description="Groups of families that count as half related, for example [[A, B], [C, D]]."
     )
 
     @model_validator(mode="after")
     def _used(self) -> CriteriaOptions:
         if self.float_rule != "position" and (self.float_down, self.float_up) != ("middle", "middle"):
-            raise ValueError(f'float_down and float_up need float_rule = "position", here it is {self.float_rule}')
+            raise ValueError(f'float_down and float_up need float_rule = "position" (found {self.float_rule})')
         if self.families and not self.family_weight:
-            raise ValueError("families says who is half related, which weighs nothing: set family_weight above 0")
+            raise ValueError("families has no effect with family_weight = 0. Hint: set family_weight above 0")
         return self
 
 
 class ByCriteria(Gotha):
-    """Today's function; a subclass adds what its kind of groups needs."""
+    """Pairing system by the current criteria; subclasses add criteria for their type of groups."""
 
-    sos_code = "SOSW"  # tells `sos-even` who had strong opponents
+    sos_code = "SOSW"  # code by which the rule `sos-even` measures the strength of opponents
 
     def __init__(self, options: Any) -> None:
         super().__init__(options)
@@ -356,7 +405,7 @@ class ByCriteria(Gotha):
         self.evens_sos = options.float_rule == "sos-even"
 
     def criteria(self, inputs: CriteriaInput) -> tuple[Criterion, ...]:
-        """In the order of their weights as a rule, lowest first."""
+        """Return the criteria, usually in the order of their weights, lowest first."""
         options, lineup = self.options, inputs.lineup
         found = [criteria.base(), criteria.not_met(inputs.met)]
         if options.random:
@@ -394,5 +443,5 @@ class ByCriteria(Gotha):
         return draw.by_rule(inputs.field, lineup, options.float_rule, sos, unit)
 
     def first_rounds(self, field: Field) -> bool:
-        """Whether the round is paired by the first of the two seedings."""
+        """Return whether the round uses the first of the two seedings."""
         return field.number <= int(self.options.seeding_rounds)

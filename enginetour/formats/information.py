@@ -1,11 +1,12 @@
-"""Pairing for information: most entropy, largest expected rating change, or grade probing.
+"""Pairing for information: largest entropy, largest expected rating change, or grade probing.
 
-system     a pair is worth                                              source
-entropy    H = -sum p log2 p over the results a game can have           Vuorinen 2010, 2.2
+system     weight of a pair                                             source
+entropy    H = -sum p log2 p over the results of a game                 Vuorinen 2010, 2.2
 gor-drift  eps (con S + con S), or 2 S(1-S)(con + con)                  Vuorinen 2010, 2.2.2; Fisher's information
 probe      -|rating of the opponent - aim|, from the sides that aim     Vuorinen 2010, grade probing
 
-The whole round has the greatest sum. Ratings rank: who meets equals all the time scores half of the points.
+The round with the largest sum is played. Tables are ordered by rating, because an entrant that always meets equals
+scores half of the points.
 """
 
 from __future__ import annotations
@@ -44,18 +45,22 @@ from enginetour.formats.rounds import PairingSystem, Reason, RoundsOptions, Weig
 from enginetour.ratings.elo import expected_score
 from enginetour.ratings.gor import EPS, FLOOR, con, egf_expected, expected_total_change
 
-UNIT = 10**12  # a bit, or a point of change, in units of the weight (our decision)
+UNIT = 10**12  # units of the weight per bit or per rating point (enginetour's choice)
 _Milli = tuple[int, ...]  # ratings in thousandths of a point
 
 
 class _InformationOptions(RoundsOptions):
-    rerate: bool = Setting(default=True, description="whether ratings are made anew after each round")
+    """Settings of all systems of this module."""
+
+    rerate: bool = Setting(default=True, description="Update the ratings after each round.")
     forbid_family: bool = Setting(
-        default=False, description="whether one family must not meet, unless there is no round without; else only "
-        "between rounds worth the same"
-    )  # fmt: skip
+        default=False,
+        description="Do not pair entrants of one family, unless no other round is possible. false: the family "
+        "decides only between equal rounds.",
+    )
     strict: bool = Setting(
-        default=False, description="whether to stop when no round is left without a rematch; else the fewest, oldest"
+        default=False,
+        description="Stop if every possible round has a rematch; otherwise play the fewest and oldest rematches.",
     )
 
 
@@ -63,13 +68,20 @@ class EntropyOptions(_InformationOptions):
     """Settings of `entropy`."""
 
     model: Literal["gor", "elo", "elo-draw"] = Setting(
-        default="elo", description="expectation: gor (Vuorinen 2010, epsilon 0), elo, elo-draw with three results"
+        default="elo",
+        description="Model of expected scores: gor (Vuorinen 2010, epsilon 0), elo, or elo-draw with draws as a "
+        "third result.",
     )
     draw_rate: float = Setting(
-        default=0.45, ge=0, le=1, description="elo-draw: draws between equals, falling to none as 1-|2e-1| (ours)"
+        default=0.45,
+        ge=0,
+        le=1,
+        description="Share of draws between equal entrants with elo-draw, from 0 to 1; it falls as 1 - |2e - 1| "
+        "(enginetour's choice).",
     )
     integer_steps: bool = Setting(
-        default=False, description="gor: its width in whole points, as in the printed tables (Vuorinen 2010)"
+        default=False,
+        description="Round the width of GoR to whole points with gor, as in the printed tables (Vuorinen 2010).",
     )
 
 
@@ -78,35 +90,45 @@ class DriftOptions(_InformationOptions):
 
     change: Literal["drift", "absolute"] = Setting(
         default="drift",
-        description="drift: points added to the pool (Vuorinen 2010, 2.2.2); absolute: points moved either way",
+        description="drift: rating points added to the pool (Vuorinen 2010, 2.2.2); absolute: rating points moved"
+        " in either direction.",
     )
-    eps: float = Setting(default=EPS, ge=0, lt=1, description="drift: against deflation, by con (Vuorinen 2010)")
+    eps: float = Setting(
+        default=EPS,
+        ge=0,
+        lt=1,
+        description="Parameter against deflation, scaled by con, with change = drift (Vuorinen 2010).",
+    )
 
     @model_validator(mode="after")
     def _something_drifts(self) -> DriftOptions:
         if self.change == "drift" and self.eps == 0:
-            raise ValueError('without eps nothing drifts and all pairs are equal: change = "absolute" needs none')
+            raise ValueError(
+                'eps must be above 0 with change = "drift", because all pairs are equal otherwise (found 0). '
+                'Hint: set eps, or change = "absolute"'
+            )
         return self
 
 
 class ProbeOptions(_InformationOptions):
     """Settings of `probe`."""
 
-    model: Literal["gor", "elo"] = Setting(default="elo", description="how ratings are made anew")
+    model: Literal["gor", "elo"] = Setting(default="elo", description="Rating model for the updates after each round.")
     from_round: int = Setting(
-        default=3, ge=2, description="first round that aims; before it, equals meet (Vuorinen 2010: 3)"
+        default=3, ge=2, description="First round with aims; in earlier rounds equal entrants meet (Vuorinen 2010: 3)."
     )
     aim: float = Setting(
         default=250.0,
         ge=0,
         le=10_000,
-        description="points above the strongest beaten, at most up to the middle between it and the weakest lost to; "
-        "after more losses than wins, below the weakest lost to (Vuorinen 2010: 200 to 300)",
+        description="Rating points between the strongest beaten opponent and the aim; at most the middle between "
+        "it and the weakest opponent that won. After more losses than wins, the aim is below the "
+        "weakest opponent that won (Vuorinen 2010: 200 to 300).",
     )
 
 
 class Information(PairingSystem):
-    """One matching of greatest sum a round. Subclasses say what a pair is worth and by which model ratings move."""
+    """One matching of largest sum per round; subclasses define the weight of a pair and the rating model."""
 
     name = ""
     codes = ("RATING",)
@@ -114,50 +136,50 @@ class Information(PairingSystem):
 
     def __init__(self, options: _InformationOptions) -> None:
         super().__init__(options)
-        self.model: str = getattr(options, "model", "gor")  # of the ratings: gor, elo or elo-draw
-        self.integer_steps: bool = getattr(options, "integer_steps", False)  # of the width of GoR
+        self.model: str = getattr(options, "model", "gor")  # rating model: gor, elo or elo-draw
+        self.integer_steps: bool = getattr(options, "integer_steps", False)  # whether the width of GoR is rounded
 
     def check(self, members: tuple[Member, ...]) -> None:
-        """ValueError for missing ratings too, unless Elo starts a field that has none, and below the floor of GoR."""
+        """Raise ValueError for missing ratings (Elo accepts a field without any), or ratings below the floor of GoR."""
         super().check(members)
         if self.model == "gor" or _rated(members):
             refuse_unrated(members)
         low = [member.name for member in members if member.rating is not None and member.rating < FLOOR]
         if self.model == "gor" and low:
             raise ValueError(
-                f"{', '.join(low)} below {FLOOR:g}, where GoR begins: set rating = ... on the Go scale under "
-                "[[entrants]] of each"
+                f"ratings must be at least {FLOOR:g} for GoR (lower: {', '.join(low)}). "
+                "Hint: set rating = ... on the Go scale under [[entrants]] of each"
             )
 
     def ratings(self, field: Field) -> _Milli:
-        """Of everybody now, in thousandths."""
+        """Return the current ratings of all members, in thousandths."""
         entry = entry_ratings(field)
         if not self.options.rerate:
             return entry
         if self.model == "gor":
-            brought = [max(FLOOR, rating / MILLI) for rating in entry]  # a late entrant is not refused
+            brought = [max(FLOOR, rating / MILLI) for rating in entry]  # late entrants below the floor are accepted
             return tuple(round(MILLI * rating) for rating in by_gor(field, brought, integer_steps=self.integer_steps))
         return current_ratings(field)
 
     @abstractmethod
     def worth(self, field: Field, ratings: _Milli) -> tuple[Worth, int]:
-        """What pairs are worth before this round, and the most that any can be."""
+        """Return the weight function for pairs of the next round, and the largest possible weight."""
 
     def pair(self, field: Field) -> Paired:
-        """The next round; Unpairable only if strict, or when there is nobody."""
+        """Return the next round; Unpairable only if strict or without members."""
         weighed = self.weighed(field)
         found = relaxed_matching(weighed.weights, weighed.barred)
         bars = Restrictions(self.options.strict, self.options.forbid_family)
         pairs = [(weighed.members[one], weighed.members[other]) for one, other in found.pairs]
         unwanted = tuple(remark for pair in pairs for remark in broken_restrictions(field, *pair, bars))
         if bars.strict and unwanted:
-            raise Unpairable("; ".join(unwanted) + "; strict = false allows it")
+            raise Unpairable("; ".join(unwanted) + ". Hint: set strict = false to allow it")
         taken = remarks_on_unrated(field) if _rated(field.members) else ()
         byes = tuple(member for member in field.present if member not in weighed.members)
         return Paired(assign_colours(field, pairs, self.name), byes, CERTIFIED, (*taken, *unwanted))
 
     def weighed(self, field: Field) -> WeightedRound:
-        """Members by rating. Families are a bar below any rematch; of two rematches the latest is the higher."""
+        """Return the weights by rating; a family is barred less than any rematch, and later rematches more."""
         ratings = self.ratings(field)
         there = order_by_rating(ratings, field.present)
         if len(there) % 2:
@@ -168,34 +190,34 @@ class Information(PairingSystem):
         return WeightedRound(tuple(there), weights + 1 - kin, barred)
 
     def explain(self, field: Field, one: int, other: int) -> tuple[Reason, ...]:
-        """The worth of the pair, and the one unit that keeps families apart."""
+        """Return the weight of the pair, and the one unit for different families."""
         worth, most = self.worth(field, self.ratings(field))
         return (
             Reason(self.name, worth(one, other), most, "Vuorinen 2010"),
-            Reason("families apart", int(not same_family(field, one, other)), 1, "our decision"),
+            Reason("different families", int(not same_family(field, one, other)), 1, "enginetour's choice"),
         )
 
     def terms(self, field: Field) -> tiebreaks.PlacementTerms:
-        """With the ratings after all games so far."""
+        """Return the terms of the table, with the ratings after all games so far."""
         return self._terms(field, self.ratings(field))
 
     def _terms(self, field: Field, ratings: _Milli) -> tiebreaks.PlacementTerms:
         return replace(super().terms(field), ratings=tuple(rating / MILLI for rating in ratings))
 
     def _bye(self, field: Field, ratings: _Milli) -> int:
-        """The last of the table with the fewest byes (Vuorinen 2010)."""
+        """Return the last of the table with the fewest byes (Vuorinen 2010)."""
         groups = standings.order_by_codes(field, self.order, field.present, self._terms(field, ratings))
         return last_bye(field, [member for _, tied in groups for member in tied])
 
 
 class Entropy(Information):
-    """The results that are hardest to foretell."""
+    """Pairs the games with the least predictable results."""
 
     name = "entropy"
     options: EntropyOptions
 
     def worth(self, _field: Field, ratings: _Milli) -> tuple[Worth, int]:
-        """Bits."""
+        """Return the entropy of a game in units of `UNIT` per bit."""
 
         def bits(one: int, other: int) -> int:
             return round(UNIT * entropy(self.results(ratings[one] / MILLI, ratings[other] / MILLI)))
@@ -203,7 +225,7 @@ class Entropy(Information):
         return bits, round(UNIT * log2(3 if self.model == "elo-draw" else 2))
 
     def results(self, one: float, other: float) -> tuple[float, ...]:
-        """How likely each result is between two ratings, the weaker one's win first."""
+        """Return the probability of each result between two ratings, the win of the weaker one first."""
         if self.model == "gor":
             return egf_expected(min(one, other), max(one, other), eps=0.0, integer_steps=self.integer_steps)
         share = expected_score(-abs(one - other))
@@ -212,13 +234,13 @@ class Entropy(Information):
 
 
 class Drift(Information):
-    """The most points added to the pool, or moved."""
+    """Pairs the games that add or move the most rating points."""
 
     name = "gor-drift"
     options: DriftOptions
 
     def worth(self, _field: Field, ratings: _Milli) -> tuple[Worth, int]:
-        """Points of GoR, at most those of two entrants at its floor."""
+        """Return the expected change in GoR points; the largest is that of two entrants at its floor."""
 
         def points(one: int, other: int) -> int:
             weaker, stronger = sorted((ratings[one] / MILLI, ratings[other] / MILLI))
@@ -231,20 +253,20 @@ class Drift(Information):
 
 
 class Probe(Information):
-    """Winners meet entrants above the strongest they have beaten, losers below the weakest that beat them.
+    """Winners meet opponents above the strongest they have beaten, losers below the weakest that beat them.
 
-    Wins and losses together bound the level: the aim is not beyond the middle of the two.
+    Wins and losses together bound the level: the aim does not go beyond the middle of the two.
     """
 
     name = "probe"
-    version = 2  # 1: losses did not limit the aim, and entrants without an aim pulled others back
+    version = 2  # in version 1 losses did not limit the aim, and entrants without an aim changed the pairs of others
     options: ProbeOptions
 
     def worth(self, field: Field, ratings: _Milli) -> tuple[Worth, int]:
-        """Thousandths of a point off the aim, both sides together; 0 is the most.
+        """Return the negative distance from the aim in thousandths of a point, summed over both sides; 0 is best.
 
-        Where only one side is aimed away from its own rating, that side counts twice (our decision): the other side
-        would pull it back to its equals.
+        If only one side has an aim apart from its own rating, that side counts twice (enginetour's choice). Otherwise
+        the other side would prefer its equals.
         """
         aims = self.aims(field, ratings)
 
@@ -256,14 +278,14 @@ class Probe(Information):
         return off, 0
 
     def aims(self, field: Field, ratings: _Milli) -> _Milli:
-        """Return the rating at which each member is aimed, in thousandths."""
+        """Return the rating at which each member aims, in thousandths."""
         return tuple(self._aim(field, member, ratings) for member in range(len(field.members)))
 
     def _aim(self, field: Field, member: int, ratings: _Milli) -> int:
-        """Return the rating at which an entrant is aimed, its own if it has won as often as it has lost.
+        """Return the rating at which an entrant aims: its own if it has won as often as it has lost.
 
-        The middle between the strongest beaten and the weakest lost to is our decision, and so is the own rating,
-        which is the aim before the first round that aims, too.
+        Choices of enginetour: the middle between the strongest beaten opponent and the weakest that won, and the own
+        rating, which is also the aim in the rounds before `from_round`.
         """
         beaten: list[int] = []
         lost: list[int] = []
@@ -284,7 +306,7 @@ class Probe(Information):
 
 
 def entropy(chances: tuple[float, ...]) -> float:
-    """-sum p log2 p, in bits; what cannot happen tells nothing."""
+    """Return -sum p log2 p in bits; impossible results add nothing."""
     return -sum(chance * log2(chance) for chance in chances if chance > 0)
 
 

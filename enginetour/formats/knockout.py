@@ -1,4 +1,4 @@
-"""Knockout: the loser of a match is out. The table is ordered by cup score (CPS): rounds won or passed."""
+"""Knockout: an entrant that loses a match is out; the table is ordered by the number of rounds won or passed (CPS)."""
 
 from __future__ import annotations
 
@@ -27,28 +27,36 @@ from enginetour.formats.pairing.field import Dice, Field, Kind, Member, Paired, 
 from enginetour.model.game import StandingsRow
 
 
-class CupOptions(KnockoutOptions):
-    """Settings of the cup."""
+class SingleEliminationOptions(KnockoutOptions):
+    """Settings of the knockout."""
 
-    seeding: Literal["fold", "lottery", "list"] = Setting(  # type: ignore[assignment]  # one way more than other trees
+    seeding: Literal["fold", "lottery", "list"] = Setting(  # type: ignore[assignment]  # adds list
         default="fold",
-        description="fold: first against last, the entry order seeds; lottery: all by lot; list: the first meets the "
-        "second, the third the fourth, and the winners of neighboring matches meet",
+        description="fold: the first entrant meets the last, in entry order; lottery: random pairs; list: the "
+        "first entrant meets the second, the third the fourth, and winners of neighboring matches "
+        "meet.",
     )
     passes: Literal["top", "lot"] = Setting(
-        default="top", description="who passes the first round where places are left empty: the top seeds, or by lot"
+        default="top",
+        description="Entrants that pass round 1 if the bracket is not full: the top seeds (top), or random "
+        "entrants (lot).",
     )
-    third_place: bool = Setting(default=False, description="the losers of the semi-finals play for the third place")
+    third_place: bool = Setting(
+        default=False, description="Play a match for third place between the losers of the semi-finals."
+    )
     part_families: bool = Setting(
         default=True,
-        description="families in different quarters, as far as seeds of one tier can change places; not with "
-        "seeding = list",
+        description="Place entrants of one family in different quarters of the bracket as far as seeds of equal "
+        "rank allow it; no effect with seeding = list.",
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Tree:
-    """Before a round: who is left, neighbours to meet; `semi` are the losers of the semi-finals if they play on."""
+    """Bracket before a round: the entrants left, neighbors meet.
+
+    `semi` holds the losers of the semi-finals if they play for third place.
+    """
 
     nodes: tuple[Node, ...]
     third: bool = False
@@ -56,42 +64,44 @@ class _Tree:
 
     @property
     def name(self) -> str:
-        """Of the round to be played."""
         return {2: "final", 4: "semi-final", 8: "quarter-final"}.get(len(self.nodes), f"round of {len(self.nodes)}")
 
     def matches(self, there: Collection[int]) -> list[tuple[int, int]]:
-        """Couples of which both are there, left to right; the third place is played for beside the final."""
+        """Return the pairs of which both are present, left to right, then the match for third place."""
         found = full_couples(neighbours(self.nodes))
         if len(self.nodes) == 2 and len(self.semi) == 2 and set(self.semi) <= set(there):
             found.append((self.semi[0], self.semi[1]))
         return found
 
     def left(self, there: Collection[int]) -> _Tree:
-        """Without who is gone, before the next round that has a match: rounds of passes alone are skipped."""
+        """Return the bracket without absent entrants, at the next round that has a match.
+
+        Rounds that consist of passes only are skipped.
+        """
         tree = replace(self, nodes=tuple(node if node in there else None for node in self.nodes))
         while len(tree.nodes) > 1 and not tree.matches(there):
             tree = tree.after(())
         return tree
 
     def after(self, duels: Sequence[KnockoutMatch]) -> _Tree:
-        """With the winners of these matches and whoever passed."""
+        """Return the bracket of the winners of these matches and the entrants that passed."""
         through, fallen = advance(neighbours(self.nodes), duels)
         semi = tuple(loser for loser in fallen if loser is not None)
         return _Tree(through, self.third, semi if self.third and len(self.nodes) == 4 else ())
 
 
-class Cup(Knockout):
-    """The tree is drawn once; everything after follows from the results."""
+class SingleElimination(Knockout):
+    """Knockout whose bracket is drawn once; all later rounds follow from the results."""
 
     codes = ("CPS",)
-    options: CupOptions
+    options: SingleEliminationOptions
 
     def rounds(self, members: tuple[Member, ...]) -> int:
-        """The binary logarithm of the number of entrants, rounded up."""
+        """Return the binary logarithm of the number of entrants, rounded up."""
         return (len(members) - 1).bit_length()
 
     def pair(self, field: Field) -> Paired:
-        """Neighbours in the tree, with what became of the round before."""
+        """Pair neighbors of the bracket; the remarks describe the results of the round before."""
         tree, duels = self._now(field, field.present)
         boards = tuple(self.board(field, pair) for pair in tree.matches(field.present))
         playing = {place for board in boards for place in board.pair}
@@ -99,16 +109,16 @@ class Cup(Knockout):
         return Paired(boards, byes if boards else (), "by rule", tuple(duel.text for duel in duels))
 
     def rules(self, field: Field, paired: Paired, one: int, other: int) -> tuple[str, ...]:
-        """The round in which the tree as drawn lets two meet."""
+        """Explain in which round the bracket lets two entrants meet."""
         nodes = self._drawn(field).nodes
         low, high = sorted(nodes.index(place) for place in (one, other))
         rounds = (low ^ high).bit_length()
         called = _Tree(nodes[: len(nodes) >> (rounds - 1)]).name
-        text = f"leaves {low + 1} and {high + 1} of the tree: they can meet in its round {rounds}, the {called}"
+        text = f"places {low + 1} and {high + 1} of the bracket: they can meet in its round {rounds}, the {called}"
         return (*super().rules(field, paired, one, other), text)
 
     def table(self, field: Field, members: tuple[int, ...]) -> tuple[StandingsRow, ...]:
-        """By cup score; the status tells how far everybody came."""
+        """Order the members by CPS; the status shows how far each of them came."""
         status = dict.fromkeys(members, f"in the {self._drawn(field).name}")
         history = []
         for tree, duels in self._course(field, members):
@@ -140,7 +150,11 @@ class Cup(Knockout):
         return tuple(lines)
 
     def boards_ahead(self, field: Field, _rounds_left: int) -> tuple[int, int]:
-        """Every match but that for the third place puts one out. Loose for a round in which somebody leaves."""
+        """Return the fewest and the most matches that are still to be played.
+
+        Every match except the one for third place eliminates one entrant. The bounds are wide in a round in which an
+        entrant withdraws.
+        """
         tree, _ = self._now(field, field.present, skipping=False)
         alive = [node for node in tree.nodes if node in field.present]
         quarter = max(1, len(tree.nodes) // 4)
@@ -159,7 +173,7 @@ class Cup(Knockout):
     def _now(
         self, field: Field, now: Collection[int], *, skipping: bool = True
     ) -> tuple[_Tree, Sequence[KnockoutMatch]]:
-        """The tree before the round to be paired, and the matches of the round before."""
+        """Return the bracket before the next round, and the matches of the round before."""
         tree, duels = self._drawn(field), list[KnockoutMatch]()
         for before, duels in self._course(field, now):
             tree = before.after(duels)
@@ -175,15 +189,15 @@ class Cup(Knockout):
 
 
 def _adjacent_leaves(order: Sequence[int], passing: Collection[int]) -> tuple[Node, ...]:
-    """Everybody of `order` from left to right, those `passing` beside an empty leaf: neighbors meet."""
+    """Return the bracket in the order of `order`; each of `passing` stands next to an empty place."""
     playing = [entrant for entrant in order if entrant not in passing]
     mates: dict[int, Node] = dict(zip(playing[::2], playing[1::2], strict=True)) | dict.fromkeys(passing)
     return tuple(leaf for entrant in order if entrant in mates for leaf in (entrant, mates[entrant]))
 
 
 @lru_cache(maxsize=16)
-def _draw(members: tuple[Member, ...], options: CupOptions, seed: int) -> _Tree:
-    """The tree before the first round: pure, kept as every round asks for it."""
+def _draw(members: tuple[Member, ...], options: SingleEliminationOptions, seed: int) -> _Tree:
+    # "cup" is the former name of this format; another word would change the draw of stored tournaments.
     dice, everybody = Dice(seed, "cup", 1, 0), range(len(members))
     folded = options.seeding == "fold"
     order = list(everybody) if folded else dice.shuffled(everybody)

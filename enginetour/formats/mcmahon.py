@@ -1,6 +1,6 @@
-"""McMahon: stronger entrants start with more points, so similar strengths meet from the first round.
+"""McMahon: stronger entrants start with more points, so similar strengths meet from round 1.
 
-Three functions weigh its pairs: today's (`mcmahon`), Gerlach's as it can be reconstructed (`gerlach`), and the older
+Three functions weigh its pairs: the current one (`mcmahon`), a reconstruction of Gerlach's (`gerlach`), and the older
 one (`gotha-2005`).
 """
 
@@ -31,47 +31,47 @@ from enginetour.formats.pairing.mcmahon import Starts
 from enginetour.formats.pairing.tiebreaks import PlacementTerms
 from enginetour.formats.starts import Band, Starting, StartingOptions, check_rated
 
-MARGIN = 4  # OpenGotha 3.51: groups beyond bar - floor + rounds played; corrections from -1 to 2 are among them
-LEAD = 2  # OpenGotha 3.51: groups kept free above the bar
+MARGIN = 4  # OpenGotha 3.51: groups in addition to bar - floor + rounds played, for corrections from -1 to 2
+LEAD = 2  # OpenGotha 3.51: empty groups above the bar
 
 
 class _StartOptions(StartingOptions, GothaOptions):
-    """What everybody begins with, where Gotha's criteria weigh."""
+    """Settings of McMahon systems with Gotha criteria."""
 
     cup_top_group: bool = Setting(
         default=False,
-        description="whether those at the bar play a cup inside, which leads in STS and SOSTS: two wins for the "
-        "unbeaten through the quarter-final, two more through the semi-final (Gotha)",
+        description="Play a knockout among the entrants at the bar, which counts in STS and SOSTS: two wins for "
+        "entrants unbeaten through the quarter-final, two more through the semi-final (Gotha).",
     )
     handicap: Handicap | None = Setting(  # type: ignore[assignment]  # by score, not by rating
         default=None,
-        description="bands the stronger gives, by McMahon score; none for engines. A table with correction (1), "
-        "ceiling (9) and threshold (none)",
+        description="Handicap in bands by McMahon score: a table with correction (bands, 1), ceiling (bands, 9) "
+        "and threshold (a band; none). Default: no handicap.",
     )
 
     @model_validator(mode="after")
     def _cup_counts(self) -> _StartOptions:
         if self.cup_top_group and not {"STS", "SOSTS"} & set(self.placement):
-            raise ValueError('cup_top_group counts in STS and SOSTS alone: placement = ["STS", "SOSTS"]')
+            raise ValueError('cup_top_group needs STS or SOSTS in placement. Hint: set placement = ["STS", "SOSTS"]')
         return self
 
 
 class _FromStarts(Starting, Gotha):
-    """Groups of equal McMahon scores."""
+    """System with groups of equal McMahon scores and Gotha criteria."""
 
-    step = 1  # groups a win
+    step = 1  # groups per win
 
     def check(self, members: tuple[Member, ...]) -> None:
-        """ValueError also without a rating, which says who starts where."""
+        """Raise ValueError if the field cannot be paired or an entrant has no rating."""
         super().check(members)
         check_rated(self.name, members)
 
     def given(self) -> Handicap | None:
-        """As the settings have it."""
+        """Return the handicap of the settings."""
         return self.options.handicap  # type: ignore[no-any-return]
 
     def context(self, field: Field) -> PairingContext:
-        """McMahon scores, in groups from the bar downwards."""
+        """Return McMahon scores in groups from the bar downwards."""
         starts, points, played = self.starts(field), self.scores(field), len(field.history)
         span = Span(
             self.step * (starts.top + LEAD + played),
@@ -83,14 +83,14 @@ class _FromStarts(Starting, Gotha):
         )
 
     def pairing_terms(self, field: Field) -> PlacementTerms:
-        """With the absences in the sums of opponents and with the cup inside."""
+        """Return the terms for the pairing, with absences in SOS and the knockout in the top group."""
         found, options = super().pairing_terms(field), self.options
         top = self.starts(field).top
         cup = (at for at, wins in enumerate(found.starts) if options.cup_top_group and wins >= top)
         return replace(found, absence_in_sos=options.absence_in_sos, cup=frozenset(cup))
 
     def _strength(self, field: Field, starts: Starts, points: Sequence[int]) -> tuple[int, ...]:
-        """In bands: with merged groups a group is no band, so wins count from the own band."""
+        """Return strengths in bands; a merged group is not a band, so wins are added to the own band."""
         if self.options.groups == "bands":
             _, floor = self.limits(field)
             zero = floor if self.options.zero is None else self.options.zero
@@ -100,14 +100,18 @@ class _FromStarts(Starting, Gotha):
 
 
 class McMahonOptions(_StartOptions, CriteriaOptions):
-    """Settings of McMahon by today's criteria; defaults as OpenGotha 3.51 where nothing else is said."""
+    """Settings of McMahon with current criteria; unless noted, defaults are those of OpenGotha 3.51."""
 
-    seeding: Seeding = Setting(default="split-random", description="ideal pairs in a group, in the first rounds")
-    family_weight: Weight = Setting(default=10**11, description="weight of families and origins that differ")
+    seeding: Seeding = Setting(
+        default="split-random", description="Ideal pairs inside a group in the first seeding_rounds rounds."
+    )
+    family_weight: Weight = Setting(
+        default=10**11, description="Weight of different families and origins, in weight units."
+    )
 
 
 class McMahon(_FromStarts, ByCriteria):
-    """Today's criteria on McMahon scores."""
+    """McMahon with the current criteria."""
 
     name = "mcmahon"
     options: McMahonOptions
@@ -119,57 +123,76 @@ class McMahon(_FromStarts, ByCriteria):
         self.step = 1 + options.half_groups
 
     def by_rating(self, field: Field) -> bool:
-        """In the first rounds only."""
+        """Return whether the rating orders a group: only in the first rounds."""
         return self.first_rounds(field)
 
 
 class GerlachOptions(McMahonOptions):
-    """Settings of MacMahon by Christoph Gerlach, a reconstruction: only the architecture is public.
+    """Settings of a reconstruction of MacMahon by Christoph Gerlach, of which only the architecture is public.
 
-    Score before even SOS before fold by SOS before family and origin before colours.
+    The score weighs most, then similar SOS, the fold by SOS, family and origin, and colors.
     """
 
-    score_weight: Weight = Setting(default=10**14, description="weight of near score groups (reconstruction)")
-    float_weight: Weight = Setting(default=10**11, description="unit of floats (reconstruction)")
-    float_rule: FloatRule = Setting(default="sos-even", description="who floats: highest SOS down, lowest up (Gerlach)")
-    compensate: bool = Setting(default=False, description="whether floats undo earlier ones (reconstruction: no)")
-    seeding_weight: Weight = Setting(default=10**9, description="weight of the fold (reconstruction)")
-    seeding: Seeding = Setting(default="fold", description="ideal pairs in a group, by SOS (Gerlach)")
-    seeding_later: Seeding = Setting(default="fold", description="ideal pairs in a group, after seeding_rounds")
-    family_weight: Weight = Setting(default=10**7, description="weight of families and origins (reconstruction)")
-    colour_weight: Weight = Setting(default=10**4, description="weight of opposite balances (reconstruction)")
+    score_weight: Weight = Setting(
+        default=10**14, description="Weight of similar scores, in weight units (reconstruction)."
+    )
+    float_weight: Weight = Setting(
+        default=10**11, description="Weight of one step of the float criterion, in weight units (reconstruction)."
+    )
+    float_rule: FloatRule = Setting(
+        default="sos-even", description="Which entrants float: the highest SOS down, the lowest up (Gerlach)."
+    )
+    compensate: bool = Setting(
+        default=False, description="Prefer floats that undo earlier floats (reconstruction: off)."
+    )
+    seeding_weight: Weight = Setting(
+        default=10**9, description="Weight of the seeding inside a group, in weight units (reconstruction)."
+    )
+    seeding: Seeding = Setting(default="fold", description="Ideal pairs inside a group, by SOS (Gerlach).")
+    seeding_later: Seeding = Setting(
+        default="fold", description="Ideal pairs inside a group after seeding_rounds rounds."
+    )
+    family_weight: Weight = Setting(
+        default=10**7, description="Weight of different families and origins, in weight units (reconstruction)."
+    )
+    colour_weight: Weight = Setting(
+        default=10**4, description="Weight of opposite color balances, in weight units (reconstruction)."
+    )
 
 
 class Gerlach(McMahon):
-    """The same machinery with other weights."""
+    """McMahon with the criteria of `mcmahon` and other weights."""
 
     name = "gerlach"
     options: GerlachOptions
 
 
 class Gotha2005Options(_StartOptions):
-    """Settings of the older Gotha function: Mac-Mahon defaults of its documentation page, about 2005."""
+    """Settings of the older Gotha function; defaults of its documentation page, about 2005."""
 
-    seeding: OlderSeeding = Setting(default="split-random", description="ideal pairs among equal scores")
+    seeding: OlderSeeding = Setting(
+        default="split-random", description="Ideal pairs among equal scores: fold, slip or split-random."
+    )
     exempt_wins: bool = Setting(
         default=False,
-        description="whether entrants that have won half of all rounds are exempt from handicap, origin and family",
+        description="Exempt entrants that have won half of all rounds from handicap, origin and family.",
     )
     exempt_above: Band | Literal["bar"] = Setting(
         default="bar",
-        description="entrants above this band are exempt from handicap, origin and family; 4 dan in Gotha, the bar",
+        description="Exempt entrants above this band from handicap, origin and family; 4 dan in Gotha. Default: "
+        "the bar.",
     )
 
 
 class Gotha2005(_FromStarts):
-    """The older function on McMahon scores, in groups of half steps."""
+    """McMahon with the older function, in groups of half wins."""
 
     name = "gotha-2005"
     options: Gotha2005Options
-    step = 2  # groups a win
+    step = 2  # groups per win
 
     def criteria(self, inputs: CriteriaInput) -> tuple[Criterion, ...]:
-        """In the order of its documentation."""
+        """Return the criteria in the order of the documentation."""
         options, field = self.options, inputs.field
         enough = field.win * field.rounds
         limit = self.limits(field)[0] if options.exempt_above == "bar" else options.exempt_above

@@ -1,7 +1,7 @@
 """Round robin, gauntlet and Scheveningen: formats whose pairs are known from the start.
 
-All their games can be played in any order. Colors are swapped in even cycles; with an even number of games per match
-they alternate inside the match. Without `swap` one entrant of a pair always has White: a seed against the others, the
+Their games can be played in any order. Colors are swapped in even cycles; with an even number of games per match they
+alternate within the match. Without `swap` one entrant of a pair has White in all games: a seed against the others, the
 first team against the second. An entrant that joins later plays its games after all others.
 """
 
@@ -52,60 +52,63 @@ from enginetour.model.game import (
 
 
 class ListOptions(BaseModel):
-    """Settings of every format with a pair list."""
+    """Settings of all formats with a fixed list of pairs."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, validate_default=True)
 
-    cycles: int = Setting(
-        default=1, ge=1, description="how often everybody meets everybody it is to meet; 2: a double round robin"
-    )
+    cycles: int = Setting(default=1, ge=1, description="Number of cycles; 2 makes a double round robin.")
     games_per_pairing: Annotated[
-        int, Setting(ge=1, description="games of one match in a cycle: 1 or an even number"), AfterValidator(fair_count)
+        int,
+        Setting(ge=1, description="Number of games per match in a cycle: 1 or an even number."),
+        AfterValidator(fair_count),
     ] = 1
     swap: bool = Setting(
         default=True,
-        description="colours change from game to game of a pair; false: one has White in all, seeds and the first "
-        "team always",
+        description="Swap colors after each game of a pair; false: one entrant has White in all games (seeds and "
+        "the first team always).",
     )
-    reverse: bool = Setting(default=False, description="White and Black of every game are exchanged")
+    reverse: bool = Setting(default=False, description="Exchange White and Black in all games.")
     handicap: RatingHandicap | None = Setting(default=None, description=BY_RATING)
     placement: Codes = Setting(
         default=(),
-        description="order of the table: up to six codes such as NBW, LPR, SDC; empty: points, SB, DE, WIN",
+        description="Order of the table: up to six codes such as NBW, LPR, SDC. Default: points, SB, DE, WIN.",
     )
 
     @model_validator(mode="after")
     def _colours_at_odds(self) -> Self:
         if self.reverse and self.handicap is not None:
-            raise ValueError("reverse with a handicap: the weaker begins with Black there; leave one of them out")
+            raise ValueError(
+                "reverse and handicap exclude each other, because the stronger engine has White with a handicap. "
+                "Hint: remove one of them"
+            )
         return self
 
 
 def _some_entrants(wanted: int | list[str], info: ValidationInfo) -> int | list[str]:
     key = info.field_name
     if isinstance(wanted, int) and wanted < 1:
-        raise ValueError(f"{key} {wanted} is too few: at least 1")
+        raise ValueError(f"{key} must be at least 1 (found {wanted})")
     if isinstance(wanted, list) and not wanted:
-        raise ValueError(f"{key} is an empty list: name at least one entrant")
+        raise ValueError(f"{key} is an empty list. Hint: name at least one entrant")
     if isinstance(wanted, list) and len(set(wanted)) < len(wanted):
         twice = next(name for name in wanted if wanted.count(name) > 1)
-        raise ValueError(f"{key} names {twice!r} twice")
+        raise ValueError(f"{key}: {twice!r} is listed twice")
     return wanted
 
 
 _Some = Annotated[int | list[str], AfterValidator(_some_entrants)]
-"""The first so many entrants or a list of names: somebody, and nobody twice."""
+"""A number of entrants from the start of the list, or a list of names without duplicates; at least one."""
 
 
-def _picked(names: tuple[str, ...], wanted: int | list[str], key: str) -> frozenset[str]:
-    """Who the setting means; ValueError: it names a stranger, or everybody."""
+def _selected_names(names: tuple[str, ...], wanted: int | list[str], key: str) -> frozenset[str]:
+    """Return the entrants that a setting selects; ValueError for an unknown name, or if it selects all entrants."""
     if isinstance(wanted, list):
         for name in wanted:
             if name not in names:
-                raise ValueError(f"{key} names {name!r}, who is not an entrant")
+                raise ValueError(f"{key}: {name!r} is not an entrant")
     count = wanted if isinstance(wanted, int) else len(wanted)
     if count >= len(names):
-        raise ValueError(f"{key}: {count} of {len(names)} entrants leave nobody to play against")
+        raise ValueError(f"{key}: {count} of {len(names)} entrants leave no opponents. Hint: select fewer")
     return frozenset(names[:wanted] if isinstance(wanted, int) else wanted)
 
 
@@ -114,12 +117,9 @@ _Board = tuple[str, str, int, int]  # white of the first game, black, cycle from
 
 @dataclass(frozen=True, slots=True)
 class ListState(FormatState):
-    """A moment of a tournament whose pairs are known; `names` in list order, those of `gone` included.
+    """State of a tournament with a fixed list of pairs; without `seeds` all entrants meet each other."""
 
-    Without `seeds` everybody meets everybody.
-    """
-
-    names: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()  # in list order, with withdrawn entrants
     seeds: frozenset[str] = frozenset()
     gone: tuple[str, ...] = ()
     schedule: GameSchedule = field(default_factory=GameSchedule)
@@ -127,18 +127,19 @@ class ListState(FormatState):
     cycles: int = 1
     rounds: int = 0
     encounters: int = 0
-    ratings: Map[str, float | None] = field(default_factory=Map)  # that entrants brought
+    ratings: Map[str, float | None] = field(default_factory=Map)  # as configured
 
     @property
     def present(self) -> tuple[str, ...]:
-        """Who has not withdrawn, in list order."""
+        """Names of the entrants that have not withdrawn, in list order."""
         return tuple(name for name in self.names if name not in self.gone)
 
 
 class PairList(Format[ListState], ABC):
-    """The format of a pair list; subclasses give the boards. Games of the withdrawn leave the table of the others.
+    """Format of a fixed list of pairs; subclasses give the boards.
 
-    Kinds of its notes: warning, schedule, withdraw, add, extend.
+    Games of withdrawn entrants do not count in the table of the others. Its notes have the kinds warning, schedule,
+    withdraw, add and extend.
     """
 
     version = 1
@@ -147,7 +148,7 @@ class PairList(Format[ListState], ABC):
         self.options = options
 
     def start(self, entrants: tuple[Entrant, ...]) -> ListState:
-        """All games scheduled. ValueError: a name twice, or a field the settings do not fit."""
+        """Return the state with all games scheduled; ValueError for a repeated name or unsuitable settings."""
         names = tuple(entrant.name for entrant in entrants)
         refuse_twice(names, "entrant")
         ratings = Map({entrant.name: entrant.rating for entrant in entrants})
@@ -161,11 +162,11 @@ class PairList(Format[ListState], ABC):
         return state.noted("schedule", text, entrants=list(names), rounds=state.rounds, games=state.schedule.left)
 
     def offers(self, state: ListState) -> tuple[Pairing, ...]:
-        """The earliest games still to be played, round by round."""
+        """Return the earliest unplayed games, round by round."""
         return state.schedule.open()
 
     def step(self, state: ListState, event: Event) -> ListState:
-        """The state after one event; ValueError: it cannot have happened here."""
+        """Return the state after one event; ValueError if the event is impossible in this state."""
         match event:
             case GameFinished(pairing, outcome):
                 wanted = state.schedule.counts(pairing)
@@ -194,15 +195,15 @@ class PairList(Format[ListState], ABC):
                 return self._extended(state, dict(grown))
 
     def remaining(self, state: ListState) -> tuple[int, int]:
-        """Known exactly."""
+        """Return the exact number of remaining games as both bounds."""
         return (state.schedule.left, state.schedule.left)
 
     def standings(self, state: ListState) -> tuple[StandingsRow, ...]:
-        """By the codes chosen, else points, SB, DE, WIN, among the present; the withdrawn last with their points."""
+        """Return the table by the chosen codes (default: points, SB, DE, WIN), withdrawn entrants last."""
         return (*self._table(state), *_withdrawn_lines(state))
 
     def _table(self, state: ListState) -> tuple[StandingsRow, ...]:
-        """The ranked lines, by games among the present."""
+        """Rank the present entrants by the games among them."""
         codes = self.options.placement
         if not codes:
             return table(state.present, state.grid)
@@ -210,7 +211,7 @@ class PairList(Format[ListState], ABC):
         return standings.rank_by_codes(field, codes, range(len(field.members)), terms)
 
     def _field(self, state: ListState) -> Field:
-        """Return the present as a tournament in rounds; their matches with the withdrawn are left out."""
+        """Return the present entrants as a tournament in rounds, without matches against withdrawn entrants."""
         there, each = {name: place for place, name in enumerate(state.present)}, self.options.games_per_pairing
         rows = [[Turn()] * len(there) for _ in range(state.rounds)]
         boards = groupby(
@@ -235,22 +236,22 @@ class PairList(Format[ListState], ABC):
         return Field(members, tuple(map(tuple, rows)), tuple(range(len(there))), state.rounds, 2 * each)
 
     def _seeded(self, state: ListState) -> ListState:
-        """Who is a seed; ValueError when the settings do not fit the field."""
+        """Choose the seeds; ValueError if the settings do not fit the field."""
         return state
 
     def _newcomer_is_seed(self, _state: ListState) -> bool:
         return False
 
     def _opponents(self, state: ListState, *, seeded: bool) -> tuple[str, ...]:
-        """Whom a newcomer meets, in list order."""
+        """Return the opponents of an entrant that joins, in list order."""
         return tuple(name for name in state.present if not state.seeds or seeded != (name in state.seeds))
 
     @abstractmethod
     def _rounds(self, state: ListState) -> Iterator[list[tuple[str, str]]]:
-        """One cycle among the present: who has White, who Black in the first game of each pair."""
+        """Return one cycle among the present entrants: (White, Black) of the first game of each pair."""
 
     def _boards(self, state: ListState, cycles: Iterable[int]) -> Iterator[_Board]:
-        """Whole cycles, in rounds after those there are."""
+        """Return the boards of whole cycles, in rounds after the existing ones."""
         number = state.rounds
         for cycle in cycles:
             for pairs in self._rounds(state):
@@ -259,7 +260,7 @@ class PairList(Format[ListState], ABC):
                     yield (*self._turned(*pair, cycle), cycle, number)
 
     def _turned(self, white: str, black: str, cycle: int) -> tuple[str, str]:
-        """Colours swapped in even cycles, unless a match is fair in itself or they stay; all of them in reverse."""
+        """Swap colors in even cycles unless a match is balanced or `swap` is off; with `reverse` exchange all."""
         swaps = self.options.swap and self.options.games_per_pairing == 1 and cycle % 2 == 1
         return (black, white) if swaps != self.options.reverse else (white, black)
 
@@ -277,26 +278,28 @@ class PairList(Format[ListState], ABC):
         return replace(state, schedule=state.schedule.extended(pairings), encounters=encounters, rounds=rounds)
 
     def _at_odds(self, state: ListState, board: _Board) -> tuple[str, str, int, int, int]:
-        """The board and what its White gives: with odds the weaker side has Black."""
+        """Return the board with the handicap that its White gives; the weaker engine has Black."""
         white, black, cycle, number = board
         handicap = self.options.handicap
         given = 0 if handicap is None else handicap.between(state.ratings.get(white), state.ratings.get(black))
         return (white, black, cycle, number, given) if given >= 0 else (black, white, cycle, number, -given)
 
     def _widened(self, state: ListState, cycles: int) -> ListState:
-        """So many cycles, and a window that fits them; ValueError for more games than can be listed."""
+        """Set the number of cycles and a window that fits them; ValueError for too many games."""
         pairs, each = sum(1 for _ in self._boards(state, range(1))), self.options.games_per_pairing
         if pairs * cycles * each > MOST_GAMES:
-            words = f"{pairs * cycles * each:,} games (pairs {pairs}, cycles {cycles}, games_per_pairing {each})"
-            raise ValueError(f"{words} are too many: at most {MOST_GAMES:,}")
+            factors = f"pairs {pairs} * cycles {cycles} * games_per_pairing {each}"
+            raise ValueError(
+                f"a tournament can have at most {MOST_GAMES:,} games (found {pairs * cycles * each:,}: {factors})"
+            )
         per_name = len(state.names) * cycles * self.options.games_per_pairing
         return replace(state, cycles=cycles, schedule=replace(state.schedule, width=window_size(per_name)))
 
     def _extended(self, state: ListState, grown: dict[str, int]) -> ListState:
-        """More cycles behind all games; if nobody came or went, as though there had been so many from the start."""
+        """Add cycles after all games; without arrivals and withdrawals the result equals a start with these cycles."""
         cycles = grown.pop("cycles", state.cycles)
         if grown or cycles <= state.cycles:
-            raise ValueError(f"only more than {state.cycles} cycles can be added")
+            raise ValueError(f"cycles must be greater than {state.cycles}")
         before = state.schedule.left
         wider = self._widened(state, cycles)
         longer = self._scheduled(wider, self._boards(wider, range(state.cycles, cycles)))
@@ -307,14 +310,14 @@ class PairList(Format[ListState], ABC):
     def _left(self, state: ListState, name: str) -> ListState:
         check_present(name, state.names, state.gone)
         schedule, called_off = state.schedule.without(name)
-        text = f"{name} withdraws; {len(called_off)} of its games are off, those played leave the table of the others"
+        text = f"{name} withdraws; {len(called_off)} games are canceled, and its finished games do not count for others"
         state = replace(state, schedule=schedule, gone=(*state.gone, name))
         return state.noted("withdraw", text, engine=name, called_off=len(called_off))
 
     def _joined(self, state: ListState, entrant: Entrant, at: int, *, seeded: bool) -> ListState:
         name = entrant.name
         if name in state.names:
-            raise ValueError(f"{name} is in this tournament already")
+            raise ValueError(f"{name} is already in this tournament")
         opponents = self._opponents(state, seeded=seeded)
         first, by_seed = state.rounds + 1, bool(state.seeds) and not self.options.swap
         boards: list[_Board] = []
@@ -330,11 +333,11 @@ class PairList(Format[ListState], ABC):
         before = state.schedule.left
         state = self._scheduled(state, boards)
         more = state.schedule.left - before
-        return state.noted("add", f"{name} joins with {more} games, after all others", engine=name, games=more)
+        return state.noted("add", f"{name} joins with {more} games after all others", engine=name, games=more)
 
 
 def _in_blocks(lines: Sequence[StandingsRow], state: ListState, *, seeds_first: bool) -> tuple[StandingsRow, ...]:
-    """Seeds and others each in one block of the table, as the two have played different fields; ranks run through."""
+    """Split the table into seeds and others, because the two have different opponents; ranks are consecutive."""
     ranked: list[StandingsRow] = []
     for seeded in (seeds_first, not seeds_first):
         block = [line for line in lines if (line.name in state.seeds) is seeded]
@@ -354,24 +357,23 @@ class RoundRobinOptions(ListOptions):
 
     order: Order = Setting(
         default="berger",
-        description="berger: tables of FIDE C.05; seats: two rotating rows (Vuorinen 2010); circle: first v last",
+        description="berger: the tables of FIDE C.05; seats: two rotating rows (Vuorinen 2010); circle: two "
+        "rotating rows, the first meets the last.",
     )
     colours: Colours = Setting(
         default="balanced",
-        description="balanced; or rows, for seats and circle: the upper row has White in every other round",
+        description="balanced; or rows (with seats and circle): the upper row has White in every second round.",
     )
 
     @model_validator(mode="after")
     def _rows(self) -> RoundRobinOptions:
         if self.colours == "rows" and self.order == "berger":
-            raise ValueError(
-                "colours 'rows' needs rows: order = 'seats' or 'circle', the Berger tables bring their own"
-            )
+            raise ValueError("colours = 'rows' needs order = 'seats' or 'circle'")
         return self
 
 
 class RoundRobin(PairList):
-    """Everybody against everybody, `cycles` times."""
+    """Every entrant meets every other, `cycles` times."""
 
     options: RoundRobinOptions
 
@@ -385,13 +387,13 @@ class GauntletOptions(ListOptions):
     """Settings of the gauntlet."""
 
     seeds: _Some = Setting(
-        default=1, description="who plays against all the others: the first so many entrants, or a list of names"
+        default=1, description="Entrants that meet all others: the first N entrants, or a list of names."
     )
-    seeds_meet: bool = Setting(default=False, description="whether the seeds play each other, too")
+    seeds_meet: bool = Setting(default=False, description="Let the seeds meet each other too.")
 
 
 class Gauntlet(PairList):
-    """One or several seeds against all the others, who do not meet each other."""
+    """One or several seeds meet all other entrants, which do not meet each other."""
 
     options: GauntletOptions
 
@@ -401,23 +403,23 @@ class Gauntlet(PairList):
         return super()._opponents(state, seeded=seeded)
 
     def standings(self, state: ListState) -> tuple[StandingsRow, ...]:
-        """The seeds first, then the others; the withdrawn last."""
+        """Return the seeds first, then the others, withdrawn entrants last."""
         return (*_in_blocks(self._table(state), state, seeds_first=True), *_withdrawn_lines(state))
 
     def _seeded(self, state: ListState) -> ListState:
-        return replace(state, seeds=_picked(state.names, self.options.seeds, "seeds"))
+        return replace(state, seeds=_selected_names(state.names, self.options.seeds, "seeds"))
 
     def _rounds(self, state: ListState) -> Iterator[list[tuple[str, str]]]:
         front = [name for name in state.present if name in state.seeds]
         back = [name for name in state.present if name not in state.seeds]
         among = berger(len(front)) if self.options.seeds_meet else ()
-        surplus = [0] * len(front)  # Whites minus Blacks among the seeds
+        surplus = [0] * len(front)  # Whites minus Blacks in the games among the seeds
         for white, black in (pair for pairs in among for pair in pairs):
             surplus[white] += 1
             surplus[black] -= 1
-        if any(surplus):  # who has White too often there starts with Black here
+        if any(surplus):  # a seed with too many Whites there starts with Black here
             turn = [int(extra > 0) for extra in surplus]
-        else:  # seeds beyond the length of the other row all start at its head
+        else:  # seeds beyond the length of the other row all start at its first entrant
             turn = [seed % 2 if seed >= len(back) else 0 for seed in range(len(front))]
         for pairs in slide(len(front), len(back)):
             found = []
@@ -435,39 +437,39 @@ class ScheveningenOptions(ListOptions):
 
     team: _Some | None = Setting(
         default=None,
-        description="the first team: the first so many entrants or a list of names; null: the first half. "
-        "All others are the second team",
+        description="First team: the first N entrants, or a list of names; all others are the second team. "
+        "Default: the first half.",
     )
 
 
 class Scheveningen(PairList):
-    """The first team are the seeds of the list; a newcomer plays for the smaller team, for the second if level."""
+    """Two teams, the first stored as seeds; a new entrant joins the smaller team, or the second if both are equal."""
 
     options: ScheveningenOptions
 
     def standings(self, state: ListState) -> tuple[StandingsRow, ...]:
-        """The team with more points first, each ranked in itself; its points of all it could have are the status."""
+        """Return the team with more points first, each with its own ranks; the status shows the points of the team."""
         placed = self._table(state)
         lines = {True: 0, False: 0}
         games = 0
         for line in _in_blocks(placed, state, seeds_first=True):
             lines[line.name in state.seeds] += line.half_points
             games += line.games
-        words = {first: f"team {1 if first else 2}: {lines[first] / 2:g} of {games // 2}" for first in lines}
+        statuses = {first: f"team {1 if first else 2}: {lines[first] / 2:g} of {games // 2}" for first in lines}
         ranked = _in_blocks(placed, state, seeds_first=lines[True] >= lines[False])
         return (
-            *(replace(line, status=words[line.name in state.seeds]) for line in ranked),
+            *(replace(line, status=statuses[line.name in state.seeds]) for line in ranked),
             *_withdrawn_lines(state),
         )
 
     def _seeded(self, state: ListState) -> ListState:
-        """InputRefused: a team of strangers, or of everybody."""
+        """Choose the first team; InputRefused for unknown names or a team of all entrants."""
         team = self.options.team
         wanted = (len(state.names) + 1) // 2 if team is None else team
         try:
-            return replace(state, seeds=_picked(state.names, wanted, "team"))
+            return replace(state, seeds=_selected_names(state.names, wanted, "team"))
         except ValueError as error:
-            step = f"entrants: {', '.join(state.names)}"
+            step = f"choose from the entrants {', '.join(state.names)}"
             raise InputRefused(str(error), place="format.team", step=step) from None
 
     def _newcomer_is_seed(self, state: ListState) -> bool:
@@ -475,7 +477,7 @@ class Scheveningen(PairList):
         return 2 * first < len(state.present)
 
     def _rounds(self, state: ListState) -> Iterator[list[tuple[str, str]]]:
-        """By a chequered board of pairs, so that nobody's colours differ by more than one."""
+        """Return the rounds with colors in a checkerboard pattern, so that colors differ by at most one."""
         first = [name for name in state.present if name in state.seeds]
         second = [name for name in state.present if name not in state.seeds]
         for pairs in slide(len(first), len(second)):

@@ -1,7 +1,7 @@
-"""Rounds: turns a pairing system into a format that plays round after round.
+"""Format that plays the rounds of a pairing system.
 
-The next round is paired when the last game of this one is in, so a round never depends on the order in which its games
-ended. Whoever withdraws is absent from the next round on; its unplayed games of this one go to its opponents.
+A round is paired when the last game of the round before is finished, so it does not depend on the order in which games
+ended. An entrant that withdraws is absent from the next round on; its opponents win its unplayed games of this round.
 """
 
 from __future__ import annotations
@@ -56,37 +56,37 @@ _NOBODY = Paired(())
 
 @dataclass(frozen=True, slots=True)
 class RoundsState(FormatState):
-    """A moment: the rounds decided so far in `field`, the boards of this one with their games, and who has gone."""
+    """State of a tournament in rounds: finished rounds in `field`, the boards of the current round, withdrawals."""
 
     field: Field
     gone: frozenset[int] = frozenset()
-    half: tuple[int, ...] = ()  # with a half-point bye in this round
+    half: tuple[int, ...] = ()  # entrants with a half-point bye in this round
     paired: Paired = _NOBODY
     games: tuple[tuple[Pairing, ...], ...] = ()  # of each board
     schedule: GameSchedule = made(default_factory=GameSchedule)
     encounters: int = 0
-    met: Map[tuple[int, int], int] = made(default_factory=Map)  # encounters of a pair of places so far
+    met: Map[tuple[int, int], int] = made(default_factory=Map)  # number of encounters so far, by pair of places
     running: bool = False
     over: bool = False  # no further round can be paired
 
     def place(self, name: str) -> int:
-        """Of a member that is still in; ValueError for anybody else."""
+        """Return the place of an entrant; ValueError if it is unknown or has withdrawn."""
         places = {member.name: place for place, member in enumerate(self.field.members)}
         if name not in places:
             raise ValueError(f"{name} is not in this tournament")
         if places[name] in self.gone:
-            raise ValueError(f"{name} has withdrawn already")
+            raise ValueError(f"{name} has already withdrawn")
         return places[name]
 
     @property
     def present(self) -> tuple[int, ...]:
-        """Places of those still in."""
+        """Places of the entrants that have not withdrawn."""
         return tuple(place for place in range(len(self.field.members)) if place not in self.gone)
 
     def result(self, number: int) -> tuple[int, int, int]:
-        """Half points of a board's White and Black so far, and games played.
+        """Return the half points of White and Black of a board, and its number of finished games.
 
-        A game that was called off is won by the one that stayed.
+        A game that was canceled by a withdrawal is a win for the other entrant.
         """
         board = self.paired.boards[number]
         first = self.field.members[board.white].name
@@ -104,7 +104,7 @@ class RoundsState(FormatState):
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """One criterion of one pair: its worth and the most it can be, in units of the weight."""
+    """One criterion of one pair: its value and the largest possible value, in units of the weight."""
 
     name: str
     worth: int
@@ -114,9 +114,10 @@ class Reason:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeightedRound:
-    """What a round makes as heavy as it can be: `weights[i, j]` of members[i] and members[j], an even number of them.
+    """The weights of a round, which is the matching with the largest sum.
 
-    `barred` is 0 for pairs that are free, else the higher the less wanted, as in `matching.relaxed_matching`.
+    `weights[i, j]` is the weight of members[i] and members[j]; their number is even. `barred` is 0 for allowed pairs,
+    otherwise larger for pairs that are less wanted, as in `matching.relaxed_matching`.
     """
 
     members: tuple[int, ...]
@@ -125,37 +126,46 @@ class WeightedRound:
 
 
 class RoundsOptions(ColourOptions):
-    """Settings of every system that pairs in rounds."""
+    """Settings of all systems that pair in rounds."""
 
     colours_by = "the pairing system"
 
-    rounds: int = Setting(default=5, ge=1, le=1000, description="rounds in all")
+    rounds: int = Setting(default=5, ge=1, le=1000, description="Number of rounds.")
     games_per_pairing: GamesOfMatch = 1
     scoring: Literal["games", "match"] = Setting(
-        default="games", description="points: those of all games, or 1, 1/2, 0 for a match"
+        default="games", description="games: the points of all games count; match: a match counts 1, 1/2 or 0 points."
     )
     placement: Codes = Setting(
-        default=(), description="order of the table: up to six codes such as MMS, BH-C1, DE; empty: the system's own"
+        default=(),
+        description="Order of the table: up to six codes such as MMS, BH-C1, DE. Default: the order of the system.",
     )
     unplayed: Literal["preset", "own", "start", "zero", "fide", "fide-2023", "fide-2009"] = Setting(
         default="preset",
-        description="what a round without a game adds to sums over opponents: own score, own start, nothing, "
-        "by FIDE C.07 section 16 of 2026, of 2023, by FIDE's virtual opponent of 2009; preset: the system's own",
+        description="Value of a round without a game in sums over opponents: own score (own), own starting score "
+        "(start), nothing (zero), the rules of FIDE C.07 section 16 of 2026 (fide) or 2023 "
+        "(fide-2023), FIDE's virtual opponent of 2009 (fide-2009), or the rule of the system "
+        "(preset).",
     )
     handicap: RatingHandicap | None = Setting(default=None, description=BY_RATING)
     bye_points: float | None = Setting(
-        default=None, ge=0, description="points of a bye, in halves, from 0 to those of a won match; default: a win"
+        default=None,
+        ge=0,
+        description="Points for a bye, a multiple of 0.5, from 0 to the points of a won match. Default: a win.",
     )
     absent: RoundsByName = Setting(
-        default={}, description='rounds that entrants miss, by name: { "Wren 3" = [1, 2] }; they are not paired then'
+        default={},
+        description='Rounds that entrants miss, by name, for example { "Wren 3" = [1, 2] }; they are not paired '
+        "in these rounds.",
     )
     half_bye: RoundsByName = Setting(
-        default={}, description="the same with half of what a match is worth: byes asked for (FIDE C.04, H in a TRF)"
+        default={},
+        description="Rounds that entrants miss for half of a match's points, by name: requested byes (FIDE C.04, "
+        "H in a TRF).",
     )
 
     @classmethod
     def most_rounds(cls, entrants: int) -> int:
-        """In which everybody can meet somebody new; in an odd field each rests once."""
+        """Return the largest number of rounds without a rematch; in an odd field each entrant has one bye."""
         return max(1, entrants - 1 + entrants % 2)
 
     @model_validator(mode="after")
@@ -174,31 +184,33 @@ class RoundsOptions(ColourOptions):
 
 
 _BYE_RULES = {
-    "gotha": "the smallest band + 2 * McMahon score + 1000 * byes, of equals the last (Gotha)",
-    "thesis": "the last of the order among those with the fewest byes (Vuorinen 2010)",
-    "gopair": "one marked BYE, else by lot of the middle 80 % with a loss and no missed round (gopair manual 2005)",
+    "gotha": "the smallest value of band + 2 * McMahon score + 1000 * byes; of equal entrants the last (Gotha)",
+    "thesis": "the last entrant in the order of those with the fewest byes (Vuorinen 2010)",
+    "gopair": "an entrant marked BYE, otherwise a random one of the middle 80 % that has a loss and no "
+    "missed round (gopair manual 2005)",
 }
 
 
 class PairingSystem(ABC):
-    """Who meets whom in the next round, and the table. Subclasses give `pair`; the rest may stay."""
+    """Pairs the next round and orders the table. Subclasses implement `pair`; the other methods have defaults."""
 
     version = 1
     codes: tuple[str, ...] = ("PTS",)
     unplayed: tiebreaks.Unplayed = "zero"
-    evens_sos = False  # the pairing gives everybody a like SOS
-    late_entry = True  # somebody may join in the middle
-    extensible = True  # more rounds may follow than were meant
-    bounded = True  # more rounds than opponents are refused
-    score = "points"  # what `scores` is called
-    bye = "thesis"  # who rests in an odd field: a key of BYE_RULES or the words, where there is no setting
+    evens_sos = False  # whether the pairing makes the SOS of all entrants similar
+    late_entry = True  # whether entrants can join during the tournament
+    extensible = True  # whether rounds can be added
+    bounded = True  # whether more rounds than opponents are an error
+    score = "points"  # name of the values of `scores`
+    # who gets the bye of an odd field if no setting decides: a key of _BYE_RULES, or a description
+    bye = "thesis"
 
     def __init__(self, options: Any) -> None:
         self.options = options
 
     @classmethod
     def own_decisions(cls, model: type[BaseModel]) -> dict[str, str]:
-        """What holds where the settings of `model` say nothing, by their keys; `bye` if no setting says who rests."""
+        """Return what the system decides where the settings of `model` do not, by setting."""
         if "placement" not in model.model_fields:
             return {}
         found = {"placement": ", ".join(cls.codes), "unplayed": cls.unplayed}
@@ -208,24 +220,27 @@ class PairingSystem(ABC):
         return found
 
     def check(self, members: tuple[Member, ...]) -> None:
-        """ValueError when such a field cannot be paired: by default, more rounds than opponents where `bounded`."""
+        """Raise ValueError if the field cannot be paired; by default, if a `bounded` system has too many rounds."""
         most = RoundsOptions.most_rounds(len(members))
         if self.bounded and self.options.rounds > most:
             raise ValueError(
-                f"rounds {self.options.rounds} is more than {len(members)} entrants have: at most {most}, "
-                "or everybody meets somebody twice; roundrobin has cycles"
+                f"rounds must be at most {most} with {len(members)} entrants, to avoid rematches "
+                f"(found {self.options.rounds}). Hint: roundrobin with cycles allows more games"
             )
 
     def rounds(self, _members: tuple[Member, ...]) -> int:
-        """How many there are at most; a round without boards is the end before."""
+        """Return the largest number of rounds; the tournament ends earlier if a round has no boards."""
         return int(self.options.rounds)
 
     @abstractmethod
     def pair(self, field: Field) -> Paired:
-        """The next round of those present; Unpairable when there is no legal one."""
+        """Pair the next round of the present entrants; Unpairable if no legal round exists."""
 
     def paired(self, field: Field) -> Paired:
-        """`pair` with the odds of the settings: colours of games at odds are nobody's, and the stronger has White."""
+        """Pair the next round with the handicaps of the settings.
+
+        Colors of handicap games do not count, and the engine that gives a handicap has White.
+        """
         handicap = getattr(self.options, "handicap", None)
         if handicap is None:
             return self.pair(field)
@@ -233,84 +248,87 @@ class PairingSystem(ABC):
         return handicap.seated(field, found) if isinstance(handicap, RatingHandicap) else found
 
     def alone(self, field: Field) -> Paired:
-        """A round in which one entrant is present, or none: a bye."""
+        """Return a round in which at most one entrant is present: a bye."""
         return Paired((), field.present)
 
     def explain(self, _field: Field, _one: int, _other: int) -> tuple[Reason, ...]:
-        """What each criterion finds in a pair of those present, in sum its weight; nothing where a rule decides."""
+        """Return the value of each criterion for a pair; they add up to its weight. Empty if a fixed rule pairs."""
         return ()
 
     def rules(self, field: Field, paired: Paired, one: int, other: int) -> tuple[str, ...]:
-        """What decided about two of those present beside the criteria, in sentences: here, who rests."""
+        """Explain in sentences what decided about two entrants besides the criteria; here, who has the bye."""
         chosen = getattr(self.options, "bye", self.bye)
         rule = chosen if isinstance(chosen, str) else self.bye
         return tuple(
-            f"{field.members[place].name} rests: {_BYE_RULES.get(rule, rule)}"
+            f"{field.members[place].name} has the bye: {_BYE_RULES.get(rule, rule)}"
             for place in (one, other)
             if place in paired.byes
         )
 
     def weighed(self, _field: Field) -> WeightedRound | None:
-        """The weights behind the next round, without whoever rests; None where a rule decides."""
+        """Return the weights of the next round without entrants that have a bye; None if a fixed rule pairs."""
         return None
 
     @property
     def order(self) -> tuple[str, ...]:
-        """The codes of the table: those chosen, else `codes`."""
+        """The codes that order the table."""
         return self.options.placement or self.codes
 
     def chosen_unplayed(self) -> tiebreaks.Unplayed:
-        """Return how rounds without a game count in sums over opponents: as chosen, else the system's own way."""
+        """Return how rounds without a game count in sums over opponents."""
         chosen: tiebreaks.Unplayed | Literal["preset"] = self.options.unplayed
         return self.unplayed if chosen == "preset" else chosen
 
     def terms(self, _field: Field) -> tiebreaks.PlacementTerms:
-        """What the table needs beside the field; a system with starting points adds them."""
+        """Return what the table needs besides the field; systems with starting scores add them."""
         return tiebreaks.PlacementTerms(unplayed=self.chosen_unplayed())
 
     def table(self, field: Field, members: tuple[int, ...]) -> tuple[StandingsRow, ...]:
-        """Those members best first, by `order`."""
+        """Order these members by the codes of `order`, best first."""
         return standings.rank_by_codes(field, self.order, members, self.terms(field))
 
     def scores(self, field: Field) -> tuple[tuple[int, ...], ...]:
-        """Return the scores that decide the pairing, before each round so far and now, in half points."""
+        """Return the scores that decide the pairing, before each round and now, in half points."""
         return field.points
 
     def starting_notes(self, _field: Field) -> tuple[tuple[str, str], ...]:
-        """Return what is known before round 1 and not written in the settings, as (kind of note, sentence)."""
+        """Return notes (kind, sentence) about facts that are known before round 1 but not in the settings."""
         return ()
 
     def warnings(self) -> tuple[str, ...]:
-        """What the settings do to each other, to be told before the first round."""
+        """Return warnings about settings that contradict each other, shown before round 1."""
         return standings.warnings(self.order, evens_sos=self.evens_sos)
 
     def rating_warnings(self, _errors: Sequence[float]) -> tuple[str, ...]:
-        """What must be told of ratings with these standard errors before the first round; by default they only seed."""
+        """Return warnings about ratings with these standard errors; by default none, as ratings only seed."""
         return ()
 
     def bye_points(self, field: Field) -> int:
-        """Half points that the bye of this round is worth."""
+        """Return the half points that a bye of this round gives."""
         chosen = getattr(self.options, "bye_points", None)
         return field.win if chosen is None else round(2 * chosen)
 
     def more(self, _field: Field, _board: Board, _points: tuple[int, int], _played: int) -> int:
-        """Further games of a match that must not end level; `played` so far."""
+        """Return the number of extra games of a match that must not end level."""
         return 0
 
     def boards_ahead(self, field: Field, rounds_left: int) -> tuple[int, int]:
-        """Fewest and most boards of that many rounds, if nobody comes or goes; a strict tournament may end before."""
+        """Return the fewest and the most boards of that many rounds, if no entrant joins or withdraws.
+
+        A strict tournament can end earlier.
+        """
         boards = len(field.present) // 2 * rounds_left
         return 0 if getattr(self.options, "strict", False) else boards, boards
 
     def games_ahead(self, _boards: int) -> int:
-        """Most games that `more` could add to so many boards."""
+        """Return the largest number of games that `more` can add on these boards."""
         return 0
 
 
 class Rounds(Format[RoundsState]):
-    """The format that plays a pairing system's rounds.
+    """Format that plays the rounds of a pairing system.
 
-    Kinds of its notes: end, warning, starts, round, withdraw, add, extend, stuck.
+    Its notes have the kinds end, warning, starts, round, withdraw, add, extend and stuck.
     """
 
     def __init__(self, system: PairingSystem, seed: int = 1) -> None:
@@ -322,7 +340,7 @@ class Rounds(Format[RoundsState]):
         self.win = 2 * (self.options.games_per_pairing if self.options.scoring == "games" else 1)
 
     def start(self, entrants: tuple[Entrant, ...]) -> RoundsState:
-        """The first round on offer. ValueError: a name twice, or a field that cannot be paired."""
+        """Return the state with round 1 on offer; ValueError for a repeated name or a field that cannot be paired."""
         names = [entrant.name for entrant in entrants]
         refuse_twice(names, "entrant")
         members = tuple(map(_member, entrants))
@@ -341,11 +359,11 @@ class Rounds(Format[RoundsState]):
         return self._settled(state)
 
     def offers(self, state: RoundsState) -> tuple[Pairing, ...]:
-        """Games of the running round, board by board."""
+        """Return the unplayed games of the current round, board by board."""
         return state.schedule.open()
 
     def step(self, state: RoundsState, event: Event) -> RoundsState:
-        """The state after one event; the last game of a round brings the next round."""
+        """Return the state after one event; after the last game of a round the next round is paired."""
         match event:
             case GameFinished(pairing, outcome):
                 wanted = state.schedule.counts(pairing)
@@ -369,7 +387,7 @@ class Rounds(Format[RoundsState]):
                 return self._settled(self._extended(state, dict(grown)))
 
     def remaining(self, state: RoundsState) -> tuple[int, int]:
-        """Bounds in games, true unless somebody comes or goes."""
+        """Return bounds of the remaining games, valid unless an entrant joins or withdraws."""
         left, each = state.schedule.left, self.options.games_per_pairing
         if not left or not state.running:
             return left, left
@@ -379,7 +397,7 @@ class Rounds(Format[RoundsState]):
         return left + fewest * each, left + most * each + self.system.games_ahead(open_boards + most)
 
     def _boards_ahead(self, field: Field) -> tuple[int, int]:
-        """After the running round; with leave each round by those who are there."""
+        """Bound the boards after the current round; with requested byes, count each round by its present entrants."""
         left = field.rounds - field.number
         if not self.leave:
             return self.system.boards_ahead(field, left)
@@ -392,21 +410,24 @@ class Rounds(Format[RoundsState]):
         return fewest, most
 
     def _there(self, members: Sequence[Member], present: Iterable[int], number: int) -> tuple[int, ...]:
-        """Those without leave in that round."""
+        """Return the entrants without a requested bye in this round."""
         return tuple(place for place in present if not self.leave.takes(members[place].name, number))
 
     def stage(self, state: RoundsState) -> tuple[int, int]:
-        """The round that is played, or the last that was, and how many there are in all, at most in a knock-out."""
+        """Return the number of the current or last round, and the number of all rounds (in a knockout at most)."""
         number = state.field.number - (not state.running)
         return number, number if state.over and not self.system.extensible else state.field.rounds
 
     def too_late(self, state: RoundsState) -> str:
-        """Why who joins now would play no game; logs in which somebody did are read as they are."""
+        """Return why an entrant that joins now would not play a game; empty if it would."""
         number, rounds = self.stage(state)
         return f"round {number} of {rounds}, the last, is paired" if number >= rounds and self.system.late_entry else ""
 
     def so_far(self, state: RoundsState, *, by_match: bool | None = None) -> Field:
-        """The field after the running round as far as it is played; `by_match`: with points of matches, else as set."""
+        """Return the field with the current round as far as it is played.
+
+        `by_match` chooses points of matches (True) or games (False); by default the setting `scoring` decides.
+        """
         if not state.running:
             return state.field
         row = [Turn() for _ in state.field.members]
@@ -426,7 +447,7 @@ class Rounds(Format[RoundsState]):
         return replace(state.field, history=(*state.field.history, tuple(row)))
 
     def standings(self, state: RoundsState) -> tuple[StandingsRow, ...]:
-        """By the system's own criteria, the running round as far as it is played; the withdrawn last."""
+        """Return the table by the criteria of the system, with the current round as far as it is played."""
         now = self.so_far(state)
         ranked = self.system.table(now, state.present)
         gone = [
@@ -436,7 +457,7 @@ class Rounds(Format[RoundsState]):
         return (*ranked, *gone)
 
     def _settled(self, state: RoundsState) -> RoundsState:
-        """When all games of the round are in and there is another, decide it and pair the next."""
+        """If all games of a round are finished and another round follows, decide the round and pair the next."""
         while not state.schedule.left and not state.over:
             if state.running:
                 state = self._further(state)
@@ -451,14 +472,14 @@ class Rounds(Format[RoundsState]):
         return state
 
     def _ended(self, state: RoundsState) -> RoundsState:
-        """The last round stays open: a game of it that is struck out is played again. A knock-out tells how it fell."""
+        """Keep the last round open, because a voided game of it is played again; note the end of a knockout."""
         if state.schedule.left or not state.running or self.system.extensible:
             return state
         return _noted_end(state, self.system.pair(replace(self.so_far(state), present=state.present)))
 
     def _paired(self, state: RoundsState) -> RoundsState:
         number, there = state.field.number, state.field.present
-        alone = len(there) < FEWEST  # the others are on leave
+        alone = len(there) < FEWEST  # the others have requested byes
         try:
             paired = self.system.alone(state.field) if alone else self.system.paired(state.field)
         except Unpairable as error:
@@ -488,12 +509,12 @@ class Rounds(Format[RoundsState]):
             for word, who in (("bye", byes), ("half-point bye", half), ("absent", absent))
             if who
         ]
-        text = f"round {number}: " + "; ".join([", ".join(texts) or "nobody meets", *asides, *paired.remarks])
+        text = f"round {number}: " + "; ".join([", ".join(texts) or "no games", *asides, *paired.remarks])
         fields |= {"guarantee": paired.guarantee, "remarks": [*paired.remarks]}
         return state.noted("round", text, round=number, pairs=pairs, byes=byes, **fields)
 
     def _further(self, state: RoundsState) -> RoundsState:
-        """The same round with more games on boards that must not end level; boards in order, so timing is nothing."""
+        """Add extra games on boards that must not end level, in board order, so that timing has no effect."""
         games = list(state.games)
         for number, board in enumerate(state.paired.boards):
             if state.gone.isdisjoint(board.pair):
@@ -507,15 +528,15 @@ class Rounds(Format[RoundsState]):
     def _left(self, state: RoundsState, name: str) -> RoundsState:
         place = state.place(name)
         schedule, called_off = state.schedule.without(name)
-        text = f"{name} withdraws" + (f"; {len(called_off)} of its games go to the opponent" if called_off else "")
+        text = f"{name} withdraws" + (f"; its opponents win {len(called_off)} unplayed games" if called_off else "")
         state = replace(state, schedule=schedule, gone=state.gone | {place})
         return state.noted("withdraw", text, engine=name, called_off=len(called_off))
 
     def _joined(self, state: RoundsState, entrant: Entrant) -> RoundsState:
         if not self.system.late_entry:
-            raise ValueError("nobody can join once the first round is paired")
+            raise ValueError("entrants cannot join after round 1 is paired")
         if entrant.name in {member.name for member in state.field.members}:
-            raise ValueError(f"{entrant.name} is in this tournament already")
+            raise ValueError(f"{entrant.name} is already in this tournament")
         members = (*state.field.members, _member(entrant))
         history = tuple((*row, Turn()) for row in state.field.history)
         state = replace(state, field=replace(state.field, members=members, history=history), over=False)
@@ -525,9 +546,9 @@ class Rounds(Format[RoundsState]):
     def _extended(self, state: RoundsState, grown: dict[str, int]) -> RoundsState:
         rounds = grown.pop("rounds", state.field.rounds)
         if not self.system.extensible:
-            raise ValueError("the number of rounds follows from the field")
+            raise ValueError("rounds cannot be added: their number follows from the number of entrants")
         if grown or rounds <= state.field.rounds:
-            raise ValueError(f"only more than {state.field.rounds} rounds can be added")
+            raise ValueError(f"rounds must be greater than {state.field.rounds}")
         text = f"{rounds} rounds instead of {state.field.rounds}"
         state = replace(state, field=replace(state.field, rounds=rounds))
         return state.noted("extend", text, rounds=rounds)
@@ -538,7 +559,7 @@ def _member(entrant: Entrant) -> Member:
 
 
 def _match(state: RoundsState, board: Board, count: int) -> tuple[RoundsState, tuple[Pairing, ...]]:
-    """So many games of a board, and the state that has counted their encounters."""
+    """Return the games of a board, and the state with their encounters counted."""
     names, earlier, more = state.field.members, state.met.get(board.pair, 0), count // games_per_opening(count)
     games = match_games(
         names[board.white].name,
@@ -554,6 +575,6 @@ def _match(state: RoundsState, board: Board, count: int) -> tuple[RoundsState, t
 
 
 def _noted_end(state: RoundsState, after: Paired) -> RoundsState:
-    """What a system says of its last round, once."""
+    """Note the remarks of a system after its last round, once."""
     text = "; ".join(after.remarks)
     return state if not text or state.notes[-1].text == text else state.noted("end", text)

@@ -1,6 +1,7 @@
 """Simulation of formats with simulated engines, and comparison of formats by accuracy.
 
-Where systems are compared they play the same engines with the same luck, so their differences are surer than either.
+Compared systems play with the same engines and the same luck. Their differences are therefore more precise than the
+figures themselves.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 from pydantic import ValidationError
 
-from enginetour.formats.base import SYSTEMS, Format, make_format, options_model
+from enginetour.formats.base import SYSTEMS, Format, make_format, options_model, system_name
 from enginetour.formats.pairing.field import Dice
 from enginetour.model import task
 from enginetour.model.errors import InputRefused, UsageRefused, did_you_mean
@@ -26,26 +27,25 @@ from enginetour.ratings.priors import PhantomDraws
 
 # Simulated engines: true strengths, prior ratings, and results of their games.
 #
-# All chance comes from `Dice` by words, so a game between two engines ends the same in every format that has it played:
-# common random numbers, which make differences between formats surer than either figure.
+# All random numbers come from `Dice` with the same words, so a game of two engines has the same result in all formats.
 
-_FINE = 1 << 53  # steps of a chance: all a float between 0 and 1 can tell
+_FINE = 1 << 53  # number of steps of a probability: the precision of a float between 0 and 1
 _NORMAL = NormalDist()
 
 
 @dataclass(frozen=True, slots=True)
 class SimulationModel:
-    """What simulated engines are like, in Elo; the defaults are those of our published comparisons."""
+    """Properties of simulated engines, in Elo; the defaults are those of the published comparisons."""
 
     spread: float = 150.0  # standard deviation of strengths
-    noise: float = 150.0  # of what is believed about the truth
-    white: float = 20.0  # worth of the white pieces
-    draws: float = 0.45  # share of games between equals that are drawn; falls as 1 - |2e - 1|
-    level: float = 2000.0  # median of the ratings brought along: clear of the floor of Go ratings
-    odds: tuple[float, ...] | None = None  # divisors of time for 1, 2 ... bands, instead of the formula
+    noise: float = 150.0  # standard deviation of ratings around the true strengths
+    white: float = 20.0  # advantage of White
+    draws: float = 0.45  # share of draws between equal engines; falls as 1 - |2e - 1|
+    level: float = 2000.0  # median of the ratings, well above the floor of Go ratings
+    odds: tuple[float, ...] | None = None  # time divisors for 1, 2 ... bands, instead of the formula
 
     def chances(self, white: float, black: float) -> tuple[float, float, float]:
-        """White's win, draw, White's loss."""
+        """Return the probabilities of a White win, a draw and a Black win."""
         share = expected_score(white - black + self.white)
         drawn = self.draws * (1 - abs(2 * share - 1))
         return share - drawn / 2, drawn, 1 - share - drawn / 2
@@ -53,7 +53,7 @@ class SimulationModel:
 
 @dataclass(frozen=True, slots=True)
 class Population:
-    """Engines of one simulated tournament: entrants best first as believed, their true strengths, and their luck."""
+    """Engines of one simulated tournament: entrants by rating, best first, their true strengths, and their luck."""
 
     entrants: tuple[Entrant, ...]
     strengths: Mapping[str, float]
@@ -61,12 +61,12 @@ class Population:
     seed: str
 
     def lead(self, pairing: Pairing) -> float:
-        """Elo by which White is the stronger, after what the odds of this game are assumed to cost the giver."""
+        """Return White's Elo advantage, after the assumed effect of the time odds of this game."""
         even = self.strengths[pairing.white] - self.strengths[pairing.black]
         return even - task.odds_in_points(pairing.handicap, self.world.odds)
 
     def outcome(self, pairing: Pairing) -> Outcome:
-        """How this game ends; the luck is that of the pair, whoever has White."""
+        """Return the result of a game; the luck belongs to the pair, independent of its colors."""
         first, second = pairing.pair
         luck = _share(self.seed, first, second, pairing.meeting, pairing.leg)
         won, drawn, _ = self.world.chances(self.lead(pairing), 0.0)
@@ -76,7 +76,7 @@ class Population:
 
 
 def draw_population(world: SimulationModel, count: int, seed: str) -> Population:
-    """So many engines of random strength; ratings are the truth and noise, their median at the world's level."""
+    """Return `count` engines of random strength; ratings are strength plus noise, with the median of `world`."""
     strengths = [world.spread * _normal(seed, "strength", number) for number in range(count)]
     beliefs = [strength + world.noise * _normal(seed, "noise", at) for at, strength in enumerate(strengths)]
     middle = median(beliefs)
@@ -89,7 +89,10 @@ def draw_population(world: SimulationModel, count: int, seed: str) -> Population
 
 
 def population_of(world: SimulationModel, entrants: Sequence[Entrant], seed: str) -> Population:
-    """These entrants: as strong as they are rated, and noise; of random strength in their order if any is unrated."""
+    """Return these entrants with true strengths: rating plus noise.
+
+    If an entrant has no rating, the strengths are random, in the order of the entrants.
+    """
     ratings = [entrant.rating for entrant in entrants if entrant.rating is not None]
     if len(ratings) == len(entrants):
         strengths = [rating + world.noise * _normal(seed, "noise", at) for at, rating in enumerate(ratings)]
@@ -107,12 +110,12 @@ def _normal(*words: object) -> float:
     return _NORMAL.inv_cdf(_share(*words))
 
 
-_TWO = 2  # entrants: a sequential test between them may end at any game, so games are played one by one
+_TWO = 2  # entrants of a match; a sequential test can end it after any game, so its games are played one by one
 
 
 @dataclass(frozen=True, slots=True)
 class SimulatedTournament:
-    """What happened: the games in playing order, the final table, the bounds of their number before the first."""
+    """Games in playing order, the final table, and the bounds of the number of games before game 1."""
 
     games: tuple[tuple[Pairing, Outcome], ...]
     table: tuple[StandingsRow, ...]
@@ -120,7 +123,7 @@ class SimulatedTournament:
 
 
 def simulate(format_: Format[Any], population: Population) -> SimulatedTournament:
-    """To the last offer. ValueError when the format refuses the field."""
+    """Play all games of a format; ValueError if the format does not accept the field."""
     state = format_.start(population.entrants)
     bounds = format_.remaining(state)
     games: list[tuple[Pairing, Outcome]] = []
@@ -134,45 +137,49 @@ def simulate(format_: Format[Any], population: Population) -> SimulatedTournamen
 
 # Accuracy: rank correlation with the true strengths, best engine first, balance of the games.
 #
-# tau    Kendall's tau-a with the true strengths; who shares a rank is in no order     Kendall 1938
+# tau    Kendall's tau-a with the true strengths; equal ranks have no order            Kendall 1938
 # table  the format's own table
-# fit    ratings from the games alone: logistic, `FIT_DRAWS` phantom draws each        our decision
+# fit    ratings from the games alone: logistic, `FIT_DRAWS` phantom draws each        enginetour's choice
 
-# Our decision: finite for the unbeaten, and nearest to the published comparisons, which do not tell their prior. It
-# matters where groups rarely meet: tau of McMahon's games is 0.625, 0.609, 0.573, 0.521 with 0.2, 0.5, 1, 2 draws, of a
-# Swiss 0.542 to 0.554 (32 engines, 6 rounds, noise 150, 100 fields; standard error 0.008).
+# Choice of enginetour: ratings are finite for unbeaten entrants too, and nearest to the published comparisons, whose
+# prior is unknown. The value matters if groups rarely meet: tau of McMahon games is 0.625, 0.609, 0.573, 0.521 with
+# 0.2, 0.5, 1, 2 draws, and 0.542 to 0.554 for a Swiss (32 engines, 6 rounds, noise 150, 100 fields; standard error
+# 0.008).
 _FIT_DRAWS = 0.5
 _RESULTS = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
 
 
 @dataclass(frozen=True, slots=True)
 class _Accuracy:
-    """Of one tournament. `best` is the chance that the strongest is named first: 1/k when k share the first place."""
+    """Accuracy of one tournament.
+
+    `best` is the probability that the strongest engine is ranked first: 1/k if k engines share rank 1.
+    """
 
     games: int
     tau_table: float
     tau_fit: float
     best_table: float
     best_fit: float
-    gap: float  # root mean square of the true difference of opponents, after odds, Elo
+    gap: float  # root mean square of the true rating difference of opponents, after odds, in Elo
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean over tournaments and its standard error."""
+    """Mean over tournaments with its standard error."""
 
     mean: float
     error: float
 
     @classmethod
     def of(cls, figures: Sequence[float]) -> Self:
-        """Of one figure; one tournament alone has no error to tell, which is written as 0."""
+        """Return mean and standard error; the error of a single tournament is unknown and written as 0."""
         count = len(figures)
         return cls(fmean(figures), stdev(figures) / sqrt(count) if count > 1 else 0.0)
 
 
 def accuracy(course: SimulatedTournament, population: Population) -> _Accuracy:
-    """Of one course; whoever is not ranked stands behind the others."""
+    """Return the accuracy of one tournament; unranked entrants count as last."""
     truth = population.strengths
     last = len(truth) + 1
     table = {line.name: -float(last if line.rank is None else line.rank) for line in course.table}
@@ -194,7 +201,7 @@ def accuracy(course: SimulatedTournament, population: Population) -> _Accuracy:
 
 
 def tau(found: Mapping[str, float], truth: Mapping[str, float]) -> float:
-    """Pairs in the true order less those in the wrong one, of all pairs; larger is better in both."""
+    """Return Kendall's tau-a: (pairs in correct order - pairs in wrong order) / all pairs; larger values are better."""
     names = list(truth)
     one, other = (np.array([values[name] for name in names]) for values in (found, truth))
     signs = np.sign(one[:, None] - one) * np.sign(other[:, None] - other)
@@ -209,7 +216,7 @@ def _best(found: Mapping[str, float], truth: Mapping[str, float]) -> float:
 
 
 def _counts(course: SimulatedTournament) -> dict[tuple[str, str], tuple[int, int, int]]:
-    """Of even games: those at odds rate nobody, as in our lists."""
+    """Count the results of even games; games at odds do not count for ratings."""
     counts: dict[tuple[str, str], list[int]] = {}
     for pairing, outcome in course.games:
         if pairing.handicap:
@@ -220,63 +227,64 @@ def _counts(course: SimulatedTournament) -> dict[tuple[str, str], tuple[int, int
 
 @dataclass(frozen=True, slots=True)
 class _Contender:
-    """A system of the registry with its validated settings; `label` as it was named."""
+    """A system of the registry with validated settings; `label` is the name that the user typed."""
 
     label: str
     system: str
     options: Any
 
     def format(self, seed: int) -> Format[Any]:
-        """Fresh, with chance of its own."""
         return make_format(self.system, self.options, seed)
 
 
-def parse_system(words: str, rounds: int) -> _Contender:
-    """As named. So many rounds and one game a match, where it has such settings and `words` give no other.
+def parse_system(text: str, rounds: int) -> _Contender:
+    """Parse ``NAME:key=value:...``; UsageRefused for an unknown system or setting.
 
-    UsageRefused for systems and settings there are not.
+    `rounds`, and one game per match, apply if the system has these settings and the text does not set them.
     """
-    system, *pairs = words.split(":")
+    named, *pairs = text.split(":")
+    system = system_name(named)
     if system not in SYSTEMS:
         raise UsageRefused(
-            f"unknown format {system!r}{did_you_mean(system, list(SYSTEMS))}", step="enginetour systems lists them"
+            f"unknown format {system!r}{did_you_mean(system, list(SYSTEMS))}",
+            step="run `enginetour systems` to list all formats",
         )
     model = options_model(system)
-    given = dict(_setting(pair, words) for pair in pairs)
+    given = dict(_setting(pair, text) for pair in pairs)
     usual = {"rounds": rounds, "games_per_pairing": 1}
     settings = {key: value for key, value in usual.items() if key in model.model_fields} | given
     try:
-        return _Contender(words, system, model.model_validate(settings))
+        return _Contender(text, system, model.model_validate(settings))
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"]))
         what = f"{key}: {first['msg']}" if key else first["msg"]
         if first["type"] == "extra_forbidden":
             what = f"unknown setting {key!r}{did_you_mean(key, list(model.model_fields))}"
-        raise UsageRefused(what, place=words, step=f"enginetour systems {system} lists its settings") from None
+        raise UsageRefused(what, place=text, step=f"run `enginetour systems {system}` to list its settings") from None
 
 
-def _setting(pair: str, words: str) -> tuple[str, object]:
-    """``key=value``, the value as in a configuration; a bare word is text."""
+def _setting(pair: str, text: str) -> tuple[str, object]:
+    """Parse ``key=value``, with the value as in a configuration; a bare word is text."""
     key, equals, value = pair.partition("=")
     if not equals or not key:
-        raise UsageRefused(f"a setting is key=value, found {pair!r}", place=words)
+        raise UsageRefused(f"a setting must have the form key=value (found {pair!r})", place=text)
     try:
         return key, tomllib.loads(f"value = {value}")["value"]
-    except (ValueError, RecursionError):  # no TOML, a number of thousands of digits, brackets in brackets
+    except (ValueError, RecursionError):  # not TOML, or a number of thousands of digits, or too many nested brackets
         return key, value
 
 
 FIGURES = tuple(figure.name for figure in fields(_Accuracy))
-_TENTHS = 10  # the outermost of its cuts bound the middle 80 %
+_TENTHS = 10  # parts; the first and the last cut bound the middle 80 %
 
 _Progress = Callable[[int], object]
-"""Called with the number of tournaments more that are played."""
+"""Called with the number of tournaments finished since the last call."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonResult:
-    """One system over all fields: its figures, and by how much each is above the first system's on the same fields."""
+    """Figures of one system over all fields, and their differences to those of the first system."""
 
     label: str
     figures: Mapping[str, Estimate]
@@ -285,7 +293,7 @@ class ComparisonResult:
 
 @dataclass(frozen=True, slots=True)
 class SimulationResult:
-    """One format over many simulations: its figures, bounds of its games before the first, and the middle 80 %."""
+    """Figures of one format over many simulations, the bounds of its games before game 1, and the middle 80 %."""
 
     figures: Mapping[str, Estimate]
     fewest: int
@@ -303,7 +311,10 @@ def compare(
     seed: int,
     progress: _Progress = lambda _: None,
 ) -> list[ComparisonResult]:
-    """All contenders on `count` fields of so many entrants. UsageRefused names the one that cannot take the field."""
+    """Simulate all contenders on the same `count` random fields of `entrants` engines.
+
+    UsageRefused names the contender that does not accept the field.
+    """
     found: list[list[_Accuracy]] = [[] for _ in contenders]
     for number in range(count):
         population = draw_population(world, entrants, f"{seed}/{number}")
@@ -330,7 +341,7 @@ def simulate_many(
     seed: int,
     progress: _Progress = lambda _: None,
 ) -> SimulationResult:
-    """One format, `make(seed)`, with these entrants, `count` times. UsageRefused when it cannot take them."""
+    """Simulate the format `make(seed)` with these entrants `count` times; UsageRefused if it does not accept them."""
     rows: list[_Accuracy] = []
     bounds = (0, 0)
     for number in range(count):
@@ -343,11 +354,11 @@ def simulate_many(
     return SimulationResult(_estimates(columns), *bounds, cuts[0], cuts[-1])
 
 
-def _measured(words: str, format_: Format[Any], population: Population) -> tuple[_Accuracy, tuple[int, int]]:
+def _measured(label: str, format_: Format[Any], population: Population) -> tuple[_Accuracy, tuple[int, int]]:
     try:
         course = simulate(format_, population)
     except (ValueError, InputRefused) as error:
-        raise UsageRefused(str(error), place=words) from None
+        raise UsageRefused(str(error), place=label) from None
     return accuracy(course, population), course.bounds
 
 

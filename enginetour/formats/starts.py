@@ -1,4 +1,4 @@
-"""Options for McMahon starting scores: bands, bar, floor and groups."""
+"""Settings of McMahon starting scores: bands, bar, floor and groups."""
 
 from __future__ import annotations
 
@@ -18,102 +18,105 @@ from enginetour.formats.rounds import PairingSystem, RoundsOptions
 from enginetour.model.errors import did_you_mean
 
 ABSENCE = (
-    "where half a win for a missed round counts. standings: everywhere; pairing-only: in the pairing and in the "
-    "opponents' SOS (EPM); nothing: nowhere"
+    "Where a missed round counts half a win: in the table (standings); only in the pairing and in"
+    " the SOS of opponents, as EPM does (pairing-only); or nowhere (nothing)."
 )
 Band = Annotated[int, Setting(ge=-(10**6), le=10**6)]
 
 
 class BandOptions(RoundsOptions):
-    """How ratings make bands."""
+    """Settings of rating bands."""
 
     base: float = Setting(
         default=0.0,
         ge=-100_000,
         le=100_000,
-        description="rating at which band 0 begins; 2050 makes bands grades of Go, the default with rating_scale = go",
+        description="Rating at which band 0 begins. With rating_scale = go the default is 2050, which makes bands"
+        " equal to Go grades.",
     )
-    width: float = Setting(default=100.0, ge=1, le=10**6, description="rating points of a band: one grade")
+    width: float = Setting(default=100.0, ge=1, le=10**6, description="Rating points per band.")
 
 
 class StartingOptions(BandOptions):
-    """What everybody begins with."""
+    """Settings of starting scores."""
 
     bar: Band | Literal["auto"] = Setting(
         default="auto",
-        description="band from which on all entrants start alike. auto: the smaller of two groups, the strongest "
-        "max(2 * rounds, 8) entrants or all within 300 points of the best, and smaller still where the table of "
-        "groups would be missed; Gotha: 3 (4 dan)",
+        description="Band from which all entrants start equal; Gotha: 3 (4 dan). auto: the smaller of two groups,"
+        " the strongest max(2 * rounds, 8) entrants or all within 300 rating points of the best, "
+        "reduced if the table of groups needs it.",
     )
     floor: Band | Literal["auto"] = Setting(
         default="auto",
-        description="band up to which all entrants start alike. auto: as the bar, from below; Gotha: -20 (20 kyu)",
+        description="Band up to which all entrants start equal; Gotha: -20 (20 kyu). auto: found like the bar, "
+        "from below.",
     )
     groups: Literal["table", "bands"] | Annotated[int, Setting(ge=1, le=1000)] = Setting(
         default="table",
-        description="bands merged into so many groups. table: as many as the rounds can mix (Vuorinen 2010); "
-        "bands: none are merged (Gotha)",
+        description="Number of groups into which bands are merged. table: as many as the rounds can mix (Vuorinen"
+        " 2010); bands: no merging (Gotha).",
     )
     zero: Band | None = Setting(
-        default=None, description="with groups = bands: the band that starts from 0; the floor by default, Gotha: -30"
+        default=None, description="Band that starts with 0 points, with groups = bands; Gotha: -30. Default: the floor."
     )
     corrections: dict[str, Annotated[int, Setting(ge=-1, le=2)]] = Setting(
-        default={}, description="points by hand for entrants by name, -1 to 2: a bar group, a super group (Gotha)"
+        default={},
+        description="Points added by hand to the starting scores of entrants, by name, from -1 to 2 (Gotha).",
     )
     bonus: dict[str, Annotated[float, Setting(ge=-1000, le=1000, multiple_of=0.5)]] = Setting(
-        default={}, description="points by hand for entrants by name, halves too: they count in the standings only"
+        default={}, description="Points added by hand to the table only, by name, in steps of 0.5."
     )
     absence: Absence = Setting(default="standings", description=ABSENCE)
     whole: bool = Setting(
-        default=True, description="whether the points of unplayed rounds are rounded down to wins together (EGF)"
+        default=True, description="Round the sum of the points of unplayed rounds down to whole wins (EGF)."
     )
 
     @model_validator(mode="after")
     def _zero_of_bands(self) -> StartingOptions:
         if self.zero is not None and self.groups != "bands":
-            raise ValueError('zero is the band that starts from 0 and needs groups = "bands"; merged groups start at 0')
+            raise ValueError('zero needs groups = "bands", because merged groups start at 0')
         if isinstance(self.bar, int) and isinstance(self.floor, int) and self.floor > self.bar:
-            raise ValueError(f"floor {self.floor} is above the bar {self.bar}")
+            raise ValueError(f"floor must not be above bar = {self.bar} (found {self.floor})")
         if self.bonus and not {"MMS", "STS"} & set(self.placement or ("MMS",)):
-            raise ValueError("bonus counts in MMS and STS alone: placement has neither")
+            raise ValueError("bonus needs the code MMS or STS in placement")
         return self
 
 
 class Starting(PairingSystem):
-    """A system whose groups have equal McMahon scores. Without any rating all start alike."""
+    """System whose groups have equal McMahon scores; without any rating all entrants start equal."""
 
     options: Any
     codes = ("MMS", "SOSM", "SOSOSM")
     score = "MMS"
-    version = 2  # 1: the bar was the lower of its two limits, and the table of groups did not limit it
+    version = 2  # in version 1 the bar was the lower of its two limits, and the table of groups did not limit it
 
     def check(self, members: tuple[Member, ...]) -> None:
-        """ValueError also for a correction or a bonus of nobody."""
+        """Raise ValueError if the field cannot be paired, or a correction or bonus has an unknown name."""
         super().check(members)
         names = [member.name for member in members]
         for key, named in (("corrections", self.options.corrections), ("bonus", self.options.bonus)):
             for name in named:
                 if name not in names:
-                    raise ValueError(f"{key} names {name!r}, who is no entrant{did_you_mean(name, names)}")
+                    raise ValueError(f"{key}: {name!r} is not an entrant{did_you_mean(name, names)}")
 
     def rating_warnings(self, errors: Sequence[float]) -> tuple[str, ...]:
-        """A table that begins with the ratings is worse than one without where they are off by more than a band."""
+        """Warn if ratings are uncertain by more than a band: then starting scores make the table less accurate."""
         width = self.options.width
         unsure = sum(error > width for error in errors)
         if not unsure:
             return ()
         return (
-            f"the ratings of {unsure} of {len(errors)} entrants are uncertain by more than a band of {width:g}: "
-            "starting points then hurt more than they help; swiss has none",
+            f"the ratings of {unsure} of {len(errors)} entrants are uncertain by more than a band of {width:g} points, "
+            "so starting scores make the table less accurate. Hint: use swiss, which does not have starting scores",
         )
 
     def scores(self, field: Field) -> tuple[tuple[int, ...], ...]:
-        """Return McMahon scores, which make the groups, before each round so far and now."""
+        """Return the McMahon scores, which make the groups, before each round and now."""
         absence = self.options.absence != "nothing"
         return mcmahon_points(field, self.starts(field).wins, absence=absence, whole=self.options.whole)
 
     def starting_notes(self, field: Field) -> tuple[tuple[str, str], ...]:
-        """Return bands, bar, floor and starting scores; warnings where one group is left or a rating is missing."""
+        """Return bands, bar, floor and starting scores, and warnings about missing ratings or a single group."""
         options, starts = self.options, self.starts(field)
         (bar, floor), names = self.limits(field), [member.name for member in field.members]
         by_start: dict[int, list[int]] = {}
@@ -129,19 +132,19 @@ class Starting(PairingSystem):
                 span = f"bands {min(bands)} to {max(bands)}" if min(bands) < max(bands) else f"band {bands[0]}"
                 found.append(("starts", f"start {wins} ({span}): {', '.join(names[at] for at in by_start[wins])}"))
             if unrated:
-                found.append(("warning", f"{listed(unrated)} without a rating: the lowest rating counts instead"))
+                found.append(("warning", f"no rating: {listed(unrated)}. The lowest rating is used instead"))
         if len(by_start) == 1 and options.groups != 1:
-            step = "the settings groups, bar and floor make groups" if found else "no entrant has a rating"
-            found.append(("warning", f"all start alike: this is a Swiss; {step}"))
+            why = "change groups, bar or floor to make groups" if found else "no entrant has a rating"
+            found.append(("warning", f"all entrants start equal, as in a Swiss: {why}"))
         return tuple(found)
 
     def terms(self, field: Field) -> PlacementTerms:
-        """With the points by hand, which pair nobody."""
+        """Return the terms of the table, with the bonus, which does not count for the pairing."""
         bonus = tuple(round(2 * self.options.bonus.get(member.name, 0)) for member in field.members)
         return replace(self.pairing_terms(field), bonus=bonus)
 
     def pairing_terms(self, field: Field) -> PlacementTerms:
-        """Return what orders the members for the pairing: starts, bands, and how rounds without a game count."""
+        """Return the terms that order the members for the pairing."""
         starts, options = self.starts(field), self.options
         return PlacementTerms(
             starts=starts.wins,
@@ -152,7 +155,7 @@ class Starting(PairingSystem):
         )
 
     def limits(self, field: Field) -> tuple[int, int]:
-        """The bands of bar and floor; where they follow from the field, the field of round 1."""
+        """Return the bands of bar and floor; automatic limits depend on the members of round 1."""
         options, first = self.options, mcmahon.first_round_members(field)
         known = self._ratings(field)
         ratings = [known[at] for at in first]
@@ -169,7 +172,7 @@ class Starting(PairingSystem):
         return mcmahon.spread_limits(bands, bar, floor, fewest=fewest, rises=rises, falls=falls)
 
     def starts(self, field: Field) -> Starts:
-        """What everybody begins with; whoever came late is fitted in."""
+        """Return the starting scores of all members, also of those that joined later."""
         options, first = self.options, mcmahon.first_round_members(field)
         bands = mcmahon.bands(field.members, options.base, options.width)
         bar, floor = self.limits(field)
@@ -181,16 +184,16 @@ class Starting(PairingSystem):
         return mcmahon.group_starts(lowest, bands, corrections)
 
     def _ratings(self, field: Field) -> list[float]:
-        """Entrants without a rating start from the floor."""
+        """Return all ratings; an entrant without one has the lowest rating."""
         known = [member.rating for member in field.members if member.rating is not None]
         return [min(known, default=0.0) if member.rating is None else member.rating for member in field.members]
 
 
 def check_rated(system: str, members: tuple[Member, ...]) -> None:
-    """ValueError names the first of those without a rating, and the key."""
+    """Raise ValueError if an entrant has no rating."""
     unrated = [member.name for member in members if member.rating is None]
     if unrated:
         raise ValueError(
-            f"{system} needs the rating of every entrant (without one: {listed(unrated)}): give "
-            "rating = ..., or choose swiss-gotha, which does not need ratings"
+            f"{system} needs a rating for every entrant (missing: {listed(unrated)}). Hint: set rating = ... for each, "
+            "or use swiss-gotha, which does not need ratings"
         )

@@ -1,4 +1,4 @@
-"""Swiss systems by the current Gotha criteria: groups of equal wins, in all or inside categories."""
+"""Swiss systems with the current Gotha criteria: groups of equal wins, in the whole field or inside categories."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from enginetour.formats.pairing.mcmahon import Starts, band_starts, first_round_
 from enginetour.formats.pairing.tiebreaks import PlacementTerms
 from enginetour.formats.starts import Band, check_rated
 
-LEAD = 2  # OpenGotha 3.51: bands above the bar at which an exempt entrant counts there
-MARGIN = 3  # OpenGotha 3.51: bands beyond bar - floor + rounds played in the handicap's criterion
+LEAD = 2  # OpenGotha 3.51: bands above the bar at which an exempt entrant counts
+MARGIN = 3  # OpenGotha 3.51: bands in addition to bar - floor + rounds played in the handicap criterion
 
 
 class SwissGothaOptions(CriteriaOptions):
-    """Settings of the Swiss by today's criteria; defaults as OpenGotha 3.51, which knows no families here."""
+    """Settings of the Swiss with current criteria; defaults of OpenGotha 3.51, which ignores families here."""
 
 
 class _ByWins(ByCriteria):
-    """Groups of equal whole wins inside each category, of which there is one by default."""
+    """System with groups of equal whole wins inside each category; by default there is one category."""
 
     def context(self, field: Field) -> PairingContext:
-        """Wins make the groups; McMahon scores run on beside them, for byes."""
+        """Return groups of wins; McMahon scores are used for byes."""
         starts = self.starts(field)
         mms = mcmahon_points(field, starts.wins)[-1]
         step, played = 1 + self.options.half_groups, len(field.history)
-        zero = starts.bands[0] - starts.wins[0]  # no bar cuts the first: all have one scale
+        zero = starts.bands[0] - starts.wins[0]  # the first has no bar, so all strengths have one scale
         strength = tuple(points // field.win + zero for points in mms)
         categories = self.categories(field)
         span = Span(step * played, step * played + 1, step, max(categories, default=0) + 1)
@@ -50,12 +50,12 @@ class _ByWins(ByCriteria):
         return PairingContext(field.points, span, starts, mms, strength, terms)
 
     def starts(self, field: Field) -> Starts:
-        """By bands, the lowest from 0; without ratings all are in one band."""
+        """Return starting scores by bands, the lowest with 0; without ratings all are in one band."""
         bands = self._bands(field)
         return band_starts(bands, max(bands), min(bands), min(bands), [0] * len(bands))
 
     def categories(self, field: Field) -> tuple[int, ...]:
-        """Of every member, 0 on top."""
+        """Return the category of each member; 0 is the top."""
         return (0,) * len(field.members)
 
     def _bands(self, field: Field) -> list[int]:
@@ -63,87 +63,98 @@ class _ByWins(ByCriteria):
 
 
 class SwissGotha(_ByWins):
-    """Ratings are welcome and not needed."""
+    """Swiss without categories; ratings are optional."""
 
     name = "swiss-gotha"
     codes = ("NBW", "SOSW", "SOSOSW")
     options: SwissGothaOptions
 
     def by_rating(self, _field: Field) -> bool:
-        """In all rounds."""
+        """Return True: the rating orders a group in all rounds."""
         return True
 
 
 class SwissCatOptions(CriteriaOptions):
-    """Settings of the Swiss by category; defaults as OpenGotha 3.51 where nothing else is said."""
+    """Settings of the Swiss by category; unless noted, defaults are those of OpenGotha 3.51."""
 
     categories: list[float] | Annotated[int, Setting(ge=1, le=100)] = Setting(
         default=3,
-        description="how many, of equal size by rating; or the lowest rating of each but the last, falling: Gotha has "
-        "1 dan and 5 kyu, [2050, 1550]",
+        description="Number of categories of equal size by rating, or the lowest rating of each category but the "
+        "last, in falling order; Gotha: [2050, 1550] (1 dan, 5 kyu).",
     )
-    category_weight: Weight = Setting(default=2 * 10**13, description="weight of the same category")
-    seeding: Seeding = Setting(default="split-random", description="ideal pairs in a group, in the first rounds")
-    seeding_later: Seeding = Setting(default="fold", description="ideal pairs in a group, after seeding_rounds")
-    family_weight: Weight = Setting(default=2 * 10**13, description="weight of families and origins that differ")
+    category_weight: Weight = Setting(default=2 * 10**13, description="Weight of the same category, in weight units.")
+    seeding: Seeding = Setting(
+        default="split-random", description="Ideal pairs inside a group in the first seeding_rounds rounds."
+    )
+    seeding_later: Seeding = Setting(
+        default="fold", description="Ideal pairs inside a group after seeding_rounds rounds."
+    )
+    family_weight: Weight = Setting(
+        default=2 * 10**13, description="Weight of different families and origins, in weight units."
+    )
     handicap_weight: Weight = Setting(
-        default=2 * 10**13, description="weight of near McMahon scores, so that handicaps are small"
+        default=2 * 10**13,
+        description="Weight of similar McMahon scores, in weight units, so that handicaps are small.",
     )
     bar: Band | Literal["auto"] = Setting(
-        default="auto", description="band from which on McMahon scores start alike; auto: the highest, Gotha: 8 (9 dan)"
+        default="auto",
+        description="Band from which McMahon scores start equal; Gotha: 8 (9 dan). auto: the highest band.",
     )
     floor: Band | Literal["auto"] = Setting(
-        default="auto", description="band up to which they start alike; auto: the lowest, Gotha: -30 (30 kyu)"
+        default="auto",
+        description="Band up to which McMahon scores start equal; Gotha: -30 (30 kyu). auto: the lowest band.",
     )
     exempt_wins: bool = Setting(
-        default=True, description="whether who has won half of all rounds counts as of the top there"
+        default=True, description="Exempt entrants that have won half of all rounds from the handicap criterion."
     )
     exempt_band: Band | None = Setting(
-        default=None, description="band and wins from which on everybody does, too; Gotha: 0 (1 dan)"
+        default=None,
+        description="Exempt entrants from the handicap criterion when their band plus wins reaches this number; "
+        "Gotha: 0 (1 dan). Default: none.",
     )
     handicap: Handicap | None = Setting(  # type: ignore[assignment]  # by score, not by rating
         default=None,
-        description="bands the stronger gives, by McMahon score; none for engines. A table with correction (1), "
-        "ceiling (9) and threshold (none)",
+        description="Handicap in bands by McMahon score: a table with correction (bands, 1), ceiling (bands, 9) "
+        "and threshold (a band; none). Default: no handicap.",
     )
 
     @field_validator("categories")
     @classmethod
     def _falling(cls, limits: list[float] | int) -> list[float] | int:
         if isinstance(limits, list) and any(upper <= lower for upper, lower in pairwise(limits)):
-            raise ValueError("categories are the lowest ratings of each, falling, as [2400, 2000]")
+            raise ValueError("categories must be ratings in falling order, for example [2400, 2000]")
         return limits
 
 
 class SwissCat(_ByWins):
-    """A Swiss inside each category; categories meet only where they must."""
+    """Swiss inside each category; entrants of two categories meet only if necessary."""
 
     name = "swiss-cat"
     codes = ("CAT", "NBW", "EXT", "EXR")
     options: SwissCatOptions
 
     def check(self, members: tuple[Member, ...]) -> None:
-        """ValueError also without a rating, which says who is in which category."""
+        """Raise ValueError if the field cannot be paired or an entrant has no rating."""
         super().check(members)
         check_rated(self.name, members)
 
     def given(self) -> Handicap | None:
-        """As the settings have it."""
+        """Return the handicap of the settings."""
         return self.options.handicap
 
     def by_rating(self, field: Field) -> bool:
-        """In the first rounds only."""
+        """Return whether the rating orders a group: only in the first rounds."""
         return self.first_rounds(field)
 
     def starts(self, field: Field) -> Starts:
-        """By bands between floor and bar, the floor from 0."""
+        """Return starting scores by bands between floor and bar; the floor starts with 0."""
         options, bands = self.options, self._bands(field)
         bar = max(bands) if options.bar == "auto" else options.bar
         floor = min(*bands, bar) if options.floor == "auto" else options.floor
         return band_starts(bands, max(bar, floor), floor, floor, [0] * len(bands))
 
     def categories(self, field: Field) -> tuple[int, ...]:
-        """By limits, or in equal parts of the field of round 1."""
+        """Return categories by rating limits, or equal parts of the members of round 1."""
         options = self.options
         ratings = [
             options.base + options.width * member.band
@@ -160,17 +171,17 @@ class SwissCat(_ByWins):
         return tuple(sum(rating < limit for limit in limits) for rating in ratings)
 
     def criteria(self, inputs: CriteriaInput) -> tuple[Criterion, ...]:
-        """Today's, with categories and small handicaps."""
+        """Return the current criteria, with categories and small handicaps."""
         options, starts = self.options, inputs.context.starts
         reach = starts.top - starts.bottom + MARGIN + len(inputs.field.history)
         return (
             *super().criteria(inputs),
             criteria.category(inputs.lineup, options.category_weight),
-            criteria.handicap(self._pseudo(inputs), reach, options.handicap_weight),
+            criteria.handicap(self._handicap_scores(inputs), reach, options.handicap_weight),
         )
 
-    def _pseudo(self, inputs: CriteriaInput) -> Ints:
-        """McMahon scores in wins, for who is exempt one that nobody else reaches."""
+    def _handicap_scores(self, inputs: CriteriaInput) -> Ints:
+        """Return McMahon scores in wins; exempt members get a score that no other member reaches."""
         options, field, context = self.options, inputs.field, inputs.context
         highest = context.starts.top + LEAD + len(field.history)
         found = []

@@ -13,6 +13,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, case, exists, func, or_, select
 
+from enginetour.formats.base import system_name
 from enginetour.interop.gamepairs import UNKNOWN_OPENING, OpeningPairs
 from enginetour.model.errors import StoreRefused, UsageRefused
 from enginetour.model.game import (
@@ -215,9 +216,11 @@ class TournamentReader:
         self.name: str = row.name
         self.edition: int = row.edition
         self.slug: str = row.slug
-        self.system: str = row.system
+        self.system: str = system_name(row.system)
         self.format_version: int = row.format_version
         self.config: dict[str, Any] = row.config
+        if "format" in self.config:
+            self.config = {**row.config, "format": {**row.config["format"], "system": self.system}}
         self.seed: int = row.seed
         self.created_unix: float = row.created_unix
 

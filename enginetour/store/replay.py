@@ -23,7 +23,10 @@ def fold(log: TournamentReader) -> tuple[Format[Any], Any]:
 
 
 def audit(log: TournamentReader) -> tuple[Format[Any], Any]:
-    """Replay a log and compare its decisions with the stored ones; StoreRefused for the first difference."""
+    """Replay a log and compare its decisions with the stored ones; StoreRefused names the first difference.
+
+    The sentences of a decision are not compared: a later release may word them differently.
+    """
     format_, state = fold(log)
     written = [note for _, note in log.notes()]
     folded = format_.notes(state)
@@ -35,8 +38,11 @@ def audit(log: TournamentReader) -> tuple[Format[Any], Any]:
     return format_, state
 
 
+_SENTENCES = ("guarantee", "remarks")
+
+
 def _as_json(note: Note) -> str:
-    return json.dumps([note.kind, note.text, note.fields])
+    return json.dumps([note.kind, [field for field in note.fields if field[0] not in _SENTENCES]])
 
 
 def format_of(log: TournamentReader) -> Format[Any]:

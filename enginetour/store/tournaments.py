@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 from sqlalchemy import Connection, and_, false, func, insert, select
 
 from enginetour import __version__
+from enginetour.formats.base import system_name
 from enginetour.model.errors import UsageRefused, did_you_mean
 from enginetour.model.game import Entrant, Note
 from enginetour.model.task import EngineSpec
@@ -208,7 +209,7 @@ class Store:
         last = select(func.max(EVENTS.c.at_unix)).where(EVENTS.c.tournament == here)
         counted = {"entrants": entrants, "games": games, "last": last}
         rows = _ENTRIES.add_columns(*(query.scalar_subquery().label(name) for name, query in counted.items()))
-        return [_Summary.model_construct(**row._mapping) for row in self.database.rows(rows)]
+        return [_Summary.model_construct(**_entry_values(row)) for row in self.database.rows(rows)]
 
     def _unknown(self, name: str | None, edition: int | None) -> UsageRefused:
         rows = select(TOURNAMENTS.c.name).distinct().order_by(TOURNAMENTS.c.name)
@@ -230,4 +231,8 @@ class Store:
 
 def tournament_entries(store: Store) -> list[TournamentEntry]:
     """Return all tournaments (not imports), oldest first."""
-    return [TournamentEntry.model_construct(**row._mapping) for row in store.database.rows(_ENTRIES)]
+    return [TournamentEntry.model_construct(**_entry_values(row)) for row in store.database.rows(_ENTRIES)]
+
+
+def _entry_values(row: Any) -> dict[str, Any]:
+    return {**row._mapping, "system": system_name(row.system)}

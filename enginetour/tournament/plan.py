@@ -310,6 +310,12 @@ def scale_doubts(plan: Plan) -> tuple[str, ...]:
     )
 
 
+def former_names(config: Config) -> tuple[str, ...]:
+    """Return a note for a former name of a system in the configuration."""
+    written = config.format["system"]
+    return () if written == config.system else (f'system = "{written}" is now called "{config.system}"',)
+
+
 def refuse_few(plan: Plan) -> None:
     """InputRefused when there is nobody to play against."""
     if len(plan.entrants) < FEWEST:
@@ -563,12 +569,13 @@ def estimate_duration(plan: Plan) -> dict[str, Any]:
         "starts": [note.text for note in notes if note.kind == "starts"],
         "warnings": [note.text for note in notes if note.is_warning]
         + [f"round 1: {remark}" for note in notes for remark in note.remarks]
+        + list(former_names(plan.config))
         + list(scale_doubts(plan))
         + list(control_warnings(sides))
         + list(_again(plan, most))
         + list(overload_warnings(sides, plan.config.play.slots)),
         "controls": {name: describe_controls(side) for name, side in plan.sides.items()},
-        "test": plan.format.foretold() if hasattr(plan.format, "foretold") else None,
+        "test": plan.format.expected_games() if hasattr(plan.format, "expected_games") else None,
     }
 
 

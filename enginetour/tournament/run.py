@@ -30,7 +30,16 @@ from enginetour.tournament.changes import StoppedTournament, TournamentEditor, f
 from enginetour.tournament.config.entrants import control_warnings
 from enginetour.tournament.config.sections import PlaySection, RatingsSection, listed_order
 from enginetour.tournament.executor import LocalExecutor, SlotSettings, end_leftovers
-from enginetour.tournament.plan import Plan, ordered, own_cores, refuse_few, refuse_field, refuse_openings, scale_doubts
+from enginetour.tournament.plan import (
+    Plan,
+    former_names,
+    ordered,
+    own_cores,
+    refuse_few,
+    refuse_field,
+    refuse_openings,
+    scale_doubts,
+)
 from enginetour.tournament.probing import (
     Detected,
     known_probes,
@@ -334,6 +343,7 @@ class _Opening:
         self._warn(release_warnings(probes, plan.files))
         self._warn(unsupported_openings(plan.suite, plan.sides, probes))
         self._warn(control_warnings(plan.sides.values()))
+        self._warn(former_names(plan.config))
         self.check_stop()
         if not made:
             store = self._store(create=True)

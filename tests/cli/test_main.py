@@ -204,7 +204,7 @@ def test_systems_tell_what_no_setting_says() -> None:
         invoke("systems", "dutch").output
     )
     assert "bye" not in json.loads(invoke("systems", "mcmahon", "--json").output)["own"]
-    assert json.loads(invoke("systems", "cup", "--json").output)["own"] == {}
+    assert json.loads(invoke("systems", "knockout", "--json").output)["own"] == {}
 
 
 def test_engines_list_has_every_file_we_ship() -> None:

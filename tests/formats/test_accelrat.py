@@ -58,8 +58,11 @@ def test_a_dead_end_is_solved_as_a_whole_and_said() -> None:
     field = field_of(rated(1800, 1790, 1500, 1490), "C=D A+B")
     paired = accelrat(rounds=3).pair(field)
     assert names(field, paired) == "AC BD"
-    assert paired.guarantee == "fallback: dead end from the top, least sum instead; maximum weight, certified"
-    assert paired.remarks == ("dead end from the top: the whole round has the least sum of undesirability",)
+    assert (
+        paired.guarantee
+        == "fallback: dead end when pairing from the top, smallest sum instead; maximum weight, certified"
+    )
+    assert paired.remarks == ("dead end when pairing from the top: the round has the smallest sum of undesirability",)
 
 
 def test_rematches_only_where_nothing_else_is_left() -> None:
@@ -68,10 +71,10 @@ def test_rematches_only_where_nothing_else_is_left() -> None:
     paired = accelrat(rounds=3).pair(field)
     assert names(field, paired) == "AB CD"
     assert paired.remarks[1:] == (
-        "A - B is a rematch of round 1: none without it",
-        "C - D is a rematch of round 1: none without it",
+        "A - B is a rematch of round 1 and cannot be avoided",
+        "C - D is a rematch of round 1 and cannot be avoided",
     )
-    with pytest.raises(Unpairable, match="strict = false allows it"):
+    with pytest.raises(Unpairable, match="set strict = false"):
         accelrat(rounds=3, strict=True).pair(field)
 
 
@@ -91,7 +94,7 @@ def test_the_table_is_by_rating() -> None:
 
 def test_ratings_and_rounds_are_asked_for() -> None:
     """One clear sentence before game 1."""
-    with pytest.raises(ValueError, match="no rating of B"):
+    with pytest.raises(ValueError, match="no rating: B"):
         accelrat(rounds=1).check((rated(1500)[0], rated(0)[0].__class__("B")))
     with pytest.raises(ValueError, match="at most 3"):
         accelrat(rounds=4).check(rated(1, 2, 3, 4))

@@ -64,7 +64,7 @@ def test_defaults_and_help() -> None:
     assert BubbleOptions() == BubbleOptions(size=10, min_matches=15, unpark_threshold=5, games_per_pairing=1)
     for name in ("min_matches", "unpark_threshold"):
         assert "matches" in (BubbleOptions.model_fields[name].description or "")
-        assert "never games" in (BubbleOptions.model_fields[name].description or "")
+        assert "not games" in (BubbleOptions.model_fields[name].description or "")
 
 
 def test_the_lower_end_starts_and_newcomers_are_below() -> None:
@@ -78,11 +78,11 @@ def test_the_lower_end_starts_and_newcomers_are_below() -> None:
 
 def test_names_twice_and_unknown_withdrawals_are_refused() -> None:
     """A start that cannot be is a ValueError with the name in it."""
-    with pytest.raises(ValueError, match="A stands there twice"):
+    with pytest.raises(ValueError, match="A is listed twice"):
         Bubble(SMALL).start((Entrant("A"), Entrant("A")))
     with pytest.raises(ValueError, match="X"):
         Bubble(SMALL, due=[PlannedWithdrawal("X", 1)]).start(field(2))
-    with pytest.raises(ValueError, match="E1 stands there twice"):
+    with pytest.raises(ValueError, match="E1 is listed twice"):
         Bubble(SMALL, due=[PlannedWithdrawal("E1", 1), PlannedWithdrawal("E1", 2)]).start(field(2))
 
 
@@ -164,7 +164,7 @@ def test_a_member_withdraws_and_is_replaced_at_once() -> None:
     late = bubble.step(left, GameFinished(flying, Outcome.WHITE))
     assert (bubble.offers(late), bubble.standings(late)) == (bubble.offers(left), bubble.standings(left))
     assert bubble.standings(left)[-1].status == "withdrawn" and bubble.standings(left)[-1].rank is None
-    with pytest.raises(ValueError, match="withdrawn already"):
+    with pytest.raises(ValueError, match="already withdrawn"):
         bubble.step(left, Withdrawn("E4"))
     with pytest.raises(ValueError, match="not in this tournament"):
         bubble.step(left, Withdrawn("Z"))
@@ -254,7 +254,7 @@ def test_results_of_games_never_offered_are_refused() -> None:
     for wrong in (Pairing("E0", "E1"), Pairing(game.black, game.white)):
         with pytest.raises(ValueError):
             bubble.step(state, GameFinished(wrong, Outcome.DRAW))
-    with pytest.raises(ValueError, match="finished already"):
+    with pytest.raises(ValueError, match="already finished"):
         replay(bubble, field(6), [GameFinished(game, Outcome.DRAW)] * 2)
 
 
@@ -282,7 +282,7 @@ def test_every_decision_says_why() -> None:
     state = played(bubble, bubble.start(field(8)))
     texts = {note.kind: note.text for note in bubble.notes(state)}
     assert set(texts) == {"enter", "unpark", "park", "drop", "finish"}
-    assert "may not drop out below 5" in texts["park"]
+    assert "can drop out only after 5" in texts["park"]
     assert "drops out as number" in texts["drop"]
     assert texts["finish"].startswith("E0 wins the edition")
     keys = {"step", "active", "table", "games", "games_total", "parked", "action", "engine", "reason"}

@@ -54,7 +54,7 @@ def test_an_early_result_is_held_back() -> None:
     assert early not in bubble.ahead(state)
     fewest, most = bubble.remaining(before)
     assert bubble.remaining(state) == (fewest - 1, most - 1)
-    with pytest.raises(ValueError, match="finished already"):
+    with pytest.raises(ValueError, match="already finished"):
         bubble.step(state, GameFinished(early, Outcome.DRAW))
     (last,) = bubble.offers(state)
     state = bubble.step(state, GameFinished(last, Outcome.DRAW))

@@ -66,7 +66,7 @@ def test_a_strict_tournament_may_end_early() -> None:
     """Then the bounds say so, and no legal round is an end with a reason."""
     format_ = make_format("dutch", options_model("dutch")(rounds=3, strict=True))
     assert format_.remaining(format_.start(FOUR)) == (2, 6)
-    with pytest.raises(Unpairable, match="no legal round is left for E1, E2, E3, E4"):
+    with pytest.raises(Unpairable, match="no legal round exists for E1, E2, E3, E4"):
         pair_dutch(unmet(4, ()), strict=True)
 
 
@@ -87,7 +87,7 @@ def test_the_least_recent_rematches() -> None:
     paired = pair_dutch(field)
     assert {board.pair for board in paired.boards} == {(0, 3), (1, 2)}
     assert paired.guarantee.startswith(BREACH)
-    assert paired.remarks == ("E1 and E4 meet again, last in round 1", "E2 and E3 meet again, last in round 1")
+    assert paired.remarks == ("E1 - E4 is a rematch of round 1", "E2 - E3 is a rematch of round 1")
 
 
 def test_fewest_rematches_come_before_the_least_recent() -> None:
@@ -100,7 +100,7 @@ def test_a_third_colour_comes_before_a_rematch() -> None:
     """Two that are both due Black and have not met are paired when the other way is a rematch."""
     paired = pair_dutch(field_of(entered(4, 9).members, "A=C B=D", "A=D B=C", total=9))
     assert {board.pair for board in paired.boards} == {(0, 1), (2, 3)}
-    assert paired.remarks == ("E1 and E2 are both due the same colour", "E3 and E4 are both due the same colour")
+    assert paired.remarks == ("E1 and E2 are both due the same color", "E3 and E4 are both due the same color")
 
 
 def test_a_second_bye_comes_before_a_rematch() -> None:
@@ -117,7 +117,7 @@ def test_a_third_colour_comes_before_a_second_bye() -> None:
     given = (*[Turn(Kind.FULL_BYE, points=2)] * 2, *[Turn()] * 3)
     paired = pair_dutch(replace(met, history=(*met.history, given), present=(0, 1, 2)))
     assert paired.byes == (2,)
-    assert paired.remarks == ("E1 and E2 are both due the same colour",)
+    assert paired.remarks == ("E1 and E2 are both due the same color",)
 
 
 def test_families_apart() -> None:
@@ -135,10 +135,10 @@ def test_the_criteria_of_a_pair() -> None:
     """Both won with White: they share a score group and have met nobody, but both wish for Black."""
     field = field_of(entered(4, 3).members, "A1C B1D", total=3)
     told = {name: met for name, met, _ in explain(field, 1, 0)}
-    assert told["not met before"] and told["inside one score group"] and told["no third colour in a row"]
-    assert not told["colour wishes met"]
+    assert told["not met before"] and told["inside one score group"] and told["no third color in a row"]
+    assert not told["color preferences"]
     across = {name: met for name, met, _ in explain(field, 0, 2)}
-    assert not across["not met before"] and not across["inside one score group"] and across["colour wishes met"]
+    assert not across["not met before"] and not across["inside one score group"] and across["color preferences"]
 
 
 @pytest.mark.parametrize("points", [0.0, 0.5, 1.0])

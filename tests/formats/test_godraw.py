@@ -96,8 +96,8 @@ def test_draws_without_end_are_matched_as_a_whole() -> None:
     stuck = field_of(rated(1, 1, 1, 1), "A1C B1D", "A=B C=D")
     paired = godraw(rounds=3, attempts=7).pair(stuck)
     assert names(stuck, paired) == "AD BC"
-    assert paired.guarantee == "fallback: 7 draws without an end; maximum weight, certified"
-    assert paired.remarks == ("7 draws without an end: the whole round is matched by the same preferences",)
+    assert paired.guarantee == "fallback: no round after 7 draws; maximum weight, certified"
+    assert paired.remarks == ("no round after 7 draws: the whole round is matched by the same preferences",)
 
 
 def test_strict() -> None:
@@ -146,7 +146,7 @@ def test_draws_begin_from_bands() -> None:
     }
     assert pairs["table"] == {"AB CD"} and pairs[1] >= {"AB CD", "AC BD", "AD BC"}
     unrated = replace(field, members=tuple(replace(one, rating=None) for one in field.members))
-    warning = "all start alike: this is a Swiss; no entrant has a rating"
+    warning = "all entrants start equal, as in a Swiss: no entrant has a rating"
     assert godraw().starting_notes(unrated) == (("warning", warning),)
     assert godraw(bar=23, floor=9, groups="bands").starts(field).wins == (14, 14, 1, 0)
 

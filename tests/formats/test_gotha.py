@@ -179,7 +179,7 @@ def test_renumbering_keeps_the_law(kind: type[Gotha], options: Any) -> None:
         floats, left = inside(system, field, paired)
         for one, other in floats:
             told = system.rules(field, paired, one, other)
-            assert f"E{one} floats to E{other}: settled before the groups" in told
+            assert f"E{one} floats to E{other}: this is decided before the groups are paired" in told
         for group in left.values():
             worth = {pair: weight(system, field, *pair) for pair in combinations(sorted(group), 2)}
             best = max(sum(map(worth.__getitem__, pairs)) for pairs in all_pairs(sorted(group)) if legal(field, pairs))
@@ -220,7 +220,7 @@ def test_rematches_come_last() -> None:
     field = field_of(rated(4, 3, 2, 1), "A1B C1D", "A1C B1D", "A1D B1C")
     paired = swiss.pair(field)
     assert {board.pair for board in paired.boards} == {(0, 1), (2, 3)}
-    assert "rematch A - B, last met in round 1" in paired.remarks[0] and len(paired.remarks) == 2
+    assert "A - B is a rematch of round 1" in paired.remarks[0] and len(paired.remarks) == 2
     with pytest.raises(Unpairable, match="A, B, C, D"):
         SwissGotha(SwissGothaOptions(strict=True)).pair(field)
 

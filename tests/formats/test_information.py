@@ -114,14 +114,14 @@ def test_draws_are_a_third_result() -> None:
 
 
 def test_drift_pairs_for_points_injected() -> None:
-    """700 against 454 injects 1.378774 points, more than against an equal; nothing drifts with eps 0."""
+    """700 against 454 injects 1.378774 points, more than against an equal; eps must be above 0 with eps 0."""
     drift = Drift(DriftOptions())
     there = field({"A": 700.0, "B": 454.0, "C": 700.0})
     worth, most = drift.worth(there, drift.ratings(there))
     assert worth(0, 1) / UNIT == pytest.approx(1.378774, abs=1e-6)
     assert worth(1, 0) == worth(0, 1) > worth(0, 2)
     assert worth(0, 1) < most
-    with pytest.raises(ValidationError, match="nothing drifts"):
+    with pytest.raises(ValidationError, match="eps must be above 0"):
         DriftOptions(eps=0.0)
 
 
@@ -212,9 +212,9 @@ def test_the_table_is_by_rating_and_the_last_of_it_rests() -> None:
 @pytest.mark.parametrize(
     ("system", "ratings", "words"),
     [
-        (Entropy(EntropyOptions(rounds=1)), (1500.0, None), "no rating of E1"),
-        (Entropy(EntropyOptions(rounds=1, model="gor")), (None, None), "no rating of E0, E1"),
-        (Drift(DriftOptions(rounds=1)), (1500.0, 99.0), "E1 below 100"),
+        (Entropy(EntropyOptions(rounds=1)), (1500.0, None), "no rating: E1"),
+        (Entropy(EntropyOptions(rounds=1, model="gor")), (None, None), "no rating: E0, E1"),
+        (Drift(DriftOptions(rounds=1)), (1500.0, 99.0), "lower: E1"),
         (Probe(ProbeOptions(rounds=2)), (1500.0, 1500.0), "at most 1"),
     ],
 )

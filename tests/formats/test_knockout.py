@@ -9,20 +9,20 @@ from typing import Any
 
 import pytest
 
-from enginetour.formats.knockout import Cup, CupOptions
+from enginetour.formats.knockout import SingleElimination, SingleEliminationOptions
 from enginetour.formats.rounds import Rounds, RoundsState
 from enginetour.model.game import Added, Entrant, Extended, GameFinished, GameVoided, Outcome, Withdrawn
 from tests.support.databases import letters, pairs, played_out, shown, told
 from tests.support.tournaments import config, read, tour
 
 
-def cup(seed: int = 1, **settings: Any) -> Rounds:
-    return Rounds(Cup(CupOptions(**{"games_per_pairing": 1, **settings})), seed)
+def knockout(seed: int = 1, **settings: Any) -> Rounds:
+    return Rounds(SingleElimination(SingleEliminationOptions(**{"games_per_pairing": 1, **settings})), seed)
 
 
 def drawn(seed: int = 1, *, entrants: tuple[Entrant, ...], **settings: Any) -> list[str]:
     """The first round."""
-    format_ = cup(seed, **settings)
+    format_ = knockout(seed, **settings)
     return pairs(format_, format_.start(entrants))
 
 
@@ -37,7 +37,7 @@ def play(format_: Rounds, state: RoundsState, results: dict[str, str]) -> Rounds
 
 def test_eight_by_seeds() -> None:
     """The best meet as late as they can; ranks and words say how far everybody came."""
-    format_ = cup()
+    format_ = knockout()
     state = format_.start(letters(8))
     assert pairs(format_, state) == ["AH", "BG", "CF", "DE"]
     assert format_.remaining(state) == (7, 7 + 5 * 7)
@@ -68,7 +68,7 @@ def test_passes(count: int) -> None:
     tree = 1 << (count - 1).bit_length()
     for passes in ("top", "lot"):
         for seeding in ("fold", "lottery", "list"):
-            format_ = cup(passes=passes, seeding=seeding)
+            format_ = knockout(passes=passes, seeding=seeding)
             state = format_.start(letters(count))
             assert len(format_.offers(state)) == count - tree // 2
             byes = state.paired.byes
@@ -78,7 +78,7 @@ def test_passes(count: int) -> None:
 
 def test_the_list_can_be_the_draw() -> None:
     """First against second and so on, winners of neighbors next; families are not parted, and top seeds pass first."""
-    format_ = cup(seeding="list")
+    format_ = knockout(seeding="list")
     state = format_.start(letters(8))
     assert format_.notes(state)[0].text == "round 1: B - A, D - C, F - E, H - G"
     assert format_.notes(play(format_, state, {}))[-1].text.startswith("round 2: C - A, G - E;")
@@ -96,7 +96,7 @@ def test_lots_depend_on_the_seed() -> None:
 
 def test_a_level_match_goes_on_until_it_is_decided() -> None:
     """Pairs with reversed colours, then one game in which a draw counts for Black, who is the higher seed."""
-    format_ = cup(games_per_pairing=2, extra_pairs=1)
+    format_ = knockout(games_per_pairing=2, extra_pairs=1)
     state = format_.start(letters(2))
     assert [(game.white, game.black) for game in format_.offers(state)] == [("B", "A"), ("A", "B")]
     level = {"AB": "="}
@@ -113,14 +113,14 @@ def test_a_level_match_goes_on_until_it_is_decided() -> None:
     ("settings", "results", "words"),
     [
         ({"extra_pairs": 0, "sudden_death": False}, "=", "A beat D 0.5-0.5: the higher seed"),
-        ({"extra_pairs": 0}, "==", "A beat D 1-1: a draw with Black in sudden death"),
-        ({"extra_pairs": 0}, "=D", "D beat A 1.5-0.5 in sudden death"),
+        ({"extra_pairs": 0}, "==", "A beat D 1-1: a draw with Black in the last game"),
+        ({"extra_pairs": 0}, "=D", "D beat A 1.5-0.5 in the last game"),
         ({"extra_pairs": 1}, "=D", "D beat A 2.5-0.5 after 2 more games"),
     ],
 )
 def test_the_story_tells_how_a_match_was_decided(settings: dict[str, Any], results: str, words: str) -> None:
     """In the note of the next round; drawn games are told by the score."""
-    format_ = cup(**settings)
+    format_ = knockout(**settings)
     state = format_.start(letters(4))
     for result in results:
         state = play(format_, state, {"AD": result})
@@ -131,7 +131,7 @@ def test_the_story_tells_how_a_match_was_decided(settings: dict[str, Any], resul
 
 def test_third_place() -> None:
     """Played for beside the final by those who lost the semi-finals."""
-    format_ = cup(third_place=True)
+    format_ = knockout(third_place=True)
     state = format_.start(letters(4))
     assert format_.remaining(state)[0] == 4
     state = play(format_, state, {})
@@ -139,7 +139,7 @@ def test_third_place() -> None:
     assert told(format_, state)["C"] == "3 in the match for third place"
     state = play(format_, state, {"CD": "D"})
     assert told(format_, state) == {"A": "1 winner", "B": "2 lost the final", "D": "3 third", "C": "4 fourth"}
-    three = cup(third_place=True)
+    three = knockout(third_place=True)
     state = play(three, three.start(letters(3)), {})
     assert pairs(three, state) == ["AB"]  # one semi-final was a pass: its loser is third without a match
 
@@ -153,13 +153,13 @@ def test_families_meet_late() -> None:
 
 def test_who_meets_nobody_passes() -> None:
     """The opponent of a withdrawn goes on: in the match, or one round later without one."""
-    format_ = cup(games_per_pairing=2)
+    format_ = knockout(games_per_pairing=2)
     state = format_.start(letters(4))
     first = next(game for game in format_.offers(state) if "A" in game.pair)
     state = format_.step(state, GameFinished(first, Outcome.WHITE if first.white == "A" else Outcome.BLACK))
     inside = play(format_, format_.step(state, Withdrawn("A")), {})
     assert pairs(format_, inside) == ["BD", "BD"]
-    assert "D goes on, A withdrew" in format_.notes(inside)[-1].text
+    assert "D advances, A withdrew" in format_.notes(inside)[-1].text
     whole = play(format_, state, {"BC": "="})
     later = format_.step(whole, Withdrawn("A"))
     later = play(format_, later, {"BC": "C"})
@@ -169,7 +169,7 @@ def test_who_meets_nobody_passes() -> None:
 
 def test_points_of_a_match_that_nobody_played_stand_apart() -> None:
     """A finalist who leaves gives the other both points, which no game gave."""
-    format_ = cup(games_per_pairing=2)
+    format_ = knockout(games_per_pairing=2)
     state = play(format_, format_.start(letters(4)), {"AD": "A", "BC": "B"})
     assert pairs(format_, state) == ["AB", "AB"]
     lines = format_.standings(format_.step(state, Withdrawn("B")))
@@ -181,7 +181,7 @@ def test_withdrawals_leave_true_bounds(seed: int) -> None:
     """However many go, and whenever: from the last one on the bounds were right, and nobody wins beside the winner."""
     dice = random.Random(seed)
     count = dice.randint(3, 14)
-    format_ = cup(
+    format_ = knockout(
         games_per_pairing=2, extra_pairs=0, third_place=dice.random() < 0.5, passes=dice.choice(["top", "lot"])
     )
     state = played_out(format_, letters(count), dice, staying=2)
@@ -190,7 +190,7 @@ def test_withdrawals_leave_true_bounds(seed: int) -> None:
 
 def test_a_round_of_passes_alone_is_skipped() -> None:
     """Both semi-finals lose an entrant: the final is next."""
-    format_ = cup()
+    format_ = knockout()
     state = format_.start(letters(8))
     for game in format_.offers(state)[:-1]:
         state = format_.step(state, GameFinished(game, Outcome.WHITE if game.white in "ABD" else Outcome.BLACK))
@@ -203,7 +203,7 @@ def test_a_round_of_passes_alone_is_skipped() -> None:
 
 def test_the_final_stays_open_to_a_voided_game() -> None:
     """It is played again, and may end otherwise."""
-    format_ = cup()
+    format_ = knockout()
     state = play(format_, format_.start(letters(3)), {})
     (final,) = format_.offers(state)
     state = play(format_, state, {})
@@ -213,11 +213,11 @@ def test_the_final_stays_open_to_a_voided_game() -> None:
 
 def test_nobody_joins_a_cup() -> None:
     """Refused with the reason, as are more rounds and a field of one."""
-    format_ = cup()
+    format_ = knockout()
     state = format_.start(letters(4))
-    with pytest.raises(ValueError, match="once the first round is paired"):
+    with pytest.raises(ValueError, match="after round 1 is paired"):
         format_.step(state, Added(Entrant("Z")))
-    with pytest.raises(ValueError, match="follows from the field"):
+    with pytest.raises(ValueError, match="number of entrants"):
         format_.step(state, Extended((("rounds", 9),)))
     with pytest.raises(ValueError, match="at least two"):
         format_.start(letters(1))
@@ -225,14 +225,14 @@ def test_nobody_joins_a_cup() -> None:
 
 def test_the_final_is_told() -> None:
     """How the last round fell is on record as that of every round before it."""
-    format_ = Rounds(Cup(CupOptions(games_per_pairing=1)))
+    format_ = Rounds(SingleElimination(SingleEliminationOptions(games_per_pairing=1)))
     state = format_.start(tuple(map(Entrant, "AB")))
     state = format_.step(state, GameFinished(format_.offers(state)[0], Outcome.WHITE))
     assert format_.notes(state)[-1].kind == "end"
     assert "A" in format_.notes(state)[-1].text
 
 
-@pytest.mark.parametrize("system", ["cup", "double-elimination"])
+@pytest.mark.parametrize("system", ["knockout", "double-elimination"])
 def test_the_pairing_report_of_a_knockout(tmp_path: Path, system: str) -> None:
     """The report asked a knock-out for a setting it does not have, and failed with a trace."""
     tour(tmp_path, "run", str(config(tmp_path, ("wren1", "wren2", "wren3"), system, "")), "--max-games", "2", expect=8)

@@ -83,13 +83,13 @@ def test_without_a_test_all_games_are_played() -> None:
     assert shown(format_.standings(state)) == ["1 New 8 6", "2 Base 4 6"]
     assert [note.kind for note in format_.notes(state)] == ["schedule"]
     assert format_.tested(state) is None
-    assert format_.foretold() is None
+    assert format_.expected_games() is None
 
 
 @pytest.mark.parametrize("field", [1, 3])
 def test_a_match_has_two_entrants(field: int) -> None:
     """Any other field is refused, with the format that would take it."""
-    with pytest.raises(InputRefused, match="between two entrants"):
+    with pytest.raises(InputRefused, match="needs exactly two entrants"):
         match().start(tuple(Entrant(f"E{n}") for n in range(field)))
 
 
@@ -150,7 +150,7 @@ def test_an_error_to_reach_ends_it() -> None:
     assert other.notes == state.notes
     assert replay(format_, TWO, events) == state
     opened = format_.step(state, GameVoided(state.pairing(0), events[0].outcome))
-    assert format_.notes(opened)[-1].text.startswith("an error of 40 Elo is taken back: a game of encounter 1 is void")
+    assert format_.notes(opened)[-1].text.startswith("an error of 40 Elo is withdrawn: a game of encounter 1 is void")
     assert format_.offers(opened)[0] == state.pairing(0)
     with pytest.raises(ValueError, match="is decided: error"):
         format_.step(state, Extended((("games", 402),)))
@@ -237,7 +237,7 @@ def test_a_decided_match_offers_nothing_and_takes_what_is_in_the_air() -> None:
     assert sum(told.games) == sum(before.games) + 4
     assert format_.standings(after)[1].half_points == format_.standings(state)[1].half_points + 8
     for wrong in (flying[0], Pairing("New", "Base", 400, 1)):
-        with pytest.raises(ValueError, match=r"finished already|never on offer"):
+        with pytest.raises(ValueError, match=r"already finished|never on offer"):
             format_.step(after, ended(wrong, 0))
     assert format_.step(after, GameFinished(flying[5], Outcome.VOID)) == after
 
@@ -298,10 +298,10 @@ def test_two_it_stays() -> None:
     format_ = match()
     state, _ = decided(format_)
     for event in (Added(Entrant("Third")), Replaced("Base", Entrant("Third")), Extended((("games", 402),))):
-        with pytest.raises(ValueError, match=r"stays between|is decided"):
+        with pytest.raises(ValueError, match=r"cannot be added|is decided"):
             format_.step(state, event)
     for games in (398, 401):
-        with pytest.raises(ValueError, match="even number of games above 400"):
+        with pytest.raises(ValueError, match="even number greater than 400"):
             format_.step(format_.start(TWO), Extended((("games", games),)))
 
 
@@ -316,7 +316,7 @@ def test_an_odd_number_has_each_game_on_an_opening_of_its_own(games: int) -> Non
     assert format_.remaining(state) == (0, 0)
     longer = format_.step(state, Extended((("games", games + 1),)))
     assert [game.white for game in format_.offers(longer)] == [("New", "Base")[games % 2]]
-    with pytest.raises(ValueError, match=f"only a number of games above {games} can be added"):
+    with pytest.raises(ValueError, match=f"games must be a number greater than {games}"):
         format_.step(state, Extended((("games", games),)))
 
 
@@ -327,12 +327,12 @@ def test_who_leaves_breaks_the_match_off() -> None:
     flying = format_.offers(state)[0]
     state = format_.step(state, Withdrawn("New"))
     assert format_.offers(state) == ()
-    assert format_.notes(state)[-1].text == "New withdraws, the match is broken off"
+    assert format_.notes(state)[-1].text == "New withdraws, the match ends"
     assert format_.notes(format_.step(decided(format_)[0], Withdrawn("New")))[-1].text == "New withdraws"
     late = format_.step(state, ended(flying, 2))
     assert format_.standings(late) == format_.standings(state)
     assert shown(format_.standings(late), "rank name half_points") == ["1 Base 0", "None New 4"]
-    with pytest.raises(ValueError, match="finished already"):
+    with pytest.raises(ValueError, match="already finished"):
         format_.step(late, ended(flying, 2))
     assert format_.step(late, GameVoided(flying, ended(flying, 2).outcome)) == state
 
@@ -348,7 +348,7 @@ def test_the_likely_length_is_that_of_simulated_tests() -> None:
         lengths.append(2 * sum(walk.stopped))
     mean = sum(lengths) / len(lengths)
     assert format_.likely(format_.start(TWO)) == pytest.approx(mean, rel=0.2)
-    told = format_.foretold()
+    told = format_.expected_games()
     assert told is not None
     assert told["middle"] == pytest.approx(mean, rel=0.2)
     assert told["elo0"] < told["middle"] > told["elo1"]
@@ -386,12 +386,12 @@ def test_what_is_told_while_it_runs() -> None:
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("games = 101", "games_per_pairing = 1 takes any number"),
+        ("games = 101", "games must be even with games_per_pairing = 2 (found 101)"),
         ("sprt = { elo0 = 5, elo1 = 0 }", "first bound is below the second"),
         ('sprt = { elo0 = 0, elo1 = 5, model = "elo" }', "'logistic', 'normalized' or 'bayesian'"),
         ("sprt = { elo0 = 0, elo1 = 5, alhpa = 0.1 }", "did you mean 'alpha'"),
         ("sprt = true", "write sprt = {"),
-        ("error = 5\nsprt = { elo0 = 0, elo1 = 5 }", "sprt and error both end a match"),
+        ("error = 5\nsprt = { elo0 = 0, elo1 = 5 }", "sprt and error exclude each other"),
         ("error = 0", "error"),
         ("error = inf", "error"),
         ("error = 1e-200", "error"),
@@ -455,7 +455,7 @@ def test_a_third_entrant_is_refused_with_its_line(tmp_path: Path) -> None:
     path = config(tmp_path, ("wren1", "wren2", "wren3"), "match", "games = 10")
     error = tour(tmp_path, "run", str(path), expect=3).stderr
     line = path.read_text().splitlines().index('engine = "wren3"')
-    assert f"trial.toml:{line}: a match is between two entrants, found 3" in error
+    assert f"trial.toml:{line}: a match needs exactly two entrants (found 3" in error
     assert not (tmp_path / "results" / "enginetour.db").exists()
 
 

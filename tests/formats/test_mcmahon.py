@@ -90,7 +90,7 @@ def test_starts_are_shown() -> None:
         ("starts", "start 1 (bands 21 to 24): A, B, C, D"),
         ("starts", "start 0 (bands 7 to 10): E, F, G, H"),
     )
-    swiss = "all start alike: this is a Swiss"
+    swiss = "all entrants start equal, as in a Swiss"
     for alike in (field_of(rated(2000, 2010, 2020, 2030)), field_of(rated(*range(2000, 1000, -50)))):
         assert dict(system(rounds=9).starting_notes(alike))["warning"].startswith(swiss)
     assert dict(system(bar=7).starting_notes(field))["warning"].startswith(swiss)
@@ -111,13 +111,13 @@ def test_who_comes_late_moves_nobody() -> None:
     ("settings", "named"),
     [
         ({"zero": -30}, 'groups = "bands"'),
-        ({"bar": 3, "floor": 4}, "floor 4 is above the bar 3"),
+        ({"bar": 3, "floor": 4}, "floor must not be above bar = 3"),
         ({"float_rule": "fide", "float_up": "top"}, 'float_rule = "position"'),
         ({"family_weight": 0, "families": [["A", "B"]]}, "family_weight"),
         ({"corrections": {"A": 3}}, "less than or equal to 2"),
         ({"bonus": {"A": 0.25}}, "multiple of 0.5"),
-        ({"bonus": {"A": 1}, "placement": ["NBW"]}, "MMS and STS"),
-        ({"cup_top_group": True}, "STS and SOSTS"),
+        ({"bonus": {"A": 1}, "placement": ["NBW"]}, "the code MMS or STS"),
+        ({"cup_top_group": True}, "STS or SOSTS"),
         ({"score_weight": 10**15}, "less than or equal to"),
     ],
 )
@@ -149,7 +149,7 @@ def test_fields_that_cannot_start() -> None:
     unrated = (*rated(2000, 1900), *(Member(f"N{at}") for at in range(7)))
     with pytest.raises(ValueError, match=r"N0, N1, N2, N3, N4 and 2 more.*rating = "):
         system().check(unrated)
-    with pytest.raises(ValueError, match=r"corrections names 'AA'"):
+    with pytest.raises(ValueError, match=r"corrections: 'AA' is not an entrant"):
         system(rounds=1, corrections={"AA": 1}).check(rated(2000, 1900))
     with pytest.raises(ValueError, match="at most 3"):
         system(rounds=4).check(rated(4, 3, 2, 1))
@@ -219,7 +219,7 @@ def test_a_bonus_counts_in_the_standings_only() -> None:
 
 def test_bonus_names_entrants() -> None:
     """A name that nobody has is told with the nearest one."""
-    with pytest.raises(ValueError, match="bonus names 'Anm', who is no entrant, did you mean 'Ann'"):
+    with pytest.raises(ValueError, match="bonus: 'Anm' is not an entrant, did you mean 'Ann'"):
         system(rounds=1, bonus={"Anm": 1}).check((Member("Ann", 1.0), Member("Bob", 2.0)))
 
 

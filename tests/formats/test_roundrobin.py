@@ -140,7 +140,7 @@ def test_rounds_of_rest_are_not_cut() -> None:
 
 
 @pytest.mark.parametrize(
-    ("codes", "told"), [(["LRP"], "unknown code 'LRP', did you mean 'LPR'"), ("LPR", "a list of codes is wanted")]
+    ("codes", "told"), [(["LRP"], "unknown code 'LRP', did you mean 'LPR'"), ("LPR", "must be a list of codes")]
 )
 def test_codes_that_are_none(codes: object, told: str) -> None:
     """A code that does not exist, or a word instead of a list, is refused."""
@@ -162,7 +162,7 @@ def test_a_withdrawn_entrant_leaves_the_table_of_the_others() -> None:
     lines = format_.standings(played(format_, late))
     assert shown(lines[:3], "rank name half_points games status") == ["1 E0 4 2", "2 E1 2 2", "3 E2 0 2"]
     assert shown(lines[3:], "rank name half_points status") == ["None E3 0 withdrawn"] and lines[3].games > 0
-    with pytest.raises(ValueError, match="withdrawn already"):
+    with pytest.raises(ValueError, match="already withdrawn"):
         format_.step(late, Withdrawn("E3"))
     with pytest.raises(ValueError, match="not in this tournament"):
         format_.step(late, Withdrawn("Z"))
@@ -215,7 +215,7 @@ def test_more_cycles_after_comings_and_goings() -> None:
     assert state.notes[-1].text == "2 cycles instead of 1: 6 more games"
     state = played(format_, format_.step(state, Added(Entrant("G"))))
     assert {line.games for line in format_.standings(state) if line.rank is not None} == {8}
-    with pytest.raises(ValueError, match="only more than 2 cycles"):
+    with pytest.raises(ValueError, match="greater than 2"):
         format_.step(state, Extended((("cycles", 2),)))
 
 
@@ -241,7 +241,7 @@ def test_other_orders_are_whole_round_robins(order: Literal["seats", "circle"]) 
 
 def test_rows_need_rows() -> None:
     """The Berger tables have their own colours."""
-    with pytest.raises(ValidationError, match="needs rows"):
+    with pytest.raises(ValidationError, match="needs order"):
         RoundRobinOptions(colours="rows")
     state = RoundRobin(RoundRobinOptions(order="seats", colours="rows")).start(field(6))
     assert {game.white for game in state.schedule.games[:3]} == {"E0", "E1", "E2"}
@@ -317,10 +317,10 @@ def test_teams() -> None:
     """The first half by default, the larger one; or so many; or by name, wherever they stand."""
     for team, first in ((None, {"E0", "E1", "E2"}), (2, {"E0", "E1"}), (["E4"], {"E4"})):
         assert Scheveningen(ScheveningenOptions(team=team)).start(field(5)).seeds == first
-    for team, found in ((0, "too few"), ([], "empty"), (["E1", "E1"], "twice")):
+    for team, found in ((0, "at least 1"), ([], "empty"), (["E1", "E1"], "twice")):
         with pytest.raises(ValidationError, match=found):
             ScheveningenOptions(team=team)
-    for count, team, found in ((5, 5, "nobody to play"), (5, ["Z"], "not an entrant"), (1, None, "nobody to play")):
+    for count, team, found in ((5, 5, "no opponents"), (5, ["Z"], "not an entrant"), (1, None, "no opponents")):
         with pytest.raises(InputRefused, match=found):
             Scheveningen(ScheveningenOptions(team=team)).start(field(count))
 
@@ -436,13 +436,13 @@ def test_colours_in_reverse(made: type[PairList], options: type[ListOptions], sw
 @pytest.mark.parametrize(("made", "options"), LISTS)
 def test_reverse_and_odds_are_refused(made: type[PairList], options: type[ListOptions]) -> None:
     """With odds the weaker has Black first, so there is nothing to reverse."""
-    with pytest.raises(ValidationError, match="leave one of them out"):
+    with pytest.raises(ValidationError, match="exclude each other"):
         options.model_validate({"reverse": True, "handicap": {}})
 
 
-@pytest.mark.parametrize("system", ["bubble", "dutch", "mcmahon", "cup", "gopair", "entropy"])
+@pytest.mark.parametrize("system", ["bubble", "dutch", "mcmahon", "knockout", "gopair", "entropy"])
 @pytest.mark.parametrize("key", ["swap", "reverse"])
 def test_formats_with_colours_of_their_own_say_so(system: str, key: str) -> None:
     """They refuse the setting with the reason, and name the formats that have it."""
-    with pytest.raises(ValidationError, match=f"{key} is for match, roundrobin, gauntlet and scheveningen: here"):
+    with pytest.raises(ValidationError, match=f"{key} is only for match, roundrobin, gauntlet and scheveningen; here"):
         options_model(system).model_validate({key: False})

@@ -231,7 +231,7 @@ def test_what_cannot_order_a_table_is_refused() -> None:
     """With the nearest code that exists."""
     for wrong, told in (
         (["BHC1"], "did you mean 'BH-C1'"),
-        (["Q"], "known: PTS, NBW"),
+        (["Q"], "use PTS, NBW"),
         ("BH", "a list of codes"),
         (["PTS", "PTS"], "twice"),
         (["PTS", "SOSW", "SOSOSW", "CUSSW", "DE", "SB", "BH"], "at most 6"),
@@ -250,8 +250,8 @@ def test_aims_that_cancel_are_told_before_the_first_round() -> None:
     notes = format_.notes(format_.start(FOUR))
     assert [note.kind for note in notes] == ["warning"] * 3 + ["round"]
     assert notes[0].text == "placement mixes codes over wins (NBW) with codes over McMahon scores (SOSM)"
-    assert "DC and SDC" in notes[1].text and "splits by SOSM" in notes[2].text
+    assert "DC and SDC" in notes[1].text and "ranking by SOSM" in notes[2].text
     assert rounds(Even).system.warnings() == ()
     assert rounds(placement=["SB"]).system.warnings() == (
-        "placement begins with SB, a tie-break: points come first if PTS or NBW does",
+        "placement begins with the tie-break SB. Hint: put PTS or NBW first to rank by points",
     )

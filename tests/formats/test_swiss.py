@@ -42,7 +42,7 @@ def test_categories() -> None:
     assert by_category(categories=[2450.0, 2050.0]).categories(field) == (0, 0, 0, 1, 1, 2)
     with pytest.raises(ValidationError, match="falling"):
         by_category(categories=[2000.0, 2400.0])
-    with pytest.raises(ValueError, match=r"swiss-cat needs the rating of every entrant \(without one: X\)"):
+    with pytest.raises(ValueError, match=r"swiss-cat needs a rating for every entrant \(missing: X\)"):
         by_category(rounds=1).check((Member("X"), Member("Y", 1.0)))
 
 

@@ -329,7 +329,7 @@ def test_every_system_answers_in_its_own_terms(name: str, count: int) -> None:
 
 
 def test_the_words_of_the_rules() -> None:
-    """Of a cup, a double elimination, AccelRat, EPM, GoDraw and the tables of gopair."""
+    """Of a knockout, a double elimination, AccelRat, EPM, GoDraw and the tables of gopair."""
     field = Field(rated(2000, 1900, 1800, 1700), (), (0, 1, 2, 3), 3)
 
     def rules(name: str, one: int, other: int, **settings: Any) -> str:
@@ -337,16 +337,16 @@ def test_the_words_of_the_rules() -> None:
         return " | ".join(made.system.rules(field, made.system.pair(field), one, other))
 
     assert "A is seed 1 | D is seed 4 | leaves 1 and 2 of the tree: they can meet in its round 1, the semi-final" in (
-        rules("cup", 0, 3)
+        rules("knockout", 0, 3)
     )
-    assert "its round 2, the final" in rules("cup", 0, 1)
+    assert "its round 2, the final" in rules("knockout", 0, 1)
     assert "A has lost 0 of the 2 matches it may" in rules("double-elimination", 0, 3)
     assert rules("accelrat", 0, 2) == (
         "step 1 from the top: A took B, undesirability 1.00 | step 2 from the top: C took D, undesirability 1.00"
     )
     assert rules("accelrat", 0, 1) == "step 1 from the top: A took B, undesirability 1.00"
     assert "in the list of A, B is " in rules("epm", 0, 1)
-    assert rules("godraw", 0, 1).startswith("both are of the group of MMS 1")
+    assert rules("godraw", 0, 1).startswith("both are in the group of MMS 1")
     table = rules("gopair", 0, 3, method="round_robin", rounds=3)
     assert table == "Berger tables of 4: seats 1 and 4 meet in round 1"
 

@@ -60,7 +60,7 @@ def settings_of(system: str, dice: random.Random, entrants: int) -> dict[str, ob
             return {"seeds": seeds, "seeds_meet": dice.random() < 0.5, "games_per_pairing": games}
         case "scheveningen":
             return {"team": dice.choice([None, dice.randint(1, entrants - 1)]), "games_per_pairing": games}
-        case "cup":
+        case "knockout":
             return {
                 "games_per_pairing": min(games, 2),
                 "seeding": dice.choice(["fold", "lottery"]),

@@ -88,7 +88,7 @@ def maker(cluster: SpecCluster) -> Callable[[int], DaskExecutor]:
     return make
 
 
-SYSTEMS = st.sampled_from(["gauntlet", "swiss", "bubble", "cup"])
+SYSTEMS = st.sampled_from(["gauntlet", "swiss", "bubble", "knockout"])
 SEEDS = st.integers(0, 10**9)
 
 

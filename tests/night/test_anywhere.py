@@ -26,7 +26,7 @@ def test_troubles_at_length(system: str) -> None:
         assert on_a_cluster(system, seed, slots, troubles) == expected
 
 
-@pytest.mark.parametrize("system", ["gauntlet", "swiss", "bubble", "cup"])
+@pytest.mark.parametrize("system", ["gauntlet", "swiss", "bubble", "knockout"])
 def test_real_games_at_length(cluster: SpecCluster, system: str) -> None:
     """Four tournaments of each, in slots and on a cluster."""
     for seed in range(4):

@@ -242,10 +242,10 @@ def test_two_at_once() -> None:
 
 @pytest.mark.parametrize(
     ("system", "settings"),
-    [("bubble", {"size": 3, "min_matches": 2, "unpark_threshold": 2, "games_per_pairing": 2}), ("cup", {})],
+    [("bubble", {"size": 3, "min_matches": 2, "unpark_threshold": 2, "games_per_pairing": 2}), ("knockout", {})],
 )
 def test_other_formats_go_on(system: str, settings: dict[str, Any]) -> None:
-    """The night is not lost in a bubble or a cup either."""
+    """The night is not lost in a bubble or a knockout either."""
     loop, hall = swiss(system=system, options=settings)
     assert loop.run() is RunEnd.FINISHED
     assert hall.left == ["Dot"]

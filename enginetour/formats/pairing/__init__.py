@@ -1,1 +1,1 @@
-"""What the formats share: matching, criteria, Dutch, standings and tie-breaks."""
+"""Shared parts of pairing systems: matching, criteria, Dutch rules, standings and tie-breaks."""

@@ -1,9 +1,9 @@
 """Blossom algorithm: primal-dual search for a maximum-weight perfect matching.
 
-Outer (S) blossoms are at even distance from the root, inner (T) at odd, the rest is free. While the search grows by
-`grown`, duals of outer vertices sink and those of inner ones rise by as much; both are stored as if from the start of
-the stage, so that a step costs nothing but its own row: slack = stored - grown * (1 outer end, 2 outer ends).
-Source: Edmonds 1965; Gabow 1974 for the least slack kept per vertex.
+Outer (S) blossoms are at even distance from the root, inner (T) blossoms at odd distance, and the others are free.
+While the search grows by `grown`, duals of outer vertices sink and those of inner vertices rise by the same amount.
+Both are stored as at the start of the stage, so that a step only computes its own row: slack = stored - grown * (1
+outer end, 2 outer ends). Source: Edmonds 1965; Gabow 1974 for the least slack kept per vertex.
 """
 
 from __future__ import annotations
@@ -14,17 +14,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-# Blossoms: odd sets of vertices shrunk into one, nested, each a cycle of smaller ones matched but for its base.
+# Blossoms: odd sets of vertices shrunk into one. They are nested, and each is a cycle of smaller blossoms that are
+# matched except for its base.
 #
-# Numbers below n are vertices, each a trivial blossom; larger numbers are shrunk ones. Source: Edmonds 1965.
+# Numbers below n are vertices, each a trivial blossom; larger numbers are shrunk blossoms. Source: Edmonds 1965.
 
 _Vertices = NDArray[np.intp]
-_Link = tuple[int, int]  # vertices: one in a child, one in the next
+_Link = tuple[int, int]  # vertices: one in a child, one in the next child
 
 
 @dataclass(slots=True, eq=False)
 class _Blossom:
-    """`links[k]` joins child k to the next, the last to child 0; child 0 holds `base`, 1-2, 3-4 ... are matched."""
+    """`links[k]` joins child k to the next, the last to child 0. Child 0 has `base`; 1-2, 3-4 ... are matched."""
 
     children: list[int]
     links: list[_Link]
@@ -33,7 +34,7 @@ class _Blossom:
     z: int
 
     def even_way(self, start: int) -> list[tuple[int, int, _Link]]:
-        """Steps (child, next child, link) from the child at `start` to child 0, the first along a matched link."""
+        """Return steps (child, next child, link) from child `start` to child 0, the first along a matched link."""
         size = len(self.children)
         if start % 2:
             places = [*range(start, size), 0]
@@ -46,7 +47,7 @@ class _Blossom:
 
 
 class _Nest:
-    """All blossoms over n vertices and the matching they hold; -1 is the mate of an exposed vertex."""
+    """All blossoms over n vertices and their matching; the mate of an exposed vertex is -1."""
 
     def __init__(self, mate: list[int]) -> None:
         self.mate = mate
@@ -57,15 +58,14 @@ class _Nest:
         self._alone = np.arange(len(mate)).reshape(-1, 1)
 
     def members(self, number: int) -> _Vertices:
-        """Vertices inside."""
         return self.shrunk[number].members if number in self.shrunk else self._alone[number]
 
     def base(self, number: int) -> int:
-        """The one vertex not matched inside."""
+        """Return the vertex that is not matched inside."""
         return self.shrunk[number].base if number in self.shrunk else number
 
     def shrink(self, children: list[int], links: list[_Link], z: int) -> int:
-        """A new outermost blossom; child 0 gives it its base."""
+        """Make a new outermost blossom; its base is that of child 0."""
         members = np.concatenate([self.members(child) for child in children])
         number, self._next = self._next, self._next + 1
         self.shrunk[number] = _Blossom(children, links, self.base(children[0]), members, z)
@@ -75,7 +75,7 @@ class _Nest:
         return number
 
     def open(self, number: int) -> _Blossom:
-        """Undo the shrinking of an outermost blossom; its children are outermost then."""
+        """Undo an outermost blossom; its children become outermost."""
         blossom = self.shrunk.pop(number)
         for child in blossom.children:
             del self._around[child]
@@ -83,7 +83,7 @@ class _Nest:
         return blossom
 
     def open_empty(self) -> None:
-        """Undo outermost blossoms with z = 0, and what they held likewise."""
+        """Undo outermost blossoms with z = 0, and then their children likewise."""
         waiting = [number for number in self.shrunk if number not in self._around]
         while waiting:
             number = waiting.pop()
@@ -91,13 +91,13 @@ class _Nest:
                 waiting += [child for child in self.open(number).children if child in self.shrunk]
 
     def child_holding(self, number: int, vertex: int) -> int:
-        """Place among the children of the one with that vertex."""
+        """Return the index of the child that contains a vertex."""
         while (outer := self._around[vertex]) != number:
             vertex = outer
         return self.shrunk[number].children.index(vertex)
 
     def rebase(self, number: int, vertex: int) -> None:
-        """Match all inside but for that vertex, by exchanging along the cycles."""
+        """Make `vertex` the base, by exchanging matched and unmatched links along the cycles."""
         waiting = [(number, vertex)]
         while waiting:
             number, vertex = waiting.pop()
@@ -114,27 +114,27 @@ class _Nest:
             blossom.base = vertex
 
 
-# Weights as the search wants them: doubled, turned into costs, forbidden pairs far away.
+# Weights in the form of the search: doubled, turned into costs, with very high costs for forbidden pairs.
 #
-# Machine words are used while nothing can overflow them, Python's integers otherwise; the algorithms are the same.
+# Machine words are used while nothing can overflow, Python's integers otherwise; the algorithms are the same.
 
 Numbers = NDArray[Any]  # int64, or object holding Python ints
 Allowed = NDArray[np.bool_]
 WORD_SPREAD = (
     1 << 50
-)  # heaviest minus lightest weight in machine words (pairing spec 7); duals then have 5 bits to grow
-_WORD_FAR = 1 << 60  # twice this and a dual still fit a word
-_HEADROOM = 5  # bits between the largest dual and `far`: sums of four duals and a cost stay apart from it
-_SPARE = 8  # bits of `far` above n times the spread, in Python's integers: duals are at most a few times that
+)  # heaviest minus lightest weight in machine words (pairing spec 7); this leaves duals 5 bits to grow
+_WORD_FAR = 1 << 60  # twice this plus a dual fits a machine word
+_HEADROOM = 5  # bits between the largest dual and `far`, so that sums of four duals and a cost stay below it
+_SPARE = 8  # bits of `far` above n times the spread, in Python's integers; duals are at most a few times that
 
 
 class TooWide(Exception):
-    """A dual variable left the room that machine words give it: search again in Python's integers."""
+    """A dual variable left its range in machine words; the search must be repeated with Python's integers."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Costs:
-    """`matrix` is 2 * (heaviest - weight), even and at least 0, and `far` where a pair is forbidden."""
+    """`matrix` is 2 * (heaviest - weight), even and at least 0, and `far` for a forbidden pair."""
 
     matrix: Numbers
     far: int
@@ -142,55 +142,55 @@ class Costs:
 
     @property
     def limit(self) -> int:
-        """The largest dual variable, either sign."""
+        """Largest absolute value of a dual variable."""
         return self.far >> _HEADROOM
 
     def filled(self, value: int) -> Numbers:
-        """One number per vertex, of the matrix's kind."""
+        """Return an array with one number per vertex, in the type of the matrix."""
         return np.full(len(self.matrix), value, dtype=self.matrix.dtype)
 
     def within(self, duals: Numbers) -> None:
-        """TooWide if one of them is beyond the limit."""
+        """Raise TooWide if a dual is beyond the limit."""
         if len(duals) and max(int(duals.max()), -int(duals.min())) > self.limit:
             raise TooWide
 
 
 def integers(weights: ArrayLike) -> Numbers:
-    """A square symmetric matrix as int64, or as objects when a machine word is too small; ValueError otherwise."""
+    """Return a square matrix as int64, or as objects if a machine word is too small; ValueError otherwise."""
     matrix = np.asarray(weights)
     if matrix.size == 0:
         matrix = np.zeros((0, 0), dtype=np.int64)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise ValueError(f"weights are a square matrix, not of shape {matrix.shape}")
+        raise ValueError(f"weights must be a square matrix (found shape {matrix.shape})")
     if matrix.dtype.kind == "O":
         if not all(type(weight) is int for weight in matrix.flat):
-            raise ValueError("weights are Python integers; scale fractions and convert numpy scalars first")
+            raise ValueError("weights must be Python integers. Hint: scale fractions and convert numpy scalars")
     elif matrix.dtype.kind == "u":
         matrix = matrix.astype(object)
     elif matrix.dtype.kind == "i":
         matrix = matrix.astype(np.int64, copy=False)
     else:
-        raise ValueError(f"weights are integers, not {matrix.dtype}; scale them first")
+        raise ValueError(f"weights must be integers (found {matrix.dtype}). Hint: scale them")
     return matrix
 
 
 def allowed_pairs(weights: Numbers, forbidden: ArrayLike | None) -> Allowed:
-    """Off the diagonal and not forbidden; ValueError unless this and the weights of such pairs are symmetric."""
+    """Return the pairs off the diagonal that are not forbidden; ValueError unless all is symmetric."""
     if forbidden is None:
         allowed = np.ones(weights.shape, dtype=np.bool_)
     else:
         given = np.asarray(forbidden)
         if given.shape != weights.shape or given.dtype != np.bool_:
-            raise ValueError(f"forbidden pairs are a boolean matrix of shape {weights.shape}")
+            raise ValueError(f"forbidden must be a boolean matrix of shape {weights.shape}")
         allowed = ~given
     np.fill_diagonal(allowed, val=False)
     if (allowed != allowed.T).any() or ((weights != weights.T) & allowed).any():
-        raise ValueError("weights and forbidden pairs are symmetric: a pair has no first")
+        raise ValueError("weights and forbidden must be symmetric")
     return allowed
 
 
 def costs_of(weights: Numbers, allowed: Allowed, *, wide: bool = False) -> Costs:
-    """In machine words if the weights' spread permits and not `wide`, else in Python's integers."""
+    """Return the costs in machine words if the spread of the weights permits it, else in Python's integers."""
     if not allowed.any():
         return Costs(np.full(weights.shape, _WORD_FAR, dtype=np.int64), _WORD_FAR, 0)
     known = weights[np.unravel_index(allowed.argmax(), allowed.shape)]
@@ -198,7 +198,7 @@ def costs_of(weights: Numbers, allowed: Allowed, *, wide: bool = False) -> Costs
     heaviest = int(np.max(weights, where=allowed, initial=known))
     spread = heaviest - lightest
     if not wide and spread < WORD_SPREAD:
-        # the difference may wrap round at forbidden pairs only, and there it is not taken
+        # The difference can overflow for forbidden pairs only, where it is not used.
         matrix = np.where(allowed, heaviest - weights, _WORD_FAR // 2).astype(np.int64, copy=False)
         matrix *= 2
         return Costs(matrix, _WORD_FAR, heaviest)
@@ -212,7 +212,7 @@ FREE, _OUTER, _INNER = 0, 1, 2
 
 
 class Search:
-    """Duals y and blossoms over a matching; slack = cost + y + y + 2 * z of each blossom around both, never below 0."""
+    """Duals y and blossoms of a matching; slack = cost + y + y + 2 * z of the blossoms around both, never below 0."""
 
     def __init__(self, costs: Costs, y: Numbers, mate: list[int]) -> None:
         self.costs = costs
@@ -222,7 +222,7 @@ class Search:
         self._begin(-1)
 
     def extend(self, root: int) -> bool:
-        """Match the exposed `root` and one other; False if no allowed pairs do, and the tree shows why."""
+        """Match the exposed `root` and another vertex; False if no allowed pairs do so, and the tree shows why."""
         self._begin(root)
         self._outer(int(self.nest.outermost[root]))
         while (found := self._step()) is None:
@@ -230,7 +230,7 @@ class Search:
         return found
 
     def end(self) -> None:
-        """Bring the stored duals up to date and undo blossoms that carry nothing. TooWide beyond the limit."""
+        """Update the stored duals and undo blossoms with z = 0; TooWide if a dual is beyond the limit."""
         self.y[self.state == _OUTER] -= self.grown
         self.y[self.state == _INNER] += self.grown
         for number in self.label:
@@ -239,7 +239,7 @@ class Search:
         self.nest.open_empty()
 
     def tree(self) -> tuple[list[int], list[_Vertices]]:
-        """Inner vertices, and the vertices of each outer blossom: a tree that cannot be augmented holds no other."""
+        """Return the inner vertices, and the vertices of each outer blossom of a tree that cannot be augmented."""
         inner = np.flatnonzero(self.state == _INNER).tolist()
         return inner, [self.nest.members(number) for number, label in self.label.items() if label == _OUTER]
 
@@ -247,21 +247,24 @@ class Search:
         count, far = len(self.y), self.costs.far
         self.grown = 0
         self.label: dict[int, int] = {}
-        self.carried: dict[int, int] = {}  # stored z of inner shrunk blossoms: used up when `grown` reaches it
-        self.entry: dict[int, _Link] = {}  # of inner blossoms: the outer vertex it was reached from, the vertex inside
+        self.carried: dict[int, int] = {}  # stored z of inner shrunk blossoms; it is 0 when `grown` reaches it
+        self.entry: dict[
+            int, _Link
+        ] = {}  # inner blossom -> the outer vertex it was reached from, and the vertex inside
         self.state = np.zeros(count, dtype=np.int8)
         self.least = self.costs.filled(far)  # stored slack to the nearest outer vertex
         self.nearest = np.full(count, -1)
-        # an event comes when 2 * grown reaches least * factor + offset
+        # An event happens when 2 * grown reaches least * factor + offset.
         self.factor, self.offset = np.full(count, 2), self.costs.filled(0)
         exposed = [v for v, m in enumerate(self.nest.mate) if m < 0 and v != root]
-        for vertex in exposed:  # odd, so that among equal events the one that ends the search comes first
+        # odd, so that of equal events the one that ends the search comes first
+        for vertex in exposed:
             self.offset[self.nest.members(int(self.nest.outermost[vertex]))] = -1
         self.factor[self.closed], self.offset[self.closed] = 0, 2 * far
         self.when = self.least * self.factor + self.offset
 
     def _step(self) -> bool | None:
-        """The next event; True when it augmented the matching, False when there is none."""
+        """Process the next event; True if it augmented the matching, False if there is none."""
         far, nest = self.costs.far, self.nest
         vertex = int(self.when.argmin())
         when = int(self.when[vertex])
@@ -291,7 +294,7 @@ class Search:
         return None
 
     def _relabel(self, number: int, state: int, shift: int) -> None:
-        """Labels of a blossom and its vertices; their stored duals and slacks move by `shift`, so as to stay true."""
+        """Label a blossom and its vertices; `shift` keeps their stored duals and slacks correct."""
         members = self.nest.members(number)
         self.y[members] += shift
         self.least[members] += shift
@@ -316,7 +319,7 @@ class Search:
         self._scan(self.nest.members(number), self.nest.members(number))
 
     def _scan(self, vertices: _Vertices, own: _Vertices) -> None:
-        """Slacks from new outer vertices to all outside their own blossom."""
+        """Compute the slacks from new outer vertices to all vertices outside their own blossom."""
         matrix, y, least, nearest = self.costs.matrix, self.y, self.least, self.nearest
         for vertex in vertices.tolist():
             row = matrix[vertex] + y
@@ -329,34 +332,34 @@ class Search:
         self.when += self.offset
 
     def _look_outside(self, vertex: int) -> None:
-        """What was nearest to an outer vertex is in its own blossom by now: find the nearest outside again."""
+        """Find the nearest outer vertex again, because the stored one is in the same blossom now."""
         row = self.costs.matrix[vertex] + self.y + self.y[vertex]
         row[(self.state != _OUTER) | (self.nest.outermost == self.nest.outermost[vertex])] = self.costs.far
         self.nearest[vertex] = near = int(row.argmin())
         self.least[vertex] = self.when[vertex] = row[near]
 
     def _settle_z(self, number: int) -> None:
-        """The stored z of a labelled blossom becomes the true one."""
+        """Replace the stored z of a labeled blossom by the true one."""
         if number in self.nest.shrunk:
             self.nest.shrunk[number].z += self.grown if self.label[number] == _OUTER else -self.grown
             self.carried.pop(number, None)
 
     def _up(self, number: int) -> _Link:
-        """From a blossom of the tree towards the root: a vertex inside and one in the next."""
+        """Return the link from a blossom of the tree towards the root: a vertex inside and one in the next."""
         if self.label[number] == _INNER:
             return self.entry[number][::-1]
         base = self.nest.base(number)
         return base, self.nest.mate[base]
 
     def _path(self, vertex: int) -> list[int]:
-        """Blossoms from a vertex of the tree to the root."""
+        """Return the blossoms from a vertex of the tree to the root."""
         path = [int(self.nest.outermost[vertex])]
         while (above := self._up(path[-1])[1]) >= 0:
             path.append(int(self.nest.outermost[above]))
         return path
 
     def _shrink(self, one: int, other: int) -> None:
-        """Two outer vertices met: the way between them in the tree and their pair are a new outer blossom."""
+        """Shrink the cycle of two outer vertices that met, through the tree, into a new outer blossom."""
         left, right = self._path(one), self._path(other)
         shared = set(left) & set(right)
         left, (top, *_) = [b for b in left if b not in shared], [b for b in left if b in shared]
@@ -375,7 +378,7 @@ class Search:
         self._scan(np.concatenate([self.nest.members(child) for child in turned]), self.nest.members(number))
 
     def _expand(self, number: int) -> None:
-        """An inner blossom carries nothing any more: the even way through it stays in the tree, the rest is free."""
+        """Open an inner blossom with z = 0: the even way through it stays in the tree, the rest becomes free."""
         entry = self.entry.pop(number)
         self._settle_z(number)
         self._relabel(number, FREE, self.grown)
@@ -406,30 +409,29 @@ class Search:
             nest.rebase(inner, vertex)
 
 
-# The fractional optimum as a jump start: an assignment of every vertex to another, its duals, and its cycles split.
+# The fractional optimum as a start: an assignment of each vertex to another, its duals, and its cycles split.
 #
-# Pairs may count one half there, so odd cycles are allowed; what is left for the search for a real matching is one
-# exposed vertex per odd cycle. Sources: Jonker and Volgenant 1987 (reductions, shortest paths); Applegate and Cook 1993
-# (the jump start).
+# Pairs can count one half there, so odd cycles are allowed. The search for a real matching then has one exposed vertex
+# per odd cycle. Sources: Jonker and Volgenant 1987 (reductions, shortest paths); Applegate and Cook 1993 (this start).
 
 _SWEEPS = 2  # augmenting row reductions, Jonker and Volgenant 1987
-_BIDS = 4  # steps per vertex in one of them: wars over small differences are left to the shortest paths
+_BIDS = 4  # steps per vertex in one of them; the shortest paths do the rest
 
 
 def jump_start(costs: Costs) -> tuple[Numbers, list[int]] | None:
-    """Duals y and mates (-1: exposed), every mate by a tight pair; None without even a fractional perfect matching.
+    """Return duals y and mates (-1: exposed) with tight pairs; None without a fractional perfect matching.
 
-    All costs[i, j] + y[i] + y[j] are at least 0 and exactly 0 between mates.
+    All costs[i, j] + y[i] + y[j] are at least 0, and exactly 0 between mates.
     """
     assigned = _Assignment(costs)
     if not assigned.complete():
         return None
-    # the assignment and its inverse are both optimal, the matrix being symmetric: each half of y is tight on both
+    # The matrix is symmetric, so the assignment and its inverse are optimal, and half of y is tight on both.
     return -(assigned.rows() + assigned.v) // 2, _split([int(column) for column in assigned.column])
 
 
 def _split(column: list[int]) -> list[int]:
-    """Mates along the cycles of a permutation; from an odd cycle its lowest vertex stays exposed."""
+    """Return mates along the cycles of a permutation; the lowest vertex of an odd cycle stays exposed."""
     mate = [-1] * len(column)
     seen = [False] * len(column)
     for first in range(len(column)):
@@ -446,7 +448,7 @@ def _split(column: list[int]) -> list[int]:
 
 
 class _Assignment:
-    """Rows to columns at least cost; u[i] + v[j] <= cost[i, j], equal where assigned. All numbers are even."""
+    """Assignment of rows to columns at least cost; u[i] + v[j] <= cost[i, j], equal if assigned. All are even."""
 
     def __init__(self, costs: Costs) -> None:
         self.costs = costs
@@ -454,17 +456,17 @@ class _Assignment:
         count = len(self.v)
         self.column = [-1] * count
         self.row = [-1] * count
-        if not self._hopeless():
+        if not self._is_impossible():
             for place, vertex in enumerate(costs.matrix.argmin(axis=0).tolist()):
                 if self.column[vertex] < 0:
                     self.column[vertex], self.row[place] = place, vertex
 
-    def _hopeless(self) -> bool:
+    def _is_impossible(self) -> bool:
         return bool((self.v >= self.costs.far // 2).any())
 
     def complete(self) -> bool:
-        """Assign all; False if that cannot be done with allowed pairs."""
-        if self._hopeless():
+        """Assign all rows; False if allowed pairs do not suffice."""
+        if self._is_impossible():
             return False
         for _ in range(_SWEEPS):
             self._reduce()
@@ -472,13 +474,13 @@ class _Assignment:
         return all(self._augment(vertex) for vertex in free)
 
     def rows(self) -> Numbers:
-        """The rows' duals, by the assigned pairs."""
+        """Return the duals of the rows, from the assigned pairs."""
         places = np.array(self.column, dtype=np.intp)
         out: Numbers = self.costs.matrix[np.arange(len(places)), places] - self.v[places]
         return out
 
     def _reduce(self) -> None:
-        """Each free row bids for its best column up to what the second best is worth, and may drive another out."""
+        """Let each free row bid for its best column, up to the second best value; it can displace another row."""
         far, v = self.costs.far, self.v
         waiting = [vertex for vertex, column in enumerate(self.column) if column < 0][::-1]
         for _ in range(_BIDS * len(v)):
@@ -497,7 +499,7 @@ class _Assignment:
                 best = second
             driven = self.row[best]
             if gap == 0 and driven >= 0:
-                continue  # an equal exchange would go round in circles
+                continue  # an equal exchange would repeat forever
             v[best] -= gap
             self.column[vertex], self.row[best] = best, vertex
             if driven >= 0:
@@ -509,7 +511,7 @@ class _Assignment:
         """Assign one more row by a shortest path (Dijkstra on reduced costs)."""
         matrix, far, v = self.costs.matrix, self.costs.far, self.v
         open_v = v.copy()
-        # odd numbers mark unassigned columns: among equal ways the one that ends comes first
+        # Odd numbers mark unassigned columns, so that of equal paths the one that ends comes first.
         open_v[np.array(self.row) < 0] += 1
         length, before = self.costs.filled(far), np.full(len(v), -1)
         reached: list[tuple[int, int]] = []
@@ -528,7 +530,7 @@ class _Assignment:
                 walked += 1
                 break
             reached.append((column, walked))
-            length[column], open_v[column] = far, -2 * far  # closed: no way is shorter than far
+            length[column], open_v[column] = far, -2 * far  # closed: no path is shorter than far
             vertex = self.row[column]
             dual = int(matrix[vertex, column] - v[column])
         for done, at in reached:

@@ -1,6 +1,7 @@
 """Pairing criteria of Gotha, current and older (about 2005), as weights; families and origins.
 
-Arrays run over the present in entry order. Group 0 is the top; size and place count whoever will have the bye, too.
+Arrays are over the present members in entry order. Group 0 is the top. Sizes and places include the member with the
+bye.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """How scores become groups. `step` is 1 for groups of whole wins, 2 where half a win makes a group of its own.
+    """How scores become groups; `step` is 1 for groups of whole wins, 2 if half wins make own groups.
 
-    `highest` is the score of group 0, `groups` counts empty ones, too; both in steps, for each of `categories`.
+    `highest` is the score of group 0, and `groups` includes empty ones; both in steps, for each of `categories`.
     """
 
     highest: int
@@ -32,31 +33,31 @@ class Span:
 
     @property
     def all_groups(self) -> int:
-        """Groups of all categories."""
+        """Number of groups of all categories."""
         return self.groups * self.categories
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lineup:
-    """What the criteria look at."""
+    """Data of the present members that the criteria use."""
 
     member: Ints  # place in the entry order
     score: Ints  # in steps
     category: Ints
     group: Ints
-    size: Ints  # of its group
-    place: Ints  # in its group, 0 is the best
-    up: Ints  # rounds in which it was drawn up
-    down: Ints
-    balance: Ints  # Whites less Blacks without handicap
+    size: Ints  # size of its group
+    place: Ints  # place in its group; 0 is the best
+    up: Ints  # number of floats up
+    down: Ints  # number of floats down
+    balance: Ints  # Whites minus Blacks, without handicap games
     span: Span
-    number: int  # rounds played
+    number: int  # number of rounds played
 
     def __len__(self) -> int:
         return len(self.member)
 
     def renumbered(self, out: Flags) -> Lineup:
-        """With the places counted anew without those who are `out`, who keep theirs. Source: Vuorinen 2010."""
+        """Return the lineup with places counted without the members `out`, which keep theirs. Source: Vuorinen 2010."""
         there = np.flatnonzero(~out)
         there = there[np.lexsort((self.place[there], self.group[there]))]
         group = self.group[there]
@@ -76,10 +77,10 @@ def lineup_of(
     categories: Sequence[int] = (),
     recent: int | None = None,
 ) -> Lineup:
-    """The lineup of a field whose scores before each round and now are `points`, as in `Field.points`.
+    """Return the lineup of a field; `points` are the scores before each round and now, as `Field.points`.
 
-    `order` is everybody present, best first, `categories` are by place in the entry order. Floats are counted in
-    the last `recent` rounds, or all.
+    `order` has all present members, best first; `categories` are by place in the entry order. Floats count in the last
+    `recent` rounds, or in all.
     """
     there = list(field.present)
     member = np.array(there, dtype=np.int64)
@@ -109,7 +110,7 @@ def lineup_of(
 
 
 def _floats(field: Field, steps: list[list[int]], recent: int | None) -> tuple[Ints, Ints]:
-    """Rounds in which each member met a higher and a lower score than its own before that round."""
+    """Count for each member the rounds in which it met a higher and a lower score."""
     up = np.zeros(len(field.members), dtype=np.int64)
     down = np.zeros(len(field.members), dtype=np.int64)
     first = 0 if recent is None else max(0, len(field.history) - recent)
@@ -123,7 +124,7 @@ def _floats(field: Field, steps: list[list[int]], recent: int | None) -> tuple[I
 
 
 PairRandom = Callable[[Ints, Ints, int], Ints]
-"""(places in the entry order, places, top) -> a number from 0 to top, both included, for each pair."""
+"""(places in the entry order, places, top) -> a number from 0 to `top` (inclusive) for each pair."""
 
 _WIDE = 1 << 63
 _GAMMA, _FIRST, _SECOND = (
@@ -135,7 +136,7 @@ _RECORDED_FACTOR = 1_234_567  # OpenGotha 3.51, as its recorded tournaments show
 
 
 def random_by_seed(dice: Dice, members: int) -> PairRandom:
-    """By one throw of the dice and a mixing function of the pair. `top` stays below 2**32."""
+    """Return random numbers from one draw of the dice and a mixing function of the pair; `top` is below 2**32."""
     key = np.uint64(dice.below(_WIDE))
 
     def number(one: Ints, other: Ints, top: int) -> Ints:
@@ -150,7 +151,7 @@ def random_by_seed(dice: Dice, members: int) -> PairRandom:
 
 
 def random_by_names(names: Sequence[str]) -> PairRandom:
-    """As OpenGotha draws it, from the two names alone, first names behind them: to compare with its tournaments."""
+    """Return OpenGotha's random numbers, which depend on the two names only; for comparison with its results."""
     plain = np.array([sum(map(ord, name)) for name in names], dtype=np.int64)
     risen = np.array([sum(ord(c) * at for at, c in enumerate(name, 1)) for name in names], dtype=np.int64)
     length = np.array([len(name) for name in names], dtype=np.int64)
@@ -169,14 +170,14 @@ def random_by_names(names: Sequence[str]) -> PairRandom:
 
 
 PROGRAM = "OpenGotha 3.51"  # as its recorded tournaments show
-_STRIP = 128  # rows of the matrix weighed at once: what they need stays in the processor's cache
+_STRIP = 128  # rows computed at once, so that their data fits the cache of the processor
 Value = Callable[[Ints, Ints], Ints]
-"""(numbers in the lineup, numbers) -> the worth of each pair; symmetric, the two arrays are broadcast."""
+"""(indexes in the lineup, indexes) -> the value of each pair; symmetric, and the two arrays are broadcast."""
 
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """One reason to pair two. `most` is what the best pair of it is worth, in units of the weight."""
+    """One criterion of a pair; `most` is its largest value, in units of the weight."""
 
     name: str
     most: int
@@ -185,12 +186,12 @@ class Criterion:
 
 
 def curve(most: int, share: float) -> int:
-    """From `most` at 0 to nothing at 1, concave: small differences are cheap. Source: OpenGotha 3.51."""
+    """Return a value that falls from `most` at 0 to nothing at 1, slowly at first. Source: OpenGotha 3.51."""
     return int(most * (1 - share) * (1 + 0.5 * share))
 
 
 def weigh(criteria: Sequence[Criterion], count: int) -> Ints:
-    """The weight of every pair of a lineup of `count`, as a symmetric matrix; the diagonal means nothing."""
+    """Return the weights of all pairs of a lineup of `count` as a symmetric matrix; its diagonal has no meaning."""
     weights = np.zeros((count, count), dtype=np.int64)
     numbers = np.arange(count, dtype=np.int64)
     for first in range(0, count, _STRIP):
@@ -203,26 +204,26 @@ def weigh(criteria: Sequence[Criterion], count: int) -> Ints:
 
 
 def base() -> Criterion:
-    """Every pair is possible."""
+    """Return the criterion that gives each pair a positive weight."""
     return Criterion("base", 1, PROGRAM, lambda one, other: np.ones(np.broadcast_shapes(one.shape, other.shape), int))
 
 
 def not_met(met: Flags) -> Criterion:
-    """`met` is a symmetric matrix over the lineup."""
+    """Return the criterion for pairs that have not met; `met` is a symmetric matrix over the lineup."""
     most = 5 * 10**14
     return Criterion("not met", most, PROGRAM, lambda one, other: np.where(met[one, other], 0, most))
 
 
 def random(lineup: Lineup, chance: PairRandom, most: int) -> Criterion:
-    """A number from 0 to `most`."""
+    """Return the criterion that adds a random number from 0 to `most`."""
     member = lineup.member
-    return Criterion("random", most, "ours", lambda one, other: chance(member[one], member[other], most))
+    return Criterion("random", most, "enginetour", lambda one, other: chance(member[one], member[other], most))
 
 
 def colours(lineup: Lineup, stones: Value | None, most: int = 10**6) -> Criterion:
-    """Balances of opposite signs; half as much if one is 0 and the other 2 or more away from it.
+    """Return the criterion for color balances of opposite signs; half for 0 against 2 or more.
 
-    With a handicap the weaker has Black in any case, so there is nothing to want.
+    With a handicap the weaker entrant has Black, so colors do not count.
     """
     balance = lineup.balance
 
@@ -235,7 +236,7 @@ def colours(lineup: Lineup, stones: Value | None, most: int = 10**6) -> Criterio
 
 
 def category(lineup: Lineup, most: int = 2 * 10**13) -> Criterion:
-    """Falls along the curve with the distance of the categories."""
+    """Return the criterion that falls along the curve with the distance of the categories."""
     kinds = lineup.span.categories
     by_gap = np.array([curve(most, gap / kinds) for gap in range(kinds)], dtype=np.int64)
     of = lineup.category
@@ -243,7 +244,7 @@ def category(lineup: Lineup, most: int = 2 * 10**13) -> Criterion:
 
 
 def score(lineup: Lineup, most: int = 10**11) -> Criterion:
-    """Falls along the curve with the distance of the groups, inside a category."""
+    """Return the criterion that falls along the curve with the distance of the groups, inside a category."""
     groups = lineup.span.all_groups
     reach = max(groups, int(np.ptp(lineup.group)) + 1 if len(lineup) else 1)
     by_gap = np.array([curve(most, gap / groups) for gap in range(reach)], dtype=np.int64)
@@ -257,23 +258,23 @@ def score(lineup: Lineup, most: int = 10**11) -> Criterion:
 
 
 def handicap(strength: Ints, span: int, most: int = 2 * 10**13) -> Criterion:
-    """Falls along the curve with the distance of `strength`, in bands of which there are `span`."""
+    """Return the criterion that falls along the curve with the distance of `strength`, over `span` bands."""
     reach = int(np.ptp(strength)) + 1 if len(strength) else 1
     by_gap = np.array([curve(most, gap / span) for gap in range(reach)], dtype=np.int64)
     return Criterion("handicap", most, PROGRAM, lambda one, other: by_gap[abs(strength[one] - strength[other])])
 
 
 def stones(strength: Ints, correction: int, ceiling: int) -> Value:
-    """The handicap of a pair, in bands: what is left of the difference after the correction, up to the ceiling."""
+    """Return the handicap of a pair in bands: the difference minus `correction`, at most `ceiling`."""
     return lambda one, other: np.clip(abs(strength[one] - strength[other]) - correction, 0, ceiling)
 
 
-_UPPERMOST = 10**11  # OpenGotha 3.51: what the criterion is worth at most if it weighs no more than the score
-_STRANGERS, _ALLIED, _SAME = 0, 1, 2  # families that differ, differ inside a declared group, are one
+_UPPERMOST = 10**11  # OpenGotha 3.51: largest value of the criterion if it does not weigh more than the score
+_STRANGERS, _ALLIED, _SAME = 0, 1, 2  # different families, families of one declared group, one family
 
 
-def _word_numbers(field: Field, lineup: Lineup, key: Literal["family", "origin"]) -> Ints:
-    """One number for each word, capitals or not; a blank is unlike every other."""
+def _name_numbers(field: Field, lineup: Lineup, key: Literal["family", "origin"]) -> Ints:
+    """Return one number for each family or origin, ignoring case; an empty one differs from all others."""
     known: dict[str, int] = {}
     words = [str(getattr(field.members[at], key)).strip().casefold() for at in lineup.member.tolist()]
     numbers = [known.setdefault(word, len(known)) if word else -1 - at for at, word in enumerate(words)]
@@ -281,8 +282,8 @@ def _word_numbers(field: Field, lineup: Lineup, key: Literal["family", "origin"]
 
 
 def same_family(field: Field, lineup: Lineup) -> Flags:
-    """Which pairs are of one family, as a matrix over the lineup."""
-    family = _word_numbers(field, lineup, "family")
+    """Return which pairs are of one family, as a matrix over the lineup."""
+    family = _name_numbers(field, lineup, "family")
     return np.equal(family[:, None], family)
 
 
@@ -295,17 +296,18 @@ def kinship(
     origin_worth: float = 1.0,
     groups: Sequence[Sequence[str]] = (),
 ) -> Criterion:
-    """Strange origins buy `origin_worth` groups of score difference, strange families `family_worth`.
+    """Return the criterion for different families and origins.
 
-    Families of one of the declared `groups` are half strange. May be negative where `most` is above the score's
-    weight, as in the Swiss by category.
+    Another origin is worth `origin_worth` groups of score difference, another family `family_worth`; families of one of
+    the declared `groups` count half. The value can be negative if `most` is above the weight of the score, as in the
+    Swiss by category.
     """
-    family, origin = _word_numbers(field, lineup, "family"), _word_numbers(field, lineup, "origin")
+    family, origin = _name_numbers(field, lineup, "family"), _name_numbers(field, lineup, "origin")
     declared = {name.strip().casefold(): number for number, names in enumerate(groups) for name in names}
     names = [field.members[at].family.strip().casefold() for at in lineup.member.tolist()]
     alliance = np.array([declared.get(name, -1 - at) for at, name in enumerate(names)], dtype=np.int64)
     count = lineup.span.all_groups
-    # OpenGotha 3.51: a family has a fifth more than its worth, an allied one half of it
+    # OpenGotha 3.51: a family counts 6/5 of its value, a family of one declared group counts one half
     family_share = (min(family_worth * 12 / 10 / count, 1.0), family_worth / 2 / count, 0.0)
     table = np.array(
         [
@@ -335,22 +337,22 @@ def _worth(most: int, groups: int, origin: float, family: float) -> int:
 _Floats = NDArray[np.float64]
 OlderSeeding = Literal["fold", "slip", "split-random"]
 _SOURCE = "Gotha documentation, about 2005"
-MILLION = 10**6  # weights in millionths, so that fractions of a point still tell pairs apart
-_FARTHEST = 20  # points beyond which a difference of scores does not grow
-_MOST_STONES = 40  # beyond which a handicap does not grow
+MILLION = 10**6  # weights are millionths, so that fractions of a point still distinguish pairs
+_FARTHEST = 20  # wins beyond which a score difference no longer matters
+_MOST_STONES = 40  # handicap beyond which differences no longer matter
 _SEEDING = 100  # points
-_TENTH = 0.1  # split-random: the share of its points that chance moves
+_TENTH = 0.1  # split-random: the share of its points that is random
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OlderGotha:
-    """The older Gotha function, as its documentation of about 2005 has it, for one lineup in groups of half steps.
+    """The older Gotha function (documentation of about 2005) for one lineup in groups of half steps.
 
-    Scores D points (wins) apart count up to 20, handicaps h before the ceiling up to 40. Colors are those of even games
-    so far, whatever the handicap of the pair. Handicaps, origin and family are secondary: two exempt entrants get the
-    maximum of each, a pair with one exempt entrant the mean of that and the computed value.
+    Scores D wins apart count up to 20, handicaps h before the ceiling up to 40. Colors are those of even games so far,
+    whatever the handicap of the pair. Handicap, origin and family are secondary: two exempt entrants get the maximum of
+    each, and a pair with one exempt entrant gets the mean of the maximum and the computed value.
 
-    `strength` in bands and the `correction` give the handicap, which is 0 without a correction; `exempt` by number.
+    `strength` in bands and `correction` give the handicap, which is 0 without a correction; `exempt` is by index.
     """
 
     field: Field
@@ -364,9 +366,9 @@ class OlderGotha:
     random: int = 0
 
     def criteria(self) -> tuple[Criterion, ...]:
-        """All of them, in the order of the table."""
-        family = _word_numbers(self.field, self.lineup, "family")
-        origin = _word_numbers(self.field, self.lineup, "origin")
+        """Return all criteria in the order of the documentation."""
+        family = _name_numbers(self.field, self.lineup, "family")
+        origin = _name_numbers(self.field, self.lineup, "origin")
         member = self.lineup.member
         drawn = Criterion(
             "random",
@@ -406,7 +408,7 @@ class OlderGotha:
         p, q, n = self.lineup.place[one], self.lineup.place[other], self.lineup.size[one]
         if self.seeding == "split-random":
             across = (2 * p < n) != (2 * q < n)
-            fine = 10**6  # steps of chance inside its tenth
+            fine = 10**6  # steps of the random part
             drawn = self.chance(self.lineup.member[one], self.lineup.member[other], fine) / fine * _TENTH
             share = np.where(across, 1 - _TENTH + drawn, drawn)
         else:
@@ -416,7 +418,7 @@ class OlderGotha:
         return np.where(self._gap(one, other) == 0, _SEEDING * share, 0.0)
 
     def _position(self, one: Ints, other: Ints) -> _Floats:
-        """How near the two are to each other in their groups, up to 1."""
+        """Return how near the two are to each other in their groups, at most 1."""
         place, size = self.lineup.place, self.lineup.size
         first = self.lineup.group[one] < self.lineup.group[other]
         upper, lower = np.where(first, one, other), np.where(first, other, one)
@@ -424,7 +426,7 @@ class OlderGotha:
         return share
 
     def _compensation(self, one: Ints, other: Ints) -> _Floats:
-        """Our decision: only the range of F and its direction are published."""
+        """Return the value of a float that undoes earlier ones; only its range is published (enginetour's choice)."""
         group = self.lineup.group
         owed_up, owed_down = self.lineup.down > self.lineup.up, self.lineup.up > self.lineup.down
         betters = np.where(group[one] < group[other], owed_down[one] | owed_up[other], owed_down[other] | owed_up[one])
@@ -432,7 +434,7 @@ class OlderGotha:
         return np.where(betters & (self._gap(one, other) > 0), worth, 0.0)
 
     def _secondary(self, name: str, most: int, points: Callable[[Ints, Ints], _Floats]) -> Criterion:
-        """As computed, as the best possible for two exempt, the mean of both for one."""
+        """Return a criterion with the computed value, its maximum for two exempt entrants, and the mean for one."""
 
         def softened(one: Ints, other: Ints) -> _Floats:
             share = (self.exempt[one].astype(np.float64) + self.exempt[other]) / 2
@@ -447,5 +449,5 @@ def _parabola(most: int, steps: _Floats | Ints, farthest: int) -> _Floats:
 
 
 def _points(name: str, most: int, points: Callable[[Ints, Ints], _Floats]) -> Criterion:
-    """A criterion in points, in millionths; each is rounded by itself, so that they add up to the weight."""
+    """Return a criterion in millionths of a point; each is rounded separately, so that they add up to the weight."""
     return Criterion(name, most * MILLION, _SOURCE, lambda a, b: np.rint(points(a, b) * MILLION).astype(np.int64))

@@ -14,25 +14,26 @@ from enginetour.formats.pairing.field import WHITE, Board, Dice, Field, Unpairab
 
 # Floats of an odd group: first those that undo earlier ones, then by place or by a rule.
 #
-# rule          goes down                        comes up                          source
-# position      top, middle or bottom            top, middle or bottom             Gotha
-# sos-even      highest SOS                      lowest SOS                        Gerlach, as reconstructed
-# godraw        lost the last round              floated down last time and won    GoDraw
-# information   -                                most wins, to one 100-300 points  Vuorinen 2010
-#                                                above the strongest it has beaten
-# compensate    whom it evens out, no more       the same                          Gotha
-# fide          bottom; floats of two rounds     top                               FIDE C.04.3
+# rule          floats down                      floats up                        source
+# position      top, middle or bottom            top, middle or bottom            Gotha
+# sos-even      highest SOS                      lowest SOS                       Gerlach, as reconstructed
+# godraw        lost the last round              floated down last time and won   GoDraw
+# information   -                                most wins, to an opponent        Vuorinen 2010
+#                                                100-300 points above the
+#                                                strongest it has beaten
+# compensate    undoes an earlier float          undoes an earlier float          Gotha
+# fide          bottom; floats of two rounds     top                              FIDE C.04.3
 
 FloatPosition = Literal["top", "middle", "bottom"]
 FloatRule = Literal["position", "sos-even", "godraw", "information", "compensate", "fide"]
-_REACH = 4  # OpenGotha 3.51: groups this far apart and farther are no float any more
-MEMORY: dict[str, int] = {"fide": 2, "godraw": 1}  # rounds in which a float counts: FIDE C.04.3; GoDraw: last time
-_WINDOW = (100.0, 300.0)  # rating points above the strongest beaten, Vuorinen 2010
+_REACH = 4  # OpenGotha 3.51: groups this far apart are not a float
+MEMORY: dict[str, int] = {"fide": 2, "godraw": 1}  # number of recent rounds whose floats count: FIDE C.04.3; GoDraw
+_WINDOW = (100.0, 300.0)  # rating points above the strongest beaten opponent, Vuorinen 2010
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FloatSuitability:
-    """How well everybody in the lineup suits a float, each from 0 to half a unit; `pair` adds up to as much."""
+    """How well each member suits a float, from 0 to half a unit each; `pair` adds at most as much for a pair."""
 
     down: Ints
     up: Ints
@@ -40,9 +41,10 @@ class FloatSuitability:
 
 
 def floats(lineup: Lineup, suited: FloatSuitability, unit: int = 2 * 10**7, *, compensate: bool = True) -> Criterion:
-    """Worth of a pair of near groups, up to five units.
+    """Return the criterion for pairs of near groups, at most five units.
 
-    Two units for two who never floated that way, one more for each whose balance it evens; none if both did before.
+    It is two units for two entrants that never floated in this direction, plus one for each float that undoes an
+    earlier one; 0 if both floated in this direction before.
     """
     group, kind = lineup.group, lineup.category
     was_down, was_up = (lineup.down > 0).astype(np.int64), (lineup.up > 0).astype(np.int64)
@@ -71,7 +73,7 @@ def floats(lineup: Lineup, suited: FloatSuitability, unit: int = 2 * 10**7, *, c
 
 
 def by_position(lineup: Lineup, down: FloatPosition, up: FloatPosition, unit: int = 2 * 10**7) -> FloatSuitability:
-    """By place in the own group."""
+    """Return the suitability by the place in the own group."""
     return FloatSuitability(_position(lineup, down, unit // 2), _position(lineup, up, unit // 2))
 
 
@@ -84,7 +86,7 @@ def _position(lineup: Lineup, where: FloatPosition, most: int) -> Ints:
 def by_rule(
     field: Field, lineup: Lineup, rule: FloatRule, sos: Sequence[int], unit: int = 2 * 10**7
 ) -> FloatSuitability:
-    """By a rule other than `position`; `sos` is of everybody in the lineup."""
+    """Return the suitability by a rule other than `position`; `sos` is over the lineup."""
     most, there = unit // 2, lineup.member.tolist()
     nothing = np.zeros(len(lineup), dtype=np.int64)
     if rule == "sos-even":
@@ -104,7 +106,7 @@ def by_rule(
 
 
 def _ranks(lineup: Lineup, values: Ints) -> Ints:
-    """Place by value inside the group, the highest 0, equals by placement."""
+    """Return the rank by value inside the group, the highest 0, equal values by place."""
     order = np.lexsort((lineup.place, -values, lineup.group))
     first = np.searchsorted(lineup.group[order], lineup.group[order])
     rank = np.empty(len(lineup), dtype=np.int64)
@@ -113,7 +115,7 @@ def _ranks(lineup: Lineup, values: Ints) -> Ints:
 
 
 def _information(field: Field, lineup: Lineup, most: int) -> FloatSuitability:
-    """Ratings that are unknown suit nobody."""
+    """Return the suitability by the rule `information`; entrants without a rating get 0."""
     known = [float("nan") if member.rating is None else member.rating for member in field.members]
     wins, strongest = [0] * len(known), [float("nan")] * len(known)
     for row in field.history:
@@ -134,22 +136,22 @@ def _information(field: Field, lineup: Lineup, most: int) -> FloatSuitability:
 
 # Seeding: ideal opponents inside a group of n, numbered 0 .. n-1 by placement.
 #
-# name           ideal partner of p                    source
+# name           ideal opponent of p                   source
 # fold           n-1-p                                 thesis 2010, Gotha
 # slip           p + n/2 (translation)                 thesis 2010, Gotha
-# split-random   somebody of the other half            Gotha
+# split-random   random one of the other half          Gotha
 # double-fold    fold each half: 16 as 1-8, 2-7, 16-9  thesis 2010, its example
-# adjacent       the neighbour                         thesis 2010
-# random         anybody                               thesis 2010
+# adjacent       the neighbor                          thesis 2010
+# random         random one                            thesis 2010
 #
-# The worth falls with the square of the distance from the ideal partner.
+# The value falls with the square of the distance from the ideal opponent.
 
 Seeding = Literal["fold", "slip", "split-random", "double-fold", "adjacent", "random"]
-_SPREAD = 5  # OpenGotha 3.51: across the halves chance takes away up to a fifth
+_SPREAD = 5  # OpenGotha 3.51: between the halves, chance removes up to a fifth
 
 
 def seeding(lineup: Lineup, kind: Seeding, chance: PairRandom, most: int = 5 * 10**6) -> Criterion:
-    """The worth of a pair inside its group; nothing between groups."""
+    """Return the criterion for a pair inside its group; 0 between groups."""
     group, size, place, member = lineup.group, lineup.size, lineup.place, lineup.member
 
     def value(one: Ints, other: Ints) -> Ints:
@@ -168,7 +170,7 @@ def seeding(lineup: Lineup, kind: Seeding, chance: PairRandom, most: int = 5 * 1
 
 
 def _double_fold(p: Ints, q: Ints, n: Ints) -> tuple[Ints, Ints]:
-    """Doubled, for halves of odd groups. Across the halves the farther of the two ideals counts."""
+    """Return the doubled distance, for halves of odd groups; between the halves the larger of the two counts."""
     upper = abs(2 * (p + q + 1) - n)
     lower = abs(2 * (p + q + 1) - 3 * n)
     p_above, q_above = 2 * p < n, 2 * q < n
@@ -182,15 +184,15 @@ _DISTANCES: dict[str, Callable[[Ints, Ints, Ints], tuple[Ints, Ints]]] = {
     "double-fold": _double_fold,
     "adjacent": lambda p, q, n: (abs(abs(p - q) - 1), n),
 }
-"""(places, places, size of the group) -> the distance of each pair from its ideal, and of how much."""
+"""(places, places, size of the group) -> the distance of each pair from its ideal, and the largest distance."""
 
-_BYE_WEIGHT = 1000  # Gotha: of a bye so far, beside bands and scores
+_BYE_WEIGHT = 1000  # Gotha: weight of an earlier bye, compared to bands and scores
 
 
 def gotha_bye(field: Field, bands: Sequence[int], points: Sequence[int]) -> int:
-    """Smallest band + 2 * McMahon score + 1000 * byes so far; of equals the last in entry order.
+    """Return the member with the smallest band + 2 * McMahon score + 1000 * byes; of equal ones the last.
 
-    `points` are McMahon points of every member, in points of games.
+    `points` are the McMahon scores of all members, in points of games.
     """
     return min(
         field.present,
@@ -199,16 +201,16 @@ def gotha_bye(field: Field, bands: Sequence[int], points: Sequence[int]) -> int:
 
 
 def last_bye(field: Field, order: Sequence[int]) -> int:
-    """The last of the standings, `order` best first, among those with the fewest byes. Source: Vuorinen 2010."""
+    """Return the last of the standings (`order` is best first) with the fewest byes. Source: Vuorinen 2010."""
     return min(reversed(order), key=field.byes)
 
 
 CERTIFIED = "maximum weight, certified"
-IN_TWO_STEPS = f"{CERTIFIED}: floats first, then inside the groups counted anew"
+IN_TWO_STEPS = f"{CERTIFIED}: floats first, then inside the renumbered groups"
 
 
 def last_meetings(field: Field, lineup: Lineup, *, forfeits: bool) -> Ints:
-    """The latest round (from 1) in which two met, 0 if never, as a matrix; with `forfeits` a pairing is enough."""
+    """Return the latest round (from 1) in which two met as a matrix, 0 if never; `forfeits` count if wanted."""
     rounds = np.zeros((len(lineup), len(lineup)), dtype=np.int64)
     numbers = {member: at for at, member in enumerate(lineup.member.tolist())}
     for number, row in enumerate(field.history, 1):
@@ -217,22 +219,22 @@ def last_meetings(field: Field, lineup: Lineup, *, forfeits: bool) -> Ints:
             if forfeits and turn.opponent in numbers:
                 rounds[at, numbers[turn.opponent]] = number
     for member, at in numbers.items():
-        for opponent, number in field.meetings[member].items():  # a field may keep some apart by a meeting of its own
+        for opponent, number in field.meetings[member].items():  # meetings can contain pairs that are only forbidden
             if opponent in numbers:
                 rounds[at, numbers[opponent]] = max(number, rounds[at, numbers[opponent]])
     return rounds
 
 
 def bar_levels(meetings: Ints, kin: Flags | None) -> Ints:
-    """How much each pair is barred: 1 for a family, for a rematch the more the later its round."""
+    """Return how much each pair is forbidden: 1 for a family, more for a rematch, and more for a later one."""
     related = np.zeros(meetings.shape, dtype=np.int64) if kin is None else kin.astype(np.int64)
     return np.where(meetings > 0, meetings + 1, related)
 
 
 def fix_floats(pairs: Sequence[tuple[int, int]], member: Ints, group: Ints) -> tuple[Flags, Flags]:
-    """Who of these pairs floats, and, as a matrix, which pairs are out of question once the floats stand.
+    """Return the members of these pairs that float, and a matrix of the pairs that are no longer possible.
 
-    `member` are the places in the entry order that `pairs` are about, `group` is of each.
+    `member` are the places in the entry order that `pairs` use; `group` has the group of each.
     """
     number = {at: index for index, at in enumerate(member.tolist())}
     apart = group[:, None] != group
@@ -256,11 +258,11 @@ def pair_heaviest(
     strict: bool,
     apart: Flags | None = None,
 ) -> tuple[list[tuple[int, int]], tuple[str, ...]]:
-    """Pairs of places in the entry order, and what has to be told about them; matrices are over `members`.
+    """Return pairs of places in the entry order, and remarks about them; matrices are over `members`.
 
-    No rematch, and nobody of the own family where `kin` says who that is; if there is no such round, families meet
-    first, as few as possible, then rematches: the fewest, then the least recent. Pairs `apart` are never made.
-    Unpairable when `strict` and a rematch is needed, or when nobody is left to meet.
+    Rematches are forbidden, and pairs of one family according to `kin`. If there is no such round, families meet, as
+    few as possible, then rematches are used: the fewest, then the least recent. Pairs in `apart` are never made.
+    Unpairable if `strict` and a rematch is needed, or if a member has no possible opponent.
     """
     met = meetings > 0
     related = np.zeros(met.shape, dtype=np.bool_) if kin is None else kin
@@ -276,7 +278,10 @@ def pair_heaviest(
 def _without_rematch(field: Field, members: Ints, shortage: matching.Shortage) -> str:
     lacking = [field.members[members[at]].name for part in shortage.parts for at in part]
     shown = ", ".join(lacking[:8]) + (" ..." if len(lacking) > 8 else "")
-    return f"no round without a rematch exists: {shortage.left_over} of {shown} stay over; strict = false allows it"
+    return (
+        f"no round without a rematch exists: {shortage.left_over} of {shown} would have no opponent. "
+        "Hint: set strict = false to allow rematches"
+    )
 
 
 def _described(
@@ -288,9 +293,9 @@ def _described(
         places = int(members[one]), int(members[other])
         names = " - ".join(field.members[at].name for at in places)
         if meetings[one, other]:
-            remarks.append(f"rematch {names}, last met in round {meetings[one, other]}: it cannot be avoided")
+            remarks.append(f"{names} is a rematch of round {meetings[one, other]} and cannot be avoided")
         elif related[one, other]:
-            remarks.append(f"{names} are of one family: it cannot be avoided")
+            remarks.append(f"{names} are of one family: this cannot be avoided")
         drawn.append(places)
     return drawn, tuple(remarks)
 
@@ -305,10 +310,11 @@ def assign_colours(
     *,
     named: PairRandom | None = None,
 ) -> tuple[Board, ...]:
-    """Boards with their colors, best group first.
+    """Return boards with their colors, best group first.
 
-    With a handicap the stronger has White. Otherwise the entrant that had White less often (Gotha), then the one that
-    had Black last, then one by lot; with `named` numbers these decide right after the balance, as in OpenGotha.
+    With a handicap the stronger entrant has White. Otherwise White goes to the entrant that had White less often
+    (Gotha), then to the one that had Black last, then to a random one. With `named`, these numbers decide right after
+    the balance, as in OpenGotha.
     """
     number = {int(member): at for at, member in enumerate(lineup.member)}
     boards: list[tuple[tuple[int, int, int], Board]] = []
@@ -330,7 +336,7 @@ def assign_colours(
 
 
 def _last_colour(field: Field, member: int) -> int:
-    """Of its last game with one; with none it counts as between the two."""
+    """Return the color of the last game; without one, it counts as between White and Black."""
     for row in reversed(field.history):
         if row[member].met and row[member].colour:
             return 1 if row[member].colour == WHITE else -1

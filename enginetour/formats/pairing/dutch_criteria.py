@@ -1,8 +1,8 @@
 """FIDE Dutch criteria C5 to C21 as digits of a weight; color preferences and the bye.
 
-Digits are symmetric matrices over the cards in order and the bye; a criterion counted score by score is one digit a
-score, the highest first. That the rest of the round stays legal is no digit: the face sees to it.
-Source: FIDE C.04.3, criteria C6 to C21.
+Digits are symmetric matrices over the cards in order and the bye. A criterion that is counted score by score has one
+digit per score, the highest first. The rule that the rest of the round must stay legal is not a digit; the face ensures
+it. Source: FIDE C.04.3, criteria C6 to C21.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from enginetour.formats.pairing.matching import Face
 
 
 class PreferenceStrength(IntEnum):
-    """How strong a colour preference is; the order counts."""
+    """Strength of a color preference, in increasing order."""
 
     NOT = 0
     MILD = 1
@@ -30,17 +30,17 @@ class PreferenceStrength(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Colours:
-    """Of the games played, and what follows. Colours are WHITE (1), BLACK (-1) or NEITHER (0)."""
+    """Colors of the games played, and the preference that follows: WHITE (1), BLACK (-1) or NEITHER (0)."""
 
     played: tuple[int, ...] = ()
-    difference: int = 0  # Whites less Blacks
-    twice: int = NEITHER  # the colour of the last two games or more, if it was the same
+    difference: int = 0  # Whites minus Blacks
+    twice: int = NEITHER  # color of the last two or more games, if it was the same
     wish: int = NEITHER
     due: PreferenceStrength = PreferenceStrength.NOT
 
     @classmethod
     def of(cls, played: Sequence[int]) -> Colours:
-        """From the colours of the games played, oldest first; rounds without a game are left out."""
+        """Return the preference from the colors of the games played, oldest first."""
         difference = sum(played)
         last = played[-1] if played else NEITHER
         twice = last if tuple(played[-2:]) == (last, last) else NEITHER
@@ -56,12 +56,12 @@ class Colours:
         return cls(tuple(played), difference, twice, wish, due)
 
     def clashes(self, other: Colours) -> bool:
-        """Both have an absolute right to the same colour."""
+        """Return whether both have an absolute preference for the same color."""
         return self.due == other.due == PreferenceStrength.ABSOLUTE and self.wish == other.wish
 
 
 def colour_of_first(first: Colours, second: Colours, without: int) -> int:
-    """The colour of the one higher in order; `without` any preference of the two it gets this one."""
+    """Return the color of the entrant higher in order; `without` applies if neither has a preference."""
     if not first.wish and not second.wish:
         return without
     if first.wish != second.wish:
@@ -69,9 +69,9 @@ def colour_of_first(first: Colours, second: Colours, without: int) -> int:
     mine, other = ((colours.due, _size(colours)) for colours in (first, second))
     if mine != other:
         return first.wish if mine > other else -second.wish
-    for ours, theirs in zip(reversed(first.played), reversed(second.played), strict=False):
-        if ours != theirs:
-            return -ours
+    for of_first, of_second in zip(reversed(first.played), reversed(second.played), strict=False):
+        if of_first != of_second:
+            return -of_first
     return first.wish
 
 
@@ -89,24 +89,27 @@ class Float(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PlayerCard:
-    """One entrant before a round. `score` is in half points, virtual ones included; `floats` of the last two rounds."""
+    """One entrant before a round.
+
+    `score` is in half points, with virtual points; `floats` are those of the last two rounds, the latest first.
+    """
 
     place: int
     score: int
     colours: Colours
     floats: tuple[Float, Float]
-    barred: bool  # had a bye or a win's points without a game: no further bye (C2)
-    played: int  # rounds
-    top: bool  # more than half of the maximum before the last round: two may both be due the same colour
+    barred: bool  # had a bye or the points of a win without a game, so no further bye (C2)
+    played: int  # rounds played
+    top: bool  # more than half of all points before the last round: two such entrants may be due the same color
 
     @property
     def order(self) -> tuple[int, int]:
-        """Score first, then pairing number."""
+        """Sort key: score first, then pairing number."""
         return -self.score, self.place
 
 
 def player_cards(field: Field, accelerated: int = 0, *, colour_blind: bool = False) -> list[PlayerCard]:
-    """Of all present, in order. `accelerated` rounds have virtual points (Baku)."""
+    """Return the cards of all present entrants in order; `accelerated` rounds have virtual points (Baku)."""
     before = [
         [points + extra for points, extra in zip(row, virtual_points(field, number, accelerated), strict=True)]
         for number, row in enumerate(field.points, 1)
@@ -118,24 +121,24 @@ def player_cards(field: Field, accelerated: int = 0, *, colour_blind: bool = Fal
 
 
 def virtual_points(field: Field, number: int, accelerated: int) -> list[int]:
-    """What round `number` adds to every score for its pairing: as a file says, else by the Baku acceleration.
+    """Return the virtual points of all members in round `number`: as a file states, else by Baku acceleration.
 
-    FIDE Handbook C.04.
-    The first half of those to be paired in round 1, rounded up to an even number, and whoever stands among them get
-    the points of a win in the first half of the accelerated rounds, rounded up, and those of a draw in the others.
+    The upper half of the entrants to be paired in round 1, rounded up to an even number, and later entrants placed
+    among them get the points of a win in the first half of the accelerated rounds (rounded up), and those of a draw in
+    the others. Source: FIDE Handbook C.04.
     """
     if field.virtual:
         return list(field.virtual[number - 1]) if number <= len(field.virtual) else [0] * len(field.members)
     if number > accelerated:
         return [0] * len(field.members)
-    there = sorted(field.before(1).present if field.history else field.present)  # later entrants stand behind
+    there = sorted(field.before(1).present if field.history else field.present)  # without later entrants
     upper = there[: 2 * -(-len(there) // 4)]
     extra = field.win if number <= -(-accelerated // 2) else field.win // 2
     return [extra if place <= max(upper, default=-1) else 0 for place in range(len(field.members))]
 
 
 def entered(field: Field) -> list[int]:
-    """Members that count in the parity of pairing numbers: present, or paired or given the bye before."""
+    """Return the members that count for the parity of pairing numbers: present, paired before, or with a bye."""
     return [
         member
         for member in range(len(field.members))
@@ -160,9 +163,9 @@ def _card(field: Field, before: list[list[int]], member: int) -> PlayerCard:
 
 
 def _float(field: Field, before: list[list[int]], member: int, back: int) -> Float:
-    """In the round `back` rounds ago: down against a lower score, up against a higher one (FIDE C.04.3 1.4).
+    """Return the float of the round `back` rounds ago: down against a lower score, up against a higher one (1.4).
 
-    A bye, or more points without a game than a loss is worth, is down too, whatever the bye is worth (1.4.3).
+    A bye, or more points without a game than a loss gives, is a float down too, whatever the bye is worth (1.4.3).
     """
     if back > len(field.history):
         return Float.NONE
@@ -176,14 +179,14 @@ def _float(field: Field, before: list[list[int]], member: int, back: int) -> Flo
 
 @dataclass(frozen=True, slots=True)
 class Bye:
-    """Its taker has `score`; `here`: it comes out of the bracket to be paired now."""
+    """Bye of a round; its taker has `score`, and `here` means that it is in the bracket to be paired now."""
 
     score: int
     here: bool
 
 
 def settle_bye(face: Face, cards: Sequence[PlayerCard]) -> tuple[Face, Bye | None]:
-    """The rounds whose bye goes to the lowest score that it can; cards in order, the bye is the last vertex."""
+    """Return the rounds whose bye goes to the lowest possible score; the bye is the last vertex."""
     if len(cards) % 2 == 0:
         return face, None
     scores = np.array([card.score for card in cards])
@@ -205,7 +208,11 @@ _Marks = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Bracket:
-    """Cards in order: moved down up to `moved`, residents of one score up to `inside`, the next up to `following`."""
+    """Bracket to be paired, with its cards in order.
+
+    Entrants moved down are before index `moved`, residents of one score before `inside`, and the next score group
+    before `following`.
+    """
 
     cards: Sequence[PlayerCard]
     moved: int
@@ -214,7 +221,7 @@ class Bracket:
     bye: Bye | None
 
     def digits(self) -> Iterator[Numbers]:
-        """C6 to C21 as digits of a weight, one or more each, most important first."""
+        """Return C6 to C21 as digits of a weight, one or more each, most important first."""
         size = len(self.cards)
         above = np.triu(np.ones((size, size), dtype=np.bool_), 1)
         here, below = above.copy(), above.copy()
@@ -234,7 +241,7 @@ class Bracket:
             yield from self._float_scores(here, back)
 
     def _digit(self, upper: NDArray[np.bool_ | np.int64]) -> Numbers:
-        """Both ways round, with the bye where the field is odd."""
+        """Make the upper triangle symmetric, and add the bye in an odd field."""
         size = len(self.cards)
         digit = np.zeros((size + size % 2,) * 2, dtype=np.int64)
         digit[:size, :size] = upper
@@ -245,13 +252,13 @@ class Bracket:
         return np.array([card.score for card in self.cards], dtype=np.int64)
 
     def _by_score(self, counted: Allowed) -> Iterator[Numbers]:
-        """Pairs counted by the score of the higher one; the last count follows from their sum."""
+        """Count pairs by the score of the higher entrant; the last count follows from the sum."""
         scores = self._scores
         for score in sorted(set(scores[counted.any(axis=1)].tolist()), reverse=True)[:-1]:
             yield self._digit(counted & (scores == score)[:, None])
 
     def _unplayed(self, score: int) -> Numbers:
-        """C9: the bye goes to who played most, since all others of that score are in a pair."""
+        """C9: the bye goes to the entrant with most games, since all others of its score are paired."""
         played = [card.played for card in self.cards]
         those = sorted((card.played for card in self.cards if card.score == score), reverse=True)
         worth = [
@@ -262,7 +269,7 @@ class Bracket:
         return self._digit(np.triu(mine[:, None] + mine, 1))
 
     def _colours(self) -> Iterator[Allowed]:
-        """Pairs good in C10 to C13: difference small, no third colour in a row, wishes met, strong wishes met."""
+        """Return the pairs that meet C10 to C13: small difference, no third color, preferences, strong preferences."""
         colours = [card.colours for card in self.cards]
         wish = np.array([each.wish for each in colours])
         due = np.array([each.due for each in colours])
@@ -274,23 +281,23 @@ class Bracket:
         absolute = due == PreferenceStrength.ABSOLUTE
         equal = size[:, None] == size
         both_twice = (twice[:, None] == twice) & (twice != 0)
-        hi_yields = (size[:, None] < size) & (twice == -wish)[:, None]
-        lo_yields = (size[:, None] > size) & (twice == -wish)
-        third = np.where(equal, both_twice, hi_yields | lo_yields)
+        upper_yields = (size[:, None] < size) & (twice == -wish)[:, None]
+        lower_yields = (size[:, None] > size) & (twice == -wish)
+        third = np.where(equal, both_twice, upper_yields | lower_yields)
         yield ~(same & absolute[:, None] & absolute & third)
         yield ~same
         strong = due >= PreferenceStrength.STRONG
         yield ~(same & strong[:, None] & strong & ~(absolute[:, None] & absolute))
 
     def _marks(self, back: int) -> tuple[_Marks, _Marks, Allowed, Allowed]:
-        """Who floated down, who up; which pairs have two of one order, which an upper from a higher score."""
+        """Return who floated down, who floated up, pairs in order by score, and pairs with a higher first score."""
         scores = self._scores
         down = np.array([card.floats[back] is Float.DOWN for card in self.cards])
         up = np.array([card.floats[back] is Float.UP for card in self.cards])
         return down, up, scores[:, None] <= scores, scores[:, None] > scores
 
     def _floats(self, here: Allowed, back: int) -> Iterator[Numbers]:
-        """C14 to C17: who floated down is paired here; who floated up does not meet a higher score."""
+        """C14 to C17: pair here those that floated down, and no higher score for those that floated up."""
         down, up, level, higher = self._marks(back)
         yield self._digit(here * (down.astype(np.int64) + (level & down[:, None])))
         yield self._digit(here & ~(higher & up))
@@ -308,16 +315,19 @@ class Bracket:
 
 
 _COLOUR_CRITERIA = (
-    ("difference of colours stays small", "C10"),
-    ("no third colour in a row", "C11"),
-    ("colour wishes met", "C12"),
-    ("strong colour wishes met", "C13"),
+    ("small color difference", "C10"),
+    ("no third color in a row", "C11"),
+    ("color preferences", "C12"),
+    ("strong color preferences", "C13"),
 )
-_UP_CRITERIA = (("no second float up, a round back", "C15"), ("no second float up, two rounds back", "C17"))
+_UP_CRITERIA = (
+    ("no second float up after the last round", "C15"),
+    ("no second float up after the round before the last", "C17"),
+)
 
 
 def check_pair(cards: Sequence[PlayerCard], *, colour_blind: bool) -> Iterator[tuple[str, bool, str]]:
-    """What the criteria say of two cards in order: (criterion, met, its number); not those of a whole bracket."""
+    """Return for each criterion of a single pair of cards in order: (criterion, whether it is met, its number)."""
     bracket = Bracket(cards, int(cards[0].score != cards[1].score), 2, 2, None)
     yield "inside one score group", cards[0].score == cards[1].score, "C6"
     if not colour_blind:

@@ -1,8 +1,8 @@
-"""Field: a tournament in rounds as pairing systems see it, with the history of every member.
+"""Field: state of a tournament in rounds for pairing systems, with the history of all members.
 
-Members are known by their place in the entry order, from 0; a pairing number is place + 1. Points are half points of
-games, undivided, unless a system counts matches: `win` says how many a won match is worth (2 for each of its games).
-Pairing systems are pure functions `Field -> Paired`; chance comes from `Dice`, seeded by words, never from the clock.
+Members are identified by their place in the entry order, from 0; a pairing number is place + 1. Points are half points
+of games unless a system counts matches: `win` is the value of a won match (2 for each of its games). Pairing systems
+are pure functions `Field -> Paired`. Random numbers come from `Dice`, which is seeded by words and never by the clock.
 """
 
 from __future__ import annotations
@@ -20,19 +20,22 @@ WHITE, BLACK, NEITHER = 1, -1, 0  # as summands of a colour balance
 
 
 class Kind(StrEnum):
-    """How a round went for one member; the letters of TRF are in brackets."""
+    """How a round went for one member; letters in brackets are those of TRF."""
 
     PLAYED = "played"  # 1 = 0 W D L
-    FORFEIT = "forfeit"  # paired, not played: the points say who won (+ -)
+    FORFEIT = "forfeit"  # paired but not played: the points show the winner (+ -)
     BYE = "bye"  # allocated by the pairing (U)
-    HALF_BYE = "half-point bye"  # asked for (H)
+    HALF_BYE = "half-point bye"  # requested (H)
     FULL_BYE = "full-point bye"  # given by hand (F)
-    ABSENT = "absent"  # not there, whether it said so or not (Z)
+    ABSENT = "absent"  # absent, announced or not (Z)
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One member's round. `colour` is NEITHER without a game or with both; `handicap` is given (> 0) or taken (< 0)."""
+    """The round of one member.
+
+    `colour` is NEITHER without a game or with both colors; `handicap` is positive if given, negative if received.
+    """
 
     kind: Kind = Kind.ABSENT
     opponent: int | None = None
@@ -43,20 +46,20 @@ class Turn:
 
     @property
     def met(self) -> bool:
-        """The two sat at the board: a forfeit is no meeting."""
+        """Whether the two played over the board; a forfeit does not count."""
         return self.kind is Kind.PLAYED
 
     @property
     def paired(self) -> bool:
-        """There was an opponent, whether it came or not."""
+        """Whether the member had an opponent, even if the game was forfeited."""
         return self.opponent is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """An entrant in the entry order. `rating` is what it brings along, in the system's own points.
+    """Entrant in the entry order; `rating` is its configured rating, on the scale of the system.
 
-    `band` is its grade where the rating does not decide it, `drawn` the text by which OpenGotha draws random numbers.
+    `band` is its grade if the rating does not decide it; `drawn` is the text from which OpenGotha draws random numbers.
     """
 
     name: str
@@ -69,9 +72,9 @@ class Member:
 
 @dataclass(frozen=True)
 class Field:
-    """Before a round: `history[round][member]` of the rounds so far; `present` is to be paired, in entry order.
+    """State before a round: `history[round][member]` of the finished rounds; `present` members are to be paired.
 
-    `counted` are the scores that make groups, as `points`, in systems where points alone do not.
+    `counted` are the scores that make groups (like `points`) in systems where points alone do not.
     """
 
     members: tuple[Member, ...]
@@ -81,9 +84,9 @@ class Field:
     win: int = 2
     seed: int = 1
     loss: int = 0
-    draw: int | None = None  # half points of a draw where it is not half of a win
-    virtual: tuple[tuple[int, ...], ...] = ()  # points that count for the pairing only, from round 1 on
-    bye: int | None = None  # has the bye of this round by an arbiter's decision, so it is not present
+    draw: int | None = None  # half points of a draw if it is not half of a win
+    virtual: tuple[tuple[int, ...], ...] = ()  # points that count for the pairing only, by round from round 1 on
+    bye: int | None = None  # member that an arbiter gave the bye of this round; it is not in `present`
     counted: tuple[tuple[int, ...], ...] = ()
 
     @property
@@ -93,12 +96,12 @@ class Field:
 
     @property
     def number(self) -> int:
-        """The round to be paired, from 1."""
+        """Number of the round to be paired, from 1."""
         return len(self.history) + 1
 
     @cached_property
     def points(self) -> tuple[tuple[int, ...], ...]:
-        """Points of every member before each round so far and now: ``points[-1]`` is the score."""
+        """Points of all members before each round and now; ``points[-1]`` are the scores."""
         sums = [[0] * len(self.members)]
         for row in self.history:
             sums.append([before + turn.points for before, turn in zip(sums[-1], row, strict=True)])
@@ -106,12 +109,12 @@ class Field:
 
     @property
     def scores(self) -> tuple[int, ...]:
-        """Points of every member now."""
+        """Current points of all members."""
         return self.points[-1]
 
     @cached_property
     def meetings(self) -> tuple[dict[int, int], ...]:
-        """For every member, opponent -> the latest round (from 1) in which the two met over the board."""
+        """For each member, a map of opponent to the latest round (from 1) in which the two played over the board."""
         found: tuple[dict[int, int], ...] = tuple({} for _ in self.members)
         for number, row in enumerate(self.history, 1):
             for member, turn in enumerate(row):
@@ -120,31 +123,31 @@ class Field:
         return found
 
     def turns(self, member: int) -> tuple[Turn, ...]:
-        """What one member did, round by round."""
+        """Return the rounds of one member."""
         return tuple(row[member] for row in self.history)
 
     def met(self, one: int, other: int) -> bool:
-        """They have played each other."""
+        """Return whether two members have played over the board."""
         return other in self.meetings[one]
 
     def balance(self, member: int) -> int:
-        """Whites less Blacks over played rounds without handicap."""
+        """Return Whites minus Blacks over played rounds without a handicap."""
         return sum(turn.colour for turn in self.turns(member) if turn.met and not turn.handicap)
 
     def games(self, member: int) -> int:
-        """Games it has played over the board."""
+        """Return the number of games that a member has played over the board."""
         return sum(turn.games for turn in self.turns(member))
 
     def unplayed(self, member: int) -> int:
-        """Points that came without a game: of byes and forfeits."""
+        """Return the points of byes and forfeits."""
         return sum(turn.points for turn in self.turns(member) if not turn.met)
 
     def byes(self, member: int) -> int:
-        """How often the pairing left it without an opponent."""
+        """Return how often the pairing gave a member the bye."""
         return sum(turn.kind is Kind.BYE for turn in self.turns(member))
 
     def before(self, number: int) -> Field:
-        """The same tournament before round `number` (from 1); whoever was not absent then is present."""
+        """Return the field before round `number` (from 1); all members that were not absent then are present."""
         row = self.history[number - 1]
         there = tuple(member for member, turn in enumerate(row) if turn.paired or turn.kind is Kind.BYE)
         return replace(self, history=self.history[: number - 1], present=there, bye=None, counted=())
@@ -152,7 +155,10 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """Two members meet; with both colours in a match `white` has it in the first game. `handicap` White gives Black."""
+    """Pair of members; in a match with both colors `white` has White in game 1.
+
+    `handicap` is given by White to Black, in bands.
+    """
 
     white: int
     black: int
@@ -160,40 +166,40 @@ class Board:
 
     @property
     def pair(self) -> tuple[int, int]:
-        """The two places, lower first."""
+        """The places of both members, lower first."""
         return (self.white, self.black) if self.white < self.black else (self.black, self.white)
 
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """A round's boards, best first, and who stays without an opponent.
+    """Boards of a round, best first, and the members with a bye.
 
-    `guarantee` says what is proven: "maximum weight, certified", "by rule", or "fallback: " and the reason.
-    `remarks` must be told: rematches nobody could avoid, families that had to meet.
+    `guarantee` states what is proven: "maximum weight, certified", "by rule", or "fallback: " with the reason.
+    `remarks` must be shown to the user: unavoidable rematches, and members of one family that had to meet.
     """
 
     boards: tuple[Board, ...]
     byes: tuple[int, ...] = ()
     guarantee: str = "by rule"
     remarks: tuple[str, ...] = ()
-    accelerated: int = 0  # rounds that have virtual points by the system's own scheme
+    accelerated: int = 0  # number of rounds with virtual points by the rules of the system
 
 
 class Unpairable(ValueError):
-    """No legal round exists; the words say who cannot be paired and why."""
+    """No legal round exists; the message names the members that cannot be paired and the reason."""
 
 
 class Dice:
-    """Chance that is the same on every machine and for ever: SHA-256 over seed words and a counter."""
+    """Random numbers that are the same on all machines: SHA-256 over seed words and a counter."""
 
     def __init__(self, *words: object) -> None:
         self._key = "\x1f".join(map(str, words)).encode()
         self._rolled = 0
 
     def below(self, limit: int) -> int:
-        """A number from 0 to limit - 1, each as likely: draws beyond the last whole multiple are thrown away."""
+        """Return a uniform number from 0 to limit - 1; draws beyond the last multiple of `limit` are rejected."""
         if limit < 1:
-            raise ValueError("dice need at least one side")
+            raise ValueError("limit must be at least 1")
         span = 1 << 64
         while True:
             self._rolled += 1
@@ -202,7 +208,7 @@ class Dice:
                 return rolled % limit
 
     def shuffled(self, items: Sequence[T]) -> list[T]:
-        """All orders as likely (Fisher and Yates 1938, Durstenfeld 1964)."""
+        """Return the items in uniform random order (Fisher and Yates 1938, Durstenfeld 1964)."""
         found = list(items)
         for last in range(len(found) - 1, 0, -1):
             other = self.below(last + 1)

@@ -1,4 +1,4 @@
-"""Shared code of the older Go pairing programs: best round, ratings, colors, byes, score groups."""
+"""Shared code of older Go pairing programs: best round, ratings, colors, byes, score groups."""
 
 from __future__ import annotations
 
@@ -19,36 +19,36 @@ from enginetour.ratings.likelihood import fit
 CERTIFIED = "maximum weight, certified"
 Pairs = list[tuple[int, int]]
 Worth = Callable[[int, int], int]
-"""(member, member) -> what the pair adds to the sum; the same both ways."""
+"""(member, member) -> weight of the pair; symmetric."""
 
 
 @dataclass(frozen=True, slots=True)
 class Restrictions:
-    """What may not be: rematches, and families among themselves; unless nothing else is possible and not `strict`."""
+    """Forbidden pairs: rematches and, with `forbid_family`, members of one family; `strict` allows no exception."""
 
     strict: bool = False
     forbid_family: bool = False
 
     def allow(self, field: Field, one: int, other: int) -> bool:
-        """The pair breaks neither bar."""
+        """Return whether the pair is not forbidden."""
         return not field.met(one, other) and not (self.forbid_family and same_family(field, one, other))
 
 
 def same_family(field: Field, one: int, other: int) -> bool:
-    """Of one author or code; an empty name is no family."""
+    """Return whether both are of one family (author or code base); an empty name is no family."""
     return field.members[one].family.casefold() == field.members[other].family.casefold() != ""
 
 
 def same_origin(field: Field, one: int, other: int) -> bool:
-    """Of one other grouping; an empty name is none."""
+    """Return whether both have one origin; an empty name is no origin."""
     return field.members[one].origin.casefold() == field.members[other].origin.casefold() != ""
 
 
 def best_round(field: Field, there: Sequence[int], worth: Worth, bars: Restrictions) -> tuple[Pairs, tuple[str, ...]]:
-    """The heaviest round of those there, and remarks on bars it had to break.
+    """Return the heaviest round of the members `there`, and remarks on restrictions it breaks.
 
-    Families give way first, then rematches: as few as possible, then the least recent. Pairs keep the order of `there`.
-    Unpairable if `strict` and a bar would have to give way.
+    Families may meet first, then rematches are used: as few as possible, then the least recent. Pairs keep the order of
+    `there`. Unpairable if `strict` and a restriction would be broken.
     """
     weights, kin, again = pair_matrices(field, there, worth)
     kin *= bars.forbid_family
@@ -60,12 +60,12 @@ def best_round(field: Field, there: Sequence[int], worth: Worth, bars: Restricti
     pairs = [(there[one], there[other]) for one, other in found.pairs]
     remarks = tuple(remark for pair in pairs for remark in broken_restrictions(field, *pair, bars))
     if bars.strict and remarks:
-        raise Unpairable("; ".join(remarks) + "; strict = false allows it")
+        raise Unpairable("; ".join(remarks) + ". Hint: set strict = false to allow it")
     return pairs, remarks
 
 
 def pair_matrices(field: Field, there: Sequence[int], worth: Worth) -> tuple[Numbers, Numbers, Numbers]:
-    """What each pair of `there` is worth, 1 where it is of one family, and the round of its last meeting or 0."""
+    """Return for all pairs the weight, 1 if both are of one family, and the round of the last meeting (0: none)."""
     weights, kin, again = (np.zeros((len(there), len(there)), dtype=np.int64) for _ in range(3))
     for row, one in enumerate(there):
         for column, other in enumerate(there[:row]):
@@ -76,48 +76,48 @@ def pair_matrices(field: Field, there: Sequence[int], worth: Worth) -> tuple[Num
 
 
 def rematch(field: Field, one: int, other: int) -> str:
-    """Who meets again, and when they last did."""
+    """Describe the rematch of a pair, with the round of its last game."""
     names = f"{field.members[one].name} - {field.members[other].name}"
     return f"{names} is a rematch of round {field.meetings[one][other]}"
 
 
 def broken_restrictions(field: Field, one: int, other: int, bars: Restrictions) -> tuple[str, ...]:
-    """A sentence for each bar this pair breaks."""
+    """Return a sentence for each restriction that this pair breaks."""
     remarks = []
     if field.met(one, other):
-        remarks.append(f"{rematch(field, one, other)}: none without it")
+        remarks.append(f"{rematch(field, one, other)} and cannot be avoided")
     if bars.forbid_family and same_family(field, one, other):
         names = f"{field.members[one].name} - {field.members[other].name}"
-        remarks.append(f"{names} are of one family: none without it")
+        remarks.append(f"{names} are of one family: this cannot be avoided")
     return tuple(remarks)
 
 
-MILLI = 1000  # units in a point of ratings, so that equal ones are equal on every machine
+MILLI = 1000  # units per rating point; integers make equal ratings equal on all machines
 
 
 def entry_ratings(field: Field) -> tuple[int, ...]:
-    """What everybody came with; a late entrant without a rating comes as an average one."""
+    """Return the configured ratings in thousandths; a late entrant without one gets the average."""
     known = [member.rating for member in field.members if member.rating is not None]
     middle = fmean(known) if known else 0.0
     return tuple(round(MILLI * (middle if member.rating is None else member.rating)) for member in field.members)
 
 
 def current_ratings(field: Field) -> tuple[int, ...]:
-    """Those moved by the games so far: greatest likelihood, two virtual draws of everybody at its entry."""
+    """Return the most likely ratings after all games so far, in thousandths; two virtual draws at entry."""
     entry = entry_ratings(field)
     if not any(turn.games for row in field.history for turn in row):
         return entry
     return tuple(round(MILLI * rating) for rating in by_likelihood(field, [rating / MILLI for rating in entry]))
 
 
-ENTRY_DRAWS = 2  # AccelRat: virtual draws that hold everybody at its entry rating
+ENTRY_DRAWS = 2  # AccelRat: virtual draws at the entry rating
 Score = tuple[int, int, int]  # wins, draws, losses
 
 
 def match_scores(field: Field) -> list[list[tuple[int, int, Score]]]:
-    """Round by round the matches played: two places, the lower first, and what the first of them did.
+    """Return the played matches of each round: two places, the lower first, and the first one's score.
 
-    A match counts as many games as its two scores have points together, so it is one game where matches are scored.
+    A match counts as many games as its two scores have points together: one game if matches are scored.
     """
     rounds = []
     for row in field.history:
@@ -133,9 +133,9 @@ def match_scores(field: Field) -> list[list[tuple[int, int, Score]]]:
 
 
 def by_likelihood(field: Field, entry: Sequence[float]) -> list[float]:
-    """The most likely Elo ratings, by place in the entry order; byes and forfeits count nothing.
+    """Return the most likely Elo ratings by place in the entry order; byes and forfeits do not count.
 
-    Each has `ENTRY_DRAWS` draws against an engine fixed at its entry rating.
+    Each member has `ENTRY_DRAWS` draws against an engine fixed at its entry rating.
     """
     names = [f"{place:06}" for place in range(len(entry))]
     counts: dict[tuple[str, str], Score] = {(name, f"{name} at entry"): (0, ENTRY_DRAWS, 0) for name in names}
@@ -150,7 +150,7 @@ def by_likelihood(field: Field, entry: Sequence[float]) -> list[float]:
 
 
 def by_gor(field: Field, entry: Sequence[float], *, integer_steps: bool = False) -> list[float]:
-    """GoR of the thesis with epsilon 0. InputRefused when somebody enters below its floor of 100."""
+    """Return GoR ratings of the thesis with epsilon 0; InputRefused for an entry rating below its floor of 100."""
     games: list[RatedGame] = []
     for number, played in enumerate(match_scores(field), 1):
         for one, other, (wins, draws, losses) in played:
@@ -163,35 +163,35 @@ def by_gor(field: Field, entry: Sequence[float], *, integer_steps: bool = False)
 
 
 def refuse_unrated(members: Sequence[Member]) -> None:
-    """ValueError that names whoever brings no rating, and the key to set."""
+    """Raise ValueError that names all members without a rating."""
     missing = [member.name for member in members if member.rating is None]
     if missing:
-        raise ValueError(f"no rating of {', '.join(missing)}: set rating = ... under [[entrants]] of each")
+        raise ValueError(f"no rating: {', '.join(missing)}. Hint: set rating = ... under [[entrants]] of each")
 
 
 def remarks_on_unrated(field: Field) -> tuple[str, ...]:
-    """What is taken for those who joined without a rating."""
+    """Return a remark for each present entrant without a rating."""
     late = [field.members[place].name for place in field.present if field.members[place].rating is None]
-    return tuple(f"{name} brought no rating: the average of the others is taken" for name in late)
+    return tuple(f"{name} has no rating; the average of the others is used" for name in late)
 
 
 def order_by_rating(ratings: Sequence[int], members: Sequence[int]) -> list[int]:
-    """Members by rating, best first, then in entry order."""
+    """Return the members by rating, best first, equal ones in entry order."""
     return sorted(members, key=lambda place: (-ratings[place], place))
 
 
 def whites(field: Field, member: int) -> int:
-    """Whites alone, as gopair counts (its manual, 2005)."""
+    """Return the number of games with White, which is what gopair counts (manual, 2005)."""
     return sum(turn.met and turn.colour == WHITE for turn in field.turns(member))
 
 
 def assign_colours(
     field: Field, pairs: Iterable[tuple[int, int]], system: str, count: Callable[[Field, int], int] = Field.balance
 ) -> tuple[Board, ...]:
-    """Boards in the order of the pairs.
+    """Return boards in the order of the pairs.
 
-    White goes to whoever has less in `count`, then to who had Black in the last round in which their colors differed,
-    then by lot. Where a match has both colors there is nothing to even out, only the lot.
+    White goes to the member with the lower `count`, then to the one that had Black in the last round in which their
+    colors differed, then to a random one. If a match has both colors, only the random choice is left.
     """
     return tuple(Board(*_white_first(field, *pair, system, count)) for pair in pairs)
 
@@ -201,7 +201,7 @@ def _white_first(
 ) -> tuple[int, int]:
     had = count(field, one) - count(field, other)
     if had == 0:
-        latest = zip(_back(field, one), _back(field, other), strict=False)  # as far back as both have played
+        latest = zip(_back(field, one), _back(field, other), strict=False)  # only as many rounds as both have played
         had = next((mine - theirs for mine, theirs in latest if mine != theirs), 0)
     if had == 0:
         low, high = sorted((one, other))
@@ -214,17 +214,17 @@ def _back(field: Field, member: int) -> list[int]:
     return [turn.colour for turn in reversed(field.turns(member)) if turn.met and turn.colour]
 
 
-# The bye of an odd field with gopair: an entrant marked BYE, otherwise one by lot from the middle of the rating order.
+# The bye of an odd field in gopair: an entrant marked BYE, otherwise a random one from the middle of the rating order.
 #
-# The candidates are the middle 80 % that have lost a game, missed no round and stay to the end. If nobody is left, the
-# conditions are dropped one after the other, in the order of gopair: to stay, no missed round, the middle, a loss. Of
-# the candidates that remain, those that missed the fewest rounds are drawn from. Source: gopair manual, 2005.
+# Candidates are the middle 80 % that have lost a game, missed no round and stay to the end. If there are none,
+# conditions are dropped one by one, in this order: staying, no missed round, the middle, a loss. The bye is drawn from
+# the remaining candidates with the fewest missed rounds. Source: gopair manual, 2005.
 
-_CUT = 10  # gopair manual 2005: a tenth at each end of the rating order is not asked
+_CUT = 10  # gopair manual 2005: a tenth at each end of the rating order is excluded
 
 
 def candidates(field: Field, there: Sequence[int]) -> list[int]:
-    """Those of `there` with the fewest byes, in its order."""
+    """Return those of `there` with the fewest byes, in the same order."""
     fewest = min(map(field.byes, there))
     return [member for member in there if field.byes(member) == fewest]
 
@@ -238,7 +238,7 @@ def gopair_bye(
     marked: Collection[int] = (),
     leaving: Collection[int] = (),
 ) -> int:
-    """One by lot. If some of `there` are `marked`, they are all candidates; `leaving` ones miss a later round."""
+    """Draw the member that gets the bye; `marked` ones are preferred, `leaving` ones miss a later round."""
     asked = [member for member in there if member in marked] or _pool(field, there, ratings, leaving)
     fewest = min(_missed(field, member) for member in asked)
     return dice.shuffled(sorted(member for member in asked if _missed(field, member) == fewest))[0]
@@ -260,12 +260,12 @@ def _pool(field: Field, there: Sequence[int], ratings: Sequence[int], leaving: C
 
 
 def _missed(field: Field, member: int) -> int:
-    """Rounds without an opponent, for a bye too."""
+    """Return the number of rounds without an opponent, byes included."""
     return sum(not turn.paired for turn in field.turns(member))
 
 
 def _lost(field: Field, member: int) -> bool:
-    """It scored less than an opponent in some round, over the board or not."""
+    """Return whether the member scored less than an opponent in some round, over the board or not."""
     return any(
         turn.opponent is not None and turn.points < row[turn.opponent].points
         for turn, row in zip(field.turns(member), field.history, strict=True)
@@ -273,12 +273,12 @@ def _lost(field: Field, member: int) -> bool:
 
 
 def group_of(field: Field, member: int, number: int = -1) -> int:
-    """Whole wins, or the McMahon score, before a round, by default now; halves belong to the group below."""
+    """Return the whole wins or the McMahon score before a round (default: now); halves are rounded down."""
     return (field.counted or field.points)[number][member] // field.win
 
 
 def score_groups(field: Field, there: Sequence[int]) -> list[list[int]]:
-    """Members of equal scores together, the highest first."""
+    """Return groups of members with equal scores, the highest first."""
     groups: dict[int, list[int]] = {}
     for member in there:
         groups.setdefault(group_of(field, member), []).append(member)

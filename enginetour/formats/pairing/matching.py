@@ -1,7 +1,7 @@
-"""Maximum-weight perfect matching with a checked proof, and the reason why none exists.
+"""Maximum-weight perfect matching with a checked proof, or the reason why there is none.
 
-Source: Tutte 1947, Berge 1958: the fewest vertices left over by any matching are the most, over all sets (barriers),
-of odd parts that remain without the set minus the set's size.
+Source: Tutte 1947, Berge 1958. For a set of vertices (barrier), count the odd components that remain without it and
+subtract the size of the set. The largest such number equals the smallest number of vertices that a matching leaves out.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from enginetour.model.errors import InputRefused, TourError
 
 # Certificate that no perfect matching is heavier, and an independent check of it.
 #
-# For any numbers y and any odd sets with z >= 0 such that slack = y[i] + y[j] + 2 * (z of sets around both) - 2 *
-# weight is nowhere below 0 on allowed pairs, every perfect matching weighs at most half of sum(y) + sum(z * (size -
-# 1)): it has at most (size - 1) / 2 pairs inside a set. A matching that weighs just that is a heaviest one. Source:
-# Edmonds 1965.
+# Take any numbers y and any odd sets with z >= 0 such that slack = y[i] + y[j] + 2 * (z of sets around both) - 2 *
+# weight is not negative on allowed pairs. Then every perfect matching weighs at most half of sum(y) + sum(z * (size -
+# 1)), because it has at most (size - 1) / 2 pairs inside a set. A matching of exactly this weight is therefore a
+# heaviest one. Source: Edmonds 1965.
 
-_STRIP = 128  # rows checked at once: a strip of 5000 columns stays in the cache
-_WORD_DUAL = 1 << 60  # two of them, and twice a weight below 2^60, fit a machine word
+_STRIP = 128  # rows checked at once; a strip of 5000 columns fits the cache of the processor
+_WORD_DUAL = 1 << 60  # two of these, and twice a weight below 2^60, fit a machine word
 
 
 class ProofFailed(TourError):
-    """A pairing was found but its proof does not hold: our failure, and nothing is paired."""
+    """A matching was found but its proof does not hold: an internal error, and no pairs are made."""
 
 
 @dataclass(frozen=True, slots=True)
 class OddSet:
-    """Vertices (ascending) that hold at most (size - 1) / 2 pairs among themselves, and what that limit is worth."""
+    """Vertices (ascending) with at most (size - 1) / 2 pairs among themselves, and the dual value of that limit."""
 
     vertices: tuple[int, ...]
     z: int
@@ -57,18 +57,18 @@ class Certificate:
     sets: tuple[OddSet, ...]
 
     def slack(self, one: int, other: int, weight: int) -> int:
-        """Forcing the pair of that weight costs at least half of this in total weight; 0 for pairs of the matching."""
+        """Return twice the minimum loss of total weight if this pair is forced; 0 for pairs of the matching."""
         around = sum(s.z for s in self.sets if one in s.vertices and other in s.vertices)
         return self.y[one] + self.y[other] + 2 * around - 2 * weight
 
     @property
     def bound(self) -> int:
-        """Twice the weight that no perfect matching exceeds."""
+        """Twice the largest possible weight of a perfect matching."""
         return sum(self.y) + sum(s.z * (len(s.vertices) - 1) for s in self.sets)
 
 
 def check(weights: Numbers, allowed: Allowed, mates: Sequence[int], proof: Certificate) -> int:
-    """The weight of a perfect matching of allowed pairs that is proved heaviest; ProofFailed if anything is wrong."""
+    """Return the weight of a perfect matching of allowed pairs that is proven heaviest; ProofFailed otherwise."""
     count = len(weights)
     if len(mates) != count or len(proof.y) != count:
         raise _failed(f"{len(mates)} mates and {len(proof.y)} duals for {count} entrants")
@@ -77,7 +77,7 @@ def check(weights: Numbers, allowed: Allowed, mates: Sequence[int], proof: Certi
     for odd in proof.sets:
         inside = odd.vertices
         if len(inside) % 2 == 0 or odd.z < 0 or len(set(inside)) < len(inside) or not set(inside) <= set(range(count)):
-            raise _failed(f"a set of {len(inside)} entrants with z = {odd.z} proves nothing")
+            raise _failed(f"a set of {len(inside)} entrants with z = {odd.z} is not valid")
     doubled = sum(int(weights[one, other]) for one, other in enumerate(mates))
     if doubled != proof.bound:
         raise _failed(f"twice the weight is {doubled}, the bound {proof.bound}")
@@ -87,7 +87,7 @@ def check(weights: Numbers, allowed: Allowed, mates: Sequence[int], proof: Certi
 
 
 def _least_slack(weights: Numbers, allowed: Allowed, proof: Certificate) -> int:
-    """Over all allowed pairs, 0 if there are none."""
+    """Return the least slack over all allowed pairs, 0 if there are none."""
     sums = sum(odd.z for odd in proof.sets) + max(map(abs, proof.y), default=0)
     small = weights.dtype != object and max(sums, _size(weights, allowed)) < _WORD_DUAL
     kind = np.int64 if small else object
@@ -109,22 +109,23 @@ def _least_slack(weights: Numbers, allowed: Allowed, proof: Certificate) -> int:
 
 
 def _size(weights: Numbers, allowed: Allowed) -> int:
-    """The largest weight of an allowed pair, either sign."""
+    """Return the largest absolute weight of an allowed pair."""
     return max(int(np.max(weights, where=allowed, initial=0)), -int(np.min(weights, where=allowed, initial=0)))
 
 
 def _failed(what: str) -> ProofFailed:
-    return ProofFailed(f"the proof of a pairing failed: {what}", step="this is a bug of ours: please report it")
+    return ProofFailed(f"the proof of a pairing failed: {what}", step="report this internal error")
 
 
-_SHOWN = 8  # vertices named in a message; all of them are in the shortage
+_SHOWN = 8  # vertices named in a message; the shortage has all of them
 
 
 @dataclass(frozen=True, slots=True)
 class Shortage:
-    """Without the `barrier` each of the `parts` (odd, ascending) can only be paired inside itself.
+    """Proof that no perfect matching exists: without the `barrier`, each odd part can only be paired inside itself.
 
-    Each needs one of the barrier, so at least `left_over` vertices stay unpaired; some matching leaves just so many.
+    Each part needs one vertex of the barrier, so at least `left_over` vertices stay unpaired; a matching with exactly
+    as many exists.
     """
 
     barrier: tuple[int, ...]
@@ -132,25 +133,26 @@ class Shortage:
 
     @property
     def left_over(self) -> int:
-        """How many vertices every matching leaves out, at the least."""
+        """Smallest number of vertices that a matching leaves out."""
         return len(self.parts) - len(self.barrier)
 
 
 class Unpairable(InputRefused):
-    """No perfect matching of allowed pairs exists. Vertices in the message count from 1; a caller has better names."""
+    """No perfect matching of allowed pairs exists; vertices in the message count from 1."""
 
     def __init__(self, shortage: Shortage) -> None:
         self.shortage = shortage
         named = sorted(vertex for part in shortage.parts for vertex in part)
         who = ", ".join(str(vertex + 1) for vertex in named[:_SHOWN]) + (" ..." if len(named) > _SHOWN else "")
         parts, barrier = len(shortage.parts), len(shortage.barrier)
-        what = f"{shortage.left_over} cannot be paired: entrants {who} make {parts} groups of odd size"
-        what += f" with only {barrier} entrants outside to meet" if barrier else " that may only meet inside themselves"
+        what = f"not all entrants can be paired: {shortage.left_over} would be left over, because entrants {who} "
+        what += f"form {parts} groups of odd size" if parts > 1 else "form a group of odd size"
+        what += f" with too few opponents outside ({barrier})" if barrier else " without opponents outside"
         super().__init__(what, step="allow more pairs")
 
 
 def shortage(allowed: Allowed) -> Shortage | None:
-    """The barrier of a largest matching of allowed pairs, checked; None if it is perfect."""
+    """Return the checked barrier of a largest matching of allowed pairs; None if a perfect matching exists."""
     count = len(allowed)
     costs = costs_of(np.zeros((count, count), dtype=np.int64), allowed)
     search = Search(costs, costs.filled(0), _greedy(allowed))
@@ -175,7 +177,7 @@ def shortage(allowed: Allowed) -> Shortage | None:
 
 
 def check_shortage(allowed: Allowed, found: Shortage, left: int) -> None:
-    """ProofFailed unless the parts are odd, apart, and too many by `left`."""
+    """Raise ProofFailed unless the parts are odd, not connected, and `left` more than the barrier."""
     of = np.full(len(allowed), -1)
     for number, part in enumerate(found.parts):
         of[list(part)] = number
@@ -190,13 +192,11 @@ def check_shortage(allowed: Allowed, found: Shortage, left: int) -> None:
         or crossing.any()
         or any(len(part) % 2 == 0 for part in found.parts)
     ):
-        raise ProofFailed(
-            "the proof that a field cannot be paired failed", step="this is a bug of ours: please report it"
-        )
+        raise ProofFailed("the proof that a field cannot be paired failed", step="report this internal error")
 
 
 def _greedy(allowed: Allowed) -> list[int]:
-    """Each vertex with the lowest one still alone, as a start."""
+    """Return a start: match each vertex with the lowest unmatched one."""
     mate = [-1] * len(allowed)
     alone = np.ones(len(allowed), dtype=np.bool_)
     for vertex, row in enumerate(allowed):
@@ -212,14 +212,14 @@ def _greedy(allowed: Allowed) -> list[int]:
 # >>> best_matching([[0, 3, 1, 1], [3, 0, 1, 1], [1, 1, 0, 0], [1, 1, 0, 0]]).pairs
 # ((0, 1), (2, 3))
 #
-# Vertices count from 0. An odd field brings a vertex for the bye: its weights say whom a rest suits.
-# Same weights, same matching: all arithmetic is in integers and the lowest index goes first; which of several heaviest
-# matchings comes out is otherwise not laid down, so a rule for equals belongs in the weights' lowest digits.
+# Vertices count from 0. An odd field needs a vertex for the bye, whose weights say how suitable a bye is. The same
+# weights give the same matching: arithmetic uses integers, and the lowest index comes first. Which of several heaviest
+# matchings is found is not defined, so a rule for equal matchings belongs in the lowest digits of the weights.
 
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """The mate of every vertex, the total weight, and why no other matching is heavier."""
+    """The mate of each vertex, the total weight, and the proof that no other matching is heavier."""
 
     mates: tuple[int, ...]
     weight: int
@@ -232,11 +232,11 @@ class Matching:
 
 
 def best_matching(weights: ArrayLike, forbidden: ArrayLike | None = None) -> Matching:
-    """A heaviest perfect matching of a symmetric n x n integer matrix; the diagonal is not looked at.
+    """Return a heaviest perfect matching of a symmetric n x n integer matrix; the diagonal is ignored.
 
-    `forbidden` is a symmetric boolean matrix; weights may have any sign and, as Python ints (dtype object), any size.
-    Unpairable if no perfect matching is allowed, ValueError
-    if the matrices are not what is said here, ProofFailed if the answer is not proved.
+    `forbidden` is a symmetric boolean matrix. Weights can have any sign and, as Python ints (dtype object), any size.
+    Unpairable if no perfect matching is allowed, ValueError for invalid matrices, ProofFailed if the result is not
+    proven.
     """
     matrix = integers(weights)
     allowed = allowed_pairs(matrix, forbidden)
@@ -247,23 +247,23 @@ def best_matching(weights: ArrayLike, forbidden: ArrayLike | None = None) -> Mat
     if found is None:
         lacking = shortage(allowed)
         if lacking is None:
-            raise ProofFailed("no perfect matching was found though one exists", step="please report this bug of ours")
+            raise ProofFailed("no perfect matching was found, but one exists", step="report this internal error")
         raise Unpairable(lacking)
     mates, proof = found
     return Matching(mates, check(matrix, allowed, mates, proof), proof)
 
 
 def relaxed_matching(weights: ArrayLike, barred: ArrayLike, forbidden: ArrayLike | None = None) -> Matching:
-    """The heaviest without barred pairs or, if there is none, with what cannot be avoided of them.
+    """Return the heaviest matching without barred pairs or, if there is none, with as few of them as possible.
 
-    `barred[i, j]` is 0 for a pair that is free and else how much it is barred, above 0: for rematches the round of
-    the last meeting. Unavoidable are first as few as possible, then as few of the highest number, of the next ...
-    (the least recent ones), then the weights decide. The proof is then of these ranked weights, while `weight` stays
-    the sum of those given. Unpairable if the forbidden pairs alone prevent it.
+    `barred[i, j]` is 0 for a free pair, otherwise its level above 0; for rematches, the round of the last meeting.
+    First the number of barred pairs is minimized, then the number of pairs of the highest level, of the next and so on,
+    then weights decide. The proof is then for these ranked weights, while `weight` is the sum of the given ones.
+    Unpairable if the forbidden pairs alone prevent a matching.
     """
     matrix, bars = integers(weights), integers(barred)
     if bars.shape != matrix.shape or (bars < 0).any():
-        raise ValueError(f"bars are a matrix of shape {matrix.shape} with nothing below 0")
+        raise ValueError(f"barred must be a matrix of shape {matrix.shape} without negative values")
     never = np.zeros(matrix.shape, dtype=np.bool_) if forbidden is None else np.asarray(forbidden)
     try:
         return best_matching(matrix, never | (bars > 0))
@@ -275,7 +275,7 @@ def relaxed_matching(weights: ArrayLike, barred: ArrayLike, forbidden: ArrayLike
 
 
 def _ranked(weights: Numbers, bars: Numbers, allowed: Allowed) -> Numbers:
-    """Weights below digits that count bars: all of them in the highest, then those of each level, high to low."""
+    """Return weights below digits that count barred pairs: all in the highest digit, then each level, high to low."""
     most = len(weights) // 2
     known = weights[np.unravel_index(allowed.argmax(), allowed.shape)] if allowed.any() else 0
     spread = int(np.max(weights, where=allowed, initial=known)) - int(np.min(weights, where=allowed, initial=known))
@@ -291,7 +291,7 @@ def _ranked(weights: Numbers, bars: Numbers, allowed: Allowed) -> Numbers:
 
 
 def _search(costs: Costs) -> tuple[tuple[int, ...], Certificate] | None:
-    """Mates and proof of a cheapest perfect matching; None if there is none."""
+    """Return mates and proof of a cheapest perfect matching; None if there is none."""
     count = len(costs.matrix)
     start = jump_start(costs) if count else (costs.filled(0), [])
     if start is None or count % 2:
@@ -307,20 +307,20 @@ def _search(costs: Costs) -> tuple[tuple[int, ...], Certificate] | None:
     return tuple(search.nest.mate), Certificate(y, tuple(sorted(sets, key=lambda odd: odd.vertices)))
 
 
-# Weights of any number of digits in machine words: one matching after another, each on the last one's face.
+# Weights of any number of digits in machine words: one matching after another, each on the face of the one before.
 #
-# The heaviest perfect matchings are a face of the matching polytope: by complementary slackness they are those that use
-# pairs without slack only and fill every odd set that has z > 0. How many sets hold both ends of a pair is a weight
-# that fills them all, and a small one; the next digits go below it. Source: Edmonds 1965.
+# The heaviest perfect matchings are a face of the matching polytope. By complementary slackness they are the matchings
+# that use only pairs without slack and fill each odd set with z > 0. The number of sets around both ends of a pair is a
+# small weight that fills all of them; the next digits are added below it. Source: Edmonds 1965.
 
-WIDEST = WORD_SPREAD >> 10  # of the sums of one digit: a thousand odd sets around a pair still fit above it
+WIDEST = WORD_SPREAD >> 10  # largest sum of one digit; a thousand odd sets around a pair still fit above it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Face:
     """Perfect matchings of `allowed` pairs with the most pairs `inside`; `mates` is one of them.
 
-    `inside[i, j]` counts odd sets around both. Vertices count from 0.
+    `inside[i, j]` counts the odd sets around both. Vertices count from 0.
     """
 
     allowed: Allowed
@@ -329,15 +329,15 @@ class Face:
 
     @classmethod
     def of(cls, allowed: Allowed) -> Face:
-        """All perfect matchings of allowed pairs; matching.Unpairable if there is none."""
+        """Return all perfect matchings of allowed pairs; matching.Unpairable if there is none."""
         nothing = np.zeros(allowed.shape, dtype=np.int64)
         return cls(allowed_pairs(nothing, ~allowed), nothing, best_matching(nothing, ~allowed).mates)
 
     def best(self, digits: Iterable[Numbers]) -> Face:
-        """Those that are heaviest by the first digit, among them those by the second, and so on.
+        """Return the members that are heaviest by the first digit, among them those by the second, and so on.
 
-        A digit is a symmetric int64 matrix; ValueError if its values are too far apart for a sum of half of them
-        with other digits. Digits are packed into one weight while a machine word has room.
+        A digit is a symmetric int64 matrix; ValueError if the range of its sums is too large for a machine word with
+        other digits. Digits are combined into one weight while a machine word has room.
         """
         face, weight, span = self, self.inside, int(self.inside.max(initial=0))
         for digit in digits:
@@ -353,34 +353,38 @@ class Face:
         return face if weight is face.inside else face._heaviest(weight)
 
     def within(self, allowed: Allowed) -> Face:
-        """Those that use these pairs only; ValueError unless `mates` does."""
+        """Return the members that use only these pairs; ValueError unless `mates` is one of them."""
         if not allowed[range(len(self.mates)), self.mates].all():
-            raise ValueError("the matching at hand uses pairs outside")
+            raise ValueError("the current matching uses pairs that are not allowed")
         return replace(self, allowed=self.allowed & allowed)
 
     def part(self, vertices: list[int], mates: tuple[int, ...]) -> Face:
-        """What is left when all others are matched as in `mates`, a member; vertices are renumbered in this order."""
+        """Return the face of these vertices when all others are matched as in `mates`; vertices are renumbered."""
         place = {vertex: number for number, vertex in enumerate(vertices)}
         some = np.ix_(vertices, vertices)
         return Face(self.allowed[some], self.inside[some], tuple(place[mates[vertex]] for vertex in vertices))
 
     def _room(self, digit: Numbers) -> tuple[int, int] | None:
-        """The least value on allowed pairs and a base no sum above it reaches; None if all are the same."""
+        """Return the least value on allowed pairs and a base above all sums; None if all values are equal."""
         values = digit[self.allowed]
         if not len(values) or values.min() == values.max():
             return None
         least = int(values.min())
         base = len(digit) // 2 * (int(values.max()) - least) + 1
         if base > WIDEST:
-            raise ValueError(f"the sums of one digit reach {base - 1}, more than {WIDEST}: split it")
+            raise ValueError(
+                f"the sums of one digit must be at most {WIDEST} (found {base - 1}). Hint: split the digit"
+            )
         return least, base
 
     def _heaviest(self, weight: Numbers) -> Face:
-        """The members of most weight, which counts `inside` above all else."""
+        """Return the members of largest weight; the weight counts `inside` above all else."""
         mates = np.array(self.mates)
         highest = np.where(self.allowed, weight, np.iinfo(np.int64).min).max(axis=1, initial=np.iinfo(np.int64).min)
         if (2 * weight[range(len(mates)), mates] == highest + highest[mates]).all():
-            slack = highest[:, None] + highest - 2 * weight  # each end's best pair: duals that prove it at once
+            slack = (
+                highest[:, None] + highest - 2 * weight
+            )  # duals from the best pair of each end prove the matching at once
             return replace(self, allowed=self.allowed & (slack == 0), inside=np.zeros_like(weight))
         found = best_matching(weight, ~self.allowed)
         tight, inside = _tight(weight, found.proof)
@@ -388,7 +392,7 @@ class Face:
 
 
 def _tight(weight: Numbers, proof: Certificate) -> tuple[Allowed, Numbers]:
-    """Which pairs have no slack, and how many odd sets hold both ends of a pair."""
+    """Return the pairs without slack, and how many odd sets contain both ends of a pair."""
     y = np.array(proof.y, dtype=np.int64)
     slack = y[:, None] + y - 2 * weight
     inside = np.zeros(weight.shape, dtype=np.int64)

@@ -1,10 +1,10 @@
 """McMahon starting scores: bands, bar, floor, groups.
 
 band      floor((rating - base) / width): one grade, by default 100 points
-bar       the band from which on all start alike, so that each of them can still win
-floor     the band up to which all start alike
+bar       the band from which all entrants start equal, so that each of them can still win
+floor     the band up to which all entrants start equal
 start     min(max(band, floor), bar) - zero + correction, in won matches
-groups    bands merged until there are as many as the rounds can mix; then a start is the group's number from below
+groups    bands are merged until there are as many as the rounds can mix; then a start is the number of the group
 
 Sources: Vuorinen 2010, section 3.5; documentation of Gotha, about 2005.
 """
@@ -20,34 +20,34 @@ from itertools import groupby
 
 from enginetour.formats.pairing.field import Field, Kind, Member
 
-_CONTENDERS = 8  # our decision: entrants that are enough for the top group, or twice the rounds if that is more
-_CONTENTION = 300.0  # our decision: points behind the best from which a tournament can still be won
-_ROWS = (  # Vuorinen 2010, table of groups for five rounds: entrants up to, fewest groups, most groups
+_CONTENDERS = 8  # enginetour's choice: number of entrants in the top group, or twice the rounds if that is more
+_CONTENTION = 300.0  # enginetour's choice: rating points behind the best within which a tournament can be won
+_ROWS = (  # Vuorinen 2010, table for five rounds: number of entrants up to, fewest groups, most groups
     *((20, 1, 4), (30, 3, 6), (50, 5, 8), (70, 6, 10), (90, 9, 12)),
     *((110, 10, 15), (150, 11, 20), (200, 12, 25)),
 )
 _MOST_GROUPS = 20  # Vuorinen 2010: 170 entrants and more have 20 groups or more
-_TABLE_ROUNDS = 5  # Vuorinen 2010: the rounds the table is for
+_TABLE_ROUNDS = 5  # Vuorinen 2010: number of rounds of the table
 _UNPLAYED = (Kind.ABSENT, Kind.BYE, Kind.HALF_BYE, Kind.FULL_BYE)
 
 
 @dataclass(frozen=True, slots=True)
 class Starts:
-    """What the members of a field begin with, by place in the entry order, and the span of it without corrections."""
+    """Starting scores of the members by place in the entry order, and their range without corrections."""
 
     bands: tuple[int, ...]
-    wins: tuple[int, ...]  # the start of each
-    top: int  # of the bar
-    bottom: int  # of the floor
+    wins: tuple[int, ...]  # starting score of each member
+    top: int  # start of the bar
+    bottom: int  # start of the floor
 
 
 def band(rating: float, base: float = 0.0, width: float = 100.0) -> int:
-    """The grade a rating belongs to; 0 begins at `base`."""
+    """Return the band of a rating; band 0 begins at `base`."""
     return int((rating - base) // width)
 
 
 def bands(members: Sequence[Member], base: float = 0.0, width: float = 100.0) -> list[int]:
-    """Return the grade of each member, by its rating where it brings none; without a rating the lowest there is."""
+    """Return the members' bands by grade, else by rating; a member without both counts with the lowest rating."""
     lowest = min((member.rating for member in members if member.rating is not None), default=0.0)
     ratings = (lowest if member.rating is None else member.rating for member in members)
     return [
@@ -57,7 +57,10 @@ def bands(members: Sequence[Member], base: float = 0.0, width: float = 100.0) ->
 
 
 def first_round_members(field: Field) -> tuple[int, ...]:
-    """Who was to be paired in round 1: limits follow from them alone, so nobody's start moves when somebody joins."""
+    """Return the members to be paired in round 1.
+
+    Limits depend on these members only, so a starting score does not change when an entrant joins.
+    """
     if not field.history:
         there = field.present if field.bye is None else tuple(sorted((*field.present, field.bye)))
         return there or tuple(range(len(field.members)))
@@ -67,7 +70,7 @@ def first_round_members(field: Field) -> tuple[int, ...]:
 
 
 def bar_of(ratings: Sequence[float], bands: Sequence[int], rounds: int) -> int:
-    """Return the band of the smaller of two top groups: enough entrants, or all within `CONTENTION` of the best."""
+    """Return the lowest band of the smaller top group: enough entrants, or all within `_CONTENTION` of the best."""
     enough = max(2 * rounds, _CONTENDERS)
     best = max(ratings)
     winnable = min(grade for grade, rating in zip(bands, ratings, strict=True) if rating >= best - _CONTENTION)
@@ -75,18 +78,18 @@ def bar_of(ratings: Sequence[float], bands: Sequence[int], rounds: int) -> int:
 
 
 def floor_of(ratings: Sequence[float], bands: Sequence[int], rounds: int) -> int:
-    """The same from below."""
+    """Return the floor, found like the bar but from below."""
     return -bar_of([-rating for rating in ratings], [-grade for grade in bands], rounds)
 
 
 def band_starts(bands: Sequence[int], bar: int, floor: int, zero: int, corrections: Sequence[int]) -> Starts:
-    """One point more for each band between floor and bar; `zero` is the band that starts from nothing."""
+    """Return starting scores with one point more for each band between floor and bar; `zero` starts with 0."""
     wins = (min(max(grade, floor), bar) - zero + more for grade, more in zip(bands, corrections, strict=True))
     return Starts(tuple(bands), tuple(wins), bar - zero, floor - zero)
 
 
 def group_starts(limits: Sequence[int], bands: Sequence[int], corrections: Sequence[int]) -> Starts:
-    """One point more for each group; `limits` are the lowest bands of the groups, from below."""
+    """Return starting scores with one point more for each group; `limits` are the lowest bands of the groups."""
     groups = (max(0, bisect_right(limits, grade) - 1) for grade in bands)
     wins = (group + more for group, more in zip(groups, corrections, strict=True))
     return Starts(tuple(bands), tuple(wins), len(limits) - 1, 0)
@@ -99,12 +102,12 @@ def groups_wanted(entrants: int, rounds: int) -> int:
 
 
 def fewest_groups(entrants: int, rounds: int) -> int:
-    """Return the low end of the table's row for these rounds; at least 2 (our decision) where its middle allows."""
+    """Return the low end of the table's row for these rounds; at least 2 if the middle of the row allows it."""
     return max(_for_rounds(Fraction(_row(entrants)[0]), rounds), min(2, groups_wanted(entrants, rounds)))
 
 
 def _row(entrants: int) -> tuple[int, int]:
-    """Return fewest and most groups of the first row that is long enough."""
+    """Return the fewest and the most groups of the first row with enough entrants."""
     return next(((low, high) for most, low, high in _ROWS if entrants <= most), (_MOST_GROUPS, _MOST_GROUPS))
 
 
@@ -113,11 +116,11 @@ def _for_rounds(groups: Fraction, rounds: int) -> int:
 
 
 def merge_bands(bands: Sequence[int], wanted: int) -> tuple[int, ...]:
-    """Return the lowest bands of at most `wanted` groups, none of them of one entrant unless it is alone.
+    """Return the lowest bands of at most `wanted` groups; a group has one entrant only if it is the only group.
 
-    Groups of one entrant are merged first, then groups beyond `wanted`: always the two neighbors that are smallest
-    together, and of equal ones those nearer an end, which makes large ends and a small middle. The result has as many
-    groups as the bands allow, up to `wanted`.
+    Groups of one entrant are merged first, then groups beyond `wanted`. The two neighbors with the smallest sum are
+    merged; of equal sums those nearer to an end, which makes large groups at the ends and small ones in the middle. The
+    result has as many groups as the bands allow, up to `wanted`.
     """
     counts = Counter(bands)
     groups = [(grade, counts[grade]) for grade in sorted(counts)]
@@ -134,7 +137,7 @@ def merge_bands(bands: Sequence[int], wanted: int) -> tuple[int, ...]:
 
 
 def most_groups(bands: Sequence[int]) -> int:
-    """Return how many groups the bands allow: those of several entrants, and neighbors alone in theirs by two."""
+    """Return the largest number of groups: bands of several entrants, and neighboring bands of one entrant by two."""
     counts = Counter(bands)
     runs = groupby(counts[grade] == 1 for grade in sorted(counts))
     sizes = ((alone, sum(1 for _ in run)) for alone, run in runs)
@@ -142,16 +145,16 @@ def most_groups(bands: Sequence[int]) -> int:
 
 
 def clamp_bands(bands: Sequence[int], bar: int, floor: int) -> list[int]:
-    """Return the bands with those above the bar as the bar and those below the floor as the floor."""
+    """Return the bands limited to the range from floor to bar."""
     return [min(max(grade, floor), bar) for grade in bands]
 
 
 def spread_limits(
     bands: Sequence[int], bar: int, floor: int, *, fewest: int, rises: bool, falls: bool
 ) -> tuple[int, int]:
-    """Return bar and floor moved until they leave `fewest` groups, or as many as the bands allow.
+    """Return bar and floor moved apart until they leave `fewest` groups, or as many as the bands allow.
 
-    The bar rises and the floor falls, where they may, by one band at a time, at the larger end first.
+    The bar can rise and the floor can fall, if allowed, by one band at a time, first at the end with more entrants.
     """
     widest = clamp_bands(bands, max(bands) if rises else bar, min(bands) if falls else floor)
     wanted = min(fewest, most_groups(widest))
@@ -171,9 +174,9 @@ def spread_limits(
 def mcmahon_points(
     field: Field, wins: Sequence[int], *, absence: bool = True, whole: bool = True
 ) -> tuple[tuple[int, ...], ...]:
-    """Starts and all points of every member before each round so far and now, in points as `Field.points`.
+    """Return the McMahon scores of all members before each round and now, in the unit of `Field.points`.
 
-    An `absence` is worth half a win; the sum of what unplayed rounds brought is rounded down to `whole` wins.
+    An `absence` is worth half a win. The sum of the points of unplayed rounds is rounded down to `whole` wins.
     """
     played = [start * field.win for start in wins]
     rested = [0] * len(wins)

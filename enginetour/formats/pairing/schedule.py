@@ -1,7 +1,7 @@
 """Game schedule of a format, games of a match, Berger tables and round-robin orders.
 
-All formats that schedule games ahead share it. It is a value: each change gives a new one, and costs a few
-steps in a persistent map however long the tournament is.
+All formats that schedule games in advance use it. A schedule is an immutable value; each change returns a new one and
+takes a few steps in a persistent map, independent of the length of the tournament.
 """
 
 from __future__ import annotations
@@ -15,29 +15,30 @@ from immutables import Map
 
 from enginetour.model.game import GameKey, Outcome, Pairing
 
-# Open games offered at once: two of an encounter for 1000 slots and some (our choice), grown by `for_entrant` so that
-# one suspended engine's games never fill it.
+# Number of games offered at once: two of an encounter for 1000 slots and some more (enginetour's choice). `window_size`
+# enlarges it so that the games of one suspended engine never fill it.
 _WINDOW = 2304
-LONGEST_WINDOW = 4096  # an encounter of two games for 2000 slots (our choice)
-MOST_GAMES = 2_000_000  # of one tournament, all listed: a round robin of 2000 engines; 0.5 kB each (measured)
-MOST_EACH = 10_000  # games_per_pairing where rounds follow each other: all of a match are listed at once
-_BLOCK = 64  # of the window: the square root of the longest, so that a game costs little to take out (measured)
+LONGEST_WINDOW = 4096  # an encounter of two games for 2000 slots (enginetour's choice)
+# of one tournament, all in memory: a round robin of 2000 engines; 0.5 kB per game (measured)
+MOST_GAMES = 2_000_000
+MOST_EACH = 10_000  # games_per_pairing in rounds: all games of a match are listed at once
+_BLOCK = 64  # size of a block: the square root of the longest window, so that removing a game is cheap (measured)
 
 
 def window_size(for_entrant: int) -> int:
-    """Games to offer at once when one entrant has `for_entrant` games: two idle entrants leave room for others."""
+    """Return the number of games to offer at once: `for_entrant` games of two idle entrants leave room for others."""
     return min(_WINDOW + 2 * for_entrant, LONGEST_WINDOW)
 
 
 def fair_count(games: int) -> int:
-    """A number of games of one match that gives both the same colours, or a single game; ValueError otherwise."""
+    """Return `games` if it is 1 or even, so that both entrants get the same colors; ValueError otherwise."""
     if games > 1 and games % 2:
-        raise ValueError(f"games_per_pairing {games} is odd: 1 or an even number gives both the same colours")
+        raise ValueError(f"games_per_pairing must be 1 or an even number (found {games})")
     return games
 
 
 def games_per_opening(pair_games: int) -> int:
-    """Games played from one opening: both colours, or the only game there is."""
+    """Return the number of games played from one opening: one for each color, or the only game."""
     return min(2, pair_games)
 
 
@@ -52,10 +53,10 @@ def match_games(
     handicap: int = 0,
     swap: bool = True,
 ) -> Iterator[Pairing]:
-    """All games of one match, `white` having White in the first, then alternating, or without `swap` in all.
+    """Return all games of a match; `white` has White in game 1, then colors alternate unless `swap` is off.
 
-    `encounter` is the number of the first encounter, `number` the round; `earlier` encounters of the pair came before.
-    `white` gives `handicap` bands in every game of it, whatever its colour there.
+    `encounter` is the number of the first encounter, `number` the round; the pair has played `earlier` encounters
+    before. `white` gives `handicap` bands in all games, also with Black.
     """
     for game in range(games):
         meeting, leg = divmod(game, games_per_opening(games))
@@ -66,11 +67,11 @@ def match_games(
 
 @dataclass(frozen=True, slots=True)
 class GameSchedule:
-    """`games` in playing order; `played` remembers all finished games, also of schedules before this one.
+    """Games in playing order; `played` has all finished games, also those of earlier schedules.
 
-    `off` holds games called off while they may have been in the air, with None until they come in all the same.
-    `struck` holds finished games voided after they had been decided upon. `blocks` are the open games before `reach`,
-    each by its place, from that of number `base` on: a loop asks for them after every game.
+    `off` has canceled games that may have been in progress: None until they are finished. `struck` has finished games
+    that were voided after a decision had used them. `blocks` are the open games before `reach` by place, starting with
+    block `base`, because the scheduler asks for them after each game.
     """
 
     games: tuple[Pairing, ...] = ()
@@ -86,12 +87,12 @@ class GameSchedule:
     base: int = 0
 
     def renewed(self, games: Iterable[Pairing], width: int = _WINDOW) -> GameSchedule:
-        """A schedule of other games that remembers what became of the earlier ones."""
+        """Return a schedule of other games that keeps the results of the earlier ones."""
         blank = replace(self, games=(), place=Map(), left=0, front=0, reach=0, width=width, blocks=(), base=0)
         return blank.extended(games)
 
     def extended(self, games: Iterable[Pairing]) -> GameSchedule:
-        """More games at the end."""
+        """Return the schedule with more games at its end."""
         more = tuple(games)
         place = self.place.update({game.key: len(self.games) + i for i, game in enumerate(more)})
         left = self.left + len(more)
@@ -100,7 +101,7 @@ class GameSchedule:
         return replace(self, games=self.games + more, place=place, left=left, reach=reach)._in_blocks()
 
     def open(self) -> tuple[Pairing, ...]:
-        """Games that may be played now; once shown, a game stays until it is played or called off."""
+        """Return the games that can be played now; a game stays offered until it is played or canceled."""
         return tuple(chain.from_iterable(self.blocks))
 
     def _in_blocks(self) -> GameSchedule:
@@ -112,47 +113,47 @@ class GameSchedule:
         return replace(self, blocks=blocks, base=base)
 
     def unfinished(self) -> Iterator[Pairing]:
-        """All games still to be played, shown or not."""
+        """Return all unplayed games, offered or not."""
         return (game for game in self.games[self.front :] if game.key not in self.played)
 
     def counts(self, pairing: Pairing) -> bool:
-        """Whether a game that came in was still wanted; False if it was called off while in the air.
+        """Return whether a finished game was still scheduled; False if it was canceled while in progress.
 
-        ValueError: it was never scheduled so, or came in before.
+        ValueError if it was never scheduled with these colors, or is already finished.
         """
         key = pairing.key
         place = self.place.get(key)
         if place is not None and key not in self.played:
             if self.games[place].white != pairing.white:
-                raise ValueError(f"{_called(pairing)} was scheduled with the other colours")
+                raise ValueError(f"{_game_name(pairing)} was scheduled with the other colors")
             return True
         if key in self.played or self.off.get(key):
-            raise ValueError(f"{_called(pairing)} is finished already")
+            raise ValueError(f"{_game_name(pairing)} is already finished")
         if key not in self.off:
-            raise ValueError(f"{_called(pairing)} was never on offer")
+            raise ValueError(f"{_game_name(pairing)} was never on offer")
         return False
 
     def scheduled(self, key: GameKey) -> Pairing | None:
-        """The game of that key that is still to be played."""
+        """Return the unplayed game with this key, if there is one."""
         place = self.place.get(key)
         return None if place is None or key in self.played else self.games[place]
 
     def knows(self, key: GameKey) -> bool:
-        """Whether such a game was ever scheduled or called off."""
+        """Return whether a game with this key was ever scheduled or canceled."""
         return key in self.place or key in self.played or key in self.off
 
     def renumbered(self, games: Iterable[Pairing]) -> GameSchedule:
-        """The same games with other colours or numbers."""
+        """Return the schedule with other colors or numbers of these games."""
         other = {self.place[game.key]: game for game in games if self.scheduled(game.key) is not None}
         games = tuple(other.get(place, game) for place, game in enumerate(self.games))
         return replace(self, games=games)._in_blocks()
 
     def set_aside(self, games: Mapping[GameKey, Outcome | None]) -> GameSchedule:
-        """Games that count for nothing, and None for those that may still come in."""
+        """Add games that do not count; None for those that may still be finished."""
         return replace(self, off=self.off.update(games)) if games else self
 
     def finished(self, pairing: Pairing, outcome: Outcome) -> GameSchedule:
-        """One game less to play; ask `counts` first. A game called off is only remembered."""
+        """Record a result after `counts` accepted the game; a canceled game is only stored."""
         key = pairing.key
         if key in self.off:
             return replace(self, off=self.off.set(key, outcome))
@@ -178,27 +179,27 @@ class GameSchedule:
         return (*self.blocks[:number], block, *self.blocks[number + 1 :])
 
     def voidable(self, pairing: Pairing) -> Outcome | None:
-        """What a finished game of this schedule had been; None if it is past changing.
+        """Return the outcome of a finished game of this schedule; None if it can no longer be changed.
 
-        ValueError: it is not finished, or is void already.
+        ValueError if the game is not finished or already void.
         """
         key = pairing.key
         if key in self.struck or not (key in self.played or self.off.get(key)):
-            raise ValueError(f"{_called(pairing)} is not a finished game")
+            raise ValueError(f"{_game_name(pairing)} is not a finished game")
         return self.played.get(key) if key in self.place else None
 
     def reopened(self, pairing: Pairing) -> GameSchedule:
-        """The game is on offer again."""
+        """Offer a voided game again."""
         key = pairing.key
         front = min(self.front, self.place[key])
         return replace(self, played=self.played.delete(key), left=self.left + 1, front=front)._in_blocks()
 
     def struck_out(self, pairing: Pairing, outcome: Outcome) -> GameSchedule:
-        """The game is void for the ratings; what was decided with it stands."""
+        """Void a game for the ratings only; decisions that used it remain."""
         return replace(self, struck=self.struck.set(pairing.key, outcome))
 
     def without(self, name: str) -> tuple[GameSchedule, tuple[Pairing, ...]]:
-        """The schedule without the unplayed games of one entrant, and those games."""
+        """Return the schedule without the unplayed games of an entrant, and these games."""
         called_off = tuple(game for game in self.unfinished() if name in game.pair)
         keys = {game.key for game in called_off}
         games = tuple(game for game in self.games if game.key not in keys)
@@ -215,7 +216,7 @@ class GameSchedule:
         return schedule.extended(()), called_off
 
 
-def _called(pairing: Pairing) -> str:
+def _game_name(pairing: Pairing) -> str:
     return f"{pairing.white} - {pairing.black} (meeting {pairing.meeting}, game {pairing.leg} of it)"
 
 
@@ -223,9 +224,9 @@ _Round = tuple[tuple[int, int], ...]  # pairs of seats in board order
 
 
 def berger(seats: int) -> tuple[_Round, ...]:
-    """Rounds of (white, black) seats by the Berger tables; nobody's colours differ by more than one.
+    """Return rounds of (white, black) seats by the Berger tables; colors of a seat differ by at most one.
 
-    An odd field sits with a dummy in the last seat and then has equal colours. Source: FIDE C.05 annex 1.
+    In an odd field the last seat is empty, and colors are equal. Source: FIDE C.05 annex 1.
     """
     even = seats + seats % 2
     ring = even - 1
@@ -239,9 +240,9 @@ def berger(seats: int) -> tuple[_Round, ...]:
 
 
 def slide(front: int, back: int) -> tuple[_Round, ...]:
-    """Rounds in which each of `front` seats meets each of `back` seats once, the rows sliding past each other.
+    """Return rounds in which each of `front` seats meets each of `back` seats once, by sliding the two rows.
 
-    Pairs are (front seat, back seat), both counted from 0; nobody sits twice in a round.
+    Pairs are (front seat, back seat), both from 0; no seat plays twice in a round.
     """
     length = max(front, back) if min(front, back) else 0
     return tuple(
@@ -255,14 +256,15 @@ Colours = Literal["balanced", "rows"]
 
 
 def rounds_of(order: Order, colours: Colours, entrants: int) -> tuple[_Round, ...]:
-    """Rounds of (white, black) seats, counted from 0; an odd field sits with a dummy in the last seat.
+    """Return rounds of (white, black) seats from 0; in an odd field the last seat is empty.
 
-    `berger` are the tables of FIDE C.05 annex 1. The others have two rows whose columns are the boards, and everybody
-    but the first moves one seat a round: `seats` reads both rows from left to right (Vuorinen 2010, 3.1), `circle` the
-    lower one back, so that the first meets the last.
+    `berger` are the tables of FIDE C.05 annex 1. The other orders have two rows whose columns are the boards, and all
+    but the first entrant move one seat per round. `seats` reads both rows from left to right (Vuorinen 2010, 3.1);
+    `circle` reads the lower row from right to left, so that the first meets the last.
 
-    Balanced colours differ by one at most, by two in an odd field of `seats` and `circle`, by nothing in one of
-    `berger`. With `rows` the upper row has White in every other round, and colours differ by up to three, four if odd.
+    Balanced colors differ by at most one; by two in an odd field of `seats` and `circle`, and not at all in an odd
+    field of `berger`. With `rows` the upper row has White in every second round, and colors differ by up to three (odd
+    field: four).
     """
     if order == "berger":
         return berger(entrants)
@@ -274,7 +276,7 @@ def rounds_of(order: Order, colours: Colours, entrants: int) -> tuple[_Round, ..
     for number in range(even - 1 if entrants > 1 else 0):
         boards = []
         for column, (one, other) in enumerate(zip(upper, lower, strict=True)):
-            # by columns whoever moves on has the other colour, in the first it takes the turn of the round
+            # Colors by columns alternate for a seat that moves; the first column alternates by rounds.
             parity = number if colours == "rows" or column == 0 else column
             boards.append((one, other) if parity % 2 == 0 else (other, one))
         rounds.append(tuple(pair for pair in boards if max(pair) < entrants))

@@ -25,28 +25,28 @@ from enginetour.model.errors import did_you_mean
 from enginetour.model.game import Outcome, StandingsRow
 
 _K = TypeVar("_K", str, int)
-_C = TypeVar("_C")  # what one has done against another
+_C = TypeVar("_C")  # content of a cell
 
-Grid = Map[str, Map[str, Tally]]  # a Cross that can be carried on cheaply
+Grid = Map[str, Map[str, Tally]]  # a Cross that is cheap to update
 _DEFAULT_CODES = ("SB", "DE", "WIN")
 _SIGNS = "0=1"
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """One game as tables see it."""
+    """One game with its result, for tables."""
 
     white: str
     black: str
     outcome: Outcome
 
     def half_points(self, name: str) -> int:
-        """0, 1 or 2 for one of the two."""
+        """Return 0, 1 or 2 for one of the two entrants."""
         return self.outcome.half_points(white=name == self.white)
 
 
 def with_game(grid: Grid, game: Scored, sign: int = 1) -> Grid:
-    """The grid with one game more (`sign` 1) or less (-1); a void game changes nothing."""
+    """Return the grid with one game added (`sign` 1) or removed (-1); a void game changes nothing."""
     if game.outcome is Outcome.VOID:
         return grid
     for name, other in ((game.white, game.black), (game.black, game.white)):
@@ -60,7 +60,7 @@ def with_game(grid: Grid, game: Scored, sign: int = 1) -> Grid:
 
 
 def cross(games: Iterable[Scored]) -> Grid:
-    """The tallies of all pairs that met."""
+    """Return the tallies of all pairs that played."""
     grid: Grid = Map()
     for game in games:
         grid = with_game(grid, game)
@@ -68,17 +68,17 @@ def cross(games: Iterable[Scored]) -> Grid:
 
 
 def total(tallies: Cross, name: str, among: Iterable[str] | None = None) -> Tally:
-    """The sum over all opponents of one entrant, or over those of `among`."""
+    """Return the sum of an entrant's tallies against all opponents, or against those of `among`."""
     row = tallies.get(name) or {}
     chosen = list(row.values()) if among is None else [row[other] for other in among if other in row]
     return Tally(sum(t.half_points for t in chosen), sum(t.games for t in chosen), sum(t.wins for t in chosen))
 
 
 def table(names: Sequence[str], tallies: Cross, codes: Sequence[str] = _DEFAULT_CODES) -> tuple[StandingsRow, ...]:
-    """Standings from the games of `names` among each other: points, then the codes in their order.
+    """Rank `names` by the games among them: points, then the codes in this order.
 
-    Each code splits those still tied on everything before it. Who is tied on all of them shares a rank and
-    stands in the order of `names`. Best first; units as in `tiebreaks`.
+    Each code separates the entrants that are tied on all values before it. Entrants that are tied on all codes share a
+    rank and keep the order of `names`. Best first; units as in `tiebreaks`.
     """
     sums = {name: total(tallies, name, names) for name in names}
     scores = {name: tally.half_points for name, tally in sums.items()}
@@ -98,14 +98,14 @@ def table(names: Sequence[str], tallies: Cross, codes: Sequence[str] = _DEFAULT_
 
 
 def _groups(keys: dict[_K, tuple[int, ...]]) -> list[tuple[tuple[int, ...], list[_K]]]:
-    """Those of equal keys together, highest key first; inside a group the order stays."""
+    """Group equal keys, highest key first; the order inside a group stays."""
     ordered = sorted(keys, key=keys.__getitem__, reverse=True)
     return [(key, list(tied)) for key, tied in groupby(ordered, key=keys.__getitem__)]
 
 
 @dataclass(frozen=True, slots=True)
 class CrossRow(Generic[_C]):
-    """One entrant of a crosstable; `cells` in the order of the rows, its own is None."""
+    """One entrant of a crosstable; `cells` are in the order of the rows, its own is None."""
 
     name: str
     half_points: int
@@ -114,10 +114,10 @@ class CrossRow(Generic[_C]):
 
 
 def crosstable(names: Sequence[str], games: Iterable[Scored]) -> tuple[CrossRow[str], ...]:
-    """Who did what against whom, rows and columns in the order of `names`; others' games and voids are left out.
+    """Return the results of all pairs, rows and columns in the order of `names`; other and void games are ignored.
 
-    A cell has ``1`` won, ``=`` drawn, ``0`` lost for each game in order, seen from the row; it is empty if they have
-    not met.
+    A cell has ``1`` for a win, ``=`` for a draw and ``0`` for a loss of the row's entrant, for each game in order. It
+    is empty if the two have not played.
     """
     met: dict[tuple[str, str], list[int]] = {}
     for game in games:
@@ -132,14 +132,14 @@ def crosstable(names: Sequence[str], games: Iterable[Scored]) -> tuple[CrossRow[
     return tuple(rows)
 
 
-_SHOWN = ("PTS", "NBW")  # are the points of the table's line already
+_SHOWN = ("PTS", "NBW")  # already shown as the points of a row
 _PLAIN = PlacementTerms()
 
 
 def order_by_codes(
     field: Field, codes: Sequence[str], members: Sequence[int], terms: PlacementTerms = _PLAIN
 ) -> list[tuple[tuple[int, ...], list[int]]]:
-    """Members of equal values together, best first, each group in entry order, with the values by `codes`."""
+    """Group members with equal values of the codes, best first; each group is in entry order."""
     data = PlacementData(field, terms)
     keys: dict[int, tuple[int, ...]] = dict.fromkeys(sorted(members), ())
     for code in map(PLACEMENT_CODES.__getitem__, codes):
@@ -152,7 +152,7 @@ def order_by_codes(
 
 
 def code_values(field: Field, codes: Sequence[str], terms: PlacementTerms = _PLAIN) -> dict[str, tuple[int, ...]]:
-    """Each code's values of all members, by place in the entry order; codes of tied groups take all as tied."""
+    """Return the values of each code by place in the entry order; codes for tied groups treat all members as tied."""
     data, everybody = PlacementData(field, terms), range(len(field.members))
     return {code: tuple(PLACEMENT_CODES[code].values(data, everybody)) for code in codes}
 
@@ -160,7 +160,7 @@ def code_values(field: Field, codes: Sequence[str], terms: PlacementTerms = _PLA
 def rank_by_codes(
     field: Field, codes: Sequence[str], members: Sequence[int], terms: PlacementTerms = _PLAIN
 ) -> tuple[StandingsRow, ...]:
-    """Standings by the codes; whoever is tied on all of them shares a rank."""
+    """Rank the members by the codes; members that are tied on all codes share a rank."""
     lines: list[StandingsRow] = []
     for key, tied in order_by_codes(field, codes, members, terms):
         rank = len(lines) + 1
@@ -179,50 +179,62 @@ def rank_by_codes(
     return tuple(lines)
 
 
-_MOST = 6  # Gotha's number of placement criteria
-_FIRST = ("PTS", "NBW", "MMS", "STS", "CPS", "CAT", "RANK", "RATING")  # what a table can be about; the rest break ties
+_MOST = 6  # number of placement criteria in Gotha
+_FIRST = (
+    "PTS",
+    "NBW",
+    "MMS",
+    "STS",
+    "CPS",
+    "CAT",
+    "RANK",
+    "RATING",
+)  # codes that can come first; the others break ties
 
 
 def check_codes(codes: Sequence[str]) -> tuple[str, ...]:
-    """The same, at most `MOST`, each known and there once; ValueError says what to write instead."""
+    """Return the codes if there are at most six known codes without duplicates; ValueError otherwise."""
     for number, code in enumerate(codes):
         if code not in PLACEMENT_CODES:
-            meant = did_you_mean(code, PLACEMENT_CODES) or f"; known: {', '.join(PLACEMENT_CODES)}"
+            meant = did_you_mean(code, PLACEMENT_CODES) or f". Hint: use {', '.join(PLACEMENT_CODES)}"
             raise ValueError(f"unknown code {code!r}{meant}")
         if code in codes[:number]:
-            raise ValueError(f"{code} stands there twice")
+            raise ValueError(f"code {code} is listed twice")
     if len(codes) > _MOST:
-        raise ValueError(f"{len(codes)} codes are too many: at most {_MOST}")
+        raise ValueError(f"there must be at most {_MOST} codes (found {len(codes)})")
     return tuple(codes)
 
 
-def _listed(value: object) -> object:
+def _as_tuple(value: object) -> object:
     if isinstance(value, str):
-        raise ValueError(f"a list of codes is wanted, as [{value!r}]")
+        raise ValueError(f"placement must be a list of codes (found {value!r}). Hint: write [{value!r}]")
     return tuple(value) if isinstance(value, list) else value
 
 
-Codes = Annotated[tuple[str, ...], BeforeValidator(_listed), AfterValidator(check_codes)]
-"""The setting `placement` of a format; empty for the format's own order."""
+Codes = Annotated[tuple[str, ...], BeforeValidator(_as_tuple), AfterValidator(check_codes)]
+"""The setting `placement` of a format; empty for the order of the format."""
 
 
 def warnings(codes: Sequence[str], *, evens_sos: bool = False) -> tuple[str, ...]:
-    """A sentence for each pair of aims that cancel; `evens_sos`: the pairing gives everybody a like SOS."""
+    """Return a warning for each pair of codes that contradict each other.
+
+    `evens_sos`: the pairing makes the SOS of all entrants similar.
+    """
     by_basis = {basis: [code for code in codes if PLACEMENT_CODES[code].basis == basis] for basis in ("wins", "mms")}
     found = []
     if codes and codes[0] not in _FIRST:
-        found.append(f"placement begins with {codes[0]}, a tie-break: points come first if PTS or NBW does")
+        found.append(f"placement begins with the tie-break {codes[0]}. Hint: put PTS or NBW first to rank by points")
     if by_basis["wins"] and by_basis["mms"]:
         wins, mms = ", ".join(by_basis["wins"]), ", ".join(by_basis["mms"])
         found.append(f"placement mixes codes over wins ({wins}) with codes over McMahon scores ({mms})")
     if {"DC", "SDC"} <= set(codes):
-        found.append("placement has both DC and SDC, two answers to the same question")
+        found.append("placement has both DC and SDC, two versions of direct confrontation. Hint: remove one of them")
     if evens_sos and (sums := [code for code in codes if code.startswith(EVENED)]):
-        found.append(f"the pairing evens SOS and placement then splits by {', '.join(sums)}: the two aims cancel")
+        found.append(f"the pairing equalizes SOS, so ranking by {', '.join(sums)} has little meaning")
     return tuple(found)
 
 
 def legend(codes: Iterable[str]) -> tuple[str, ...]:
-    """A line for the foot of a table that shows these codes; none where it shows none."""
-    words = "; ".join(f"{code}: {PLACEMENT_CODES[code].name}" for code in codes)
-    return (words,) if words else ()
+    """Return a footnote line that explains these codes; empty if there are none."""
+    line = "; ".join(f"{code}: {PLACEMENT_CODES[code].name}" for code in codes)
+    return (line,) if line else ()

@@ -1,47 +1,47 @@
 """Tie-breaks (Buchholz/SOS, Sonneborn-Berger, direct encounter, ...) by their published codes.
 
 code     name                       source           unit            note
-PTS      points                     -                half points     unplayed rounds included; NBW is the same
-NBW      number of wins             Gotha            half points     draws are halves; a bye as it scores
-MMS      McMahon score              Gotha            half points     start + NBW + half a win an absence + bonus
-SOS      sum of opponents' scores   EGF              half points     over MMS where there are starts, else over NBW
-SOSW     the same over NBW          Gotha            half points
-SOSM     the same over MMS          Gotha            half points     a handicap given is added
+PTS      points                     -                half points     with unplayed rounds; NBW has the same value
+NBW      number of wins             Gotha            half points     a draw counts 1/2; a bye counts its points
+MMS      McMahon score              Gotha            half points     start + NBW + half a win per absence + bonus
+SOS      sum of opponents' scores   EGF              half points     over MMS if there are starts, else over NBW
+SOSW     SOS over NBW               Gotha            half points
+SOSM     SOS over MMS               Gotha            half points     a handicap given is added
 SOS-1    without the lowest         Gotha            half points     SOSW-1, SOSM-1 too
 SOS-2    without the lowest two     Gotha            half points     SOSW-2, SOSM-2 too
 SOSOS    sum of opponents' SOS      EGF              half points     SOSOSW, SOSOSM too
 SODOS    sum of defeated scores     EGF              quarter points  half for a draw; SODOSW, SODOSM too
 CUSS     sum of scores by rounds    EGF              half points     CUSSW, CUSSM too
-EXT      exploits tried             Gotha            half points     opponents' NBW, up to threefold across the bands
-EXR      exploits                   Gotha            half points     those won
-STS      Strasbourg score           Gotha            half points     MMS and the lead of a cup inside
+EXT      exploits attempted         Gotha            half points     opponents' NBW, up to three times across bands
+EXR      exploits                   Gotha            half points     only the won ones
+STS      Strasbourg score           Gotha            half points     MMS plus the bonus of a knockout in the top group
 SOSTS    sum of opponents' STS      Gotha            half points
-CPS      cup score                  Gotha            half points     doubled every round, then the round's points
-DC       direct confrontation       Gotha            layers          who beat whom among the tied, rings as one
-SDC      the simple one             Gotha            wins            0 unless all the tied have met, none level
-CAT      category                   Gotha            categories      the lower first, so counted down
+CPS      cup score                  Gotha            half points     doubled each round, then plus the round's points
+DC       direct confrontation       Gotha            layers          wins among the tied; a cycle is one layer
+SDC      simple confrontation       Gotha            wins            0 unless all tied have met without a draw
+CAT      category                   Gotha            categories      the lower number first, so it is negated
 RANK     band                       Gotha            bands
-RATING   rating                     AGA              rating points   as it is now, 0 without one
+RATING   rating                     AGA              rating points   current rating, 0 without one
 LPR      least predictable removed  Vuorinen 2.4.4   half points     without the game between the nearest ratings
-DE       direct encounter           FIDE C.07 6      half points     0 for all unless all the tied have met
+DE       direct encounter           FIDE C.07 6      half points     0 for all unless all tied entrants have met
 BH       Buchholz                   FIDE C.07 8.1    half points     unplayed rounds: section 16
-BH-C1    Buchholz cut 1             FIDE C.07 14.1   half points     what was left unplayed by choice is cut first
+BH-C1    Buchholz cut 1             FIDE C.07 14.1   half points     rounds unplayed by choice are cut first
 BH-C2    Buchholz cut 2             FIDE C.07 14.2   half points
 BH-M1    Buchholz median 1          FIDE C.07 14.3   half points
 BH-M2    Buchholz median 2          FIDE C.07 14.4   half points
-AOB      average opponents' BH      FIDE C.07 8.2    1/100 points    halves up
+AOB      average opponents' BH      FIDE C.07 8.2    1/100 points    rounded, halves up
 SB       Sonneborn-Berger           FIDE C.07 9.1    quarter points  SODOSW with unplayed rounds by section 16
-KS       Koya score                 FIDE C.07 9.2    half points     over the board, against half of all points or more
+KS       Koya score                 FIDE C.07 9.2    half points     over the board, against scores of 50 % or more
 PS       progressive score          FIDE C.07 7.5    half points     CUSSW
-WIN      wins                       FIDE C.07 7.1    rounds          byes and forfeits that score as wins count
+WIN      wins                       FIDE C.07 7.1    rounds          with byes and forfeits that count as wins
 WON      wins over the board        FIDE C.07 7.2    rounds
-BPG      games with Black           FIDE C.07 7.3    games           half of a match with both colours
-ARO      average rating of opp.     FIDE C.07 10.1   rating points   rated ones met over the board
-TPR      performance                FIDE C.07 10.2   rating points   ARO + the table's difference for the score
+BPG      games with Black           FIDE C.07 7.3    games           half of a match with both colors
+ARO      average rating of opp.     FIDE C.07 10.1   rating points   rated opponents met over the board
+TPR      performance                FIDE C.07 10.2   rating points   ARO plus the table's difference for the score
 
-How a round without a game counts (`unplayed`) is the same for all codes of a table; DE, BPG, WON, ARO, TPR never
-count it. A round is won with more than half of what its match is worth. C.07 section 6 also ranks one of the tied whom
-no missing game between them could pass; DE does not (our decision).
+`unplayed` decides how a round without a game counts, for all codes of a table; DE, BPG, WON, ARO and TPR never count
+it. A round is won with more than half of the points of its match. C.07 section 6 also ranks a tied entrant that no
+missing game between the tied could overtake; DE does not (enginetour's choice).
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ K = TypeVar("K", bound=Hashable)
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What one entrant got out of all its games against one other."""
+    """Result of all games of one entrant against one other."""
 
     half_points: int = 0
     games: int = 0
@@ -74,21 +74,21 @@ NOTHING = Tally()
 
 
 def against(cross: Mapping[K, Mapping[K, Tally]], name: K, opponent: K) -> Tally:
-    """The tally of `name` against `opponent`, an empty one if they have not met."""
+    """Return the tally of `name` against `opponent`; empty if they have not met."""
     row = cross.get(name)
     return NOTHING if row is None else row.get(opponent, NOTHING)
 
 
 def sonneborn_berger(name: str, cross: Cross, scores: _Scores) -> int:
-    """Points against each opponent of `scores` times that opponent's score, in quarter points.
+    """Return the sum of points against each opponent times its score, in quarter points.
 
-    Quarters keep half of a half point exact. Only opponents listed in `scores` count. Source: FIDE C.07 9.
+    Quarter points keep the value exact. Only opponents listed in `scores` count. Source: FIDE C.07 9.
     """
     return sum(against(cross, name, other).half_points * score for other, score in scores.items() if other != name)
 
 
 def direct_encounter(tied: Collection[K], cross: Mapping[K, Mapping[K, Tally]]) -> dict[K, int]:
-    """Half points of each of the tied against the others of them; all 0 unless all have met. Source: FIDE C.07 6."""
+    """Return the half points among the tied; 0 for all unless all of them have met. Source: FIDE C.07 6."""
     rows = {name: [against(cross, name, other) for other in tied if other != name] for name in tied}
     if not all(tally.games for row in rows.values() for tally in row):
         return dict.fromkeys(tied, 0)
@@ -96,7 +96,7 @@ def direct_encounter(tied: Collection[K], cross: Mapping[K, Mapping[K, Tally]]) 
 
 
 def wins(name: str, cross: Cross, scores: _Scores) -> int:
-    """Games won against opponents listed in `scores`. Source: FIDE C.07 7."""
+    """Return the games won against opponents listed in `scores`. Source: FIDE C.07 7."""
     return sum(against(cross, name, other).wins for other in scores if other != name)
 
 
@@ -109,71 +109,75 @@ CODES: dict[str, Callable[[Collection[str], Cross, _Scores], dict[str, int]]] = 
 
 
 Unplayed = Literal["own", "start", "zero", "fide", "fide-2023", "fide-2009"]
-"""What a round without a game adds to the own SOS: own score (Vuorinen 2010), own start (Gotha), 0, C.07 section 16.
+"""Value of a round without a game in SOS: own score (Vuorinen 2010), own start (Gotha), 0, or FIDE C.07 section 16.
 
-FIDE's rules are those of 2026, of 2023 (no ceiling for the dummy) and of 2009 to 2023 (a virtual opponent).
+FIDE's rules are those of 2026, 2023 (no upper limit for the dummy) and 2009 to 2023 (a virtual opponent).
 """
 _FIDE = ("fide", "fide-2023", "fide-2009")
 
 Absence = Literal["standings", "pairing-only", "nothing"]
-"""Where the half win of an absence counts in a McMahon score; pairing-only: and in the opponents' SOS (EPM)."""
+"""Where an absence counts half a win in McMahon scores; pairing-only: pairing and opponents' SOS (EPM)."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlacementTerms:
-    """All by place in the entry order; what is empty is the same for everybody, `bands` then follow the ratings."""
+    """Values that tie-breaks need in addition to the field, by place in the entry order.
+
+    An empty tuple means the same value for all members; empty `bands` follow from the ratings.
+    """
 
     starts: tuple[int, ...] = ()  # in won matches
     bands: tuple[int, ...] = ()
-    categories: tuple[int, ...] = ()  # 0 is the top one
-    ratings: tuple[float | None, ...] = ()  # as they are now; empty: as the members brought them
-    cup: frozenset[int] = frozenset()  # a top group that plays a cup inside the tournament
+    categories: tuple[int, ...] = ()  # 0 is the top category
+    ratings: tuple[float | None, ...] = ()  # current ratings; empty: the configured ones
+    cup: frozenset[int] = frozenset()  # members of a top group that plays a knockout inside the tournament
     unplayed: Unplayed = "zero"
     absence: Absence = "standings"
-    whole: bool = True  # points of byes and absences are rounded down to whole wins together
-    by_wins: bool = False  # the tournament is about wins, McMahon scores run beside them
-    bonus: tuple[int, ...] = ()  # half points by hand, in standings only
-    pair_list: bool = False  # all pairs are known from the start, so a round without an opponent is not a round
-    absence_in_sos: bool = False  # each absence adds half a win to what the opponents' SOS see, unrounded
+    whole: bool = True  # whether the sum of points of byes and absences is rounded down to whole wins
+    by_wins: bool = False  # whether wins decide the tournament although McMahon scores exist
+    bonus: tuple[int, ...] = ()  # half points added by hand, in standings only
+    # whether all pairs are known from the start, so that a round without an opponent does not count as a round
+    pair_list: bool = False
+    absence_in_sos: bool = False  # whether each absence adds half a win to the own score in the opponents' SOS
 
 
 _Account = Literal["wins", "mms", "sts"]
-"""Which score a code is about: NBW, MMS, or MMS with the lead of a cup inside."""
+"""The score that a code uses: NBW, MMS, or MMS with the bonus of a knockout in the top group."""
 
 
 @dataclass(frozen=True, eq=False)
 class PlacementData:
-    """Scores in half points of games, as in the field."""
+    """Scores and turns of a field that the codes use, in half points."""
 
     field: Field
     terms: PlacementTerms
 
     @cached_property
     def turns(self) -> tuple[tuple[Turn, ...], ...]:
-        """What each member did, round by round, but for boards that have no result yet."""
+        """The rounds of each member, without boards that have no result yet."""
         listed = self.terms.pair_list
         return tuple(
             tuple(
                 row[member]
                 for row in self.field.history
-                if not _open(row, row[member]) and (row[member].paired or not listed)
+                if not _is_unfinished(row, row[member]) and (row[member].paired or not listed)
             )
             for member in range(len(self.field.members))
         )
 
     @property
     def main(self) -> _Account:
-        """The score the tournament is about."""
+        """The score that decides the tournament."""
         return "mms" if self.terms.starts and not self.terms.by_wins else "wins"
 
     @cached_property
     def starts(self) -> tuple[int, ...]:
-        """What McMahon scores begin with."""
+        """Starting McMahon scores of the members, in half points."""
         return tuple(start * self.field.win for start in self._start_wins)
 
     @cached_property
     def bands(self) -> tuple[int, ...]:
-        """As given, or the grades of the members; else by hundreds of the rating, 0 without one."""
+        """Bands as given, else the members' grades, else hundreds of the rating (0 without one)."""
         graded = zip(self.field.members, self.ratings, strict=True)
         return self.terms.bands or tuple(
             band(rating or 0.0) if member.band is None else member.band for member, rating in graded
@@ -181,27 +185,30 @@ class PlacementData:
 
     @cached_property
     def ratings(self) -> tuple[float | None, ...]:
-        """Now, or as the members brought them."""
+        """Current ratings, else the configured ones."""
         return self.terms.ratings or tuple(member.rating for member in self.field.members)
 
     @cached_property
     def mms(self) -> tuple[tuple[int, ...], ...]:
-        """McMahon scores in the table, before each round so far and now."""
+        """McMahon scores of the table, before each round and now."""
         return self._mcmahon(absence=self.terms.absence == "standings", whole=self.terms.whole)
 
     @cached_property
     def lead(self) -> tuple[int, ...]:
-        """Of the cup inside: two wins for whoever is unbeaten through the quarter-final, two more the semi-final."""
+        """Bonus of the top group's knockout: two wins if unbeaten up to the quarter-final, two for the next round."""
         found = [0] * len(self.field.members)
         for member in self.terms.cup:
-            for rounds in (self.field.rounds - 2, self.field.rounds - 1):  # our decision: the last round is the final
+            for rounds in (
+                self.field.rounds - 2,
+                self.field.rounds - 1,
+            ):  # enginetour's choice: the last round is the final
                 first = self.turns[member][:rounds]
                 unbeaten = all(2 * turn.points >= self.field.win for turn in first)
                 found[member] += 2 * self.field.win * (len(first) == rounds > 0 and unbeaten)
         return tuple(found)
 
     def scores(self, account: _Account) -> Sequence[int]:
-        """Of every member, as the table has it."""
+        """Return this score of all members, without the bonus added by hand."""
         match account:
             case "wins":
                 return self.field.scores
@@ -211,12 +218,12 @@ class PlacementData:
                 return [one + more for one, more in zip(self.mms[-1], self.lead, strict=True)]
 
     def table_scores(self, account: _Account) -> Sequence[int]:
-        """As the standings have it: with the points by hand, which count nowhere else."""
+        """Return this score of all members as shown in the table, with the bonus added by hand."""
         bonus = self.terms.bonus or (0,) * len(self.field.members)
         return [one + more for one, more in zip(self.scores(account), bonus, strict=True)]
 
     def seen(self, account: _Account) -> Sequence[int]:
-        """Of every member, as its opponents' sums see it: absences may count there alone."""
+        """Return this score of all members as it counts for opponents, where absences can count too."""
         counts, in_sos = self.terms.absence == "standings", self.terms.absence_in_sos
         if account == "wins":
             half = self.field.win // 2 if in_sos else 0
@@ -227,15 +234,15 @@ class PlacementData:
         return [one + more for one, more in zip(mms, self.lead, strict=True)] if account == "sts" else mms
 
     def begun(self, account: _Account) -> Sequence[int]:
-        """What each score begins with."""
+        """Return the starting value of this score for all members."""
         return (0,) * len(self.field.members) if account == "wins" else self.starts
 
     def won(self, turn: Turn) -> bool:
-        """More than half of what the match was worth, with or without a game."""
+        """Return whether a round gave more than half of the points of its match, with or without a game."""
         return 2 * turn.points > self.field.win
 
     def faced(self, turn: Turn) -> int | None:
-        """The opponent that counts: Gotha takes a forfeit for a meeting, FIDE does not."""
+        """Return the opponent that counts: a forfeit is a meeting in Gotha, but not for FIDE."""
         return turn.opponent if turn.met or self.terms.unplayed == "start" else None
 
     @property
@@ -246,24 +253,24 @@ class PlacementData:
         return mcmahon_points(self.field, self._start_wins, absence=absence, whole=whole)
 
 
-def _open(row: Sequence[Turn], turn: Turn) -> bool:
-    """Paired and not begun: the running round has such boards, and a finished one shares out points."""
+def _is_unfinished(row: Sequence[Turn], turn: Turn) -> bool:
+    """Return whether a board of the current round has no result yet; a finished board has points."""
     if not turn.met or turn.opponent is None:
         return False
     return not (turn.games or turn.points or row[turn.opponent].points)
 
 
-_Mutual = dict[int, dict[int, Tally]]  # each of the tied -> those of them it met -> what it scored
+_Mutual = dict[int, dict[int, Tally]]  # each tied member -> the tied opponents it met -> its tally against them
 
 
 def _direct(data: PlacementData, tied: Sequence[int]) -> list[int]:
-    """DE: half points against the others of the tied; 0 for all unless all have met."""
+    """DE: half points against the other tied members; 0 for all unless all have met."""
     found = direct_encounter(tied, _mutual(data, tied))
     return [found[member] for member in tied]
 
 
 def _simple(data: PlacementData, tied: Sequence[int]) -> list[int]:
-    """SDC: how many of the tied each has beaten; 0 for all unless each pair has met and none is level."""
+    """SDC: number of tied members beaten; 0 for all unless all pairs have met and none is level."""
     met = _mutual(data, tied)
     decided = all(
         other in met[one] and met[one][other].half_points != met[other][one].half_points
@@ -275,10 +282,10 @@ def _simple(data: PlacementData, tied: Sequence[int]) -> list[int]:
 
 
 def _confrontation(data: PlacementData, tied: Sequence[int]) -> list[int]:
-    """DC: the layers of the tied sorted by who beat whom, from 0 at the bottom; who beat each other in a ring are one.
+    """DC: layers of the tied members by wins among them, 0 at the bottom; a cycle of wins is one layer.
 
-    Whoever nobody else of the tied has beaten is in the top layer. Our decision where the published order leaves
-    strangers open: as high as possible.
+    A member that no other tied member has beaten is in the top layer. Where the published order says nothing about
+    members that have not met, they are as high as possible (enginetour's choice).
     """
     met = _mutual(data, tied)
     below = {member: _reached(met, member) for member in tied}
@@ -295,9 +302,9 @@ def _confrontation(data: PlacementData, tied: Sequence[int]) -> list[int]:
 
 
 def _least_predictable_removed(data: PlacementData) -> list[int]:
-    """LPR: half points without the game whose expectation is nearest 1/2, the latest of several.
+    """LPR: half points without the game whose expected score is nearest to 1/2; the latest of several.
 
-    That is the smallest gap between the ratings; games without two of them can be predicted by nobody and stay.
+    This is the game with the smallest rating difference. Games without two ratings always count.
     """
     found = []
     for score, own, turns in zip(data.field.scores, data.ratings, data.turns, strict=True):
@@ -338,21 +345,22 @@ def _reached(met: _Mutual, member: int) -> set[int]:
 
 # SOS and related sums of opponents' scores, and the value of an unplayed round in them.
 #
-# FIDE C.07 section 16, from March 2026: an opponent's asked-for byes at the end of the tournament count as draws
-# (16.3); an own round without a game is one against a dummy with the own score, at most the scheduled opponent's after
-# a forfeit (16.4.1), else at most draws in all rounds (16.4.2); of lowest terms, rounds left unplayed by choice are cut
-# first (16.5).
+# FIDE C.07 section 16, from March 2026: requested byes of an opponent at the end of the tournament count as draws
+# (16.3). An own round without a game counts as a round against a dummy that has the own score. After a forfeit the
+# dummy has at most the score of the scheduled opponent (16.4.1), otherwise at most draws in all rounds (16.4.2). Of the
+# lowest terms, rounds left unplayed by choice are cut first (16.5).
 #
-# The rules of 2023 have no ceiling for the dummy. Those of 2009 to 2023 (C.02 annex, 13.15) have a virtual opponent
-# instead: it has the own score before the round, what the own result leaves of a win, and draws in the rounds after it.
-# There all rounds of the opponents without a game count as draws, and the lowest terms are cut whatever they are.
+# The rules of 2023 have no upper limit for the dummy. The rules of 2009 to 2023 (C.02 annex, 13.15) have a virtual
+# opponent instead: its score is the own score before the round, plus a win minus the own result, plus draws in the
+# rounds after it. In these rules all rounds of the opponents without a game count as draws, and the lowest terms are
+# cut whatever they are.
 
 _ASKED_FOR = (Kind.HALF_BYE, Kind.ABSENT)  # C.07 16.1.1: byes by request
 
 
 @dataclass(frozen=True, slots=True)
 class _Summand:
-    """One round in a sum over opponents: what stands on the other side and what was scored against it."""
+    """One round in a sum over opponents: the opponent's score and the points scored against it."""
 
     score: int
     points: int = 0
@@ -360,7 +368,7 @@ class _Summand:
 
 
 def _summands(data: PlacementData, account: _Account) -> tuple[tuple[_Summand, ...], ...]:
-    """Of every member, one a round; a handicap given is added to the opponent's score (but not to its wins)."""
+    """Return the summands of all members, one per round; a handicap given is added to an opponent's McMahon score."""
     seen = _adjusted(data, data.seen(account))
     step = 0 if account == "wins" else data.field.win
     found = []
@@ -377,12 +385,12 @@ def _summands(data: PlacementData, account: _Account) -> tuple[tuple[_Summand, .
 
 
 def _summed(rows: Sequence[Sequence[_Summand]], lowest: int = 0, highest: int = 0) -> list[int]:
-    """SOS of each, without so many of the lowest and highest summands; 0 when none is left."""
+    """Return the SOS of each row without its lowest and highest summands; 0 if none is left."""
     return [sum(_kept([(s.by_choice, s.score) for s in row], lowest, highest)) for row in rows]
 
 
 def _second(data: PlacementData, account: _Account, sums: Sequence[int]) -> list[int]:
-    """SOSOS: the opponents' `sums`; without a game the own one, or what the own start would have given, or 0."""
+    """SOSOS: sum of the opponents' `sums`; a round without a game counts the own sum, the own start or 0."""
     rounds, begun = len(data.field.history), data.begun(account)
     found = []
     for member, turns in enumerate(data.turns):
@@ -399,7 +407,7 @@ def _second(data: PlacementData, account: _Account, sums: Sequence[int]) -> list
 
 
 def _extended(data: PlacementData, *, won: bool) -> list[int]:
-    """EXT: opponents' wins, up to three times for those met on better terms than the bands ask for; EXR: `won` ones."""
+    """EXT: opponents' wins, up to three times if met at less handicap than the bands ask; EXR: only `won` games."""
     found = []
     for member, turns in enumerate(data.turns):
         total = 0
@@ -431,19 +439,19 @@ def _without_game(data: PlacementData, account: _Account, member: int, number: i
 
 
 def _virtual(data: PlacementData, member: int, number: int) -> int:
-    """What the virtual opponent of round `number`, from 0, has at the end (C.02 annex, 13.15.2)."""
+    """Return the final score of the virtual opponent of round `number`, from 0 (C.02 annex, 13.15.2)."""
     field, turn = data.field, data.turns[member][number]
     left = field.rounds - number - 1
     return field.points[number][member] + max(0, field.win - turn.points) + left * field.level
 
 
 def _by_choice(data: PlacementData, turn: Turn) -> bool:
-    """C.07 16.1.2: a bye by request, or a forfeit that was not won."""
+    """C.07 16.1.2: a requested bye, or a forfeit that was not won."""
     return turn.kind in _ASKED_FOR or (turn.kind is Kind.FORFEIT and not data.won(turn))
 
 
 def _adjusted(data: PlacementData, scores: Sequence[int]) -> Sequence[int]:
-    """Under FIDE's rules, with the byes asked for at the end as draws."""
+    """Under FIDE's rules, count requested byes at the end as draws."""
     if data.terms.unplayed not in _FIDE:
         return scores
     draw, found = data.field.level, list(scores)
@@ -465,7 +473,7 @@ def _kept(terms: list[tuple[bool, int]], lowest: int, highest: int) -> list[int]
     return left[: max(0, len(left) - highest)]
 
 
-# FIDE Handbook B.02, table 8.1.1: rating difference of a score of 50 %, 51 % ... 100 %
+# FIDE Handbook B.02, table 8.1.1: rating difference for a score of 50 %, 51 % ... 100 %
 _DIFFERENCES = (
     *(0, 7, 14, 21, 29, 36, 43, 50, 57, 65),
     *(72, 80, 87, 95, 102, 110, 117, 125, 133, 141),
@@ -477,17 +485,17 @@ _DIFFERENCES = (
 
 
 def _rating(data: PlacementData) -> list[int]:
-    """As it is now; 0 without one, as in a TRF."""
+    """Return the current ratings; 0 without one, as in a TRF."""
     return [_whole(rating or 0.0) for rating in data.ratings]
 
 
 def _opponents_average(data: PlacementData) -> list[int]:
-    """ARO: over rated opponents met over the board (C.07 15.2); 0 without one."""
+    """ARO: average over rated opponents met over the board (C.07 15.2); 0 without one."""
     return [_whole(fsum(met) / len(met)) if met else 0 for met, _ in _rated(data)]
 
 
 def _performance(data: PlacementData) -> list[int]:
-    """TPR: ARO and the difference that FIDE's table has for the score against them; 0 without one."""
+    """TPR: ARO plus FIDE's table difference for the score against these opponents; 0 without one."""
     found = []
     for average, (met, points) in zip(_opponents_average(data), _rated(data), strict=True):
         if met:
@@ -498,7 +506,7 @@ def _performance(data: PlacementData) -> list[int]:
 
 
 def _rated(data: PlacementData) -> Iterator[tuple[list[float], int]]:
-    """Of each member the ratings of its rated opponents, and half points against them."""
+    """Return for each member the ratings of its rated opponents, and the half points against them."""
     for turns in data.turns:
         met, points = [], 0
         for turn in turns:
@@ -509,26 +517,26 @@ def _rated(data: PlacementData) -> Iterator[tuple[list[float], int]]:
 
 
 def _whole(number: float) -> int:
-    """Halves rounded up (C.07 section 10)."""
+    """Round to an integer, halves up (C.07 section 10)."""
     return floor(number + 0.5)
 
 
 _Values = Callable[[PlacementData], Sequence[int]]
-"""Returns integers by place in the entry order: more is better."""
+"""Return integers by place in the entry order; larger values are better."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Code:
-    """A code and how it is worked out. `per`: units in the one people read, negative where the lower comes first."""
+    """A code and its function; `per` are its units per displayed unit, negative if lower values come first."""
 
     name: str
-    of: Callable[..., Sequence[int]]  # a `_Values`; with `tied` called with those members too, and of them alone
+    of: Callable[..., Sequence[int]]  # a `_Values`; if `tied`, called with these members too
     per: int = 1
-    basis: str = ""  # "wins" or "mms": the score it belongs to, where mixing would contradict
-    tied: bool = False  # looks at the tied alone; the others are the same for whatever group
+    basis: str = ""  # "wins" or "mms": the score it belongs to; mixing both is a contradiction
+    tied: bool = False  # whether it depends on the tied members; other codes do not
 
     def values(self, data: PlacementData, members: Sequence[int]) -> Sequence[int]:
-        """Return the value of each of these members, who are tied."""
+        """Return the values of these members, which are tied."""
         if self.tied:
             return self.of(data, members)
         found = self.of(data)
@@ -548,7 +556,6 @@ def _sosos(account: _Account | None) -> _Values:
 
 
 def _sodos(account: _Account | None) -> _Values:
-    """Each opponent's score times the points against it."""
     return lambda data: [sum(one.score * one.points for one in row) for row in _summands(data, account or data.main)]
 
 
@@ -561,7 +568,7 @@ def _cuss(account: _Account | None) -> _Values:
 
 
 def _cup(data: PlacementData) -> list[int]:
-    """Everybody's is doubled when a round begins, so who is still playing stays ahead of whom it has beaten."""
+    """Return CPS, doubled when a round begins, so that entrants still playing stay ahead of those they have beaten."""
     found = [0] * len(data.turns)
     for row in data.field.history:
         found = [2 * before + turn.points for before, turn in zip(found, row, strict=True)]
@@ -575,13 +582,13 @@ def _opponents_buchholz(data: PlacementData) -> list[int]:
 
 
 def _koya(data: PlacementData) -> list[int]:
-    """Points against opponents with half of what all rounds are worth, or more."""
+    """Return the points against opponents with half of all points or more."""
     enough = {m for m, score in enumerate(data.field.scores) if 2 * score >= data.field.win * data.field.rounds}
     return [sum(turn.points for turn in turns if turn.met and turn.opponent in enough) for turns in data.turns]
 
 
 def _blacks(data: PlacementData) -> list[int]:
-    """Colours change from game to game of a match, so the rest of dividing by two has the colour of the first."""
+    """Count games with Black; colors alternate in a match, so an odd game has the color of game 1."""
     return [sum((max(turn.games, 1) - turn.colour) // 2 for turn in turns if turn.met) for turns in data.turns]
 
 
@@ -604,19 +611,21 @@ _SUMS: tuple[tuple[str, str, Callable[[_Account | None], _Values], int], ...] = 
     ("SOS{}-2", "sum of opponents' {0} without the lowest two", lambda account: _sos(account, 2), 2),
     ("SOSOS{}", "sum of opponents' SOS{1}", _sosos, 2),
     ("SODOS{}", "sum of defeated opponents' {0}, half for a draw", _sodos, 4),
-    ("CUSS{}", "sum of own {0} by rounds", _cuss, 2),
+    ("CUSS{}", "sum of own {0} after each round", _cuss, 2),
 )
 PLACEMENT_CODES: dict[str, _Code] = {
     "PTS": _Code("points", lambda data: data.field.scores, 2),
-    "NBW": _Code("wins, a draw is half of one", lambda data: data.field.scores, 2, "wins"),
+    "NBW": _Code("wins, a draw counts 1/2", lambda data: data.field.scores, 2, "wins"),
     "MMS": _Code("McMahon score", lambda data: data.table_scores("mms"), 2, "mms"),
     **{
         code.format(over): _Code(name.format(scores, over), make(account), per, account or "")
         for code, name, make, per in _SUMS
         for over, (account, scores) in _OVER.items()
     },
-    "EXT": _Code("exploits tried: wins of opponents from stronger bands", lambda data: _extended(data, won=False), 2),
-    "EXR": _Code("exploits: those of them that were won", lambda data: _extended(data, won=True), 2),
+    "EXT": _Code(
+        "exploits attempted: wins of opponents from stronger bands", lambda data: _extended(data, won=False), 2
+    ),
+    "EXR": _Code("exploits: wins of beaten opponents from stronger bands", lambda data: _extended(data, won=True), 2),
     "STS": _Code("Strasbourg score", lambda data: data.table_scores("sts"), 2, "mms"),
     "SOSTS": _Code("sum of opponents' Strasbourg scores", _sos("sts"), 2, "mms"),
     "CPS": _Code("cup score", _cup, 2),
@@ -634,7 +643,7 @@ PLACEMENT_CODES: dict[str, _Code] = {
     "BH-M2": _Code("Buchholz without the lowest two and the highest two", _sos("wins", 2, 2), 2, "wins"),
     "KS": _Code("Koya score, points against entrants with half of all points or more", _koya, 2),
     "AOB": _Code("average of opponents' Buchholz", _opponents_buchholz, 100, "wins"),
-    "SB": _Code("Sonneborn-Berger, scores of opponents beaten, half of those drawn with", _sodos("wins"), 4, "wins"),
+    "SB": _Code("Sonneborn-Berger: scores of beaten opponents, half for draws", _sodos("wins"), 4, "wins"),
     "PS": _Code("progressive score", _cuss("wins"), 2, "wins"),
     "WIN": _Code("wins", lambda data: _won(data, over_the_board=False)),
     "WON": _Code("wins over the board", lambda data: _won(data, over_the_board=True)),
@@ -642,4 +651,4 @@ PLACEMENT_CODES: dict[str, _Code] = {
     "ARO": _Code("average rating of opponents", _opponents_average),
     "TPR": _Code("performance rating", _performance),
 }
-EVENED = ("SOS", "BH", "AOB")  # what these begin with is what a pairing evens that evens SOS
+EVENED = ("SOS", "BH", "AOB")  # prefixes of codes that lose their meaning if the pairing equalizes SOS

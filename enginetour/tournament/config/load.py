@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from enginetour.formats.base import SYSTEMS, Format, make_format, options_model
+from enginetour.formats.base import SYSTEMS, Format, make_format, options_model, system_name
 from enginetour.interop.toml import known_keys, line_of_key, read_toml, validation_error
 from enginetour.model.errors import InputRefused, did_you_mean, suggest
 from enginetour.ratings import grades
@@ -116,7 +116,7 @@ class Config(BaseModel):
     @property
     def system(self) -> str:
         """The name of the format in the registry."""
-        return str(self.format["system"])
+        return system_name(str(self.format["system"]))
 
     @property
     def slug(self) -> str:
@@ -213,14 +213,14 @@ def _format_options(path: Path, text: str, table: object, scale: object) -> Any:
         known = ", ".join(sorted(SYSTEMS))
         raise InputRefused(f'[format] needs system = "..."; known: {known}', place=_at(path, text, ("format",)))
     system = table["system"]
-    if not isinstance(system, str) or system not in SYSTEMS:
+    if not isinstance(system, str) or system_name(system) not in SYSTEMS:
         place = _at(path, text, ("format", "system"))
         raise InputRefused(
             f"unknown format {system!r}{suggest(str(system), SYSTEMS)}",
             place=place,
             step="enginetour systems lists them",
         )
-    model = options_model(str(system))
+    model = options_model(system_name(system))
     settings = {key: value for key, value in table.items() if key != "system"}
     if scale == "go" and "base" in model.model_fields:
         settings.setdefault("base", grades.GO)  # bands are grades

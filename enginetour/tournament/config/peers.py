@@ -440,7 +440,7 @@ _SYSTEMS = {
     "roundrobin": "roundrobin",
     "gauntlet": "gauntlet",
     "pyramid": "roundrobin",
-    "knockout": "cup",
+    "knockout": "knockout",
 }
 
 
@@ -491,7 +491,7 @@ class _PeerSchedule:
             known = ", ".join(_SYSTEMS)
             raise InputRefused(f"unknown tournament {kind!r}; theirs: {known}", place=f"{_PLACE}, -tournament")
         if kind == "knockout":
-            return self._cup()
+            return self._knockout()
         settings: dict[str, Any]
         if self.engines == 2:
             pairs, total = self.repeat > 1, self.rounds * self.games
@@ -517,17 +517,17 @@ class _PeerSchedule:
             settings["reverse"] = True
         return settings
 
-    def _cup(self) -> dict[str, Any]:
-        settings: dict[str, Any] = {"system": "cup", "games_per_pairing": max(2, self._even(self.games, "-games"))}
+    def _knockout(self) -> dict[str, Any]:
+        settings: dict[str, Any] = {"system": "knockout", "games_per_pairing": max(2, self._even(self.games, "-games"))}
         seeds = self._number("seeds", 0)
         if not seeds:
             settings["seeding"] = "lottery"
         elif seeds < self.engines:
             self.said.append(f"-seeds {seeds}: all are seeded here, in the order in which they are given")
-        self.said.append("-tournament knockout: enginetour systems cup tells how a level match is decided here")
+        self.said.append("-tournament knockout: `enginetour systems knockout` shows how a level match is decided")
         for option in ("noswap", "reverse"):
             if option in self.numbers:
-                self.said.append(f"-{option}: a cup gives both the same colours, left out")
+                self.said.append(f"-{option}: ignored: in a knockout, both engines get the same colors")
         return settings
 
     def openings(self, given: Mapping[str, Any]) -> dict[str, Any]:

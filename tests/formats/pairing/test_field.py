@@ -48,5 +48,5 @@ def test_dice_are_fair_and_the_same_for_ever() -> None:
     orders = Counter("".join(Dice(throw).shuffled("ABC")) for throw in range(6000))
     assert len(orders) == 6
     assert all(abs(count - 1000) < 150 for count in orders.values())
-    with pytest.raises(ValueError, match="side"):
+    with pytest.raises(ValueError, match="at least 1"):
         dice.below(0)

@@ -86,11 +86,11 @@ def test_games_move_them() -> None:
 def test_who_brings_no_rating() -> None:
     """At the start it is refused by name; later it comes as the average, and that is said."""
     members = (Member("A", 1000.0), Member("B", 1100.0), Member("C"))
-    with pytest.raises(ValueError, match="no rating of C: set rating"):
+    with pytest.raises(ValueError, match=r"no rating: C\. Hint: set rating"):
         refuse_unrated(members)
     field = Field(members, (), (0, 1, 2))
     assert entry_ratings(field)[2] == 1_050_000
-    assert remarks_on_unrated(field) == ("C brought no rating: the average of the others is taken",)
+    assert remarks_on_unrated(field) == ("C has no rating; the average of the others is used",)
 
 
 def test_equal_ratings_stand_in_entry_order() -> None:

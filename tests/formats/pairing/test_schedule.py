@@ -58,22 +58,22 @@ def test_called_off_games_may_still_come_in_once() -> None:
     assert not day.counts(GAMES[0])
     day = day.finished(GAMES[0], Outcome.BLACK)
     assert day.left == 4
-    with pytest.raises(ValueError, match="finished already"):
+    with pytest.raises(ValueError, match="already finished"):
         day.counts(GAMES[0])
     assert day.voidable(GAMES[0]) is None
 
 
 def test_what_cannot_have_happened_is_refused() -> None:
-    """Unknown games, other colours, doubles, and voids of what is not finished or void already."""
+    """Unknown games, other colors, doubles, and voids of what is not finished or void already."""
     day = schedule()
     with pytest.raises(ValueError, match="never on offer"):
         day.counts(Pairing("A", "Z"))
-    with pytest.raises(ValueError, match="other colours"):
+    with pytest.raises(ValueError, match="other colors"):
         day.counts(Pairing("B", "A"))
     with pytest.raises(ValueError, match="not a finished game"):
         day.voidable(GAMES[0])
     day = day.finished(GAMES[0], Outcome.DRAW)
-    with pytest.raises(ValueError, match="finished already"):
+    with pytest.raises(ValueError, match="already finished"):
         day.counts(GAMES[0])
     later = day.renewed(())
     assert later.voidable(GAMES[0]) is None

@@ -64,7 +64,7 @@ def test_golden(tmp_path: Path, system: str, options: dict[str, int]) -> None:
     assert told == (GOLDEN / f"{system}.txt").read_text("utf-8")
 
 
-@pytest.mark.parametrize("system", ["roundrobin", "swiss", "bubble", "cup", "match"])
+@pytest.mark.parametrize("system", ["roundrobin", "swiss", "bubble", "knockout", "match"])
 @pytest.mark.parametrize("most", [0, 1, 3])
 def test_pages_of_a_tournament_under_way(tmp_path: Path, system: str, most: int) -> None:
     """There is a report from before the first game on, of any format."""

@@ -254,7 +254,7 @@ def test_a_field_that_cannot_be_paired(tmp_path: Path, system: str, settings: st
         ("roundrobin", "cycles = 9\ngames_per_pairing = 100000000", "are too many: at most 2,000,000"),
         ("scheveningen", "cycles = 1000000000\nteam = 1", "are too many: at most 2,000,000"),
         ("bubble", "size = 2\nunpark_threshold = 1\ngames_per_pairing = 1000000000", "less than or equal to 10000"),
-        ("cup", "games_per_pairing = 1000000000", "less than or equal to 10000"),
+        ("knockout", "games_per_pairing = 1000000000", "less than or equal to 10000"),
         ("swiss", "rounds = 1\ngames_per_pairing = 1000000000", "less than or equal to 10000"),
     ],
 )
@@ -287,7 +287,7 @@ def test_ratings_an_order_cannot_bring(tmp_path: Path, command: str) -> None:
     path = config(tmp_path, FOUR, "mcmahon", "rounds = 2")
     path.write_text(path.read_text().replace("seed = 4", 'seed = 4\norder = "rating"'))
     done = tour(tmp_path, command, str(path), expect=3)
-    assert "needs the rating" in done.stderr and f"{path}:" in done.stderr and done.stderr.count("\n") == 1
+    assert "needs a rating" in done.stderr and f"{path}:" in done.stderr and done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize(
