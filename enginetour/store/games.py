@@ -219,7 +219,7 @@ class TournamentReader:
         self.system: str = system_name(row.system)
         self.format_version: int = row.format_version
         self.config: dict[str, Any] = row.config
-        if "format" in self.config:
+        if isinstance(self.config, dict) and "format" in self.config:
             self.config = {**row.config, "format": {**row.config["format"], "system": self.system}}
         self.seed: int = row.seed
         self.created_unix: float = row.created_unix

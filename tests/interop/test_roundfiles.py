@@ -324,7 +324,8 @@ def test_every_system_answers_in_its_own_terms(name: str, count: int) -> None:
         assert all(line.strip() for line in told)
         for place in set(pair) & set(paired.byes):
             assert any(
-                (field.members[place].name in rule and " rests" in rule) or " passes" in rule for rule in found.rules
+                (field.members[place].name in rule and " has the bye" in rule) or " passes" in rule
+                for rule in found.rules
             )
 
 
@@ -336,15 +337,16 @@ def test_the_words_of_the_rules() -> None:
         made: Any = make_format(name, options_model(name)(**settings))
         return " | ".join(made.system.rules(field, made.system.pair(field), one, other))
 
-    assert "A is seed 1 | D is seed 4 | leaves 1 and 2 of the tree: they can meet in its round 1, the semi-final" in (
-        rules("knockout", 0, 3)
+    assert (
+        "A is seed 1 | D is seed 4 | places 1 and 2 of the bracket: they can meet in its round 1, the semi-final"
+        in (rules("knockout", 0, 3))
     )
     assert "its round 2, the final" in rules("knockout", 0, 1)
-    assert "A has lost 0 of the 2 matches it may" in rules("double-elimination", 0, 3)
+    assert "A has lost 0 matches (2 losses eliminate)" in rules("double-elimination", 0, 3)
     assert rules("accelrat", 0, 2) == (
-        "step 1 from the top: A took B, undesirability 1.00 | step 2 from the top: C took D, undesirability 1.00"
+        "step 1 from the top: A meets B, undesirability 1.00 | step 2 from the top: C meets D, undesirability 1.00"
     )
-    assert rules("accelrat", 0, 1) == "step 1 from the top: A took B, undesirability 1.00"
+    assert rules("accelrat", 0, 1) == "step 1 from the top: A meets B, undesirability 1.00"
     assert "in the list of A, B is " in rules("epm", 0, 1)
     assert rules("godraw", 0, 1).startswith("both are in the group of MMS 1")
     table = rules("gopair", 0, 3, method="round_robin", rounds=3)

@@ -173,8 +173,8 @@ def test_tie_breaks_are_shown_in_points() -> None:
     assert render(sheet) == (
         "t\n#  engine  points  games  SB  DE  WIN  status\n"
         "1  A           2½      3  2¼   ½    2\n   B            0      0               withdrawn\n"
-        "SB: Sonneborn-Berger, scores of opponents beaten, half of those drawn with; DE:\n"
-        "  direct encounter; WIN: wins\n"
+        "SB: Sonneborn-Berger, scores of beaten opponents, half for draws; DE: direct\n"
+        "  encounter; WIN: wins\n"
     )
 
 
@@ -187,7 +187,7 @@ def test_every_code_has_its_words() -> None:
     )
     assert standings_sheet("t", (StandingsRow(1, "A", 5, 3),)).notes == ()
     square = crosstable_sheet("t", ["A"], {}, [StandingsRow(1, "A", 5, 3, "", (("SB", 9),))], ("SB",), notes=("first",))
-    assert square.notes == ("first", "SB: Sonneborn-Berger, scores of opponents beaten, half of those drawn with")
+    assert square.notes == ("first", "SB: Sonneborn-Berger, scores of beaten opponents, half for draws")
 
 
 def test_six_tie_breaks_fit_eighty_columns() -> None:

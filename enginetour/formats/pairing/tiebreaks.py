@@ -643,7 +643,7 @@ PLACEMENT_CODES: dict[str, _Code] = {
     "BH-M2": _Code("Buchholz without the lowest two and the highest two", _sos("wins", 2, 2), 2, "wins"),
     "KS": _Code("Koya score, points against entrants with half of all points or more", _koya, 2),
     "AOB": _Code("average of opponents' Buchholz", _opponents_buchholz, 100, "wins"),
-    "SB": _Code("Sonneborn-Berger: scores of beaten opponents, half for draws", _sodos("wins"), 4, "wins"),
+    "SB": _Code("Sonneborn-Berger, scores of beaten opponents, half for draws", _sodos("wins"), 4, "wins"),
     "PS": _Code("progressive score", _cuss("wins"), 2, "wins"),
     "WIN": _Code("wins", lambda data: _won(data, over_the_board=False)),
     "WON": _Code("wins over the board", lambda data: _won(data, over_the_board=True)),

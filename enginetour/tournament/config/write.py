@@ -196,7 +196,7 @@ def _format_lines(system: str, entrants: int) -> Iterator[str]:
     model = options_model(system)
     for key, field in model.model_fields.items():
         if key == "rounds" and field.default > (most := model.most_rounds(entrants)):
-            yield f"rounds = {most}  # {field.description}; more are too many for {entrants} entrants"
+            yield f"rounds = {most}  # Number of rounds; {entrants} entrants can play at most {most}."
         elif key != "games_per_pairing":
             shown = "..." if field.default is None else json.dumps(field.default)
             yield f"# {key} = {shown}  # {field.description}"

@@ -52,8 +52,8 @@ def test_rounds_are_fewer_only_where_opponents_lack() -> None:
     """With two engines McMahon has one round, and the line says why; with six it has its usual number."""
     options = {"variant": "standard", "openings": None}
     few = starter_text("few", "mcmahon", "1+0.1", ENGINES[:2], 2, options)
-    assert "\nrounds = 1  # rounds in all; more are too many for 2 entrants\n" in few
-    assert "\n# rounds = 5  # rounds in all\n" in starter_text("six", "mcmahon", "1+0.1", ENGINES[:6], 2, options)
+    assert "\nrounds = 1  # Number of rounds; 2 entrants can play at most 1.\n" in few
+    assert "\n# rounds = 5  # Number of rounds.\n" in starter_text("six", "mcmahon", "1+0.1", ENGINES[:6], 2, options)
 
 
 def test_systems_that_start_by_ratings_get_them(tmp_path: Path) -> None:
