@@ -405,7 +405,10 @@ def test_message() -> None:
     with pytest.raises(Unpairable) as refused:
         best_matching(np.zeros((4, 4), dtype=np.int64), ~STAR)
     line = "not all entrants can be paired: 2 would be left over, because entrants 2, 3, 4 form 3 groups of odd size"
-    assert (refused.value.what, refused.value.step) == (f"{line} with too few opponents outside (1)", "allow more pairs")
+    assert (refused.value.what, refused.value.step) == (
+        f"{line} with too few opponents outside (1)",
+        "allow more pairs",
+    )
     assert refused.value.exit_code == 3
 
 
