@@ -1,1 +1,1 @@
-"""Typed rows in; text, charts and pages out."""
+"""Tables, charts and report pages from typed rows."""

@@ -1,4 +1,4 @@
-"""Editions, careers."""
+"""Tables of rating lists, their editions and revisions, and the history of an engine."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from enginetour.ratings.ratinglist import OTHER_POOL, RatingList
 from enginetour.reports import ratinglist
 from enginetour.reports.sheet import Column, Sheet, format_whole, percent_format
 
-# Lists by name, their editions and what moved between them, as sheets. Rows are those of the JSON.
+# Lists, editions and the changes between them. Rows are those of the JSON.
 
 _Rows = Sequence[Mapping[str, Any]]
 
 
 def _signed(value: float | None) -> str:
-    """One decimal with its sign; nothing for None."""
+    """Format one decimal with its sign; an empty text for None."""
     return "" if value is None else format_fixed(value, 1, signed=True)
 
 
@@ -31,13 +31,13 @@ _RATED = (
     Column("minus", "-", form=_distance("-")),
 )
 
-_OTHER_ZERO = f"{OTHER_POOL}: measured from another zero point than before, so the two ratings do not compare"
+_OTHER_ZERO = f"{OTHER_POOL}: the rating pool has another zero point than before, so the ratings cannot be compared"
 _LISTS = (
     Column("name", "list", left=True, flexible=True),
     Column("revision", "revision"),
     Column("edition", "edition"),
     Column("published", "published", left=True),
-    Column("definition", "takes and terms", left=True, flexible=True),
+    Column("definition", "definition", left=True, flexible=True),
 )
 _REVISIONS = (
     Column("revision", "revision"),
@@ -58,7 +58,7 @@ _EDITION = (
     Column("rank", "#"),
     Column("name", "engine", left=True, flexible=True),
     *_RATED,
-    Column("difference", "moved"),
+    Column("difference", "change"),
     Column("games", "games"),
     Column("score", "score", form=percent_format(1)),
     Column("opponents", "opp.", form=format_whole),
@@ -72,17 +72,17 @@ _MOVES = (
     Column("name", "engine", left=True, flexible=True),
     Column("before", "from", form=format_whole),
     Column("rating", "to", form=format_whole),
-    Column("change", "moved", form=_signed),
+    Column("change", "change", form=_signed),
     Column("own", "own", form=_signed),
     Column("others", "others", form=_signed),
-    Column("terms", "terms", form=_signed),
+    Column("terms", "definition", form=_signed),
     Column("new", "new"),
-    Column("struck", "struck"),
+    Column("struck", "void"),
 )
 
 
 def list_sheet(title: str, found: RatingList) -> Sheet:
-    """A list of the store by any system."""
+    """Return a list of the database as a table, for any rating system."""
     if found.model in ("logistic", "davidson", "raokupper"):
         return ratinglist.likelihood_sheet(title, found)
     sheet = ratinglist.incremental_sheet(title, {row.name: (row.rating, row.games) for row in found.rows})
@@ -90,34 +90,36 @@ def list_sheet(title: str, found: RatingList) -> Sheet:
 
 
 def lists_sheet(rows: _Rows) -> Sheet:
-    """Every list with its newest revision and edition."""
+    """Return a row for each list with its newest revision and edition."""
     shown = tuple(
         {"edition": str(row["edition"] or "none"), "definition": _format_definition(row["definition"])} for row in rows
     )
-    notes = () if rows else ("no list yet; enginetour lists define NAME makes one",)
+    notes = () if rows else ("no rating list yet. Hint: enginetour lists define NAME",)
     flat = tuple({**row, "definition": _format_definition(row["definition"])} for row in rows)
     return Sheet("lists", _LISTS, flat, shown, notes)
 
 
 def _format_definition(definition: Mapping[str, str]) -> str:
-    """What a list asks beyond the defaults, in one line."""
-    return "; ".join(f"{name}: {value}" for name, value in definition.items()) or "everything"
+    """Format the settings of a list that differ from the defaults in one line."""
+    return "; ".join(f"{name}: {value}" for name, value in definition.items()) or "all games"
 
 
 def revisions_sheet(name: str, definition: Mapping[str, str], rows: _Rows) -> Sheet:
-    """A list's definition and how it came to be."""
-    notes = [f"{key}: {value}" for key, value in definition.items()] or ["everything in the store, by likelihood"]
+    """Return the revisions of a list, with its definition as notes."""
+    notes = [f"{key}: {value}" for key, value in definition.items()] or [
+        "all games of the database, maximum likelihood"
+    ]
     return Sheet(f"list {name}", _REVISIONS, tuple(rows), (), tuple(notes))
 
 
 def editions_sheet(rows: _Rows) -> Sheet:
-    """Published editions, oldest first."""
-    notes = () if rows else ("no edition yet; enginetour publish NAME makes one",)
+    """Return the published editions, oldest first."""
+    notes = () if rows else ("no edition yet. Hint: enginetour publish NAME",)
     return Sheet("editions", _EDITIONS, tuple(rows), (), notes)
 
 
 def edition_sheet(made: Mapping[str, Any]) -> Sheet:
-    """One edition from its JSON, as it was published."""
+    """Return an edition as it was published, from its JSON."""
     rows = tuple({**row, "draw_rate": row["draws"] / row["games"]} for row in made["list"])
     marks = sorted({mark for row in rows for mark in row["remarks"]} - {OTHER_POOL})
     shown = tuple(_edition_cells(row, marks, first=made["edition"] == 1) for row in rows)
@@ -129,7 +131,7 @@ def edition_sheet(made: Mapping[str, Any]) -> Sheet:
     notes += made["caption"]
     until = [f"game {made['last_game']}"] if made["last_game"] else []
     until += [f"imported game {made['last_imported']}"] if made["last_imported"] else []
-    level = f" {each}," if (each := made.get("level")) else ""  # editions from before it was kept have none
+    level = f" {each}," if (each := made.get("level")) else ""  # older editions do not have it
     games = f"{made['games']} games up to {' and '.join(until)}"
     notes.append(f"{made['model']},{level} {games}, residual {made['residual']:.1g}")
     if made["note"]:
@@ -140,9 +142,9 @@ def edition_sheet(made: Mapping[str, Any]) -> Sheet:
 
 
 def difference_sheet(found: Mapping[str, Any], most: int | None) -> Sheet:
-    """What moved between two states, from its JSON: the `most` largest moves, and everything else as notes.
+    """Return the changes between two states of a list from its JSON: the `most` largest as rows, the rest as notes.
 
-    Columns in which nothing stands are left out; None for `most` is all moves and all columns, for CSV.
+    Empty columns are left out. None for `most` returns all rows and all columns, for CSV.
     """
     rows = tuple(found["moves"])
     idle = {key for key in ("own", "others", "terms", "struck") if most is not None and not any(r[key] for r in rows)}
@@ -155,27 +157,25 @@ def difference_sheet(found: Mapping[str, Any], most: int | None) -> Sheet:
     pools, now = found["pools"]
     if pools > 1 or now > 1:
         changed = f", {pools} before" if pools != now else ""
-        notes.append(f"pools without a common game: {now}{changed}; ranks are each pool's own")
+        notes.append(f"rating pools: {now}{changed}; each pool has its own ranks")
     if any(row["note"] for row in rows):
         notes.append(_OTHER_ZERO)
-    notes += [f"terms: {words}" for words in found["changes"]]
+    notes += [f"definition: {text}" for text in found["changes"]]
     notes += [
         f"new: {one['name']} ({one['games']} {'game' if one['games'] == 1 else 'games'})" for one in found["entered"]
     ]
     notes += [f"left: {one['name']}, {one['why']}" for one in found["left"]]
     notes += [
-        f"struck out: {game['tournament']} game {game['number']}, {game['white']} - {game['black']} {game['outcome']}"
+        f"void: {game['tournament']} game {game['number']}, {game['white']} - {game['black']} {game['outcome']}"
         f" ({game['why']})"
         for game in found["struck"]
     ]
     notes += [
-        f"struck out: import {one['import']}, {one['games']:,} games" + (f" ({one['why']})" if one["why"] else "")
+        f"removed: import {one['import']}, {one['games']:,} games" + (f" ({one['why']})" if one["why"] else "")
         for one in found["removed"]
     ]
     if any(row["own"] for row in rows):
-        notes.append(
-            "own: by a fit of the earlier games and this engine's new ones only; others: the rest of the games"
-        )
+        notes.append("own: change caused by the new games of the engine itself; others: by all other new games")
     return Sheet(
         f"{found['list']} · edition {found['before']} to {later}",
         tuple(column for column in _MOVES if column.key not in idle),
@@ -194,7 +194,7 @@ def _edition_cells(row: Mapping[str, Any], marks: list[str], *, first: bool) -> 
     }
 
 
-# One engine as sheets: its lines in editions, its rating events, its opponents. Rows are those of the JSON.
+# The history of an engine. Rows are those of the JSON.
 
 _PUBLISHED = (
     Column("list", "list", left=True, flexible=True),
@@ -227,7 +227,7 @@ _OPPONENTS = (
 
 
 def opponents_sheet(found: Mapping[str, Any]) -> Sheet:
-    """Against whom it played, most games first."""
+    """Return the opponents of an engine, most games first."""
     rating = "no rating" if found["rating"] is None else f"rating {round(found['rating'])}"
     days = f", {found['first']} to {found['last']}" if found["first"] else ""
     title = f"{found['name']} · {rating}, {found['games']} games{days}"
@@ -235,22 +235,22 @@ def opponents_sheet(found: Mapping[str, Any]) -> Sheet:
 
 
 def published_sheet(found: Mapping[str, Any]) -> Sheet:
-    """Its lines in editions, oldest first."""
+    """Return the ratings of an engine in published editions, oldest first."""
     return Sheet("editions", _PUBLISHED, tuple(found["published"]))
 
 
 def events_sheet(found: Mapping[str, Any], most: int) -> Sheet:
-    """Its newest rating events by incremental systems; `most` of each system."""
+    """Return the newest rating changes of an engine by incremental systems, at most `most` for each system."""
     rows: list[Mapping[str, Any]] = []
     notes = []
     for system in dict.fromkeys(row["system"] for row in found["events"]):
         own = [row for row in found["events"] if row["system"] == system]
         rows += own[-most:]
         if len(own) > most:
-            notes.append(f"{system}: the newest {most} of {len(own)} changes; --csv events has all")
-    return Sheet("rating events", _EVENTS, tuple(rows), (), tuple(notes))
+            notes.append(f"{system}: the newest {most} of {len(own)} changes; --csv events shows all of them")
+    return Sheet("rating changes", _EVENTS, tuple(rows), (), tuple(notes))
 
 
 def all_events_sheet(found: Mapping[str, Any]) -> Sheet:
-    """Every rating event, oldest first."""
-    return Sheet("rating events", _EVENTS, tuple(found["events"]))
+    """Return all rating changes of an engine, oldest first."""
+    return Sheet("rating changes", _EVENTS, tuple(found["events"]))

@@ -1,4 +1,4 @@
-"""Incidents, endings, averages, pairings, compliance."""
+"""Tables and lines of incidents, game endings, averages, matchups and protocol checks."""
 
 from __future__ import annotations
 
@@ -16,15 +16,14 @@ if TYPE_CHECKING:
     from enginetour.referee.compliance.exam import Compliance, Verdict
     from enginetour.store.games import GameLine
 
+# Incidents.
 
-# An incident for people: what was seen, then the talk with the engine in milliseconds from the moment it was asked.
-
-_NARROWEST = 64  # columns; below this a terminal is no place to read traffic
+_NARROWEST = 64  # columns; an engine log is not readable in fewer
 _LINE = re.compile(r"(\d+\.\d+) ([<>]) (.*)")
 
 
 def incident_lines(incident: Incident, width: int) -> Iterator[str]:
-    """Lines of at most `width` columns; what was not measured is not told."""
+    """Yield an incident as lines of at most `width` columns: what happened, measurements, engine log and stderr."""
     width = max(width, _NARROWEST)
     yield from wrap_lines("incident: ", f"{incident.at_fault}, {incident.category} at ply {incident.ply}", width)
     yield from wrap_lines("  ", incident.cause, width)
@@ -32,8 +31,8 @@ def incident_lines(incident: Incident, width: int) -> Iterator[str]:
     if facts:
         yield from wrap_lines("  ", facts, width)
     if incident.traffic:
-        since = "it was asked" if incident.last_go_us is not None else "its start"
-        yield f"  traffic, > to and < from the engine, ms since {since}:"
+        since = "its search was started" if incident.last_go_us is not None else "its start"
+        yield f"  engine log, > to and < from the engine, ms since {since}:"
         for line in incident.traffic:
             yield from _log_lines(line, incident.last_go_us or 0, width)
     for line in incident.stderr:
@@ -41,7 +40,7 @@ def incident_lines(incident: Incident, width: int) -> Iterator[str]:
 
 
 def claim_lines(game: Game, width: int) -> Iterator[str]:
-    """What the engines of a game said of their searches that was not so; `referee.claims` has the kinds."""
+    """Yield the search output of the engines of a game that proved wrong; `referee.claims` defines the kinds."""
     for name, record in ((game.pairing.white, game.white), (game.pairing.black, game.black)):
         for kind, number, words in record.claims:
             more = f", {number} times, first at" if number > 1 else ","
@@ -56,7 +55,7 @@ def _facts(incident: Incident) -> Iterator[str]:
     if incident.load_average is not None:
         yield f"load {incident.load_average:.1f}"
     if incident.referee_us is not None:
-        yield f"referee's own share up to {incident.referee_us / 1000:.1f} ms"
+        yield f"latency of enginetour up to {incident.referee_us / 1000:.1f} ms"
 
 
 def _log_lines(line: str, asked_us: int, width: int) -> Iterator[str]:
@@ -65,29 +64,29 @@ def _log_lines(line: str, asked_us: int, width: int) -> Iterator[str]:
         yield from wrap_lines("    ", line, width)
         return
     stamp, direction, words = found.groups()
-    after_us = round(float(stamp) * 1e6) - asked_us  # whole, or the line that asked would be told at -0.000
+    after_us = round(float(stamp) * 1e6) - asked_us  # an integer, so that 0 is not shown as -0.000
     yield from wrap_lines(f"{after_us / 1000:14.3f} {direction} ", words, width)
 
 
 def wrap_lines(first: str, words: str, width: int) -> Iterator[str]:
-    """Nothing of it is lost; later lines stand below the first word."""
+    """Yield a text in lines of at most `width` columns; later lines are indented below the first word."""
     lines = textwrap.wrap(safe_text(words), width - len(first), break_on_hyphens=False) or [""]
     for number, line in enumerate(lines):
         yield f"{first if number == 0 else ' ' * len(first)}{line}".rstrip()
 
 
-# How the games of each engine ended: by the board, by adjudication, by somebody's fault.
+# Game endings.
 
 _ORDER = {str(termination): place for place, termination in enumerate(Termination)}
 
 
 def count_endings(games: Iterable[GameLine]) -> Counter[str]:
-    """How many games that count ended in each way."""
+    """Count the games that count by their termination."""
     return Counter(game.termination for game in games if game.counts)
 
 
 def endings_sheet(title: str, names: Sequence[str], games: Iterable[GameLine]) -> Sheet:
-    """A line for each engine and way to end that it met: won, drawn, lost, and void or struck out."""
+    """Return a row for each engine and termination with its counts: won, drawn, lost, void."""
     rows: dict[tuple[str, str], Counter[str]] = {}
     for game in games:
         for name, white in ((game.white, True), (game.black, False)):
@@ -116,16 +115,16 @@ def endings_sheet(title: str, names: Sequence[str], games: Iterable[GameLine]) -
 
 
 def format_endings(found: Mapping[str, int]) -> str:
-    """``ended by: 12 mate, 5 repetition, 8 adjudication-draw``; "" without a game."""
+    """Format ``ended by: 12 mate, 5 repetition, 8 adjudication-draw``; an empty text without games."""
     parts = [f"{found[ending]} {ending}" for ending in sorted(found, key=_ORDER.__getitem__)]
     return f"ended by: {', '.join(parts)}" if parts else ""
 
 
-# How each engine worked over a tournament: its averages, and what it did that a tester should know.
+# Averages of each engine over a tournament.
 
 
 def _short(figure: float | None) -> str:
-    """One digit behind the point below 1000, thousands as ``454k``, millions as ``1.21M``."""
+    """Format one decimal below 1000, thousands as ``454k`` and millions as ``1.21M``."""
     if figure is None:
         return ""
     if figure >= 1_000_000:
@@ -146,7 +145,7 @@ _COLUMNS = (
     Column("nps", "nps", continues=True, form=_short),
     Column("ms", "ms/move", continues=True, form=_short),
     Column("longest_ms", "max ms", continues=True),
-    # An engine without tables says 0 all day.
+    # An engine without tablebases always reports 0.
     Column("tbhits", "TB hits", continues=True, rare=True, form=lambda hits: _short(hits or None)),
     Column("margin_uses", "late", continues=True, rare=True, form=_unless_0),
     Column("ponder_hits", "ponder", continues=True, rare=True, form=percent_format(0)),
@@ -155,14 +154,18 @@ _COLUMNS = (
 )
 _SEARCH_FIGURES = ("depth", "seldepth", "nodes", "nodes_ms", "nps", "hashfull", "tbhits")
 _AVERAGES_NOTES = (
-    "averages over the moves that were told of, book moves left out; nps: nodes by the time we measured,"
-    " or what the engine says where that is below 1 ms",
-    "late: moves that used the margin; ponder: hits of its guesses; claims: said of its searches and not so",
+    "averages over moves with search output, without book moves; nps: nodes divided by the measured time,"
+    " or the reported value for times below 1 ms",
+    "late: moves within the time margin; ponder: share of correct predictions; claims: reported PVs or mates that"
+    " proved wrong",
 )
 
 
 def averages_sheet(title: str, names: Sequence[str], sides: Iterable[tuple[str, SideRecord]]) -> Sheet:
-    """A line for each engine that has played, in the order of `names`; None and an empty cell: nobody told."""
+    """Return a row with the averages of each engine that has played, in the order of `names`.
+
+    A figure that the engine never reported is None.
+    """
     totals: dict[str, _Total] = {}
     for name, record in sides:
         totals.setdefault(name, _Total()).add(record)
@@ -174,7 +177,7 @@ def averages_sheet(title: str, names: Sequence[str], sides: Iterable[tuple[str, 
 class _Total:
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
-        self.told: dict[str, tuple[int, int]] = dict.fromkeys(_SEARCH_FIGURES, (0, 0))
+        self.effort: dict[str, tuple[int, int]] = dict.fromkeys(_SEARCH_FIGURES, (0, 0))
         self.claims: Counter[str] = Counter()
         self.longest = 0
 
@@ -190,20 +193,20 @@ class _Total:
         )
         self.longest = max(self.longest, record.longest_ms)
         for name, moves, total in record.effort:
-            before = self.told.get(name, (0, 0))
-            self.told[name] = before[0] + moves, before[1] + total
+            before = self.effort.get(name, (0, 0))
+            self.effort[name] = before[0] + moves, before[1] + total
         for kind, number, _ in record.claims:
             self.claims[kind] += number
 
     def figures(self) -> dict[str, object]:
-        """By the keys of JSON and CSV."""
-        counts, told = self.counts, self.told
+        """Return the figures by their keys in JSON and CSV."""
+        counts, effort = self.counts, self.effort
         ponders = counts["ponders"]
         return {
             "games": counts["games"],
             "moves": counts["moves"],
-            **{name: _mean(*told[name]) for name in ("depth", "seldepth", "nodes", "hashfull", "tbhits")},
-            "nps": mean_nps(told),
+            **{name: _mean(*effort[name]) for name in ("depth", "seldepth", "nodes", "hashfull", "tbhits")},
+            "nps": mean_nps(effort),
             "ms": _mean(counts["moves"], counts["think_ms"]),
             "longest_ms": self.longest,
             "margin_uses": counts["margin_uses"],
@@ -214,42 +217,44 @@ class _Total:
         }
 
 
-def mean_nps(told: Mapping[str, tuple[int, int]]) -> float | None:
-    """Nodes a second of what an engine told (name -> moves, total): by our clock, else what it says itself."""
+def mean_nps(effort: Mapping[str, tuple[int, int]]) -> float | None:
+    """Return nodes per second from the measured time, else the mean of what the engine reported.
+
+    `effort` has the number of moves and the total of each figure.
+    """
     nothing = (0, 0)
-    measured = told.get("nodes_ms", nothing)[1]
-    return round(1000 * told["nodes"][1] / measured) if measured else _mean(*told.get("nps", nothing))
+    measured = effort.get("nodes_ms", nothing)[1]
+    return round(1000 * effort["nodes"][1] / measured) if measured else _mean(*effort.get("nps", nothing))
 
 
 def _mean(number: int, total: int) -> float | None:
     return total / number if number else None
 
 
-# What a tester asks before believing a time loss: how busy the machine was, and how quick the referee.
+# Measurements of the machine and of the referee.
 
 
 def machine_lines(game: Game) -> Iterator[str]:
-    """Load of the machine, and the referee's own times, in words; nothing of what was not measured."""
+    """Yield the load of the machine and the latency of the referee in one game, as far as they were measured."""
     if game.load_average is not None and game.cores is not None:
-        busy = ": busy, clocks may have suffered" if game.load_average > game.cores else ""
+        busy = ": more load than processors, clocks are unreliable" if game.load_average > game.cores else ""
         stolen = f", {game.steal_percent:.1f}% of their time taken by the host" if game.steal_percent else ""
         yield f"machine: load {game.load_average:.1f} on {game.cores} processors{stolen}{busy}"
     if game.relay_gap_us is not None:
         median, high, largest = (f"{gap / 1000:.1f}" for gap in game.relay_gap_us)
-        yield f"referee: an answer became the opponent's go after {median} ms, 99 % within {high}, at most {largest}"
+        yield f"latency: median {median} ms, 99 % up to {high} ms, maximum {largest} ms"
     waits = [
         f"{name} {record.waited_ms} ms"
         for name, record in ((game.pairing.white, game.white), (game.pairing.black, game.black))
         if record.waited_ms is not None
     ]
     if waits:
-        yield f"engines waited for a processor: {', '.join(waits)} of the game"
+        yield f"wait for a processor in the whole game: {', '.join(waits)}"
     if game.referee_us is not None:
-        share = f"{game.referee_us / 1000:.1f} ms"
-        yield f"referee: its own share of the late move was at most {share} (relay gap, late wake-ups)"
+        yield f"late move: at most {game.referee_us / 1000:.1f} ms are latency of enginetour"
 
 
-# Every two engines that met: their games one by one, and in pairs on one opening.
+# Matchups.
 
 _Couple = tuple[str, str]
 
@@ -263,7 +268,7 @@ _PAIRING_COLUMNS = (
     Column("score", "score", form=percent_format(1)),
     Column("pentanomial", "Ptnml(0-2)", left=True),
 )
-_PAIRING_NOTES = ("Ptnml(0-2): pairs of games on one opening that brought the first engine 0, 1/2, 1, 3/2, 2 points",)
+_PAIRING_NOTES = ("Ptnml(0-2): game pairs in which the first engine scored 0, 1/2, 1, 3/2, 2 points",)
 
 
 def pairings_sheet(
@@ -272,9 +277,10 @@ def pairings_sheet(
     counts: Mapping[_Couple, tuple[int, int, int]],
     pairs: Mapping[_Couple, Sequence[int]],
 ) -> Sheet:
-    """From the view of the one that stands first in `names`; `counts` are White's wins, draws, losses.
+    """Return a row for each matchup, for the engine that comes first in `names`.
 
-    `pairs` are by the points of the first of their key, in whichever order it names the two.
+    `counts` are White's wins, draws and losses. `pairs` count game pairs by the points of the first engine of their
+    key.
     """
     place = {name: number for number, name in enumerate(names)}
     met = {_ordered(couple, place) for couple in counts}
@@ -300,31 +306,32 @@ def _ordered(couple: _Couple, place: Mapping[str, int]) -> _Couple:
     return one, other
 
 
-# What the course of a protocol has shown of engines: step by step for one, a line each for several.
+# Protocol checks.
 
 _VERDICTS: tuple[Verdict, ...] = ("ok", "warn", "FAIL", "not offered")
 
 
 def compliance_lines(name: str, told: Compliance, *, verbose: bool = False) -> Iterator[str]:
-    """The verdict, the steps (those that are not ok, or all), and what to write into the engine file."""
+    """Yield the result of a protocol check: its verdict, the failed steps (or all), and keys for the engine file."""
     counts = ", ".join(f"{told.count(verdict)} {verdict}" for verdict in _VERDICTS if told.count(verdict))
-    yield f"{name}: {'fit' if told.fit else 'not fit'} · {told.own_name or 'no name'} · {told.protocol} · {counts}"
+    verdict = "can play" if told.fit else "cannot play"
+    yield f"{name}: {verdict} · {told.own_name or 'no name'} · {told.protocol} · {counts}"
     for step in told.steps:
         if verbose or step.verdict != "ok":
-            words = f": {step.words}" if step.words else ""
-            yield f"  {step.verdict:<12}{step.what}{words}   [{step.key}]"
+            text = f": {step.words}" if step.words else ""
+            yield f"  {step.verdict:<12}{step.what}{text}   [{step.key}]"
     for key, value in told.hints:
         yield f"  hint        {key} = {toml_value(value)}"
 
 
 def compliance_sheet(found: Sequence[tuple[str, Compliance]]) -> tuple[Sheet, dict[str, Any]]:
-    """A line for each engine; the JSON has every step."""
+    """Return a table with a row for each engine, and JSON with all steps."""
     columns = (
         Column("name", "engine", left=True, flexible=True),
-        Column("fit", "fit", left=True, form=format_yes),
+        Column("fit", "can play", left=True, form=format_yes),
         Column("protocol", "protocol", left=True),
         *(Column(verdict.replace(" ", "_"), verdict) for verdict in _VERDICTS),
-        Column("own_name", "calls itself", left=True, flexible=True),
+        Column("own_name", "reported name", left=True, flexible=True),
         Column("handshake_ms", "start ms"),
     )
     rows = tuple(

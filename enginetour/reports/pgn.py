@@ -1,4 +1,4 @@
-"""PGN and EPD: games as text, and the PGN file of a run, to which its games are appended."""
+"""Games as PGN and EPD, and the PGN file to which a run appends its games."""
 
 from __future__ import annotations
 
@@ -24,20 +24,17 @@ from enginetour.store.log import TournamentLog
 if TYPE_CHECKING:
     from enginetour.openings.eco import OpeningNames
 
-
-# Games as PGN, an export of the store, in the words other tools read.
-#
-# Sources: the PGN standard of 1994; move comments and extra tags as cutechess and CCRL write them.
+# Games as PGN. Sources: the PGN standard of 1994; move comments and extra tags as cutechess and CCRL write them.
 
 _MATE_SCORE = 32000  # mate in n is +-(32000 - n)
 _MATE_RANGE = 1000
-_LARGEST_SCORE = 100_000  # centipawns that are shown
-_MAX_DEPTH = 999  # plies that are shown
-_ROSTER = {"Event", "Site", "Date", "Round", "White", "Black", "Result"}  # always there, PGN standard 8.1.1
-_LINE = re.compile(r"(.{1,80}|[^ ]{81,})(?: |\Z)", re.DOTALL)  # a twentieth of the time of textwrap
-_NUMBER = re.compile("[0-9]{1,5}")  # of a move: a longer one is none
+_LARGEST_SCORE = 100_000  # centipawns; larger scores are shown as this one
+_MAX_DEPTH = 999  # plies; larger depths are shown as this one
+_ROSTER = {"Event", "Site", "Date", "Round", "White", "Black", "Result"}  # required, PGN standard 8.1.1
+_LINE = re.compile(r"(.{1,80}|[^ ]{81,})(?: |\Z)", re.DOTALL)  # takes a twentieth of the time of textwrap
+_NUMBER = re.compile("[0-9]{1,5}")  # a move number; a longer number is not one
 _MAX_TAG_LENGTH = 255  # PGN standard 4: lines and tokens up to 255 characters
-# PGN standard 9.8.1 and the words in use for it.
+# PGN standard 9.8.1, and the values in common use.
 _TERMINATIONS = {
     Termination.TIME: "time forfeit",
     Termination.ILLEGAL_MOVE: "rules infraction",
@@ -51,7 +48,7 @@ _TERMINATIONS = {
 _MAX_PV_LENGTH = 2048  # bytes kept of a PV (runner spec 6)
 _NO_RATINGS: Mapping[str, float] = MappingProxyType({})
 
-# What a comment may tell beside score, depth and time: by fastchess's names for it, in the order of runner spec 12.
+# Optional fields of a comment by their names in fastchess, in the order of runner spec 12.
 _FIELD_WRITERS: Mapping[str, Callable[[MoveMade], str | None]] = MappingProxyType({
     "timeleft": lambda move: None if move.clock_ms is None else f"tl={move.clock_ms / 1000:.3f}s",
     "latency": lambda move: None if move.gap_us is None else f"lat={move.gap_us / 1_000_000:.6f}s",
@@ -63,7 +60,7 @@ _FIELD_WRITERS: Mapping[str, Callable[[MoveMade], str | None]] = MappingProxyTyp
     "pv": lambda move: f'pv="{_inside(move.pv, _MAX_PV_LENGTH)}"' if move.pv else None,
     "lines": lambda move: ", ".join(f'line="{_inside(line, _MAX_LINE_LENGTH)}"' for line in move.lines) or None,
 })  # fmt: skip
-_MAX_LINE_LENGTH = 300  # as they are kept
+_MAX_LINE_LENGTH = 300  # characters, as they are stored
 COMMENT_FIELDS = tuple(_FIELD_WRITERS)
 
 
@@ -77,18 +74,20 @@ def game_pgn(
     ratings: Mapping[str, float] = _NO_RATINGS,
     names: OpeningNames | None = None,
 ) -> str:
-    """One game with tags, comments and the blank line after it; `comments` are of `EXTRAS`, `ratings` by entrant.
+    """Return one game with tags and comments, and an empty line after it.
 
-    `names` call its opening where the suite, or nothing, did.
+    `comments` are names of `COMMENT_FIELDS`, `ratings` are by entrant, and `names` give the opening its name if the
+    opening book does not.
     """
     eco = (names.of(game) if names is not None else None) or (game.opening.eco, game.opening.name)
     return "\n".join((*_tags(game, number, event, site, ratings, eco), "", *_movetext(game, comments), "", ""))
 
 
 def move_comments(moves: Sequence[MoveMade], extras: tuple[str, ...] = ()) -> list[str]:
-    """``+0.31/18 0.104s``: score in pawns from the mover's side, depth, time; ``book`` for opening moves.
+    """Return the comment of each move: ``+0.31/18 0.104s``, which is score in pawns, depth and time.
 
-    Then the `extras` that are known of the move: ``+0.31/18 0.104s, n=7279, sd=20``.
+    The score is that of the mover. Opening moves have ``book``. Known values of the fields in `extras` follow:
+    ``+0.31/18 0.104s, n=7279, sd=20``.
     """
     found = [
         "book"
@@ -115,7 +114,7 @@ def _named(name: str, figure: int | None) -> str | None:
 
 
 def format_score(score: int) -> str:
-    """Centipawns as pawns, mates as ``+M5`` (moves); at most 1,000 pawns."""
+    """Format centipawns as pawns, and mate scores as ``+M5`` (moves). At most 1,000 pawns are shown."""
     if is_mate_score(score):
         return f"{'+' if score > 0 else '-'}M{_MATE_SCORE - abs(score)}"
     return f"{clamp_score(score) / 100:+.2f}"
@@ -127,33 +126,35 @@ _SECONDS = Texts[int](lambda elapsed_ms: f"{elapsed_ms / 1000:.3f}s")
 
 
 def clamp_score(score: int) -> int:
-    """The score within 1,000 pawns: a faulty engine sends any number, HoiChess 99994 for a win."""
+    """Limit a score to 1,000 pawns. Some engines send larger ones; HoiChess sends 99994 for a win."""
     return max(-_LARGEST_SCORE, min(_LARGEST_SCORE, score))
 
 
 def _utc_tag(at: float) -> str:
-    """UTC seconds as tags have them."""
     return f"{datetime.fromtimestamp(at, UTC).replace(tzinfo=None).isoformat(timespec='seconds')}Z"
 
 
 def is_mate_score(score: int) -> bool:
-    """A score that counts the moves to a mate. Beyond them engines have scales of their own, 99994 for a mate in 3."""
+    """Return whether a score counts the moves to a mate.
+
+    Scores beyond this range have an engine's own scale, such as 99994 for a mate in 3.
+    """
     return _MATE_SCORE - _MATE_RANGE <= abs(score) <= _MATE_SCORE
 
 
 def _comment_text(words: str, longest: int = _MAX_TAG_LENGTH) -> str:
-    """Text from engines and people, safe inside a comment: printable, one line, no braces."""
+    """Return text that is safe inside a comment: printable, on one line, without braces."""
     return _printable(words.replace("{", "(").replace("}", ")"), longest)
 
 
 def _printable(words: str, longest: int = _MAX_TAG_LENGTH) -> str:
     if not words.isprintable():
-        words = "".join(sign if sign.isprintable() else " " for sign in words)
+        words = "".join(char if char.isprintable() else " " for char in words)
     return " ".join(words.split())[:longest]
 
 
 def _quoted(words: str) -> str:
-    """Inside a tag, where braces are as good as letters."""
+    """Return text that is safe inside a tag, where braces are allowed."""
     return _printable(words).replace("\\", "\\\\").replace('"', '\\"')
 
 
@@ -178,9 +179,9 @@ def _tags(
         tags["Variant"] = VARIANTS[opening.variant].tag
     if opening.fen:
         tags |= {"SetUp": "1", "FEN": opening.fen}
-    for colour, name in (("White", pairing.white), ("Black", pairing.black)):
+    for color, name in (("White", pairing.white), ("Black", pairing.black)):
         if name in ratings:
-            tags[f"{colour}Elo"] = str(round(ratings[name]))
+            tags[f"{color}Elo"] = str(round(ratings[name]))
     code, name = eco
     if code:
         tags |= {"ECO": code, "Opening": name if name != code else ""}
@@ -212,7 +213,7 @@ def _tags(
 
 
 def termination_tag(termination: Termination) -> str:
-    """The value of the Termination tag."""
+    """Return the value of the Termination tag."""
     if termination.value.startswith("adjudication"):
         return "adjudication"
     return _TERMINATIONS.get(termination, "normal")
@@ -225,36 +226,36 @@ def _duration(game: Game) -> str:
 
 def _movetext(game: Game, extras: tuple[str, ...]) -> list[str]:
     number, white = first_move(game.opening.fen)
-    told = [
+    plies = [
         f"{f'P{move.san}' if move.san[:1] == '@' else move.san} {{{comment}}}"  # as cutechess and xboard write a drop
         for move, comment in zip(game.moves, move_comments(game.moves, extras), strict=True)
     ]
-    told[not white :: 2] = [f"{n}. {words}" for n, words in enumerate(told[not white :: 2], number + (not white))]
-    if told and not white:
-        told[0] = f"{number}... {told[0]}"
+    plies[not white :: 2] = [f"{n}. {ply}" for n, ply in enumerate(plies[not white :: 2], number + (not white))]
+    if plies and not white:
+        plies[0] = f"{number}... {plies[0]}"
     if game.cause:
         cause = _comment_text(game.cause)
-        told[-1:] = [f"{told[-1][:-1]}, {cause}}}"] if game.moves else [f"{{{cause}}}"]
-    told.append(str(game.outcome) if game.outcome is not Outcome.VOID else "*")
-    lines = wrap_movetext(" ".join(told))
-    # In column 1 a per cent sign hides its line from every reader (PGN standard 6); a bracket begins a tag for some.
+        plies[-1:] = [f"{plies[-1][:-1]}, {cause}}}"] if game.moves else [f"{{{cause}}}"]
+    plies.append(str(game.outcome) if game.outcome is not Outcome.VOID else "*")
+    lines = wrap_movetext(" ".join(plies))
+    # A percent sign in column 1 hides its line from readers (PGN standard 6), and a bracket can start a tag.
     return [f"'{line}" if line.startswith(("%", "[")) else line for line in lines]
 
 
 def wrap_movetext(words: str) -> list[str]:
-    """Lines of up to 80 signs (PGN standard 4.3), longer words on lines of their own; as textwrap cuts them."""
+    """Wrap movetext into lines of up to 80 characters (PGN standard 4.3). Longer words get their own line."""
     return _LINE.findall(words)
 
 
 def move_number(fen: str | None, ply: int) -> tuple[int, bool]:
-    """Of the `ply`-th half-move of a game, from 1 on: the number of its move, and whether it is White's."""
+    """Return the move number of the `ply`-th half-move of a game, counted from 1, and whether White makes it."""
     number, white = first_move(fen)
     before = ply - 1 + (not white)
     return number + before // 2, before % 2 == 0
 
 
 def first_move(fen: str | None) -> tuple[int, bool]:
-    """Of a game's first half-move: the number of its move, and whether it is White's."""
+    """Return the move number of the first half-move of a game, and whether White makes it."""
     if fen is None:
         return 1, True
     fields = fen.split()
@@ -262,50 +263,56 @@ def first_move(fen: str | None) -> tuple[int, bool]:
     return max(1, number), fields[1:2] != ["b"]
 
 
-# The end of a game as a line of EPD: position, counters, whose game it was and how it ended (PGN standard 16.2).
+# EPD (PGN standard 16.2).
 
 
 def final_epd(game: Game, number: int, event: str) -> str:
-    """``8/8/... w - - hmvc 3; fmvn 71; id "event, game 5"; c0 "A - B 1-0, White mates";``."""
+    """Return the final position of a game as a line of EPD, with its counters, names and result.
+
+    Format: ``8/8/... w - - hmvc 3; fmvn 71; id "event, game 5"; c0 "A - B 1-0, White mates";``.
+    """
     *fields, halfmoves, move = game.final_fen.split()
     names = f"{game.pairing.white} - {game.pairing.black} {game.outcome}"
-    told = (("id", f"{event}, game {number}"), ("c0", f"{names}, {game.cause}" if game.cause else names))
-    words = (f'{name} "{_operand(words)}";' for name, words in told)
-    return " ".join((*fields, f"hmvc {halfmoves};", f"fmvn {move};", *words))
+    operations = (("id", f"{event}, game {number}"), ("c0", f"{names}, {game.cause}" if game.cause else names))
+    texts = (f'{name} "{_operand(text)}";' for name, text in operations)
+    return " ".join((*fields, f"hmvc {halfmoves};", f"fmvn {move};", *texts))
 
 
 def _operand(words: str) -> str:
-    """A string of EPD has no escapes: its quotes become single ones, and readers that cut at semicolons find none."""
+    """Replace quotes, backslashes and semicolons. EPD strings have no escapes, and some readers split at semicolons."""
     return _comment_text(words).replace('"', "'").replace("\\", "/").replace(";", ",")
 
 
-# Texts made from the store, and the PGN of a run: it grows game by game and is checked at start.
+# Exports, and the PGN file of a run.
 
-# A game whose end is seen; after its tags a line of moves, which may hold anything. PGN standard 8.1.
+# A complete game: its tags, and movetext with any content (PGN standard 8.1).
 _VALUE = rb'"(?:[^"\\\n]|\\.)*"\]\n'
 _WHOLE = re.compile(rb"\[Event " + _VALUE + rb"((?:\[(?!Event )\w+ " + _VALUE + rb")*)\n+[^\[\n].*\n(?:.+\n)*\n")
 _ROUND = re.compile(rb'^\[Round "\d+\.(\d+)"\]$', re.MULTILINE)
 _BEGUN = re.compile(rb'^\[GameStartTime "([^"\n]*)"\]$', re.MULTILINE)
-_OF_ANOTHER = "a run of another database writes it too, which keeps it"
-# The last line of the file as long as a run writes it; after a kill it stays. Readers skip it: PGN standard 6.
+_OF_ANOTHER = "a run with another database also writes this file"
+# The last line of the file while a run writes it; it remains after a crash. Readers skip it (PGN standard 6).
 UNFINISHED_LINE = (
-    b"% enginetour: this file may lack games. A run is writing it, or was killed; the next run brings it up to date.\n"
+    b"% enginetour: games may be missing. A run is writing this file or crashed; the next run completes the file.\n"
 )
-_BLOCK_BYTES = 1 << 20  # bytes read at once
-_MAX_GAME_BYTES = 16 << 20  # bytes of one game that is still believed: 600 moves with full lines take 200 KiB
+_BLOCK_BYTES = 1 << 20  # bytes to read at a time
+_MAX_GAME_BYTES = 16 << 20  # bytes; a longer game is damaged, since 600 moves with full PVs take 200 KiB
 
 
 def export_pgn(
     log: TournamentLog, first: int = 1, comments: tuple[str, ...] = (), names: OpeningNames | None = None
 ) -> Iterable[str]:
-    """Every game that counts as PGN, in log order, from number `first` on; the rest as `pgn.text` takes it."""
+    """Yield the PGN of every game that counts, in the order of the event log, from number `first`.
+
+    `comments` and `names` are passed to `game_pgn`.
+    """
     ratings = log.known_ratings
     for stored in _counting(log, first):
         yield game_pgn(stored.game, stored.number, log.title, comments=comments, ratings=ratings, names=names)
 
 
 def export_epd(log: TournamentLog) -> Iterable[str]:
-    """The last position of every game that counts as a line of EPD, with its counters, result and names."""
+    """Yield the final position of every game that counts as a line of EPD."""
     for stored in _counting(log, 1):
         if stored.game.final_fen:
             yield final_epd(stored.game, stored.number, log.title) + "\n"
@@ -316,7 +323,7 @@ def _counting(log: TournamentLog, first: int) -> Iterator[StoredGame]:
 
 
 def write_engine_log(pgn: Path, number: int, game: Game) -> None:
-    """What passed in one game, into a file of its own in the folder beside its `pgn`."""
+    """Write the engine log of one game into its own file, in a directory next to the PGN file."""
     folder = pgn.with_suffix(".traffic")
     folder.mkdir(exist_ok=True)
     names = f"{game.pairing.white} - {game.pairing.black}"
@@ -325,12 +332,12 @@ def write_engine_log(pgn: Path, number: int, game: Game) -> None:
 
 
 class PgnFile:
-    """The PGN of a running tournament: an export, so a failure to write it never harms the run.
+    """The PGN file of a running tournament. It is an export, so a failure to write it does not stop the run.
 
-    What could not be written is written with a later game; what is not as we left it is made anew from the store,
-    from its first game that is missing or torn. In a `hurry` that is left to the next run: it takes 1 ms of CPU a game.
-    Games that were struck out leave it, the others stay as they were written. While it is `growing` it ends with a line
-    that says so, until `finish`.
+    Games that could not be written are written together with a later game. If the file was changed by another program,
+    it is written again from the database, from its first missing or damaged game. If `hurry` returns true, that is left
+    to the next run, since it takes 1 ms of processor time for each game. Void games are removed. While the file is
+    `growing`, its last line says so, until `finish`.
     """
 
     def __init__(
@@ -351,36 +358,36 @@ class PgnFile:
         self._names = names
         self._tell = tell
         self._hurry = hurry
-        self._size: int | None = None  # of the file as we left it; None: to be looked at
-        self._inode = -1  # the file that we left: another may be as long
-        self._missing: int | None = None  # number of the first game that is not in it
-        self._newest = 0  # number of the last game in the log when it was mended
-        self._aside = False  # a file of another database was put aside
-        self._left = False  # to another run
+        self._size: int | None = None  # bytes after the last write; None: the file must be checked
+        self._inode = -1  # after the last write, since another file can have the same size
+        self._missing: int | None = None  # number of the first missing game
+        self._newest = 0  # number of the last game in the event log at the last repair
+        self._aside = False  # a file of another database was renamed
+        self._left = False  # the file belongs to another run
 
     def mend(self) -> None:
-        """Make it anew unless it holds every game that counts and each of them whole; OSError if that fails.
+        """Repair the file so that it holds every game that counts. OSError if that fails.
 
-        With a game that this log does not have it is put aside: it may be the last copy of a database that is gone.
-        Once: who puts another one there then is a run beside this one, which keeps it.
+        A file with a game that is not in the event log is renamed, since it may be the last copy of a lost database.
+        This happens once: if such a file appears again, another run writes it at the same time.
         """
         if self._missing is not None:
             self._size = self._missing = None
-        if is_special(self.path):  # a named pipe would wait for its reader
-            raise OSError(errno.EINVAL, "it is no plain file")
+        if is_special(self.path):  # opening a named pipe would block until it has a reader
+            raise OSError(errno.EINVAL, "not a regular file")
         if self._is_as_left():
             return
         self._size, self._newest = None, self.log.last_number
         lines = self.log.games()
         wanted = [line.number for line in lines if line.outcome is not Outcome.VOID and not line.voided]
         begun = {line.number: _utc_tag(line.started_unix).encode("ascii") for line in lines}
-        counting, there, whole, ours = set(wanted), list[int](), 0, True
+        counting, there, whole, matches = set(wanted), list[int](), 0, True
         for number, text in self._whole_games():
             there.append(number)
             whole += len(text)
-            told = _BEGUN.search(text)
-            ours = ours and (told is None or begun.get(number) == told[1])
-        if not ours:
+            start = _BEGUN.search(text)
+            matches = matches and (start is None or begun.get(number) == start[1])
+        if not matches:
             self._put_aside()
             there = []
         kept = [number for number in there if number in counting]
@@ -404,10 +411,10 @@ class PgnFile:
         names = (self.path.with_name(f"{self.path.stem}.old-{number}{self.path.suffix}") for number in count(1))
         free = next(name for name in names if not name.exists())
         self.path.rename(free)
-        self._tell(f"{self.path.name} held games of another database: it is {free.name} now")
+        self._tell(f"{self.path.name} contained games of another database and was renamed to {free.name}")
 
     def finish(self) -> None:
-        """The run is over: the line that says that games may be missing leaves a file that has them all."""
+        """Remove the last line that says that games may be missing, and repair the file."""
         tail, self._tail = self._tail, b""
         if tail and self._size is not None and self._is_as_left():
             self._size -= len(tail)
@@ -415,24 +422,24 @@ class PgnFile:
         self.mend()
 
     def outdated(self) -> None:
-        """A game in it may have been struck out: the next `mend` looks at it, or the next `append`."""
+        """Mark the file for a check, since a game in it may have become void."""
         self._size = None
 
     def append(self, number: int, game: Game) -> None:
-        """Add one game that is in the store already; OSError is the caller's to tell, not to die of."""
+        """Append one game that is already in the database. OSError if it cannot be written."""
         self.extend([(number, game)])
 
     def extend(self, games: Sequence[tuple[int, Game]]) -> None:
-        """The same for several, in the order of the store."""
+        """Append several games in the order of the database. OSError if they cannot be written."""
         as_left = self._is_as_left()
-        if as_left:  # some came with others, when all that was missing was written
+        if as_left:  # leave out games that the last repair has already written
             games = [one for one in games if one[0] > self._newest]
         if not games:
             return
         first = games[0][0]
         missing = first if self._missing is None else self._missing
         self._missing = missing
-        if self._left:  # a file of many games is not read again for each; the last `mend` does
+        if self._left:  # do not read the whole file for each game
             raise OSError(errno.EBUSY, _OF_ANOTHER)
         size = self._size
         if size is None or not as_left:
@@ -440,12 +447,12 @@ class PgnFile:
             return
         ratings = self.log.known_ratings
         title, comments, names = self.log.title, self._comments, self._names
-        told = [game_pgn(one, number, title, comments=comments, ratings=ratings, names=names) for number, one in games]
+        made = [game_pgn(one, number, title, comments=comments, ratings=ratings, names=names) for number, one in games]
         whole = size - len(self._tail)
         try:
             with self.path.open("r+b") as sink:
                 sink.seek(whole)
-                sink.writelines(text.encode("utf-8") for text in (told if missing == first else self._games(missing)))
+                sink.writelines(text.encode("utf-8") for text in (made if missing == first else self._games(missing)))
                 sink.write(self._tail)
                 sink.flush()
                 left = os.fstat(sink.fileno())
@@ -459,13 +466,13 @@ class PgnFile:
 
     @property
     def is_whole(self) -> bool:
-        """When last written or looked at, every game that counts was in it."""
+        """Return whether the file had every game that counts when it was last written or checked."""
         return self._size is not None and self._missing is None
 
     def _there(self) -> tuple[int, int]:
-        """Size and inode of the file; -1 for both where there is none."""
+        """Return size and inode of the file, -1 for both if it does not exist."""
         try:
-            found = os.stat(self.path)  # noqa: PTH116 - after each game, in half the time
+            found = os.stat(self.path)  # noqa: PTH116 - called after each game, takes half the time
         except FileNotFoundError:
             return -1, -1
         return found.st_size, found.st_ino
@@ -477,14 +484,12 @@ class PgnFile:
         return export_pgn(self.log, first, self._comments, self._names)
 
     def _texts(self, first: int) -> Iterator[str]:
-        """The games that count from that number on."""
         for game in self._games(first):
             if self._hurry():
-                raise InterruptedError(errno.EINTR, "the run is being stopped")
+                raise InterruptedError(errno.EINTR, "the run is stopping")
             yield game
 
     def _mark(self) -> None:
-        """Put the line back that says that games may be missing."""
         if self._tail:
             with self.path.open("ab") as sink:
                 sink.write(self._tail)
@@ -493,9 +498,9 @@ class PgnFile:
         return (text.encode("utf-8") for text in self._texts(first))
 
     def _whole_games(self) -> Iterator[tuple[int, bytes]]:
-        """The whole games the file begins with, by number: tags, a blank line, moves, a blank line each.
+        """Yield number and bytes of the complete games at the start of the file.
 
-        The last one before anything else is left out: its moves may have run into the tags of another.
+        The last game before other content is left out, since its movetext may be mixed with that content.
         """
         rest, last = b"", list[tuple[int, bytes]]()
         try:

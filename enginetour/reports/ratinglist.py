@@ -1,11 +1,11 @@
-"""Lists in all layouts; matrix; head to head.
+"""Rating lists in several layouts, matrices of a list, and head-to-head results.
 
-layout     as                                                  source
-ordo       ordo's text and CSV, its default columns and order  Ordo 1.2.6, its manual and what it prints
-bayeselo   the `ratings` command                               the example in BayesElo's documentation
-ccrl       the rating list: two lines of header, shared ranks  the pages of CCRL's lists in 2026
+layout     format                                              source
+ordo       text and CSV of Ordo, its default columns and order Ordo 1.2.6, its manual and its output
+bayeselo   the `ratings` command                               the example in the documentation of BayesElo
+ccrl       the rating list: two header lines, shared ranks     the pages of the CCRL lists in 2026
 
-What these layouts have no column for (remarks, pools, who is not rated) follows below the table.
+Remarks, rating pools and unrated engines have no column in these layouts. They follow below the table.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from enginetour.reports.sheet import (
     wrap_sentence,
 )
 
-# Rating lists as sheets: likelihood lists with errors, and the ratings of incremental systems.
+# Rating lists as tables.
 
 _MAX_NAMED = 10  # engines in a note
-_MIN_NAME_WIDTH = 20  # characters of a name that a column more may not cost
+_MIN_NAME_WIDTH = 20  # characters; columns are left out rather than shortening names below it
 SYSTEM_NAMES = {
     "elo": "Elo, incremental",
     "gor": "GoR, Czech 1998",
@@ -57,9 +57,9 @@ def likelihood_sheet(
     confidence: float = 95,
     notes: Sequence[str] = (),
 ) -> Sheet:
-    """The list by maximum likelihood with `columns`, every uncertain number with its bounds, pools apart.
+    """Return a maximum-likelihood list with the given columns, confidence intervals and notes.
 
-    `confidence` is that of the bounds in %, `notes` follow the list's own.
+    `confidence` is that of the intervals in %. `notes` follow the notes of the list.
     """
     many = len(found.pools) > 1
     chosen = columns or (("pool", *DEFAULT_COLUMNS) if many else DEFAULT_COLUMNS)
@@ -67,14 +67,14 @@ def likelihood_sheet(
     rows = tuple(_row_cells(row) for row in found.rows)
     shown = tuple(_shown(row, marks) for row in found.rows)
     legend = [f"[{number}] {mark}" for number, mark in enumerate(marks, 1)]
-    if "remarks" not in chosen:  # the numbers stand nowhere: the names tell whom a remark is about
+    if "remarks" not in chosen:  # no column for the footnote numbers, so the notes name the engines
         legend = list(remark_notes(found))
-    told = (*legend, *unrated_notes(found), *found.caption, list_footer(found, confidence), *notes)
-    return Sheet(title, tuple(COLUMNS[key] for key in chosen), rows, shown, told)
+    footnotes = (*legend, *unrated_notes(found), *found.caption, list_footer(found, confidence), *notes)
+    return Sheet(title, tuple(COLUMNS[key] for key in chosen), rows, shown, footnotes)
 
 
 def fitting_columns(found: RatingList, room: int) -> tuple[str, ...]:
-    """The columns that find room: all that Ordo's users look for, the usual ones, or the fewest."""
+    """Return the columns that fit: the wide set of Ordo's full list, the default set, or the narrow set."""
     longest = max((len(safe_text(row.name)) for row in found.rows), default=0)
     pool = ("pool",) if len(found.pools) > 1 else ()
     sheet = likelihood_sheet("", found, (*pool, *WIDE_COLUMNS))
@@ -91,27 +91,27 @@ def fitting_columns(found: RatingList, room: int) -> tuple[str, ...]:
 
 
 def unrated_notes(found: RatingList) -> list[str]:
-    """Who has no rating, by reason."""
+    """Return notes that name the unrated engines by reason."""
     reasons = dict.fromkeys(engine.why for engine in found.unrated)
     return [f"not rated, {why}: {', '.join(e.name for e in found.unrated if e.why == why)}" for why in reasons]
 
 
 def remark_notes(found: RatingList) -> list[str]:
-    """What is said of single rows, with the names, for tables without room for it.
+    """Return the remarks of single rows with the names of their engines, for tables without a column for them.
 
-    Who has no error or rests on a prior is always named; of profile bounds a few names are enough.
+    Names are cut after ten for remarks on profile-likelihood intervals, never for other remarks.
     """
-    told = []
+    notes = []
     for mark in sorted({remark for row in found.rows for remark in row.remarks}):
         names = [row.name for row in found.rows if mark in row.remarks]
         if mark in (FEW, EXTREME) and len(names) > _MAX_NAMED:
             names = [*names[:_MAX_NAMED], f"and {len(names) - _MAX_NAMED:,} more"]
-        told.append(f"{mark}: {', '.join(names)}")
-    return told
+        notes.append(f"{mark}: {', '.join(names)}")
+    return notes
 
 
 def incremental_sheet(title: str, known: Mapping[str, tuple[float, int]]) -> Sheet:
-    """Ratings of an incremental system, best first."""
+    """Return the ratings of an incremental system, best first."""
     ordered = sorted(known.items(), key=lambda item: (-item[1][0], item[0]))
     columns = (
         Column("rank", "#"),
@@ -123,11 +123,10 @@ def incremental_sheet(title: str, known: Mapping[str, tuple[float, int]]) -> She
         {"rank": rank, "name": name, "rating": round(rating, 6), "games": games}
         for rank, (name, (rating, games)) in enumerate(ordered, 1)
     )
-    return Sheet(title, columns, rows, (), (CAPTION, "by the games of all tournaments of the store"))
+    return Sheet(title, columns, rows, (), (CAPTION, "computed from all tournaments of the database"))
 
 
 def _row_cells(row: Row) -> dict[str, object]:
-    """The cells by column."""
     own = {
         "points": row.wins + row.draws / 2,
         "draw_rate": row.draws / row.games if row.games else None,
@@ -137,7 +136,7 @@ def _row_cells(row: Row) -> dict[str, object]:
 
 
 def _shown(row: Row, marks: list[str]) -> dict[str, str]:
-    # An anchor has no error: it is where the others are measured from. Large pools have errors on request only.
+    # An anchor has no error, since the others are measured from it. Large pools have errors only on request.
     few = ("", "") if {"anchor", NOT_ASKED} & {*row.remarks} else ("too few", "games")
     return {
         "plus": few[0] if row.plus is None else f"+{format_error(row.plus)}",
@@ -148,29 +147,29 @@ def _shown(row: Row, marks: list[str]) -> dict[str, str]:
 
 
 def list_footer(found: RatingList, confidence: float) -> str:
-    """What the list is, in one line."""
+    """Return the note on model, level, games, draws, intervals and White's advantage of a list."""
     if not found.games:
         return "no games to rate"
     draws = "" if found.draw_rate is None else f", {100 * found.draw_rate:.0f}% draws"
-    bounds = f"+ and - are {confidence:g} %"
+    intervals = f"+ and - are {confidence:g} % confidence intervals"
     games = f"{found.games} game{'s' * (found.games != 1)}{draws}"
     white = f"; White advantage {_format_advantage(found, confidence)}" if found.white_advantage else ""
-    return f"maximum likelihood ({found.model}), {found.level}; {games}; {bounds}{white}"
+    return f"maximum likelihood ({found.model}), {found.level}; {games}; {intervals}{white}"
 
 
 def _format_advantage(found: RatingList, confidence: float) -> str:
-    """White's, with its error where it was fitted."""
+    """Format White's advantage with its error if it was fitted."""
     sd = found.white_advantage_sd
     if sd is None:
         return f"{found.white_advantage:g}, given"
     return f"{format_fixed(found.white_advantage, 1)} ± {format_error(quantile(confidence) * sd)}"
 
 
-# A likelihood list laid out as other programs and lists print theirs, so that scripts and eyes find their way.
+# Layouts of other programs.
 
-_SHORTEST = 12  # signs of a name that are left in a narrow window
+_SHORTEST = 12  # characters of a name that remain in a narrow window
 
-# Ordo's columns in its order: key, header, width with the blanks before it (its manual, -U and -b).
+# Ordo's columns in its order: key, header, width with the preceding blanks (its manual, -U and -b).
 _ORDO = (
     ("rating", "RATING", 8),
     ("error", "ERROR", 7),
@@ -200,7 +199,10 @@ def render_layout(
     confidence: float = 95,
     notes: Sequence[str] = (),
 ) -> str:
-    """The list as `layout` has it, in `room` columns where cutting names is enough; `columns` are for Ordo's."""
+    """Return the list in a layout of another program; names are shortened to fit `room` columns.
+
+    `columns` are for the layout of Ordo.
+    """
     table: Callable[[list[Row], int], Iterator[str]]
     if layout == "ordo":
         wanted = [column for column in _ORDO if column[0] in columns]
@@ -218,18 +220,17 @@ def render_layout(
         sd = found.white_advantage_sd
         error = "" if sd is None else f" +/- {format_fixed(quantile(confidence) * sd, 2)}"  # as Ordo with -s
         lines += ["", f"White advantage = {format_fixed(found.white_advantage, 2)}{error}", *_draw_rate(found), ""]
-    told = (*remark_notes(found), *unrated_notes(found), *found.caption, list_footer(found, confidence), *notes)
-    return "\n".join([*lines, *_wrap_notes(told, room)]) + "\n"
+    footnotes = (*remark_notes(found), *unrated_notes(found), *found.caption, list_footer(found, confidence), *notes)
+    return "\n".join([*lines, *_wrap_notes(footnotes, room)]) + "\n"
 
 
 def _wrap_notes(notes: Sequence[str], room: int) -> list[str]:
-    """Sentences below a table, in lines."""
     width = min(room, NOTE_WIDTH)
     return [line for note in notes for line in wrap_sentence(note, width)]
 
 
 def _draw_rate(found: RatingList) -> list[str]:
-    """Expected between equals, of the largest pool."""
+    """Return Ordo's line with the expected draw rate of equal opponents in the largest pool."""
     basis = fit_bases(found.rows).get(1)
     if basis is None or not isinstance(basis.errors, Errors):
         return []
@@ -237,7 +238,10 @@ def _draw_rate(found: RatingList) -> list[str]:
 
 
 def ordo_csv(found: RatingList, columns: Sequence[str] = ORDO_DEFAULT) -> str:
-    """Ordo's headers and order; an empty cell, not Ordo's ``-``, is what cannot be given: no formula begins there."""
+    """Return the list with Ordo's headers and column order.
+
+    A missing value is an empty cell instead of Ordo's ``-``, which a spreadsheet could read as a formula.
+    """
     wanted = [column for column in _ORDO if column[0] in columns]
     heads = (Column("#", "#"), Column("PLAYER", "PLAYER"), *(Column(head, head) for _, head, _ in wanted))
     rows = tuple(
@@ -248,18 +252,18 @@ def ordo_csv(found: RatingList, columns: Sequence[str] = ORDO_DEFAULT) -> str:
 
 
 def _display_width(name: str) -> int:
-    """Columns that the name takes on a terminal: two for a wide sign."""
+    """Return the terminal columns of a name; wide characters take two."""
     from rich.cells import cell_len
 
     return cell_len(safe_text(name))
 
 
 def _name_field(name: str, width: int) -> str:
-    """A name that moves no cursor, in a field of `width` columns filled up, or cut in its middle with an ellipsis."""
+    """Return a name padded to `width` columns, or shortened in its middle."""
     from rich.cells import cell_len
 
-    told = shorten_middle(safe_text(name), width)
-    return told + " " * (width - cell_len(told))
+    text = shorten_middle(safe_text(name), width)
+    return text + " " * (width - cell_len(text))
 
 
 def _name_width(rows: list[Row], room: int, taken: int, least: int) -> int:
@@ -269,7 +273,7 @@ def _name_width(rows: list[Row], room: int, taken: int, least: int) -> int:
 
 def _ordo(rows: list[Row], room: int, wanted: list[tuple[str, str, int]]) -> Iterator[str]:
     taken = sum(width for _, _, width in wanted)
-    width = _name_width(rows, room, taken + 11, 6) + 3  # and the blank before the colon
+    width = _name_width(rows, room, taken + 11, 6) + 3  # with the blank before the colon
     yield f"   # {_name_field('PLAYER', width)} :" + "".join(f"{head:>{size}}" for _, head, size in wanted)
     for row in rows:
         cells = (f"{_ordo_cell(row, key):>{size}}" for key, _, size in wanted)
@@ -289,7 +293,7 @@ def _ordo_cell(row: Row, key: str) -> str:
 
 
 def _number(row: Row, key: str) -> object:
-    """As Ordo's CSV has it: one digit behind the point, shares in %; None for what cannot be given."""
+    """Return a value as in Ordo's CSV: one decimal, shares in %; None if it is unknown."""
     if key == "points":
         return row.wins + row.draws / 2
     value = row.draws / row.games if key == "draw_rate" else getattr(row, key)
@@ -317,7 +321,7 @@ def _bayeselo(rows: list[Row], room: int) -> Iterator[str]:
 
 
 def _ccrl(rows: list[Row], room: int) -> Iterator[str]:
-    """Opponents as a difference; engines with one whole rating share their ranks, as in ``14-15``."""
+    """Yield the layout of CCRL: opponents as a difference, and shared ranks for equal whole ratings."""
     ranks = _shared_ranks([round(row.rating) for row in rows])
     first = max(4, *map(len, ranks)) if ranks else 4
     width = _name_width(rows, room, first + 59, 4)
@@ -334,7 +338,7 @@ def _ccrl(rows: list[Row], room: int) -> Iterator[str]:
 
 
 def _shared_ranks(ratings: Sequence[int]) -> list[str]:
-    """Of ratings that fall: the place, or the first and the last of those with the same rating."""
+    """Return the place of each rating, such as ``14-15`` for equal ones. Ratings must be in falling order."""
     ends = {rating: place for place, rating in enumerate(ratings, 1)}
     starts = {rating: place for place, rating in reversed(list(enumerate(ratings, 1)))}
     return [f"{starts[r]}-{ends[r]}" if starts[r] < ends[r] else str(starts[r]) for r in ratings]
@@ -344,18 +348,18 @@ def _bound(number: float | None, width: int, sign: str = "") -> str:
     return f"{'---' if number is None else sign + format_error(number):>{width}}"
 
 
-# A matrix of a list as text, CSV and JSON: rows by number and name, columns by number.
+# Matrices of a list.
 
 _MATRIX_NOTES = {
-    "los": "likelihood in % that the engine of the row is stronger than that of the column",
-    "diff": "rating of the row less that of the column, with its error",
-    "errors": "error of the difference between row and column",
-    "score": "points of the row in its games against the column",
+    "los": "likelihood in % that the engine in the row is stronger than the engine in the column",
+    "diff": "rating of the engine in the row minus that of the engine in the column, with its error",
+    "errors": "error of the rating difference between row and column",
+    "score": "points of the engine in the row against the engine in the column",
 }
 
 
 def matrix_sheet(title: str, matrix: Matrix, *, confidence: float = 95, notes: Sequence[str] = ()) -> Sheet:
-    """The matrix as a table; CSV has plain numbers, of a score the share of the points."""
+    """Return the matrix as a table. CSV has plain numbers, for scores the share of the points."""
     import numpy as np
 
     many = len(set(matrix.pools)) > 1
@@ -372,16 +376,16 @@ def matrix_sheet(title: str, matrix: Matrix, *, confidence: float = 95, notes: S
         cells = {f"vs{number}": cell for number, cell in zip(numbers, _plain(plain[place]), strict=True)}
         rows.append({"pool": pool, "number": place + 1, "name": name, **cells})
         shown.append({f"vs{number}": _cell(matrix, place, number - 1) for number in numbers})
-    told = [
-        _MATRIX_NOTES[matrix.kind] + (f"; errors are {confidence:g} %" if matrix.kind in ("diff", "errors") else "")
-    ]
+    interval = f"; errors are {confidence:g} % confidence intervals" if matrix.kind in ("diff", "errors") else ""
+    footnotes = [_MATRIX_NOTES[matrix.kind] + interval]
     if many:
-        told.append(f"{len(set(matrix.pools))} pools: nothing is given across them" + _but_scores(matrix))
-    return Sheet(title, columns, tuple(rows), tuple(shown), (*told, *notes))
+        pools = len(set(matrix.pools))
+        footnotes.append(f"{pools} rating pools: ratings of engines in different pools cannot be compared")
+    return Sheet(title, columns, tuple(rows), tuple(shown), (*footnotes, *notes))
 
 
 def matrix_json(matrix: Matrix, *, confidence: float = 95) -> dict[str, object]:
-    """Names and rows of numbers in their order; null is blank."""
+    """Return names and rows of numbers in the order of the names; a missing number is null."""
     value: dict[str, object] = {
         "kind": matrix.kind,
         "names": list(matrix.names),
@@ -396,7 +400,7 @@ def matrix_json(matrix: Matrix, *, confidence: float = 95) -> dict[str, object]:
 
 
 def _format_likelihood(share: float) -> str:
-    """A likelihood in whole %; short of certainty it is never shown as certain."""
+    """Format a likelihood in whole %. Only certainty is shown as 0 or 100."""
     if 0 < share < 0.005:
         return "<1"
     if 0.995 < share < 1:
@@ -404,12 +408,8 @@ def _format_likelihood(share: float) -> str:
     return f"{100 * share:.0f}"
 
 
-def _but_scores(matrix: Matrix) -> str:
-    return " but scores" if matrix.kind == "score" else ""
-
-
 def _plain(row: Vector) -> list[float | None]:
-    return [None if cell != cell else cell for cell in row.tolist()]  # nan is not itself
+    return [None if cell != cell else cell for cell in row.tolist()]  # nan is not equal to itself
 
 
 def _cell(matrix: Matrix, row: int, column: int) -> str:
@@ -429,10 +429,10 @@ def _cell(matrix: Matrix, row: int, column: int) -> str:
     return f"{number:+d}" if np.isnan(error) else f"{number:+d} ±{format_error(error)}"
 
 
-# Who did what against whom, beside what the list expects: one engine as a table, all of them in blocks as Ordo's.
+# Head-to-head results next to the score that the list expects.
 
 _Opponents = Mapping[str, Sequence[OpponentRecord]]
-"""Opponents by engine."""
+"""The opponents of each engine."""
 
 _COLUMNS = (
     Column("opponent", "against", left=True, flexible=True),
@@ -447,10 +447,10 @@ _COLUMNS = (
     Column("performance", "perf.", form=format_whole),
     Column("los", "LOS", form=lambda los: "" if los is None else f"{_format_likelihood(los)}%"),
 )
-_NUMBERS = 60  # columns of a line of a block without name and indent
-_RATING = 8  # columns of a rating behind a name
-_SHORTEST_OPPONENT = 16  # signs of a name that still tell it
-_HEADING = 30  # signs of a name over a block, where the numbers leave more room
+_NUMBERS = 60  # columns of a line without name and indentation
+_RATING = 8  # columns of a rating after a name
+_SHORTEST_OPPONENT = 16  # characters that a shortened name keeps
+_HEADING = 30  # characters of a name in the heading of a block, which has more room
 
 
 def engine_sheet(
@@ -463,20 +463,26 @@ def engine_sheet(
     confidence: float = 95,
     notes: Sequence[str] = (),
 ) -> Sheet:
-    """The opponents of an engine, the strongest first; `quantile` standard deviations are an error."""
+    """Return the opponents of an engine, strongest first, with the score that the list expects.
+
+    Errors are `quantile` standard deviations.
+    """
     ordered = _ordered(met, found)
     row = next((row for row in found.rows if row.name == name), None)
-    told = [f"gap: {name}'s rating less the opponent's; exp.: the score that the list expects; ± is {confidence:g} %"]
-    told += [f"{name} has {_rating(row)}" if row else f"{name} is not rated"]
-    told += [f"{name}: {'; '.join(row.remarks)}"] if row and row.remarks else []
+    own = [
+        f"gap: rating of {name} minus that of the opponent; exp.: expected score; ± is a {confidence:g} % confidence"
+        " interval"
+    ]
+    own += [f"rating of {name}: {_rating(row)}" if row else f"{name} is not rated"]
+    own += [f"{name}: {'; '.join(row.remarks)}"] if row and row.remarks else []
     if row is not None and any(each.gap is None for each in ordered):
-        told.append("no gap: rated apart, the games between them bound no difference")
+        own.append("no gap: the two engines are in different rating pools")
     rows = tuple(_against_row(each, quantile) for each in ordered)
-    return Sheet(title, _COLUMNS, rows, (), (*told, *unrated_notes(found), list_footer(found, confidence), *notes))
+    return Sheet(title, _COLUMNS, rows, (), (*own, *unrated_notes(found), list_footer(found, confidence), *notes))
 
 
 def head_to_head_sheet(met: _Opponents, found: RatingList, *, quantile: float) -> Sheet:
-    """All pairings of all engines in one table, for CSV."""
+    """Return the matchups of all engines in one table, for CSV."""
     columns = (Column("engine", "engine", left=True, flexible=True), *_COLUMNS)
     rows = tuple(
         {"engine": name, **_against_row(each, quantile)}
@@ -489,7 +495,7 @@ def head_to_head_sheet(met: _Opponents, found: RatingList, *, quantile: float) -
 def head_to_head_text(
     met: _Opponents, found: RatingList, room: int, *, confidence: float = 95, notes: Sequence[str] = ()
 ) -> str:
-    """All engines, each with its opponents, as Ordo writes them by -j; ``----`` is what cannot be given."""
+    """Return all engines with their opponents in the layout of Ordo's -j; ``----`` is an unknown value."""
     rated = {row.name: row for row in found.rows}
     names = list(_names(met, found))
     digits = len(str(len(names))) + 2
@@ -512,20 +518,19 @@ def head_to_head_text(
             cfs = "----" if each.los is None else f"{100 * each.los:.1f}"
             counts = f"{each.games:6} ({each.wins:3},{each.draws:3},{each.losses:3}), {100 * each.score:5.1f}"
             lines.append(f"{indent}{_name_field(each.opponent, wide)} : {counts} : {diff:>7}, {sd:>5}, {cfs:>6}")
-    told = (*remark_notes(found), *unrated_notes(found), *found.caption, list_footer(found, confidence), *notes)
-    return "\n".join([*lines, "", *_wrap_notes(told, room)]) + "\n"
+    footnotes = (*remark_notes(found), *unrated_notes(found), *found.caption, list_footer(found, confidence), *notes)
+    return "\n".join([*lines, "", *_wrap_notes(footnotes, room)]) + "\n"
 
 
 def head_to_head_json(
     met: _Opponents, found: RatingList, *, quantile: float, confidence: float = 95
 ) -> dict[str, object]:
-    """Opponents by engine, the strongest first."""
-    told = {name: [_against_row(each, quantile) for each in _ordered(met[name], found)] for name in _names(met, found)}
-    return {"confidence": confidence, "engines": told}
+    """Return the opponents of each engine, strongest first."""
+    rows = {name: [_against_row(each, quantile) for each in _ordered(met[name], found)] for name in _names(met, found)}
+    return {"confidence": confidence, "engines": rows}
 
 
 def _against_row(each: OpponentRecord, quantile: float) -> dict[str, object]:
-    """One pairing by the keys of JSON and CSV."""
     value = asdict(each)
     return value | {"score": each.score, "gap_error": None if each.sd is None else each.sd * quantile}
 
@@ -534,7 +539,7 @@ _COUNTS = ("games", "wins", "draws", "losses")
 
 
 def _names(met: _Opponents, found: RatingList) -> Iterable[str]:
-    """As the list has them, the unrated behind."""
+    """Return the names in the order of the list, then those that it does not rate."""
     listed = [row.name for row in found.rows if row.name in met]
     return [*listed, *sorted(name for name in met if met[name] and name not in set(listed))]
 

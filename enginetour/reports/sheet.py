@@ -1,4 +1,4 @@
-"""A table as data; text, CSV, JSON, Markdown, BBCode."""
+"""Tables as data, and their output as text, CSV, JSON, Markdown, BBCode or HTML."""
 
 from __future__ import annotations
 
@@ -15,34 +15,33 @@ from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 from unicodedata import bidirectional
 
-# A table as data; text, CSV, JSON, Markdown, BBCode.
-
-# A table as data: rows in, terminal text, CSV or JSON out.
-
-# C0, C1, DEL, zero-width and bidirectional marks, line and paragraph ends: what a name may do to a terminal (Unicode
-# TR 36).
+# Control characters, zero-width and bidirectional marks, line and paragraph separators: a name with these could damage
+# the output of a terminal (Unicode TR 36).
 _MARKS = "\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u2069\ufeff"
 _UNSAFE = re.compile(f"[\x00-\x1f{_MARKS}]")
-# JSON escapes C0 itself; these, and halves of surrogate pairs, it would pass on (RFC 8259, 7).
+# `json` escapes C0 characters, but not these and not halves of surrogate pairs (RFC 8259, section 7).
 _RAW = re.compile(f"[{_MARKS}\ud800-\udfff]")
-NOTE_WIDTH = 80  # sentences below a table read badly when longer
-PLAIN_WIDTH = 200  # columns of a table that is piped: a file has no edge
+NOTE_WIDTH = 80  # columns of the notes below a table
+PLAIN_WIDTH = 200  # columns of a table that is written to a pipe or file
 
 
 def wrap_sentence(words: str, width: int, *, first: str = "", then: str = "  ") -> list[str]:
-    """A sentence in lines of up to `width`, broken at blanks: an engine's name with a hyphen stays whole."""
+    """Wrap a sentence at blanks into lines of at most `width` characters.
+
+    Names with hyphens stay on one line.
+    """
     return textwrap.wrap(safe_text(words), width, initial_indent=first, subsequent_indent=then, break_on_hyphens=False)
 
 
 def safe_text(words: object) -> str:
-    """Text from engines and people without anything that moves a cursor, turns a line round or breaks it.
+    """Return text without characters that move the cursor, change the writing direction or break the line.
 
-    What UTF-8 cannot hold, as bytes of a file's name that are none, is told by its number.
+    Bytes of a file name that are not UTF-8 are written as their numbers.
     """
-    told = str(words)
-    if told.isprintable():  # nearly all: a large list has tens of thousands of cells
-        return told
-    text = _UNSAFE.sub("", told.replace("\n", " "))
+    text = str(words)
+    if text.isprintable():  # a fast path: a large list has tens of thousands of cells
+        return text
+    text = _UNSAFE.sub("", text.replace("\n", " "))
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
@@ -51,7 +50,7 @@ _MOST_TEXTS = 1 << 13
 
 
 class Texts(dict[_Key, str], Generic[_Key]):
-    """Texts by what they are made of, each made once: `lru_cache`, in a third of its time where most come again."""
+    """A cache of texts by key. It takes a third of the time of `lru_cache` if most keys repeat."""
 
     def __init__(self, make: Callable[[_Key], str]) -> None:
         super().__init__()
@@ -65,7 +64,7 @@ class Texts(dict[_Key, str], Generic[_Key]):
 
 
 def format_value(value: object) -> str:
-    """A JSON value as people write it: nothing for None, whole floats without ``.0``."""
+    """Format a JSON value for people: an empty text for None, and whole floats without ``.0``."""
     if value is None:
         return ""
     if isinstance(value, float):
@@ -74,41 +73,41 @@ def format_value(value: object) -> str:
 
 
 def format_halves(points: float | None) -> str:
-    """Points as testers write them: ``9½``; nothing for None."""
+    """Format points with halves: ``9½``. The text is empty for None."""
     return "" if points is None else format_points(round(2 * points))
 
 
 def format_whole(number: float | None) -> str:
-    """Without decimals, never ``-0``; nothing for None."""
+    """Format a number without decimals and never as ``-0``. The text is empty for None."""
     return "" if number is None else str(round(number))
 
 
 def percent_format(decimals: int) -> Callable[[float | None], str]:
-    """What writes a share as ``52.4%``; nothing for None."""
+    """Return a function that formats a share as ``52.4%``, and None as an empty text."""
     return lambda share: "" if share is None else f"{100 * share:.{decimals}f}%"
 
 
 def format_yes(value: bool | None) -> str:  # noqa: FBT001
-    """``yes`` or ``no``."""
+    """Return ``yes`` or ``no``."""
     return "yes" if value else "no"
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: the key of its JSON and CSV, the words above it, its side, and how a value is written for people."""
+    """A column: its key in JSON and CSV, its header, its alignment and the format of its values for people."""
 
     key: str
     header: str
     left: bool = False
-    flexible: bool = False  # may be cut to fit the window
-    continues: bool = False  # of many of its kind: those that find no room stand in a block below
-    rare: bool = False  # people read it where a row has something in it only
+    flexible: bool = False  # can be shortened to fit the window
+    continues: bool = False  # one of many similar columns: those that do not fit continue in a block below
+    rare: bool = False  # shown only if at least one row has a value
     form: Callable[[Any], str] = format_value
 
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """Rows of cells by column key. A cell is a value for JSON; `shown` has words for people that no form tells."""
+    """A table: rows are values by column key. `shown` replaces the text that a column's format would give."""
 
     title: str
     columns: tuple[Column, ...]
@@ -117,16 +116,16 @@ class Sheet:
     notes: tuple[str, ...] = field(default=())
 
     def cells(self) -> list[list[str]]:
-        """What people read, row by row."""
+        """Return the texts that people read, row by row."""
         lines = []
         for number, row in enumerate(self.rows):
-            told = self.shown[number] if self.shown else {}
-            cells = (told[c.key] if c.key in told else c.form(row.get(c.key)) for c in self.columns)
+            shown = self.shown[number] if self.shown else {}
+            cells = (shown[c.key] if c.key in shown else c.form(row.get(c.key)) for c in self.columns)
             lines.append([*map(safe_text, cells)])
         return lines
 
     def csv(self) -> str:
-        """RFC 4180 with the JSON keys as header; names as in JSON, but for control characters."""
+        """Return CSV (RFC 4180) with the JSON keys as header. Control characters are removed from names."""
         sink = io.StringIO()
         writer = csv.writer(sink, lineterminator="\n")
         writer.writerow([column.key for column in self.columns])
@@ -136,13 +135,13 @@ class Sheet:
 
 
 def format_points(half_points: int) -> str:
-    """Half points as testers write them: ``9½``, ``8``, ``½``."""
+    """Format half points: ``9½``, ``8``, ``½``."""
     whole, half = divmod(half_points, 2)
     return f"{whole if whole or not half else ''}{'½' if half else ''}"
 
 
 def format_duration(seconds: float) -> str:
-    """``0.4 s``, ``45 s``, ``12 min``, ``3 h 20 min``."""
+    """Format seconds: ``0.4 s``, ``45 s``, ``12 min``, ``3 h 20 min``."""
     if 0 < seconds < 1:
         return f"{max(seconds, 0.1):.1f} s"
     if seconds < 90:
@@ -157,12 +156,15 @@ def iso_timestamp(seconds: float) -> str:
 
 
 def format_count(number: int, noun: str) -> str:
-    """``1 game``, ``2,410 games``."""
+    """Format a number with its noun: ``1 game``, ``2,410 games``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def render(sheet: Sheet, width: int | None = None) -> str:
-    """The sheet as aligned text of at most `width` columns where cutting the flexible ones is enough."""
+    """Return the table as aligned text.
+
+    Its flexible columns are shortened to fit `width` columns. Without flexible columns it can be wider.
+    """
     cells = sheet.cells()
     shown = [i for i, column in enumerate(sheet.columns) if not column.rare or any(line[i] for line in cells)]
     columns, cells = [sheet.columns[i] for i in shown], [[line[i] for i in shown] for line in cells]
@@ -185,15 +187,15 @@ def render(sheet: Sheet, width: int | None = None) -> str:
 
 
 def json_text(value: object) -> str:
-    """JSON as every ``--json`` prints it: one object, keys in the documented order, no NaN."""
+    """Return JSON as every ``--json`` prints it: keys in the documented order, without NaN."""
     text = json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False)
-    return _RAW.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
+    return _RAW.sub(lambda char: f"\\u{ord(char[0]):04x}", text)
 
 
 def _fit(widths: list[int], columns: Sequence[Column], room: int) -> None:
     over = sum(widths) + 2 * (len(widths) - 1) - room
     if over > 0 and any(column.continues for column in columns):
-        # What continues below takes what the others leave it: half of the window at least.
+        # The columns that continue below get at least half of the window.
         over = sum(widths[i] + 2 for i, column in enumerate(columns) if not column.continues) - room // 2
     while over > 0:
         candidates = [i for i, column in enumerate(columns) if column.flexible and widths[i] > _SHORTEST]
@@ -205,7 +207,7 @@ def _fit(widths: list[int], columns: Sequence[Column], room: int) -> None:
 
 
 def _blocks(widths: list[int], columns: Sequence[Column], room: int) -> list[list[int]]:
-    """The columns of each block by their places: all in one when they fit, else those that continue dealt out."""
+    """Return the positions of the columns of each block. There is one block if all columns fit."""
     always = [i for i, column in enumerate(columns) if not column.continues]
     left = room - sum(widths[i] + 2 for i in always) + 2
     blocks: list[list[int]] = [[]]
@@ -217,7 +219,7 @@ def _blocks(widths: list[int], columns: Sequence[Column], room: int) -> list[lis
     return [sorted([*always, *block]) for block in blocks]
 
 
-_SHORTEST = 8  # signs of a name that still tell it
+_SHORTEST = 8  # characters that a shortened name keeps
 
 
 def _len(text: str) -> int:
@@ -229,7 +231,7 @@ def _len(text: str) -> int:
 
 
 def _keep_apart(cells: list[list[str]], i: int, width: int) -> None:
-    """Cut a column's words in the middle where cut at the end different ones would read the same."""
+    """Shorten texts of a column in the middle if they would be equal when cut at the end."""
     long = {line[i] for line in cells if _len(line[i]) > width}
     if len({_cut(text, max(0, width - 1)) for text in long}) < len(long):
         for line in cells:
@@ -238,7 +240,10 @@ def _keep_apart(cells: list[list[str]], i: int, width: int) -> None:
 
 
 def shorten_middle(text: str, width: int) -> str:
-    """At most `width` columns of it, without its middle: names begin with an engine and end with its version."""
+    """Shorten a text to `width` columns by leaving out its middle.
+
+    Names begin with the engine and end with the version, so both stay visible.
+    """
     if _len(text) <= width:
         return text
     tail = width // 2
@@ -253,7 +258,7 @@ def _pad(text: str, width: int, *, left: bool) -> str:
 
 
 def _cut(text: str, width: int) -> str:
-    """At most `width` columns of it, in time that does not grow with the square of a name."""
+    """Return at most `width` columns of the text, in time linear in its length."""
     if text.isascii() and text.isprintable():
         return text[:width]
     from rich.cells import set_cell_size
@@ -265,22 +270,22 @@ def _csv_cell(value: object) -> object:
     return safe_text(value) if isinstance(value, str) else "" if value is None else value
 
 
-# Sheets in the languages that forums and sites take: Markdown, BBCode, HTML. Names stay text in all of them.
+# Markup for forums and web sites. Names are escaped in all formats.
 #
-# format     is                                    source
+# format     output                                source
 # markdown   a table with pipes                    GitHub Flavored Markdown 0.29, 4.10; escapes: CommonMark 0.31, 2.4
-# bbcode     aligned text in a [code] block        phpBB: its BBCodes have no table, and all boards take code
+# bbcode     aligned text in a [code] block        phpBB: its BBCode has no tables, but every forum supports [code]
 # html       a <table> to paste into a page        HTML Standard, 4.9
 #
-# In a [code] block a board reads nothing but the end of it; a name that says so loses its bracket.
+# Inside a [code] block only its end tag has a meaning, so a name that contains that tag loses its bracket.
 
-_MARKDOWN = re.compile(r"([\\`*_\[\]<>|~&$])")  # signs that mean something anywhere in a line
-_FIRST = re.compile(r"^(\s*)([#+=-]|\d+(?=[.)]))")  # and those that do at its beginning
+_MARKDOWN = re.compile(r"([\\`*_\[\]<>|~&$])")  # characters with a meaning anywhere in a line
+_FIRST = re.compile(r"^(\s*)([#+=-]|\d+(?=[.)]))")  # characters with a meaning at the start of a line
 _CODE_ENDS = re.compile(r"\[(?=/code\b)", re.IGNORECASE)
 
 
 def markdown(sheet: Sheet) -> str:
-    """The title in bold, the table, its notes as a list."""
+    """Return the title in bold, the table, and its notes as a list."""
     lines = [f"**{_literal(sheet.title)}**", ""] if sheet.title else []
     lines.append(_piped([_literal(column.header) for column in sheet.columns]))
     lines.append(_piped([":---" if column.left else "---:" for column in sheet.columns]))
@@ -290,12 +295,12 @@ def markdown(sheet: Sheet) -> str:
 
 
 def bbcode(sheet: Sheet) -> str:
-    """As it is printed into a file, in a block of code: every forum shows that with columns that stand."""
+    """Return the aligned text in a [code] block."""
     return f"[code]\n{_CODE_ENDS.sub('(', render(sheet))}[/code]\n"
 
 
 def html(sheet: Sheet) -> str:
-    """A table with a caption; notes follow as paragraphs. No style but the sides on which cells stand."""
+    """Return a table with a caption, and its notes as paragraphs. Its only style is the alignment of the cells."""
     sides = ["" if column.left else ' style="text-align:right"' for column in sheet.columns]
     lines = ["<table>"]
     if sheet.title:
@@ -317,7 +322,7 @@ MARKUPS: Mapping[str, Callable[[Sheet], str]] = MappingProxyType({"markdown": ma
 
 
 def _literal(text: str) -> str:
-    """Words of which Markdown reads nothing as its own."""
+    """Escape everything that has a meaning in Markdown."""
     return _MARKDOWN.sub(r"\\\1", safe_text(text))
 
 
@@ -334,13 +339,13 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def _text(words: str) -> str:
-    """Escaped, and from right to left within itself only."""
-    told = escape(safe_text(words))
-    return f"<bdi>{told}</bdi>" if any(bidirectional(sign) in ("R", "AL") for sign in told) else told
+    """Escape a text, and isolate right-to-left text from its surroundings."""
+    text = escape(safe_text(words))
+    return f"<bdi>{text}</bdi>" if any(bidirectional(char) in ("R", "AL") for char in text) else text
 
 
 def format_error(number: float | None) -> str:
-    """An error in points; one that is not 0 is never shown as 0; nothing for None."""
+    """Format an error in points. An error above 0 is never shown as 0. The text is empty for None."""
     if number is None:
         return ""
     if number >= 0.95:
@@ -377,5 +382,5 @@ COLUMNS = {
 COLUMN_KEYS = tuple(COLUMNS)
 NARROW_COLUMNS = ("rank", "name", "rating", "plus", "minus", "games", "score", "remarks")
 DEFAULT_COLUMNS = (*NARROW_COLUMNS[:7], "opponents", "draw_rate", "los", "remarks")
-# What Ordo's full list has between the score and the opponents.
+# With the columns that Ordo's full list has between score and opponents.
 WIDE_COLUMNS = (*DEFAULT_COLUMNS[:7], "points", "wins", "draws", "losses", *DEFAULT_COLUMNS[7:])

@@ -1,4 +1,4 @@
-"""Tests and simulations."""
+"""Tables of sequential tests (SPRT), of matches and of simulations."""
 
 from __future__ import annotations
 
@@ -13,30 +13,35 @@ from enginetour.reports.sheet import Column, Sheet, format_duration, safe_text
 if TYPE_CHECKING:
     from enginetour.formats.simulation import ComparisonResult, Estimate, SimulationResult
 
-
-# A sequential test as people read it: whole, as lines beside a running match, as one line of CSV.
+# Sequential tests.
 
 _COLUMNS = (Column("what", "", left=True), Column("value", "", left=True))
 _PAIR_POINTS = ("0", "½", "1", "1½", "2")
+_INTERVALS = "± and ranges in parentheses are 95 % confidence intervals"
 
 
-def sprt_sheet(title: str, engines: tuple[str, str], found: MatchTest, notes: Sequence[str] = ()) -> Sheet:
-    """One figure a line, every uncertain one with its 95 % interval."""
+def sprt_sheet(
+    title: str, engines: tuple[str, str], found: MatchTest, notes: Sequence[str] = (), *, ended: bool = False
+) -> Sheet:
+    """Return a sequential test as a table of figures. Each uncertain figure has one 95 % interval.
+
+    `ended`: no more games will be played, so a test without a verdict reached its game limit.
+    """
     losses, draws, wins = found.games
     lines = [("W / D / L", f"{wins} / {draws} / {losses}")]
     if found.pairs is not None:
         shares = " · ".join(f"{points}: {count}" for points, count in zip(_PAIR_POINTS, found.pairs, strict=True))
-        lines.append(("pairs", f"{sum(found.pairs)} by points · {shares}"))
-    lines += [("score", f"{100 * found.statistics.score:.2f} %"), *_strength(found.statistics)]
-    lines += _decision(engines, found)
+        lines.append(("game pairs", f"{sum(found.pairs)}, by points: {shares}"))
+    lines += [("score", f"{100 * found.statistics.score:.2f} %"), *_strength(found)]
+    lines += _decision(engines, found, ended=ended)
     rows = tuple({"what": what, "value": value} for what, value in lines)
     return Sheet(title, _COLUMNS, rows, notes=(*_remarks(found), *notes))
 
 
 def match_sheet(title: str, scored: Sequence[tuple[Hashable, int]]) -> Sheet:
-    """What two engines made of their games without a test: counts, pairs, Elo, LOS, nElo.
+    """Return the result of two engines without a test: counts, game pairs, score, Elo, LOS and nElo.
 
-    `scored` as `match_test` takes it.
+    `scored` has the same form as for `match_test`.
     """
     won, pairs, _ = tally_match(scored)
     losses, draws, wins = won
@@ -44,13 +49,13 @@ def match_sheet(title: str, scored: Sequence[tuple[Hashable, int]]) -> Sheet:
     lines = [("W / D / L", f"{wins} / {draws} / {losses}")]
     if pairs is not None:
         lines.append(("Ptnml(0-2)", f"[{', '.join(map(str, pairs))}]"))
-    lines += [("score", f"{100 * statistics.score:.2f} %"), *_strength(statistics)]
+    lines += [("score", f"{100 * statistics.score:.2f} %"), ("Elo", _elo(statistics)), *_certainty(statistics)]
     rows = tuple({"what": what, "value": value} for what, value in lines)
-    return Sheet(title, _COLUMNS, rows, notes=("± and intervals are 95 %",))
+    return Sheet(title, _COLUMNS, rows, notes=(_INTERVALS,))
 
 
 def sprt_row(engines: tuple[str, str], found: MatchTest) -> Sheet:
-    """Everything in one row: what CSV is for."""
+    """Return all figures of a test in one row, for CSV."""
     flat = {"engine": engines[0], "opponent": engines[1], **found.to_json()}
     sprt = flat.pop("sprt")
     assert isinstance(sprt, dict)
@@ -65,14 +70,28 @@ def sprt_row(engines: tuple[str, str], found: MatchTest) -> Sheet:
 
 
 def current_test(format_: Any, state: Any) -> tuple[tuple[str, str], MatchTest] | None:
-    """The engines and the test of a match that is under one and has a game; None of everything else."""
+    """Return the engines and the test of a match under a sequential test with at least one game, else None."""
     ask = getattr(format_, "tested", None)
     found = ask(state) if ask else None
     return (state.pair, found) if found else None
 
 
+def is_undecided(format_: Any, state: Any) -> bool:
+    """Return whether a match is under a sequential test that has no verdict."""
+    tested = current_test(format_, state)
+    return tested is not None and not tested[1].walk.verdict
+
+
+def end_state(*, undecided: bool) -> str:
+    """Return the state of a tournament without remaining games."""
+    return "game limit reached without a verdict" if undecided else "finished"
+
+
 def sprt_lines(engines: tuple[str, str], found: MatchTest) -> tuple[str, str]:
-    """The line cutechess prints of a test, so that existing scripts keep working, and the strength beside it."""
+    """Return the line that cutechess-cli prints for a test, and a line with the strength.
+
+    Scripts that read the output of cutechess-cli can read the first line.
+    """
     walk, (low, high) = found.walk, found.test.bounds
     share = 100 * walk.llr / (high if walk.llr >= 0 else -low)
     ended = f" - {walk.verdict} was accepted" if walk.verdict else ""
@@ -80,7 +99,7 @@ def sprt_lines(engines: tuple[str, str], found: MatchTest) -> tuple[str, str]:
     parts = [safe_text(f"{engines[0]} - {engines[1]}"), f"W {wins} D {draws} L {losses}"]
     if found.pairs is not None:
         parts.append(f"pairs {'-'.join(map(str, found.pairs))}")
-    parts += [f"{what} {figure}" for what, figure in _strength(found.statistics)]
+    parts += [f"{what} {figure}" for what, figure in _strength(found)]
     ratio = round(walk.llr, 2) or 0.0
     return (
         f"SPRT: llr {ratio:.2f} ({round(share, 1) or 0.0:.1f}%), lbound {low:.2f}, ubound {high:.2f}{ended}",
@@ -89,64 +108,71 @@ def sprt_lines(engines: tuple[str, str], found: MatchTest) -> tuple[str, str]:
 
 
 def sprt_json(engines: tuple[str, str], found: MatchTest) -> dict[str, object]:
-    """What `status --json` tells of a test: one object with the counts, the ratio, the verdict and the strength."""
+    """Return the test as one object for `status --json`: counts, log-likelihood ratio, verdict and strength."""
     flat = found.to_json()
     sprt = flat.pop("sprt")
     assert isinstance(sprt, dict)
     return {"engines": list(engines), **sprt, **flat}
 
 
-def _strength(statistics: MatchStatistics) -> list[tuple[str, str]]:
+def _strength(found: MatchTest) -> list[tuple[str, str]]:
+    """Return Elo, LOS and nElo. After a verdict Elo is the estimate that allows for the early stop."""
+    after = found.after_stop
+    elo = _elo(found.statistics) if after is None else _between(after.elo, after.low, after.high)
+    return [("Elo", elo), *_certainty(found.statistics)]
+
+
+def _elo(statistics: MatchStatistics) -> str:
     if statistics.error is not None and statistics.elo is not None:
-        elo = f"{_signed(statistics.elo)} ± {statistics.error:.1f}"
-    else:
-        elo = _between(statistics.elo, statistics.low, statistics.high)
-    lines = [("Elo", elo), ("LOS", _percent(statistics.los))]
+        return f"{_signed(statistics.elo)} ± {statistics.error:.1f}"
+    return _between(statistics.elo, statistics.low, statistics.high)
+
+
+def _certainty(statistics: MatchStatistics) -> list[tuple[str, str]]:
+    lines = [("LOS", _percent(statistics.los))]
     if statistics.nelo is not None and statistics.nelo_error is not None:
         lines.append(("nElo", f"{_signed(statistics.nelo)} ± {statistics.nelo_error:.1f}"))
     return lines
 
 
-def _decision(engines: tuple[str, str], found: MatchTest) -> list[tuple[str, str]]:
+def _decision(engines: tuple[str, str], found: MatchTest, *, ended: bool) -> list[tuple[str, str]]:
     test, walk = found.test, found.walk
-    (low, high), (lower, upper) = test.bounds, corrected_bounds(test, walk)
-    each = "pairs" if found.walks_by_pairs else "games"
+    lower, upper = corrected_bounds(test, walk)
+    each = "game pairs" if found.walks_by_pairs else "games"
     lines = [
         ("test", f"{test.elo1:g} {UNITS[test.model]} (H1) against {test.elo0:g} (H0), {test.model}, by {each}"),
-        ("LLR", f"{round(walk.llr, 3) or 0.0:.3f}"),
-        ("bounds", f"{low:.3f} and {high:.3f}, less the overshoot {lower:.3f} and {upper:.3f}"),
+        ("LLR", f"{round(walk.llr, 3) or 0.0:.3f} (H0 at {lower:.3f}, H1 at {upper:.3f})"),
     ]
     if not walk.verdict:
-        return [*lines, ("verdict", "none, the LLR lies between the bounds")]
+        why = "the game limit was reached first" if ended else "the LLR is between the two bounds"
+        return [*lines, ("verdict", f"none: {why}")]
     stopped, since = sum(walk.stopped), sum(walk.counts) - sum(walk.stopped)
     lines.append(("verdict", f"{walk.verdict} after {stopped} {each}: {test.meaning(walk.verdict, engines[0])}"))
     if since:
-        later = f"1 {each[:-1]}, which changes" if since == 1 else f"{since} {each}, which change"
-        lines.append(("since then", f"{later} no verdict"))
-    if found.after_stop is not None:
-        after = found.after_stop
-        elo = _between(after.elo, after.low, after.high)
-        lines.append(("at the stop", f"{elo} Elo, {'by plain figures' if after.plain else 'median-unbiased'}"))
+        lines.append(("after the verdict", f"{since} {each[:-1] if since == 1 else each}, not part of the test"))
     return lines
 
 
 def _remarks(found: MatchTest) -> list[str]:
-    remarks = ["± and intervals are 95 %"]
+    remarks = [_INTERVALS]
     if found.pairs is not None:
-        remarks[0] += ", by pairs of games on one opening"
+        remarks[0] += ", computed from game pairs"
+    if found.after_stop is not None:
+        kind = "plain" if found.after_stop.plain else "median-unbiased"
+        remarks.append(f"Elo is the {kind} estimate at the moment of the verdict")
     if found.statistics.by_profile:
-        remarks.append("few or one-sided results: interval and LOS from the profile of the likelihood")
+        remarks.append("few or one-sided results: profile-likelihood interval and LOS")
     if found.lone:
         one = found.lone == 1
         remarks.append(
-            f"{'1 game lacks its' if one else f'{found.lone} games lack their'} partner"
+            f"{found.lone} {'game is' if one else 'games are'} not part of a complete game pair"
             f" and {'counts' if one else 'count'} in W / D / L only"
         )
     return remarks
 
 
 def _between(value: float | None, low: float | None, high: float | None) -> str:
-    """``+5.0 (-1.0 to +11.0)``; an end that is not there is open."""
+    """Format ``+5.0 (-1.0 to +11.0)``. An interval can be open at one end."""
     if low is None and high is None:
         return "not known yet"
     if low is None or high is None:
@@ -166,12 +192,10 @@ def _percent(chance: float) -> str:
     return f"{100 * chance:.1f} %"
 
 
-# What simulations found, as sheets: systems side by side, or one configuration played many times.
-#
-# For people a figure and its standard error share a cell, and beside long names the last figures stand in a block
-# below; rows for JSON and CSV have both, `tau_fit` and `tau_fit_error`.
+# Simulations. For people a figure and its standard error share a cell. JSON and CSV have both, such as `tau_fit` and
+# `tau_fit_error`.
 
-# key of an accuracy -> words above its column, decimals
+# Key of a figure: header of its column, decimals.
 _FIGURE_COLUMNS = {
     "games": ("games", 0),
     "tau_table": ("tau by table", 3),
@@ -181,15 +205,15 @@ _FIGURE_COLUMNS = {
     "gap": ("gap", 0),
 }
 _MEANING = (
-    "tau: Kendall's rank correlation with the true strengths, of the format's own table and of ratings fitted to the "
-    "games alone. best first: how often the strongest is named first. gap: root mean square of the Elo between "
-    "opponents. ±: one standard error."
+    "tau: Kendall's rank correlation with the true strengths, for the table of the format and for ratings fitted to "
+    "the games. best first: share of the simulations in which the strongest engine comes first. gap: root mean square "
+    "of the Elo difference between opponents. ±: one standard error."
 )
-_ABOVE = {"tau_table": "by table", "tau_fit": "by fit"}  # figures whose differences are told in words
+_ABOVE = {"tau_table": "by table", "tau_fit": "by fit"}  # figures whose differences are in the notes
 
 
 def comparison_sheet(title: str, found: Sequence[ComparisonResult]) -> Sheet:
-    """A line a system; below, how far the others are above the first on the same fields."""
+    """Return a row for each system, and notes with the differences to the first system on the same entrants."""
     columns = [Column("system", "system", left=True, flexible=True)]
     columns += [Column(key, words, continues=True) for key, (words, _) in _FIGURE_COLUMNS.items()]
     rows = [{"system": line.label} for line in found]
@@ -206,7 +230,7 @@ def comparison_sheet(title: str, found: Sequence[ComparisonResult]) -> Sheet:
 
 
 def comparison_rows(found: Sequence[ComparisonResult]) -> Sheet:
-    """The same as numbers; `..._above` is the difference to the first system."""
+    """Return the comparison as numbers. Keys that end in `_above` are differences to the first system."""
     rows: list[dict[str, object]] = []
     for line in found:
         above = {f"{key}_above": line.above[key] for key in _ABOVE}
@@ -215,14 +239,17 @@ def comparison_rows(found: Sequence[ComparisonResult]) -> Sheet:
 
 
 def rehearsal_sheet(title: str, found: SimulationResult, hours: float | None) -> Sheet:
-    """Figures line by line. `hours` is for the expected number of games, None where no clock bounds it."""
+    """Return the figures of a simulated tournament, one in each row.
+
+    `hours` is the duration for the expected number of games, None if no clock limits it.
+    """
     lines = {
         "games, at least": f"{found.fewest}",
         "games, expected": f"{_words(found.figures['games'], 0)}, 80 % within {found.low:.0f} to {found.high:.0f}",
         "games, at most": f"{found.most}",
     }
     if hours is not None:
-        lines["time, expected"] = f"{format_duration(hours * 3600)} if every game is long"
+        lines["time, expected"] = f"{format_duration(hours * 3600)} for long games"
     lines |= {words: _words(found.figures[key], places) for key, words, places in _REHEARSAL_LINES}
     rows = [{"figure": figure, "value": value} for figure, value in lines.items()]
     columns = (Column("figure", "figure", left=True), Column("value", "value", left=True))
@@ -239,7 +266,10 @@ _REHEARSAL_LINES = (
 
 
 def rehearsal_row(found: SimulationResult, hours: float | None) -> Sheet:
-    """The same as numbers, in one row; `low` and `high` bound 80 % of the simulated numbers of games."""
+    """Return the figures of a simulated tournament as numbers in one row.
+
+    80 % of the simulated numbers of games are between `low` and `high`.
+    """
     row: dict[str, object] = {"fewest": found.fewest, "most": found.most, "low": found.low, "high": found.high}
     row |= {"hours": hours, **_numbers(found.figures)}
     return Sheet("", tuple(Column(key, key) for key in row), (row,))
@@ -254,6 +284,6 @@ def _numbers(figures: Mapping[str, Estimate]) -> dict[str, float]:
 
 def _words(figure: Estimate, places: int, *, signed: bool = False) -> str:
     while figure.error and figure.error < 10**-places / 2:
-        places += 1  # an error is never shown as 0
+        places += 1  # an error above 0 is never shown as 0
     mean = f"{figure.mean:{'+' if signed else ''}.{places}f}"
     return f"{mean} ± {figure.error:.{places}f}" if figure.error else mean

@@ -1,4 +1,4 @@
-"""Standings, crosstable, rounds and floats of a tournament, as printed."""
+"""Tables of standings, crosstables, engine checks, paired rounds and pairing reports."""
 
 from __future__ import annotations
 
@@ -27,16 +27,15 @@ if TYPE_CHECKING:
     from enginetour.interop.foreign import Pairs
     from enginetour.interop.roundfiles import PairingReason
 
+# Standings and crosstable.
 
-# What people read in the morning, as sheets: standings, crosstable, ladder, games, ratings, probes.
-
-_BESIDE = len("99  shortest  points  games")  # of a table with the shortest names, without its tie-breaks
-_BYES = "byes: points without a game, among the points"
+_BESIDE = len("99  shortest  points  games")  # columns of a table with short names, without its tie-breaks
+_BYES = "byes: points without a game; they are included in the points"
 _QUARTERS = ("", "¼", "½", "¾")
 
 
 def tiebreak_values(line: StandingsRow) -> dict[str, float]:
-    """The tie-breaks of a line by code: points where their unit is a part of a point, else what they count."""
+    """Return the tie-breaks of a line by code, in points if their unit is a part of a point."""
     return {
         code: value / PLACEMENT_CODES[code].per if PLACEMENT_CODES[code].per > 1 else value * PLACEMENT_CODES[code].per
         for code, value in line.tiebreaks
@@ -49,7 +48,7 @@ def _tiebreak_column(code: str, *, continues: bool = False) -> Column:
 
 
 def _format_quarters(value: float | None) -> str:
-    """Halves and quarters of a point as testers write them: ``9½``, ``30¾``, ``-¼``; nothing for None."""
+    """Format halves and quarters of a point: ``9½``, ``30¾``, ``-¼``. The text is empty for None."""
     if value is None:
         return ""
     whole, quarters = divmod(int(abs(value) * 4), 4)
@@ -57,9 +56,9 @@ def _format_quarters(value: float | None) -> str:
 
 
 def standings_sheet(title: str, placed: Sequence[StandingsRow], odds: Mapping[str, int] | None = None) -> Sheet:
-    """The table of a format, with the tie-breaks it has and the status where there is one.
+    """Return the standings with their tie-breaks and the status of each entrant.
 
-    `odds` is how many games of an entrant were at time odds, told where there are any.
+    `odds` counts the games of an entrant at time odds; its column is shown if it is not empty.
     """
     codes = list(dict.fromkeys(code for line in placed for code, _ in line.tiebreaks))
     byes = any(line.unplayed for line in placed)
@@ -98,9 +97,9 @@ def crosstable_sheet(
     codes: Sequence[str] = (),
     notes: tuple[str, ...] = (),
 ) -> Sheet:
-    """Everybody against everybody: ``1=0`` from the row's view, in the order of `names`, with tie-breaks by `codes`.
+    """Return the crosstable: ``1=0`` for the row's engine, in the order of `names`, with tie-breaks by `codes`.
 
-    CSV has ``1½0``: a spreadsheet takes what begins with = for a formula.
+    CSV has ``1½0``, since a spreadsheet reads a leading = as a formula.
     """
     by_name = {line.name: line for line in totals}
     columns = [Column("rank", "#"), Column("name", "engine", left=True, flexible=True)]
@@ -122,28 +121,31 @@ def crosstable_sheet(
 def points_notes(
     placed: Iterable[StandingsRow], half_points: Mapping[str, int], *, by_match: bool = False
 ) -> tuple[str, ...]:
-    """Why the points of a table are not those of the games in the crosstable, `half_points`, and whose."""
-    byes, struck, gone = list[str](), list[str](), list[str]()
+    """Return notes on why points of the standings differ from those of the games in the crosstable.
+
+    `half_points` are those of the games, by entrant.
+    """
+    byes, void, withdrawn = list[str](), list[str](), list[str]()
     for line in placed:
         more = line.half_points - line.unplayed - half_points[line.name]
         byes += [f"{line.name} {format_points(line.unplayed)}"] if line.unplayed else []
         if more and not by_match:
-            (struck if more > 0 else gone).append(f"{line.name} {format_points(abs(more))}")
+            (void if more > 0 else withdrawn).append(f"{line.name} {format_points(abs(more))}")
     found = {
         "points without a game (byes)": byes,
-        "points of games that were struck out when they had decided": struck,
-        "points against the withdrawn, which the standings leave out": gone,
+        "points of games that became void after they had decided a pairing": void,
+        "points against withdrawn engines, not included in the standings": withdrawn,
     }
     notes = [f"{what}: {', '.join(who)}" for what, who in found.items() if who]
-    return (*notes, *(["points are those of matches, signs those of games"] if by_match else []))
+    return (*notes, *(["points are those of matches, results those of games"] if by_match else []))
 
 
 def probes_sheet(found: Mapping[str, ProbeResult]) -> Sheet:
-    """What starting every engine once has shown."""
+    """Return the result of starting each engine once."""
     columns = (
         Column("name", "engine", left=True, flexible=True),
-        Column("fit", "fit", left=True, form=format_yes),
-        Column("own_name", "calls itself", left=True, flexible=True),
+        Column("fit", "can play", left=True, form=format_yes),
+        Column("own_name", "reported name", left=True, flexible=True),
         Column("handshake_ms", "start ms"),
         Column("problems", "problems", left=True, form="; ".join),
     )
@@ -160,10 +162,10 @@ def probes_sheet(found: Mapping[str, ProbeResult]) -> Sheet:
     return Sheet("", columns, rows)
 
 
-# A round that was paired, as a table and as JSON.
+# Paired rounds.
 
 _CERTIFIED = "certified"
-_ROOM = 79  # columns of a terminal
+_ROOM = 79  # columns of a narrow terminal
 
 
 def round_sheet(
@@ -174,7 +176,7 @@ def round_sheet(
     warnings: Sequence[str],
     scores: tuple[str, Sequence[int]] | None = None,
 ) -> Sheet:
-    """Board by board with scores before the round; byes, the guarantee, warnings and starting scores are below.
+    """Return the boards of a round with the scores before it; byes, guarantee and warnings are notes.
 
     `scores` are the name and the half points of the scores that decided the pairing, by default points.
     """
@@ -206,7 +208,10 @@ def round_sheet(
 def round_json(
     system: str, field: Field, labels: Sequence[str], paired: Paired, warnings: Sequence[str]
 ) -> dict[str, Any]:
-    """Keys: round, system, pairs (board, white, black, and handicap where there is one), bye, certified, warnings."""
+    """Return a round as JSON.
+
+    Keys: round, system, pairs (board, white, black, and handicap at odds), bye, certified, guarantee, warnings.
+    """
     byes = [_number_label(labels[place]) for place in paired.byes]
     pairs: list[dict[str, Any]] = []
     for number, board in enumerate(paired.boards, 1):
@@ -214,7 +219,7 @@ def round_json(
         pairs.append({"board": number, "white": white, "black": black})
         if board.handicap:
             pairs[-1]["handicap"] = board.handicap
-    more = [f"{label} rests too" for label in byes[1:]]
+    more = [f"{label} also has a bye" for label in byes[1:]]
     return {
         "round": field.number,
         "system": system,
@@ -229,9 +234,9 @@ def round_json(
 def scores_json(
     called: str, rows: Sequence[Sequence[int]], labels: Sequence[str], starts: Sequence[str]
 ) -> dict[str, Any]:
-    """Keys: the name of the score with its value by entrant now, `starts` with that before round 1, `starting_list`.
+    """Return the scores that decide the pairing as JSON, without keys if they are the points.
 
-    No keys where points alone decide the pairing.
+    Keys: the name of the score with its values by entrant, `starts` with the values before round 1, `starting_list`.
     """
     if called == "points":
         return {}
@@ -241,22 +246,22 @@ def scores_json(
 
 @dataclass(frozen=True, slots=True)
 class CheckedRound:
-    """A round of a file against the same round by the system: pairs by place, White first, None for a bye."""
+    """A round of a file compared with the pairing of the system: pairs by place, White first, None for a bye."""
 
     number: int
     boards: int
     expected: Pairs
     found: Pairs
-    failure: str = ""  # why the system has no such round
+    failure: str = ""  # why the system cannot pair this round
 
     @property
     def differs(self) -> bool:
-        """Pairs, colors or the bye are others."""
+        """Return whether pairs, colors or byes differ."""
         return bool(self.expected or self.found or self.failure)
 
 
 def checked_sheet(title: str, rounds: Sequence[CheckedRound], labels: Sequence[str], notes: Sequence[str]) -> Sheet:
-    """A row a round; what differs below each other's words."""
+    """Return a row for each round of a file with the pairs that differ."""
     columns = (
         Column("round", "round"),
         Column("boards", "boards"),
@@ -275,14 +280,17 @@ def checked_sheet(title: str, rounds: Sequence[CheckedRound], labels: Sequence[s
         for one in rounds
     ]
     differing = sum(one.differs for one in rounds)
-    told = f"{differing} of {len(rounds)} rounds differ" if differing else f"all {len(rounds)} rounds are the same"
-    return Sheet(title, columns, tuple(rows), (), (told, *notes))
+    summary = f"{differing} of {len(rounds)} rounds differ" if differing else f"all {len(rounds)} rounds are the same"
+    return Sheet(title, columns, tuple(rows), (), (summary, *notes))
 
 
 def checked_json(
     system: str, rounds: Sequence[CheckedRound], labels: Sequence[str], notes: Sequence[str]
 ) -> dict[str, Any]:
-    """Keys: system, rounds (round, boards, same, expected, found, failure), differing, warnings; a bye has null."""
+    """Return the comparison of the rounds of a file as JSON.
+
+    Keys: system, rounds (round, boards, same, expected, found, failure), differing, warnings. A bye has null.
+    """
 
     def pairs(found: Pairs) -> list[list[int | str | None]]:
         return [[None if place is None else _number_label(labels[place]) for place in pair] for pair in found]
@@ -312,12 +320,12 @@ def _pairs(pairs: Pairs, labels: Sequence[str]) -> str:
 
 
 def _number_label(label: str) -> int | str:
-    """A starting number as a number, an id as it is."""
+    """Return a starting number as an integer, and an id unchanged."""
     return int(label) if label.isascii() and label.isdigit() else label
 
 
 def why_lines(found: PairingReason, field: Field) -> list[str]:
-    """The answer of ``--why`` in sentences and rows, each fits a terminal."""
+    """Return the answer of ``--why`` in lines that fit a terminal."""
     return [part for line in _answer(found, field) for part in wrap_sentence(line, _ROOM, then="      ")]
 
 
@@ -330,11 +338,11 @@ def _answer(found: PairingReason, field: Field) -> list[str]:
     lines += [f"  {rule}" for rule in found.rules]
     if found.reasons:
         width = max(len(reason.name) for reason in found.reasons)
-        weighs = any(reason.most != 1 for reason in found.reasons)  # else criteria are met or not, in their order
+        weighs = any(reason.most != 1 for reason in found.reasons)  # otherwise each criterion is met or not
         sources = {reason.source for reason in found.reasons}
         lines += [f"criteria: {source}" for source in sources if len(sources) == 1]
         for reason in found.reasons:
-            most = f" of at most {reason.most:,}" if reason.most else ""  # of what counts against a pair, none is best
+            most = f" of at most {reason.most:,}" if reason.most else ""  # a penalty does not have a maximum
             worth = f"{reason.worth:,}{most}" if weighs else "yes" if reason.worth else "no"
             source = f"  ({reason.source})" * (len(sources) > 1)
             lines.append(f"  {reason.name:{width}}  {worth}{source}")
@@ -345,25 +353,26 @@ def _answer(found: PairingReason, field: Field) -> list[str]:
         lines.append(f"weight of the round: {found.cost.total:,}")
         if found.cost.least is not None:
             lines.append(
-                f"a round {with_or_without} this pair loses at least {found.cost.least:,} (slack of the proof)"
+                f"weight lost by any round {with_or_without} this pair: at least {found.cost.least:,} (from the proof)"
             )
         if found.cost.exact is not None:
-            lines.append(f"the best round {with_or_without} this pair loses {found.cost.exact:,} (solved again)")
+            lines.append(
+                f"weight lost by the best round {with_or_without} this pair: {found.cost.exact:,} (solved again)"
+            )
     if found.instead is None:
         lines.append(f"there is no legal round {with_or_without} this pair")
     else:
         pairs = {board.pair for board in found.paired.boards}
-        lines.append(f"the best round {with_or_without} it would have")
+        lines.append(f"the best round {with_or_without} this pair would contain")
         lines += [f"  {names[a]} - {names[b]}" for a, b in found.instead if (a, b) not in pairs]
     return lines
 
 
 def why_json(found: PairingReason, field: Field, labels: Sequence[str]) -> dict[str, Any]:
-    """Keys: round, pair, paired, guarantee, facts, rules, criteria, weight, least, exact, instead.
+    """Return the answer of ``--why`` as JSON.
 
-    A criterion has name, worth, most, source.
-
-    `least` and `exact` are None where no weight decides or the other decision is not legal.
+    Keys: round, pair, paired, guarantee, facts, rules, criteria (name, worth, most, source), weight, least, exact,
+    instead. `least` and `exact` are None if no weight decides or the other decision is not legal.
     """
     cost = found.cost
     return {
@@ -384,19 +393,20 @@ def why_json(found: PairingReason, field: Field, labels: Sequence[str]) -> dict[
     }
 
 
-# How a tournament was paired, round by round: floats, rematches, colours, gaps of strength, and the proof.
+# Pairing report.
 
 _PAIRING_NOTES = (
-    "floats: boards of unequal scores; widest: the largest gap of a board in points; uneven: entrants whose Whites and "
-    "Blacks then differ by 2 or more; without: byes of every kind; e_total and RMS gap in Elo points of the "
-    "tournament's own games (Vuorinen 2010, 7.1): compare tournaments by the RMS gap.",
+    "floats: boards with unequal scores; widest: largest score difference of a board; uneven: entrants whose numbers "
+    "of games with White and with Black differ by 2 or more; without: byes of all kinds; e_total and RMS gap: Elo "
+    "differences between opponents, from the games of this tournament (Vuorinen 2010, 7.1). Compare tournaments by "
+    "their RMS gap.",
 )
 
 
 def pairing_report(title: str, figures: Sequence[RoundFigures], notes: Iterable[Note]) -> Sheet:
-    """A row a round and one for all; the guarantee is that noted when the round was paired, below the table in full."""
-    told = [dict(note.fields) for note in notes if note.kind == "round"]
-    proofs = {round_["round"]: str(round_["guarantee"]) for round_ in told}
+    """Return a row for each round and one for all rounds, with the proofs of the pairings as notes."""
+    rounds = [dict(note.fields) for note in notes if note.kind == "round"]
+    proofs = {round_["round"]: str(round_["guarantee"]) for round_ in rounds}
     marks = {proof: f"[{number}]" for number, proof in enumerate(dict.fromkeys(proofs.values()), 1)}
     columns = (
         Column("round", "round", form=lambda number: str(number or "all")),
@@ -425,25 +435,25 @@ def pairing_report(title: str, figures: Sequence[RoundFigures], notes: Iterable[
         }
         for line in figures
     )
-    # Rounded once: to whole points for people, to one decimal in JSON.
+    # Whole points for people, one decimal in JSON; both are rounded from the exact value.
     shown = tuple({"rms_gap": "" if line.error.rms is None else f"{line.error.rms:.0f}"} for line in figures)
     footnotes = (*(f"{mark} {proof}" for proof, mark in marks.items()), *_PAIRING_NOTES)
     return Sheet(title, columns, rows, shown, footnotes)
 
 
-# How far apart those were whom a tournament paired, and how its rounds kept the rules of pairing.
+# Figures of the pairing report.
 #
 # e_total = sqrt(sum over entrants and rounds of (RS - RS of the opponent)^2) / (2 k N), k rounds, N entrants: Vuorinen
-# 2010, section 7.1. It shrinks with the size of the tournament, so the RMS gap stands beside it: tournaments are
-# compared by that. RS, relative strength: our decision (the thesis's appendix is not public): the logistic model's most
-# likely ratings from the tournament's own games, with one phantom draw of every entrant against 0, in Elo points.
+# 2010, section 7.1. It falls with the size of the tournament, so tournaments are compared by the RMS gap. RS is the
+# relative strength in Elo. The appendix of the thesis that defines it is not public, so enginetour uses the ratings of
+# the logistic model from the games of the tournament, with one phantom draw of each entrant against 0.
 
-_ABSOLUTE_DIFFERENCE = 2  # colours that differ by so much make an absolute preference: FIDE C.04.3
+_ABSOLUTE_DIFFERENCE = 2  # a color difference of this size is an absolute preference (FIDE C.04.3)
 
 
 @dataclass(frozen=True, slots=True)
 class PairingError:
-    """Elo points. `rms` is None where nobody has met anybody."""
+    """The pairing error in Elo. `rms` is None before the first game."""
 
     total: float
     rms: float | None
@@ -451,24 +461,24 @@ class PairingError:
 
 @dataclass(frozen=True, slots=True)
 class RoundFigures:
-    """One round from 1, or all of them in one line with `number` 0. Gaps in points are half points before the round."""
+    """The figures of one round, or of all rounds if `number` is 0."""
 
     number: int
     boards: int
-    floats: int  # boards of unequal scores: one was drawn up, the other down
-    widest: int  # the largest gap in points of a board
-    rematches: int  # boards of two who had met over the board
-    uneven: int  # members whose colours then differ by `STEEP` or more
-    unpaired: int  # byes of every kind; who is absent, or has not come yet, is none
+    floats: int  # boards with unequal scores
+    widest: int  # the largest score difference of a board, half points
+    rematches: int  # boards of two entrants that have played each other before
+    uneven: int  # entrants whose color difference is at least `_ABSOLUTE_DIFFERENCE` after the round
+    unpaired: int  # byes of all kinds, without absent entrants
     error: PairingError
 
 
 def relative_strengths(field: Field) -> tuple[float, ...]:
-    """RS of every member in Elo points, by place; 0 for whoever played nothing. Byes and forfeits do not count.
+    """Return the relative strength of each entrant in Elo, by place; 0 without a game. Byes and forfeits do not count.
 
-    A draw is half a win and half a loss to the model, so the points of a match are all it needs of its games.
+    The model treats a draw as half a win and half a loss, so the points of a match are sufficient.
     """
-    names = [f"{place:06}" for place in range(len(field.members))]  # two members may have one name
+    names = [f"{place:06}" for place in range(len(field.members))]  # two entrants can have the same name
     counts: dict[tuple[str, str], tuple[int, int, int]] = {}
     for one, other, mine, theirs in _met(field):
         draws = mine % 2
@@ -477,7 +487,7 @@ def relative_strengths(field: Field) -> tuple[float, ...]:
         counts[names[one], names[other]] = (old[0] + more[0], old[1] + more[1], old[2] + more[2])
     if not counts:
         return (0.0,) * len(names)
-    from enginetour.ratings.likelihood import fit  # numbers: most tables need none
+    from enginetour.ratings.likelihood import fit  # loads numpy, which most tables do not need
     from enginetour.ratings.priors import PhantomDraws
 
     found = fit(counts, prior=PhantomDraws(1.0, 0.0)).by_name()
@@ -485,7 +495,10 @@ def relative_strengths(field: Field) -> tuple[float, ...]:
 
 
 def pairing_figures(field: Field, scores: Sequence[Sequence[int]] = ()) -> tuple[RoundFigures, ...]:
-    """A line for every round and one for all; `scores` that decided the pairing, as `Field.points`, the default."""
+    """Return the figures of each round and of all rounds.
+
+    `scores` are the half points that decided the pairing, by default those of `Field.points`.
+    """
     strengths = relative_strengths(field)
     lines = []
     met: set[tuple[int, int]] = set()
@@ -525,7 +538,7 @@ def _added(lines: Sequence[RoundFigures], error: PairingError) -> RoundFigures:
 
 
 def pairing_error(field: Field, strengths: Sequence[float], rounds: Sequence[int]) -> PairingError:
-    """Return the error of these rounds, counted from 0; `strengths` in Elo points by place."""
+    """Return the pairing error of the given rounds, counted from 0; `strengths` are Elo by place."""
     gaps = [
         (strengths[member] - strengths[turn.opponent]) ** 2
         for number in rounds
@@ -542,7 +555,7 @@ def _boards(row: Sequence[Turn]) -> list[tuple[int, int]]:
 
 
 def _met(field: Field) -> list[tuple[int, int, int, int]]:
-    """Matches with a result: two places, the lower first, and what each scored."""
+    """Return the matches with a result: two places, the lower one first, and the score of each."""
     return [
         (one, other, row[one].points, row[other].points)
         for row in field.history

@@ -1,12 +1,12 @@
-"""Web application of the live page: its routes, and how server-sent events are framed.
+"""The web application of the live page: its routes and its event streams.
 
-address                        what
-/                              which tournaments there are, running ones first
-/events                        tells that page how many there are and which run: at once, and after every change
-/t/SLUG/                       its live page while it runs, else its report
-/t/SLUG/live.html              boards, table and last games
+address                        content
+/                              the list of tournaments, running ones first
+/events                        events of that page: sent at the start and after every change
+/t/SLUG/                       redirects to the live page of a running tournament, otherwise to its report
+/t/SLUG/live.html              boards, standings, bubble history and last games
 /t/SLUG/events                 events of the live page: all, then board, table, progress, game-line, incident-line
-/t/SLUG/assets/NAME            style sheets and scripts of enginetour, and nothing else
+/t/SLUG/assets/NAME            bundled style sheets and scripts
 /t/SLUG/...                    the pages of the report, as `enginetour report` writes them
 """
 
@@ -33,10 +33,10 @@ from enginetour.web.hub import TournamentHub
 from enginetour.web.live import UPDATE_INTERVAL_S, Listener
 from enginetour.web.pages import DatabaseReader
 
-# The only files that are sent: enginetour's style sheets and scripts, by name from a list, and python-chess's pieces.
+# The only files that are served: bundled style sheets and scripts, and the pieces of python-chess.
 
 _MEDIA_TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"}
-_LIVE_ASSETS = ("live.css", "live.js", "doors.js")
+_LIVE_ASSETS = ("live.css", "live.js", "tournaments.js")
 _ASSETS = (*page.REPORT_ASSETS, "game.css", "board.js", "pieces.js", *_LIVE_ASSETS)
 
 
@@ -45,22 +45,22 @@ def _read_asset(name: str) -> bytes:
     return (game.pieces_script() if name == "pieces.js" else page.read_asset(name)).encode()
 
 
-# The addresses of the live page.
+# Event streams.
 
-MAX_STREAMS = 128  # open pages; the next one is told to come again later
-_BREATH_S = 15.0  # of silence, then a comment: proxies and browsers drop what is silent for a minute
-_RETRY_MS = 2000  # until a page that lost us asks again
+MAX_STREAMS = 128  # open pages; further ones are asked to try again later
+_KEEP_ALIVE_S = 15.0  # seconds between comments, since proxies and browsers close idle connections
+_RETRY_MS = 2000  # time until a page connects again
 
 
 class _EventStream(Response):
-    """Server-sent events of one listener, from `enter` on, until the page goes, or we do."""
+    """The server-sent events of one listener, until the page or the server closes the stream."""
 
     def __init__(self, enter: Callable[[Listener], None], leave: Callable[[Listener], None]) -> None:
         super().__init__(media_type="text/event-stream")
         self._enter, self._leave = enter, leave
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send what is due; what comes close together goes together."""
+        """Send pending events; events that come close together are sent together."""
         headers = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-store")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         if scope["method"] == "HEAD":
@@ -72,7 +72,7 @@ class _EventStream(Response):
             await send(_piece(f"retry: {_RETRY_MS}\n\n".encode()))
             self._enter(listener)
             while not listener.closed:
-                if frames := await listener.due(_BREATH_S):
+                if frames := await listener.due(_KEEP_ALIVE_S):
                     await send(_piece(frames))
                     await asyncio.sleep(UPDATE_INTERVAL_S / 2)
             await send({"type": "http.response.body", "body": b""})
@@ -92,7 +92,7 @@ async def _gone(receive: Receive, listener: Listener) -> None:
 
 
 def create_app(hub: TournamentHub, reader: DatabaseReader) -> Starlette:
-    """Return the application; it opens the hub when it starts, and closes the reader at its end."""
+    """Return the application. It opens the hub at its start, and closes the reader at its end."""
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -124,8 +124,6 @@ def create_app(hub: TournamentHub, reader: DatabaseReader) -> Starlette:
 
 @dataclass(frozen=True, slots=True)
 class _Site:
-    """The answers of each address."""
-
     hub: TournamentHub
     reader: DatabaseReader
 
@@ -138,7 +136,7 @@ class _Site:
     def _stream(self, listeners: set[Listener], enter: Callable[[Listener], None]) -> Response:
         streams = len(self.hub.listeners) + sum(len(live.listeners) for live in self.hub.tournaments.values())
         if streams >= MAX_STREAMS or self.hub.closing:
-            return PlainTextResponse("too many pages are open\n", 503, {"retry-after": "10"})
+            return PlainTextResponse("too many open pages\n", 503, {"retry-after": "10"})
         return _EventStream(enter, listeners.discard)
 
     async def index(self, request: Request) -> Response:
@@ -179,7 +177,7 @@ def _html(request: Request, text: str) -> Response:
 
 
 def _answer(request: Request, body: bytes, media_type: str) -> Response:
-    """The body, or that it is still the one that the browser has."""
+    """Return the body, or status 304 if the browser already has it."""
     etag = f'"{sha256(body).hexdigest()[:32]}"'
     headers = {"cache-control": "no-cache", "etag": etag}
     if etag in request.headers.get("if-none-match", ""):
@@ -193,10 +191,10 @@ async def _no_icon(_: Request) -> Response:
 
 async def _not_here(_: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 404
-    return PlainTextResponse("there is no such page\n" if status == 404 else "not like this\n", status)
+    return PlainTextResponse("page not found\n" if status == 404 else "request not supported\n", status)
 
 
 async def _refused(_: Request, error: Exception) -> Response:
-    """What `enginetour` would have said in one line: a database that is busy, or has gone."""
-    what = error.what if isinstance(error, TourError) else "not now"
+    """Return a problem of the database in one line."""
+    what = error.what if isinstance(error, TourError) else "temporarily unavailable"
     return PlainTextResponse(f"{what}\n", 503, {"retry-after": "5"})

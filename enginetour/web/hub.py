@@ -1,4 +1,4 @@
-"""The tournaments of a database that the live page shows, and the threads that follow the running ones."""
+"""The tournaments of a database on the live page, and the threads that follow the running ones."""
 
 from __future__ import annotations
 
@@ -18,52 +18,52 @@ from enginetour.tournament.control import ask, candidates, socket_path, subscrib
 from enginetour.web.live import Listener, LiveTournament, sse_frame
 from enginetour.web.pages import DatabaseReader
 
-_POLL_S = 1.0  # between two looks for tournaments that began, and two tables of one
-_EVENTS_AHEAD = 1000  # of one tournament that may wait for the loop; then its thread waits, and at last it is cut off
+_POLL_S = 1.0  # seconds between two searches for running tournaments, and between two updates of standings
+_EVENTS_AHEAD = 1000  # pending events of one tournament; with more, its thread waits
 _EventHandler = Callable[[Mapping[str, Any]], None]
 
 
 def _follow(path: Path, begin: _EventHandler, take: _EventHandler, end: Callable[[], None]) -> None:
-    """Pass on the answer to `status` once, then every event; call `end` in any case, and once.
+    """Call `begin` with the answer to `status`, then `take` with every event, and finally `end` once in any case.
 
-    Events may repeat what the status had already; those of boards say at which ply they are.
+    Events can repeat changes that are already in the status; those of boards contain their ply.
     """
     try:
-        events = subscribe(path)  # before asking: nothing can fall between the two
+        events = subscribe(path)  # before asking for the status, so that no event is missed
         status = None if events is None else ask(path, {"do": "status"})
         if events is not None and status is not None and status.get("ok"):
             begin(status)
             for event in events:
                 take(event)
-    except (TourError, OSError, ValueError):  # it ended, or stopped answering: the next look finds it again
+    except (TourError, OSError, ValueError):  # the run ended or does not respond; if it runs, it is found again
         pass
     finally:
         end()
 
 
 def _no_table() -> dict[str, Any]:
-    return {"rows": [], "more": 0}
+    return {"rows": [], "more": 0, "decisions": None}
 
 
 class TournamentHub:
-    """All tournaments, the threads that follow them and their tables. Of the event loop but where it says otherwise."""
+    """All tournaments of a database, used by the event loop only, except where stated otherwise."""
 
     def __init__(
         self, reader: DatabaseReader, report: Callable[[str], None], failed: Callable[[Exception], None]
     ) -> None:
-        """`report` gets what cannot be looked at, `failed` internal errors."""
+        """`report` receives problems of the database, `failed` receives internal errors."""
         self.reader = reader
         self.tournaments: dict[str, LiveTournament] = {}  # by slug
-        self.listeners: set[Listener] = set()  # pages that show which tournaments there are
+        self.listeners: set[Listener] = set()  # pages that list the tournaments
         self.entries: list[TournamentEntry] = []
         self.closing = False
         self._report, self._failed = report, failed
-        self._followed: set[str] = set()  # names of tournaments: one edition runs at a time
+        self._followed: set[str] = set()  # names of tournaments; only one edition can run at a time
         self._task: asyncio.Task[None] | None = None
         self._reported = ""
 
     async def open(self) -> None:
-        """Look once, then every second until `close`; what fails is reported, and looked at again."""
+        """Read the database now and then every second until `close`. Failures are reported and tried again."""
         await self._try_look()
         self._task = asyncio.get_running_loop().create_task(self._keep_looking())
 
@@ -76,17 +76,17 @@ class TournamentHub:
             listener.close()
 
     def entry(self, slug: str) -> TournamentEntry | None:
-        """Return the tournament of an address."""
+        """Return the tournament of a slug, None if it is unknown."""
         return next((entry for entry in self.entries if entry.slug == slug), None)
 
     def live(self, entry: TournamentEntry) -> LiveTournament:
-        """Return what is live of it, whether it runs or not."""
+        """Return the live state of a tournament, whether it runs or not."""
         if entry.slug not in self.tournaments:
             self.tournaments[entry.slug] = LiveTournament(entry.title)
         return self.tournaments[entry.slug]
 
     async def ready(self, entry: TournamentEntry) -> LiveTournament:
-        """Return it for one more page. While no page followed a running tournament its table was not kept."""
+        """Return the live state for a new page. Its standings are read if no page has kept them up to date."""
         live = self.live(entry)
         if not (live.table and live.running and live.listeners):
             try:
@@ -96,20 +96,20 @@ class TournamentHub:
             except StoreRefused:
                 if not live.running:
                     raise
-                live.table = live.table or _no_table()  # its boards are there all the same; the next look tells why
+                live.table = live.table or _no_table()  # its boards can still be shown
         return live
 
     def shown(self) -> str:
-        """Return how many tournaments there are and which run; if it differs, so does the page of all tournaments."""
+        """Return a text that changes if the page of all tournaments changes: their number, and which of them run."""
         return " ".join([str(len(self.entries)), *(entry.slug for entry in self.entries if self.runs(entry))])
 
     def add_listener(self, listener: Listener) -> None:
-        """Send one more page which tournaments there are."""
+        """Add a page of all tournaments."""
         self.listeners.add(listener)
         listener.put("shown", sse_frame("shown", {"shown": self.shown()}))
 
     def runs(self, entry: TournamentEntry) -> bool:
-        """Whether it is being played now."""
+        """Return whether a tournament is running."""
         live = self.tournaments.get(entry.slug)
         return live is not None and live.running
 
@@ -122,7 +122,7 @@ class TournamentHub:
         try:
             await self._look()
             self._reported = ""
-        except (TourError, OSError) as error:  # a busy or vanished database: reported once
+        except (TourError, OSError) as error:  # the same problem is reported once
             if str(error) != self._reported:
                 self._reported = str(error)
                 self._report(self._reported)
@@ -134,7 +134,7 @@ class TournamentHub:
         known, self.entries = len(self.entries), found
         if len(found) != known:
             self._send_shown()
-        for entry in {entry.name: entry for entry in self.entries}.values():  # the newest edition of each name
+        for entry in {entry.name: entry for entry in self.entries}.values():  # the newest edition of each tournament
             path = socket_path(self.reader.path, slug_of(entry.name))
             if entry.name not in self._followed and any(os.path.lexists(place) for place in candidates(path)):
                 self._start_following(entry, path)
@@ -145,16 +145,16 @@ class TournamentHub:
                     await self._refresh(entry, live)
                 except StoreBusy:
                     raise
-                except StoreRefused as refused:  # its log is another version's, or no log of this format
+                except StoreRefused as refused:  # the event log is of another version or damaged
                     live.table, live.stale = _no_table(), False
-                    if live.refused != str(refused):  # each game asks again
+                    if live.refused != str(refused):  # the same problem is reported once
                         live.refused = str(refused)
                         self._report(live.refused)
 
     async def _refresh(self, entry: TournamentEntry, live: LiveTournament) -> None:
-        """Bring its table up to the log; its last lines too, if some are missing."""
+        """Read the standings, and the last lines if some are missing."""
         lines = not live.whole
-        live.stale, live.whole = False, True  # before it is read: what comes meanwhile makes it so again
+        live.stale, live.whole = False, True  # set before reading, since later events set them again
         try:
             made = await self.reader.standing(entry, lines=lines)
         except BaseException:
@@ -173,7 +173,7 @@ class TournamentHub:
         ahead = threading.Semaphore(_EVENTS_AHEAD)
 
         def later(act: Callable[[], None]) -> None:
-            """From the thread: done by the loop, in order, and never more than so many ahead of it."""
+            """Run a function in the loop, called from the thread. It waits if too many are pending."""
 
             def done() -> None:
                 ahead.release()
@@ -182,7 +182,7 @@ class TournamentHub:
             ahead.acquire()
             try:
                 loop.call_soon_threadsafe(done)
-            except RuntimeError as closed:  # the loop is
+            except RuntimeError as closed:  # the loop is closed
                 raise ConnectionAbortedError(str(closed)) from None
 
         def begin(status: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Live page of one running tournament: the board of the running game, its clocks, its last games, and its listeners."""
+"""The live state of a running tournament: boards, clocks, last games, and the pages that show it."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     import chess
 
 
-# A running game as a page shows it: from the events of its slot to what a board needs, all of it text and numbers.
+# Games in progress.
 
-_LINE_PLIES = 12  # of a PV: what fits below a board
-MAX_PV_LENGTH = 160  # signs of a PV that cannot be read as moves (CECP: free text)
-SHOWN_MOVES = 16  # plies of the game shown beside its board
-_SHOWN_SCORES = 32  # last evaluations sent with each move: more plies than engines play between two frames
-_MAX_SCORE = 1000  # centipawns: beyond it a curve has no more to say (a queen ahead is a won game between engines)
+_LINE_PLIES = 12  # plies of a PV that fit below a board
+MAX_PV_LENGTH = 160  # characters of a PV that is not a list of moves (CECP: free text)
+SHOWN_MOVES = 16  # plies of the game next to its board
+_SHOWN_SCORES = 32  # evaluations sent with each move, more than engines make between two updates
+_MAX_SCORE = 1000  # centipawns; larger evaluations are drawn at this height
 
 
 class LiveGame:
-    """One game in the air. It only appends moves; the board catches up when somebody looks."""
+    """A game in progress. Moves are only stored; the board is updated when a page needs it."""
 
     def __init__(self, start: Mapping[str, Any]) -> None:
         self.white, self.black = safe_text(start.get("white", "?")), safe_text(start.get("black", "?"))
@@ -40,31 +40,31 @@ class LiveGame:
         self.controls = [safe_text(words) for words in start.get("tc") or ("", "")]
         self.at = self._begun_at = float(start.get("at") or time.time())
         self.moves: list[str] = [str(move) for move in start.get("moves", ())]
-        self.scores: list[int | None] = [None] * len(self.moves)  # White's view, in centipawns
+        self.scores: list[int | None] = [None] * len(self.moves)  # centipawns, from White's side
         self.over = False
-        self.lost = False  # moves were missed: the board stays as it was
+        self.incomplete = False  # moves are missing, so the board is not updated any more
         self._searched: list[Mapping[str, Any] | None] = [None, None]
         self._sans: list[str] = []
         self._variant = str(start.get("variant") or "standard")
         self._board = self._first_board(start.get("fen"))
         self._white_first, self._number = self._board.turn, self._board.fullmove_number
-        if "ply" in start:  # a game that was joined in its course
-            self.lost = start["ply"] != len(self.moves)
+        if "ply" in start:  # the game has already started
+            self.incomplete = start["ply"] != len(self.moves)
             self._note(start)
 
     def _first_board(self, fen: str | None) -> chess.Board:
         try:
             return board_of(self._variant if self._variant in VARIANTS else "standard", fen)
         except ValueError:
-            self.lost = True
+            self.incomplete = True
             return board_of("standard")
 
     def move(self, event: Mapping[str, Any]) -> bool:
-        """Take a move; False for one that is known already."""
+        """Add a move; return false if it is already known."""
         ply = event.get("ply")
         if not isinstance(ply, int) or ply <= len(self.moves):
             return False
-        self.lost = self.lost or ply != len(self.moves) + 1
+        self.incomplete = self.incomplete or ply != len(self.moves) + 1
         self.moves.append(str(event.get("uci")))
         self.scores.append(None)
         self._note(event)
@@ -73,23 +73,23 @@ class LiveGame:
     def _note(self, event: Mapping[str, Any]) -> None:
         self.clocks = list(event.get("clocks") or self.clocks)
         self.at = float(event.get("at") or time.time())
-        white = event["ply"] % 2 == self._white_first  # the plies of White are odd where it began
+        white = event["ply"] % 2 == self._white_first  # plies of White are odd if White started
         self._searched[not white] = event
         score = event.get("score")
         if isinstance(score, int) and self.scores:
             self.scores[-1] = max(-_MAX_SCORE, min(_MAX_SCORE, score if white else -score))
 
     def _catch_up(self) -> None:
-        """Bring the board to the last move; where that is no move of this position, it stays."""
-        while not self.lost and len(self._sans) < len(self.moves):
+        """Play the new moves on the board, up to the first one that is not legal."""
+        while not self.incomplete and len(self._sans) < len(self.moves):
             try:
                 move = self._board.parse_uci(self.moves[len(self._sans)])
                 self._sans.append(self._board.san_and_push(move))
             except (ValueError, AssertionError):
-                self.lost = True
+                self.incomplete = True
 
     def to_json(self, *, whole: bool = False) -> dict[str, Any]:
-        """What a page shows, ready for JSON; `whole`: with all evaluations so far, for a page just opened."""
+        """Return the game as a page shows it; `whole` includes all evaluations, for a page that was just opened."""
         self._catch_up()
         board = self._board
         last = board.peek() if board.move_stack else None
@@ -111,13 +111,13 @@ class LiveGame:
             "since": max(0.0, round(time.time() - self.at, 3)),
             "at": self.at,
             "over": self.over,
-            "lost": self.lost,
-            "said": [self._search(0), self._search(1)],
+            "incomplete": self.incomplete,
+            "searches": [self._search(0), self._search(1)],
             "graph": self.scores if whole else self.scores[-_SHOWN_SCORES:],
         }
 
     def _movetext(self) -> str:
-        """``34. Nf3 Nc6 35. e5``: the last moves with their numbers."""
+        """Return the last moves with their numbers: ``34. Nf3 Nc6 35. e5``."""
         words: list[str] = []
         first = max(0, len(self._sans) - SHOWN_MOVES)
         for ply in range(first, len(self._sans)):
@@ -127,23 +127,23 @@ class LiveGame:
         return " ".join(words)
 
     def _search(self, side: int) -> dict[str, Any] | None:
-        """What the side said of its last search: its score as White sees it, depth, time, PV in SAN."""
-        said = self._searched[side]
-        if said is None:
+        """Return the last search of a side: score from White's side, depth, nodes, time and PV in SAN."""
+        search = self._searched[side]
+        if search is None:
             return None
-        score = said.get("score")
+        score = search.get("score")
         return {
             "score": "" if score is None else format_score(int(score) * (-1 if side else 1)),
-            "depth": said.get("depth"),
-            "nodes": said.get("nodes"),
-            "ms": said.get("elapsed_ms"),
-            "pv": self._pv(str(said.get("pv") or ""), int(said["ply"])),
+            "depth": search.get("depth"),
+            "nodes": search.get("nodes"),
+            "ms": search.get("elapsed_ms"),
+            "pv": self._pv(str(search.get("pv") or ""), int(search["ply"])),
         }
 
     def _pv(self, pv: str, ply: int) -> str:
-        """A PV from before its ply in SAN, as far as it can be played; as it stands where it is no moves."""
+        """Return a PV in SAN as far as it is legal, or its text if it does not start with a move."""
         words = pv.split()
-        if not words or self.lost:
+        if not words or self.incomplete:
             return safe_text(pv)[:MAX_PV_LENGTH]
         board = self._board.copy()
         while len(board.move_stack) > max(0, ply - 1):
@@ -155,48 +155,48 @@ class LiveGame:
                 move = board.push_uci(word)
             except ValueError:
                 break
-            if not move:  # a pass is no move to write down
+            if not move:  # a null move
                 break
             line.append(move)
         return before.variation_san(line) if line else safe_text(pv)[:MAX_PV_LENGTH]
 
 
 def _squares(move: chess.Move) -> list[str]:
-    """From and to; a piece that is dropped comes from nowhere."""
+    """Return the squares of a move; a drop has only one."""
     uci = move.uci()
     return [uci[2:4]] if "@" in uci else [uci[:2], uci[2:4]] if uci != "0000" else []
 
 
 def _extra(board: chess.Board) -> list[str]:
-    """What some variants have beside the board, White's and Black's: pieces in hand, checks left."""
+    """Return the pieces in hand or the checks left of White and of Black, for variants that have them."""
     for name in ("pockets", "remaining_checks"):
         if (found := getattr(board, name, None)) is not None:
-            words = "checks left" if name == "remaining_checks" else "in hand"
-            return [f"{words}: {' '.join(str(found[white]).upper()) or '–'}" for white in (True, False)]
+            label = "checks left" if name == "remaining_checks" else "in hand"
+            return [f"{label}: {' '.join(str(found[white]).upper()) or '–'}" for white in (True, False)]
     return []
 
 
-# An open page at the other end of a stream of events: what it has yet to be sent.
+# Server-sent events.
 
-MAX_PENDING = 1280  # things that may wait for one page, 1 KB each: the boards of a cluster; then all is sent again
+MAX_PENDING = 1280  # pending updates of one page of 1 KB each; with more, the whole state is sent again
 
 
 def sse_frame(event: str, value: Mapping[str, Any]) -> bytes:
-    """One server-sent event (WHATWG HTML 9.2): its name and one line of JSON."""
+    """Return a server-sent event (WHATWG HTML 9.2): its name and one line of JSON."""
     return f"event: {event}\ndata: {json.dumps(value, separators=(',', ':'))}\n\n".encode()
 
 
 class Listener:
-    """What waits for one page, the newest of each thing only: a slow reader costs a bounded piece of memory."""
+    """The pending events of one page. Only the newest event of each kind is kept, which limits the memory."""
 
     def __init__(self) -> None:
         self._due: dict[str, bytes] = {}
         self._awake = asyncio.Event()
-        self.behind = False  # too much has waited: all must be sent again
+        self.behind = False  # too many events were pending, so the whole state must be sent again
         self.closed = False
 
     def put(self, thing: str, frame: bytes) -> None:
-        """Have `frame` sent; it takes the place of what waited about the same thing."""
+        """Add an event; it replaces a pending event with the same `thing`."""
         if len(self._due) >= MAX_PENDING:
             self._due.clear()
             self.behind = True
@@ -206,33 +206,33 @@ class Listener:
         self._awake.set()
 
     def close(self) -> None:
-        """Nothing comes any more."""
+        """Close the stream of this page."""
         self.closed = True
         self._awake.set()
 
     async def due(self, patience: float) -> bytes:
-        """All that waits, oldest first; a comment that keeps the line open after `patience` seconds of silence."""
+        """Return all pending events, oldest first, or a keep-alive comment after `patience` seconds."""
         if not self._awake.is_set():
             try:
                 await asyncio.wait_for(self._awake.wait(), patience)
             except TimeoutError:
-                return b": all is well\n\n"
+                return b": keep-alive\n\n"
         self._awake.clear()
         frames, self._due = b"".join(self._due.values()), {}
         return frames
 
 
-# One tournament of the playing hall: the games in the air, how far it is, its last lines, and who looks on.
+# Tournaments.
 
-MAX_LINES = 30  # of games and incidents kept and shown: what a page has room for
-UPDATE_INTERVAL_S = 0.1  # between two tellings of one tournament: ten a second are more than an eye follows
-_REST = 4  # times what the last telling of the boards took: those of a cluster take a fifth of one processor, not all
-# Events of the journal that deserve a line of their own; the games have theirs.
+MAX_LINES = 30  # games, incidents and decisions on a page
+UPDATE_INTERVAL_S = 0.1  # seconds between two updates of the boards of a tournament
+_REST = 4  # times the duration of the last update; limits the updates of many boards to a fifth of one processor
+# Events of the event log that are shown with the incidents.
 _REPORTED_EVENTS = ("suspended", "withdrawn", "paused", "resumed", "slots", "asked", "disk-low", "trouble")
 
 
 class LiveTournament:
-    """Mutable and of the event loop alone. Without anybody looking on an event costs next to nothing."""
+    """The live state of one tournament, used by the event loop only. An event without listeners is cheap."""
 
     def __init__(self, title: str) -> None:
         self.title = title
@@ -243,17 +243,15 @@ class LiveTournament:
         self.lines: deque[dict[str, Any]] = deque(maxlen=MAX_LINES)
         self.incidents: deque[dict[str, Any]] = deque(maxlen=MAX_LINES)
         self.listeners: set[Listener] = set()
-        self.stale = True  # there was a game or another change since the table was made
-        self.refused = ""  # why there is no table, as it was reported
-        self.whole = False  # its lines are the last of the log, none missing
+        self.stale = True  # something has changed since the standings were read
+        self.refused = ""  # the reported reason why the standings cannot be read
+        self.whole = False  # its lines are the last ones of the event log
         self._changed: set[int] = set()
-        self._due_at = 0.0  # by the loop's clock: no board is sent before
+        self._due_at = 0.0  # earliest time of the next update, by the clock of the loop
         self._timer: asyncio.TimerHandle | None = None
 
-    # What comes from the running tournament.
-
     def begin(self, status: Mapping[str, Any]) -> None:
-        """Its answer to `status`: everything as it is now."""
+        """Set the whole state from the answer to `status`."""
         self.running = True
         self.games = {int(game["slot"]): LiveGame(game) for game in status.get("playing", ()) if "slot" in game}
         self._set_progress(status)
@@ -261,7 +259,7 @@ class LiveTournament:
         self.send_all()
 
     def merge_lines(self, lines: Sequence[dict[str, Any]], incidents: Sequence[dict[str, Any]]) -> None:
-        """The last lines of the log, before those that came live; a game may have been struck out since."""
+        """Add the last lines of the event log before the live ones. Results of games that became void are updated."""
         numbers, now = {line["number"] for line in self.lines}, {line["number"]: line for line in lines}
         live = [_as_it_counts(line, now.get(line["number"], line)) for line in self.lines]
         games = [*(line for line in lines if line["number"] not in numbers), *live]
@@ -272,22 +270,22 @@ class LiveTournament:
         self.send_all()
 
     def end(self) -> None:
-        """It runs no more; its last boards go."""
+        """Mark the tournament as stopped or finished, and remove its boards."""
         self.running = False
         self.games.clear()
-        state = "finished" if list(self.progress.get("remaining", ())) == [0, 0] else "stopped"  # the log has the word
+        state = "finished" if list(self.progress.get("remaining", ())) == [0, 0] else "stopped"  # until the log is read
         self.progress = {**self.progress, "state": state, "eta": None, "eta_range": None}
         self.stale = True
         self.send_all()
 
     def take(self, event: Mapping[str, Any]) -> None:
-        """A live event."""
+        """Process a live event."""
         kind = event.get("event")
         if kind in ("start", "move", "end"):
             self._take_board(str(kind), event)
         elif kind == "progress":
             changed = any(event.get(key) != self.progress.get(key) for key in ("games_done", "remaining"))
-            self.stale = self.stale or changed  # somebody left or came, a game was struck out
+            self.stale = self.stale or changed
             self.whole = self.whole and event.get("games_done", 0) >= self.progress.get("games_done", 0)
             self._set_progress(event)
             self.send("progress", "progress", self.progress)
@@ -298,9 +296,9 @@ class LiveTournament:
             line = incident_line(event.get("game"), Incident(engine, category, cause), str(kind))
             self._line(self.incidents, "incident", line)
         elif kind in _REPORTED_EVENTS:
-            words = safe_text(event.get("text", "")).removeprefix(f"{safe_text(self.title)}: ")
+            text = safe_text(event.get("text", "")).removeprefix(f"{safe_text(self.title)}: ")
             after = self.lines[-1]["number"] if self.lines else self.progress.get("games_done", 0)
-            line = {"kind": kind, "game": None, "after": after, "engine": "", "words": words}
+            line = {"kind": kind, "game": None, "after": after, "engine": "", "text": text}
             self._line(self.incidents, "incident", line)
 
     def _take_board(self, kind: str, event: Mapping[str, Any]) -> None:
@@ -323,22 +321,20 @@ class LiveTournament:
         self.stale = True
         line = {key: event.get(key) for key in ("number", "result", "plies", "seconds")}
         line |= {key: safe_text(event.get(key, "")) for key in ("white", "black", "cause", "at")}
-        line["decisions"] = [safe_text(words) for words in event.get("decisions", ())]
+        line["decisions"] = [safe_text(text) for text in event.get("decisions", ())]
         self._line(self.lines, "game", line)
 
     def _line(self, lines: deque[dict[str, Any]], kind: str, line: dict[str, Any]) -> None:
         lines.append(line)
         self.send(f"{kind} {line.get('number')} {id(line)}", f"{kind}-line", line)
 
-    # What goes to the pages.
-
     def add_listener(self, listener: Listener) -> None:
-        """One more looks on: everything as it is now, then what changes."""
+        """Add a page and send it the whole state."""
         self.listeners.add(listener)
         listener.put("all", sse_frame("all", self.snapshot()))
 
     def snapshot(self) -> dict[str, Any]:
-        """All that a page shows."""
+        """Return the whole state."""
         return {
             "running": self.running,
             "progress": self.progress,
@@ -349,7 +345,7 @@ class LiveTournament:
         }
 
     def send(self, thing: str, event: str, value: Mapping[str, Any]) -> None:
-        """One thing to all who look on; a page that has fallen behind is sent all again."""
+        """Send an event to all pages; a page that has fallen behind gets the whole state."""
         if not self.listeners:
             return
         frame = sse_frame(event, value)
@@ -363,12 +359,12 @@ class LiveTournament:
                     listener.put("all", whole)
 
     def send_all(self) -> None:
-        """Everything to all."""
+        """Send the whole state to all pages."""
         if self.listeners:
             self.send("all", "all", self.snapshot())
 
     def _schedule_boards(self) -> None:
-        """Tell what changed on the boards: at once after a quiet beat, else when the beat is over."""
+        """Send the changed boards now, or at the end of the current update interval."""
         if not self.listeners:
             self._changed.clear()
         elif self._timer is None:
@@ -384,17 +380,17 @@ class LiveTournament:
 
 
 def _as_it_counts(line: dict[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
-    """A game that was struck out has another result in the log than the one that came live."""
+    """Update the result of a live line whose game became void."""
     if now.get("result", line["result"]) == line["result"]:
         return line
     return line | {"result": now["result"], "cause": now["cause"]}
 
 
 def incident_line(game: int | None, incident: Incident, kind: str) -> dict[str, Any]:
-    """Return an incident of a game as a page shows it; `kind`: incident or warning."""
-    words = f"{safe_text(incident.category)}: {safe_text(incident.cause)}"
-    return {"kind": kind, "game": game, "engine": safe_text(incident.at_fault), "words": words}
+    """Return an incident of a game as a page shows it; `kind` is incident or warning."""
+    text = f"{safe_text(incident.category)}: {safe_text(incident.cause)}"
+    return {"kind": kind, "game": game, "engine": safe_text(incident.at_fault), "text": text}
 
 
 def _incident_key(line: Mapping[str, Any]) -> tuple[object, ...]:
-    return line["game"], line["engine"], line["words"]
+    return line["game"], line["engine"], line["text"]

@@ -1,4 +1,4 @@
-"""The database as the live page reads it: pages of the report, standings, and which tournaments there are."""
+"""Reads the database for the live page: pages of reports, standings, and the list of tournaments."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ from typing import Any, TypeVar
 
 from enginetour.formats.base import Format
 from enginetour.model.errors import StoreRefused
+from enginetour.model.game import StandingsRow
 from enginetour.reports.html.game import game_page
 from enginetour.reports.html.page import LIVE_POLICY, render_page
 from enginetour.reports.html.tables import Site
+from enginetour.reports.ladder import bubble_decisions
 from enginetour.reports.progress import format_games, format_round, is_open_ended
 from enginetour.reports.review import pages
 from enginetour.reports.review.engines import page_slugs
 from enginetour.reports.review.tournament import TournamentReview, game_rows, review_tournament
 from enginetour.reports.sheet import format_points, safe_text
+from enginetour.reports.sprt import end_state, is_undecided
 from enginetour.store.address import Address
 from enginetour.store.games import GameLine, incident_counts
 from enginetour.store.lists import tournament_rating_list
@@ -36,18 +39,18 @@ _Key = TypeVar("_Key")
 
 
 class DatabaseReader:
-    """The database, opened for reading by one thread: two pages at once take no more memory than one.
+    """The database, read by one thread, so that two concurrent pages do not take more memory than one.
 
-    Each answer is of one moment, however many games end while it is made.
+    Each answer shows the database at one moment, even if games end while it is made.
     """
 
     def __init__(self, path: Address) -> None:
-        """With the refusals of `Store.open`."""
+        """Open the database with the exceptions of `Store.open`."""
         self.path = path
         self._store = Store.open(path, create=False, readonly=True)
         self._standings = StandingsCache(self._store)
         self._pages = ReportPages(self._store)
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="library")
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="database")
 
     def close(self) -> None:
         """Close the database."""
@@ -59,25 +62,25 @@ class DatabaseReader:
         return await self._run(partial(tournament_entries, self._store))
 
     async def standing(self, entry: TournamentEntry, *, lines: bool) -> StandingsData:
-        """Return table, progress and, where asked, the last lines of a tournament."""
+        """Return standings, progress and, if `lines` is set, the last games and incidents of a tournament."""
         return await self._run(partial(self._standings.read, entry, lines=lines))
 
     async def page(self, entry: TournamentEntry, address: str) -> str | None:
-        """Return a page of its report, None for an address without one."""
+        """Return a page of the report of a tournament, None for an unknown address."""
         return await self._run(partial(self._pages.page, entry, address))
 
     async def live(self, entry: TournamentEntry, snapshot: Mapping[str, Any]) -> str:
-        """Return its live page, with what is going on."""
+        """Return the live page of a tournament."""
         return await self._run(partial(self._pages.live, entry, snapshot))
 
     async def index(self, entries: list[TournamentEntry], running: Mapping[str, Any], shown: str) -> str:
-        """Return the page of all tournaments; `running`: progress by slug, `shown`: `TournamentHub.shown`."""
+        """Return the page of all tournaments; `running` has the progress by slug, `shown` is `TournamentHub.shown`."""
 
         def made() -> str:
-            # Running ones, then the newest.
+            # Running tournaments first, then the newest ones.
             listed = sorted(entries, key=lambda entry: (entry.slug not in running, -entry.id))[:_MOST_LISTED]
             states = self._standings.states([entry for entry in listed if entry.slug not in running])
-            return self._pages.index(listed, running, states, left=len(entries) - len(listed), shown=shown)
+            return self._pages.index(listed, running, states, hidden=len(entries) - len(listed), shown=shown)
 
         return await self._run(made)
 
@@ -89,12 +92,11 @@ class DatabaseReader:
         return await asyncio.get_running_loop().run_in_executor(self._thread, read)
 
 
-# Pages as text: made when somebody asks, kept as long as the log says the same.
+# Pages of reports. They are rendered on demand and cached until the event log changes.
 
-_MAX_PAGES = 64  # pages of one tournament: who looks at one looks at its neighbours
-_KEPT_REVIEWS = 4  # tournaments; the review of 10,000 games takes some 50 MB
-# A review is made anew when the log has moved on, but takes no more than this part of one processor.
-_REVIEW_SHARE = 0.1
+_MAX_PAGES = 64  # cached pages of one tournament
+_KEPT_REVIEWS = 4  # tournaments; the review of 10,000 games takes about 50 MB
+_REVIEW_SHARE = 0.1  # the share of one processor that renewed reviews of a running tournament can take
 _LIVE, _ALL = ("live.html", "Live"), ("../../", "All tournaments")
 _ALWAYS = (
     ("index.html", "Overview"),
@@ -103,30 +105,30 @@ _ALWAYS = (
     ("incidents.html", "Incidents"),
     ("fairness.html", "Fairness"),
 )
-_MOST_LISTED = 200  # tournaments on the first page
+_MOST_LISTED = 200  # tournaments on the page of all tournaments
 
 
 @dataclass
 class _CachedReview:
-    """The review of a tournament at a position of its log, and pages made from it."""
+    """The review of a tournament at a position of its event log, with pages rendered from it."""
 
     log: TournamentLog
     review: TournamentReview
     site: Site
     position: int
-    until: float  # CLOCK_MONOTONIC: it serves till then, even if the log has moved on
+    until: float  # CLOCK_MONOTONIC; it is used until then, even if the event log has changed
     pages: OrderedDict[str, str] = field(default_factory=OrderedDict)
 
 
 class ReportPages:
-    """Pages of all tournaments of a database. One thread at a time."""
+    """The pages of all tournaments of a database. It is used by one thread at a time."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._reviews: OrderedDict[int, _CachedReview] = OrderedDict()
 
     def page(self, entry: TournamentEntry, address: str) -> str | None:
-        """Return a page of the report, None for an address without one."""
+        """Return a page of the report, None for an unknown address."""
         cached = self._review(entry)
         if address in cached.pages:
             cached.pages.move_to_end(address)
@@ -141,11 +143,10 @@ class ReportPages:
         return made
 
     def live(self, entry: TournamentEntry, snapshot: Mapping[str, Any]) -> str:
-        """Return the live page as it is now, to be followed from here by its script."""
+        """Return the current live page. Its script updates it."""
         cached = self._reviews.get(entry.id)
         site = cached.site if cached is not None else _bare_site(entry, snapshot)
-        room, headline = {**snapshot, "title": entry.title}, _headline(snapshot["progress"])
-        rows = {"room": room, "headline": headline}
+        rows = {"live": {**snapshot, "title": entry.title}, "headline": _headline(snapshot["progress"])}
         return render_page("live.html", site=site, here="live.html", policy=LIVE_POLICY, **rows)
 
     def index(
@@ -154,10 +155,10 @@ class ReportPages:
         running: Mapping[str, Mapping[str, Any]],
         states: Mapping[str, str],
         *,
-        left: int,
+        hidden: int,
         shown: str,
     ) -> str:
-        """Return the page of the tournaments `listed`; `left` are not, `shown` is what it is compared with later."""
+        """Return the page of the tournaments `listed`; `hidden` counts the others, `shown` detects later changes."""
         counts = {(line.name, line.edition): line.games for line in self._store.tournaments()}
         lines = [
             {
@@ -183,7 +184,7 @@ class ReportPages:
             here="index.html",
             policy=LIVE_POLICY,
             groups=groups,
-            left=left,
+            hidden=hidden,
             database=database,
             shown=shown,
         )
@@ -204,7 +205,7 @@ class ReportPages:
 
     @staticmethod
     def _game(cached: _CachedReview, address: str) -> str | None:
-        """A game that is in the log now, however old the review is."""
+        """Return the page of a game that is in the event log now, even if the review is older."""
         number = address.removeprefix("games/").removesuffix(".html")
         if not (number.isascii() and number.isdigit() and len(number) < 10 and address.endswith(".html")):
             return None
@@ -225,13 +226,13 @@ def _prefix(entry: TournamentEntry) -> str:
 
 
 def _bare_site(entry: TournamentEntry, snapshot: Mapping[str, Any]) -> Site:
-    """What can be told before there is a review, which takes seconds for 10,000 games: the live page need not wait."""
+    """Return a site without a review, which takes seconds for 10,000 games, so that the live page does not wait."""
     slugs = {row["name"]: row["slug"] for row in snapshot["table"]["rows"] if row["slug"]}
     return Site(entry.title, (_LIVE, *_ALWAYS, _ALL), slugs, prefix=_prefix(entry), foot="Made by enginetour.")
 
 
 def _headline(progress: Mapping[str, Any]) -> str:
-    """``swiss · running · round 3 of 5 · 57 of 90 games``; the script adds what needs a clock."""
+    """Format ``swiss · running · round 3 of 5 · 57 of 90 games``. The script adds the times."""
     if "games_done" not in progress:
         return ""
     fewest, most = progress["remaining"]
@@ -240,15 +241,15 @@ def _headline(progress: Mapping[str, Any]) -> str:
     return " · ".join([*parts, format_games(int(progress["games_done"]), (fewest, most))])
 
 
-# How a tournament stands, for a page that follows it: folded on from game to game, rated again after each.
+# Standings of tournaments, updated from game to game.
 
-_MAX_ENGINES = 400  # rows of a table that a page follows; the crosstable's page has all
-_MAX_TOURNAMENTS = 16  # tournaments that were looked at last: one of 10,000 games takes 5 MB (measured)
+_MAX_ENGINES = 400  # rows of a live table; the page of the crosstable has all engines
+_MAX_TOURNAMENTS = 16  # cached tournaments; one of 10,000 games takes 5 MB (measured)
 
 
 @dataclass(frozen=True, slots=True)
 class StandingsData:
-    """What a page shows of a tournament, ready for JSON."""
+    """The live data of a tournament, ready for JSON."""
 
     table: dict[str, Any]
     progress: dict[str, Any]
@@ -258,26 +259,26 @@ class StandingsData:
 
 @dataclass
 class _Fold:
-    """A tournament up to `position` of its log."""
+    """The state of a tournament at a `position` of its event log."""
 
     log: TournamentLog
     format: Format[Any]
     state: Any
     position: int = 0
-    rated: int = -1  # the position of the ratings
+    rated: int = -1  # the position at which ratings were computed
     elo: dict[str, tuple[float | None, float | None, float | None]] = field(default_factory=dict)
 
 
 class StandingsCache:
-    """The folds of the tournaments that were looked at last. One thread at a time."""
+    """The states of the tournaments that were read last. It is used by one thread at a time."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._folds: OrderedDict[int, _Fold] = OrderedDict()
-        self._states: dict[int, tuple[int, str]] = {}  # by tournament: the position of its log, and its state there
+        self._states: dict[int, tuple[int, str]] = {}  # tournament -> position of its event log, its state
 
     def read(self, entry: TournamentEntry, *, lines: bool) -> StandingsData:
-        """Return table and progress now; the last lines of the log too, if asked for."""
+        """Return the current standings and progress, and the last games and incidents if `lines` is set."""
         fold = self._folded(entry)
         _keep(self._folds, entry.id, fold, _MAX_TOURNAMENTS)
         log = fold.log
@@ -304,7 +305,7 @@ class StandingsCache:
         return StandingsData(_table(fold, wrong), progress, tuple(games), tuple(incidents))
 
     def states(self, wanted: Sequence[TournamentEntry]) -> dict[str, str]:
-        """Finished or stopped, by slug; of one that cannot be folded, why not."""
+        """Return the state of each tournament by slug, or why it cannot be read."""
         return {entry.slug: self._state_of(entry) for entry in wanted}
 
     def _state_of(self, entry: TournamentEntry) -> str:
@@ -317,7 +318,7 @@ class StandingsCache:
         return self._states[entry.id][1]
 
     def _folded(self, entry: TournamentEntry) -> _Fold:
-        """Stepped on by what has come into the log since the last look; StoreRefused as by `fold`."""
+        """Return the state after all events of the log; StoreRefused as `fold` raises it."""
         fold = self._folds.get(entry.id)
         if fold is None:
             log = self._store.tournament(entry.name, entry.edition)
@@ -353,11 +354,21 @@ def _table(fold: _Fold, wrong: Counter[str]) -> dict[str, Any]:
                 "incidents": wrong[line.name],
             }
         )
-    return {"rows": rows, "more": max(0, len(placed) - _MAX_ENGINES)}
+    return {"rows": rows, "more": max(0, len(placed) - _MAX_ENGINES), "decisions": _decisions(fold, placed)}
+
+
+def _decisions(fold: _Fold, placed: Sequence[StandingsRow]) -> list[dict[str, Any]] | None:
+    """Return the last decisions of a bubble, None for another format."""
+    if fold.log.system != "bubble":
+        return None
+    found = list(bubble_decisions(fold.format.notes(fold.state), placed))[-MAX_LINES:]
+    return [{"step": step, "text": safe_text(text)} for step, _, text in found]
 
 
 def _state(fold: _Fold) -> str:
-    return "stopped" if fold.format.offers(fold.state) else "finished"
+    if fold.format.offers(fold.state):
+        return "stopped"
+    return end_state(undecided=is_undecided(fold.format, fold.state))
 
 
 def _game_line(game: GameLine) -> dict[str, Any]:

@@ -1,8 +1,8 @@
-"""Socket, limits, guard.
+"""The server of the live page: its socket, its limits and its access checks.
 
-GET and HEAD only, from a Host that is ours, from no foreign Origin, with the token where one is set. The token comes
-once in the address (`?token=`), then as a cookie that only its owner could have made; it is compared in constant time
-and never written anywhere.
+Only GET and HEAD requests with a known Host, without a foreign Origin, and with the token if one is set are answered.
+The token is sent once in the address (`?token=`), afterwards as a cookie that is derived from it. It is compared in
+constant time and never stored.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from enginetour.model.errors import UsageRefused
 from enginetour.web.hub import TournamentHub
 
-# Who may have a page, and what goes with every answer: the outermost piece of the server (reliability spec 5).
+# Access checks and security headers (reliability spec 5).
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _COOKIE = "enginetour"
 _HOST = re.compile(r"(?:(?P<name>[A-Za-z0-9._-]+)|\[(?P<six>[0-9A-Fa-f:.]+)\])(?::[0-9]{1,5})?")  # RFC 9110, 7.2
-MIN_TOKEN_LENGTH = 16  # signs: 80 bits and more of what `--token new` makes
+MIN_TOKEN_LENGTH = 16  # characters, which are at least 80 bits of a token made by `--token new`
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; img-src 'self' data:; style-src 'self'; script-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -49,7 +49,7 @@ SECURITY_HEADERS = (
 
 
 class _RequestRefused(Exception):
-    """An answer instead of a page: a status, a sentence and what its headers add."""
+    """An answer instead of a page: status, sentence and additional headers."""
 
     def __init__(self, status: HTTPStatus, text: str, **headers: str) -> None:
         super().__init__(text)
@@ -60,7 +60,7 @@ class _RequestRefused(Exception):
 
 
 class RequestGuard:
-    """An ASGI application around another. `hosts` are further names under which we are known, in small letters."""
+    """An ASGI application that checks requests to another one. `hosts` are additional host names in lower case."""
 
     def __init__(self, app: ASGIApp, *, hosts: Iterable[str], token: str, failed: Callable[[Exception], None]) -> None:
         self._app = app
@@ -70,12 +70,12 @@ class RequestGuard:
         self._failed = failed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse, or pass on; whatever fails below is one sentence to the browser and the rest to us."""
+        """Pass an allowed request on, otherwise answer it. The browser gets one sentence about an internal error."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
         if scope["type"] != "http":
-            return  # a web socket, closed without a word
+            return  # web sockets are closed
         begun = False
 
         async def guarded(message: Message) -> None:
@@ -93,31 +93,29 @@ class RequestGuard:
         except Exception as error:
             self._failed(error)
             if not begun:
-                text = "this page cannot be made: our own failure, told where enginetour serve runs"
+                text = "internal error: see the output of enginetour serve"
                 answer = _RequestRefused(HTTPStatus.INTERNAL_SERVER_ERROR, text).answer()
                 await answer(scope, receive, guarded)
 
     def _check(self, scope: Scope) -> None:
         if scope["method"] not in ("GET", "HEAD"):
-            raise _RequestRefused(HTTPStatus.METHOD_NOT_ALLOWED, "this page is only read", allow="GET, HEAD")
+            raise _RequestRefused(HTTPStatus.METHOD_NOT_ALLOWED, "only GET and HEAD are allowed", allow="GET, HEAD")
         headers: dict[str, list[str]] = {}
         for name, value in scope["headers"]:
             headers.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
         hosts = headers.get("host", [])
-        if len(hosts) != 1 or not self._is_ours(_host_of(hosts[0]), scope):
-            raise _RequestRefused(
-                HTTPStatus.FORBIDDEN, "no page of this host; --allow-host NAME lets it be another name"
-            )
+        if len(hosts) != 1 or not self._is_known(_host_of(hosts[0]), scope):
+            raise _RequestRefused(HTTPStatus.FORBIDDEN, "unknown host name. Hint: allow it with --allow-host NAME")
         for origin in headers.get("origin", []):
             if origin.lower().partition("://")[2] != hosts[0].lower():
-                raise _RequestRefused(HTTPStatus.FORBIDDEN, "not for pages of others")
+                raise _RequestRefused(HTTPStatus.FORBIDDEN, "requests from other sites are not allowed")
         if headers.get("sec-fetch-site", ["none"])[0] == "cross-site" and headers.get("sec-fetch-mode") != ["navigate"]:
-            raise _RequestRefused(HTTPStatus.FORBIDDEN, "not for pages of others")
+            raise _RequestRefused(HTTPStatus.FORBIDDEN, "requests from other sites are not allowed")
         if self._token:
             self._check_token(scope, headers.get("cookie", []))
 
-    def _is_ours(self, host: str, scope: Scope) -> bool:
-        """A name that we were told, or the very address at which the connection has arrived."""
+    def _is_known(self, host: str, scope: Scope) -> bool:
+        """Return whether it is a known name, or the address to which the connection was made."""
         here = scope.get("server")
         return host in self._hosts or (here is not None and host == str(here[0]).lower())
 
@@ -126,12 +124,12 @@ class RequestGuard:
         given = [value for name, value in query if name == "token"]
         if given:
             if not hmac.compare_digest(given[-1].encode(), self._token.encode()):
-                raise _RequestRefused(HTTPStatus.UNAUTHORIZED, "that is not the token of this page")
+                raise _RequestRefused(HTTPStatus.UNAUTHORIZED, "the token is not valid")
             rest = urlencode([(name, value) for name, value in query if name != "token"])
             path = scope["raw_path"].decode("latin-1") if scope.get("raw_path") else "/"
             where = "/" + path.lstrip("/") + (f"?{rest}" if rest else "")
             cookie = f"{_COOKIE}={self._cookie}; Path=/; HttpOnly; SameSite=Lax; Max-Age=31536000"
-            raise _RequestRefused(HTTPStatus.SEE_OTHER, "come in", location=where, set_cookie=cookie)
+            raise _RequestRefused(HTTPStatus.SEE_OTHER, "token accepted", location=where, set_cookie=cookie)
         for line in cookies:
             try:
                 found = SimpleCookie(line).get(_COOKIE)
@@ -140,54 +138,54 @@ class RequestGuard:
             if found is not None and hmac.compare_digest(found.value.encode(), self._cookie.encode()):
                 return
         raise _RequestRefused(
-            HTTPStatus.UNAUTHORIZED, "this page has a token: open it once with ?token=... at its address"
+            HTTPStatus.UNAUTHORIZED, "this page needs a token. Hint: add ?token=TOKEN to its address once"
         )
 
 
 def _host_of(header: str) -> str:
-    """The name of a Host header in small letters, without its port; "" for what is none."""
+    """Return the name of a Host header in lower case without its port, an empty text if it is not valid."""
     found = _HOST.fullmatch(header)
     return (found["name"] or found["six"]).lower() if found else ""
 
 
-# The listening side: its socket, how many may connect and how long they may say nothing.
+# Socket and limits.
 
-MAX_CONNECTIONS = 256  # each open page holds one; bounds descriptors and memory
-_REQUEST_TIMEOUT_S = 10.0  # for the first request of a connection, and for the rest of one that has begun
+MAX_CONNECTIONS = 256  # limits file descriptors and memory; each open page has one connection
+_REQUEST_TIMEOUT_S = 10.0  # until the end of the first request, and of a request that has started
 _IDLE_TIMEOUT_S = 5  # between two requests of one connection
-_LONGEST_HEAD = 16 << 10  # bytes of a request's head; a cookie and a handful of headers are one
-_UNREAD_MS = 30_000  # of what a reader leaves unread the kernel keeps no longer: tcp(7), TCP_USER_TIMEOUT
+_LONGEST_HEAD = 16 << 10  # bytes of the head of a request
+_UNREAD_MS = 30_000  # until unread data closes a connection: tcp(7), TCP_USER_TIMEOUT
 _BACKLOG = 64
-_GOODBYE_S = 2  # for answers under way at the end
+_SHUTDOWN_S = 2  # for pending answers at the end
 
 
 class _TimedConnection(H11Protocol):
-    """A connection that is dropped if its request does not come in time, or if its place is needed for another one."""
+    """A connection that is closed if its request takes too long, or if a new connection needs its place."""
 
     _due: asyncio.TimerHandle | None = None
-    _since = 0.0  # when it was made or last answered, on the clock of the loop
+    _since = 0.0  # when it was opened or last answered, by the clock of the loop
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Accept one more connection; if there are too many, the one that waits longest without a request is closed."""
+        """Accept a connection. If there are too many, the one that has waited longest without a request is closed."""
         super().connection_made(transport)
         self._since = self.loop.time()
         self._due = self.loop.call_later(_REQUEST_TIMEOUT_S, transport.abort)
         if len(self.connections) > MAX_CONNECTIONS:
-            patients = (one for one in self.connections if isinstance(one, _TimedConnection) and one.rank is not None)
-            min(patients, key=lambda one: one.rank or ()).make_room()  # this new one is among them
+            idle = (one for one in self.connections if isinstance(one, _TimedConnection) and one.rank is not None)
+            min(idle, key=lambda one: one.rank or ()).make_room()  # the new connection is one of them
 
     @property
     def rank(self) -> tuple[bool, float] | None:
-        """Its place among the connections to close, lowest first; None while a request of it is being answered.
+        """Return the order in which connections are closed, lowest first; None while a request is being answered.
 
-        Connections that owe a request come before those that have not read their whole answer.
+        Connections without a request come before those that have not read their whole answer.
         """
         if self.cycle is not None and not self.cycle.response_complete:
             return None
         return self.transport.get_write_buffer_size() > 0, self._since
 
     def make_room(self) -> None:
-        """Close it now: its place is free even before the loop has come to its `connection_lost`."""
+        """Close the connection at once."""
         self.connections.discard(self)
         self.transport.abort()
 
@@ -196,7 +194,7 @@ class _TimedConnection(H11Protocol):
         super().on_response_complete()
 
     def data_received(self, data: bytes) -> None:
-        """The clock stops with the end of a request's head."""
+        """Stop the timeout at the end of the head of a request."""
         before = self.cycle
         super().data_received(data)
         if self._due is not None and self.cycle is not before:
@@ -212,33 +210,33 @@ class _TimedConnection(H11Protocol):
 
 
 class Server(uvicorn.Server):
-    """Ends its streams when it is to end, so that nothing needs to be cut."""
+    """A server that closes its event streams before it stops."""
 
     def __init__(self, config: uvicorn.Config, hub: TournamentHub) -> None:
         super().__init__(config)
         self._hub = hub
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """A signal: no page hears anything more."""
+        """Close all streams after a signal."""
         self._hub.close()
         super().handle_exit(sig, frame)
 
 
 def open_socket(host: str, port: int) -> socket.socket:
-    """A socket at that address; UsageRefused in one line where it cannot be had."""
+    """Return a listening socket; UsageRefused if the address cannot be used."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         made = socket.create_server(address[:2], family=family, backlog=_BACKLOG)
     except (OSError, UnicodeError, OverflowError) as error:
         why = getattr(error, "strerror", None) or str(error)
-        step = "choose another --port (0 takes a free one), or another --host"
-        raise UsageRefused(f"cannot listen there ({why})", place=f"{host}:{port}", step=step) from None
+        step = "choose another --port (0 selects a free port) or another --host"
+        raise UsageRefused(f"cannot listen on this address ({why})", place=f"{host}:{port}", step=step) from None
     made.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _UNREAD_MS)
     return made
 
 
 def is_loopback(host: str) -> bool:
-    """Only programs of this machine reach it."""
+    """Return whether only programs on this machine can connect."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -246,7 +244,7 @@ def is_loopback(host: str) -> bool:
 
 
 def server_config(app: ASGIApp) -> uvicorn.Config:
-    """Nothing is logged: addresses may hold the token, and what fails is told by the guard."""
+    """Return the configuration. Access is not logged, since addresses can contain the token."""
     return uvicorn.Config(
         app,
         http=_TimedConnection,
@@ -259,7 +257,7 @@ def server_config(app: ASGIApp) -> uvicorn.Config:
         server_header=False,
         proxy_headers=False,
         timeout_keep_alive=_IDLE_TIMEOUT_S,
-        timeout_graceful_shutdown=_GOODBYE_S,
+        timeout_graceful_shutdown=_SHUTDOWN_S,
         h11_max_incomplete_event_size=_LONGEST_HEAD,
         backlog=_BACKLOG,
     )

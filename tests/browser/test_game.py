@@ -64,7 +64,7 @@ def pieces_on(page: Page) -> set[str]:
 
 
 def said(page: Page) -> str:
-    return page.locator(".said").inner_text()
+    return page.locator(".announced").inner_text()
 
 
 def test_the_keyboard_steps_through_the_game(folder: str, opened: Opened) -> None:

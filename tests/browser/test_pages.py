@@ -13,7 +13,7 @@ from tests.browser.accessible import findings, is_wider_than_its_window
 from tests.browser.conftest import PHONE, Opened, shot
 from tests.support.tournaments import tour
 
-KINDS = ("index", "crosstable", "ladder", "games", "incidents", "fairness", "engines", "game")
+KINDS = ("index", "crosstable", "bubble", "games", "incidents", "fairness", "engines", "game")
 
 
 def kind_of(url: str) -> str:
@@ -49,7 +49,7 @@ def test_every_page_is_there_and_sound(site: str, opened: Opened) -> None:
     assert set(KINDS) <= first.keys()
 
 
-@pytest.mark.parametrize("name", ["index", "crosstable", "ladder", "games", "fairness", "engine", "games/1"])
+@pytest.mark.parametrize("name", ["index", "crosstable", "bubble", "games", "fairness", "engine", "games/1"])
 def test_in_the_dark_and_on_a_phone(site: str, opened: Opened, name: str) -> None:
     """Contrast holds in the dark; a phone need not scroll sideways."""
     page = opened(f"{site}/index.html", color_scheme="dark", viewport=PHONE)
@@ -80,7 +80,7 @@ def test_a_report_from_disk_is_the_same(finished: Path, opened: Opened) -> None:
 def test_a_game_is_replayed_by_keyboard(site: str, opened: Opened) -> None:
     """Home shows the start with all its pieces, the arrow a move on, End the last position; each is said in words."""
     page = opened(f"{site}/games/1.html")
-    men, said = page.locator("svg.board .men > *"), page.locator("p.said")
+    men, said = page.locator("svg.board .men > *"), page.locator("p.announced")
     last = men.count()
     page.keyboard.press("Home")
     expect(men).to_have_count(32)

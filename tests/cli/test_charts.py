@@ -203,14 +203,14 @@ def test_a_load_of_many_games_is_counted_whole() -> None:
     """A picture has fewer places than a long tournament games, and those above the processors stay among them."""
     loads = [(float(number), 9.0 if number in (7, 2999) else 0.5) for number in range(1, 3001)]
     made = curves.load_chart(loads, title="l", cores=2)
-    assert made.summary == "Load of the machine after 3000 games, above its processors in 2."
+    assert made.summary == "Load of the machine after 3000 games, more than its processors after 2."
     quiet, busy = (mark for mark in made.marks if isinstance(mark, Area))
     assert (len(quiet.outlines), len(busy.outlines)) == (1000, 2)
 
 
 def test_half_is_half() -> None:
     """What a picture says of a half and of 99 % is what the table beside it says."""
-    assert "half up to 2, 99 % up to 4, at most 4 ms" in curves.histogram([4, 3, 2, 1], title="r", unit="ms").summary
+    assert "median 2, 99 % up to 4, maximum 4" in curves.histogram([4, 3, 2, 1], title="r", unit="ms").summary
 
 
 def test_matplotlib_is_loaded_by_the_first_picture_only_and_heeds_no_settings_of_a_user(tmp_path: Path) -> None:
@@ -274,7 +274,7 @@ def test_the_next_step_can_be_taken(db: Path) -> None:
     wanted = *shlex.split("chart history -t 'two words' --edition 1 --system elo -o"), str(db.parent / "x.svg")
     refused = ask(db, *wanted)
     assert isinstance(refused.exception, UsageRefused)
-    assert ask(db, *shlex.split(refused.exception.step)[1:]).exit_code == 0
+    assert ask(db, *shlex.split(refused.exception.step)[2:]).exit_code == 0
     assert ask(db, *wanted).exit_code == 0
 
 
@@ -288,11 +288,11 @@ def test_the_next_step_can_be_taken(db: Path) -> None:
         (("score",), "Fruit: after game 2: +½"),
         (("score", "Toga"), "Toga: after game 1: -½"),
         (("opponents", "Fruit"), "Toga ("),
-        (("fairness",), "all games: 75.0 %, 2"),
-        (("fairness", "--of", "relay"), "nothing was measured"),
-        (("fairness", "--of", "load"), "nothing was measured"),
+        (("fairness",), "all games: 75.0 %, n = 2"),
+        (("fairness", "--of", "relay"), "no measurements"),
+        (("fairness", "--of", "load"), "no measurements"),
         (("history", "all"), "Phalanx: edition 2: "),
-        (("history", "all", "--engine", "Toga"), "Toga in all, edition by edition"),
+        (("history", "all", "--engine", "Toga"), "Toga in all, all editions"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
@@ -354,7 +354,7 @@ def test_a_ladder_of_a_bubble(bubble: Path, tmp_path: Path) -> None:
     path = bubble
     for by in ("games", "rounds"):
         told = chart(path, "ladder", "-t", "b", "--by", by)
-        assert "round robin 1 (in from the list): 2 of 2, decided after 1 games, then out" in told
+        assert "round robin 1 (from the starting list): place 2 of 2, decided after 1 games, then dropped out" in told
     refused = ask(path, "chart", "ladder", "-t", "autumn", "-o", str(tmp_path / "x.svg"))
     assert isinstance(refused.exception, TourError) and "only a bubble has a ladder" in str(refused.exception)
     assert not (tmp_path / "x.svg").exists()
@@ -365,8 +365,8 @@ def test_a_ladder_is_a_table_too(bubble: Path) -> None:
     rows = ask(bubble, "ladder", "-t", "b", "--csv").stdout.splitlines()
     assert rows[:3] == [
         "step,games,told",
-        '1,,"start: HoiChess, Phalanx"',
-        '1,1,"out: HoiChess, number 4; last: 1 match, enough"',
+        '1,,"the section starts with HoiChess, Phalanx"',
+        "1,1,HoiChess (last) drops out in place 4; it has played 1 match",
     ]
     assert len(rows) == 1 + 6
     for words in (("ladder", "-t", "b"), ("ladder", "-t", "b", "--step", "1")):

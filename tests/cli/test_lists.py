@@ -46,7 +46,7 @@ def play(folder: Path, white: str, black: str, **about: Any) -> None:
 
 def test_define_and_show(folder: Path) -> None:
     """A list is made, changed and shown; what is not named stays, an empty value takes a part back."""
-    assert "no list yet" in tour(folder, "lists").stdout
+    assert "no rating list yet" in tour(folder, "lists").stdout
     assert (
         "list blitz defined"
         in tour(folder, "lists", "define", "blitz", "--time-class", "blitz", "--min-games", "2").stdout

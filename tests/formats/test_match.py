@@ -374,7 +374,7 @@ def test_what_is_told_while_it_runs() -> None:
         state = format_.step(state, ended(game, 1))
     over = current_test(format_, state)
     assert over is not None
-    assert {"what": "since then", "value": "1 pair, which changes no verdict"} in sprt_sheet("", *over).rows
+    assert {"what": "after the verdict", "value": "1 game pair, not part of the test"} in sprt_sheet("", *over).rows
     assert told["verdict"] == "H1"
     assert told["estimate"]["low"] < told["estimate"]["elo"] < told["estimate"]["high"]
     assert sum(told["pentanomial"]) * 2 == told["games"]
@@ -421,10 +421,10 @@ def test_a_match_is_played_decided_and_told(tmp_path: Path) -> None:
     assert found["sprt"]["verdict"] == "H1"
     assert found["sprt"]["engines"] == ["Wren 8", "Wren 1"]
     assert "test · trial" in done.stdout
-    assert "at the stop" in done.stdout
+    assert "at the moment of the verdict" in " ".join(done.stdout.split())
     told = read(tmp_path, "ratings", "--sprt", "Wren 8", "Wren 1", "0", "150")
     assert told["sprt"]["verdict"] == "H1"
-    assert f"H1 after {told['sprt']['stopped_after']} pairs" in done.stdout
+    assert f"H1 after {told['sprt']['stopped_after']} game pairs" in done.stdout
 
 
 def scores_of(pairs: Sequence[int]) -> list[int]:

@@ -215,7 +215,7 @@ def test_results_all_alike_have_an_elo_at_the_stop(test: Sprt, half_points: int)
     after = found.after_stop
     assert after is not None and after.plain
     assert after.low is not None or after.high is not None
-    assert "Elo, by plain figures" in render(sprt.sprt_sheet("t", ("A", "B"), found))
+    assert "Elo is the plain estimate" in render(sprt.sprt_sheet("t", ("A", "B"), found))
 
 
 def test_far_beyond_the_test_the_plain_figures_hold() -> None:

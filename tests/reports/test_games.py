@@ -169,9 +169,10 @@ BUSY = replace(game(), load_average=3.14, cores=2, steal_percent=5.1, relay_gap_
 def test_words() -> None:
     """Load, steal, relay gap and own share, each where it was measured."""
     assert list(machine_lines(BUSY)) == [
-        "machine: load 3.1 on 2 processors, 5.1% of their time taken by the host: busy, clocks may have suffered",
-        "referee: an answer became the opponent's go after 0.1 ms, 99 % within 0.9, at most 2.1",
-        "referee: its own share of the late move was at most 3.3 ms (relay gap, late wake-ups)",
+        "machine: load 3.1 on 2 processors, 5.1% of their time taken by the host: more load than processors, clocks are"
+        " unreliable",
+        "latency: median 0.1 ms, 99 % up to 0.9 ms, maximum 2.1 ms",
+        "late move: at most 3.3 ms are latency of enginetour",
     ]
     assert list(machine_lines(replace(game(), load_average=2.0, cores=2, steal_percent=0.0))) == [
         "machine: load 2.0 on 2 processors"
@@ -217,7 +218,7 @@ def test_stored_and_shown(tmp_path: Path) -> None:
     assert ["3.1/2" in line for line in listed if "Fruit" in line] == [False, True]
     assert ["3.3" in line for line in listed if "Fruit" in line] == [False, True]
     assert any("referee ms" in line for line in listed)
-    assert "busy, clocks may have suffered" in tour(tmp_path, "games", "2").stdout
+    assert "more load than processors, clocks are unreliable" in " ".join(tour(tmp_path, "games", "2").stdout.split())
     assert read(tmp_path, "games", "2")["steal_percent"] == 5.1
 
 
@@ -248,9 +249,9 @@ def test_it_reads_from_the_question_on() -> None:
     assert list(incident_lines(CRASH, 80)) == [
         "incident: Fruit, crash at ply 37",
         "  White disconnects: signal 11 (SIGSEGV)",
-        "  process ended: signal 11 (SIGSEGV); memory up to 49 MiB; load 2.2; referee's",
-        "  own share up to 0.4 ms",
-        "  traffic, > to and < from the engine, ms since it was asked:",
+        "  process ended: signal 11 (SIGSEGV); memory up to 49 MiB; load 2.2; latency of",
+        "  enginetour up to 0.4 ms",
+        "  engine log, > to and < from the engine, ms since its search was started:",
         "      -500.000 > position startpos moves e2e4",
         "         0.000 > go wtime 1000",
         "        12.345 < info depth 1 [31m",
@@ -275,7 +276,7 @@ def test_what_was_not_measured_is_not_told() -> None:
         "  x is missing",
     ]
     assert list(incident_lines(Incident("x", "start-timeout", "silent", traffic=("0.5 > uci",)), 80))[2:] == [
-        "  traffic, > to and < from the engine, ms since its start:",
+        "  engine log, > to and < from the engine, ms since its start:",
         "       500.000 > uci",
     ]
 
@@ -330,7 +331,7 @@ def test_rows_know_the_games_beside_them(tmp_path: Path) -> None:
         assert [(one.number, one.before, one.after) for one in rows] == [
             (1, None, 2), (2, 1, 3), (3, 2, 4), (4, 3, 5), (5, 4, None),
         ]  # fmt: skip
-        assert [[(near.number, near.leg, near.replay) for near in one.neighbours] for one in rows] == [
+        assert [[(near.number, near.leg, near.replay) for near in one.neighbors] for one in rows] == [
             [(2, 1, 1), (3, 2, 0)], [(1, 1, 0), (3, 2, 0)], [(1, 1, 0), (2, 1, 1)], [(5, 2, 0)], [(4, 1, 0)],
         ]  # fmt: skip
         assert [one.number for one in game_rows(log, encounters, 2, 3)] == [2, 3]

@@ -1,4 +1,4 @@
-"""The bubble's story, and one round robin of it in full."""
+"""The bubble history, and one round robin of it in full."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FOUR = ("Fruit 2.1", "Toga II", "Phalanx XXV", "HoiChess")
 
 
 def bubble(folder: Path, names: tuple[str, ...], most: int = 10_000) -> Path:
-    """A workspace with a bubble played by dice, up to so many games."""
+    """Return a workspace with a bubble tournament of random results, with at most this many games."""
     (folder / "results").mkdir()
     store, _ = reported_played(folder / "results" / "enginetour.db", names, "bubble", BUBBLE, name="trial", most=most)
     store.close()
@@ -22,18 +22,18 @@ def bubble(folder: Path, names: tuple[str, ...], most: int = 10_000) -> Path:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A finished bubble of five, one of them with the longest name that is allowed."""
+    """A finished bubble of five engines, one of them with the longest allowed name."""
     return bubble(tmp_path_factory.mktemp("ladder"), (*FOUR, "x" * 100))
 
 
 def test_the_ladder_fits_the_window(folder: Path) -> None:
-    """Long names are cut where both rankings stand side by side."""
-    both = tour(folder, "ladder").stdout.split("drop-out order")[1]
+    """Long names are shortened in the table of both rankings."""
+    both = tour(folder, "ladder").stdout.split("final ranking")[1]
     assert max(map(len, both.splitlines())) <= 80
 
 
 def test_a_round_robin_in_full(folder: Path) -> None:
-    """Its members in the order of the table, their points are those of their games, and what came of it."""
+    """A round robin is shown with its crosstable, its decision, parked engines and the interim ranking."""
     steps = read(folder, "ladder")["steps"]
     for step in steps:
         told = read(folder, "ladder", "--step", str(step["step"]))
@@ -49,23 +49,23 @@ def test_a_round_robin_in_full(folder: Path) -> None:
     assert [line["status"] for line in told["ranking"]] == ["final"] * 5
     words = tour(folder, "ladder", "--step", str(len(steps))).stdout
     assert "wins the edition" in words
-    assert "parked, the longest first: nobody" in words
+    assert "parked, longest wait first: none" in words
     assert "interim ranking" in words
 
 
 def test_an_unfinished_edition_has_no_final_order(tmp_path: Path) -> None:
-    """Somebody has dropped out, others still play: the order may change."""
+    """While engines still play, the ranking is not called final."""
     bubble(tmp_path, FOUR, most=7)
     told = tour(tmp_path, "ladder").stdout
-    assert "order so far" in told
-    assert "drop-out order" not in told
+    assert "ranking so far" in told
+    assert "final ranking" not in told
 
 
 def test_a_round_robin_that_is_still_played(tmp_path: Path) -> None:
-    """No decision yet; the table is of the games so far."""
+    """A round robin in progress has a table of its games, but no decision."""
     bubble(tmp_path, FOUR[:3], most=1)
     told = read(tmp_path, "ladder", "--step", "1")
     assert told["decision"] is None
     assert sum(row["points"] for row in told["table"]) == 1
-    assert "playing" in tour(tmp_path, "ladder", "--step", "1").stdout
+    assert "in progress" in tour(tmp_path, "ladder", "--step", "1").stdout
     assert "the last is 1" in tour(tmp_path, "ladder", "--step", "2", expect=2).stderr

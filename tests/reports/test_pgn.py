@@ -571,7 +571,7 @@ def test_a_run_in_a_hurry_leaves_the_pgn_to_the_next(tmp_path: Path, log: Tourna
     pgn = with_games(tmp_path, log, 3)
     old = pgn.path.read_text()[7:]
     pgn.path.write_text(old)
-    with pytest.raises(InterruptedError, match="being stopped"):
+    with pytest.raises(InterruptedError, match="the run is stopping"):
         PgnFile(pgn.path, log, lambda: True).mend()
     assert pgn.path.read_text() == old
     assert [path.name for path in tmp_path.glob(".*")] == []
@@ -610,7 +610,7 @@ def test_two_databases_do_not_take_turns_at_one_pgn(tmp_path: Path) -> None:
                 except OSError as error:
                     failed.append(error.strerror)
         assert len(told) == len(list(tmp_path.glob("t.old-*.pgn"))) == 2
-        assert failed == ["a run of another database writes it too, which keeps it"] * 7, "from the second game on"
+        assert failed == ["a run with another database also writes this file"] * 7, "from the second game on"
         assert [pgn.is_whole for pgn in runs] == [True, False]
         assert is_whole(runs[0])
         (tmp_path / "t.pgn").unlink()
@@ -704,7 +704,7 @@ def test_a_pgn_of_another_database_is_put_aside(tmp_path: Path) -> None:
     again = re.sub('GameStartTime "2', 'GameStartTime "1', whole)  # a second may be the same
     (results / "trial.pgn").write_text(again)
     done = tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
-    assert "trial.pgn held games of another database: it is trial.old-1.pgn now" in done.stderr
+    assert "trial.pgn contained games of another database and was renamed to trial.old-1.pgn" in done.stderr
     assert (results / "trial.old-1.pgn").read_text() == again
     assert (results / "trial.pgn").read_text() == tour(tmp_path, "export", "pgn").stdout
     assert pgn_games(results / "trial.pgn") == 1

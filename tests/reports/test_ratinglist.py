@@ -62,7 +62,7 @@ def test_a_tournament_lists_all_its_engines_by_incremental_systems(tmp_path: Pat
     other.write_text(other.read_text().replace('"wren2"', '"wren2"\noptions = { Seed = 9 }'))
     done = tour(tmp_path, "run", str(other)).stdout
     assert all(name in done.rpartition("Elo, incremental")[2] for name in ("Wren 1", "Wren 2", "Wren 3"))
-    assert "by the games of all tournaments" in done
+    assert "computed from all tournaments" in done
     for name in ("first", "other"):
         found = read(tmp_path, "ratings", "-t", name, "--system", "elo")["list"]
         games = {line["name"]: line["games"] for line in found}

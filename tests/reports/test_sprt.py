@@ -1,4 +1,4 @@
-"""What simulations found, as sheets."""
+"""Tables of simulations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FOUND = [
 
 
 def test_an_error_is_never_shown_as_nothing() -> None:
-    """A figure without error stands alone; a small one brings the decimals it takes to see it."""
+    """A figure without error has no ±, and a small error has as many decimals as necessary."""
     text = render(comparison_sheet("title", FOUND), 80)
     assert " 96 " in text and "188±2" in text
     assert "96.50±0.04" in text and "0.500±0.012" in text
@@ -23,7 +23,7 @@ def test_an_error_is_never_shown_as_nothing() -> None:
 
 
 def test_a_comparison_keeps_to_the_window() -> None:
-    """With usual names one block of 80 columns; with long ones and small errors the last figures stand below."""
+    """Short names fit one block of 80 columns. With long names the last figures continue in a block below."""
     lines = render(comparison_sheet("title", FOUND[:1]), 80).splitlines()
     assert lines[1].split()[0] == "system" and lines[1].endswith("gap")
     sure = {name: Estimate(0.98765, 0.00012) for name in FIGURES} | {"games": Estimate(1_999_000.0, 0.04)}
@@ -33,17 +33,17 @@ def test_a_comparison_keeps_to_the_window() -> None:
 
 
 def test_rows_have_figure_and_error() -> None:
-    """Every figure with its error, and the difference to the first system."""
+    """Each row has every figure with its error, and the difference to the first system."""
     first, second = comparison_rows(FOUND).rows
     assert {*FIGURES, *(f"{name}_error" for name in FIGURES)} < set(first)
     assert (first["tau_fit_above"], second["tau_fit_above"]) == (0.0, 0.5)
 
 
 def test_one_configuration() -> None:
-    """Bounds, expectation with the middle 80 %, and hours where a clock bounds them."""
+    """The table has the fewest, expected and most games, and the duration if a clock limits it."""
     found = SimulationResult({**SOME, "games": Estimate(1270.0, 3.0)}, 1000, 2000, 1200.0, 1340.0)
     text = render(rehearsal_sheet("title", found, 2.0))
-    assert "1270 ± 3, 80 % within 1200 to 1340" in text and "2 h 00 min if every game is long" in text
+    assert "1270 ± 3, 80 % within 1200 to 1340" in text and "2 h 00 min for long games" in text
     assert "time" not in render(rehearsal_sheet("title", found, None)).partition("tau:")[0]
     row = rehearsal_row(found, None).rows[0]
     assert (row["fewest"], row["games"], row["most"], row["hours"]) == (1000, 1270.0, 2000, None)

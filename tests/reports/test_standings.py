@@ -90,7 +90,7 @@ def test_matches_enter_by_their_points() -> None:
 
 
 def test_figures_of_rounds() -> None:
-    """Boards of unequal scores, rematches, uneven colours, byes but not absences; and all rounds in one line."""
+    """Boards of unequal scores, rematches, uneven colors, byes but not absences; and all rounds in one line."""
     rounds = (
         meeting(4, (0, 1, 2), (2, 3, 1)),
         (*meeting(4, (0, 1, 1))[:2], Turn(Kind.BYE), Turn()),
@@ -114,7 +114,7 @@ def test_starting_points_make_floats() -> None:
     assert [line.floats for line in pairing_figures(field, scores)] == [1, 1]
 
 
-def test_a_game_at_odds_has_no_colours() -> None:
+def test_a_game_at_odds_has_no_colors() -> None:
     """Whoever is stronger has White there anyway."""
     rounds = (meeting(2, (0, 1, 2)),) * 2
     assert pairing_figures(Field(FOUR[:2], rounds))[-1].uneven == 2
@@ -209,7 +209,7 @@ def test_points_without_a_game_stand_in_a_column_of_their_own() -> None:
     placed = (StandingsRow(1, "A", 6, 4), StandingsRow(2, "B", 4, 2, unplayed=4))
     assert render(standings_sheet("t", placed)) == (
         "t\n#  engine  points  games  byes\n1  A            3      4\n2  B            2      2     2\n"
-        "byes: points without a game, among the points\n"
+        "byes: points without a game; they are included in the points\n"
     )
     assert [row["unplayed"] for row in standings_sheet("t", placed).rows] == [0, 2]
 
@@ -225,8 +225,8 @@ def test_a_crosstable_says_why_its_signs_and_the_points_differ() -> None:
     told = points_notes(placed, {"A": 4, "B": 2, "C": 4, "D": 2})
     assert told == (
         "points without a game (byes): A 1",
-        "points of games that were struck out when they had decided: B 1",
-        "points against the withdrawn, which the standings leave out: C 1½",
+        "points of games that became void after they had decided a pairing: B 1",
+        "points against withdrawn engines, not included in the standings: C 1½",
     )
     assert points_notes(placed[3:], {"D": 2}) == ()
     assert points_notes(placed[1:], {"B": 9, "C": 9, "D": 9}, by_match=True) == (

@@ -294,7 +294,7 @@ def test_a_database_in_use_is_no_empty_table(stage: Stage, monkeypatch: pytest.M
 
 @pytest.fixture
 def stage_of_reading_along(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Stage:
-    """Each time results are counted an opening is played to its end by both colours."""
+    """Each time results are counted an opening is played to its end by both colors."""
     count, meetings = TournamentReader.pair_counts, iter(range(1, 100))
     settings = {"format": {"cycles": 100, "games_per_pairing": 2}}
     stage.log = stage.store.create_tournament(replace(draft("match", ("Fruit", "Toga")), config=settings))

@@ -51,7 +51,7 @@ def test_a_score_is_whites_view() -> None:
     game.move(move(2, score=120))
     game.move(move(3, score=31_995))
     told = game.to_json(whole=True)
-    assert [said["score"] for said in told["said"]] == ["+M5", "-1.20"]
+    assert [said["score"] for said in told["searches"]] == ["+M5", "-1.20"]
     assert told["graph"] == [35, -120, 1000]
 
 
@@ -73,7 +73,7 @@ def test_black_may_begin() -> None:
     told = game.to_json(whole=True)
     assert told["moves"] == "7… e5 8. e4"
     assert (told["graph"], told["first"]) == ([-50, 20], "black")
-    assert [said["score"] for said in told["said"]] == ["+0.20", "-0.50"]
+    assert [said["score"] for said in told["searches"]] == ["+0.20", "-0.50"]
 
 
 def test_a_game_joined_in_its_course_is_whole() -> None:
@@ -91,7 +91,7 @@ def test_missed_moves_leave_the_board_alone() -> None:
     before = game.to_json()["placement"]
     assert game.move(move(5, uci="g1f3"))
     told = game.to_json()
-    assert (told["placement"], told["lost"]) == (before, True)
+    assert (told["placement"], told["incomplete"]) == (before, True)
 
 
 def test_a_pv_is_san_from_before_its_move() -> None:
@@ -99,7 +99,7 @@ def test_a_pv_is_san_from_before_its_move() -> None:
     game = LiveGame(start())
     game.move(move(1, uci="e2e4", pv="e2e4 e7e5 g1f3 a1a8"))
     game.move(move(2, uci="e7e5", pv="e5 Nf3 (hash) <b>" + "x" * 300))
-    first, second = (said["pv"] for said in game.to_json()["said"])
+    first, second = (said["pv"] for said in game.to_json()["searches"])
     assert first == "1. e4 e5 2. Nf3"
     assert second.startswith("e5 Nf3 (hash) <b>")
     assert len(second) == MAX_PV_LENGTH
@@ -116,7 +116,7 @@ def test_a_pv_is_san_from_before_its_move() -> None:
 def test_variants_show_what_lies_beside_the_board(variant: str, moves: tuple[str, ...], extra: str | None) -> None:
     """Pieces in hand, checks left; boards of any back rank are plain boards."""
     told = played(*moves, variant=variant).to_json()
-    assert not told["lost"]
+    assert not told["incomplete"]
     assert told["variant"] == variant
     assert (told["extra"] or [None])[0] == extra
     assert "~" not in told["placement"]
@@ -127,7 +127,7 @@ def test_a_pass_ends_a_pv(pv: str, shown: str) -> None:
     """Some engines search passes and print them: what comes before is shown."""
     game = LiveGame(start())
     game.move(move(1, uci="e2e4", pv=pv))
-    assert game.to_json()["said"][0]["pv"] == shown
+    assert game.to_json()["searches"][0]["pv"] == shown
 
 
 def test_only_the_last_moves_are_told() -> None:
@@ -214,8 +214,8 @@ async def test_games_incidents_and_notices_are_lines(live: LiveTournament, liste
     told = events(await listener.due(1))
     assert [name for name, _ in told] == ["game-line", "incident-line", "incident-line"]
     assert (told[0][1]["white"], told[0][1]["cause"]) == ("A", "[31m")
-    assert told[1][1]["words"] == "crash: signal 11"
-    assert told[2][1]["words"] == "A is suspended: no such file"
+    assert told[1][1]["text"] == "crash: signal 11"
+    assert told[2][1]["text"] == "A is suspended: no such file"
 
 
 @followed
@@ -245,7 +245,7 @@ async def test_lines_of_the_log_go_before_those_told_live(live: LiveTournament, 
     for number in (5, 6):
         live.take({"event": "game", "number": number, "white": "A", "black": "B", "result": "1-0"})
     live.take({"event": "incident", "game": 6, "engine": "A", "category": "crash", "cause": "signal 11"})
-    old = {"kind": "incident", "game": 2, "engine": "B", "words": "stall: no answer"}
+    old = {"kind": "incident", "game": 2, "engine": "B", "text": "stall: no answer"}
     live.merge_lines([{"number": number} for number in range(1, 6)], [old, dict(live.incidents[0])])
     assert [line["number"] for line in live.lines] == [1, 2, 3, 4, 5, 6]
     assert live.lines[4]["white"] == "A"
@@ -271,7 +271,7 @@ async def test_orders_have_lines_of_their_own(live: LiveTournament, listener: Li
     """A pause and an end that somebody asked for are shown although neither is a trouble."""
     live.take({"event": "paused", "text": "autumn: paused as asked"})
     live.take({"event": "asked", "text": "autumn: stopping as asked"})
-    assert [line["words"] for line in live.incidents] == ["paused as asked", "stopping as asked"]
+    assert [line["text"] for line in live.incidents] == ["paused as asked", "stopping as asked"]
 
 
 @followed
@@ -284,7 +284,7 @@ async def test_incidents_that_were_missed_stand_in_their_place(live: LiveTournam
     live.end()
     live.begin(STATUS)
     live.take({**stall, "game": 9})
-    missed = [{"kind": "incident", "game": game, "engine": "B", "words": "stall: no answer"} for game in (2, 5)]
+    missed = [{"kind": "incident", "game": game, "engine": "B", "text": "stall: no answer"} for game in (2, 5)]
     live.merge_lines([], missed)
     assert [line["game"] for line in live.incidents] == [2, None, 5, 9]
 

@@ -444,7 +444,7 @@ def test_a_connection_must_come_to_its_request(stage: Stage, monkeypatch: pytest
     [
         (["--host", "0.0.0.0"], 2, "others can reach this address"),
         (["--token", "short"], 2, "a token has 16 signs or more"),
-        (["--host", "203.0.113.7", "--token", "0123456789abcdef"], 2, "cannot listen there"),
+        (["--host", "203.0.113.7", "--token", "0123456789abcdef"], 2, "cannot listen on this address"),
         (["--db", "none.db"], 5, "database does not exist"),
     ],
 )
@@ -460,7 +460,7 @@ def test_a_port_in_use_is_told(stage: Stage) -> None:
     with server.open_socket("127.0.0.1", 0) as taken:
         port = str(taken.getsockname()[1])
         told = tour(stage.database.parents[1], "serve", "--port", port, expect=2).stderr
-    assert f"127.0.0.1:{port}: cannot listen there" in told
+    assert f"127.0.0.1:{port}: cannot listen on this address" in told
 
 
 def test_without_the_extra_one_line_says_what_to_install(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

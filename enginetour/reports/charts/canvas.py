@@ -1,7 +1,7 @@
-"""Marks, scales, palette.
+"""Elements of charts: shapes, texts, scales and colors.
 
-Places and lengths are units of the picture, one CSS pixel each when it is shown at its own width; x to the right, y
-down. A mark that is not at finite places cannot be made: what has no number is not drawn.
+Positions and lengths are units of the picture, one CSS pixel each at its own width; x to the right, y down. Positions
+must be finite numbers.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import Literal
 
 from enginetour.reports.sheet import safe_text, shorten_middle
 
-# What a picture is made of: lines, areas, words at places, and words that show under the pointer.
+# Shapes and texts.
 
-TEXT_SIZE = 12.0  # units: what a page calls small text
-SMALL_SIZE = 10.5  # of ticks and notes
-TITLE_SIZE, TITLE_HEIGHT = 14.0, 24.0  # size of the title, and the height that it takes
-_MAX_NAME_LENGTH = 34  # signs of a name beside a chart; the whole name shows under the pointer
-_MAX_VALUE = 1e9  # of a number that is drawn
-_NO_XML = re.compile("[\ufffe\uffff]")  # noncharacters that XML 1.0 (2.2) forbids; `safe` takes the rest
+TEXT_SIZE = 12.0  # units: small text of a page
+SMALL_SIZE = 10.5  # units: ticks and notes
+TITLE_SIZE, TITLE_HEIGHT = 14.0, 24.0  # units: font size of the title, and the height that it takes
+_MAX_NAME_LENGTH = 34  # characters of a name in a chart; the tooltip has the whole name
+_MAX_VALUE = 1e9  # the largest number that is drawn
+_NO_XML = re.compile("[\ufffe\uffff]")  # noncharacters that XML 1.0 (2.2) forbids; `safe_text` removes the others
 
 Anchor = Literal["start", "middle", "end"]
 XY = tuple[float, float]
@@ -30,7 +30,7 @@ XY = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Through these places; `dash` are lengths on and off, none for a whole line."""
+    """A line through points; `dash` are the lengths of its dashes and gaps, empty for a solid line."""
 
     spots: tuple[XY, ...]
     role: str = "ink"
@@ -44,7 +44,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """Closed outlines of one colour, filled together."""
+    """Closed outlines of one color, filled together."""
 
     outlines: tuple[tuple[XY, ...], ...]
     role: str = "accent"
@@ -56,7 +56,7 @@ class Area:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """Text whose baseline is at `y`, as `told` makes it; at an `angle` in degrees, turned about its place."""
+    """Text with its baseline at `y`, rotated by `angle` degrees around its position."""
 
     x: float
     y: float
@@ -73,7 +73,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Tooltip:
-    """A box that cannot be seen and tells its text to a pointer; a PNG has none."""
+    """An invisible box that shows its text under the pointer. A PNG has no tooltips."""
 
     x: float
     y: float
@@ -90,9 +90,9 @@ Mark = Line | Area | Label | Tooltip
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """Marks in the order in which they are drawn; `title` names it, `summary` says in words what is to be seen.
+    """Marks in their drawing order. `summary` describes the picture in words.
 
-    The first mark is the title, in the upper `TITLE_HEIGHT` units: pages with headings of their own leave it out.
+    The first mark is the title, in the upper `TITLE_HEIGHT` units. Pages leave it out, since they have headings.
     """
 
     title: str
@@ -103,33 +103,33 @@ class Picture:
 
 
 def clean_text(text: object) -> str:
-    """A name or other foreign words as a picture can hold them: as the tables show them, and nothing XML forbids."""
+    """Return a text as tables show it, without characters that XML forbids."""
     return _NO_XML.sub("\ufffd", safe_text(text))
 
 
 def short_name(name: str, most: int = _MAX_NAME_LENGTH) -> str:
-    """A name where room is short, without its middle."""
+    """Shorten a name in its middle."""
     return shorten_middle(clean_text(name), most)
 
 
 def with_title(picture: Picture, title: str) -> Picture:
-    """The same under another title, such as one that names the tournament where no page does."""
+    """Return the picture with another title."""
     head = Label(0, 16, short_name(title, int(picture.width / (0.6 * TITLE_SIZE))), size=TITLE_SIZE, bold=True)
     return replace(picture, title=clean_text(title), marks=(head, *picture.marks[1:]))
 
 
 def rectangle(x: float, y: float, width: float, height: float) -> tuple[XY, ...]:
-    """The outline of a rectangle."""
+    """Return the outline of a rectangle."""
     return ((x, y), (x + width, y), (x + width, y + height), (x, y + height))
 
 
 def diamond(x: float, y: float, radius: float) -> tuple[XY, ...]:
-    """The outline of a point that an error bar goes through."""
+    """Return the outline of a diamond, the symbol of a point."""
     return ((x - radius, y), (x, y - radius), (x + radius, y), (x, y + radius))
 
 
 def cross(x: float, y: float, radius: float, role: str) -> tuple[Line, Line]:
-    """Two strokes: the sign of who is out."""
+    """Return two crossed lines, the symbol of an engine that left."""
     low, high = (
         ((x - radius, y - radius), (x + radius, y + radius)),
         ((x - radius, y + radius), (x + radius, y - radius)),
@@ -138,18 +138,18 @@ def cross(x: float, y: float, radius: float, role: str) -> tuple[Line, Line]:
 
 
 def arrow(x: float, y: float, radius: float, *, up: bool) -> tuple[XY, ...]:
-    """The outline of a small triangle."""
+    """Return the outline of a small triangle."""
     tip = -radius if up else radius
     return ((x - radius, y - tip), (x + radius, y - tip), (x, y + tip))
 
 
 def is_drawable(value: float | None) -> bool:
-    """A number that can be drawn: neither rating nor time nor count is larger, and a scale would lose its digits."""
+    """Return whether a number can be drawn. Larger numbers than `_MAX_VALUE` would make a scale lose precision."""
     return value is not None and isfinite(value) and abs(value) <= _MAX_VALUE
 
 
 def name_list(names: Sequence[str], most: int = 3) -> str:
-    """``A, B and 4 more``, for a summary."""
+    """Format ``A, B and 4 more``."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return f"{', '.join(map(clean_text, names[:most]))}{more}"
 
@@ -159,15 +159,15 @@ def _check_finite(values: Iterable[float]) -> None:
         raise ValueError("a mark must be at a finite place")
 
 
-# From numbers to places: linear and logarithmic scales, with ticks at round numbers.
+# Scales.
 
 _STEPS = (1.0, 2.0, 5.0, 10.0)  # round steps of an axis
-_DECADES = 3  # of a logarithmic scale with ticks at 1, 2 and 5; a longer one has those at 1
+_DECADES = 3  # a longer logarithmic scale has ticks at powers of 10 only, a shorter one at 1, 2 and 5
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """`low` stands at `start`, `high` at `end`; both numbers finite and apart, above 0 for a logarithmic one."""
+    """A scale from `low` at `start` to `high` at `end`. Both must be finite and different, above 0 if logarithmic."""
 
     low: float
     high: float
@@ -176,18 +176,18 @@ class Scale:
     log: bool = False
 
     def at(self, value: float) -> float:
-        """The place of a number; beyond the ends for what lies beyond them."""
+        """Return the position of a number, outside the scale for numbers outside it."""
         low, high, here = self.low, self.high, value
         if self.log:
             low, high, here = log10(low), log10(high), log10(max(value, self.low))
         return self.start + (here - low) / (high - low) * (self.end - self.start)
 
     def within(self, value: float) -> float:
-        """The place of a number, at the nearer end for what lies beyond."""
+        """Return the position of a number, at the nearer end for numbers outside the scale."""
         return self.at(min(max(value, self.low), self.high))
 
     def ticks(self, most: int = 6) -> list[float]:
-        """Round numbers inside, `most` at most or the few that a logarithmic scale has."""
+        """Return round numbers of the scale, at most `most`, or the few of a logarithmic scale."""
         if self.log:
             powers = range(floor(log10(self.low)), floor(log10(self.high)) + 1)
             parts = (1,) if log10(self.high / self.low) > _DECADES else _STEPS[:3]
@@ -199,13 +199,16 @@ class Scale:
 
 
 def _round_step(least: float) -> float:
-    """The smallest round step that is not below `least`, which is above 0."""
+    """Return the smallest round step that is at least `least`, which must be above 0."""
     power = 10.0 ** floor(log10(least))
     return next(part * power for part in _STEPS if part * power >= least * (1 - 1e-9))
 
 
 def linear_scale(values: Iterable[float | None], start: float, end: float, *, least: float = 1.0) -> Scale:
-    """A linear scale over the finite ones with a margin, `least` wide; 0 to `least` for none."""
+    """Return a linear scale over the finite values with a margin, at least `least` wide.
+
+    Without values it is 0 to `least`.
+    """
     there = [value for value in values if value is not None and is_drawable(value)]
     low, high = (min(there), max(there)) if there else (0.0, least)
     if high - low < least:
@@ -216,24 +219,24 @@ def linear_scale(values: Iterable[float | None], start: float, end: float, *, le
 
 
 def count_scale(most: int, start: float, end: float) -> Scale:
-    """From 0 to a count, or to 1."""
+    """Return a scale from 0 to a count, or to 1."""
     return Scale(0, max(1, most), start, end)
 
 
 def format_tick(value: float) -> str:
-    """Of a tick: ``2600``, ``0.5``, ``-40``, never ``-0``."""
+    """Format the number of a tick: ``2600``, ``0.5``, ``-40``, never ``-0``."""
     return f"{value + 0.0:.10g}" if abs(value) >= 1e-9 else "0"
 
 
 def format_count_tick(value: float) -> str:
-    """Of a tick among things that are counted: "" between two of them."""
+    """Format the tick of a count; an empty text for a number that is not whole."""
     return format_tick(value) if value == round(value) else ""
 
 
-# Colours by what they are for: CSS variables in a page, these values in a picture on its own.
+# Colors by role: CSS variables in a page, these values in a picture file.
 #
-# The eight series are the colours of Okabe and Ito (Color Universal Design, 2008), made darker or lighter until each
-# stands at 3:1 from the paper (WCAG 2.2, 1.4.11) and text colours at 4.5:1 (1.4.3); a test counts it again.
+# The eight series colors are those of Okabe and Ito (Color Universal Design, 2008), made darker or lighter until their
+# contrast with the background is 3:1 (WCAG 2.2, 1.4.11), and that of text colors 4.5:1 (1.4.3). A test checks it.
 
 LIGHT_COLORS = MappingProxyType({
     "ink": "#1a1c20",
@@ -254,10 +257,10 @@ LIGHT_COLORS = MappingProxyType({
     "series-8": "#6b6f76",
 })  # fmt: skip
 
-MAX_SHADE = 0.5  # of a shade with words on it: light and dark, the ink stands at 4.5:1 from it
+MAX_SHADE = 0.5  # opacity of a background with text on it: the contrast of the text is 4.5:1 in light and dark
 SERIES_ROLES = tuple(role for role in LIGHT_COLORS if role.startswith("series-"))
 
 
 def series_role(number: int) -> str:
-    """The role of the line with this number, from 0; a ninth has the first colour again, and another dash."""
+    """Return the color role of the series with this number, from 0. The ninth has the first color again."""
     return SERIES_ROLES[number % len(SERIES_ROLES)]

@@ -1,4 +1,4 @@
-"""History, score, fairness."""
+"""Charts of ratings and scores over time, and of the fairness of a tournament."""
 
 from __future__ import annotations
 
@@ -31,21 +31,18 @@ from enginetour.reports.charts.canvas import (
 )
 from enginetour.reports.sheet import format_points
 
-# Lines over time: ratings over editions or games, and the score of a tournament as it came.
-#
-# Each line ends with its name in its colour, so that nobody has to match colours with a legend; a ninth line has the
-# first one's colour and is dashed.
+# Curves. Each curve ends with its name in its color. The ninth curve has the color of the first one and is dashed.
 
-_MAX_CURVES = 16  # lines of a picture: two of each colour
-_HEIGHT, _LEGEND = 300.0, 160.0  # units of the field, of the names beside it
-_APART, _DASH = 14.0, (6.0, 3.0)  # units between two names; lengths of a dash
-_EACH = 25  # points of a line: more are drawn as a line only
-_LONGEST = 1200  # places of a line: more than a picture has units are thinned
+_MAX_CURVES = 16  # two of each color
+_HEIGHT = 300.0  # units
+_APART, _DASH = 14.0, (6.0, 3.0)  # units: distance of two names, lengths of dash and gap
+_EACH = 25  # points; a curve with more points is drawn as a line only
+_LONGEST = 1200  # points; a curve with more points is thinned out
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """`x` is an edition or a game; `low` and `high` are bounds, None for none; `words` tell it."""
+    """A point: `x` is an edition or a game, `low` and `high` are the ends of the interval, `words` is its tooltip."""
 
     x: float
     y: float | None
@@ -56,7 +53,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """An engine through time."""
+    """An engine over time."""
 
     name: str
     points: tuple[Point, ...]
@@ -70,35 +67,37 @@ def _curve_chart(
     say_y: Callable[[float], str] = format_tick,
     level: float | None = None,
     least: float = 20.0,
+    width: float = output.CHART_WIDTH,
 ) -> Picture:
-    """The first `MOST` of `lines`, in their order; `below` says what runs to the right.
+    """Return the chart of the first curves; `below` is the label of the x axis.
 
-    A `level` is drawn as a line of its own; `least` is the smallest span of the upward scale.
+    `level` is the height of an additional horizontal line. `least` is the smallest span of the y axis.
     """
+    legend = max(110.0, 0.22 * width)
     shown = [Curve(line.name, _drawable(line.points)) for line in lines[:_MAX_CURVES]]
     places = [point for line in shown for point in line.points]
     top, bottom = output.HEADING_HEIGHT, output.HEADING_HEIGHT + _HEIGHT
     ends = [value for point in places for value in (point.y, point.low, point.high)]
     ys = linear_scale([*ends, level], bottom, top, least=least)
-    left, right = output.y_axis_width(ys, say_y), output.CHART_WIDTH - _LEGEND
+    left, right = output.y_axis_width(ys, say_y), width - legend
     xs = linear_scale((point.x for point in places), left, right, least=1.0)
-    marks: list[Mark] = [*output.heading(title), *output.y_axis(ys, left, right, say=say_y)]
+    marks: list[Mark] = [*output.heading(title, width), *output.y_axis(ys, left, right, say=say_y)]
     marks += output.x_axis(xs, top, bottom, below, grid=False, say=format_count_tick)
     if level is not None:
         marks.append(Line(((left, ys.at(level)), (right, ys.at(level))), "muted", 1.2))
     each = all(len(line.points) <= _EACH for line in shown)
     for place, line in enumerate(shown):
         marks += _curve(line, place, xs, ys, single=len(shown) == 1, each=each)
-    marks += _names(shown, ys, right, top, bottom)
+    marks += _names(shown, ys, right, legend - 16, top, bottom)
     if len(lines) > _MAX_CURVES:
         marks.append(Label(right + 12, bottom + 13, f"and {len(lines) - _MAX_CURVES} more", "muted", SMALL_SIZE))
     if not places:
-        marks = [*output.heading(title), output.empty_message("nothing to draw yet", (top + bottom) / 2)]
-    return Picture(clean_text(title), _summary(shown, len(lines)), output.CHART_WIDTH, bottom + 36, tuple(marks))
+        marks = [*output.heading(title, width), output.empty_message("no data yet", (top + bottom) / 2, width)]
+    return Picture(clean_text(title), _summary(shown, len(lines)), width, bottom + 36, tuple(marks))
 
 
 def _drawable(points: Sequence[Point]) -> tuple[Point, ...]:
-    """Those with a number, thinned to what can be seen: the first and the last always stay."""
+    """Return the points with finite numbers, thinned out to what is visible, with the first and the last one."""
     there = [point for point in points if is_drawable(point.x) and is_drawable(point.y)]
     every = -(-len(there) // _LONGEST) or 1
     return tuple(point for place, point in enumerate(there) if place % every == 0 or place == len(there) - 1)
@@ -110,12 +109,12 @@ def _curve(line: Curve, place: int, xs: Scale, ys: Scale, *, single: bool, each:
     if not spots:
         return
     bounded = [point for point in line.points if is_drawable(point.low) and is_drawable(point.high)]
-    if len(bounded) > 1 and single:  # bands of many lines hide each other
+    if len(bounded) > 1 and single:  # the bands of several curves would hide each other
         upper = [(xs.at(point.x), ys.at(point.high or 0.0)) for point in bounded]
         lower = [(xs.at(point.x), ys.at(point.low or 0.0)) for point in bounded]
         yield Area(((*upper, *reversed(lower)),), role, 0.18)
     yield Line(tuple(spots), role, 1.8, () if place < len(SERIES_ROLES) else _DASH)
-    if spots[-1][0] < xs.end - 12:  # it ends before the others: which name is its own?
+    if spots[-1][0] < xs.end - 12:  # connect a curve that ends early with its name
         yield Line((spots[-1], (xs.end, spots[-1][1])), role, 1.0, (1.0, 3.0), 0.7)
     if each:
         yield Area(tuple(diamond(x, y, 3.2) for x, y in spots), role)
@@ -125,8 +124,8 @@ def _curve(line: Curve, place: int, xs: Scale, ys: Scale, *, single: bool, each:
             )
 
 
-def _names(lines: Sequence[Curve], ys: Scale, right: float, top: float, bottom: float) -> Iterator[Mark]:
-    """Beside the ends of their lines, pushed apart where they would touch."""
+def _names(lines: Sequence[Curve], ys: Scale, right: float, room: float, top: float, bottom: float) -> Iterator[Mark]:
+    """Yield the names next to the ends of their curves, moved apart if they would overlap."""
     ends = sorted((ys.at(line.points[-1].y or 0.0), place) for place, line in enumerate(lines) if line.points)
     low = top + 4
     heights = []
@@ -137,28 +136,26 @@ def _names(lines: Sequence[Curve], ys: Scale, right: float, top: float, bottom: 
     for (y, place), height in zip(ends, heights, strict=True):
         role = series_role(place)
         yield Line(((right + 3, y), (right + 12, height)), role, 1.0, () if place < len(SERIES_ROLES) else _DASH)
-        room = _LEGEND - 16
         yield Label(right + 16, height + 3.5, output.fit_text(lines[place].name, room, SMALL_SIZE), role, SMALL_SIZE)
 
 
 def _summary(lines: Sequence[Curve], count: int) -> str:
     there = [line for line in lines if line.points]
     if not there:
-        return "No line yet."
+        return "No data yet."
     points = max(len(line.points) for line in there)
-    return f"{count} line{'s' * (count != 1)} of up to {points} points: {name_list([line.name for line in there], 8)}."
+    return f"{count} curve{'s' * (count != 1)} of up to {points} points: {name_list([line.name for line in there], 8)}."
 
 
-# Ratings through time: over the editions of a list, and over the games of an incremental system; scores over games.
-
-
-def rating_history_chart(lines: Sequence[Curve], *, title: str, below: str = "edition") -> Picture:
-    """Ratings with their bounds; x is the number of an edition, or of a game."""
-    return _curve_chart(lines, title=title, below=below)
+def rating_history_chart(
+    lines: Sequence[Curve], *, title: str, below: str = "edition", width: float = output.CHART_WIDTH
+) -> Picture:
+    """Return ratings with their intervals; x is the number of an edition or of a game."""
+    return _curve_chart(lines, title=title, below=below, width=width)
 
 
 def edition_point(edition: int, rating: float, plus: float | None, minus: float | None, games: int) -> Point:
-    """A line of an edition; bounds are distances, None where there are none."""
+    """Return the point of a rating in an edition; `plus` and `minus` are the distances to the ends of its interval."""
     sides = [
         f" {sign}{side:.0f}" for sign, side in (("+", plus), ("-", minus)) if side is not None and is_drawable(side)
     ]
@@ -172,15 +169,16 @@ def edition_point(edition: int, rating: float, plus: float | None, minus: float 
     )
 
 
-def score_chart(results: Mapping[str, Sequence[int]], *, title: str) -> Picture:
-    """How many points above half of the possible each engine has after each game; `results` are half points of each."""
+def score_chart(results: Mapping[str, Sequence[int]], *, title: str, width: float = output.CHART_WIDTH) -> Picture:
+    """Return the points above 50 % of each engine after each game; `results` are half points of each game."""
     return _curve_chart(
         [Curve(name, _over_half(points)) for name, points in results.items()],
         title=title,
-        below="games of the engine; points above 50 %",
+        below="games of the engine (y axis: points above 50 %)",
         say_y=lambda value: f"{value:+g}" if value else "0",
         level=0.0,
         least=4.0,
+        width=width,
     )
 
 
@@ -194,16 +192,16 @@ def _over_half(results: Sequence[int]) -> tuple[Point, ...]:
     return tuple(found)
 
 
-# Was it fair: White's share of the points, how long answers lay at the referee, how busy the machine was.
+# Fairness.
 
 _ROW, _SHARE_HEIGHT = 20.0, 170.0  # units
 _BINS = 30  # bars of a distribution
-_LARGEST_LOAD = 1000  # places of one colour: more than a picture has units are thinned
+_LARGEST_LOAD = 1000  # points of one color; more are thinned out
 
 
 @dataclass(frozen=True, slots=True)
 class ShareBar:
-    """White's share of the points, 0 to 1, in some games; `error` is the distance to its bounds, None for too few."""
+    """White's share of the points, 0 to 1. `error` is half the width of its confidence interval."""
 
     name: str
     share: float | None
@@ -211,43 +209,40 @@ class ShareBar:
     games: int
 
 
-def white_share_chart(rows: Sequence[ShareBar], *, title: str) -> Picture:
-    """A line for all games, for openings, or for engines; in the order given, a stroke at one half."""
-    names = output.name_column_width([row.name for row in rows], 240)
-    right = output.CHART_WIDTH - 130
+def white_share_chart(rows: Sequence[ShareBar], *, title: str, width: float = output.CHART_WIDTH) -> Picture:
+    """Return a row for all games, openings or engines in the given order, and a line at one half."""
+    names = output.name_column_width([row.name for row in rows], width / 3)
+    right = width - 130
     ends = [end for row in rows for end in _ends(row)]
     reach = max([0.1, *(abs(end - 0.5) for end in ends)])
     scale = Scale(max(0.0, 0.5 - reach), min(1.0, 0.5 + reach), names + 16, right)
     top, bottom = output.HEADING_HEIGHT, output.HEADING_HEIGHT + _ROW * max(1, len(rows))
-    marks: list[Mark] = [*output.heading(title), *output.row_bands(len(rows), _ROW, top, output.CHART_WIDTH)]
-    marks += output.x_axis(scale, top, bottom, "White's share, bars hold 95 %", say=_percent)
+    marks: list[Mark] = [*output.heading(title, width), *output.row_bands(len(rows), _ROW, top, width)]
+    marks += output.x_axis(scale, top, bottom, "White's share with 95 % confidence interval", say=_percent)
     marks.append(Line(((scale.at(0.5), top), (scale.at(0.5), bottom)), "muted", 1.2))
     for place, row in enumerate(rows):
         y = top + (place + 0.5) * _ROW
         marks.append(Label(0, y + 4, output.fit_text(row.name, names)))
-        marks.append(Label(output.CHART_WIDTH - 4, y + 4, _format_share(row), anchor="end"))
+        marks.append(Label(width - 4, y + 4, _format_share(row), anchor="end"))
         if row.share is not None and is_drawable(row.share):
             low, high = scale.within(min(_ends(row))), scale.within(max(_ends(row)))
             marks += [Line(((low, y), (high, y)), "accent", 1.6)] if high > low else []
             marks.append(Area((diamond(scale.at(row.share), y, 4.5),), "accent"))
-        marks.append(
-            Tooltip(0, y - _ROW / 2, output.CHART_WIDTH, _ROW, f"{clean_text(row.name)}: {_format_share(row)}")
-        )
+        marks.append(Tooltip(0, y - _ROW / 2, width, _ROW, f"{clean_text(row.name)}: {_format_share(row)}"))
     if not rows:
-        marks.append(output.empty_message("no games yet", top + 14))
+        marks.append(output.empty_message("no games yet", top + 14, width))
     first = f"{clean_text(rows[0].name)} {_format_share(rows[0])}" if rows else "no games"
-    return Picture(
-        clean_text(title), f"White's share of the points: {first}.", output.CHART_WIDTH, bottom + 36, tuple(marks)
-    )
+    summary = f"White's share of the points: {first}."
+    return Picture(clean_text(title), summary, width, bottom + 36, tuple(marks))
 
 
-def histogram(values: Sequence[float], *, title: str, unit: str) -> Picture:
-    """How often which size, on a logarithmic scale; what is not above 0 has no place on it and is left out."""
+def histogram(values: Sequence[float], *, title: str, unit: str, width: float = output.CHART_WIDTH) -> Picture:
+    """Return the distribution of the values above 0 on a logarithmic scale."""
     there = sorted(value for value in values if is_drawable(value) and value > 0)
-    left, right, top = 46.0, output.CHART_WIDTH - 10, output.HEADING_HEIGHT
+    left, right, top = 46.0, width - 10, output.HEADING_HEIGHT
     bottom = top + _SHARE_HEIGHT
     low, high = (there[0], there[-1]) if there else (1.0, 10.0)
-    if high < low * 10:  # one decade at least
+    if high < low * 10:  # show at least one decade
         middle = (low * high) ** 0.5
         low, high = middle / 10**0.5, middle * 10**0.5
     scale = Scale(low / 1.05, high * 1.05, left, right, log=True)
@@ -255,8 +250,8 @@ def histogram(values: Sequence[float], *, title: str, unit: str) -> Picture:
     for value in there:
         counts[min(_BINS - 1, int((scale.at(value) - left) / (right - left) * _BINS))] += 1
     heights = count_scale(max(counts), bottom, top)
-    marks: list[Mark] = [*output.heading(title), *output.y_axis(heights, left, right, say=format_count_tick)]
-    marks += output.x_axis(scale, top, bottom, f"{unit}, logarithmic; {_quantiles(there, unit)}", grid=False)
+    marks: list[Mark] = [*output.heading(title, width), *output.y_axis(heights, left, right, say=format_count_tick)]
+    marks += output.x_axis(scale, top, bottom, f"{unit}; {_quantiles(there)}", grid=False)
     wide = (right - left) / _BINS
     for place, count in enumerate(counts):
         if count:
@@ -267,24 +262,26 @@ def histogram(values: Sequence[float], *, title: str, unit: str) -> Picture:
             )
             marks.append(Tooltip(x, top, wide, bottom - top, f"{' to '.join(map(_size, ends))} {unit}: {count}"))
     if not there:
-        marks = [*output.heading(title), output.empty_message("nothing was measured", (top + bottom) / 2)]
-    summary = f"Distribution of {len(there)} values: {_quantiles(there, unit)}."
-    return Picture(clean_text(title), summary, output.CHART_WIDTH, bottom + 36, tuple(marks))
+        marks = [*output.heading(title, width), output.empty_message("no measurements", (top + bottom) / 2, width)]
+    summary = f"Distribution of {len(there)} values in {unit}: {_quantiles(there)}."
+    return Picture(clean_text(title), summary, width, bottom + 36, tuple(marks))
 
 
-def load_chart(values: Sequence[tuple[float, float]], *, title: str, cores: int | None) -> Picture:
-    """The machine's load after each game, (number, load); a line at its processors, above which clocks may suffer.
+def load_chart(
+    values: Sequence[tuple[float, float]], *, title: str, cores: int | None, width: float = output.CHART_WIDTH
+) -> Picture:
+    """Return the load of the machine after each game, (number, load), with a line at its number of processors.
 
-    `cores` None: not known, or not the same for all games.
+    Above that line clocks are unreliable. `cores` is None if it is unknown or not the same for all games.
     """
     there = [(game, value) for game, value in values if is_drawable(game) and is_drawable(value)]
-    left, right, top = 46.0, output.CHART_WIDTH - 10, output.HEADING_HEIGHT
+    left, right, top = 46.0, width - 10, output.HEADING_HEIGHT
     bottom = top + _SHARE_HEIGHT
     xs = Scale(min((x for x, _ in there), default=0) - 1, max((x for x, _ in there), default=1) + 1, left, right)
     highest = max([cores or 0, *(value for _, value in there)])
     ys = Scale(0, max(1.0, highest * 1.1), bottom, top)
-    marks: list[Mark] = [*output.heading(title), *output.y_axis(ys, left, right)]
-    below = "game" if cores is None else f"game; the dashed line: its {cores} processors"
+    marks: list[Mark] = [*output.heading(title, width), *output.y_axis(ys, left, right)]
+    below = "game" if cores is None else f"game (dashed line: {cores} processors)"
     marks += output.x_axis(xs, top, bottom, below, grid=False, say=format_count_tick)
     if cores is not None:
         y = ys.at(cores)
@@ -296,14 +293,14 @@ def load_chart(values: Sequence[tuple[float, float]], *, title: str, cores: int 
             few = spots[:: -(-len(spots) // _LARGEST_LOAD)]
             marks.append(Area(tuple(diamond(xs.at(x), ys.at(value), 2.8) for x, value in few), role))
     if not there:
-        marks = [*output.heading(title), output.empty_message("nothing was measured", (top + bottom) / 2)]
-    busy = "" if cores is None else f", above its processors in {len(above)}"
+        marks = [*output.heading(title, width), output.empty_message("no measurements", (top + bottom) / 2, width)]
+    busy = "" if cores is None else f", more than its processors after {len(above)}"
     summary = f"Load of the machine after {len(there)} games{busy}."
-    return Picture(clean_text(title), summary, output.CHART_WIDTH, bottom + 36, tuple(marks))
+    return Picture(clean_text(title), summary, width, bottom + 36, tuple(marks))
 
 
 def _ends(row: ShareBar) -> list[float]:
-    """The share and its bounds, of what is a number."""
+    """Return the share and the ends of its interval, as far as they are finite."""
     if row.share is None or not is_drawable(row.share):
         return []
     error = row.error if row.error is not None and is_drawable(row.error) else 0.0
@@ -314,11 +311,11 @@ def _format_share(row: ShareBar) -> str:
     if row.share is None or not is_drawable(row.share):
         return "no games" if not row.games else f"{row.games} games"
     error = f" ± {100 * row.error:.1f}" if row.error is not None and is_drawable(row.error) else ""
-    return f"{100 * row.share:.1f}{error} %, {row.games}"
+    return f"{100 * row.share:.1f}{error} %, n = {row.games}"
 
 
 def quantile(ordered: Sequence[float], share: float) -> float:
-    """The smallest value that at least this share of them does not exceed."""
+    """Return the smallest of the ordered values that at least this share of them does not exceed."""
     return ordered[max(0, ceil(share * len(ordered)) - 1)]
 
 
@@ -326,11 +323,11 @@ def _percent(value: float) -> str:
     return f"{100 * value:.3g} %"
 
 
-def _quantiles(there: Sequence[float], unit: str) -> str:
+def _quantiles(there: Sequence[float]) -> str:
     if not there:
         return "no values"
     half, most = quantile(there, 0.5), quantile(there, 0.99)
-    return f"half up to {_size(half)}, 99 % up to {_size(most)}, at most {_size(there[-1])} {unit}"
+    return f"median {_size(half)}, 99 % up to {_size(most)}, maximum {_size(there[-1])}"
 
 
 def _size(value: float) -> str:

@@ -1,8 +1,7 @@
-"""The bubble over time.
+"""The chart of a bubble tournament over time.
 
-A row is an engine, the best above; time runs to the right, in games or by round robins. In the section a row is blue,
-the darker the higher its place in that round robin; parked it is a thin line; where it ends with a cross the engine
-dropped out.
+Each row is an engine, best first; time runs to the right, in games or in round robins. A blue cell is a round robin in
+the section, darker for a better place. A thin line is time in parking. A cross is where the engine dropped out.
 """
 
 from __future__ import annotations
@@ -33,15 +32,14 @@ from enginetour.reports.charts.canvas import (
 )
 from enginetour.reports.charts.output import text_width
 
-# What a bubble's notes say of each of its round robins, as the ladder's picture needs it.
-
 
 @dataclass(frozen=True, slots=True)
 class SectionRound:
-    """One round robin of the section. `games` were finished in all when it was decided, or are so far.
+    """One round robin of the section. `games` is the number of games finished by its decision, or so far.
 
-    `order` are its members by place, best first; while it is played there is none, and `members` stand as they came.
-    `parking` were parked while it was played, the longest first. Of those `withdrawn` some `left` the section itself.
+    `order` are its engines by place, best first, empty while it is in progress. `parking` are the engines that were
+    parked during it, longest wait first. `withdrawn` are the engines that withdrew, `left` those of them in the
+    section.
     """
 
     number: int
@@ -59,7 +57,7 @@ class SectionRound:
 
 @dataclass(slots=True)
 class _Section:
-    """Where everybody is while notes are read."""
+    """The engines in the section and in parking while notes are read."""
 
     members: list[str] = field(default_factory=list)
     parking: list[str] = field(default_factory=list)
@@ -80,7 +78,7 @@ class _Section:
                 where.remove(name)
 
     def taken(self, number: int, games: int, **decided: Any) -> SectionRound:
-        """The round robin as it stands; the next one begins without comings and goings."""
+        """Return the current round robin and start the next one."""
         made = SectionRound(
             *(number, games, tuple(self.members)),
             parking=tuple(self.parking),
@@ -95,28 +93,28 @@ class _Section:
 
 
 def round_robins(notes: Iterable[Note], games: int | None = None) -> tuple[SectionRound, ...]:
-    """In their order; the last one may be playing, after `games` finished in all."""
+    """Return the round robins in their order. The last one can be in progress, after `games` finished games."""
     fold, found, number = _Section(), list[SectionRound](), 1
     for note in notes:
-        told: dict[str, Any] = dict(note.fields)
-        number = told["step"]
+        row: dict[str, Any] = dict(note.fields)
+        number = row["step"]
         if note.kind in ("enter", "unpark"):
-            for entry in told["entered"]:
+            for entry in row["entered"]:
                 fold.enter(entry)
         elif note.kind == "withdraw":
-            fold.leave(told["engine"])
-            fold.withdrawn.append(told["engine"])
-            fold.left += [told["engine"]] if told["was"] == "active" else []
-            if told["replacement"] is not None:
-                fold.enter(told["replacement"])
+            fold.leave(row["engine"])
+            fold.withdrawn.append(row["engine"])
+            fold.left += [row["engine"]] if row["was"] == "active" else []
+            if row["replacement"] is not None:
+                fold.enter(row["replacement"])
         elif note.kind in ("park", "drop", "finish"):
-            leaver = told["engine"]
+            leaver = row["engine"]
             who = {
                 "parked": leaver if note.kind == "park" else None,
                 "dropped": leaver if note.kind == "drop" else None,
             }
-            order = tuple(line[0] for line in told["table"])
-            found.append(fold.taken(number, told["games_total"], order=order, **who))
+            order = tuple(line[0] for line in row["table"])
+            found.append(fold.taken(number, row["games_total"], order=order, **who))
             if note.kind == "finish":
                 fold.members, fold.parking = [], []
             else:
@@ -128,20 +126,21 @@ def round_robins(notes: Iterable[Note], games: int | None = None) -> tuple[Secti
     return tuple(found)
 
 
-# The bubble's ladder as a picture over time: who was in the section and at which place, parked, and out.
+# The chart.
 
 _WIDEST = 1400.0  # units
-_FIGURE = 17.0  # units a round robin must be wide to tell places up to 99 in it
-_ROOMY = 24.0  # units a round robin, on average, that a picture is made wider for
-_TIPS_UP_TO = 1500  # cells: tips of more would be most of the file
+_FIGURE = 17.0  # units: the least width of a round robin with room for a place of two digits
+_ROOMY = 24.0  # units: the chart becomes wider until a round robin has this width on average
+_TIPS_UP_TO = 1500  # cells; with more, the tooltips would be most of the file
 
 
 def ladder_chart(
     rounds: Sequence[SectionRound], ranking: Sequence[StandingsRow], *, title: str, by_games: bool | None = None
 ) -> Picture:
-    """Rows in the order of `ranking`, best first; `by_games`, or each round robin as wide as another.
+    """Return the chart with rows in the order of `ranking`.
 
-    None takes games where most round robins are wide enough then to tell places in.
+    The x axis counts games (`by_games`) or round robins; None selects games if most round robins are then wide enough
+    for the places.
     """
     size = TEXT_SIZE if len(ranking) <= 60 else SMALL_SIZE
     row = 20.0 if len(ranking) <= 30 else 16.0
@@ -177,13 +176,13 @@ def ladder_chart(
 
 
 def _usual(edges: Sequence[float]) -> float:
-    """How long most round robins last at least, or all of it before there is one."""
+    """Return the median number of games of a round robin."""
     steps = [after - before for before, after in pairwise(edges) if after > before]
     return median(steps) if steps else max(1.0, edges[-1])
 
 
 def _scale(edges: Sequence[float], left: float, right: float) -> Scale:
-    """As wide as a page, or wider where most round robins need it to tell their places, within reason."""
+    """Return a scale as wide as a page, or wider if the places need it."""
     whole = max(1.0, edges[-1])
     wanted = min(_FIGURE / _usual(edges) * whole, _ROOMY * (len(edges) - 1))
     room = output.CHART_WIDTH - left - right
@@ -191,7 +190,7 @@ def _scale(edges: Sequence[float], left: float, right: float) -> Scale:
 
 
 def _games(rounds: Sequence[SectionRound], scale: Scale, bottom: float) -> Iterator[Mark]:
-    """Below equal round robins: how many games were finished at the end of each."""
+    """Yield the numbers of finished games below round robins of equal width."""
     last = scale.start
     for number, one in enumerate(rounds, 1):
         x = scale.at(number)
@@ -215,7 +214,6 @@ def _round_numbers(rounds: Sequence[SectionRound], edges: Sequence[float], scale
 def _row_marks(
     name: str, rounds: Sequence[SectionRound], edges: Sequence[float], scale: Scale, y: float, row: float, *, tips: bool
 ) -> Iterator[Mark]:
-    """A row: cells, the lines between them, what happened at their ends."""
     middle = y + row / 2
     for first, last in _parked(name, rounds):
         yield Line(((scale.at(edges[first]), middle), (scale.at(edges[last]), middle)), "accent-2", 2.0)
@@ -236,7 +234,7 @@ def _row_marks(
 
 
 def _parked(name: str, rounds: Sequence[SectionRound]) -> Iterator[tuple[int, int]]:
-    """Runs of round robins that it sat out in parking: the first, and the one after the last."""
+    """Yield the periods in parking: the first round robin, and the one after the last."""
     for parked, run in groupby(range(len(rounds)), key=lambda number: name in rounds[number].parking):
         numbers = list(run)
         if parked:
@@ -245,7 +243,7 @@ def _parked(name: str, rounds: Sequence[SectionRound]) -> Iterator[tuple[int, in
 
 def _cell(name: str, one: SectionRound, start: float, end: float, y: float, row: float) -> Iterator[Mark]:
     outline = rectangle(start, y + 1, max(1.0, end - start - (1 if end - start > 4 else 0)), row - 2)
-    if name not in one.order:  # nobody has a place in a round robin that is being played
+    if name not in one.order:  # a round robin in progress has no places yet
         yield Area((outline,), "muted", 0.25)
         return
     place = one.order.index(name)
@@ -255,13 +253,13 @@ def _cell(name: str, one: SectionRound, start: float, end: float, y: float, row:
 
 
 def _cell_tip(name: str, one: SectionRound) -> str:
-    said = f"{clean_text(name)}, round robin {one.number}"
+    where = f"{clean_text(name)}, round robin {one.number}"
     if name not in one.order:
-        return f"{said}: playing"
-    place = f"{one.order.index(name) + 1} of {len(one.order)}, decided after {one.games} games"
-    left = ", then parked" if one.parked == name else ", then out" if one.dropped == name else ""
-    came = " (in from the list)" if name in one.entered else " (back from parking)" if name in one.returned else ""
-    return f"{said}{came}: {place}{left}"
+        return f"{where}: in progress"
+    place = f"place {one.order.index(name) + 1} of {len(one.order)}, decided after {one.games} games"
+    left = ", then parked" if one.parked == name else ", then dropped out" if one.dropped == name else ""
+    came = " (from the starting list)" if name in one.entered else " (from parking)" if name in one.returned else ""
+    return f"{where}{came}: {place}{left}"
 
 
 def _end(line: StandingsRow) -> str:
@@ -284,10 +282,10 @@ def _legend(left: float, y: float) -> Iterator[Mark]:
 
 def _summary(rounds: Sequence[SectionRound], ranking: Sequence[StandingsRow]) -> str:
     if not rounds or not ranking:
-        return "A ladder before its first round robin."
+        return "A bubble tournament before its first round robin."
     out = sum(one.dropped is not None for one in rounds)
     parked = sum(one.parked is not None for one in rounds)
     return (
-        f"Ladder of {len(ranking)} engines over {len(rounds)} round robins and {rounds[-1].games} games: "
-        f"{out} times an engine dropped out, {parked} times one was parked; on top is {clean_text(ranking[0].name)}."
+        f"Bubble history of {len(ranking)} engines, {len(rounds)} round robins and {rounds[-1].games} games: "
+        f"{out} drop-outs, {parked} parkings; first is {clean_text(ranking[0].name)}."
     )

@@ -1,7 +1,7 @@
-"""List, crosstable, opposition.
+"""Charts of a rating list, of a crosstable, and of one engine against its opponents.
 
-Above half is blue, below is orange, the paler the nearer to half: told apart without green and red. In a field too
-large for figures the colours stay, and a bubble or Swiss of 200 engines still shows who has met whom.
+Scores above one half are blue, scores below it orange, and paler near one half, so that red-green blindness is no
+problem. In fields that are too large for numbers the colors remain, and they still show who has played whom.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ from enginetour.reports.charts.canvas import (
 from enginetour.reports.charts.output import text_width
 from enginetour.reports.sheet import format_count, format_points
 
-# A rating list as a picture: a point for each engine, and how far its rating may be off.
+# Rating list: a point and a confidence interval for each engine.
 
-MAX_ENGINES = 200  # engines of a picture that can be read
-_ROW, _CLOSE_ROW, _MANY = 20.0, 15.0, 60  # units; of a list with more engines than that
-_LEAST_SPAN = 20.0  # Elo: a list of equals does not look like one of rivals
+MAX_ENGINES = 200  # engines; a chart of more is not readable
+_ROW, _CLOSE_ROW, _MANY = 20.0, 15.0, 60  # units of a row, units of a row in a list with more engines than the last
+_LEAST_SPAN = 20.0  # Elo; with a smaller span, tiny differences would look large
 
 
 @dataclass(frozen=True, slots=True)
 class RatedEngine:
-    """A line of a list; `rating` None is not rated, `plus` and `minus` are distances to bounds, None for none."""
+    """A row of a rating chart. `plus` and `minus` are the distances to the ends of the confidence interval."""
 
     name: str
     rating: float | None
@@ -56,69 +56,72 @@ class RatedEngine:
 
 
 def largest_pool(found: RatingList) -> tuple[RatedEngine, ...]:
-    """The first pool of a list, which is the largest: ratings of different pools compare in nothing."""
+    """Return the first pool of a list, which is the largest. Ratings of different pools cannot be compared."""
     rows = [row for row in found.rows if row.pool == 1]
     return tuple(RatedEngine(row.name, row.rating, row.plus, row.minus, row.games) for row in rows)
 
 
 def list_chart(found: RatingList, title: str) -> Picture:
-    """A picture of a whole list; UsageRefused where nobody is rated."""
+    """Return the chart of a list; UsageRefused if no engine is rated."""
     if not found.rows:
-        raise UsageRefused("nobody is rated, there is nothing to draw", place=title)
+        raise UsageRefused("no engine is rated, so there is nothing to draw", place=title)
     bounded = any(row.error is not None for row in found.rows)
     return rating_chart(largest_pool(found), title=title, confidence=95.0 if bounded else None)
 
 
 def rating_chart(
-    rows: Sequence[RatedEngine], *, title: str, confidence: float | None = 95.0, most: int = MAX_ENGINES
+    rows: Sequence[RatedEngine],
+    *,
+    title: str,
+    confidence: float | None = 95.0,
+    most: int = MAX_ENGINES,
+    width: float = output.CHART_WIDTH,
 ) -> Picture:
-    """The first `most` in the order given; `confidence` of the bounds in %, None for systems that have none."""
+    """Return the chart of the first `most` engines in the given order.
+
+    `confidence` is that of the intervals in %, None for a system without intervals. `width` is in units.
+    """
     rows, more = rows[:most], max(0, len(rows) - most)
     size, row = (TEXT_SIZE, _ROW) if len(rows) <= _MANY else (SMALL_SIZE, _CLOSE_ROW)
     rank = text_width(str(len(rows)), size) + 8
-    names = output.name_column_width([one.name for one in rows], 230, size)
+    names = output.name_column_width([one.name for one in rows], 0.32 * width, size)
     figures = max((text_width(_figures(one), size) for one in rows), default=0.0)
-    top, width = output.HEADING_HEIGHT + output.AXIS_HEIGHT, output.CHART_WIDTH
+    top = output.HEADING_HEIGHT + output.AXIS_HEIGHT
     bottom = top + row * max(1, len(rows))
     ends = [bound for one in rows for bound in _bounds(one)]
     scale = linear_scale(ends, rank + names + 16, width - figures - 14, least=_LEAST_SPAN)
-    marks: list[Mark] = [*output.heading(title), *output.row_bands(len(rows), row, top, width)]
+    marks: list[Mark] = [*output.heading(title, width), *output.row_bands(len(rows), row, top, width)]
     marks += output.x_axis(scale, top, bottom, _below(confidence), above=True)
     for place, one in enumerate(rows):
-        marks += _row(one, place, rank, names, top + place * row, row, size, scale)
+        y = top + place * row
+        base = y + row / 2 + size * 0.36
+        text = f"{place + 1}. {clean_text(one.name)}: {_figures(one)}, {format_count(one.games, 'game')}"
+        marks.append(Label(rank - 8, base, str(place + 1), "muted", size, "end"))
+        marks.append(Label(rank, base, output.fit_text(one.name, names, size), size=size))
+        marks.append(Label(width - 4, base, _figures(one), size=size, anchor="end"))
+        marks += _interval(one, y + row / 2, scale)
+        marks.append(Tooltip(0, y, width, row, text))
     if not rows:
-        marks.append(output.empty_message("no engine is rated", top + 14))
+        marks.append(output.empty_message("no engine is rated", top + 14, width))
     if more:
         marks.append(Label(rank, bottom + 28, f"and {more:,} more", "muted", SMALL_SIZE))
     return Picture(clean_text(title), _summary(rows), width, bottom + 36, tuple(marks))
 
 
-def _row(
-    one: RatedEngine, place: int, rank: float, names: float, y: float, row: float, size: float, scale: Scale
-) -> Iterator[Mark]:
-    middle, base = y + row / 2, y + row / 2 + size * 0.36
-    yield Label(rank - 8, base, str(place + 1), "muted", size, "end")
-    yield Label(rank, base, output.fit_text(one.name, names, size), size=size)
-    yield Label(output.CHART_WIDTH - 4, base, _figures(one), size=size, anchor="end")
-    if one.rating is not None and is_drawable(one.rating):
-        low, high = (scale.at(bound) for bound in (min(_bounds(one)), max(_bounds(one))))
-        if high > low:
-            yield Line(((low, middle), (high, middle)), "accent", 1.6)
-            for end, bound in ((low, one.minus), (high, one.plus)):
-                if is_drawable(bound):
-                    yield Line(((end, middle - 3.5), (end, middle + 3.5)), "accent", 1.6)
-        yield Area((diamond(scale.at(one.rating), middle, 4.5),), "accent")
-    yield Tooltip(
-        0,
-        y,
-        output.CHART_WIDTH,
-        row,
-        f"{place + 1}. {clean_text(one.name)}: {_figures(one)}, {format_count(one.games, 'game')}",
-    )
+def _interval(one: RatedEngine, y: float, scale: Scale) -> Iterator[Mark]:
+    if one.rating is None or not is_drawable(one.rating):
+        return
+    low, high = (scale.at(bound) for bound in (min(_bounds(one)), max(_bounds(one))))
+    if high > low:
+        yield Line(((low, y), (high, y)), "accent", 1.6)
+        for end, bound in ((low, one.minus), (high, one.plus)):
+            if is_drawable(bound):
+                yield Line(((end, y - 3.5), (end, y + 3.5)), "accent", 1.6)
+    yield Area((diamond(scale.at(one.rating), y, 4.5),), "accent")
 
 
 def _bounds(one: RatedEngine) -> list[float]:
-    """The rating and where its bounds are, of what is a number."""
+    """Return the rating and the ends of its interval, as far as they are finite."""
     if one.rating is None or not is_drawable(one.rating):
         return []
     up = [one.rating + one.plus] if one.plus is not None and is_drawable(one.plus) else []
@@ -142,7 +145,7 @@ def _distance(side: float) -> str:
 
 
 def _below(confidence: float | None) -> str:
-    return "rating" if confidence is None else f"rating, bars hold {confidence:g} %"
+    return "rating" if confidence is None else f"rating with {confidence:g} % confidence intervals"
 
 
 def _summary(rows: Sequence[RatedEngine]) -> str:
@@ -152,18 +155,18 @@ def _summary(rows: Sequence[RatedEngine]) -> str:
     return f"Rating list of {len(rows)} engines, best first: {best}; then {name_list([one.name for one in rows[1:]])}."
 
 
-# Everybody against everybody as a picture: each cell has the score and a colour by its share.
+# Crosstable: each cell has the score, and a color by the share of the points.
 
-_FIGURES_UP_TO = 40  # engines: cells still wide enough for a score
-_TIPS_UP_TO = 24  # engines: a tip for each cell of more would be most of the file
-_WIDEST, _LEAST_CELL = 1200.0, 5  # units of a picture, of a cell
-_SHADES = 5  # on either side of half
-_SMALL_CELL = 8.0  # units: a gap beside a smaller one would be most of it
+_FIGURES_UP_TO = 40  # engines; with more, cells are too narrow for a score
+_TIPS_UP_TO = 24  # engines; with more, the tooltips would be most of the file
+_WIDEST, _LEAST_CELL = 1200.0, 5  # units: the widest chart, the smallest cell
+_SHADES = 5  # above one half, and as many below
+_SMALL_CELL = 8.0  # units; smaller cells have no gaps
 
 
 @dataclass(frozen=True, slots=True)
 class CrossScore:
-    """The games of a row's engine against a column's, in half points of the row's."""
+    """The games of the row's engine against the column's, in half points of the row's engine."""
 
     half_points: int
     games: int
@@ -173,7 +176,7 @@ _CrossRow = CrossRow[CrossScore]
 
 
 def crosstable_chart(rows: Sequence[_CrossRow], *, title: str) -> Picture:
-    """In the order given, best first. ValueError where a row has not a cell for each."""
+    """Return the crosstable in the given order. ValueError if a row does not have a cell for each engine."""
     count = len(rows)
     if any(len(row.cells) != count for row in rows):
         raise ValueError("a crosstable is square")
@@ -185,7 +188,7 @@ def crosstable_chart(rows: Sequence[_CrossRow], *, title: str) -> Picture:
     rank = text_width(str(count), size) + 8
     names = output.name_column_width([row.name for row in rows], 190, size)
     scores = max((text_width(_score(row), size) for row in rows), default=0.0) + 12
-    before = ceil(rank + names + 8 + scores)  # whole units are short numbers, thousands of times
+    before = ceil(rank + names + 8 + scores)  # whole units are short numbers, which occur thousands of times
     if figures:
         least = max([22.0, *(text_width(text, SMALL_SIZE) + 6 for text in set(texts))])
         cell = max(least, min(34.0, (output.CHART_WIDTH - before) / max(1, count)))
@@ -208,12 +211,12 @@ def crosstable_chart(rows: Sequence[_CrossRow], *, title: str) -> Picture:
         if count <= _TIPS_UP_TO:
             marks += _tips(line, rows, before, y, cell, row)
     if not rows:
-        marks.append(output.empty_message("nobody has played", top + 14, width))
+        marks.append(output.empty_message("no games yet", top + 14, width))
     return Picture(clean_text(title), _cross_summary(rows), width, top + row * max(1, count) + 4, tuple(marks))
 
 
 def _shades(rows: Sequence[_CrossRow], left: float, top: float, cell: float, row: float) -> Iterator[Mark]:
-    """One area a shade; where cells have no gaps, neighbours of a row with the same shade are one box."""
+    """Yield one area for each shade. Adjacent cells without gaps and with the same shade are one rectangle."""
     found: dict[tuple[str, float], list[tuple[XY, ...]]] = {}
     gap = 1.0 if cell > _SMALL_CELL else 0.0
     for down, line in enumerate(rows):
@@ -232,10 +235,10 @@ def _shades(rows: Sequence[_CrossRow], left: float, top: float, cell: float, row
 
 
 def _look(met: CrossScore | None, *, own: bool) -> tuple[str, float] | None:
-    """Role and strength of a cell's colour, None for no games; a trace of grey at half, more where nobody meets."""
+    """Return role and opacity of the color of a cell, None without games. An even score is grey."""
     if met is None or not met.games:
         return ("grid", 1.0) if own else None
-    over = met.half_points - met.games  # half points above half of what could be had
+    over = met.half_points - met.games  # half points above one half of the possible points
     if not over:
         return "muted", 0.18
     shade = -(-abs(over) * _SHADES // met.games)  # 1 to _SHADES, rounded up
@@ -272,15 +275,15 @@ def _cross_summary(rows: Sequence[_CrossRow]) -> str:
     )
 
 
-# An engine against its opponents: its score by their ratings, beside what its own rating would expect.
+# One engine against its opponents: its score by their ratings, and the score that its own rating predicts.
 
-_WIDTH, _HEIGHT = 460.0, 200.0  # units: a small picture beside tables
-_STEPS = 24  # pieces of the expected curve
+_WIDTH, _HEIGHT = 360.0, 180.0  # units: a small chart that fits a phone
+_STEPS = 24  # segments of the expected curve
 
 
 @dataclass(frozen=True, slots=True)
 class OpponentScore:
-    """All games against one opponent, in half points of the engine's; `rating` None where it has none."""
+    """All games against one opponent, in half points of the engine."""
 
     name: str
     rating: float | None
@@ -289,7 +292,7 @@ class OpponentScore:
 
 
 def score_by_rating_chart(rating: float | None, faced: Sequence[OpponentScore], *, title: str) -> Picture:
-    """Opponents without a rating or a game are left out, and said to be; points grow with games, up to six."""
+    """Return the chart without opponents that have no rating or no games. Points grow with the games, up to six."""
     there = [one for one in faced if one.rating is not None and is_drawable(one.rating) and one.games]
     left, right, top = 46.0, _WIDTH - 10, output.HEADING_HEIGHT
     bottom = top + _HEIGHT
@@ -326,7 +329,7 @@ def score_by_rating_chart(rating: float | None, faced: Sequence[OpponentScore], 
 
 
 def _expected(own: float, xs: Scale, ys: Scale) -> Iterator[tuple[float, float]]:
-    """What the logistic model expects of the engine along the axis."""
+    """Yield the expected score of the logistic model along the axis."""
     for step in range(_STEPS + 1):
         rating = xs.low + (xs.high - xs.low) * step / _STEPS
         yield xs.at(rating), ys.at(1 / (1 + 10 ** ((rating - own) / ELO_SCALE)))

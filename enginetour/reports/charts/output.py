@@ -1,8 +1,7 @@
-"""SVG, PNG, frame.
+"""Output of charts as SVG and PNG, and the parts that all charts share.
 
-Nothing of matplotlib is loaded before the first PNG, and its pyplot never: a figure is an object like
-another. What a user has set for matplotlib holds for other programs, not for these pictures: the same rows are the
-same bytes.
+matplotlib is loaded for the first PNG only, without its pyplot. The user's settings of matplotlib are ignored, so that
+the same data always give the same bytes.
 """
 
 from __future__ import annotations
@@ -46,68 +45,54 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from PIL import ImageFont
 
+# PNG, drawn by matplotlib.
 
-# A picture as SVG text for a page, as an SVG file, and as PNG bytes, which matplotlib draws.
-
-_EM = 100  # size at which letters are measured
-_UNIT_DPI = 72  # of matplotlib: one unit of ours is one of its points, and one unit of its viewBox
-PNG_SCALE = 2  # pixels a unit: sharp on the screens of today
-_LONGEST_SIDE = 16_000  # pixels of a PNG: a longer one is drawn smaller; browsers and forums show no more
-MARGIN = 12.0  # units of paper around a picture that stands on its own
-_PNG_COLOURS = 128  # of its palette: a dozen, and their mixtures at the edges of letters
-# Whose letters DejaVu Sans, which matplotlib brings along, does not have: those of them that the machine has.
+_EM = 100  # size at which characters are measured
+_UNIT_DPI = 72  # one unit of a picture is one point of matplotlib
+PNG_SCALE = 2  # pixels per unit, for screens with a high resolution
+_LONGEST_SIDE = 16_000  # pixels; a longer PNG is drawn smaller, since browsers and forums do not show it
+MARGIN = 12.0  # units around a picture file
+_PNG_COLORS = 128  # size of the palette: a dozen colors, and their mixtures at the edges of characters
+# Fonts for characters that DejaVu Sans, the font of matplotlib, does not have. Those on the machine are used.
 _FALLBACKS = ("Noto Sans CJK JP", "Noto Sans", "Noto Sans Devanagari", "Noto Sans Thai", "Noto Emoji", "Unifont")
 _ANCHORS: dict[Anchor, Literal["left", "center", "right"]] = {"start": "left", "middle": "center", "end": "right"}
-_drawing = threading.RLock()  # matplotlib is not made for threads (its FAQ), and the live page has some
-
-
-def svg(picture: Picture) -> str:
-    """One ``<svg>`` element for a page: its colours are the page's variables, its letters the page's.
-
-    The title is not drawn, as pages have headings: it is the element's name for who cannot see it.
-    """
-    return inline(picture)
-
-
-def svg_file(picture: Picture) -> str:
-    """A whole SVG file in the light colours."""
-    return _standalone(picture, MARGIN)
+_drawing = threading.RLock()  # matplotlib is not thread-safe (its FAQ), and the live page has threads
 
 
 def png(picture: Picture) -> bytes:
-    """In the light colours, two pixels a unit."""
+    """Return a PNG in the light colors, with two pixels per unit."""
     sink = io.BytesIO()
     scale = min(PNG_SCALE, _LONGEST_SIDE / (max(picture.width, picture.height) + 2 * MARGIN))
     with _matplotlib_lock():
         _figure(picture).savefig(sink, format="png", dpi=_UNIT_DPI * scale, metadata={"Software": None})
-        return _fewer_colours(sink)
+        return _reduce_colors(sink)
 
 
-def _fewer_colours(sink: io.BytesIO) -> bytes:
-    """The same picture with a palette: 48 KB where 134 were (a list of 14), and forums count them."""
+def _reduce_colors(sink: io.BytesIO) -> bytes:
+    """Convert the PNG to a palette. This reduces a list of 14 engines from 134 KB to 48 KB."""
     from PIL import Image
 
     packed = io.BytesIO()
     with Image.open(sink) as whole:
-        few = whole.convert("RGB").quantize(_PNG_COLOURS, dither=Image.Dither.NONE)
-        few.save(packed, format="png")  # 9, the best, takes 12 times as long for a tenth less
+        few = whole.convert("RGB").quantize(_PNG_COLORS, dither=Image.Dither.NONE)
+        few.save(packed, format="png")  # compression level 9 takes 12 times as long and saves a tenth
     return packed.getvalue()
 
 
 def text_width(text: str, size: float, *, bold: bool = False) -> float:
-    """Units that the text takes in the letters of a PNG, sign by sign; those of a page are seldom wider."""
-    return sum(_advance(sign, bold=bold) for sign in text) * size
+    """Return the width of a text in units, as in a PNG. The fonts of pages are seldom wider."""
+    return sum(_advance(char, bold=bold) for char in text) * size
 
 
 @cache
-def _advance(sign: str, *, bold: bool) -> float:
-    """Of one sign, in ems; wide ones, which the font does not have, take one."""
-    return 1.0 if east_asian_width(sign) in "WF" else _font(bold=bold).getlength(sign) / _EM
+def _advance(char: str, *, bold: bool) -> float:
+    """Return the width of one character in ems. Wide ones are not in the font and take one em."""
+    return 1.0 if east_asian_width(char) in "WF" else _font(bold=bold).getlength(char) / _EM
 
 
 @cache
 def _font(*, bold: bool) -> ImageFont.FreeTypeFont:
-    """Matplotlib's own: measuring with it does not load matplotlib, which takes as long as the rest of a report."""
+    """Load the font of matplotlib without matplotlib, which takes as long as the rest of a report."""
     from PIL import ImageFont
 
     path = _data_dir() / "fonts" / "ttf" / f"DejaVuSans{'-Bold' if bold else ''}.ttf"
@@ -124,9 +109,9 @@ def _data_dir() -> File:
 
 @contextmanager
 def _matplotlib_lock() -> Iterator[None]:
-    """One thread at a time, matplotlib as we want it.
+    """Prepare matplotlib, and let one thread use it at a time.
 
-    Letters that no font here has are boxes in a PNG and themselves in an SVG: nothing to warn of.
+    Characters that no font has are shown as boxes in a PNG. Warnings about them are turned off.
     """
     with _drawing, warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -136,8 +121,8 @@ def _matplotlib_lock() -> Iterator[None]:
 
 @cache
 def _prepare() -> None:
-    """Load matplotlib with its own defaults, whatever files and variables of a user say, and set what is ours."""
-    logging.getLogger("matplotlib").setLevel(logging.CRITICAL)  # of caches and fonts it would tell on stderr
+    """Load matplotlib with its defaults, whatever the user's files and variables say, and change a few settings."""
+    logging.getLogger("matplotlib").setLevel(logging.CRITICAL)  # or it reports caches and fonts on stderr
     theirs = {name: os.environ.pop(name, None) for name in ("MPLBACKEND", "MATPLOTLIBRC")}
     os.environ["MATPLOTLIBRC"] = str(_data_dir() / "matplotlibrc")
     try:
@@ -149,14 +134,13 @@ def _prepare() -> None:
     there = set(font_manager.get_font_names())
     mpl.rcParams.update({
         "font.family": ["DejaVu Sans", *(name for name in _FALLBACKS if name in there)],
-        "text.parse_math": False,  # a name may have two dollar signs
+        "text.parse_math": False,  # a name can contain two dollar signs
         "text.usetex": False,
         "path.sketch": None,
     })  # fmt: skip
 
 
 def _figure(picture: Picture) -> Figure:
-    """The figure with a margin around."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from matplotlib.transforms import Affine2D
@@ -175,7 +159,7 @@ def _figure(picture: Picture) -> Figure:
     return figure
 
 
-def _artist(mark: Line | Area | Label, colour: str) -> Artist:
+def _artist(mark: Line | Area | Label, color: str) -> Artist:
     from matplotlib.lines import Line2D
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
@@ -184,7 +168,7 @@ def _artist(mark: Line | Area | Label, colour: str) -> Artist:
     if isinstance(mark, Label):
         return Text(
             *(mark.x, mark.y, mark.text),
-            color=colour,
+            color=color,
             fontsize=mark.size,
             fontweight="bold" if mark.bold else "normal",
             horizontalalignment=_ANCHORS[mark.anchor],
@@ -194,91 +178,86 @@ def _artist(mark: Line | Area | Label, colour: str) -> Artist:
         )
     if isinstance(mark, Line):
         dash: Literal["solid"] | tuple[float, tuple[float, ...]] = "solid"
-        if mark.dash:  # in matplotlib they are multiples of the line's width
+        if mark.dash:  # multiples of the line width in matplotlib
             dash = (0.0, tuple(length / mark.width for length in mark.dash))
         xs, ys = zip(*mark.spots, strict=True)
-        return Line2D(
-            xs, ys, color=colour, linewidth=mark.width, linestyle=dash, alpha=mark.alpha, dash_capstyle="butt"
-        )
+        return Line2D(xs, ys, color=color, linewidth=mark.width, linestyle=dash, alpha=mark.alpha, dash_capstyle="butt")
     codes = [
         code for outline in mark.outlines for code in (Path.MOVETO, *[Path.LINETO] * (len(outline) - 1), Path.CLOSEPOLY)
     ]
     places = [spot for outline in mark.outlines for spot in (*outline, outline[0])]
-    return PathPatch(Path(places, codes), facecolor=colour, edgecolor="none", linewidth=0, alpha=mark.alpha)
+    return PathPatch(Path(places, codes), facecolor=color, edgecolor="none", linewidth=0, alpha=mark.alpha)
 
 
-# A picture as SVG text, fit to stand in a page: no ids, no styles, no namespace, short numbers.
-#
-# A page may hold many pictures, so none has an id that another could have; and a page may forbid styles in elements, so
-# colours and sizes are attributes, which can name the page's variables as well (CSS Values, presentation attributes).
+# SVG. Elements have no ids, since a page can contain several pictures. Colors and sizes are attributes, since pages
+# forbid inline styles. Attributes can refer to the CSS variables of the page.
 
 _NAMESPACE = "http://www.w3.org/2000/svg"
-_WIDE_FROM = 760  # units: a wider picture has small letters in the width of a text, a page may give it more
+_WIDE_FROM = 760  # units: a wider picture needs more than the width of the text to be readable
 _VARIABLES = {role: f"var(--{role})" for role in LIGHT_COLORS}
-# What a file on its own says once for all its text: what people's screens have, then what PNGs are drawn with.
+# The font of an SVG file: that of the system, then that of PNG files.
 _LETTERS = "system-ui, 'DejaVu Sans', sans-serif"
 
 
-def inline(picture: Picture) -> str:
-    """Return the element for a page, without the title, which pages have as a heading: colours by variable.
+def svg(picture: Picture, kind: str = "") -> str:
+    """Return an ``<svg>`` element for a page, with the colors and the font of the page.
 
-    It has a role and a name for who cannot see it.
+    The title is not drawn, since pages have headings, but it is the accessible name of the element. `kind` is an
+    additional class of the style sheet.
     """
     view = f"0 {_short(TITLE_HEIGHT)} {_short(picture.width)} {_short(picture.height - TITLE_HEIGHT)}"
-    kind = "chart wide" if picture.width > _WIDE_FROM else "chart"
-    head = f'<svg class="{kind}" viewBox="{view}" role="img" aria-label={quoteattr(picture.title)}>'
+    classes = " ".join(filter(None, ("chart", "wide" if picture.width > _WIDE_FROM else "", kind)))
+    head = f'<svg class="{classes}" viewBox="{view}" role="img" aria-label={quoteattr(picture.title)}>'
     lines = [head, f"<desc>{escape(picture.summary)}</desc>", *_svg_elements(picture.marks[1:], _VARIABLES), "</svg>"]
     return "\n".join(lines) + "\n"
 
 
-def _standalone(picture: Picture, margin: float) -> str:
-    """The same as a file of its own, on white with a margin."""
-    width, height = (_short(side + 2 * margin) for side in (picture.width, picture.height))
-    view = f'viewBox="{_short(-margin)} {_short(-margin)} {width} {height}"'
+def svg_file(picture: Picture) -> str:
+    """Return an SVG file in the light colors, with a margin."""
+    edge, width, height = _short(-MARGIN), _short(picture.width + 2 * MARGIN), _short(picture.height + 2 * MARGIN)
+    view = f'viewBox="{edge} {edge} {width} {height}"'
     head = f'<svg xmlns="{_NAMESPACE}" {view} width="{width}" height="{height}" role="img" font-family="{_LETTERS}">'
-    paper = (
-        f'<rect x="{_short(-margin)}" y="{_short(-margin)}" width="100%" height="100%" fill="{LIGHT_COLORS["paper"]}"/>'
-    )
+    paper = f'<rect x="{edge}" y="{edge}" width="100%" height="100%" fill="{LIGHT_COLORS["paper"]}"/>'
     words = [f"<title>{escape(picture.title)}</title>", f"<desc>{escape(picture.summary)}</desc>"]
     first = '<?xml version="1.0" encoding="UTF-8"?>'
     return "\n".join([first, head, *words, paper, *_svg_elements(picture.marks, LIGHT_COLORS), "</svg>"]) + "\n"
 
 
-def _svg_elements(marks: Sequence[Mark], colours: Mapping[str, str]) -> Iterator[str]:
-    """What is seen in its order, and over it what a pointer finds."""
+def _svg_elements(marks: Sequence[Mark], colors: Mapping[str, str]) -> Iterator[str]:
+    """Yield the visible elements in their order, then the tooltips on top of them."""
     for mark in marks:
         if isinstance(mark, Line):
-            yield _line(mark, colours[mark.role])
+            yield _line(mark, colors[mark.role])
         elif isinstance(mark, Area):
             faint = "" if mark.alpha == 1 else f' opacity="{_short(mark.alpha)}"'
-            yield f'<path d="{"".join(map(_outline, mark.outlines)).rstrip()}" fill="{colours[mark.role]}"{faint}/>'
+            yield f'<path d="{"".join(map(_outline, mark.outlines)).rstrip()}" fill="{colors[mark.role]}"{faint}/>'
         elif isinstance(mark, Label):
-            yield _label(mark, colours[mark.role])
+            yield _label(mark, colors[mark.role])
     for mark in marks:
         if isinstance(mark, Tooltip):
             place = zip(("x", "y", "width", "height"), (mark.x, mark.y, mark.width, mark.height), strict=True)
-            told = " ".join(f'{name}="{_short(value)}"' for name, value in place)
-            yield f'<rect {told} fill="none" pointer-events="all"><title>{escape(mark.text)}</title></rect>'
+            box = " ".join(f'{name}="{_short(value)}"' for name, value in place)
+            yield f'<rect {box} fill="none" pointer-events="all"><title>{escape(mark.text)}</title></rect>'
 
 
-def _line(mark: Line, colour: str) -> str:
+def _line(mark: Line, color: str) -> str:
     faint = "" if mark.alpha == 1 else f' stroke-opacity="{_short(mark.alpha)}"'
     dashes = f' stroke-dasharray="{",".join(map(_short, mark.dash))}"' if mark.dash else ""
     width = "" if mark.width == 1 else f' stroke-width="{_short(mark.width)}"'
-    return f'<path d="M {_path(mark.spots)}" fill="none"{dashes} stroke="{colour}"{faint}{width}/>'
+    return f'<path d="M {_path(mark.spots)}" fill="none"{dashes} stroke="{color}"{faint}{width}/>'
 
 
-def _label(mark: Label, colour: str) -> str:
+def _label(mark: Label, color: str) -> str:
     x, y = _short(mark.x), _short(mark.y)
     turned = f' transform="rotate({_short(-mark.angle)} {x} {y})"' if mark.angle else ""
     bold = ' font-weight="700"' if mark.bold else ""
     anchor = "" if mark.anchor == "start" else f' text-anchor="{mark.anchor}"'
     size = f'font-size="{_short(mark.size)}"'
-    return f'<text x="{x}" y="{y}"{turned} {size}{bold}{anchor} fill="{colour}">{escape(mark.text)}</text>'
+    return f'<text x="{x}" y="{y}"{turned} {size}{bold}{anchor} fill="{color}">{escape(mark.text)}</text>'
 
 
 def _outline(spots: Sequence[XY]) -> str:
-    """A closed one; rectangles are most of all areas and have a shorter form."""
+    """Return a closed path. Rectangles, which are most of the areas, have a shorter form."""
     if len(spots) == 4:
         (left, top), (right, also_top), (also_right, bottom), (also_left, also_bottom) = spots
         if (top, right, bottom, left) == (also_top, also_right, also_bottom, also_left):
@@ -291,26 +270,27 @@ def _path(spots: Sequence[XY]) -> str:
 
 
 def _short(value: float) -> str:
-    """A tenth of a hundredth of a pixel is nothing to see: two digits behind the point."""
+    """Format a number with two decimals."""
     return f"{round(value, 2) + 0.0:g}" if abs(value) < 1e5 else f"{value:.0f}"
 
 
-# What the charts share: a heading, rows with names, an axis below with its grid, a legend.
+# Parts that all charts share: heading, rows with names, axes.
 
-CHART_WIDTH = 720.0  # units: what a page of text is wide, and a post in a forum
-HEADING_HEIGHT = 34.0  # of the title
-AXIS_HEIGHT = 18.0  # of the numbers at an axis
+CHART_WIDTH = 720.0  # units: the width of the text of a page, and of a post in a forum
+PHONE_WIDTH = 360.0  # units: the width of a chart on a phone
+HEADING_HEIGHT = 34.0  # units: the title
+AXIS_HEIGHT = 18.0  # units: the numbers of an axis
 
 
 def heading(title: str, width: float = CHART_WIDTH) -> list[Mark]:
-    """The title; shortened where it would run out of the picture."""
+    """Return the title, shortened to the width of the picture."""
     return [Label(0, 16, fit_text(title, width, TITLE_SIZE, bold=True), size=TITLE_SIZE, bold=True)]
 
 
 def fit_text(text: str, room: float, size: float = TEXT_SIZE, *, bold: bool = False) -> str:
-    """Foreign words in at most `room` units, without their middle where they are longer."""
+    """Shorten a text in its middle to at most `room` units."""
     whole = clean_text(text)
-    # A sign is two columns wide at most, and no word is made of signs narrower than 0.3 only.
+    # A character is at most two columns wide, and no text consists of characters narrower than 0.3 em only.
     most = min(2 * len(whole), int(room / (size * 0.3)))
     short = short_name(whole, max(1, most))
     while most > 1 and text_width(short, size, bold=bold) > room:
@@ -320,12 +300,12 @@ def fit_text(text: str, room: float, size: float = TEXT_SIZE, *, bold: bool = Fa
 
 
 def name_column_width(names: Sequence[str], most: float, size: float = TEXT_SIZE) -> float:
-    """Room for the longest of them as `brief` has it, `most` at most."""
+    """Return the width of the longest name, at most `most`."""
     return min(most, max((text_width(short_name(name), size) for name in names), default=0.0) + 1)
 
 
 def row_bands(count: int, row: float, top: float, width: float) -> list[Mark]:
-    """Every second row on a shade, for eyes that follow one."""
+    """Return a shade for every second row."""
     odd = tuple(rectangle(0, top + place * row, width, row) for place in range(1, count, 2))
     return [Area(odd, "grid", 0.3)] if odd else []
 
@@ -340,9 +320,9 @@ def x_axis(
     grid: bool = True,
     say: Callable[[float], str] = format_tick,
 ) -> Iterator[Mark]:
-    """A scale from left to right: grid or short strokes, numbers below (and `above`), what they count.
+    """Yield a horizontal axis: grid or ticks, numbers below (and `above`), and its label.
 
-    A tick of which there is nothing to `say` is left out.
+    Ticks without a text are left out.
     """
     for tick in scale.ticks(max(2, int(abs(scale.end - scale.start) / 60))):
         x = scale.at(tick)
@@ -357,7 +337,7 @@ def x_axis(
 
 
 def y_axis(scale: Scale, left: float, right: float, *, say: Callable[[float], str] = format_tick) -> Iterator[Mark]:
-    """A scale from bottom to top: grid, and numbers on the left."""
+    """Yield a vertical axis: its grid, and numbers on the left."""
     for tick in _y_ticks(scale):
         y = scale.at(tick)
         if not say(tick):
@@ -367,7 +347,7 @@ def y_axis(scale: Scale, left: float, right: float, *, say: Callable[[float], st
 
 
 def y_axis_width(scale: Scale, say: Callable[[float], str] = format_tick) -> float:
-    """Room for the numbers of an upward scale."""
+    """Return the width of the numbers of a vertical axis."""
     return max(46.0, *(text_width(say(tick), SMALL_SIZE) + 10 for tick in _y_ticks(scale)))
 
 
@@ -376,5 +356,5 @@ def _y_ticks(scale: Scale) -> list[float]:
 
 
 def empty_message(words: str, y: float, width: float = CHART_WIDTH) -> Mark:
-    """What stands where there is nothing to draw."""
+    """Return a text for a chart without data."""
     return Label(width / 2, y, words, "muted", TEXT_SIZE, "middle")

@@ -1,1 +1,1 @@
-"""Pages of HTML."""
+"""HTML pages."""

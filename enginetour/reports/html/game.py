@@ -1,7 +1,7 @@
-"""Page of a game.
+"""The page of a game.
 
-matplotlib takes 30 ms for such a chart, this 0.05 ms (measured). The x axis is the ply; lines stretch with the
-page and keep their width, words beside them keep their size.
+Graphs are written as SVG without matplotlib: 0.05 ms instead of 30 ms for a chart (measured). The x axis counts plies.
+Lines stretch with the page and keep their width; texts keep their size.
 """
 
 from __future__ import annotations
@@ -24,37 +24,35 @@ from enginetour.model.variants import STANDARD, VARIANTS, start_fen
 from enginetour.reports import pgn
 from enginetour.reports.games import incident_lines, machine_lines, mean_nps
 from enginetour.reports.html.page import render_page
-from enginetour.reports.html.tables import SAFE_WORDS, Site, engine_link, facts_list, game_link, trusted_markup
+from enginetour.reports.html.tables import ESCAPED, Site, engine_link, facts_list, game_link, trusted_markup
 from enginetour.reports.pgn import format_score
 from enginetour.reports.sheet import Texts, format_duration, safe_text
 from enginetour.store.games import GameLine
 
 _T = TypeVar("_T")
 
-# What a page of a game is made of: the game, and where it stands among the others.
-
 
 @dataclass(frozen=True, slots=True)
 class GamePage:
-    """One game of a tournament; `voided`: it was struck out afterwards; `before` and `after` are numbers.
+    """One game of a tournament. `before` and `after` are the numbers of its neighbors.
 
-    `neighbours` are the other legs of its encounter, and the same leg played again.
+    `voided`: the game became void later. `neighbors` are the other games of its encounter, with replays.
     """
 
     number: int
     game: Game
     voided: bool
-    neighbours: tuple[GameLine, ...] = ()
+    neighbors: tuple[GameLine, ...] = ()
     before: int | None = None
     after: int | None = None
 
 
-# The start of a game, and how its plies are numbered.
+# The start of a game.
 
 _EMPTY = "-"
-_MAX_PLIES = 3000  # of a page, which says where the rest is: fifty moves without progress end most games before
-_MAX_LINE_WORDS = 30  # shown of a line: of 25,000 lines of 14 engines 6 in a thousand had more plies (measured)
-_MAX_LINES_BYTES = 400_000  # bytes of all lines of a game; those of usual games take 15 KB
+_MAX_PLIES = 3000  # plies; the fifty-move rule ends most games before
+_MAX_LINE_WORDS = 30  # words of a line; of 25,000 lines of 14 engines, 0.6 % had more plies (measured)
+_MAX_LINES_BYTES = 400_000  # bytes of all lines of a game; usual games have 15 KB
 _CHECKS_TO_WIN = 3  # three-check: rules of the variant
 _NO_POSITION = "8/8/8/8/8/8/8/8 w - - 0 1"
 _MOVE = re.compile(r"[a-h][1-8][a-h][1-8][qrbnk]?|[PNBRQ]@[a-h][1-8]")
@@ -65,28 +63,28 @@ _LETTERS = frozenset("PNBRQKpnbrqk" + _EMPTY)
 
 @dataclass(frozen=True, slots=True)
 class StartPosition:
-    """The position a game begins with, and how its plies, counted from 0, are numbered."""
+    """The position at the start of a game, and the numbering of its plies, which are counted from 0."""
 
     fen: str
     white_begins: bool = True
-    number: int = 1  # of the first move
+    number: int = 1  # number of the first move
 
     def is_white(self, ply: int) -> bool:
-        """Whether White makes the ply."""
+        """Return whether White makes the ply."""
         return (ply % 2 == 0) is self.white_begins
 
     def label(self, ply: int) -> str:
-        """``12.`` or ``12…``, the number before the ply."""
+        """Return the move number of the ply: ``12.`` or ``12…``."""
         number = self.number + (ply + (not self.white_begins)) // 2
         return f"{number}." if self.is_white(ply) else f"{number}…"
 
     def turns(self, white: _T, black: _T) -> Iterator[_T]:
-        """`white` and `black` in turn, ply by ply, as they make it."""
+        """Yield `white` and `black` in turn, for each ply the side that makes it."""
         return cycle((white, black) if self.white_begins else (black, white))
 
 
 def start_position(game: Game) -> StartPosition:
-    """The start of a game; an empty board where the record's makes no sense."""
+    """Return the start of a game, an empty board if its FEN is not valid."""
     return _start(game.opening.variant, game.opening.fen)
 
 
@@ -99,18 +97,18 @@ def _start(variant: str, fen: str | None) -> StartPosition:
     return StartPosition(" ".join(fen.split()), white_begins, number)
 
 
-# Evaluations and clocks of a game as SVG of our own: a handful of polylines, since 10,000 pages are made in seconds.
+# Graphs of evaluations and clocks.
 
-_STEEPNESS = 0.00368208  # share of points expected = 1 / (1 + exp(-STEEPNESS cp)): lichess.org/page/accuracy
-_HIGHEST = 3000  # centipawns beyond which a line stands at the edge anyway
+_STEEPNESS = 0.00368208  # expected share of points = 1 / (1 + exp(-STEEPNESS cp)): lichess.org/page/accuracy
+_HIGHEST = 3000  # centipawns; larger evaluations are drawn at the edge
 _MARKS = (-500, -200, 0, 200, 500)
 _EVERY = (5, 10, 20, 40, 100, 200, 500)  # moves between two marks of the x axis
 _MOST_MARKS = 12
-_GAP = "|"  # in a line, where there is nothing to draw
+_GAP = "|"  # a gap in a line
 
 
 def evaluation_height(score: int) -> int:
-    """-100 to 100 for centipawns: twice the share of points expected, less one."""
+    """Return -100 to 100 for centipawns: twice the expected share of points, minus one."""
     return round(200 / (1 + exp(-_STEEPNESS * max(-_HIGHEST, min(_HIGHEST, score))))) - 100
 
 
@@ -118,8 +116,7 @@ _SCORE_MARKS = tuple(
     (f"{50 - evaluation_height(mark) / 2:.1f}%", f"{mark / 100:+.0f}" if mark else "0") for mark in _MARKS
 )
 
-
-# The two parts of a point; SVG counts downwards.
+# The two parts of a point. The y axis of SVG points down.
 _PLIES = tuple(f"{ply}," for ply in range(1, _MAX_PLIES + 1))
 _WHITE_HEIGHTS = Texts[int](lambda score: str(-evaluation_height(score)))
 _BLACK_HEIGHTS = Texts[int](lambda score: str(evaluation_height(score)))
@@ -127,7 +124,7 @@ _SHARES = Texts[int](lambda percent: str(100 - percent))
 
 
 def evaluation_graph(start: StartPosition, moves: Sequence[MoveMade]) -> Markup | None:
-    """What both engines thought of White's chances; None where neither told it."""
+    """Return the evaluations of both engines from White's side, None if there are none."""
     points = [
         _GAP if move.score is None else ply + heights[move.score]
         for ply, move, heights in zip(_PLIES, moves, start.turns(_WHITE_HEIGHTS, _BLACK_HEIGHTS), strict=False)
@@ -135,12 +132,12 @@ def evaluation_graph(start: StartPosition, moves: Sequence[MoveMade]) -> Markup 
     lines = _polylines(start, points)
     if not lines:
         return None
-    label = "Evaluations of both engines by move, from White's side, in pawns"
+    label = "Evaluations of both engines, from White's side, in pawns"
     return _graph("evals", label, start, moves, (-100, 100), _SCORE_MARKS, lines)
 
 
 def clock_graph(start: StartPosition, moves: Sequence[MoveMade]) -> tuple[str, Markup] | None:
-    """Time left on both clocks, or the time of each move where there is no clock; with what it shows in words."""
+    """Return a title and the graph of both clocks, or of the move times in a game without a clock."""
     values = [move.clock_ms for move in moves]
     timed = values.count(None) < len(values)
     if not timed:
@@ -151,14 +148,14 @@ def clock_graph(start: StartPosition, moves: Sequence[MoveMade]) -> tuple[str, M
     points = [
         "" if value is None else ply + _SHARES[value * 100 // most] for ply, value in zip(_PLIES, values, strict=False)
     ]
-    words = "Time left" if timed else "Time of each move"
+    title = "Remaining time" if timed else "Time per move"
     marks = (("0%", format_clock_time(most)), ("50%", format_clock_time(most // 2)), ("100%", "0"))
-    label = f"{words} of both engines by move, at most {format_clock_time(most)}"
-    return words, _graph("clocks", label, start, moves, (0, 100), marks, _polylines(start, points))
+    label = f"{title} of both engines, at most {format_clock_time(most)}"
+    return title, _graph("clocks", label, start, moves, (0, 100), marks, _polylines(start, points))
 
 
 def _polylines(start: StartPosition, points: Sequence[str]) -> str:
-    """Of both sides, each in runs between its gaps; one point is a line of no length, which round ends make a dot."""
+    """Return the lines of both sides, interrupted at gaps. A single point becomes a dot, since line ends are round."""
     return "".join(
         f'<polyline class="{side}" points="{run if " " in run else f"{run} {run}"}"/>'
         for side, first in (("w", not start.white_begins), ("b", start.white_begins))
@@ -168,7 +165,7 @@ def _polylines(start: StartPosition, points: Sequence[str]) -> str:
 
 
 def format_clock_time(milliseconds: int) -> str:
-    """``0.10 s``, ``12.3 s``, ``4:05``, ``1:04:05``."""
+    """Format milliseconds: ``0.10 s``, ``12.3 s``, ``4:05``, ``1:04:05``."""
     if milliseconds < 60_000:
         return f"{milliseconds / 1000:.{2 if milliseconds < 10_000 else 1}f} s"
     minutes, rest = divmod(milliseconds // 1000, 60)
@@ -188,31 +185,31 @@ def _graph(
     plies = max(1, len(moves))
     book = next((ply for ply, move in enumerate(moves) if not move.book), plies)
     shade = f'<rect class="book" x="0" y="{low}" width="{book}" height="{high - low}"/>' if book else ""
-    across, words = _grid(marks)
+    across, texts = _grid(marks)
     down = _move_marks(start.number, start.white_begins, plies)
     box = f'width="100%" height="100%" viewBox="0 {low} {plies} {high - low}" preserveAspectRatio="none"'
     return trusted_markup(
-        f'<svg class="graph {kind}" role="img" aria-label="{SAFE_WORDS[label]}" data-plies="{plies}">'
+        f'<svg class="graph {kind}" role="img" aria-label="{ESCAPED[label]}" data-plies="{plies}">'
         f'<svg {box}>{shade}</svg><g class="grid">{across}</g><svg class="plot" {box}>{lines}</svg>'
-        f'<g class="marks" aria-hidden="true">{words}{down}</g></svg>'
+        f'<g class="marks" aria-hidden="true">{texts}{down}</g></svg>'
     )
 
 
 @lru_cache(1024)
 def _grid(marks: tuple[tuple[str, str], ...]) -> tuple[str, str]:
-    """Lines across the graph, and the words at them."""
+    """Return the horizontal lines of a graph, and their texts."""
     across = "".join(f'<line x1="0" x2="100%" y1="{y}" y2="{y}"/>' for y, _ in marks)
     return across, "".join(f'<text x="0" y="{y}" dy="{_shift(y)}">{escape(text)}</text>' for y, text in marks)
 
 
 def _shift(y: str) -> str:
-    """Words stand above their line, but for the uppermost."""
+    """Return the offset of a text: above its line, below the top line."""
     return "1em" if y == "0%" else "-.25em"
 
 
 @lru_cache(1024)
 def _move_marks(first: int, white_begins: bool, plies: int) -> str:  # noqa: FBT001
-    """Round move numbers below the x axis."""
+    """Return round move numbers below the x axis."""
     last = first + (plies + (not white_begins)) // 2
     every = next((step for step in _EVERY if (last - first) / step <= _MOST_MARKS), _EVERY[-1] * 4)
     return "".join(
@@ -222,10 +219,10 @@ def _move_marks(first: int, white_begins: bool, plies: int) -> str:  # noqa: FBT
     )
 
 
-# A game in words: how it ended, how long it took, what there is to know of it besides its moves.
+# Facts about a game.
 
 _SHOWN_WARNINGS = 20  # of one engine in one game
-_LONGEST_WARNING = 300  # signs
+_LONGEST_WARNING = 300  # characters
 _RESULTS = {
     Outcome.WHITE: Markup("1&ndash;0"),
     Outcome.DRAW: Markup("&frac12;&ndash;&frac12;"),
@@ -240,15 +237,15 @@ _ENDINGS = {
     Termination.MATERIAL: "Insufficient material",
     Termination.ADJUDICATION_DRAW: "Adjudicated a draw by the engines' scores",
     Termination.ADJUDICATION_RESIGN: "Adjudicated a win by the engines' scores",
-    Termination.ADJUDICATION_LENGTH: "Adjudicated a draw by its length",
+    Termination.ADJUDICATION_LENGTH: "Adjudicated a draw by the move limit",
     Termination.ADJUDICATION_TABLEBASE: "Adjudicated by tablebases",
     Termination.TIME: "Lost on time",
     Termination.ILLEGAL_MOVE: "Illegal move",
     Termination.CRASH: "An engine crashed",
-    Termination.STALL: "An engine did not answer any more",
+    Termination.STALL: "An engine did not respond",
     Termination.RESIGN: "Resignation",
-    Termination.CLAIM: "An engine claimed the end, rightly",
-    Termination.FALSE_CLAIM: "An engine claimed an end that was none",
+    Termination.CLAIM: "An engine correctly claimed the end of the game",
+    Termination.FALSE_CLAIM: "An engine wrongly claimed the end of the game",
     Termination.AGREEMENT: "Draw by agreement",
     Termination.VARIANT: "End by the rules of the variant",
     Termination.ABORTED: "Not finished",
@@ -256,38 +253,37 @@ _ENDINGS = {
 
 
 def _format_result(row: GamePage) -> Markup:
-    """``1–0``; ``void`` for what does not count, struck out afterwards too."""
+    """Return ``1–0``, or ``void`` for a game that does not count."""
     return _RESULTS[Outcome.VOID if row.voided else row.game.outcome]
 
 
 def _format_ending(row: GamePage) -> str:
-    """How it ended, as the record says it; what there is for a record that says nothing comes from its code."""
+    """Return the cause of the result from the record, or from its termination if the record has no cause."""
     game = row.game
-    told = f"{game.cause[0].upper()}{game.cause[1:]}" if game.cause else _ENDINGS[game.termination]
+    cause = f"{game.cause[0].upper()}{game.cause[1:]}" if game.cause else _ENDINGS[game.termination]
     if row.voided:
-        return f"Struck out afterwards; it had ended {game.outcome}. {told}"
-    return f"{told}. It does not count and is played again." if game.outcome is Outcome.VOID else told
+        return f"{cause}. The result was {game.outcome}; this game was voided later."
+    return f"{cause}. This game is void and is replayed." if game.outcome is Outcome.VOID else cause
 
 
 def _format_control(game: Game) -> str:
-    """The time control, or both."""
     if game.white_tc == game.black_tc:
         return game.white_tc
     return f"White {game.white_tc or '?'}, Black {game.black_tc or '?'}"
 
 
 def _format_opening(game: Game) -> str:
-    """``E00 Catalan, number 25 of the suite, 10 plies``."""
+    """Format ``E00 Catalan, number 25 of the opening book, 10 plies``."""
     started = game.opening
     name = started.name if started.name.startswith(started.eco) else f"{started.eco} {started.name}"
-    parts = [name.strip(), f"number {started.index} of the suite" if started.index else ""]
+    parts = [name.strip(), f"number {started.index} of the opening book" if started.index else ""]
     if started.moves:
         parts.append(f"{len(started.moves)} {'ply' if len(started.moves) == 1 else 'plies'}")
-    return ", ".join(filter(None, parts)) or ("from a set position" if started.fen else "")
+    return ", ".join(filter(None, parts)) or ("given position" if started.fen else "")
 
 
 def _game_facts(row: GamePage) -> Iterator[tuple[str, str]]:
-    """Labels and words; what is not known is left out."""
+    """Yield labels and texts; unknown facts have an empty text."""
     game, pairing = row.game, row.game.pairing
     yield "time control", _format_control(game)
     if pairing.handicap:
@@ -297,52 +293,46 @@ def _game_facts(row: GamePage) -> Iterator[tuple[str, str]]:
     yield "opening", _format_opening(game)
     yield "length", f"{game.plies} plies in {format_duration(max(0.0, game.ended_unix - game.started_unix))}"
     replayed = f", replay {game.replay}" if game.replay else ""
-    yield "place", f"round {pairing.round}, encounter {pairing.encounter}, leg {pairing.leg}{replayed}"
+    yield "number", f"round {pairing.round}, encounter {pairing.encounter}, leg {pairing.leg}{replayed}"
     yield "hardware", game.hardware
-    for words in machine_lines(game):
-        label, _, rest = words.partition(": ")
+    for line in machine_lines(game):
+        label, _, rest = line.partition(": ")
         yield label, rest
 
 
 def engine_facts(record: SideRecord) -> Iterator[tuple[str, str]]:
-    """What one engine did in the game."""
-    yield "calls itself", record.own_name
+    """Yield labels and texts about one engine in the game."""
+    yield "reported name", record.own_name
     if record.moves:
         mean, longest = format_clock_time(record.think_ms // record.moves), format_clock_time(record.longest_ms)
-        yield (
-            "thought",
-            f"{format_clock_time(record.think_ms)} for {record.moves} moves, {mean} a move, longest {longest}",
-        )
+        total = format_clock_time(record.think_ms)
+        yield "thinking time", f"{total} for {record.moves} moves, {mean} per move, longest {longest}"
     if record.least_clock_ms is not None:
-        yield "least time left", format_clock_time(record.least_clock_ms)
+        yield "least remaining time", format_clock_time(record.least_clock_ms)
     if record.margin_uses:
-        yield "needed the margin", _times(record.margin_uses)
+        yield "moves within the time margin", str(record.margin_uses)
     if record.cpu_ms is not None:
         yield "processor time", format_clock_time(record.cpu_ms)
     if record.ponders:
-        yield "pondered", f"{_times(record.ponders)}, guessed right {record.ponder_hits or 0}"
-    told = {name: (moves, total) for name, moves, total in record.effort if moves}
-    if "depth" in told:
-        yield "depth, mean", f"{told['depth'][1] / told['depth'][0]:.1f}"
-    if speed := mean_nps(told):
-        yield "nps, mean", f"{speed:,.0f}"
-    for words in record.warnings[:_SHOWN_WARNINGS]:
-        yield "warning", words[:_LONGEST_WARNING]
+        yield "ponder searches", f"{record.ponders}, correct predictions {record.ponder_hits or 0}"
+    effort = {name: (moves, total) for name, moves, total in record.effort if moves}
+    if "depth" in effort:
+        yield "mean depth", f"{effort['depth'][1] / effort['depth'][0]:.1f}"
+    if speed := mean_nps(effort):
+        yield "mean nps", f"{speed:,.0f}"
+    for warning in record.warnings[:_SHOWN_WARNINGS]:
+        yield "warning", warning[:_LONGEST_WARNING]
     if len(record.warnings) > _SHOWN_WARNINGS:
         yield "warnings", f"and {len(record.warnings) - _SHOWN_WARNINGS} more"
     for kind, count, first in record.claims:
         yield "claim", f"{kind}, {count} times, first at {first}" if count > 1 else f"{kind}, {first}"
 
 
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"
+# The table of moves: SAN, evaluation, depth and time for each side.
 
-
-# The moves of a game as a table: a row a move, for each side SAN, evaluation, depth and time.
-
-_MAX_SAN_LENGTH = 16  # signs; more is no move
+_MAX_SAN_LENGTH = 16  # characters; a longer text is not a move
 _NOTHING = "<td></td><td></td><td></td><td></td>"
-_DEPTH = '<abbr title="depth">d</abbr>'  # as in other viewers: the column is two digits wide
+_DEPTH = '<abbr title="depth">d</abbr>'  # short, since the column is two digits wide
 _FIGURES = "".join(f'<th scope="col">{label}</th>' for label in ("eval", _DEPTH, "time"))
 _SIDES = "".join(f'<th scope="col" class="m">{side}</th>{_FIGURES}' for side in ("White", "Black"))
 _HEAD = f'<thead><tr><th scope="col">#</th>{_SIDES}</tr></thead>'
@@ -359,11 +349,11 @@ _TIME_CELLS = Texts[int](
 
 
 def _san(san: str) -> str:
-    return SAFE_WORDS[san[:_MAX_SAN_LENGTH]]
+    return ESCAPED[san[:_MAX_SAN_LENGTH]]
 
 
 def _move_table(start: StartPosition, moves: Sequence[MoveMade]) -> Markup:
-    """Evaluations from White's side; times in seconds."""
+    """Return the table of moves, with evaluations from White's side and times in seconds."""
     cells = [
         _BOOK_CELLS[move.san]
         if move.book
@@ -383,19 +373,19 @@ def _move_table(start: StartPosition, moves: Sequence[MoveMade]) -> Markup:
     return trusted_markup(f'<table class="moves">{_HEAD}<tbody>\n{rows}</tbody></table>')
 
 
-# The pieces on a board, as python-chess draws them: read from it when a report is written.
+# The drawings of the pieces, taken from python-chess.
 
 PIECE_LETTERS = "KQRBNPkqrbnp"
-_SQUARE_SIZE = 45  # units of a square, as python-chess draws pieces
+_SQUARE_SIZE = 45  # units of a square in python-chess
 _NAMED = re.compile(r'<g id="[^"]*" class="[^"]*"')
 _STYLED = re.compile(r' style="([^"]*)"')
 
 
 @cache
 def piece_drawings() -> Mapping[str, str]:
-    """By FEN's letter: SVG of EDGE x EDGE units with the id `piece-LETTER`, and no style of its own.
+    """Return the SVG of each piece by its FEN letter, with the id `piece-LETTER`.
 
-    A page's policy forbids styles in the markup, so they become attributes.
+    Styles become attributes, since the policy of pages forbids inline styles.
     """
     from chess.svg import PIECES
 
@@ -413,20 +403,20 @@ def _attributes(style: str) -> Iterable[str]:
         yield f' {name.strip()}="{value.strip()}"'
 
 
-@lru_cache(1024)  # of the same pieces are many games left
+@lru_cache(1024)  # many games end with the same kinds of pieces
 def piece_symbols(letters: str = PIECE_LETTERS) -> Markup:
-    """Definitions of the pieces that a board on the page uses."""
+    """Return the definitions of the given pieces."""
     return Markup("<defs>{}</defs>").format(
         Markup("").join(trusted_markup(piece_drawings()[letter]) for letter in letters)
     )
 
 
 def pieces_script() -> str:
-    """The text of ``assets/pieces.js``: all pieces, for those that the page's own board did not need."""
+    """Return the text of ``assets/pieces.js``, which has the drawings of all pieces."""
     return f"window.chessPieces = {json.dumps(dict(piece_drawings()))};\n"
 
 
-# A board as SVG: squares, pieces, the squares of the last move, and the same in words for who cannot see it.
+# The board.
 
 _SIZE = 8 * _SQUARE_SIZE
 _DARK = "".join(
@@ -450,7 +440,10 @@ _PIECE_NAMES = {"k": "King", "q": "Queen", "r": "Rook", "b": "Bishop", "n": "Kni
 
 
 def _board_diagram(squares: str, last: Iterable[str], *, own_pieces: bool = True) -> Markup:
-    """White below. `last` are squares of the last move; `own_pieces`: the drawings of its pieces come with it."""
+    """Return the board with White at the bottom, as SVG with a description for screen readers.
+
+    `last` are the squares of the last move. `own_pieces`: the drawings of the pieces are part of it.
+    """
     places: dict[str, list[str]] = {}
     for name, letter in zip(_PLACES, squares, strict=True):
         places.setdefault(letter, []).append(name)
@@ -459,9 +452,9 @@ def _board_diagram(squares: str, last: Iterable[str], *, own_pieces: bool = True
         f'<rect {_PLACES[name]} width="{_SQUARE_SIZE}" height="{_SQUARE_SIZE}"/>' for name in sorted(set(last))
     )
     pieces = "".join(f'<use href="#piece-{letter}" {_PLACES[name]}/>' for letter in used for name in places[letter])
-    words = "; ".join(f"{side}: {_describe_pieces(places, letters)}" for side, letters in _PIECES_BY_COLOR)
+    label = "; ".join(f"{side}: {_describe_pieces(places, letters)}" for side, letters in _PIECES_BY_COLOR)
     return trusted_markup(
-        f'<svg class="board" viewBox="0 0 {_SIZE} {_SIZE}" role="img" aria-label="{words}">'
+        f'<svg class="board" viewBox="0 0 {_SIZE} {_SIZE}" role="img" aria-label="{label}">'
         f"{piece_symbols(used) if own_pieces else ''}{_SQUARES}"
         f'<g class="last">{marks}</g><g class="names" aria-hidden="true">{_FILES}{_RANKS}</g>'
         f'<g class="men">{pieces}</g></svg>'
@@ -469,17 +462,17 @@ def _board_diagram(squares: str, last: Iterable[str], *, own_pieces: bool = True
 
 
 def _describe_pieces(places: Mapping[str, Sequence[str]], letters: str) -> str:
-    """``King g1, Queen d3, pawns f2 g2``."""
+    """Return ``King g1, Queen d3, pawns f2 g2``."""
     groups = [
         f"{_PIECE_NAMES[letter.lower()]}{'s' * (len(places[letter]) > 1)} {' '.join(places[letter])}"
         for letter in letters
         if letter in places
     ]
-    return ", ".join(groups) or "nothing"
+    return ", ".join(groups) or "no pieces"
 
 
 def _board_squares(fen: str) -> str | None:
-    """64 letters from a1 to h8, `EMPTY` for an empty square; None for what is not FEN."""
+    """Return 64 letters from a1 to h8, `_EMPTY` for an empty square, or None if it is not a FEN."""
     ranks = fen.partition(" ")[0].partition("[")[0].replace("~", "").split("/")[:8]
     rows = [_row(rank) for rank in reversed(ranks)]
     found = "".join(rows)
@@ -488,17 +481,20 @@ def _board_squares(fen: str) -> str | None:
 
 @lru_cache(4096)
 def _row(rank: str) -> str:
-    return "".join(_EMPTY * int(sign) if sign in "12345678" else sign for sign in rank)
+    return "".join(_EMPTY * int(char) if char in "12345678" else char for char in rank)
 
 
 def _pieces_in_hand(fen: str, *, white: bool) -> str:
-    """Crazyhouse: the pieces in a side's hand, strongest first, as FEN's last brackets have them."""
+    """Return the pieces in a side's hand in crazyhouse, strongest first, from the brackets of the FEN."""
     pocket = fen.partition(" ")[0].partition("[")[2].rstrip("]")
     return " ".join("".join(letter * pocket.count(letter if white else letter.lower()) for letter in "QRBNP"))
 
 
 def _checks_given(fen: str) -> tuple[int, int]:
-    """Three-check: by White and by Black. FEN has those that are left, ``3+3``, or those given, ``+0+0``."""
+    """Return the checks given by White and by Black in three-check.
+
+    FEN has the checks that are left, ``3+3``, or those given, ``+0+0``.
+    """
     for field in fen.split()[1:]:
         if found := _CHECKS.fullmatch(field):
             given, left, right = found[1], int(found[2]), int(found[3])
@@ -510,17 +506,14 @@ _MOVE_TEXTS = Texts[str](lambda uci: uci if _MOVE.fullmatch(uci) else "")
 
 
 def _last_squares(moves: Sequence[MoveMade]) -> list[str]:
-    """The squares that the last move names."""
     return _SQUARE.findall(_MOVE_TEXTS[moves[-1].uci]) if moves else []
 
 
-# What the page gives to its script, ``assets/board.js``: the start, the plies, the lines as they were sent.
-#
-# The script knows the rules and writes lines in move notation when a reader opens the page.
+# The data of ``assets/board.js``. The script knows the rules, and converts lines to move notation.
 
 
 def _replay_json(start: StartPosition, game: Game, moves: Sequence[MoveMade]) -> Markup:
-    """The JSON that the script reads, which has no word of an engine but moves."""
+    """Return the data of the game, in which moves are the only text from engines."""
     plies = [_MOVE_TEXTS[move.uci] for move in moves]
     found = {
         "variant": game.opening.variant,
@@ -534,12 +527,15 @@ def _replay_json(start: StartPosition, game: Game, moves: Sequence[MoveMade]) ->
 
 
 def _line_list(start: StartPosition, moves: Sequence[MoveMade]) -> tuple[Markup | None, list[str]]:
-    """The lines as they were sent, an item for each ply, with what is to be said of them; None without a line."""
+    """Return the lines as they were sent, an item for each ply, and remarks on what was left out.
+
+    The first is None if no engine sent a line.
+    """
     remarks = []
     sent = [move.pv for move in moves]
     if max(map(str.count, sent, repeat(" ")), default=0) >= _MAX_LINE_WORDS:
         sent = [*map(_cut, sent)]
-        remarks.append(f"Lines are cut after {_MAX_LINE_WORDS} words.")
+        remarks.append(f"Lines are limited to {_MAX_LINE_WORDS} words.")
     if not "".join(sent).isprintable():
         sent = [safe_text(" ".join(line.split())) for line in sent]
     items = [
@@ -553,14 +549,14 @@ def _line_list(start: StartPosition, moves: Sequence[MoveMade]) -> tuple[Markup 
         sizes = accumulate(len(item.encode()) for item in items)
         items = [item for item, size in zip(items, sizes, strict=True) if size <= _MAX_LINES_BYTES]
         text = "\n".join(items)
-        remarks.append(f"From {start.label(len(items))} on lines are left out, they are too long for one page.")
+        remarks.append(f"Lines from {start.label(len(items))} are left out, since they are too long for one page.")
     return trusted_markup(text) if any(sent) else None, remarks
 
 
 @lru_cache(16)
 def _labels(number: int, white_begins: bool) -> list[str]:  # noqa: FBT001
     start = StartPosition("", white_begins, number)
-    return [start.label(ply).replace("…", "&hellip;") for ply in range(_MAX_PLIES)]  # of ASCII a page is made sooner
+    return [start.label(ply).replace("…", "&hellip;") for ply in range(_MAX_PLIES)]  # ASCII is faster to encode
 
 
 def _cut(line: str) -> str:
@@ -568,29 +564,26 @@ def _cut(line: str) -> str:
     return " ".join([*words[:_MAX_LINE_WORDS], "…"] if len(words) > _MAX_LINE_WORDS else words)
 
 
-# The page of a game: board, moves, graphs, lines, and all that is known of it.
-#
-# 10,000 of them are made in seconds, so tables of moves and graphs are written here and not by templates (0.3 us a
-# cell, 0.5 by a template: measured). Every word that is not ours is escaped.
+# The page. Tables of moves and graphs are written here and not by a template, since a report can have 10,000 of them
+# (0.3 us per cell, 0.5 us with a template: measured). All inserted text is escaped.
 
-_LARGEST_PGN = 240_000  # bytes that a page carries along; a longer game is in the tournament's PGN
-_MAX_LOG_LENGTH = 100_000  # signs of all incidents of one game
-_TRAFFIC_WIDTH = 110  # columns
+_LARGEST_PGN = 240_000  # bytes of a PGN in a page
+_MAX_LOG_LENGTH = 100_000  # characters of the engine logs of all incidents of a game
+_LOG_WIDTH = 110  # columns
 _NO_BOARD = _EMPTY * 64
 
 
 def game_page(row: GamePage, site: Site) -> str:
-    """Return the page as HTML; the script that goes with it replays the game."""
+    """Return the page of a game as HTML. A script replays the game on it."""
     game, here = row.game, f"games/{row.number}.html"
     moves = game.moves[:_MAX_PLIES]
     start = start_position(game)
     text = pgn.game_pgn(game, row.number, site.title)
     lines, remarks = _line_list(start, moves)
     if game.plies > _MAX_PLIES:
-        words = f"Moves after the first {_MAX_PLIES} plies are left out here; enginetour export pgn has them."
-        remarks.insert(0, words)
+        remarks.insert(0, f"Only the first {_MAX_PLIES} plies are shown. For all moves, use enginetour export pgn.")
     if not (has_pgn := len(text) <= _LARGEST_PGN):
-        remarks.append("The game is too long to be carried along as PGN; enginetour export pgn has it.")
+        remarks.append("This game is too long for a PGN on this page. For its PGN, use enginetour export pgn.")
     squares = _board_squares(game.final_fen) or _NO_BOARD
     board = _board_diagram(squares, _last_squares(game.moves), own_pieces=not site.single)
     white, black = (_side(game, start, site, here, white=white) for white in (True, False))
@@ -600,8 +593,8 @@ def game_page(row: GamePage, site: Site) -> str:
         here=here,
         root=site.link("", here),
         number=row.number,
-        white=trusted_markup(SAFE_WORDS[game.pairing.white]),
-        black=trusted_markup(SAFE_WORDS[game.pairing.black]),
+        white=trusted_markup(ESCAPED[game.pairing.white]),
+        black=trusted_markup(ESCAPED[game.pairing.black]),
         result=_format_result(row),
         ending=_format_ending(row),
         began=game.started_unix,
@@ -622,19 +615,21 @@ def game_page(row: GamePage, site: Site) -> str:
 
 
 def _other_games(row: GamePage, site: Site, here: str) -> Markup:
-    """What the other games of the encounter are to this one."""
-    pairing, told = row.game.pairing, ""
-    for other in row.neighbours:
+    """Return sentences on the other games of the encounter. Of several games of one leg, only one is not void."""
+    pairing, text = row.game.pairing, ""
+    for other in row.neighbors:
+        link = game_link(other.number, site, here, f"Game {other.number}")
         if other.leg != pairing.leg:
-            words = f"leg {other.leg} of the same encounter"
+            text += f" {link} is leg {other.leg} of the same encounter{'' if other.counts else ' (void)'}."
+        elif other.replay > row.game.replay:
+            text += f" {link} replays this game, which is void."
         else:
-            words = f"the same one {'played again' if other.replay > row.game.replay else 'before'}"
-        told += f" {game_link(other.number, site, here, f'Game {other.number}')} is {words}."
-    return trusted_markup(told)
+            text += f" This game replays {game_link(other.number, site, here, f'game {other.number}')}, which is void."
+    return trusted_markup(text)
 
 
 def _ways(row: GamePage, site: Site, here: str) -> Markup:
-    """Links to the game before, to the list and to the game after."""
+    """Return links to the previous game, to the list and to the next game."""
     ways = [f'<a href="{escape(site.link("games.html", here))}">all games</a>']
     if row.before is not None:
         ways.insert(0, game_link(row.before, site, here, "previous"))
@@ -644,14 +639,14 @@ def _ways(row: GamePage, site: Site, here: str) -> Markup:
 
 
 class _Side(NamedTuple):
-    """Markup of one side: the line at the board, and what its engine did in the game."""
+    """The markup of one side: the line at the board, and facts about its engine."""
 
     line: str
     facts: str
 
 
 def _side(game: Game, start: StartPosition, site: Site, here: str, *, white: bool) -> _Side:
-    """What is beside the board for one side: its name, hand or checks, clock and score at the end."""
+    """Return the markup of one side: name, pieces in hand or checks, clock and score at the end of the game."""
     plies = game.moves[white is not start.white_begins :: 2][::-1]
     clock = next((move.clock_ms for move in plies if move.clock_ms is not None), None)
     score = next((move.score for move in plies if move.score is not None), None)
@@ -671,17 +666,17 @@ def _side(game: Game, start: StartPosition, site: Site, here: str, *, white: boo
 
 
 def _incidents(game: Game) -> Iterator[tuple[Incident, list[str]]]:
-    """Each with its traffic line by line, as far as there is room."""
+    """Yield each incident with the lines of its engine log, up to the limit of the page."""
     room = _MAX_LOG_LENGTH
     for incident in game.incidents:
-        words: list[str] = []
-        for line in incident_lines(incident, _TRAFFIC_WIDTH):
+        log: list[str] = []
+        for line in incident_lines(incident, _LOG_WIDTH):
             room -= len(line)
             if room < 0:
-                words.append("…")
+                log.append("…")
                 break
-            words.append(line)
-        yield incident, words
+            log.append(line)
+        yield incident, log
 
 
 def _download(text: str) -> Markup:

@@ -1,4 +1,4 @@
-"""Templates to pages; a whole report in one file. Everything that is put into a page is made safe and escaped."""
+"""Render templates as pages, and a whole report as one file. All inserted text is escaped."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from jinja2.runtime import Context
 
-GENERATOR_TAG = '<meta name="generator" content="enginetour report">'  # by which a report is known again
+GENERATOR_TAG = '<meta name="generator" content="enginetour report">'  # identifies a report
 HTML_DIR = Path(__file__).parent
-REPORT_ASSETS = ("report.css", "report.js")  # of every report
-STATE_CSS = "state.css"  # of a report on the disk: whether a run has begun since it was made
-GAME_ASSETS = ("game.css", "board.js")  # of pages of games, beside the pieces
-# From disk, too: Chromium takes 'self' of a file: page for files. Nothing inline, nothing from anywhere else.
+REPORT_ASSETS = ("report.css", "report.js")  # used by every page
+STATE_CSS = "state.css"  # shows a note if a run has started since the report was written
+GAME_ASSETS = ("game.css", "board.js")  # used by pages of games, with the script of the pieces
+# Nothing inline and nothing from other hosts. It also works from disk, since Chromium treats files as 'self' there.
 _CONTENT_POLICY = (
     "default-src 'none'; img-src 'self' data:; style-src 'self'; script-src 'self'; base-uri 'none'; form-action 'none'"
 )
-LIVE_POLICY = f"{_CONTENT_POLICY}; connect-src 'self'"  # of pages that wait for news
+LIVE_POLICY = f"{_CONTENT_POLICY}; connect-src 'self'"  # for pages that receive events
 
 
 def render_page(template: str, *, site: Site, here: str, policy: str = _CONTENT_POLICY, **rows: object) -> str:
-    """A page of a report; `here` is its own address from the root. A row that the template misses is an error."""
+    """Render a page of a report; `here` is its address relative to the root. A missing row is an error."""
     place = here if any(here == address for address, _ in site.pages) else "".join(here.rpartition("/")[:2])
     frame = () if site.single else _frame(policy, site.title, site.pages, site.foot, site.prefix, place)
     return _environment().get_template(template).render(site=site, here=here, policy=policy, frame=frame, **rows)
@@ -52,20 +52,20 @@ def render_page(template: str, *, site: Site, here: str, policy: str = _CONTENT_
 def _frame(
     policy: str, title: str, pages: tuple[tuple[str, str], ...], foot: str, prefix: str, here: str
 ) -> list[Markup]:
-    """The parts around the title, head and content of a page, which most pages of a folder share."""
+    """Return the parts around title, head and content, which most pages of a report share."""
     site = Site(title, pages, foot=foot, prefix=prefix)
     text = _environment().get_template("frame.html").render(site=site, here=here, policy=policy)
     return [trusted_markup(part) for part in text.split("<!-- page -->\n")]
 
 
 def read_asset(name: str) -> str:
-    """One of our own style sheets and scripts."""
+    """Return the text of a bundled style sheet or script."""
     return (HTML_DIR / "assets" / name).read_text("utf-8")
 
 
 @cache
 def _environment() -> Environment:
-    """Loaded when a page is made and not before: other commands never pay for it."""
+    """Return the template environment. Jinja is imported here, so that other commands do not load it."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 
     made = Environment(
@@ -73,7 +73,7 @@ def _environment() -> Environment:
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_finalized,
-        auto_reload=False,  # or each page asks the disk for three templates
+        auto_reload=False,  # otherwise each page checks three template files
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
@@ -93,8 +93,8 @@ def _engine(context: Context, name: str) -> Markup:
     return engine_link(name, context["site"], context["here"])
 
 
-def _game(context: Context, number: int, words: object = None) -> Markup:
-    return game_link(number, context["site"], context["here"], words)
+def _game(context: Context, number: int, text: object = None) -> Markup:
+    return game_link(number, context["site"], context["here"], text)
 
 
 def _table(context: Context, sheet: Sheet, **options: Any) -> Markup:
@@ -102,19 +102,19 @@ def _table(context: Context, sheet: Sheet, **options: Any) -> Markup:
 
 
 def _finalized(value: object) -> object:
-    """Words of engines and people without anything that turns a line round; None is nothing."""
+    """Make text from engines and people safe, and None an empty text."""
     if value is None:
         return ""
-    return safe_text(value) if type(value) is str else value  # markup of ours is a subclass
+    return safe_text(value) if type(value) is str else value  # Markup is a subclass of str
 
 
 def format_utc(seconds: float | None) -> str:
-    """UTC seconds as people write them: ``2026-11-21 20:05 UTC``."""
+    """Format UTC seconds: ``2026-11-21 20:05 UTC``."""
     return "" if seconds is None else f"{datetime.fromtimestamp(seconds, UTC).isoformat(' ', 'minutes')[:16]} UTC"
 
 
 def _format_percent(share: float | None) -> str:
-    """``52.4 %``."""
+    """Format a share: ``52.4 %``."""
     return "" if share is None else f"{100 * share:.1f} %"
 
 
@@ -127,19 +127,19 @@ _FILTERS: Mapping[str, Callable[..., object]] = {
     "counted": format_count,
 }
 
-# What a template calls with its page in mind: an address, a name, a game, a sheet.
+# Functions of templates that depend on the address of the page.
 _MAKERS: Mapping[str, Callable[..., object]] = {"link": _link, "engine": _engine, "game": _game, "table": _table}
 
 
-# A whole report in one file: sections one below the other, with the style sheets and scripts in it.
+# A whole report in one file, with its style sheets and scripts.
 
-MAX_FILE_BYTES = 2_000_000  # bytes: what mail and forums still take
+MAX_FILE_BYTES = 2_000_000  # bytes that mail and forums accept
 _HEADING = re.compile(r"(</?)h([1-5])(?=[\s>])")
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A page without its head and foot; `summary`: it is folded below these words."""
+    """A page without its head and foot. A `summary` is the heading of a closed section."""
 
     address: str
     text: Markup
@@ -147,12 +147,12 @@ class Section:
 
     @property
     def size(self) -> int:
-        """Bytes."""
+        """Return the size in bytes."""
         return len(self.text.encode())
 
 
 def make_section(address: str, text: str, summary: str = "") -> Section:
-    """A page made for a single file; below the first one all headings are a step deeper."""
+    """Return a page as a section of a single file, with its headings one level lower except on the first page."""
     if address != "index.html":
         text = _HEADING.sub(lambda found: f"{found[1]}h{int(found[2]) + 1}", text)
     return Section(address, trusted_markup(text), summary)
@@ -168,9 +168,9 @@ def single_file(
     command: str,
     shared: Markup | None = None,
 ) -> str:
-    """The file. `missing` tells what was left out, "" for nothing; `command` is how to have all of it.
+    """Return the file. `missing` names what was left out, and `command` writes the whole report.
 
-    `shared` are definitions that drawings in it use.
+    `shared` are SVG definitions that several drawings use.
     """
     return render_page(
         "single.html",
@@ -189,7 +189,7 @@ def single_file(
 
 
 def _policy(styles: Sequence[str], scripts: Sequence[str]) -> str:
-    """Nothing runs and nothing styles but these very texts (CSP 3, 2.3.1: hashes)."""
+    """Return a policy that allows only these scripts and styles, by their hashes (CSP 3, 2.3.1)."""
     style, script = (" ".join(map(_hashed, texts)) or "'none'" for texts in (styles, scripts))
     rest = "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'"
     return f"{rest}; style-src {style}; script-src {script}"

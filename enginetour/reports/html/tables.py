@@ -1,7 +1,4 @@
-"""Names, links and tables of a report as markup, for a site: crosstable, list of games, any sheet.
-
-Every word that is not ours is escaped here.
-"""
+"""Names, links and tables of a report as markup. All inserted text is escaped."""
 
 from __future__ import annotations
 
@@ -12,20 +9,28 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from enginetour.formats.pairing.standings import CrossRow
-from enginetour.reports.sheet import Column, Sheet, Texts, format_duration, format_points, safe_text
+from enginetour.reports.sheet import (
+    NARROW_COLUMNS,
+    WIDE_COLUMNS,
+    Column,
+    Sheet,
+    Texts,
+    format_duration,
+    format_points,
+    safe_text,
+)
 from enginetour.store.games import GameLine
 
-LEFT_OUT = "left-out"  # id of the section that says what a single file has no room for
+LEFT_OUT = "left-out"  # id of the section that lists what a single file leaves out
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What the pages of one report share: its name, its pages, and how one of them is linked from another.
+    """The common properties of the pages of a report, and the links between them.
 
-    `pages` are (address, label) of the navigation, addresses from the root of the report. `slugs` name the page of each
-    engine by the engine's name; `games` are the numbers that have a page of their own, None for all. `prefix` stands
-    before every address of a served report. `single`: all is in one file, but for the addresses in `left_out`; who
-    follows a link to one of them is told so.
+    `pages` are (address, label) of the navigation. `slugs` name the page of each engine. `games` are the numbers of
+    games with a page, None for all. `prefix` precedes all addresses of a served report. `single`: the report is one
+    file, which does not contain the addresses in `left_out`.
     """
 
     title: str
@@ -38,92 +43,88 @@ class Site:
     left_out: frozenset[str] = frozenset()
 
     def link(self, address: str, here: str) -> str:
-        """Where `address` is, seen from the page `here`."""
+        """Return the link to `address` from the page `here`."""
         if self.single:
             return f"#{LEFT_OUT if address in self.left_out else section_id(address)}"
         return self.prefix + address if self.prefix else "../" * here.count("/") + address
 
 
 def section_id(address: str) -> str:
-    """The id of a page's section where all are in one file: ``engines-toga``, ``index`` or ``games-12``."""
+    """Return the id of a page's section in a single file: ``engines-toga``, ``index`` or ``games-12``."""
     page, _, part = address.partition("#")
     return part or page.removesuffix(".html").replace("/", "-")
 
 
 def trusted_markup(text: str) -> Markup:
-    """Markup of ours, every word in it escaped: a quarter of the time that `Markup.format` takes (measured)."""
-    return Markup(text)  # noqa: S704  # laws send hostile words through every caller
+    """Mark a text as markup that is already escaped. It takes a quarter of the time of `Markup.format` (measured)."""
+    return Markup(text)  # noqa: S704  # tests send hostile text through every caller
 
 
-# Words of engines and people as they stand in markup: without anything that turns a line round, and escaped.
-SAFE_WORDS = Texts[str](lambda words: str(escape(safe_text(words))))
-_LONG, _END = 18, 6  # characters of a name that has room on a phone, and of the end that a longer one keeps
+# Text from engines and people: escaped, without characters that change the writing direction.
+ESCAPED = Texts[str](lambda text: str(escape(safe_text(text))))
 
 
-def name_markup(name: str, *, cut: bool = False) -> str:
-    """A name that keeps its direction to itself; cut to its cell a long one keeps its end, where versions differ."""
-    shown = safe_text(name)
-    if cut and len(shown) > _LONG:
-        return f'<bdi class="long"><span>{escape(shown[:-_END])}</span><span>{escape(shown[-_END:])}</span></bdi>'
-    return f"<bdi>{SAFE_WORDS[name]}</bdi>"
-
-
-def engine_link(name: str, site: Site, here: str, *, cut: bool = False) -> Markup:
-    """A name, isolated from the direction of the words around it, and linked where the engine has a page."""
-    shown, slug = name_markup(name, cut=cut), site.slugs.get(name)
+def engine_link(name: str, site: Site, here: str) -> Markup:
+    """Return a name, linked if the engine has a page, and isolated from the writing direction around it."""
+    shown, slug = f"<bdi>{ESCAPED[name]}</bdi>", site.slugs.get(name)
     return trusted_markup(shown if slug is None else _link(f"engines/{slug}.html", shown, site, here))
 
 
-def game_link(number: int, site: Site, here: str, words: object = None) -> Markup:
-    """A game's number, or other `words` for it, linked where the game has a page."""
-    shown = SAFE_WORDS[words] if type(words) is str else escape(number if words is None else words)
+def game_link(number: int, site: Site, here: str, text: object = None) -> Markup:
+    """Return the number of a game, or another text, linked if the game has a page."""
+    shown = ESCAPED[text] if type(text) is str else escape(number if text is None else text)
     if site.games is not None and number not in site.games:
         return trusted_markup(shown)
     return trusted_markup(_link(f"games/{number}.html", shown, site, here))
 
 
 def _link(address: str, shown: str, site: Site, here: str) -> str:
-    return f'<a href="{SAFE_WORDS[site.link(address, here)]}">{shown}</a>'
+    return f'<a href="{ESCAPED[site.link(address, here)]}">{shown}</a>'
 
-
-# Any sheet.
 
 _ENGINE_COLUMNS = frozenset({"name", "engine", "opponent", "white", "black"})  # columns that name engines
-_GAME_COLUMNS = frozenset({"number", "game"})  # columns with a game's number
+_GAME_COLUMNS = frozenset({"number", "game"})  # columns with the number of a game
+_NOT_ON_PHONES = frozenset(WIDE_COLUMNS) - frozenset(NARROW_COLUMNS)  # columns of a rating list
 
 
 def sheet_table(sheet: Sheet, site: Site, here: str, *, label: str = "", kind: str = "") -> Markup:
-    """A sheet in a box that scrolls sideways, its engines and games linked; `label` is told to screen readers.
+    """Return a table that scrolls horizontally, with links to engines and games. Screen readers read its `label`.
 
-    `kind` is one of the style sheet's: ``cross`` for square tables.
+    `kind` is a class of the style sheet, ``cross`` for crosstables. Narrow windows hide some columns of a rating list.
     """
     lines = sheet.cells()
     used = [place for place, column in enumerate(sheet.columns) if column.header or any(line[place] for line in lines)]
-    heads = "".join(
-        f'<th scope="col"{_side(sheet.columns[place])}>{escape(sheet.columns[place].header)}</th>' for place in used
-    )
-    rows = "\n".join(
-        f"<tr>{''.join(_cell(sheet.columns[place], line[place], row, site, here) for place in used)}</tr>"
-        for line, row in zip(lines, sheet.rows, strict=True)
-    )
+    is_list = any(column.key == "rating" for column in sheet.columns)
+    classes = [_class(column, wide=is_list and column.key in _NOT_ON_PHONES) for column in sheet.columns]
+    heads = "".join(f'<th scope="col"{classes[place]}>{escape(sheet.columns[place].header)}</th>' for place in used)
+
+    def cells(line: Sequence[str], row: Mapping[str, Any]) -> str:
+        return "".join(_cell(sheet.columns[i], line[i], classes[i], row, site, here) for i in used)
+
+    rows = "\n".join(f"<tr>{cells(line, row)}</tr>" for line, row in zip(lines, sheet.rows, strict=True))
     return scroll_box(heads, rows, label or sheet.title, kind) + notes_list(sheet.notes)
 
 
-def _side(column: Column) -> str:
-    return "" if column.left else ' class="n"'
+def _class(column: Column, *, wide: bool) -> str:
+    names = " ".join(filter(None, ("" if column.left else "n", "wide" if wide else "")))
+    return f' class="{names}"' if names else ""
 
 
-def _cell(column: Column, shown: str, row: Mapping[str, Any], site: Site, here: str) -> str:
-    value, words = row.get(column.key), escape(shown)
+def _cell(column: Column, shown: str, kind: str, row: Mapping[str, Any], site: Site, here: str) -> str:
+    value, text = row.get(column.key), escape(shown)
     if shown and column.key in _ENGINE_COLUMNS and isinstance(value, str):
-        words = engine_link(value, site, here, cut=True)
+        text = engine_link(value, site, here)
+        kind = kind or ' class="name"'
     elif column.key in _GAME_COLUMNS and isinstance(value, int):
-        words = game_link(value, site, here)
-    return f'<th scope="row">{words}</th>' if column.key == "name" else f"<td{_side(column)}>{words}</td>"
+        text = game_link(value, site, here)
+    return f'<th scope="row">{text}</th>' if column.key == "name" else f"<td{kind}>{text}</td>"
 
 
 def scroll_box(heads: str, rows: str, label: str, kind: str = "", more: str = "") -> Markup:
-    """A table that scrolls in a box of its own where it is wide, by keyboard too; `more` are attributes of it."""
+    """Return a table in a box that scrolls horizontally if it is too wide, also with the keyboard.
+
+    `more` are additional attributes of the table.
+    """
     return trusted_markup(
         f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(safe_text(label))}">\n'
         f'<table class="{f"table {kind}".rstrip()}"{more}>\n<thead><tr>{heads}</tr></thead>\n'
@@ -132,38 +133,38 @@ def scroll_box(heads: str, rows: str, label: str, kind: str = "", more: str = ""
 
 
 def notes_list(lines: Sequence[str]) -> Markup:
-    """What is told below a table."""
+    """Return the notes below a table."""
     items = "".join(f"<li>{escape(safe_text(line))}</li>" for line in lines)
     return trusted_markup(f'<ul class="notes">{items}</ul>\n' if items else "")
 
 
 def facts_list(rows: Iterable[tuple[str, str]]) -> Markup:
-    """Labels and words; what has no words is left out."""
-    items = "".join([f"<dt>{SAFE_WORDS[label]}</dt><dd>{SAFE_WORDS[words]}</dd>\n" for label, words in rows if words])
+    """Return a list of labels and texts, without empty texts."""
+    items = "".join([f"<dt>{ESCAPED[label]}</dt><dd>{ESCAPED[text]}</dd>\n" for label, text in rows if text])
     return trusted_markup(f'<dl class="facts">\n{items}</dl>\n')
 
 
-# Everybody against everybody, each sign of a cell leading to its game.
+# Crosstable.
 
 RESULT_SIGNS = "0=1"  # by half points
-_MAX_CELL_GAMES = 12  # games of a cell that are told one by one; more as points of games
-_MOST_LINKS = 24_000  # of some 40 bytes each: a page of 1 MB
+_MAX_CELL_GAMES = 12  # a cell with more games shows points and number of games
+_MOST_LINKS = 24_000  # links of about 40 bytes each, which make a page of 1 MB
 
 
 @dataclass(frozen=True, slots=True)
 class CrossGames:
-    """One pair from the row's view: number and half points (0, 1, 2) of each game that counts, in order."""
+    """The games of a pair from the row's view: number and half points (0, 1, 2) of each game that counts, in order."""
 
     games: tuple[tuple[int, int], ...]
 
     @property
     def half_points(self) -> int:
-        """What the row scored against the column."""
+        """Return the half points of the engine in the row."""
         return sum(points for _, points in self.games)
 
 
 def crosstable_markup(rows: Sequence[CrossRow[CrossGames]], site: Site, here: str) -> Markup:
-    """Head and first column stay while the rest scrolls. A page of too many links has none in its cells."""
+    """Return the crosstable, whose head and first column stay visible. With too many games the cells have no links."""
     is_linked = sum(len(cell.games) for row in rows for cell in row.cells if cell) <= _MOST_LINKS
 
     def sign(number: int, half_points: int) -> str:
@@ -175,7 +176,7 @@ def crosstable_markup(rows: Sequence[CrossRow[CrossGames]], site: Site, here: st
     )
     lines = "\n".join(
         f'<tr><th scope="row" class="stick"><span class="rank">{place + 1}</span> '
-        f"{engine_link(row.name, site, here, cut=True)}</th>"
+        f"{engine_link(row.name, site, here)}</th>"
         f'<td class="n">{format_points(row.half_points)}</td><td class="n muted">{row.games}</td>'
         f"{_cross_cells(place, row, sign)}</tr>"
         for place, row in enumerate(rows)
@@ -195,37 +196,37 @@ def _cross_cells(place: int, row: CrossRow[CrossGames], sign: Callable[[int, int
             continue
         share = cell.half_points - len(cell.games)
         look = ' class="p"' if share > 0 else ' class="m"' if share < 0 else ""
-        words = "".join(sign(*game) for game in cell.games)
+        text = "".join(sign(*game) for game in cell.games)
         if len(cell.games) > _MAX_CELL_GAMES:
-            words = f"{format_points(cell.half_points)}/{len(cell.games)}"
-        found.append(f"<td{look}>{words}</td>")
+            text = f"{format_points(cell.half_points)}/{len(cell.games)}"
+        found.append(f"<td{look}>{text}</td>")
     return "".join(found)
 
 
-# The list of games: a line each, in parts where one page would be too much.
+# The list of games, in several parts if one page would be too large.
 
-_MAX_PART_BYTES = 1_400_000  # bytes of a part, as estimated: pages stay below 2 MB
-_LINE = 190  # bytes of a line without its names (measured)
+_MAX_PART_BYTES = 1_400_000  # estimated bytes of a part; pages stay below 2 MB
+_LINE = 240  # bytes of a row without its names (measured)
 _LIST_HEADS = "".join(
     f'<th scope="col"{side}>{head}</th>'
     for head, side in (
-        ("#", ' class="n"'), ("round", ' class="n"'), ("White", ""), ("Black", ""), ("result", ""), ("ended by", ""),
-        ("moves", ' class="n"'), ("time", ' class="n"'), ("incidents", ""),
+        ("#", ' class="n"'), ("round", ' class="n wide"'), ("White", ""), ("Black", ""), ("result", ""),
+        ("ended by", ""), ("moves", ' class="n wide"'), ("time", ' class="n wide"'), ("incidents", ' class="wide"'),
     )
 )  # fmt: skip
 
 
 def list_address(part: int) -> str:
-    """Of a part of the list, from 0."""
+    """Return the address of a part of the list, counted from 0."""
     return "games.html" if part == 0 else f"games-{part + 1}.html"
 
 
 def list_parts(games: Iterable[GameLine]) -> list[list[GameLine]]:
-    """The games in order, as many to a page as it can hold; one empty part without games."""
+    """Split the games into parts, each small enough for a page. Without games there is one empty part."""
     found: list[list[GameLine]] = [[]]
     size = 0
     for one in games:
-        size += _LINE + sum(len(name_markup(name, cut=True).encode()) for name in (one.white, one.black))
+        size += _LINE + sum(len(ESCAPED[name].encode()) for name in (one.white, one.black))
         if size > _MAX_PART_BYTES:
             found.append([])
             size = 0
@@ -234,14 +235,13 @@ def list_parts(games: Iterable[GameLine]) -> list[list[GameLine]]:
 
 
 def list_table(games: Sequence[GameLine], site: Site, here: str) -> Markup:
-    """A line each; the scripts filter by the words in it."""
-    names = {name: name_markup(name, cut=True) for one in games for name in (one.white, one.black)}
+    """Return the table of games. The filter of the page uses the texts of its cells."""
     lines = "\n".join(
-        f'<tr><td class="n">{game_link(one.number, site, here)}</td><td class="n">{one.round}</td>'
-        f"<td>{names[one.white]}</td><td>{names[one.black]}</td>"
-        f"<td>{'struck out' if one.voided else one.outcome}</td><td>{one.termination}</td>"
-        f'<td class="n">{(one.plies + 1) // 2}</td><td class="n">{format_duration(one.seconds)}</td>'
-        f"<td>{one.incidents or ''}</td></tr>"
+        f'<tr><td class="n">{game_link(one.number, site, here)}</td><td class="n wide">{one.round}</td>'
+        f'<td class="name"><bdi>{ESCAPED[one.white]}</bdi></td><td class="name"><bdi>{ESCAPED[one.black]}</bdi></td>'
+        f"<td>{one.outcome if one.counts else 'void'}</td><td>{one.termination}</td>"
+        f'<td class="n wide">{(one.plies + 1) // 2}</td><td class="n wide">{format_duration(one.seconds)}</td>'
+        f'<td class="wide">{one.incidents or ""}</td></tr>'
         for one in games
     )
     return scroll_box(_LIST_HEADS, lines, "games", more=' id="game-list"')

@@ -1,1 +1,1 @@
-"""What the pages of a tournament and of a list contain."""
+"""The contents of the reports of tournaments and rating lists."""

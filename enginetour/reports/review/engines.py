@@ -1,4 +1,4 @@
-"""One engine's page."""
+"""The contents of an engine's page."""
 
 from __future__ import annotations
 
@@ -18,18 +18,13 @@ from enginetour.reports.sheet import Sheet, format_points, format_whole
 from enginetour.store.address import slug_of
 from enginetour.store.games import GameLine, LineupEntry
 
-# One engine of a tournament as its page shows it: what it is, against whom it did what, how it used its time.
-
 _Played = tuple[int, int, bool]
-"""Number, half points of the engine, whether it had White."""
+"""Number of a game, half points of the engine, whether it had White."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpponentGames:
-    """All games against one opponent, with the tournament's own rating of it.
-
-    `performance` is that rating and what the score is worth: None at 0 or 100 %, and without a rating.
-    """
+    """All games against one opponent, with its rating from this tournament."""
 
     name: str
     games: tuple[_Played, ...]
@@ -37,17 +32,17 @@ class OpponentGames:
 
     @property
     def half_points(self) -> int:
-        """What the engine scored."""
+        """Return the half points of the engine."""
         return sum(points for _, points, _ in self.games)
 
     @property
     def share(self) -> float:
-        """Of the points, 0 to 1."""
+        """Return the share of the points, 0 to 1."""
         return self.half_points / (2 * len(self.games))
 
     @property
     def performance(self) -> float | None:
-        """In points of the list."""
+        """Return the performance rating, None for a score of 0 or 100 % and without a rating."""
         if self.rating is None or not 0 < self.share < 1:
             return None
         return self.rating + ELO_SCALE * log10(self.share / (1 - self.share))
@@ -55,7 +50,7 @@ class OpponentGames:
 
 @dataclass(frozen=True, slots=True)
 class EngineReview:
-    """`placed` and `row` are its lines of the table and of the rating list; `efforts` and `endings` those of sheets."""
+    """One engine with its row of the standings (`placed`), of the rating list (`row`) and of other tables."""
 
     name: str
     slug: str
@@ -63,14 +58,14 @@ class EngineReview:
     spec: EngineSpec
     placed: StandingsRow | None
     row: Row | None
-    colours: tuple[tuple[int, int], tuple[int, int]]  # half points and games with White, with Black
+    colors: tuple[tuple[int, int], tuple[int, int]]  # half points and games with White, with Black
     opponents: tuple[OpponentGames, ...]
     efforts: Sheet
     endings: Sheet
 
 
 def opponents_of(games: Iterable[GameLine], ratings: Mapping[str, float]) -> dict[str, tuple[OpponentGames, ...]]:
-    """By engine: its opponents, best rated first, the unrated last."""
+    """Return the opponents of each engine, best rated first and unrated ones last."""
     met: dict[str, dict[str, list[_Played]]] = {}
     for line in games:
         if line.counts:
@@ -88,27 +83,26 @@ def opponents_of(games: Iterable[GameLine], ratings: Mapping[str, float]) -> dic
 
 
 def color_results(opponents: Sequence[OpponentGames]) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Half points and games with White, and with Black."""
+    """Return half points and games with White, and with Black."""
     own = [(points, white) for opponent in opponents for _, points, white in opponent.games]
     with_white = [points for points, white in own if white]
     with_black = [points for points, white in own if not white]
     return (sum(with_white), len(with_white)), (sum(with_black), len(with_black))
 
 
-# What an engine is, in words for its page, and the table of its opponents.
-
-_MAX_LINKED_GAMES = 4_000  # games linked one by one on a page; more are told as points
+_MAX_LINKED_GAMES = 4_000  # games; a page with more does not link to each of them
 _HEADS = ("rating", "games", "points", "W", "D", "L", "score", "perf.")
+_CLASSES = tuple("n wide" if head in ("rating", "points", "W", "D", "L") else "n" for head in _HEADS)
 
 
 def engine_facts(one: EngineReview) -> tuple[tuple[str, str], ...]:
-    """Words and values. Of the command only the program's name: reports are given to others, folders are private."""
+    """Return labels and texts. Only the program name of the command is shown, since directories are private."""
     return tuple((key, value) for key, value in _facts(one) if value)
 
 
 def _facts(one: EngineReview) -> Iterator[tuple[str, str]]:
     spec = one.spec
-    yield "calls itself", one.entered.own_name if one.entered.own_name != one.name else ""
+    yield "reported name", one.entered.own_name if one.entered.own_name != one.name else ""
     yield "family", one.entered.family
     yield "origin", one.entered.origin
     yield "program", PurePath(spec.command[0]).name if spec.command else ""
@@ -119,11 +113,11 @@ def _facts(one: EngineReview) -> Iterator[tuple[str, str]]:
 
 
 def opponents_table(one: EngineReview, site: Site, here: str) -> Markup:
-    """A line each, best rated first, every game linked."""
+    """Return the opponents, best rated first, with links to all games."""
     linked = sum(len(opponent.games) for opponent in one.opponents) <= _MAX_LINKED_GAMES
-    heads = "".join(f'<th scope="col" class="n">{head}</th>' for head in _HEADS)
+    heads = "".join(f'<th scope="col" class="{kind}">{head}</th>' for head, kind in zip(_HEADS, _CLASSES, strict=True))
     if linked:
-        heads += '<th scope="col">games, <span class="mono">1</span> won, <span class="mono">=</span> drawn</th>'
+        heads += '<th scope="col">results (<span class="mono">1</span> won, <span class="mono">=</span> drawn)</th>'
     lines = "\n".join(_line(opponent, site, here, linked=linked) for opponent in one.opponents)
     return scroll_box(f'<th scope="col">opponent</th>{heads}', lines, "opponents")
 
@@ -138,17 +132,14 @@ def _line(one: OpponentGames, site: Site, here: str, *, linked: bool) -> str:
         f"{100 * one.share:.1f} %",
         format_whole(one.performance),
     )
-    told = "".join(f'<td class="n">{cell}</td>' for cell in cells)
+    row = "".join(f'<td class="{kind}">{cell}</td>' for cell, kind in zip(cells, _CLASSES, strict=True))
     signs = " ".join(game_link(number, site, here, RESULT_SIGNS[half]) for number, half, _ in one.games)
     games = f'<td class="wrap mono">{signs}</td>' if linked else ""
-    return f'<tr><th scope="row">{engine_link(one.name, site, here)}</th>{told}{games}</tr>'
-
-
-# The file name of each engine's page, never two with the same one.
+    return f'<tr><th scope="row">{engine_link(one.name, site, here)}</th>{row}{games}</tr>'
 
 
 def page_slugs(names: Iterable[str]) -> dict[str, str]:
-    """As `slug_of`; where a name reads like another's with its digest, a number tells them apart."""
+    """Return a different file name for the page of each engine: that of `slug_of`, with a number if necessary."""
     found: dict[str, str] = {}
     taken: set[str] = set()
     for name in names:

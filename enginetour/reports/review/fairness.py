@@ -1,4 +1,4 @@
-"""Fairness of a tournament."""
+"""Checks of the fairness of a tournament."""
 
 from __future__ import annotations
 
@@ -16,19 +16,21 @@ from enginetour.reports.sheet import Column, Sheet, format_count
 from enginetour.store.games import TournamentReader
 from enginetour.store.tables import GameConditions
 
-# Whether games ended alike on all machines: Pearson's chi-square of machines by results.
+# Results by machine: Pearson's chi-square test.
 
-_MIN_EXPECTED = 5.0  # expected games in each cell; below, chi-square says too much (W. G. Cochran, Biometrics 10, 1954)
-_WARNING_CHANCE = 0.01  # chance below which it is told as a warning (our decision)
+_MIN_EXPECTED = (
+    5.0  # games expected in each cell; with fewer the test is not valid (W. G. Cochran, Biometrics 10, 1954)
+)
+_WARNING_CHANCE = 0.01  # a smaller p-value is a warning (chosen by enginetour)
 _RESULTS = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
 
 
 @dataclass(frozen=True, slots=True)
 class HostComparison:
-    """Games that count, by machine. `chi_square`, `chance` are None where there are too few games to tell.
+    """The games that count by machine. `chi_square` and `chance` are None if there are too few games.
 
-    `chance` is that of results at least as uneven from machines that are alike. Engines meet others on other machines:
-    a small one asks for a look, and proves nothing.
+    `chance` is the p-value. A small one is a reason to check the machines, but not a proof, since engines meet
+    different opponents on different machines.
     """
 
     games: tuple[tuple[str, int], ...]
@@ -37,24 +39,23 @@ class HostComparison:
     chance: float | None = None
 
     @property
-    def words(self) -> str:
-        """One line; "" for one machine."""
+    def text(self) -> str:
+        """Return the comparison in one sentence, an empty text for one machine."""
         if len(self.games) < 2:
             return ""
-        told = ", ".join(f"{count} on {machine}" for machine, count in self.games)
+        counts = ", ".join(f"{count} on {machine}" for machine, count in self.games)
         if self.chi_square is None or self.chance is None:
-            return f"games by machine: {told}; too few to compare their results"
+            return f"games by machine: {counts}; too few to compare their results"
         test = f"chi-square {self.chi_square:.1f} with {self.freedom} degrees of freedom, p = {self.chance:.3f}"
-        return f"games by machine: {told}; their results: {test}"
+        return f"games by machine: {counts}; their results: {test}"
 
 
 def machine_name(hardware: str) -> str:
-    """Processor and host, without the speed, which is measured anew at each start."""
+    """Return processor and host without the speed, which is measured again at each start."""
     return hardware.partition(", speed")[0] + (")" if ", speed" in hardware else "")
 
 
 def _by_machine(games: Sequence[GameConditions]) -> dict[str, list[GameConditions]]:
-    """In the order of their names."""
     found: dict[str, list[GameConditions]] = defaultdict(list)
     for game in games:
         found[machine_name(game.hardware)].append(game)
@@ -62,7 +63,7 @@ def _by_machine(games: Sequence[GameConditions]) -> dict[str, list[GameCondition
 
 
 def compare_hosts(games: Sequence[GameConditions]) -> HostComparison:
-    """Games at odds left out by the caller."""
+    """Compare the results of all machines. The games must not be at time odds."""
     cells = {machine: Counter(game.outcome for game in played) for machine, played in _by_machine(games).items()}
     rows = tuple((machine, counts.total()) for machine, counts in cells.items())
     totals = [sum(counts[result] for counts in cells.values()) for result in _RESULTS]
@@ -77,9 +78,9 @@ def compare_hosts(games: Sequence[GameConditions]) -> HostComparison:
 
 
 def chi_square_tail(square: float, freedom: int) -> float:
-    """The chance of a chi-square above `square`: the upper incomplete gamma function, a finite sum for whole halves.
+    """Return the probability of a chi-square above `square`.
 
-    Source: Abramowitz and Stegun 26.4.4 and 26.4.5.
+    It is the upper incomplete gamma function, a finite sum for half-integers (Abramowitz and Stegun 26.4.4 and 26.4.5).
     """
     half, x = freedom / 2, square / 2
     order, total = (0.5, erfc(sqrt(x))) if freedom % 2 else (1.0, exp(-x))
@@ -89,17 +90,15 @@ def chi_square_tail(square: float, freedom: int) -> float:
     return min(1.0, total)
 
 
-# Was it fair: White's share, openings, the referee's own delays, the machine, and who lived on the margin.
+# Fairness.
 
-_MIN_GAMES = (
-    10  # games; below, the spread of a share is not told: the same few results say nothing of it (our decision)
-)
-_STOLEN = 1.0  # per cent of the machine's time given to others from which on it is told (our decision)
+_MIN_GAMES = 10  # with fewer games a share has no confidence interval (chosen by enginetour)
+_STOLEN = 1.0  # percent of the machine's time that its host gave to others; more is a warning (chosen by enginetour)
 
 
 @dataclass(frozen=True, slots=True)
 class WhiteShare:
-    """White's share of the points over some games; `error` is 95 %, None where there are too few to tell."""
+    """White's share of the points; `error` is the 95 % interval, None for too few games."""
 
     games: int
     half_points: int
@@ -107,13 +106,13 @@ class WhiteShare:
 
     @property
     def share(self) -> float | None:
-        """0 to 1, None without a game."""
+        """Return the share, 0 to 1, or None without games."""
         return self.half_points / (2 * self.games) if self.games else None
 
 
 @dataclass(frozen=True, slots=True)
 class _OpeningLine:
-    """One opening of the suite and what White made of it."""
+    """One opening of the book, and White's score with it."""
 
     name: str
     place: int
@@ -123,43 +122,47 @@ class _OpeningLine:
 
 @dataclass(frozen=True, slots=True)
 class Fairness:
-    """Over all games that count. Delays are microseconds a game, empty where nothing was measured.
+    """The fairness of all games that count. Latencies are microseconds, empty without measurements.
 
-    `relay_us` has the median gap of each game, `worst_us` its largest; `own_us` is the referee's own share at flags.
+    `relay_us` has the median latency of each game, `worst_us` its maximum, and `own_us` the latency of enginetour in
+    the late move of a time loss.
     """
 
     white: WhiteShare
     openings: tuple[_OpeningLine, ...]
-    one_sided: int  # games on an opening that was played with one colour only by this pair
+    one_sided: int  # games without a game of the same engines on the same opening with reversed colors
     relay_us: tuple[int, ...]
     worst_us: tuple[int, ...]
     own_us: tuple[tuple[int, int], ...]  # game, microseconds
     load: tuple[tuple[int, float], ...]  # game, load average of its machine
     steal: tuple[float, ...]
-    cores: tuple[int, ...]  # of the machines, each number once, smallest first
-    busy: tuple[int, ...]  # games with more wanting to run than processors
-    at_once: int  # games in the air at one time, at most
-    threads: int  # the most of an entrant
-    margins: tuple[tuple[str, int, int], ...]  # engine, moves inside the margin, games; who has any
+    cores: tuple[int, ...]  # the different numbers of processors of the machines, smallest first
+    busy: tuple[int, ...]  # games with more load than processors
+    at_once: int  # the maximum of concurrent games
+    threads: int  # the maximum of an entrant
+    margins: tuple[tuple[str, int, int], ...]  # engine, its moves within the time margin, its games
     warnings: tuple[str, ...]
-    hosts: HostComparison  # the machines, and whether games ended alike on them
-    used_up: str = ""  # a sentence where all openings had been played and came again
+    hosts: HostComparison
+    used_up: str = ""  # a sentence if the opening book was used up
 
     @property
     def one_opening(self) -> bool:
-        """More games than two engines play on an opening, and all on the same one."""
-        return len(self.openings) == 1 and self.openings[0].white.games > 2  # both colours
+        """Return whether all games used one opening. Two games on one opening are usual."""
+        return len(self.openings) == 1 and self.openings[0].white.games > 2  # one game with each color
 
     @property
     def shared_cores(self) -> int | None:
-        """Processors, where all machines have as many."""
+        """Return the number of processors if it is the same for all machines."""
         return self.cores[0] if len(self.cores) == 1 else None
 
 
 def fairness_of(
-    games: Sequence[GameConditions], specs: Mapping[str, EngineSpec], again: str = "", used_up: str = ""
+    games: Sequence[GameConditions], specs: Mapping[str, EngineSpec], repeated: str = "", used_up: str = ""
 ) -> Fairness:
-    """Games at odds count for the machine, not for White; `again` tells of games that came again (`over_again`)."""
+    """Return the fairness of games. Games at odds count for the machine, but not for White.
+
+    `repeated` is the warning on repeated games, `used_up` the note on a used-up opening book.
+    """
     even = [game for game in games if not game.handicap]
     threads = max(map(_threads_of, specs.values()), default=1)
     hosts = compare_hosts(even)
@@ -186,7 +189,7 @@ def fairness_of(
         threads=threads,
         margins=tuple((name, uses, played[name]) for name, uses in margins.most_common() if uses),
         warnings=(
-            *((again,) if again else ()),
+            *((repeated,) if repeated else ()),
             *_warnings(_most_crowded(games, threads), threads, len(busy), len(games), steal, hosts),
         ),
         hosts=hosts,
@@ -195,7 +198,7 @@ def fairness_of(
 
 
 def reused_openings_note(log: TournamentReader) -> str:
-    """Whether its openings came again; an empty text where they did not, or it is not known how many there are."""
+    """Return a note if openings were used again, an empty text otherwise or if the size of the book is unknown."""
     dealing = stored_policy(log.config)
     return (
         dealing.used_up(event.pairing for event in log.events() if isinstance(event, GameFinished)) if dealing else ""
@@ -203,15 +206,15 @@ def reused_openings_note(log: TournamentReader) -> str:
 
 
 def repeated_games_note(repeated: int, games: int) -> str:
-    """What to know of games that went as an earlier one; an empty text where none did."""
+    """Return a note on games that are identical to an earlier game, an empty text without such games."""
     if not repeated:
         return ""
-    counted_so = "every figure counts them as new; a larger suite avoids it, or a clock"
-    return f"{repeated} of {games} games are an earlier one over again, and {counted_so}"
+    hint = "they count like all others. To avoid it, use a larger opening book or a time control with a clock"
+    return f"{repeated} of {games} games are identical to an earlier game; {hint}"
 
 
 def white_share(games: Sequence[GameConditions]) -> WhiteShare:
-    """White's, with the error of the mean of its results."""
+    """Return White's share with the standard error of its mean as a 95 % interval."""
     points = [game.outcome.half_points(white=True) for game in games]
     number, total = len(points), sum(points)
     if number < _MIN_GAMES:
@@ -222,18 +225,17 @@ def white_share(games: Sequence[GameConditions]) -> WhiteShare:
 
 
 def _threads_of(spec: EngineSpec) -> int:
-    """As its options tell, 1 where they do not."""
-    told = next((value for name, value in spec.options if name.lower() in ("threads", "cores", "max cpus")), "1")
-    return int(told) if told.isascii() and told.isdigit() else 1
+    threads = next((value for name, value in spec.options if name.lower() in ("threads", "cores", "max cpus")), "1")
+    return int(threads) if threads.isascii() and threads.isdigit() else 1
 
 
 def max_concurrent_games(games: Sequence[GameConditions]) -> int:
-    """Games that were in the air at one moment, at most; one that begins as another ends is not beside it."""
+    """Return the maximum of concurrent games. A game that starts when another ends is not concurrent with it."""
     moments = sorted([(game.started_unix, 1) for game in games] + [(game.ended_unix, -1) for game in games])
-    flying = most = 0
+    running = most = 0
     for _, change in moments:
-        flying += change
-        most = max(most, flying)
+        running += change
+        most = max(most, running)
     return most
 
 
@@ -242,7 +244,7 @@ def _cores(games: Sequence[GameConditions]) -> tuple[int, ...]:
 
 
 def _most_crowded(games: Sequence[GameConditions], threads: int) -> tuple[int, int]:
-    """Games at once and processors of the machine that lacked the most of these; 0, 0 where none lacked any."""
+    """Return concurrent games and processors of the machine that lacks the most processors; 0, 0 without a lack."""
     crowds = (
         (max_concurrent_games(played), cores[0]) for played in _by_machine(games).values() if (cores := _cores(played))
     )
@@ -260,7 +262,7 @@ def _openings(games: Sequence[GameConditions]) -> Iterator[_OpeningLine]:
 
 
 def _one_sided(games: Sequence[GameConditions]) -> int:
-    """Games whose opening their two have not played as often with the colours the other way round."""
+    """Count games whose engines have not played the opening as often with reversed colors."""
     turns: Counter[tuple[str, str, tuple[str, int]]] = Counter((g.white, g.black, g.numbered_opening) for g in games)
     return sum(max(0, count - turns[black, white, opening]) for (white, black, opening), count in turns.items())
 
@@ -272,25 +274,25 @@ def _warnings(
     if at_once:
         each = f" of {threads} threads" if threads > 1 else ""
         yield (
-            f"up to {format_count(at_once, 'game')}{each} at once on {cores} processors:"
-            " engines waited for each other, clocks and strengths may have suffered"
+            f"up to {format_count(at_once, 'concurrent game')}{each} on {cores} processors:"
+            " engines waited for each other, so clocks and results may be unreliable"
         )
     if busy:
-        yield f"the machine was busy in {busy} of {games} games: more wanted to run than it has processors"
+        yield f"the machine was busy in {busy} of {games} games: its load was higher than its number of processors"
     if steal and max(steal) >= _STOLEN:
         often = sum(one >= _STOLEN for one in steal)
-        yield f"its host gave {_STOLEN:.0f}% or more of the machine's time to others in {often} of {games} games"
+        yield f"the host gave {_STOLEN:.0f}% or more of the machine's time to others in {often} of {games} games"
     if hosts.chance is not None and hosts.chance < _WARNING_CHANCE:
-        yield f"games did not end alike on all machines ({hosts.words})"
+        yield f"results differ between machines ({hosts.text})"
 
 
-# The fairness page's tables: measures with their spread, openings, margins.
+# Tables of the fairness page.
 
-_MAX_OPENINGS = 1_000  # lines of the table of openings
+_MAX_OPENINGS = 1_000  # rows of the table of openings
 
 
 def _share_words(share: WhiteShare) -> str:
-    """``52.4 % ±3.1``; "too few games" where no error can be told."""
+    """Format ``52.4 % ±3.1``, or "too few games" instead of the error."""
     if share.share is None:
         return ""
     words = f"{100 * share.share:.1f} %"
@@ -298,35 +300,34 @@ def _share_words(share: WhiteShare) -> str:
 
 
 def measures_sheet(found: Fairness) -> Sheet:
-    """What was measured in each game, as its median, 99th percentile and largest."""
+    """Return median, 99th percentile and maximum of each measurement."""
     columns = (
-        Column("what", "measured in each game", left=True),
+        Column("what", "measurement per game", left=True),
         Column("games", "games"),
         Column("median", "median"),
         Column("high", "99 %"),
-        Column("largest", "largest"),
+        Column("largest", "maximum"),
     )
     rows = tuple(_measures(found))
     return Sheet("measures", columns, rows)
 
 
 def _measures(found: Fairness) -> Iterator[dict[str, object]]:
-    gaps = ((found.relay_us, "relay gap, the game's median"), (found.worst_us, "relay gap, the game's largest"))
-    for values, words in gaps:
+    for values, kind in ((found.relay_us, "median"), (found.worst_us, "maximum")):
         if values:
-            yield _measure(f"{words}, ms", [value / 1000 for value in values], "{:.2f}")
+            yield _measure(f"latency, {kind} of the game, ms", [value / 1000 for value in values], "{:.2f}")
     if found.own_us:
-        yield _measure("referee's own share at a flag, ms", [value / 1000 for _, value in found.own_us], "{:.1f}")
+        yield _measure("latency in a time loss, ms", [value / 1000 for _, value in found.own_us], "{:.1f}")
     if found.load:
         yield _measure("load of the machine", [load for _, load in found.load], "{:.2f}")
     if found.steal:
-        yield _measure("processor time its host gave to others, %", found.steal, "{:.2f}")
+        yield _measure("processor time that the host gave to others, %", found.steal, "{:.2f}")
 
 
-def _measure(words: str, values: Sequence[float], form: str) -> dict[str, object]:
+def _measure(what: str, values: Sequence[float], form: str) -> dict[str, object]:
     ordered = sorted(values)
     return {
-        "what": words,
+        "what": what,
         "games": len(ordered),
         "median": form.format(quantile(ordered, 0.5)),
         "high": form.format(quantile(ordered, 0.99)),
@@ -335,7 +336,7 @@ def _measure(words: str, values: Sequence[float], form: str) -> dict[str, object
 
 
 def openings_sheet(found: Fairness) -> Sheet:
-    """White's points on each opening, the most one-sided first."""
+    """Return White's score with each opening, the least even first."""
     columns = (
         Column("place", "#"),
         Column("opening", "opening", left=True, flexible=True),
@@ -355,18 +356,18 @@ def openings_sheet(found: Fairness) -> Sheet:
         for line in ordered[:_MAX_OPENINGS]
     )
     more = len(ordered) - len(rows)
-    return Sheet("openings", columns, rows, notes=(f"{more} more openings, nearer to even",) if more else ())
+    return Sheet("openings", columns, rows, notes=(f"{more} more openings with a more even score",) if more else ())
 
 
 def _share_one_sided(share: WhiteShare) -> float:
-    return abs((share.share or 0.0) - 0.5) * sqrt(share.games)  # in units of its own chance error
+    return abs((share.share or 0.0) - 0.5) * sqrt(share.games)  # proportional to its standard errors
 
 
 def margins_sheet(found: Fairness) -> Sheet:
-    """Who moved after its time was up and was forgiven."""
+    """Return the engines that moved after their time was up, but within the time margin."""
     columns = (
         Column("engine", "engine", left=True),
-        Column("uses", "moves within the margin"),
+        Column("uses", "moves within the time margin"),
         Column("games", "games"),
     )
     rows = tuple({"engine": name, "uses": uses, "games": games} for name, uses, games in found.margins)
@@ -374,7 +375,7 @@ def margins_sheet(found: Fairness) -> Sheet:
 
 
 def referee_share_sheet(found: Fairness) -> Sheet:
-    """Flags, and how much of the late move the referee itself may have cost."""
-    columns = (Column("game", "game"), Column("share", "own share, ms"))
+    """Return the latency of enginetour in the late move of each time loss."""
+    columns = (Column("game", "game"), Column("share", "latency, ms"))
     rows = tuple({"game": number, "share": f"{own / 1000:.1f}"} for number, own in found.own_us)
-    return Sheet("own shares", columns, rows)
+    return Sheet("latency in time losses", columns, rows)

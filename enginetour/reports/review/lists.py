@@ -1,4 +1,4 @@
-"""A list's pages."""
+"""The contents of the report of a rating list, and rating histories."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from enginetour.store.ratings import ratings_by_game
 from enginetour.store.selection import select_games
 from enginetour.store.tournaments import Store
 
-# Ratings through time: a tournament's engines in the editions of published lists, and by incremental systems.
+# Rating histories.
 
 
 @dataclass(frozen=True, slots=True)
 class ListHistory:
-    """One list: its editions (number, made, games, note), oldest first; the engines asked for, the best now first."""
+    """The editions of a list (number, time, games, note), oldest first, and its engines, best first."""
 
     name: str
     editions: tuple[tuple[int, float, int, str], ...]
@@ -34,7 +34,7 @@ class ListHistory:
 
 @dataclass(frozen=True, slots=True)
 class RatingPath:
-    """An engine's rating by an incremental system after each of its games of the tournament: (number, rating)."""
+    """The ratings of an engine by an incremental system after each of its games: (number of the game, rating)."""
 
     system: str
     name: str
@@ -44,14 +44,14 @@ class RatingPath:
 
 @dataclass(frozen=True, slots=True)
 class RatingHistory:
-    """What the store knows of these engines beyond the tournament's own list."""
+    """What the database has on engines beyond one tournament: their published ratings and incremental ratings."""
 
     lists: tuple[ListHistory, ...]
     paths: tuple[RatingPath, ...]
 
 
 def history_of(store: Store, tournament: int, names: Sequence[str]) -> RatingHistory:
-    """Lists in which one of the names stands, and the rating events of the tournament's games."""
+    """Return the lists that contain one of the names, and the incremental ratings from the tournament's games."""
     by_list: dict[str, list[Edition]] = {}
     for head in editions_of(store):
         by_list.setdefault(head.list, []).append(head)
@@ -62,7 +62,7 @@ def history_of(store: Store, tournament: int, names: Sequence[str]) -> RatingHis
 def list_history(
     store: Store, name: str, heads: Sequence[Edition], wanted: Collection[str] | None = None
 ) -> ListHistory:
-    """Of all engines, or of those wanted; best of the newest edition first."""
+    """Return the history of all engines of a list, or of those wanted."""
     found: dict[str, list[PublishedRating]] = {}
     for head in heads:
         made = read_edition(store, name, head.number)
@@ -70,12 +70,12 @@ def list_history(
             if wanted is None or engine in wanted:
                 found.setdefault(engine, []).append(PublishedRating.of(head, engine, line))
     ordered = sorted(found.items(), key=lambda one: (-one[1][-1].edition, -round(one[1][-1].rating, SHARED), one[0]))
-    told = tuple((head.number, head.made_unix, head.games, head.note) for head in heads)
-    return ListHistory(name, told, tuple((engine, tuple(points)) for engine, points in ordered))
+    editions = tuple((head.number, head.made_unix, head.games, head.note) for head in heads)
+    return ListHistory(name, editions, tuple((engine, tuple(points)) for engine, points in ordered))
 
 
 def _paths(store: Store, tournament: int, names: Sequence[str]) -> tuple[RatingPath, ...]:
-    """By the systems that have rated all of the tournament that counts: others are of an earlier state of it."""
+    """Return the paths of the systems that have rated all games of the tournament that count."""
     found = ratings_by_game(store, tournament)
     places = {name: place for place, name in enumerate(names)}
     ordered = sorted(found.items(), key=lambda one: places.get(one[0][1], len(places)))
@@ -86,15 +86,15 @@ def _paths(store: Store, tournament: int, names: Sequence[str]) -> tuple[RatingP
     )
 
 
-# A rating list of the store as a report shows it: the list now, who is stronger than whom, editions, engines.
+# The report of a list.
 
-_MOST_COMPARED = 200  # engines of a matrix that can be read
-_WITH_ERRORS = ("logistic", "davidson", "raokupper")  # models of a likelihood list
+_MOST_COMPARED = 200  # engines; a larger matrix is not readable
+_WITH_ERRORS = ("logistic", "davidson", "raokupper")  # models of a maximum-likelihood list
 
 
 @dataclass(frozen=True, slots=True)
 class ListedEngine:
-    """One engine of the list; `editions` are its lines in the published ones, oldest first."""
+    """One engine of the list; `editions` are its published ratings, oldest first."""
 
     name: str
     slug: str
@@ -105,11 +105,11 @@ class ListedEngine:
 
 @dataclass(frozen=True, slots=True)
 class ListReview:
-    """`los` is None for a list without errors, and for one of more than `MOST_COMPARED` engines."""
+    """The contents of the report of a list. `los` is None for a list without errors or with too many engines."""
 
     name: str
     revision: int
-    definition: Mapping[str, str]  # what it asks beyond the defaults
+    definition: Mapping[str, str]  # settings that differ from the defaults
     found: RatingList
     los: Matrix | None
     history: ListHistory
@@ -118,12 +118,12 @@ class ListReview:
 
     @property
     def has_errors(self) -> bool:
-        """It is one by likelihood."""
+        """Return whether it is a maximum-likelihood list."""
         return self.found.model in _WITH_ERRORS
 
 
 def list_review(store: Store, name: str) -> ListReview:
-    """The list as it is now, on its newest terms; UsageRefused for a name that no list has."""
+    """Return the current list by its newest definition; UsageRefused if no list has this name."""
     revision = revisions_of(store, name)[-1]
     selection = select_games(store, revision.definition)
     found = rate_selection(store, selection)
@@ -154,13 +154,13 @@ def list_review(store: Store, name: str) -> ListReview:
     )
 
 
-# The history page's tables: editions of a list, engines through them, and paths of incremental systems.
+# Tables of the history page.
 
-_MOST_EDITIONS = 12  # columns: the newest
+_MOST_EDITIONS = 12  # columns
 
 
 def editions_sheet(one: ListHistory) -> Sheet:
-    """Every edition of the list, newest first."""
+    """Return the editions of the list, newest first."""
     columns = (
         Column("edition", "edition"),
         Column("made", "published", left=True),
@@ -175,7 +175,7 @@ def editions_sheet(one: ListHistory) -> Sheet:
 
 
 def engines_sheet(one: ListHistory) -> Sheet:
-    """An engine a line, its rating with error in each of the newest editions."""
+    """Return a row for each engine with its rating and error in the newest editions."""
     numbers = [number for number, *_ in one.editions][-_MOST_EDITIONS:]
     columns = (
         Column("name", "engine", left=True),
@@ -185,23 +185,23 @@ def engines_sheet(one: ListHistory) -> Sheet:
     for name, points in one.engines:
         by_number = {point.edition: format_rating(point) for point in points}
         rows.append({"name": name, **{f"e{number}": by_number.get(number, "") for number in numbers}})
-    return Sheet("engines through the editions", columns, tuple(rows))
+    return Sheet("ratings in the editions", columns, tuple(rows))
 
 
 def format_rating(point: PublishedRating) -> str:
-    """``2641 ±60``; the larger distance where the bounds differ."""
+    """Format ``2641 ±60``, with the larger side of the interval."""
     bounds = [bound for bound in (point.plus, point.minus) if bound is not None]
     return f"{round(point.rating)} ±{max(bounds):.0f}" if len(bounds) == 2 else str(round(point.rating))
 
 
 def paths_by_system(history: RatingHistory) -> Iterator[tuple[str, tuple[RatingPath, ...]]]:
-    """The paths of each incremental system, by its name for people."""
+    """Yield the name of each incremental system with its paths."""
     for system in dict.fromkeys(path.system for path in history.paths):
         yield SYSTEM_NAMES[system], tuple(path for path in history.paths if path.system == system)
 
 
 def paths_sheet(own: Sequence[RatingPath]) -> Sheet:
-    """Where each engine came from and stands now, the best now first."""
+    """Return the first, lowest, highest and last rating of each engine, the best first."""
     columns = (
         Column("name", "engine", left=True),
         Column("before", "before"),
@@ -214,8 +214,8 @@ def paths_sheet(own: Sequence[RatingPath]) -> Sheet:
     rows = []
     for path in sorted(own, key=lambda one: (-one.points[-1][1], one.name)):
         ratings = [path.before, *(rating for _, rating in path.points)]
-        told = {"before": path.before, "lowest": min(ratings), "highest": max(ratings), "after": ratings[-1]}
-        row: dict[str, object] = {key: format_fixed(value, 1) for key, value in told.items()}
+        values = {"before": path.before, "lowest": min(ratings), "highest": max(ratings), "after": ratings[-1]}
+        row: dict[str, object] = {key: format_fixed(value, 1) for key, value in values.items()}
         change = format_fixed(ratings[-1] - path.before, 1, signed=True)
         rows.append({"name": path.name, **row, "change": change, "games": len(path.points)})
     return Sheet("ratings game by game", columns, tuple(rows))

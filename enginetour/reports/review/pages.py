@@ -1,4 +1,4 @@
-"""Which pages and pictures a report contains."""
+"""The pages of the reports of a tournament and of a rating list."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 from enginetour.reports import editions, ratinglist, standings
 from enginetour.reports.charts import lists
 from enginetour.reports.charts.canvas import Picture
-from enginetour.reports.charts.output import svg
+from enginetour.reports.charts.output import CHART_WIDTH, PHONE_WIDTH, svg
 from enginetour.reports.games import incident_lines
 from enginetour.reports.html.page import format_utc, render_page
 from enginetour.reports.html.tables import Site, crosstable_markup, list_address, list_parts, list_table, notes_list
@@ -27,35 +27,35 @@ from enginetour.reports.standings import pairing_report
 from enginetour.store.careers import PublishedRating
 from enginetour.store.games import GameLine
 
-# Which pages a report has, and what stands on each: from a review to texts, one page at a time.
+# The report of a tournament.
 
 _PageMaker = Callable[[], str]
-_MOST_TROUBLED = 10  # engines with incidents on the first page
-_MAX_LOG_LENGTH = 1_200_000  # characters of traffic on the page of incidents; the rest is on the games' own pages
-_UNBROKEN = 1_000  # columns: the box scrolls, lines are broken for nobody
+_MAX_TROUBLED = 10  # engines with incidents on the first page
+_MAX_LOG_LENGTH = 1_200_000  # characters of engine logs on the page of incidents; pages of games have the rest
+_UNBROKEN = 1_000  # columns; the box of the log scrolls, so lines are not broken
 
 
 def report_site(review: TournamentReview, *, prefix: str = "", single: bool = False) -> Site:
-    """What the pages share."""
+    """Return the common properties of the pages of a tournament's report."""
     facts = review.facts
     wrong = sum(not line.incident.is_warning for line in review.incidents)
     pages = [("index.html", "Overview"), ("crosstable.html", "Crosstable")]
-    pages += [("ladder.html", "Ladder")] if review.ladder is not None else []
+    pages += [("bubble.html", "Bubble history")] if review.bubble is not None else []
     pages += [("rounds.html", "Rounds")] if review.rounds else []
     pages += [("games.html", "Games"), ("incidents.html", f"Incidents ({wrong})" if wrong else "Incidents")]
     pages += [("fairness.html", "Fairness")]
     pages += [("history.html", "History")] if review.history.lists or review.history.paths else []
-    games_told = f"{format_count(facts.games, 'game')} that count{'s' * (facts.games == 1)}"
-    foot = f"{facts.title}: {games_told}, {format_count(facts.entrants, 'engine')}. Made by enginetour."
+    games = f"{format_count(facts.games, 'game')}, {format_count(facts.entrants, 'engine')}"
+    foot = f"{facts.title}: {games}. Written by enginetour."
     return Site(facts.title, tuple(pages), review.slugs, foot=foot, prefix=prefix, single=single)
 
 
 def report_pages(review: TournamentReview, site: Site) -> Iterator[tuple[str, _PageMaker]]:
-    """Address and maker of every page but those of single games; each is made when it is asked for."""
+    """Yield address and maker of every page except those of single games."""
     yield "index.html", partial(_index_page, review, site)
     yield "crosstable.html", partial(_crosstable_page, review, site)
-    if review.ladder is not None:
-        yield "ladder.html", partial(_ladder_page, review, site)
+    if review.bubble is not None:
+        yield "bubble.html", partial(_bubble_page, review, site)
     if review.rounds:
         yield "rounds.html", partial(_rounds_page, review, site)
     parts = list_parts(review.games)
@@ -69,37 +69,43 @@ def report_pages(review: TournamentReview, site: Site) -> Iterator[tuple[str, _P
         yield f"engines/{engine.slug}.html", partial(_engine_page, review, site, engine)
 
 
-def _chart_figure(picture: Picture | None) -> Markup | None:
-    """The chart as it stands in a figure of a page: its title in words, then the drawing."""
+def _chart_figure(picture: Picture | None, phone: Picture | None = None) -> Markup | None:
+    """Return the content of a figure: the title of the chart, the chart, and the chart for a phone."""
     if picture is None:
         return None
     caption = f"<figcaption>{escape(safe_text(picture.title))}</figcaption>"
-    return Markup(f"{caption}\n{svg(picture)}")  # noqa: S704  # its words are escaped where it is drawn
+    small = "" if phone is None else svg(phone, "phone")
+    return Markup(f"{caption}\n{svg(picture)}{small}")  # noqa: S704  # charts escape their texts
+
+
+def _both_widths(draw: Callable[..., Picture | None]) -> Markup | None:
+    """Return the content of a figure with a chart that `draw` makes for wide windows and for phones."""
+    return _chart_figure(draw(), draw(width=PHONE_WIDTH))
 
 
 def _index_page(review: TournamentReview, site: Site) -> str:
-    """Who is best and how sure that is, what happened, what went wrong, what next."""
+    """Render the result, the rating list, the games, incidents and next steps."""
     return render_page(
         "index.html",
         site=site,
         here="index.html",
         facts=review.facts,
-        chart=_chart_figure(charts.rating_picture(review.ratings)),
+        chart=_both_widths(partial(charts.rating_picture, review.ratings)),
         ratings=ratinglist.likelihood_sheet("rating list", review.ratings, _columns(review)),
         standings=standings.standings_sheet("standings", review.standings, review.odds),
+        orders=None if review.bubble is None else orders_sheet(review.standings, review.by_rating),
         test=review.test,
-        story=review.story,
-        course=_chart_figure(charts.best_scores_picture(review.standings, review.games)),
+        summary=review.summary,
+        course=_both_widths(partial(charts.best_scores_picture, review.standings, review.games)),
         advice=review.advice,
-        trouble=_trouble(review, most=_MOST_TROUBLED),
-        wrong=sum(not line.incident.is_warning for line in review.incidents),
+        trouble=_trouble(review, most=_MAX_TROUBLED),
+        incidents=sum(not line.incident.is_warning for line in review.incidents),
         warnings=sum(line.incident.is_warning for line in review.incidents),
         fairness=review.fairness,
     )
 
 
 def _crosstable_page(review: TournamentReview, site: Site) -> str:
-    """Everybody against everybody, the cells leading to the games."""
     here = "crosstable.html"
     sums = {row.name: row.half_points for row in review.crosstable}
     why = standings.points_notes(review.standings, sums, by_match=dict(review.facts.settings).get("scoring") == "match")
@@ -110,24 +116,22 @@ def _crosstable_page(review: TournamentReview, site: Site) -> str:
     return render_page(here, site=site, here=here, table_of=crosstable_markup(rows, site, here) + notes_list(why))
 
 
-def _ladder_page(review: TournamentReview, site: Site) -> str:
-    """The bubble's story as a picture and in words."""
-    here, facts = "ladder.html", review.facts
-    title = "Who was in the section, and at which place"
+def _bubble_page(review: TournamentReview, site: Site) -> str:
+    here, facts = "bubble.html", review.facts
+    title = "Engines in the section and their places"
     picture = charts.ladder_picture(review.notes, facts.games, review.standings, title)
     orders, chart = orders_sheet(review.standings, review.by_rating), _chart_figure(picture)
-    return render_page(here, site=site, here=here, steps=review.ladder, chart=chart, orders=orders)
+    steps, finished = review.bubble, facts.finished
+    return render_page(here, site=site, here=here, steps=steps, chart=chart, orders=orders, finished=finished)
 
 
 def _rounds_page(review: TournamentReview, site: Site) -> str:
-    """Round by round: who met whom, the results, and why these pairs."""
     here = "rounds.html"
     report = pairing_report("pairing report", review.figures, review.notes)
     return render_page(here, site=site, here=here, rounds=review.rounds, report=report)
 
 
 def _games_page(review: TournamentReview, site: Site, parts: Sequence[Sequence[GameLine]], number: int) -> str:
-    """The list of games, or a part of it where it is long."""
     return render_page(
         "games.html",
         site=site,
@@ -141,18 +145,18 @@ def _games_page(review: TournamentReview, site: Site, parts: Sequence[Sequence[G
 
 
 def _incidents_page(review: TournamentReview, site: Site) -> str:
-    """What went wrong, with the talk that led to it: what cost a game first, then the warnings; each oldest first."""
+    """Render incidents, then warnings, with their engine logs; the oldest first."""
     here, room, lines = "incidents.html", _MAX_LOG_LENGTH, []
     for line in sorted(review.incidents, key=lambda one: one.incident.is_warning):
-        talk = list(incident_lines(line.incident, _UNBROKEN))[2:]
-        room -= sum(map(len, talk))
-        lines.append((line, talk if room >= 0 else None))
+        log = list(incident_lines(line.incident, _UNBROKEN))[2:]
+        room -= sum(map(len, log))
+        lines.append((line, log if room >= 0 else None))
     return render_page(here, site=site, here=here, trouble=_trouble(review), lines=lines)
 
 
 def _fairness_page(review: TournamentReview, site: Site) -> str:
-    """Was it fair: colours, openings, the referee, the machine."""
     here, found = "fairness.html", review.fairness
+    draw = partial(charts.fairness_pictures, found)
     return render_page(
         here,
         site=site,
@@ -164,29 +168,28 @@ def _fairness_page(review: TournamentReview, site: Site) -> str:
         openings=fairness.openings_sheet(found),
         margins=fairness.margins_sheet(found),
         own=fairness.referee_share_sheet(found),
-        charts=[_chart_figure(picture) for picture in charts.fairness_pictures(found)],
+        charts=[_chart_figure(*both) for both in zip(*map(draw, (CHART_WIDTH, PHONE_WIDTH)), strict=True)],
     )
 
 
 def _history_page(review: TournamentReview, site: Site) -> str:
-    """The engines in published lists, and by incremental systems."""
     here = "history.html"
     paths = [
-        (name, histories.paths_sheet(own), _chart_figure(charts.paths_picture(name, own)))
+        (name, histories.paths_sheet(own), _both_widths(partial(charts.paths_picture, name, own)))
         for name, own in histories.paths_by_system(review.history)
     ]
     return render_page(here, site=site, here=here, lists=[*map(_list_parts, review.history.lists)], paths=paths)
 
 
 def _list_parts(one: ListHistory) -> tuple[object, ...]:
-    chart = _chart_figure(charts.editions_picture(one))
+    chart = _both_widths(partial(charts.editions_picture, one))
     return one, histories.editions_sheet(one), histories.engines_sheet(one), chart
 
 
 def _engine_page(review: TournamentReview, site: Site, engine: EngineReview) -> str:
-    """One engine: what it is, against whom it did what, its time, its endings, its incidents."""
     here = f"engines/{engine.slug}.html"
     faced = [lists.OpponentScore(met.name, met.rating, met.half_points, len(met.games)) for met in engine.opponents]
+    efforts = engine.efforts
     return render_page(
         "engine.html",
         site=site,
@@ -195,6 +198,12 @@ def _engine_page(review: TournamentReview, site: Site, engine: EngineReview) -> 
         facts=engine_facts(engine),
         opponents=opponents_table(engine, site, here),
         chart=_chart_figure(charts.opponents_picture(None if engine.row is None else engine.row.rating, faced)),
+        efforts=[
+            (column.header, text)
+            for cells in efforts.cells()
+            for column, text in zip(efforts.columns, cells, strict=True)
+            if text
+        ],
         incidents=[line for line in review.incidents if line.incident.at_fault == engine.name],
         paths=[path for path in review.history.paths if path.name == engine.name],
     )
@@ -205,7 +214,7 @@ def _columns(review: TournamentReview) -> tuple[str, ...]:
 
 
 def _trouble(review: TournamentReview, most: int | None = None) -> Sheet:
-    """A line for each engine that had an incident or a warning, or for the `most` with most of them."""
+    """Return a row for each engine with incidents or warnings, or for the `most` engines with the most of them."""
     columns = (
         Column("engine", "engine", left=True),
         Column("incidents", "incidents"),
@@ -215,31 +224,31 @@ def _trouble(review: TournamentReview, most: int | None = None) -> Sheet:
     rows = []
     for name in dict.fromkeys(line.incident.at_fault for line in review.incidents):
         own = [line.incident for line in review.incidents if line.incident.at_fault == name]
-        grave = sum(not one.is_warning for one in own)
+        count = sum(not one.is_warning for one in own)
         kinds = dict.fromkeys(one.category for one in own)
-        rows.append({"engine": name, "incidents": grave, "warnings": len(own) - grave, "kinds": ", ".join(kinds)})
+        rows.append({"engine": name, "incidents": count, "warnings": len(own) - count, "kinds": ", ".join(kinds)})
     rows.sort(key=lambda row: (-int(str(row["incidents"])), str(row["engine"])))
     more = 0 if most is None else max(0, len(rows) - most)
     notes = (f"and {format_count(more, 'more engine')}",) if more else ()
     return Sheet("incidents by engine", columns, tuple(rows[:most]), notes=notes)
 
 
-# Which pages the report of a list has, and what stands on each.
+# The report of a rating list.
 
 
 def list_site(review: ListReview) -> Site:
-    """What the pages share."""
+    """Return the common properties of the pages of a list's report."""
     pages = [("index.html", "List")]
     pages += [("superiority.html", "Who is stronger")] if review.los is not None else []
     pages += [("history.html", "History")] if review.history.editions else []
     found = review.found
     counts = f"{format_count(found.games, 'game')}, {format_count(len(found.rows), 'engine')}"
-    foot = f"{review.name}: {counts}. Made by enginetour."
+    foot = f"{review.name}: {counts}. Written by enginetour."
     return Site(review.name, tuple(pages), review.slugs, frozenset(), foot)
 
 
 def list_pages(review: ListReview, site: Site) -> Iterator[tuple[str, _PageMaker]]:
-    """Address and maker of every page."""
+    """Yield address and maker of every page."""
     yield "index.html", partial(_index, review, site)
     if review.los is not None:
         yield "superiority.html", partial(_superiority, review, site)
@@ -250,7 +259,6 @@ def list_pages(review: ListReview, site: Site) -> Iterator[tuple[str, _PageMaker
 
 
 def _index(review: ListReview, site: Site) -> str:
-    chart = charts.rating_picture(review.found) if review.has_errors else None
     return render_page(
         "list.html",
         site=site,
@@ -258,8 +266,8 @@ def _index(review: ListReview, site: Site) -> str:
         name=review.name,
         revision=review.revision,
         definition=list(review.definition.items()),
-        apart=leaders_note(review.found) if review.has_errors else "",
-        chart=_chart_figure(chart),
+        lead=leaders_note(review.found) if review.has_errors else "",
+        chart=_both_widths(partial(charts.rating_picture, review.found)) if review.has_errors else None,
         ratings=editions.list_sheet("rating list", review.found),
     )
 
@@ -279,7 +287,6 @@ def _engine(site: Site, engine: ListedEngine) -> str:
     met = {"name": engine.name, "rating": engine.row.rating, "games": engine.row.games, "first": None, "last": None}
     sheet = editions.opponents_sheet({**met, "opponents": [asdict(opponent) for opponent in engine.opponents]})
     faced = [lists.OpponentScore(one.name, one.rating, 2 * one.wins + one.draws, one.games) for one in engine.opponents]
-    curve = charts.career_picture(engine.name, engine.editions)
     return render_page(
         "listengine.html",
         site=site,
@@ -288,7 +295,7 @@ def _engine(site: Site, engine: ListedEngine) -> str:
         opponents=sheet,
         editions=_editions(engine.editions),
         chart=_chart_figure(charts.opponents_picture(engine.row.rating, faced)),
-        curve=_chart_figure(curve),
+        curve=_both_widths(partial(charts.career_picture, engine.name, engine.editions)),
     )
 
 

@@ -1,4 +1,4 @@
-"""All contents of the pages of a tournament."""
+"""The contents of the report of a tournament."""
 
 from __future__ import annotations
 
@@ -41,45 +41,53 @@ from enginetour.store.lists import rating_order, tournament_rating_list
 from enginetour.store.replay import fold
 from enginetour.store.tournaments import Store
 
-# What a tournament is, how far it has come, and under what settings it was played.
+# Facts and settings.
 
-# Settings of a game that every reader of a list asks for, in the order they are told.
 _CONTROLS = ("tc", "white_tc", "black_tc")
 _OF_PLAY = ("variant", "margin_ms", "draw", "resign", "max_moves", "tablebases", "ponder")
-_MAX_NAMED = 5  # engines of one control
-
-_OFFERS = 4  # games that are told as the next ones
+_MAX_NAMED = 5  # engines listed for one time control
+_OFFERS = 4  # next games that are listed
 
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """Times are UTC seconds, None before the first game; `settings` are words for people."""
+    """Facts about a tournament. Times are UTC seconds, None before the first game; `settings` are labels and texts."""
 
     title: str
     name: str
     edition: int
     newest: bool  # there is no later edition
     system: str
-    about: str  # what the format is, in a line
+    about: str  # a summary of the format
     entrants: int
     games: int  # that count
     void: int
-    remaining: tuple[int, int]  # fewest and most games still to come
-    offers: tuple[tuple[str, str], ...]  # the first that may be played now, White and Black
-    stage: tuple[int, int] | None  # the round now and how many there are, of a tournament in rounds
+    remaining: tuple[int, int]  # the fewest and the most remaining games
+    offers: tuple[tuple[str, str], ...]  # the next games, White and Black
+    stage: tuple[int, int] | None  # the current round and the number of rounds, None without rounds
     started: float | None
     ended: float | None
     hardware: tuple[str, ...]
     settings: tuple[tuple[str, str], ...]
+    undecided: bool  # a sequential test without a verdict
+
+    @property
+    def state(self) -> str:
+        """Return whether the tournament is finished."""
+        return sprt.end_state(undecided=self.undecided) if self.finished else "not finished"
+
+    @property
+    def open_ended(self) -> bool:
+        """Return whether a test without a game limit decides the end."""
+        return is_open_ended(self.games, self.remaining)
 
     @property
     def finished(self) -> bool:
-        """Nothing is on offer any more."""
+        """Return whether no games remain."""
         return self.remaining[1] == 0
 
 
 def _facts_of(log: TournamentReader, format_: Format[Any], state: Any, games: Sequence[GameLine]) -> _Facts:
-    """From the log, its fold and its games."""
     stage = getattr(format_, "stage", None)
     counting = sum(game.counts for game in games)
     return _Facts(
@@ -99,17 +107,18 @@ def _facts_of(log: TournamentReader, format_: Format[Any], state: Any, games: Se
         ended=max((game.ended_unix for game in games), default=None),
         hardware=processors(log),
         settings=tuple(_settings(log.config)),
+        undecided=sprt.is_undecided(format_, state),
     )
 
 
 def _settings(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Of the games, then of the format; what is as nobody would ask is left out."""
+    """Yield the settings of the games, then of the format. Default values are left out."""
     play, opened = config.get("play", {}), config.get("play", {}).get("openings") or {}
     sides = config.get("sides", {})
     if sides:
         yield "tc", _controls(sides)
     for key in (*(() if sides else _CONTROLS), *_OF_PLAY):
-        if play.get(key) not in (None, "standard") and play[key] is not False:  # a margin of 0 is one
+        if play.get(key) not in (None, "standard") and play[key] is not False:  # a time margin of 0 is shown
             yield key, _format_setting(play[key])
     if opened:
         yield "openings", _openings(opened, play.get("variant") or STANDARD)
@@ -119,15 +128,15 @@ def _settings(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _openings(opened: Mapping[str, Any], variant: str) -> str:
-    """``book.epd, random``; one start has no order."""
+    """Format ``book.epd, random``. A single start position has no order."""
     usual = describe_start(variant)
     if usual and not opened.get("file") and not VARIANTS[variant].any_rank:
         return usual
-    return f"{opened.get('file') or usual or 'the suite that comes with enginetour'}, {opened.get('order', '')}"
+    return f"{opened.get('file') or usual or 'bundled opening book'}, {opened.get('order', '')}"
 
 
 def _controls(sides: Mapping[str, Mapping[str, Any]]) -> str:
-    """``10+0.1``, or each control with those who play by it: what [play] says need not be anybody's."""
+    """Format ``10+0.1``, or each time control with its engines. The one of [play] can be unused."""
     names: dict[str, list[str]] = {}
     for name, side in sides.items():
         white, black = side["tc"], side.get("black", side)["tc"]
@@ -152,9 +161,9 @@ def _format_setting(value: object) -> str:
     return ", ".join(map(_format_setting, value)) if isinstance(value, list) else str(value)
 
 
-# What happened, in a few sentences: results, endings, the longest and the shortest game, who came and left.
+# Summary of the games.
 
-# Not single pairings.
+# Kinds of notes that are part of the summary.
 _SUMMARY_NOTES = (
     *("warning", "add", "withdraw", "extend", "known", "reopened", "undecided", "stuck", "verdict", "end", "finish"),
 )
@@ -162,21 +171,20 @@ _SUMMARY_NOTES = (
 
 @dataclass(frozen=True, slots=True)
 class _Sentence:
-    """A sentence, and the number of the game it is about, if it is about one."""
+    """A sentence, and the number of the game that it is about."""
 
     text: str
     number: int | None = None
 
 
 def _summary_of(games: Sequence[GameLine], notes: Sequence[Note]) -> Iterator[_Sentence]:
-    """From the games of the log and the decisions of its format."""
     yield from _games([game for game in games if game.counts])
     void = sum(game.outcome is Outcome.VOID for game in games)
     if void:
-        yield _Sentence(f"{void} game{'s' * (void != 1)} did not count and went back on offer.")
-    struck = sum(game.voided and game.outcome is not Outcome.VOID for game in games)
-    if struck:
-        yield _Sentence(f"{struck} game{'s' * (struck != 1)} struck out afterwards.")
+        yield _Sentence(f"{format_count(void, 'game')} ended void and {'was' if void == 1 else 'were'} replayed.")
+    voided = sum(game.voided and game.outcome is not Outcome.VOID for game in games)
+    if voided:
+        yield _Sentence(f"{format_count(voided, 'game')} {'was' if voided == 1 else 'were'} voided later.")
     yield from (_Sentence(note.text) for note in notes if note.kind in _SUMMARY_NOTES)
 
 
@@ -189,49 +197,49 @@ def _games(games: Sequence[GameLine]) -> Iterator[_Sentence]:
         for word, outcome in (("White won", Outcome.WHITE), ("drawn", Outcome.DRAW), ("Black won", Outcome.BLACK))
     ]
     yield _Sentence(f"{len(games):,} game{'s' * (len(games) != 1)}: {', '.join(parts)}.")
-    words = format_endings(count_endings(games))
-    yield _Sentence(f"{words[0].upper()}{words[1:]}.")
-    spans = [game.seconds for game in games]
+    endings = format_endings(count_endings(games))
+    yield _Sentence(f"{endings[0].upper()}{endings[1:]}.")
+    seconds = sum(game.seconds for game in games) / len(games)
     plies = sum(game.plies for game in games) / len(games)
-    yield _Sentence(f"A game took {format_duration(sum(spans) / len(games))} and {plies / 2:.0f} moves on average.")
+    yield _Sentence(f"A game took {format_duration(seconds)} and {plies / 2:.0f} moves on average.")
     longest = max(games, key=lambda game: game.plies)
     shortest = min(games, key=lambda game: game.plies)
     for word, game in (("Longest", longest), ("Shortest", shortest)):
         moves = (game.plies + 1) // 2
-        yield _Sentence(f"{word}: {game.white} - {game.black} {game.outcome}, {moves} moves", game.number)
+        yield _Sentence(f"{word} game: {game.white} - {game.black} {game.outcome}, {moves} moves", game.number)
 
 
-# A tournament in rounds: who met whom in each, with what result, and what the pairing said of itself.
+# Rounds.
 
 
 @dataclass(frozen=True, slots=True)
 class _Board:
-    """One match of a round; `games` has number, White's name and result of each that counts."""
+    """One match of a round; `games` has number, White's name and result of each game that counts."""
 
     white: str
     black: str
-    odds: int  # bands White gives, below 0 takes
+    odds: int  # bands that White gives, negative if White receives them
     games: tuple[tuple[int, str, str], ...]
     half_points: tuple[int, int]  # of `white` and of `black` in these games
 
 
 @dataclass(frozen=True, slots=True)
 class _Round:
-    """As its note has it: `guarantee` is the proof of the matching, `remarks` say why these pairs."""
+    """One round: `guarantee` is the proof of its pairing, `remarks` are the reasons for its pairs."""
 
     number: int
-    before: Mapping[str, int]  # half points of each entrant before it, as the pairing counts them
+    before: Mapping[str, int]  # half points of each entrant before the round, as the pairing counts them
     boards: tuple[_Board, ...]
     byes: tuple[str, ...]
     half_byes: tuple[str, ...]
     absent: tuple[str, ...]
     guarantee: str
     remarks: tuple[str, ...]
-    told: tuple[str, ...]  # notes of other kinds that came while it was played
+    asides: tuple[str, ...]  # texts of other notes during the round
 
 
 def pairing_field(format_: Rounds, state: Any) -> tuple[Field, tuple[tuple[int, ...], ...]]:
-    """What was played, as the system sees it, and the scores that decided the pairing, before each round and now."""
+    """Return the played rounds, and the scores that decide the pairing before each round and now."""
     field = format_.so_far(state)
     return field, format_.system.scores(field)
 
@@ -239,7 +247,7 @@ def pairing_field(format_: Rounds, state: Any) -> tuple[Field, tuple[tuple[int, 
 def _rounds_of(
     format_: Rounds, state: Any, games: Sequence[GameLine]
 ) -> tuple[tuple[_Round, ...], tuple[RoundFigures, ...]]:
-    """Every round that was paired, oldest first, and the figures of the pairing report."""
+    """Return all paired rounds, oldest first, and the figures of the pairing report."""
     field, rows = pairing_field(format_, state)
     names = [member.name for member in field.members]
     scores = [dict(zip(names, row, strict=True)) for row in rows]
@@ -247,25 +255,25 @@ def _rounds_of(
     for game in games:
         if game.counts:
             met.setdefault((game.round, frozenset((game.white, game.black))), []).append(game)
-    rounds = (_round(note, told, met, scores) for note, told in _with_asides(format_.notes(state)))
+    rounds = (_round(note, asides, met, scores) for note, asides in _with_asides(format_.notes(state)))
     return tuple(rounds), pairing_figures(field, rows)
 
 
 def _with_asides(notes: Iterable[Note]) -> list[tuple[Note, list[str]]]:
-    """The note of each round, and the words of what came before the next; those before the first are the first's."""
-    found, told = list[tuple[Note, list[str]]](), list[str]()
+    """Return the note of each round with the texts of later notes; earlier ones belong to the first round."""
+    found, asides = list[tuple[Note, list[str]]](), list[str]()
     for note in notes:
         if note.kind == "round":
-            told = [] if found else told
-            found.append((note, told))
+            asides = [] if found else asides
+            found.append((note, asides))
         else:
-            told.append(note.text)
+            asides.append(note.text)
     return found
 
 
 def _round(
     note: Note,
-    told: Sequence[str],
+    asides: Sequence[str],
     met: Mapping[tuple[int, frozenset[str]], list[GameLine]],
     scores: Sequence[Mapping[str, int]],
 ) -> _Round:
@@ -283,7 +291,7 @@ def _round(
         absent=tuple(row.get("absent", ())),
         guarantee=str(row.get("guarantee", "")),
         remarks=note.remarks,
-        told=tuple(told),
+        asides=tuple(asides),
     )
 
 
@@ -293,11 +301,11 @@ def _board(white: str, black: str, odds: int, games: Sequence[GameLine]) -> _Boa
     return _Board(white, black, odds, lines, (mine, 2 * len(games) - mine))
 
 
-# Everybody against everybody with the numbers of the games, so that a cell leads to them.
+# Crosstable.
 
 
 def crosstable_rows(names: Sequence[str], games: Iterable[GameLine]) -> tuple[CrossRow[CrossGames], ...]:
-    """Rows and columns in the order of `names`; void games and those struck out are left out."""
+    """Return the rows of the crosstable in the order of `names`, without void games."""
     met: dict[tuple[str, str], list[tuple[int, int]]] = {}
     for game in games:
         if game.counts:
@@ -314,18 +322,18 @@ def _row(name: str, names: Sequence[str], met: dict[tuple[str, str], list[tuple[
     return CrossRow(name, sum(cell.half_points for cell in inside), sum(len(cell.games) for cell in inside), cells)
 
 
-# What a tester must see: each incident with its game and the command that plays the position again.
+# Incidents.
 
 
 @dataclass(frozen=True, slots=True)
 class _IncidentLine:
-    """One incident; `verdict` is how its game ended, `replay` the command that tries the engine again, "" for none."""
+    """One incident: `verdict` is how its game ended, `replay` is the command that reproduces it, or an empty text."""
 
     number: int
     white: str
     black: str
     verdict: str
-    struck: bool  # the game does not count
+    void: bool
     incident: Incident
     replay: str
 
@@ -333,10 +341,10 @@ class _IncidentLine:
 def _incident_entries(
     incidents: Iterable[tuple[int, Incident]], games: Mapping[int, GameLine], title: tuple[str, int]
 ) -> tuple[_IncidentLine, ...]:
-    """Oldest first; `title` is the tournament's name and edition."""
+    """Return the incidents, oldest first; `title` is the name and the edition of the tournament."""
     found = list(incidents)
-    grave = Counter(number for number, incident in found if incident.is_repeatable)
-    return tuple(_line(games[number], incident, title, several=grave[number] > 1) for number, incident in found)
+    counts = Counter(number for number, incident in found if incident.is_repeatable)
+    return tuple(_line(games[number], incident, title, several=counts[number] > 1) for number, incident in found)
 
 
 def _line(game: GameLine, incident: Incident, title: tuple[str, int], *, several: bool) -> _IncidentLine:
@@ -347,19 +355,16 @@ def _line(game: GameLine, incident: Incident, title: tuple[str, int], *, several
     return _IncidentLine(game.number, game.white, game.black, verdict, not game.counts, incident, replay)
 
 
-# The strength of a tournament's engines from its own games: the list by likelihood, and a bubble's order by it.
+# Advice.
 
-
-# What next: what a tester would do with the result, and the command for it where there is one.
-
-_SIGNIFICANT = 0.95  # likelihood of superiority that testers ask for (Ordo, CCRL)
-_ONE_SIDED_95 = 1.6449  # standard deviations of the normal distribution below which 95 % lie
-MAX_GAMES_NEEDED = 100_000  # beyond, two engines are level for all practical purposes
+_SIGNIFICANT = 0.95  # the usual likelihood of superiority (Ordo, CCRL)
+_ONE_SIDED_95 = 1.6449  # standard deviations: 95 % of a normal distribution is below this value
+MAX_GAMES_NEEDED = 100_000  # two engines that need more games are equal for practical purposes
 
 
 @dataclass(frozen=True, slots=True)
 class _Advice:
-    """`kind`: decide, resume, incidents, engines, fairness or next; `command` is "" where none helps."""
+    """A sentence with a command. `kind`: decide, resume, incidents, engines, fairness or next."""
 
     kind: str
     text: str
@@ -374,62 +379,61 @@ def _advice_of(
     again: str,
     suspended: Sequence[str],
 ) -> Iterator[_Advice]:
-    """In the order of what matters; `again` is the command that resumes, `suspended` whom the run set aside."""
+    """Yield advice, the most important first. `again` is the command that resumes the tournament."""
     if not facts.finished:
         fewest, most = facts.remaining
         left = f"{most}" if fewest == most else f"{fewest} to {most}"
-        play = f"{left} game{'s' * (most != 1)} to play"
-        play = "to play until it is known" if is_open_ended(facts.games, facts.remaining) else play
+        left = f"{left} game{'s' * (most != 1)} remaining"
+        left = "the test continues until its verdict" if facts.open_ended else left
         then = ", ".join(f"{white} – {black}" for white, black in facts.offers)
-        coming = f", next {then}" if then else ""
-        yield _Advice("resume", f"Not finished: {play}{coming}.", again if facts.newest else "")
-    if apart := leaders_note(found):
+        coming = f"; next {then}" if then else ""
+        yield _Advice("resume", f"Not finished: {left}{coming}.", again if facts.newest else "")
+    if note := leaders_note(found):
         waiting = 0 if facts.finished else len(found.unrated)
-        some = f"{format_count(waiting, 'engine')} {'has' if waiting == 1 else 'have'} not played yet. Of the others, "
-        yield _Advice("decide", f"{some if waiting else ''}{apart}")
+        some = f"{format_count(waiting, 'engine')} {'has' if waiting == 1 else 'have'} not played yet. "
+        yield _Advice("decide", f"{some if waiting else ''}{note}")
     for name in suspended:
-        words = shlex.join(["enginetour", "withdraw", "-t", facts.name, name])
-        yield _Advice("engines", f"{name} was suspended: mend it and resume, or take it out.", words)
-    grave = [line for line in incidents if not line.incident.is_warning]
-    if grave:
-        worst = Counter(line.incident.at_fault for line in grave).most_common(3)
-        who = ", ".join(f"{name} ({count})" for name, count in worst)
-        games = ["enginetour", "games", "--incidents", "-t", facts.name, "--edition", str(facts.edition)]
-        words = f"{format_count(len(grave), 'incident')} to look at: {who}."
-        yield _Advice("incidents", words, shlex.join(games))
+        text = f"{name} is suspended. Repair it and resume the tournament, or withdraw it."
+        yield _Advice("engines", text, shlex.join(["enginetour", "withdraw", "-t", facts.name, name]))
+    counted = [line.incident.at_fault for line in incidents if not line.incident.is_warning]
+    if counted:
+        who = ", ".join(f"{name} ({count})" for name, count in Counter(counted).most_common(3))
+        command = ["enginetour", "games", "--incidents", "-t", facts.name, "--edition", str(facts.edition)]
+        yield _Advice("incidents", f"Check {format_count(len(counted), 'incident')}: {who}.", shlex.join(command))
     for warning in fairness.warnings:
         yield _Advice("fairness", f"{warning[0].upper()}{warning[1:]}.")
     if facts.finished and facts.newest:
-        yield _Advice("next", "Finished: the next edition starts from this result.", f"{again} --new")
+        text = "To start the next edition from this result, use the command below."
+        yield _Advice("next", text, f"{again} --new")
 
 
 def leaders_note(found: RatingList) -> str:
-    """Whether the first two of the list can be told apart, and how many games that would take."""
+    """Return whether the first engine is significantly stronger than the second, and how many games are missing."""
     rows = [row for row in found.rows if row.pool == 1][:2]
     if len(rows) < 2 or rows[0].los is None:
         return ""
     first, second = rows
     los = first.los or 0.0
     if los >= _SIGNIFICANT:
-        return f"{first.name} is ahead of {second.name} with a likelihood of {_percent(los)}: told apart at 95 %."
+        return f"{first.name} is stronger than {second.name} with a likelihood of {_percent(los)}."
     needed = games_needed(found, first, second)
-    words = f"{first.name} and {second.name} cannot be told apart yet (likelihood {_percent(los)})"
+    text = f"It is not certain whether {first.name} is stronger than {second.name} (likelihood {_percent(los)})."
     if needed is None:
-        return f"{words}, and no number of games can be named at this difference."
+        return f"{text} Their difference is too small for an estimate of the games that would show it."
     more = format_count(needed, "more game")
-    return f"{words}: about {more} of each would do it at 95 % if the difference of now is the true one."
+    return f"{text} About {more} of each would show it with 95 % if their current difference is real."
 
 
 def games_needed(found: RatingList, first: Row, second: Row) -> int | None:
-    """More games of each of two until their difference is 1.64 of its errors; None for more than `MOST_GAMES`.
+    """Return how many more games of each engine make their difference 1.64 times its error, None above the maximum.
 
-    Errors shrink with the square root of the games, played as those so far.
+    Errors are assumed to fall with the square root of the number of games. The maximum is `MAX_GAMES_NEEDED`.
     """
     names = [row.name for row in found.rows]
     spread = float(matrix_of("errors", found, None, 1.0).values[names.index(first.name), names.index(second.name)])
     gap = first.rating - second.rating
     played = (first.games + second.games) / 2
-    if not spread > 0 or gap <= 0:  # nan between anchors
+    if not spread > 0 or gap <= 0:  # the error is nan between two anchors
         return None
     needed = played * ((_ONE_SIDED_95 * spread / gap) ** 2 - 1)
     return max(1, ceil(needed)) if needed <= MAX_GAMES_NEEDED else None
@@ -439,32 +443,32 @@ def _percent(likelihood: float) -> str:
     return ">99.9\N{NO-BREAK SPACE}%" if 0.999 < likelihood < 1 else f"{100 * likelihood:.1f}\N{NO-BREAK SPACE}%"
 
 
-# A tournament as a report shows it: everything that is on its pages but the moves of single games.
+# The contents of the pages.
 
-RESUME_COMMAND = "enginetour run CONFIG"  # the log does not know from which file it was started
+RESUME_COMMAND = "enginetour run CONFIG"  # the event log does not have the name of the configuration file
 
 
 Encounters = Mapping[tuple[frozenset[str], int], Sequence[GameLine]]
-"""Games by their two engines and the number of the meeting."""
+"""Games by their two engines and the number of the encounter."""
 
 
 @dataclass(frozen=True, slots=True)
 class TournamentReview:
-    """Games are those of the log in order, with void ones; engines stand in the order of the table.
+    """Everything on the pages of a report except the moves of the games.
 
-    `ladder` has the steps of a bubble, `by_rating` its engines by the ratings of the same games, beside the order of
-    dropping out; `rounds` and `figures` are empty but for formats in rounds. `odds` counts games at odds by engine.
-    `slugs` names each engine's page.
+    Games are in the order of the event log, with void ones. Engines are in the order of the standings. `bubble` has the
+    steps of a bubble, and `by_rating` its order by rating. `rounds` and `figures` are empty for formats without rounds.
+    `odds` counts games at time odds by engine. `slugs` name the page of each engine.
     """
 
     facts: _Facts
-    story: tuple[_Sentence, ...]
-    test: Sheet | None  # where a match under a sequential test stands
+    summary: tuple[_Sentence, ...]
+    test: Sheet | None  # of a match under a sequential test
     standings: tuple[StandingsRow, ...]
     odds: Mapping[str, int]
     ratings: RatingList
     crosstable: tuple[CrossRow[CrossGames], ...]
-    ladder: Sequence[Mapping[str, Any]] | None
+    bubble: Sequence[Mapping[str, Any]] | None
     by_rating: tuple[str, ...]
     rounds: tuple[_Round, ...]
     figures: tuple[RoundFigures, ...]
@@ -482,7 +486,10 @@ class TournamentReview:
 def review_tournament(
     log: TournamentReader, *, again: str = RESUME_COMMAND, suspended: Sequence[str] = ()
 ) -> TournamentReview:
-    """Gather all of it; `again` is the command that resumes, `suspended` whom a run that has just ended set aside."""
+    """Read a tournament from the database.
+
+    `again` is the command that resumes it, `suspended` are the engines that a run has suspended.
+    """
     format_, state = fold(log)
     placed = format_.standings(state)
     names = [line.name for line in placed]
@@ -491,33 +498,33 @@ def review_tournament(
     found = tournament_rating_list(log, log.config.get("ratings", {}).get("anchor") or {})
     incidents = _incident_entries(log.incidents(), {game.number: game for game in games}, (log.name, log.edition))
     fairness = fairness_of(played, log.specs, repeated_games_note(*repeated_games(log)), reused_openings_note(log))
-    everybody = [*dict.fromkeys([*names, *log.specs])]
+    engines = [*dict.fromkeys([*names, *log.specs])]
     efforts = averages_sheet(
-        "", everybody, ((n, s) for g in played for n, s in zip((g.white, g.black), g.sides, strict=True))
+        "", engines, ((n, s) for g in played for n, s in zip((g.white, g.black), g.sides, strict=True))
     )
-    ended, slugs = endings_sheet("", everybody, games), page_slugs(everybody)
+    ended, slugs = endings_sheet("", engines, games), page_slugs(engines)
     notes = format_.notes(state)
     rounds, figures = _rounds_of(format_, state, games) if isinstance(format_, Rounds) else ((), ())
-    is_bubble = log.system == "bubble"
+    is_bubble, tested = log.system == "bubble", sprt.current_test(format_, state)
     return TournamentReview(
         facts=facts,
-        story=tuple(_summary_of(games, notes)),
-        test=sprt.sprt_sheet("test", *tested) if (tested := sprt.current_test(format_, state)) else None,
+        summary=tuple(_summary_of(games, notes)),
+        test=sprt.sprt_sheet("test", *tested, ended=facts.finished) if tested else None,
         standings=placed,
         odds=log.odds_by_entrant(),
         ratings=found,
         crosstable=crosstable_rows(names, games),
-        ladder=ladder_steps(notes) if is_bubble else None,
+        bubble=ladder_steps(notes) if is_bubble else None,
         by_rating=rating_order(log, placed) if is_bubble else (),
         rounds=rounds,
         figures=figures,
         notes=notes,
         games=games,
         encounters=encounters_of(games),
-        engines=_engines(log, everybody, placed, found, games, efforts, ended, slugs),
+        engines=_engines(log, engines, placed, found, games, efforts, ended, slugs),
         incidents=incidents,
         fairness=fairness,
-        history=history_of(Store(log.database), log.id, everybody),
+        history=history_of(Store(log.database), log.id, engines),
         advice=tuple(_advice_of(facts, found, incidents, fairness, again, suspended)),
         slugs=slugs,
     )
@@ -544,7 +551,7 @@ def _engines(
             spec=specs[name],
             placed=lines.get(name),
             row=rows.get(name),
-            colours=color_results(met.get(name, ())),
+            colors=color_results(met.get(name, ())),
             opponents=met.get(name, ()),
             efforts=_of(efforts, name),
             endings=_of(ended, name),
@@ -554,14 +561,14 @@ def _engines(
 
 
 def _of(sheet: Sheet, name: str) -> Sheet:
-    """The lines of one engine, without its name."""
+    """Return the rows of one engine without its name."""
     own = [place for place, row in enumerate(sheet.rows) if row["name"] == name]
     columns = tuple(column for column in sheet.columns if column.key != "name")
     shown = tuple(sheet.shown[place] for place in own) if sheet.shown else ()
     return replace(sheet, columns=columns, rows=tuple(sheet.rows[place] for place in own), shown=shown)
 
 
-# Games as their pages want them, streamed.
+# The pages of games.
 
 
 def encounters_of(games: Iterable[GameLine]) -> Encounters:
@@ -575,11 +582,11 @@ def encounters_of(games: Iterable[GameLine]) -> Encounters:
 def game_rows(
     log: TournamentReader, encounters: Encounters, first: int = 1, last: int | None = None
 ) -> Iterator[GamePage]:
-    """Games `first` to `last` in order. Numbers run from 1 without a gap."""
+    """Yield the games `first` to `last` in order. Numbers run from 1 without a gap."""
     newest = log.last_number
     for stored in log.full_games(first, last=last):
         number, pairing = stored.number, stored.game.pairing
         same = encounters.get((frozenset(pairing.pair), pairing.meeting), ())
-        beside = tuple(line for line in same if line.number != number)
+        others = tuple(line for line in same if line.number != number)
         before, after = number - 1 if number > 1 else None, number + 1 if number < newest else None
-        yield GamePage(number, stored.game, stored.voided, beside, before, after)
+        yield GamePage(number, stored.game, stored.voided, others, before, after)

@@ -1,6 +1,6 @@
 """Write the report of a tournament or of a rating list into a directory or a single file.
 
-It is written whole: who reads it meanwhile sees the old one or the new one. Only a report is ever replaced.
+The old report is replaced at once by the complete new one. Nothing but a report is ever replaced.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ from enginetour.store.address import slug_of
 from enginetour.store.games import TournamentReader
 from enginetour.store.tournaments import Store
 
-# A report in one file: the most telling first, games with incidents before others.
+# A report in one file.
 
-_PAGE_OVERHEAD = 14_000  # bytes of the file beside its sections, styles and scripts: 10,400 with the pieces (measured)
-_FOLD = 300  # bytes around a folded section, with two names of 100 signs
+_PAGE_OVERHEAD = 14_000  # bytes of the file without sections, styles and scripts: 10,400 with the pieces (measured)
+_FOLD = 300  # bytes around a closed section, with two names of 100 characters
 _ENGINES_DIR = "engines/"
-# What goes first where not everything finds room: addresses, or what they begin with.
+# What is left out first if the file is too large: addresses, or their beginnings.
 _LESS = (_ENGINES_DIR, "games", "history.html", "superiority.html", "rounds.html", "crosstable.html", "incidents.html")
 _Pages = Iterable[tuple[str, Callable[[], str]]]
 
@@ -59,9 +59,9 @@ def _single_text(
     games: Iterable[GamePage] = (),
     count: int = 0,
 ) -> str:
-    """Pages and `games` in the order wanted, `count` of them, as far as they find room.
+    """Return the file with the pages and as many of the `count` games as have room, in their order.
 
-    Sections are made twice: once to know which find room, and again with links to nothing that does not.
+    Sections are rendered twice: first to find those that have room, then with links to these only.
     """
     names = {f"{_ENGINES_DIR}{slug}.html": name for name, slug in site.slugs.items()}
     kinds = ("report.css", "game.css"), ("report.js", "board.js")
@@ -80,17 +80,17 @@ def _single_text(
 
 
 def _sections(made: _Pages, names: Mapping[str, str]) -> Iterator[Section]:
-    """Those of engines are folded below their names."""
+    """Yield the sections; those of engines are closed below their names."""
     return (make_section(address, make(), names.get(address, "")) for address, make in made)
 
 
 def _fitting(made: Sequence[Section], room: int) -> list[Section]:
-    """All, or without the less telling ones as long as they are too much."""
+    """Return the sections that have room. The least important ones are left out first."""
     kept = list(made)
     for beginning in _LESS:
         if _size(kept) > room:
             kept = [one for one in kept if not one.address.startswith(beginning)]
-    if sum(one.address.startswith("games") for one in kept) > 1:  # a list in parts has the same places in each
+    if sum(one.address.startswith("games") for one in kept) > 1:  # the parts of a long list have the same ids
         kept = [one for one in kept if not one.address.startswith("games")]
     return kept
 
@@ -100,7 +100,7 @@ def _size(sections: Sequence[Section]) -> int:
 
 
 def _that_fit(rows: Iterable[GamePage], site: Site, room: int) -> Iterator[GamePage]:
-    """Games in the order wanted, up to the first for which there is no room."""
+    """Yield games in their order up to the first one without room."""
     for row in rows:
         room -= _game(row, site).size + _FOLD
         if room < 0:
@@ -110,19 +110,19 @@ def _that_fit(rows: Iterable[GamePage], site: Site, room: int) -> Iterator[GameP
 
 def _game(row: GamePage, site: Site) -> Section:
     pairing = row.game.pairing
-    words = f"Game {row.number}: {pairing.white} – {pairing.black} {row.game.outcome}"
-    return make_section(f"games/{row.number}.html", game_page(row, site), words)
+    summary = f"Game {row.number}: {pairing.white} – {pairing.black} {row.game.outcome}"
+    return make_section(f"games/{row.number}.html", game_page(row, site), summary)
 
 
 def _without(site: Site, made: Sequence[Section], kept: Sequence[Section]) -> Site:
-    """The site as its links must be when only some sections are kept."""
+    """Return the site with links only to the sections that are kept."""
     out = frozenset(one.address for one in made) - {one.address for one in kept}
     slugs = {} if any(address.startswith(_ENGINES_DIR) for address in out) else site.slugs
     return replace(site, left_out=out, slugs=slugs, pages=tuple(page for page in site.pages if page[0] not in out))
 
 
 def _missing(site: Site, games: int) -> str:
-    """What was left out, in words that go with "left out"."""
+    """Return what was left out, in words that precede "left out"."""
     parts = [f"{games:,} games"] if games > 1 else ["one game"] if games else []
     if any(address.startswith(_ENGINES_DIR) for address in site.left_out):
         parts.append("the pages of the engines")
@@ -139,46 +139,47 @@ def _grouped(address: str) -> bool:
     return address.startswith((_ENGINES_DIR, "games"))
 
 
-# A report on the disk: a folder of pages, made beside its place and put there whole by a rename.
+# A report in a directory. It is written into a temporary directory, which is then renamed.
 
-_FOLDERS = frozenset({"assets", "engines", "games"})
-_RANDOM = 8  # signs that tempfile puts behind a prefix
-_JUST_NOW_S = 60.0  # a folder is made before it is held
-_HEAD = 2000  # signs of a page in which its maker is told
+_DIRECTORIES = frozenset({"assets", "engines", "games"})
+_RANDOM = 8  # characters that tempfile adds to a prefix
+_JUST_NOW_S = 60.0  # seconds; a newer temporary directory may not be locked yet
+_HEAD = 2000  # characters at the start of a page, which contain the generator tag
 
 
 def check_target(target: Path) -> None:
-    """UsageRefused where something stands that is neither a report nor an empty folder."""
-    step = "name another folder with -o, or remove this one"
+    """Check that the target is a report, an empty directory or does not exist; UsageRefused otherwise."""
+    step = "choose another directory with -o"
     if target.is_symlink() or (target.exists() and not target.is_dir()):
-        raise UsageRefused("is no folder", place=str(target), step="name another one with -o")
+        raise UsageRefused("is not a directory", place=str(target), step=step)
     if not target.is_dir() or not any(target.iterdir()):
         return
-    strangers = sorted(one.name for one in target.iterdir() if not _is_ours(one))
-    if strangers:
-        raise UsageRefused(f"holds {strangers[0]}, which is of no report", place=str(target), step=step)
+    others = sorted(one.name for one in target.iterdir() if not _is_report_entry(one))
+    if others:
+        what = f"contains {others[0]}, which is not part of an enginetour report"
+        raise UsageRefused(what, place=str(target), step=step)
     if not _is_report(target / "index.html"):
-        raise UsageRefused("holds other things than a report", place=str(target), step=step)
+        raise UsageRefused("is not empty and is not an enginetour report", place=str(target), step=step)
 
 
 def write_directory(
     target: Path, pages: _Pages, assets: Mapping[str, str], *, before_page: Callable[[], None] = lambda: None
 ) -> int:
-    """Make the report and put it in its place; return the number of its pages.
+    """Write a report into a directory and return the number of its pages.
 
-    `assets` are the texts of files that its pages use beside those of every report. What `before_page` raises ends the
-    report, as an OSError of the disk does. Then nothing is left.
+    `assets` are texts of additional files. An exception of `before_page` or an OSError stops the report, and nothing of
+    it remains.
     """
     check_target(target)
     count = 0
-    with named_errors(target), _beside(target) as folder:
+    with named_errors(target), _temporary_dir(target) as folder:
         for address, make in pages:
             before_page()
             _write_text(folder / address, make())
             count += 1
         files = {
             **{name: read_asset(name) for name in REPORT_ASSETS},
-            STATE_CSS: "/* no run has begun since */\n",
+            STATE_CSS: "/* no run has started since */\n",
             **assets,
         }
         for name, text in files.items():
@@ -190,17 +191,15 @@ def write_directory(
 
 
 def mark_outdated(target: Path) -> None:
-    """Every page of a report says that a run has begun since it was made, until another report replaces it."""
-    with suppress(OSError):  # a page that lacks this is no harm to the run
+    """Make all pages of a report show that a run has started since it was written."""
+    with suppress(OSError):  # the run does not depend on it
         if _is_report(target / "index.html") and not target.is_symlink():
-            _write_text(
-                target / "assets" / STATE_CSS, "/* a run has begun since */\n.outdated[hidden] { display: block; }\n"
-            )
+            text = "/* a run has started since */\n.outdated[hidden] { display: block; }\n"
+            _write_text(target / "assets" / STATE_CSS, text)
 
 
-def _is_ours(entry: Path) -> bool:
-    """A page, or a folder of them."""
-    return entry.name in _FOLDERS if entry.is_dir() else entry.suffix == ".html" and not entry.is_symlink()
+def _is_report_entry(entry: Path) -> bool:
+    return entry.name in _DIRECTORIES if entry.is_dir() else entry.suffix == ".html" and not entry.is_symlink()
 
 
 def _is_report(page: Path) -> bool:
@@ -212,17 +211,17 @@ def _is_report(page: Path) -> bool:
 
 
 @contextmanager
-def _beside(target: Path) -> Iterator[Path]:
-    """A new folder in the same place under another name, gone again unless it was moved."""
+def _temporary_dir(target: Path) -> Iterator[Path]:
+    """Create a locked directory next to the target, and remove it at the end unless it was renamed."""
     target.parent.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        with suppress(OSError):  # some file systems have no locks: there nobody sweeps either
+        with suppress(OSError):  # without locks in the file system, `_sweep` does not remove anything either
             fcntl.flock(held, fcntl.LOCK_EX)
         mask = os.umask(0)
         os.umask(mask)
-        folder.chmod(0o777 & ~mask)  # mkdtemp's is for its owner alone
+        folder.chmod(0o777 & ~mask)  # mkdtemp gives rights to its owner only
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -230,11 +229,11 @@ def _beside(target: Path) -> Iterator[Path]:
 
 
 def _sweep(target: Path) -> None:
-    """Remove what reports that were killed left beside this one: folders that nobody holds, none made just now."""
+    """Remove temporary directories of reports that were killed: old ones that no process has locked."""
     for left in target.parent.glob(f".{escape(target.name)}.{'?' * _RANDOM}"):
         with suppress(OSError):
             fresh = left.lstat().st_mtime > time.time() - _JUST_NOW_S
-            if fresh or left.is_symlink() or any(not _is_ours(one) and one.name != "old" for one in left.iterdir()):
+            if fresh or left.is_symlink() or any(not _is_report_entry(e) and e.name != "old" for e in left.iterdir()):
                 continue
             held = os.open(left, os.O_RDONLY | os.O_DIRECTORY)
             try:
@@ -245,7 +244,6 @@ def _sweep(target: Path) -> None:
 
 
 def _write_text(path: Path, text: str) -> None:
-    """A file of the report."""
     data = text.encode()
     try:
         path.write_bytes(data)
@@ -255,12 +253,12 @@ def _write_text(path: Path, text: str) -> None:
 
 
 def _swap(folder: Path, target: Path) -> None:
-    """The new folder into its place; the old one is put back if that fails, and removed if not."""
+    """Move the new directory to its place. If that fails, the old one is restored."""
     if not target.exists():
         folder.rename(target)
         return
-    with _beside(target) as grave:
-        old = grave / "old"
+    with _temporary_dir(target) as trash:
+        old = trash / "old"
         target.rename(old)
         try:
             folder.rename(target)
@@ -270,19 +268,19 @@ def _swap(folder: Path, target: Path) -> None:
             raise
 
 
-# The report of a tournament or of a rating list: its review, its pages and its games, into a folder or one file.
+# The reports.
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenReport:
-    """Where to begin reading, and how much was written."""
+    """The first page of a written report, and the number of its pages."""
 
     start: Path
     pages: int
 
 
 def list_report_dir(results: Path, name: str) -> Path:
-    """Where the report of a list stands unless another place is asked for."""
+    """Return the default directory of the report of a list."""
     return results / f"{slug_of(name)}-list-report"
 
 
@@ -294,9 +292,9 @@ def write_report(
     suspended: Sequence[str] = (),
     before_page: Callable[[], None] = lambda: None,
 ) -> WrittenReport:
-    """Into the folder `target`, replacing a report that is there, or into the file `target` if it ends in .html.
+    """Write the report into the directory `target`, or into the file `target` if its name ends in .html.
 
-    `before_page` as in `write_directory`.
+    For `before_page` see `write_directory`.
     """
     if not _is_single_file(target):
         check_target(target)
@@ -316,7 +314,7 @@ def write_report(
 
 
 def write_list_report(store: Store, name: str, target: Path) -> WrittenReport:
-    """As `write_report`, of a list; UsageRefused for a name that no list has."""
+    """Write the report of a list; UsageRefused if no list has this name."""
     if not _is_single_file(target):
         check_target(target)
     review = list_review(store, name)
@@ -328,12 +326,11 @@ def write_list_report(store: Store, name: str, target: Path) -> WrittenReport:
 
 
 def _is_single_file(target: Path) -> bool:
-    """A report in one file is meant."""
     return target.suffix.lower() in (".html", ".htm")
 
 
 def _one_file(target: Path, text: str) -> WrittenReport:
     if target.is_dir():
-        raise UsageRefused("is a folder", place=str(target), step="name a file, or a folder without .html")
+        raise UsageRefused("is a directory", place=str(target), step="choose a name without .html for a directory")
     replace_file(target, [text])
     return WrittenReport(target, 1)

@@ -51,7 +51,7 @@ def test_the_page_tells_the_game() -> None:
     for words in (
         "1&ndash;0", "White mates", '<td class="m">Qh5</td><td>+0.31</td><td>14</td><td>1.25</td>',
         '<td class="m">Nc6</td><td>-0.45</td><td>9</td><td>0.80</td>', "<td>+M2</td><td>20</td><td>1:05</td>",
-        '<td class="m b">e4</td><td class="b">book</td>', "C20 King&#39;s Pawn, number 7 of the suite, 2 plies",
+        '<td class="m b">e4</td><td class="b">book</td>', "C20 King&#39;s Pawn, number 7 of the opening book, 2 plies",
         "round 3, encounter 5, leg 1", "AMD EPYC", "7 plies in 2 min", '<a href="../engines/fruit.html">',
     ):  # fmt: skip
         assert words in page, words
@@ -65,12 +65,19 @@ def test_lines_are_listed_as_they_were_sent() -> None:
     assert '"plies":"e2e4 e7e5 d1h5 b8c6 f1c4 g8f6 h5f7"' in page
 
 
-def test_other_games_of_the_encounter_and_neighbours_are_linked() -> None:
-    """The other leg, the same one played again, the game before and the one after."""
-    beside = (SimpleNamespace(number=13, leg=2, replay=0), SimpleNamespace(number=14, leg=1, replay=1))
-    page = game_page(row(neighbours=beside, before=11, after=13), SITE)
-    assert '<a href="../games/13.html">Game 13</a> is leg 2 of the same encounter' in page
-    assert '<a href="../games/14.html">Game 14</a> is the same one played again' in page
+def test_other_games_of_the_encounter_and_neighbors_are_linked() -> None:
+    """A page links to the other leg, to a replay of this leg (which is void then), and to the adjacent games."""
+    beside = (
+        SimpleNamespace(number=13, leg=2, replay=0, counts=True),
+        SimpleNamespace(number=14, leg=1, replay=1, counts=True),
+    )
+    page = game_page(row(neighbors=beside, before=11, after=13), SITE)
+    assert '<a href="../games/13.html">Game 13</a> is leg 2 of the same encounter.' in page
+    assert '<a href="../games/14.html">Game 14</a> replays this game, which is void.' in page
+    void = SimpleNamespace(number=10, leg=1, replay=-1, counts=False)
+    assert 'This game replays <a href="../games/10.html">game 10</a>, which is void.' in game_page(
+        row(neighbors=(void,)), SITE
+    )
     assert '<a href="../games/11.html">previous</a>' in page
     assert '<a href="../games/13.html">next</a>' in page
 
@@ -78,8 +85,8 @@ def test_other_games_of_the_encounter_and_neighbours_are_linked() -> None:
 def test_a_game_that_does_not_count_says_so() -> None:
     """Void games are played again, those struck out tell how they had ended."""
     void = game(outcome=Outcome.VOID, termination=Termination.TIME, cause="Black loses on time; doubtful")
-    assert "Black loses on time; doubtful. It does not count and is played again." in game_page(row(void), SITE)
-    assert "Struck out afterwards; it had ended 1-0. White mates" in game_page(row(voided=True), SITE)
+    assert "Black loses on time; doubtful. This game is void and is replayed." in game_page(row(void), SITE)
+    assert "White mates. The result was 1-0; this game was voided later." in game_page(row(voided=True), SITE)
 
 
 def test_an_ending_without_words_is_told_by_its_code() -> None:
@@ -140,7 +147,7 @@ def test_a_record_that_makes_no_sense_is_told() -> None:
     assert "<li>2. a1a8 nonsense</li>" in page
     assert '<use href="#piece-Q" x="225" y="45"/>' in page
     page = game_page(row(game(moves=made, final_fen="nothing", opening=Opening(fen="nothing"))), SITE)
-    assert "White: nothing; Black: nothing" in page
+    assert "White: no pieces; Black: no pieces" in page
 
 
 def test_incidents_have_their_traffic_as_far_as_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,7 +168,7 @@ def test_no_page_is_over_two_megabytes() -> None:
     noisy = Incident("Toga", "crash", "x" * 1000, 6, ("1.5 < " + "<" * 4000,) * 50, ("<" * 4000,) * 20)
     page = game_page(row(game(moves=moves, incidents=(noisy,) * 20, white=side)), SITE)
     assert len(page.encode()) < 2_000_000
-    for words in ("after the first 3000 plies", "Lines are cut", "on lines are left out", "carried along"):
+    for words in ("Only the first 3000 plies", "Lines are limited", "are left out", "too long for a PGN"):
         assert words in page
 
 
@@ -212,7 +219,7 @@ def test_without_clocks_the_time_of_each_move_is_drawn() -> None:
     played = graphs_game(MoveMade("e2e4", "e4", 500), MoveMade("e7e5", "e5", 1000))
     found = graphs.clock_graph(start_position(played), played.moves)
     assert found is not None
-    assert found[0] == "Time of each move"
+    assert found[0] == "Time per move"
     assert 'points="1,50 1,50"' in found[1]
 
 

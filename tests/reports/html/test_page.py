@@ -38,7 +38,7 @@ def test_every_page_is_whole_and_every_link_leads_somewhere(tmp_path: Path) -> N
     folder = tmp_path / "report"
     read = {str(one.relative_to(folder)): Page(one.read_text("utf-8")) for one in folder.rglob("*.html")}
     assert len(read) == count
-    assert {"index.html", "crosstable.html", "ladder.html", "games.html", "incidents.html", "fairness.html"} <= set(
+    assert {"index.html", "crosstable.html", "bubble.html", "games.html", "incidents.html", "fairness.html"} <= set(
         read
     )
     assert {f"games/{number}.html" for number in range(1, numbers + 1)} < set(read)
@@ -87,7 +87,7 @@ def test_a_page_links_from_its_own_folder(here: str, up: str) -> None:
     assert ("aria-current" in page) == (here == "index.html")
 
 
-def test_colours_are_those_of_the_charts() -> None:
+def test_colors_are_those_of_the_charts() -> None:
     """The style sheet and the charts have one palette, light and dark."""
     light, _, dark = read_asset("report.css").partition("prefers-color-scheme: dark")
     wanted = dict(canvas.LIGHT_COLORS)

@@ -46,7 +46,7 @@ def test_machines_that_are_alike_are_told_and_not_warned_of(games: list[GameCond
     found = compare_hosts(two)
     assert found.games == (("X (host0)", 30), ("X (host1)", 30))
     assert found.chi_square == pytest.approx(0.0)
-    assert "p = 1.000" in found.words
+    assert "p = 1.000" in found.text
     beside = [with_values(game, started_unix=0.0, ended_unix=1.0, cores=half, load_average=None) for game in two]
     assert fairness_of(beside, {}).warnings == ()
 
@@ -58,12 +58,12 @@ def test_machines_that_differ_are_warned_of(games: list[GameConditions]) -> None
         for n, game in enumerate(games)
     ]
     (warning,) = fairness_of([with_values(game, load_average=None) for game in uneven], {}).warnings
-    assert warning.startswith("games did not end alike on all machines (games by machine: 30 on X (host0)")
+    assert warning.startswith("results differ between machines (games by machine: 30 on X (host0)")
 
 
 def test_few_games_and_one_machine_say_nothing(games: list[GameConditions]) -> None:
     """Cochran's rule; and nothing to compare."""
     few = [with_values(game, hardware=f"X (host{n % 2}, speed 1)") for n, game in enumerate(games[:12])]
     assert compare_hosts(few).chance is None
-    assert "too few" in compare_hosts(few).words
-    assert compare_hosts(games).words == ""
+    assert "too few" in compare_hosts(few).text
+    assert compare_hosts(games).text == ""

@@ -49,7 +49,7 @@ def test_unfinished_says_how_to_go_on(tmp_path: Path) -> None:
     with store:
         review = review_tournament(log, again="enginetour run autumn.toml")
     resume = next(one for one in review.advice if one.kind == "resume")
-    assert resume.text.startswith("Not finished: 13 games to play, next Phalanx – Fruit, ")
+    assert resume.text.startswith("Not finished: 13 games remaining; next Phalanx – Fruit, ")
     assert resume.command == "enginetour run autumn.toml"
 
 
@@ -61,7 +61,7 @@ def test_the_best_so_far_is_not_the_best(tmp_path: Path) -> None:
     )
     with store:
         text = next(one.text for one in review_tournament(log).advice if one.kind == "decide")
-    assert text.startswith("3 engines have not played yet. Of the others, E5 and E6 cannot be told apart yet")
+    assert text.startswith("3 engines have not played yet. It is not certain whether E5 is stronger than E6")
 
 
 def test_unfinished_under_a_test_without_a_number(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_unfinished_under_a_test_without_a_number(tmp_path: Path) -> None:
     store, log = reported_played(tmp_path / "db", FOUR[:2], "match", options=options, most=4)
     with store:
         resume = next(one for one in review_tournament(log, again="").advice if one.kind == "resume")
-    assert resume.text.startswith("Not finished: to play until it is known, next ")
+    assert resume.text.startswith("Not finished: the test continues until its verdict; next ")
 
 
 def test_the_command_that_runs_is_for_the_newest_edition(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_nothing_played_yet(tmp_path: Path) -> None:
         review = review_tournament(log)
     assert (review.facts.games, review.facts.started, review.ratings.rows) == (0, None, ())
     assert review.fairness.white.share is None
-    assert [one.text for one in review.story] == ["No game has been finished yet."]
+    assert [one.text for one in review.summary] == ["No game has been finished yet."]
 
 
 def test_voided_games_are_listed_and_not_counted(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_voided_games_are_listed_and_not_counted(tmp_path: Path) -> None:
     assert line.number not in {
         number for row in review.crosstable for cell in row.cells if cell for number, _ in cell.games
     }
-    assert "1 game struck out afterwards." in [one.text for one in review.story]
+    assert "1 game was voided later." in [one.text for one in review.summary]
 
 
 def test_bubble_tells_its_ladder(tmp_path: Path) -> None:
@@ -115,13 +115,13 @@ def test_bubble_tells_its_ladder(tmp_path: Path) -> None:
     store, log = reported_played(tmp_path / "db", ("A", "B", "C", "D", "E", "F"), "bubble", BUBBLE)
     with store:
         review = review_tournament(log)
-    assert review.ladder is not None
-    actions = [step["decision"]["action"] for step in review.ladder if step["decision"]]
+    assert review.bubble is not None
+    actions = [step["decision"]["action"] for step in review.bubble if step["decision"]]
     assert actions[-1] == "finish"
     assert actions.count("drop") == 3
     assert {entry["engine"] for note in review.notes for entry in dict(note.fields).get("entered", ())} == set("ABCDEF")  # type: ignore[attr-defined]
-    assert all(step["table"] for step in review.ladder)
-    assert review.ladder[-1]["games_total"] == review.facts.games
+    assert all(step["table"] for step in review.bubble)
+    assert review.bubble[-1]["games_total"] == review.facts.games
 
 
 def test_rounds_tell_points_before(tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ def test_crowd_is_warned_of(tmp_path: Path) -> None:
     assert max_concurrent_games(games) == found.at_once == 5
     assert found.threads == 4
     assert [words.split(":")[0] for words in found.warnings] == [
-        "up to 5 games of 4 threads at once on 2 processors",
+        "up to 5 concurrent games of 4 threads on 2 processors",
         f"the machine was busy in {len(games)} of {len(games)} games",
     ]
 
@@ -203,7 +203,7 @@ def test_machines_are_crowded_by_their_own_games(tmp_path: Path) -> None:
     assert fairness_of([*large, *small], specs).warnings == ()
     crowd = [with_values(game, started_unix=0.0, ended_unix=9.0) for game in small]
     (warning,) = fairness_of([*large, *crowd], specs).warnings
-    assert warning.startswith(f"up to {len(crowd)} games at once on 2 processors:")
+    assert warning.startswith(f"up to {len(crowd)} concurrent games on 2 processors:")
 
 
 def test_processors_of_several_machines_are_told_apart(tmp_path: Path) -> None:
@@ -236,7 +236,7 @@ def test_no_margin_is_a_setting(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("variant", "opened", "told"),
     [
-        ("standard", {"file": None, "order": "random"}, "the suite that comes with enginetour, random"),
+        ("standard", {"file": None, "order": "random"}, "bundled opening book, random"),
         ("horde", {"file": None, "order": "random"}, "the usual start of horde"),
         ("chess960", {"file": None, "order": "random"}, "back ranks by number, random"),
         ("chess960", {"file": "frc.epd", "order": "sequential"}, "frc.epd, sequential"),
@@ -252,7 +252,7 @@ def test_where_games_begin_is_told(tmp_path: Path, variant: str, opened: dict[st
         whole = replace(review.fairness.openings[0], white=review.fairness.white)
         alone = replace(review, fairness=replace(review.fairness, openings=(whole,)))
         page = dict(report_pages(alone, report_site(alone)))["fairness.html"]()
-    assert ("All games began from one opening" in page, "takes fresh ones" in page) == (True, variant != "horde")
+    assert ("All games used one opening" in page, "To use a new opening" in page) == (True, variant != "horde")
 
 
 def test_the_control_told_is_that_of_somebody(tmp_path: Path) -> None:
@@ -298,7 +298,7 @@ def test_games_needed_shrink_with_the_difference() -> None:
     few, many = (games_needed(found, *found.rows[:2]) for found in (wide, close))
     assert few is not None and many is not None and 0 < few < many < MAX_GAMES_NEEDED
     assert games_needed(level, *level.rows[:2]) is None
-    assert "no number of games" in leaders_note(level)
+    assert "too small for an estimate" in leaders_note(level)
 
 
 def test_games_needed_are_enough() -> None:
@@ -318,14 +318,13 @@ def test_one_more_game_is_one() -> None:
     """Where a single one would do, it is told so."""
     found = rating_list({("A", "B"): (5, 1, 1)})
     assert games_needed(found, *found.rows[:2]) == 1
-    assert "about 1 more game of each" in leaders_note(found)
+    assert "About 1 more game of each" in leaders_note(found)
 
 
 def test_told_apart_says_so() -> None:
     """A clear winner is called one, with its likelihood."""
     found = rating_list({("A", "B"): (90, 5, 5), ("B", "A"): (5, 5, 90)})
-    assert leaders_note(found).startswith("A is ahead of B with a likelihood of ")
-    assert leaders_note(found).endswith(": told apart at 95 %.")
+    assert leaders_note(found).startswith("A is stronger than B with a likelihood of ")
 
 
 @pytest.mark.parametrize(
@@ -368,7 +367,7 @@ def test_a_tournament_on_one_opening_says_so(tmp_path: Path) -> None:
         assert len(review.fairness.openings) > 1 and not review.fairness.one_opening
         whole = replace(review.fairness.openings[0], white=review.fairness.white)
         alone = replace(review, fairness=replace(review.fairness, openings=(whole,)))
-        assert "All games began from one opening" in dict(report_pages(alone, report_site(alone)))["fairness.html"]()
+        assert "All games used one opening" in dict(report_pages(alone, report_site(alone)))["fairness.html"]()
     pair = replace(whole, white=replace(whole.white, games=2))
     assert not replace(review.fairness, openings=(pair,)).one_opening
 

@@ -87,7 +87,7 @@ def test_files_of_a_tester_in_a_report_are_kept(tmp_path: Path) -> None:
     """A report somebody has put notes into is not thrown away."""
     put(tmp_path / "report")
     (tmp_path / "report" / "notes.txt").write_text("mine")
-    with pytest.raises(UsageRefused, match=r"holds notes\.txt"):
+    with pytest.raises(UsageRefused, match=r"contains notes\.txt"):
         put(tmp_path / "report", "two")
 
 
@@ -97,7 +97,7 @@ def test_files_and_links_are_refused(tmp_path: Path) -> None:
     put(tmp_path / "report")
     (tmp_path / "link").symlink_to(tmp_path / "report")
     for name in ("file", "link"):
-        with pytest.raises(UsageRefused, match="is no folder"):
+        with pytest.raises(UsageRefused, match="is not a directory"):
             put(tmp_path / name)
     assert (tmp_path / "link").is_symlink()
 

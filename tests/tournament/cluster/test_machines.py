@@ -183,7 +183,7 @@ def test_each_game_has_the_clocks_of_its_machine(tmp_path: Path) -> None:
         assert game.white.speed == game.black.speed == float(speeds[game.pairing.key])
     counts = Counter("quick" if speed == "2" else "slow" for speed in speeds.values())
     assert {name.rpartition("(")[2].rstrip(")"): count for name, count in hosts.games} == counts
-    assert hosts.words.endswith("too few to compare their results")
+    assert hosts.text.endswith("too few to compare their results")
     for name, count in counts.items():
         rows = read(tmp_path, "ratings", "--all", "--hardware", f"*({name},*")["list"]
         assert sum(row["games"] for row in rows) == 2 * count

@@ -18,7 +18,7 @@
   const rankOf = (square) => square >> 3;
   const nameOf = (square) => FILES[fileOf(square)] + (rankOf(square) + 1);
   const squareOf = (name) => FILES.indexOf(name[0]) + 8 * (Number(name[1]) - 1);
-  const coloured = (letter, white) => (white ? letter.toUpperCase() : letter.toLowerCase());
+  const colored = (letter, white) => (white ? letter.toUpperCase() : letter.toLowerCase());
   const belongs = (piece, white) => piece !== EMPTY && piece < "a" === white;
 
   // The squares from here to the edge of the board, in steps of (files, ranks).
@@ -39,13 +39,13 @@
   // ---- Positions ---------------------------------------------------------------------------------------------------
   // A position is never changed: `play` makes the next one.
   //   board, white    the pieces; whether White is to move
-  //   castling        the squares of the rooks that may still castle
+  //   castling        the squares of the rooks that can still castle
   //   passed          the square that a pawn has just passed over, or -1
   //   hands, promoted crazyhouse: pieces in hand; squares of pieces that were pawns
   //   checks          three-check: checks given by White and by Black
   //   touched         the squares that the last move changed
 
-  const UNROYAL = ["antichess", "giveaway", "suicide"]; // kings are ordinary pieces, captures are compulsory
+  const UNROYAL = ["antichess", "giveaway", "suicide"]; // kings are ordinary pieces, and captures are compulsory
   const CHECKS_TO_WIN = 3;
 
   const positionOf = (fen, variant) => {
@@ -81,9 +81,9 @@
     for (const letter of rights) {
       const white = letter < "a";
       const rank = white ? 0 : 56;
-      const king = board.indexOf(coloured("k", white), rank);
+      const king = board.indexOf(colored("k", white), rank);
       if (king < rank || king > rank + 7) continue;
-      const rooks = SQUARES.slice(rank, rank + 8).filter((square) => board[square] === coloured("r", white));
+      const rooks = SQUARES.slice(rank, rank + 8).filter((square) => board[square] === colored("r", white));
       const file = FILES.indexOf(letter.toLowerCase());
       const side = letter.toLowerCase();
       const rook =
@@ -95,7 +95,7 @@
     return found;
   };
 
-  // FEN writes the checks that are left ("3+3") or those that were given ("+0+0").
+  // FEN has the checks that are left ("3+3") or the checks that were given ("+0+0").
   const checksGiven = (fields) => {
     for (const field of fields) {
       const counts = /^(\+?)(\d)\+(\d)$/.exec(field);
@@ -106,10 +106,10 @@
 
   // ---- Moves of pieces ---------------------------------------------------------------------------------------------
   // A move is {from, to, promotion} or {drop, to}, with promotion and drop as small letters. Its effect is
-  // {changes, castling}: the squares it changes with what stands there afterwards, and "O-O" or "O-O-O" or "".
+  // {changes, castling}: the changed squares with their new content, and "O-O" or "O-O-O" or "".
 
   const attacked = (board, square, white) => {
-    const [pawn, knight, bishop, rook, queen, king] = Array.from("pnbrqk", (letter) => coloured(letter, white));
+    const [pawn, knight, bishop, rook, queen, king] = Array.from("pnbrqk", (letter) => colored(letter, white));
     if (KNIGHT_MOVES[square].some((at) => board[at] === knight)) return true;
     if (KING_MOVES[square].some((at) => board[at] === king)) return true;
     if (PAWN_ATTACKERS[white ? "white" : "black"][square].some((at) => board[at] === pawn)) return true;
@@ -124,7 +124,7 @@
 
   // Atomic chess: a king next to the other king is not in check.
   const kingAttacked = (position, board, square, white) => {
-    const other = coloured("k", !white);
+    const other = colored("k", !white);
     const connected = position.variant === "atomic" && KING_MOVES[square].some((at) => board[at] === other);
     return !connected && attacked(board, square, !white);
   };
@@ -150,7 +150,7 @@
     const isLast = rankOf(to) === 0 || rankOf(to) === 7;
     const pieces = UNROYAL.includes(variant) ? "qrbnk" : "qrbn";
     if (isLast !== Boolean(promotion) || (promotion && !pieces.includes(promotion))) return null;
-    const arrived = promotion ? coloured(promotion, white) : board[from];
+    const arrived = promotion ? colored(promotion, white) : board[from];
     const changes = [[from, EMPTY], [to, arrived]];
     if (fileOf(from) === fileOf(to)) {
       const home = white ? rankOf(from) <= 1 : rankOf(from) >= 6;
@@ -163,11 +163,11 @@
     return to === passed ? [...changes, [to - forward, EMPTY]] : null;
   };
 
-  // A king that goes two squares towards a rook that may castle, or onto it.
+  // The rook of a castling move: the king moves two squares towards it, or onto its square.
   const castlingRook = (position, { from, to }) =>
     position.castling.find(
       (rook) =>
-        position.board[rook] === coloured("r", position.white) &&
+        position.board[rook] === colored("r", position.white) &&
         rankOf(rook) === rankOf(from) &&
         (rook === to || (Math.abs(from - to) === 2 && rook > from === to > from)),
     );
@@ -183,12 +183,12 @@
     const changes = [[king, EMPTY], [rook, EMPTY], [kingTo, board[king]], [rookTo, board[rook]]];
     const without = board.slice();
     without[king] = EMPTY;
-    const path = between(king, kingTo).filter((square) => square !== kingTo); // `legal` looks at where it ends
+    const path = between(king, kingTo).filter((square) => square !== kingTo); // `legal` checks the last square
     if (path.some((square) => kingAttacked(position, without, square, white))) return null;
     return { changes, castling: short ? "O-O" : "O-O-O" };
   };
 
-  // Atomic chess: a capture also takes the piece that made it, and all pieces around it but pawns.
+  // Atomic chess: a capture also removes the capturing piece, and all adjacent pieces except pawns.
   const exploded = (board, { from, to }, changes) => [
     ...changes.map(([square]) => [square, EMPTY]),
     ...KING_MOVES[to]
@@ -196,12 +196,12 @@
       .map((at) => [at, EMPTY]),
   ];
 
-  // What a move changes, or null if no piece can move like that. Whether the king stays safe is not asked here.
+  // The effect of a move, or null if no piece can move like that. It does not check whether the king is attacked.
   const effectOf = (position, move) => {
     const { board, white, variant } = position;
     const { from, to } = move;
     if (move.drop) {
-      const piece = coloured(move.drop, white);
+      const piece = colored(move.drop, white);
       const onEdge = move.drop === "p" && (rankOf(to) === 0 || rankOf(to) === 7);
       const can = position.hands !== null && position.hands.includes(piece) && board[to] === EMPTY && !onEdge;
       return can ? { changes: [[to, piece]], castling: "" } : null;
@@ -230,15 +230,15 @@
     if (UNROYAL.includes(variant)) return captures(position, effect.changes) || !canCapture(position) ? effect : null;
     const after = board.slice();
     for (const [square, piece] of effect.changes) after[square] = piece;
-    const king = after.indexOf(coloured("k", white));
-    const other = after.indexOf(coloured("k", !white));
+    const king = after.indexOf(colored("k", white));
+    const other = after.indexOf(colored("k", !white));
     if (variant === "atomic" && (king < 0 || other < 0)) return king < 0 ? null : effect;
     if (king >= 0 && kingAttacked(position, after, king, white)) return null;
-    if (variant === "racingkings" && attacked(after, other, white)) return null; // nobody may give check
+    if (variant === "racingkings" && attacked(after, other, white)) return null; // checks are not allowed
     return effect;
   };
 
-  // Every move worth trying, legal or not; of promotions only those to a queen.
+  // All moves that can be legal; promotions only to a queen.
   function* candidates(position) {
     const { board, white, hands } = position;
     for (const from of SQUARES) {
@@ -266,7 +266,7 @@
 
   const inCheck = (position) => {
     const { board, white, variant } = position;
-    const king = UNROYAL.includes(variant) ? -1 : board.indexOf(coloured("k", white));
+    const king = UNROYAL.includes(variant) ? -1 : board.indexOf(colored("k", white));
     return king >= 0 && kingAttacked(position, board, king, white);
   };
 
@@ -297,17 +297,17 @@
     return after;
   };
 
-  // Crazyhouse: a piece that is captured changes sides, as a pawn if it was one.
+  // Crazyhouse: a captured piece changes sides; a promoted one becomes a pawn again.
   const handsAfter = (position, move, changes) => {
     const { board, white } = position;
     const hands = position.hands.slice();
     let promoted = position.promoted;
     if (move.drop) {
-      hands.splice(hands.indexOf(coloured(move.drop, white)), 1);
+      hands.splice(hands.indexOf(colored(move.drop, white)), 1);
       return { hands, promoted };
     }
     const taken = changes.map(([square]) => square).find((square) => belongs(board[square], !white));
-    if (taken !== undefined) hands.push(coloured(promoted.includes(taken) ? "p" : board[taken], white));
+    if (taken !== undefined) hands.push(colored(promoted.includes(taken) ? "p" : board[taken], white));
     const arrives = move.promotion || promoted.includes(move.from);
     promoted = promoted.filter((square) => square !== taken && square !== move.from);
     return { hands, promoted: arrives ? [...promoted, move.to] : promoted };
@@ -317,13 +317,13 @@
 
   const UCI = /^([a-h][1-8])([a-h][1-8])([qrbnk]?)$/;
   const DROP = /^([PNBRQ]?)@([a-h][1-8])$/;
-  // Engines of CECP write SAN with all its habits: Nf3xe5, Nf3-d4, bxa8(N), e8Q, dxe6e.p.
+  // CECP engines use many forms of SAN: Nf3xe5, Nf3-d4, bxa8(N), e8Q, dxe6e.p.
   const SAN = /^([KQRBN]?)([a-h]?)([1-8]?)[x:-]?([a-h][1-8])(?:=?\(?([KQRBNqrbn])\)?)?(?:e\.?p\.?)?$/;
   const ORNAMENT = /^(?:\d*\.+|[^A-Za-z0-9]+)$/; // a word that is not a move: "12.", "...", "(-)"
-  const CUT = "…"; // ends a line of which the page has the beginning only
+  const CUT = "…"; // the end of a line that is cut
   const LONGEST_WORD = 12; // characters shown of a word that is not a move
 
-  // The legal move that a word means in a position, as {move, effect}, or null.
+  // The legal move that a word stands for in a position, as {move, effect}, or null.
   const read = (position, word) => {
     const plain = word.replace(/^\d*\.+/, "").replace(/[+#!?]+$/, "");
     const tried = (move) => {
@@ -336,14 +336,14 @@
     if (drop) return tried({ drop: (drop[1] || "P").toLowerCase(), to: squareOf(drop[2]) });
     const castling = plain.replace(/[0o]/g, "O");
     if (castling === "O-O" || castling === "O-O-O") {
-      const king = position.board.indexOf(coloured("k", position.white));
+      const king = position.board.indexOf(colored("k", position.white));
       const rook = position.castling.find((at) => rankOf(at) === rankOf(king) && at > king === (castling === "O-O"));
       return rook === undefined ? null : tried({ from: king, to: rook, promotion: "" });
     }
     const san = SAN.exec(plain);
     if (!san) return null;
     const [, letter, file, rank, end, promotion] = san;
-    const piece = coloured(letter || "P", position.white);
+    const piece = colored(letter || "P", position.white);
     for (const from of SQUARES) {
       const fits = (!file || FILES[fileOf(from)] === file) && (!rank || rankOf(from) + 1 === Number(rank));
       if (position.board[from] !== piece || !fits) continue;
@@ -364,11 +364,11 @@
     const cross = captures(position, effect.changes) ? "x" : "";
     const promotion = move.promotion ? `=${move.promotion.toUpperCase()}` : "";
     if (kind === "P") return (cross && start[0] + cross) + end + promotion + check;
-    return kind + toldApart(position, move) + cross + end + check;
+    return kind + disambiguation(position, move) + cross + end + check;
   };
 
-  // The file or rank of a piece, or both, where another of its kind could move to the same square.
-  const toldApart = (position, { from, to }) => {
+  // The file or rank of a piece, or both, if another piece of its kind can move to the same square.
+  const disambiguation = (position, { from, to }) => {
     const { board } = position;
     const could = (at) => board[at] === board[from] && legal(position, { from: at, to, promotion: "" });
     const others = SQUARES.filter((at) => at !== from && could(at));
@@ -378,7 +378,7 @@
   };
 
   // A line as {words, positions}: in move notation as far as it is legal from the position `start`, which is missing
-  // where the game itself cannot be shown. A rest that cannot be played stays as it was sent.
+  // if the game itself cannot be shown. The rest of the line stays as it was sent.
   const playLine = (start, sent) => {
     const words = sent.filter((word) => word === CUT || !ORNAMENT.test(word));
     const written = [];
@@ -396,24 +396,24 @@
     return { words: [...written, ...rest], positions };
   };
 
-  // ---- Words -------------------------------------------------------------------------------------------------------
+  // ---- Text for screen readers -------------------------------------------------------------------------------------
 
   const PIECES = { K: "King", Q: "Queen", R: "Rook", B: "Bishop", N: "Knight", P: "Pawn" };
 
-  const inWords = (board) => {
-    const told = (letters) => {
+  const describeBoard = (board) => {
+    const describe = (letters) => {
       const groups = [];
       for (const letter of letters) {
         const where = board.flatMap((piece, at) => (piece === letter ? [nameOf(at)] : []));
         const word = PIECES[letter.toUpperCase()];
         if (where.length) groups.push(`${word}${where.length > 1 ? "s" : ""} ${where.join(" ")}`);
       }
-      return groups.join(", ") || "nothing";
+      return groups.join(", ") || "no pieces";
     };
-    return `White: ${told("KQRBNP")}; Black: ${told("kqrbnp")}`;
+    return `White: ${describe("KQRBNP")}; Black: ${describe("kqrbnp")}`;
   };
 
-  // "Nbxd4+" becomes "Knight b takes d4, check": letters alone are read out as a word.
+  // "Nbxd4+" becomes "Knight b takes d4, check", since screen readers would read the letters as a word.
   const spoken = (san) => {
     const end = san.endsWith("#") ? ", checkmate" : san.endsWith("+") ? ", check" : "";
     const plain = san.replace(/[+#]/g, "");
@@ -428,7 +428,7 @@
     );
   };
 
-  const clockWords = (ms) => {
+  const formatClock = (ms) => {
     if (ms === null || ms === undefined) return "";
     if (ms < 60000) return `${(ms / 1000).toFixed(ms < 10000 ? 2 : 1)} s`;
     const seconds = Math.floor(ms / 1000);
@@ -441,17 +441,17 @@
   // ---- The viewer --------------------------------------------------------------------------------------------------
 
   const SVG = "http://www.w3.org/2000/svg";
-  const EDGE = 45; // units of a square in the drawing
-  const PACE_MS = 1000; // a ply of autoplay
+  const EDGE = 45; // units of a square
+  const PACE_MS = 1000; // the time of a ply in autoplay
 
   const show = (game) => {
     const find = (selector) => game.querySelector(selector);
-    const told = JSON.parse(find("script").textContent);
+    const record = JSON.parse(find("script").textContent);
     const svg = find("svg.board");
     const men = svg.querySelector(".men");
     const last = svg.querySelector(".last");
     const names = svg.querySelectorAll(".names text");
-    const said = find(".said");
+    const announced = find(".announced");
     const expects = find(".expects");
     const list = find(".list");
     const cells = Array.from(game.querySelectorAll(".moves td.m"));
@@ -469,21 +469,21 @@
       return { graph, cursor, plies: Number(graph.dataset.plies) };
     });
 
-    const positions = [positionOf(told.fen, told.variant)];
-    for (const word of told.plies.split(" ").filter(Boolean)) {
+    const positions = [positionOf(record.fen, record.variant)];
+    for (const word of record.plies.split(" ").filter(Boolean)) {
       const position = positions[positions.length - 1];
       const found = read(position, word);
       if (!found) break;
       positions.push(play(position, found.move, found.effect));
     }
     const end = positions.length - 1;
-    const isWhite = (ply) => (ply % 2 === 0) === told.white; // plies from 0
+    const isWhite = (ply) => (ply % 2 === 0) === record.white; // plies are counted from 0
     const label = (ply) =>
-      `${told.number + Math.floor((ply + (told.white ? 0 : 1)) / 2)}${isWhite(ply) ? "." : "…"}`;
+      `${record.number + Math.floor((ply + (record.white ? 0 : 1)) / 2)}${isWhite(ply) ? "." : "…"}`;
     if (end < cells.length) {
       const remark = document.createElement("p");
       remark.className = "muted";
-      remark.textContent = `From ${label(end)} on the moves of the record cannot be shown on a board.`;
+      remark.textContent = `The board cannot show the moves from ${label(end)} to the end of the game.`;
       game.after(remark);
     }
     let now = end;
@@ -523,10 +523,10 @@
           return place(mark, at);
         }),
       );
-      svg.setAttribute("aria-label", inWords(position.board));
+      svg.setAttribute("aria-label", describeBoard(position.board));
     };
 
-    // The line sent with a ply, played when it is first asked for.
+    // The line of a ply, replayed when it is needed for the first time.
     const lines = [];
     const lineOf = (ply) => {
       if (lines[ply]) return lines[ply];
@@ -548,7 +548,7 @@
       );
     }
 
-    // The newest line of each side, the one that has just moved below the other.
+    // The newest line of each side; that of the side that has just moved is the lower one.
     const expect = () => {
       const parts = [];
       for (const ply of [now - 2, now - 1]) {
@@ -592,11 +592,11 @@
       const cell = ply >= 0 ? cells[ply] : null;
       const score = cell && !cell.classList.contains("b") ? cell.nextElementSibling.textContent : "";
       side.querySelector(".score").textContent = score;
-      side.querySelector(".clock").textContent = ply >= 0 ? clockWords(told.clocks[ply]) : "";
+      side.querySelector(".clock").textContent = ply >= 0 ? formatClock(record.clocks[ply]) : "";
       side.classList.toggle("turn", now < end && isWhite(now) === white);
       const { hands, checks } = positions[now];
       if (hands) {
-        const held = Array.from(coloured("QRBNP", white)).flatMap((letter) => hands.filter((piece) => piece === letter));
+        const held = Array.from(colored("QRBNP", white)).flatMap((letter) => hands.filter((piece) => piece === letter));
         side.querySelector(".hand").textContent = held.join(" ").toUpperCase();
       }
       if (checks) side.querySelector(".checks").textContent = checks[white ? 0 : 1];
@@ -624,7 +624,7 @@
       expect();
       if (speak) {
         const score = cell && !cell.classList.contains("b") ? cell.nextElementSibling.textContent : "";
-        said.textContent = cell
+        announced.textContent = cell
           ? `${label(now - 1)} ${isWhite(now - 1) ? "White" : "Black"}: ${spoken(cell.textContent)}${score ? `, evaluation ${score}` : ""}`
           : "Start of the game";
       }
@@ -659,7 +659,7 @@
     const moves = {
       first: () => go(0),
       back: () => go(now - 1),
-      on: () => go(now + 1),
+      next: () => go(now + 1),
       last: () => go(end),
     };
     const act = (to) => {
@@ -698,7 +698,7 @@
       folded.addEventListener("toggle", () => {
         if (!folded.open) return;
         current = act;
-        go(now, false); // what is folded has no height to scroll in
+        go(now, false); // a closed element has no height, so it could not scroll
       });
     }
     const wanted = /^#ply-(\d+)$/.exec(location.hash);
@@ -708,8 +708,8 @@
 
   // ---- Keys --------------------------------------------------------------------------------------------------------
 
-  const KEYS = { ArrowLeft: "back", ArrowRight: "on", Home: "first", End: "last", f: "flip" };
-  let current = null; // where a file has several games, keys go to the one that was touched or unfolded last
+  const KEYS = { ArrowLeft: "back", ArrowRight: "next", Home: "first", End: "last", f: "flip" };
+  let current = null; // if a file has several games, keys control the one that was clicked or opened last
   const all = Array.from(document.querySelectorAll(".game"), show);
   document.addEventListener("keydown", (event) => {
     const to = KEYS[event.key];

@@ -1,4 +1,4 @@
-// What a page can do without: the filter of the list of games, and the column under the pointer in a crosstable.
+// Optional functions of report pages: the filter of the list of games, and the highlighted column of a crosstable.
 "use strict";
 (() => {
   const byId = (id) => document.getElementById(id);
@@ -15,7 +15,7 @@
       white: row.cells[2].textContent,
       black: row.cells[3].textContent,
       ending: row.cells[5].textContent,
-      trouble: row.cells[8].textContent !== "",
+      incident: row.cells[8].textContent !== "",
     }));
     const apply = () => {
       let shown = 0;
@@ -23,7 +23,7 @@
         const fits =
           (!engine.value || line.white === engine.value || line.black === engine.value) &&
           (!ending.value || line.ending === ending.value) &&
-          (!incidents.checked || line.trouble);
+          (!incidents.checked || line.incident);
         line.row.hidden = !fits;
         shown += fits;
       }

@@ -1,17 +1,17 @@
-// The list of tournaments: loaded again when another is there, begins or ends.
+// The list of tournaments. It is reloaded when a tournament is added, starts or ends.
 "use strict";
 (() => {
-  const place = document.getElementById("doors");
-  const AGAIN_MS = 5000; // after an answer that is no stream
+  const place = document.getElementById("tournaments");
+  const RETRY_MS = 5000; // after an answer that is not an event stream
   let source = null;
-  let later = 0;
+  let retry = 0;
   const close = () => {
-    clearTimeout(later);
+    clearTimeout(retry);
     if (source !== null) source.close();
     source = null;
   };
   const open = () => {
-    clearTimeout(later);
+    clearTimeout(retry);
     if (source !== null || document.hidden) return;
     source = new EventSource(place.dataset.events);
     source.addEventListener("shown", (event) => {
@@ -20,7 +20,7 @@
     source.addEventListener("error", () => {
       if (source !== null && source.readyState === EventSource.CLOSED) {
         close();
-        later = setTimeout(open, AGAIN_MS);
+        retry = setTimeout(open, RETRY_MS);
       }
     });
   };
