@@ -1,16 +1,16 @@
 """Adjudication: end a game early by the engines' scores (draw, resign) or by tablebases (runner spec 10).
 
-A rule sees each move of an engine once, in order, unless the board has ended the game by it; a book move has no
-score, and neither has a search that told bounds alone: of each search the last exact score counts.
+A rule sees each move of an engine once, in order, unless the move ends the game on the board. A book move has no score,
+and neither does a search that reports only bounds: the last exact score of a search counts.
 
-rule    counts                                                      begins anew at
-draw    moves of both sides in a row with a score within `score`    a capture, a pawn move, a larger score, none
-resign  own moves in a row at -score or less; two-sided: and those  another score, none
-        of the opponent at +score or more
-tables  nothing: the first position they know ends the game
+  rule    counts                                                   the count starts again at
+  draw    successive moves of both sides within `score`            a capture, a pawn move, a larger score, no score
+  resign  successive own moves at -score or less; two-sided: also  another score, no score
+          successive moves of the opponent at +score or more
+  tables  nothing: the first position in the tables ends the game
 
-Draws and resignations as cutechess-cli and fastchess judge them, moves counted by the board's own number as fastchess
-does; a side resigns with its own move.
+Draws and resignations follow cutechess-cli and fastchess. Moves are counted by the move number of the board, as in
+fastchess. A side resigns with its own move.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ End = tuple[Outcome, Termination, str]
 
 
 class Tables(Protocol):
-    """What knows the result of positions."""
+    """A source of results of positions."""
 
     def result(self, board: chess.Board) -> Outcome | None:
-        """With best play from here, counters included; None: not known, or not to be judged."""
+        """Return the result with best play, counters included; None if unknown or not to be adjudicated."""
 
 
 class Counters(NamedTuple):
-    """What draws and resignations are judged by on a board, after the move; a board has it too."""
+    """Data of a position after the move, for draw and resign adjudication; a board has the same fields."""
 
     turn: bool
     halfmove_clock: int
@@ -41,7 +41,7 @@ class Counters(NamedTuple):
 
 
 class Adjudicator:
-    """The rules of one game that are on; in the order tables, resign, draw."""
+    """The adjudication rules of one game, applied in the order tables, resign, draw."""
 
     def __init__(self, rules: Rules, tables: Tables | None = None) -> None:
         self._tables = tables
@@ -50,13 +50,13 @@ class Adjudicator:
         self.needs_scores = rules.resign is not None or rules.draw is not None
 
     def judge(self, board: chess.Board, score: int | None) -> End | None:
-        """How the game ends by the last move of `board`; `score` is its mover's, in centipawns."""
+        """Return how the last move on `board` ends the game, or None; `score` is the mover's, in centipawns."""
         if self._tables is not None and (outcome := self._tables.result(board)) is not None:
             return outcome, Termination.ADJUDICATION_TABLEBASE, f"{_subject(outcome)} by adjudication: SyzygyTB"
         return self.by_score(board, score)
 
     def by_score(self, board: chess.Board | Counters, score: int | None) -> End | None:
-        """As `judge`, tables left aside."""
+        """Return the same as `judge`, without tablebases."""
         resigned = None if self._resign is None else self._resign.judge(board, score)
         drawn = None if self._draw is None else self._draw.judge(board, score)
         return resigned or drawn
@@ -78,8 +78,8 @@ class _Draws:
         self._plies = 0 if score is None or abs(score) > rule.score else self._plies + 1
         if self._plies < 2 * rule.moves or board.fullmove_number - 1 < rule.after_move:
             return None
-        words = f"Draw by adjudication: both within {rule.score} for {_moves(rule.moves)}"
-        return Outcome.DRAW, Termination.ADJUDICATION_DRAW, words
+        text = f"Draw by adjudication: both scores within {rule.score} centipawns for {_moves(rule.moves)}"
+        return Outcome.DRAW, Termination.ADJUDICATION_DRAW, text
 
 
 class _Resignations:
@@ -97,10 +97,8 @@ class _Resignations:
         outcome = Outcome.BLACK if mover == chess.WHITE else Outcome.WHITE
         loser = "White" if mover == chess.WHITE else "Black"
         agreed = ", the opponent agrees" if rule.two_sided else ""
-        words = (
-            f"{_subject(outcome)} by adjudication: {loser} at -{rule.score} or less for {_moves(rule.moves)}{agreed}"
-        )
-        return outcome, Termination.ADJUDICATION_RESIGN, words
+        text = f"{loser} at -{rule.score} centipawns or less for {_moves(rule.moves)}{agreed}"
+        return outcome, Termination.ADJUDICATION_RESIGN, f"{_subject(outcome)} by adjudication: {text}"
 
 
 def _moves(count: int) -> str:

@@ -1,7 +1,7 @@
-"""The chess clock of one side (time left, flag), and what kept the referee from it (sleep, SIGSTOP, a freeze).
+"""The clock of one side (time left, flag), and interruptions of the referee (suspension, SIGSTOP, a freeze).
 
-Clocks are in whole milliseconds outside and in nanoseconds inside (runner spec section 3). The charge of a move is its
-elapsed time cut down to whole milliseconds, as fastchess and cutechess-cli do.
+Clocks are in whole milliseconds outside this module and in nanoseconds inside (runner spec section 3). A move is
+charged its elapsed time rounded down to whole milliseconds, as in fastchess and cutechess-cli.
 """
 
 from __future__ import annotations
@@ -16,32 +16,32 @@ from enginetour.model.task import Side
 from enginetour.model.timecontrol import TimeControl
 
 MS = 1_000_000  # nanoseconds in a millisecond
-SLEPT_NS = 1_000 * MS  # suspended for longer in a game: it is void (reliability 3)
-_OVERSLEPT_NS = 1_000 * MS  # a wait that ends so much too late: the game is void (reliability 3)
-_BOOTTIME: int | None = getattr(time, "CLOCK_BOOTTIME", None)  # Linux has it
-LATE_WAKE_NS = 20 * MS  # beyond its deadline a wait ends only if this process was stopped or starved
-_FREEZE_NS = 100 * MS  # so late a busy machine seldom wakes anybody: it was frozen (our choice)
-GRACE_NS = 100 * MS  # the wait goes on after the flag, only to learn the true overrun (runner spec 3)
+SLEPT_NS = 1_000 * MS  # a longer suspension during a game makes it void (reliability 3)
+_OVERSLEPT_NS = 1_000 * MS  # a wait that ends so much too late makes the game void (reliability 3)
+_BOOTTIME: int | None = getattr(time, "CLOCK_BOOTTIME", None)  # available on Linux
+LATE_WAKE_NS = 20 * MS  # a wait ends so late only if this process was stopped or got no processor
+_FREEZE_NS = 100 * MS  # a busy machine seldom wakes a process so late, so the machine was frozen (chosen value)
+GRACE_NS = 100 * MS  # waiting continues so long after the flag, only to measure the true overrun (runner spec 3)
 
 
 class Clock:
-    """Time left of one side under its own control."""
+    """Time left of one side under its own time control."""
 
     def __init__(self, side: Side, hang_limit: float) -> None:
         self.tc: TimeControl = side.tc
         self.margin_ms = side.margin_ms
         self._hang_ms = int(hang_limit * 1000)
-        self.stage = 0  # under way, from 0
+        self.stage = 0  # the current stage, counted from 0
         self.margin_uses = 0
         self.longest_ms = 0
         self.total_ms = 0
         self.moves = 0
         self.least_ms: int | None = None
-        self.rest_ms: int | None = None  # None: no clock, a limit for each move
-        self.moves_to_go = 0  # 0: the stage lasts to the end
-        self._flag_of: int | None = None  # the rest for which the flag was reckoned
+        self.rest_ms: int | None = None  # None: no clock, but a limit for each move
+        self.moves_to_go = 0  # 0: the stage lasts to the end of the game
+        self._flag_of: int | None = None  # the time left for which the flag was calculated
         self._flag_ns = 0
-        self.increment_ms = 0  # of the stage under way
+        self.increment_ms = 0  # of the current stage
         if self.tc.stages:
             stage = self.tc.stage(0)
             self.increment_ms = stage.increment_ms
@@ -50,14 +50,14 @@ class Clock:
 
     @property
     def limit_ms(self) -> int:
-        """Whole milliseconds after which this move is late, the margin not counted."""
+        """Whole milliseconds after which this move is late, without the time margin."""
         if self.rest_ms is not None:
             return self.rest_ms
         return self.tc.movetime_ms if self.tc.movetime_ms is not None else self._hang_ms
 
     @property
     def hang_words(self) -> str:
-        """The hang limit in words, where nothing else limits the time of a move; else ""."""
+        """Description of the hang limit if it alone limits the time of a move; else ""."""
         timed = self.rest_ms is not None or self.tc.movetime_ms is not None
         return "" if timed else f"the hang limit of {self._hang_ms / 1000:g} s"
 
@@ -66,23 +66,23 @@ class Clock:
         return 0 if self.hang_words else self.margin_ms
 
     def flag_ns(self) -> int:
-        """Nanoseconds of thought from which the move has lost on time."""
-        if self._flag_of != self.rest_ms or not self._flag_ns:  # several times a ply, and it changes once
+        """Return the thinking time from which the move loses on time, in nanoseconds."""
+        if self._flag_of != self.rest_ms or not self._flag_ns:  # needed several times per ply, changes once
             self._flag_of, self._flag_ns = self.rest_ms, (self.limit_ms + self._margin_ms + 1) * MS
         return self._flag_ns
 
     def wait_ns(self) -> int:
-        """Nanoseconds after the start at which waiting for the answer ends."""
+        """Return when waiting for the answer ends, in nanoseconds after the start of the search."""
         return self.flag_ns() + GRACE_NS
 
     def shown_ms(self) -> int | None:
-        """What engines are told: whole milliseconds, never below 1 (two surveyed engines hang on less)."""
+        """Return the time to send to engines: whole ms, at least 1, because two surveyed engines hang on less."""
         return None if self.rest_ms is None else max(1, self.rest_ms)
 
     def charge(self, elapsed_ns: int, other: Clock | None = None) -> int | None:
-        """Book one move that was in time; its milliseconds. None: it was late, nothing is booked.
+        """Charge a move that was in time and return its milliseconds; return None for a late move, without a charge.
 
-        Between two hourglasses what it takes off this clock runs to the `other`.
+        Between two hourglasses, the time taken from this clock is added to the `other` clock.
         """
         if elapsed_ns >= self.flag_ns():
             return None
@@ -112,30 +112,31 @@ class Clock:
         self.rest_ms = left + self.increment_ms
 
     def overrun_ms(self, elapsed_ns: int) -> int:
-        """Milliseconds beyond the clock (not beyond clock and margin) of a late answer."""
+        """Return by how many milliseconds a late answer exceeded the clock, without the time margin."""
         return elapsed_ns // MS - self.limit_ms
 
 
 class Interruptions:
-    """What kept the referee from the clock since it was made: the machine's sleep, SIGSTOP or a freeze of us."""
+    """Interruptions of the referee in a game: suspension of the machine, SIGSTOP, or a freeze of this process."""
 
     def __init__(self) -> None:
         self._slept_ns = suspended_ns()
         self.continued = False
         self._overslept_ns = 0
         self._before: Any = None
-        with suppress(ValueError):  # outside the main thread nobody hears signals
+        with suppress(ValueError):  # only the main thread can handle signals
             self._before = signal.signal(signal.SIGCONT, self._note)
 
     def overslept(self, late_ns: int) -> None:
-        """A wait ended so long after its due: if that is too much, something kept this process from running."""
+        """Record that a wait ended too late by `late_ns`; a long delay means that this process could not run."""
         self._overslept_ns = max(self._overslept_ns, late_ns)
 
     def woke(self, now_ns: int, until_ns: int, due_ns: int) -> int:
-        """A wait until `until_ns` has ended, in a longer one that is over at `due_ns`; how much of it may be our own.
+        """Record the end of a wait until `until_ns`, and return how many ns of it may be the referee's delay.
 
-        Past the due the engine had no grace meanwhile, and by GRACE_NS is that behind the flag. Before it a freeze of
-        the machine, of which nobody is told, has kept the engine from thinking; it began in this slice of the wait.
+        The wait is part of a longer one that is over at `due_ns`. If it ended after that time, the engine had no grace
+        period, which ends GRACE_NS after the flag. If it ended late but before that time, the machine was frozen, which
+        no signal reports, and the engine could not think; the freeze began in this part of the wait.
         """
         self.overslept(now_ns - until_ns)
         if now_ns > due_ns + LATE_WAKE_NS:
@@ -148,7 +149,7 @@ class Interruptions:
 
     @property
     def words(self) -> str:
-        """What happened, "" for nothing."""
+        """What interrupted the referee, as text; "" if nothing did."""
         if self.continued:
             return "the referee's process was stopped during a move"
         if self._overslept_ns > _OVERSLEPT_NS:
@@ -156,11 +157,11 @@ class Interruptions:
         return "the machine was suspended during a move" if suspended_ns() - self._slept_ns > SLEPT_NS else ""
 
     def close(self) -> None:
-        """Leave the signal to whom it belonged."""
+        """Restore the previous signal handler."""
         if self._before is not None:
             signal.signal(signal.SIGCONT, self._before)
 
 
 def suspended_ns() -> int:
-    """Nanoseconds this machine has been suspended since boot; a growth in a move voids the game."""
+    """Return how long this machine has been suspended since boot, in ns; an increase during a move voids the game."""
     return 0 if _BOOTTIME is None else time.clock_gettime_ns(_BOOTTIME) - time.monotonic_ns()

@@ -9,12 +9,12 @@ import chess
 
 from enginetour.engines.position import Position, play_san
 
-# The part in C, where it was built: the path of a plain ply and the record of a game.
+# The compiled part, if it was built: plain plies and the record of a game.
 #
-# Nothing hangs on it but time: without a C compiler at the installation, or with ENGINETOUR_NO_NATIVE=1 in the
-# environment, Python does the same (tests/laws/test_native.py holds one against the other).
+# It only saves time. Without a C compiler at the installation, or with ENGINETOUR_NO_NATIVE=1 in the environment,
+# Python does the same work (tests/laws/test_native.py compares the two).
 
-INTERFACE = 3  # of `_native` as it is called here: one that was built from other sources is not used
+INTERFACE = 3  # of `_native` as this code calls it; a module that was built from other sources is not used
 
 
 def _loaded() -> ModuleType | None:
@@ -31,7 +31,7 @@ native = _loaded()
 
 
 class RecordBoard:
-    """The position before the next ply to be written, by python-chess, for all variants."""
+    """The position before the next ply of the record, kept by python-chess, for all variants."""
 
     def __init__(self, position: Position) -> None:
         self._board = position.start_board()
@@ -40,18 +40,18 @@ class RecordBoard:
 
     @property
     def board(self) -> chess.Board:
-        """To look at, not to play on."""
+        """The current board, for reading only."""
         return self._board
 
     @property
     def turn(self) -> bool:
-        """Whose ply it is."""
+        """The side to move."""
         return self._board.turn
 
     def play(self, move: chess.Move, uci: str, mark: str | None) -> str:
-        """The move's notation. `mark`: the ``+`` or ``#`` at its end, or "", where that is known.
+        """Play a move and return its notation; `mark` is the ``+``, ``#`` or "" at its end, if known.
 
-        In 4 us where FIDE's rules hold, 14 elsewhere (measured).
+        Takes 4 us with FIDE's rules, 14 us otherwise (measured).
         """
         del uci
         if self._usual:
@@ -62,18 +62,18 @@ class RecordBoard:
 
 
 class _CompiledBoard(RecordBoard):
-    """Where FIDE's rules hold."""
+    """The position before the next ply of the record, kept by compiled code; only for FIDE's rules."""
 
     def __init__(self, position: Position) -> None:
-        """ValueError for a position without a king, with two, or one that cannot have come about."""
+        """Raise ValueError for a position without one king per side, or one that no game can reach."""
         super().__init__(position)
         assert native is not None
         self._own = native.Board(self._board)
-        self.write = self._own.write  # an UCI engine's ply with its search; None: somebody patient is to read it
+        self.write = self._own.write  # writes a ply of a UCI engine with its search; None: Python must read the search
 
     @property
     def board(self) -> chess.Board:
-        self._own.onto(self._board)  # some 3 us
+        self._own.onto(self._board)  # takes about 3 us
         return self._board
 
     @property
@@ -81,15 +81,15 @@ class _CompiledBoard(RecordBoard):
         return bool(self._own.turn)
 
     def play(self, move: chess.Move, uci: str, mark: str | None) -> str:
-        del move, mark  # which is found out sooner than handed over
+        del move, mark  # faster to calculate than to pass
         return str(self._own.play(uci))
 
 
 def record_board(position: Position) -> RecordBoard:
-    """The quickest that knows the rules of the game."""
+    """Return the fastest board that supports the rules of the game."""
     if native is not None and position.usual:
         try:
             return _CompiledBoard(position)
-        except ValueError:  # a set-up that only python-chess takes
+        except ValueError:  # a position that only python-chess accepts
             pass
     return RecordBoard(position)

@@ -1,7 +1,7 @@
 """How the rules end a game: mate, stalemate, repetition, fifty moves, material, claims and offers of draws.
 
-Every test is cheap enough for the moment between an answer and the opponent's `go`. The words are those of
-cutechess-cli and fastchess, for which scripts look in PGN and output.
+Every test is fast enough to run between an answer and the opponent's `go`. The texts are those of cutechess-cli and
+fastchess, because scripts search for them in PGN files and output.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from enginetour.referee.verdict import Verdict, claimed_draw
 # When a game ends: mate, stalemate, material, repetition, fifty moves, length, then adjudication (runner spec 10).
 
 FIFTY = 50  # moves of both sides, FIDE 9.3
-_WINS = {  # how a variant is won otherwise than by mate; {0} is the winner, {1} the loser
+_WINS = {  # how a variant is won except by mate; {0} is the winner, {1} the loser
     "atomic": "{1}'s king explodes",
     "antichess": "{0} has no move left and wins",
     "giveaway": "{0} has no move left and wins",
-    "suicide": "{0} wins, with no piece or fewer when nothing can move",
-    "kingofthehill": "{0}'s king reaches the centre",
+    "suicide": "{0} wins with no piece left, or with fewer pieces at stalemate",
+    "kingofthehill": "{0}'s king reaches the center",
     "racingkings": "{0}'s king wins the race",
-    "horde": "{0} has taken the horde",
+    "horde": "{0} has captured the horde",
     "3check": "{0} gives the third check",
 }
 
 
 def position_key(board: chess.Board) -> tuple[int, ...]:
-    """What must be equal for a repetition: placement, side to move, castling rights, *legal* en passant: FIDE 9.2.2."""
+    """Return the key that repeated positions share: placement, side, castling rights, legal en passant (FIDE 9.2.2)."""
     return (
         board.pawns,
         board.knights,
@@ -52,13 +52,13 @@ def position_key(board: chess.Board) -> tuple[int, ...]:
 
 
 def _variant_key(board: chess.Board) -> tuple[object, ...]:
-    """The same with what some variants have beside the board: pockets, promoted pieces, checks still to give."""
+    """Return the key of a position in a variant, with pockets, promoted pieces and remaining checks."""
     pockets = [str(pocket) for pocket in getattr(board, "pockets", ())]
     return *position_key(board), board.promoted if pockets else 0, *pockets, *getattr(board, "remaining_checks", ())
 
 
 class RuleEnds:
-    """The rule ends of one game. Keys of positions are forgotten at every irreversible move."""
+    """Ends of one game by the rules. Earlier positions are forgotten at each irreversible move."""
 
     def __init__(
         self, position: Position, rules: Rules, max_plies: int = 0, adjudicator: Adjudicator | None = None
@@ -76,7 +76,7 @@ class RuleEnds:
         self.seen: dict[tuple[object, ...], int] = {self._key(position.board): 1}
 
     def push(self, move: chess.Move) -> End | None:
-        """Play `move`; how the game ends by it, or None."""
+        """Play `move` and return how it ends the game, or None."""
         board = self._position.board
         before = board.occupied
         if self._position.push(move):
@@ -91,34 +91,34 @@ class RuleEnds:
                 return self._no_move()
         elif not any(board.generate_legal_moves()):
             return self._no_move()
-        thinner = move.promotion or board.occupied.bit_count() < before.bit_count() or not self._is_usual
-        if thinner and board.is_insufficient_material():
+        fewer_pieces = move.promotion or board.occupied.bit_count() < before.bit_count() or not self._is_usual
+        if fewer_pieces and board.is_insufficient_material():
             return Outcome.DRAW, Termination.MATERIAL, "Draw by insufficient mating material"
         if times >= self._repetition:
             return Outcome.DRAW, Termination.REPETITION, f"Draw by {times}-fold repetition"
         if self._fifty and board.halfmove_clock >= self.halfmoves:
             return Outcome.DRAW, Termination.FIFTY, self._fifty_words
         if len(self._position.moves) >= self.max_plies:
-            words = f"Draw by adjudication: {self.max_plies} plies played"
-            return Outcome.DRAW, Termination.ADJUDICATION_LENGTH, words
+            text = f"Draw by adjudication: {self.max_plies} plies played"
+            return Outcome.DRAW, Termination.ADJUDICATION_LENGTH, text
         return None
 
     def answered(self, move: chess.Move, score: Callable[[], int | None]) -> End | None:
-        """As `push`, then adjudication; the mover's `score` in centipawns is asked for where a rule needs it."""
+        """Play `move` as `push` does, then adjudicate; `score` returns the mover's centipawns if a rule needs them."""
         end = self.push(move)
         if end is not None:
             return end
         return self.adjudicator.judge(self._position.board, score() if self.adjudicator.needs_scores else None)
 
     def mark(self, end: End | None) -> str | None:
-        """What the notation of the last move, which led to `end`, ends with; None where nobody looked for a check."""
+        """Return the end of the last move's notation, ``+``, ``#`` or ""; None if nobody tested for check."""
         check = self._position.check
         if not check:
             return None if check is None else ""
         return "#" if end is not None and end[1] is Termination.MATE else "+"
 
     def _variant_end(self) -> End | None:
-        """Won, lost or drawn by the variant's own rules; its mates and stalemates are left to `_no_move`."""
+        """Return an end by the variant's own rules; `_no_move` handles its mates and stalemates."""
         board = self._position.board
         turn, other = ("White", "Black") if board.turn == chess.WHITE else ("Black", "White")
         for over, winner, loser in ((board.is_variant_win(), turn, other), (board.is_variant_loss(), other, turn)):
@@ -137,7 +137,7 @@ class RuleEnds:
         return (Outcome.BLACK if board.turn == chess.WHITE else Outcome.WHITE), Termination.MATE, f"{winner} mates"
 
     def drawn(self) -> str:
-        """Why a player may claim a draw now, "" if it may not (FIDE 9.2, 9.3); a dead position has ended the game."""
+        """Return why a player may claim a draw now (FIDE 9.2, 9.3), or ""; dead positions have ended already."""
         board = self._position.board
         times = self.seen.get(self._key(board), 0)
         if times >= 3:
@@ -146,37 +146,40 @@ class RuleEnds:
 
 
 def game_ends(task: GameTask, position: Position) -> RuleEnds:
-    """The ends of a game, no longer than the shorter-lived of its engines plays. MachineFailure for lost tables."""
+    """Return the rule ends of a game, no longer than the smaller `max_plies` of its engines.
+
+    Raises MachineFailure if tablebases cannot be read.
+    """
     limits = [side.spec.quirks.max_plies for side in (task.white, task.black) if side.spec.quirks.max_plies]
     adjudicator = Adjudicator(task.rules, open_tables(task.rules, position.variant))
     return RuleEnds(position, task.rules, min(limits, default=0), adjudicator)
 
 
-# Draws that the players bring about: a claim of the rules, or an agreement (FIDE 9.1, 9.2; runner spec 7).
+# Draws by the players: a claim under the rules, or an agreement (FIDE 9.1, 9.2; runner spec 7).
 #
-# An offer stands until the opponent has answered a search without a word of it. One that is made out of turn is made
-# with the next move. Whoever offers or claims a draw while the opponent's offer stands has agreed.
+# An offer is valid until the opponent has answered a search without accepting it. An offer out of turn is made with the
+# next move. An engine that offers or claims a draw while the opponent's offer is valid agrees to a draw.
 
 
 class DrawClaims:
-    """Claims and offers in one game; offers mean nothing unless `by_agreement`."""
+    """Draw claims and offers in one game; offers have an effect only if `by_agreement`."""
 
     def __init__(self, seats: Sequence[Seat], ends: RuleEnds, *, by_agreement: bool) -> None:
         white, black = seats
         self._others = {white: black, black: white}
         self._ends = ends
         self._by_agreement = by_agreement
-        self._early: set[Seat] = set()  # who offered while the opponent was thinking
+        self._early: set[Seat] = set()  # seats that offered while the opponent was thinking
 
     def asked(self, seat: Seat) -> Verdict | None:
-        """It is about to be asked for a move."""
+        """Return the verdict if a draw is due before this side is asked for a move."""
         if seat in self._early:
             self._early.remove(seat)
             seat.offers_draw = True
         return self._due(seat)
 
     def heard(self, seat: Seat, said: Message, *, thinking: bool) -> Verdict | None:
-        """What it said was no fault and ended nothing else."""
+        """Process a message that is not a fault and ends nothing else; return the verdict if a draw is due."""
         if said.kind is MessageKind.OFFER and self._by_agreement:
             if thinking:
                 seat.offers_draw = True
@@ -185,7 +188,7 @@ class DrawClaims:
         return self._due(seat) if thinking else None
 
     def answered(self, seat: Seat) -> Verdict | None:
-        """Its move is on the board: a claim that came with it is judged, an offer to it has been declined."""
+        """Process a move of this side: judge a claim that came with it; it declines the opponent's offer."""
         verdict = self._due(seat)
         seat.draw_claimed = False
         self._others[seat].offers_draw = False

@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from enginetour.openings.polyglot import PolyglotBook
 
 
-LONGEST_LINE = 4_096  # bytes of a line in a log of traffic: more than the longest `position` (runner spec 6)
+LONGEST_LINE = 4_096  # bytes of a line in an engine log: more than the longest `position` (runner spec 6)
 
 
 def _play_opening(opening: Opening, position: Position, ends: RuleEnds, record: Record) -> None:
-    """ValueError for one that ends the game."""
+    """Play the moves of the opening. Raises ValueError if one of them ends the game."""
     for text in opening.moves:
         move = position.board.parse_uci(text)
         record.enter(RawPly(move, None))
@@ -46,7 +46,7 @@ def _play_opening(opening: Opening, position: Position, ends: RuleEnds, record: 
 
 
 class _OwnBooks:
-    """The books of the two sides in one game. A side that is out of its book once stays out of it."""
+    """Opening books of the two sides in one game. A side that has left its book does not use it again."""
 
     def __init__(self, seats: Sequence[Seat], position: Position, ends: RuleEnds, record: Record) -> None:
         self._position, self._ends, self._record = position, ends, record
@@ -54,9 +54,9 @@ class _OwnBooks:
         self._books: dict[str, PolyglotBook] = {}
 
     def play(self) -> tuple[bool, End | None]:
-        """Play as long as whoever is to move has a book move: whether any was played, and how it ended the game.
+        """Play book moves while the side to move has one; return whether any was played, and how it ended the game.
 
-        MachineFailure when a book that was there at the start of the run cannot be read here and now.
+        Raises MachineFailure if a book that was readable at the start of the run cannot be read now.
         """
         played = False
         while (found := self._open.get(self._position.board.turn)) is not None:
@@ -77,25 +77,25 @@ class _OwnBooks:
             return None
         if book.path not in self._books:
             try:
-                from enginetour.openings.polyglot import PolyglotBook  # here, for a quicker start
+                from enginetour.openings.polyglot import PolyglotBook  # imported here for a faster start
 
                 self._books[book.path] = PolyglotBook(Path(book.path))
             except InputRefused as refused:
-                raise MachineFailure(f"own book {book.path}: {refused.what}") from None
+                raise MachineFailure(f"opening book {book.path}: {refused.what}") from None
         return self._books[book.path].move(self._position.board, book.choice, book.seed, len(self._position.moves))
 
     def close(self) -> None:
-        """Give the files back."""
+        """Close the book files."""
         for book in self._books.values():
             book.close()
 
 
 def play(task: GameTask, link: Link, pool: EnginePool) -> Game:
-    """Play one game to its end; an engine's failure comes back as a Game.
+    """Play one game to its end; an engine's failure is returned as a Game.
 
-    Raises MachineFailure when told to stop now or when this machine cannot start a process, ValueError for an
-    opening that cannot be played; both engines are dead then. An engine that cannot be told where the opening begins
-    plays from the task's spare one.
+    Raises MachineFailure when a stop is requested or this machine cannot start a process, ValueError for an opening
+    that cannot be played; then both engines have been ended. If an engine cannot be given the start position of the
+    opening, the game uses the task's spare opening.
     """
     contest = GameRunner(task, link, pool)
     try:
@@ -115,7 +115,7 @@ def play(task: GameTask, link: Link, pool: EnginePool) -> Game:
 
 
 class GameRunner:
-    """A game under way: board, seats, record, and the ply being played."""
+    """A game in progress: board, seats, record, and the current ply."""
 
     def __init__(self, task: GameTask, link: Link, pool: EnginePool) -> None:
         self._task = task
@@ -132,14 +132,14 @@ class GameRunner:
         self._relay = Relay(state, self._own_books.play)
 
     def close(self) -> None:
-        """Give back what the game held open."""
-        self._relay.close()  # first: it ends the binding to one processor
+        """Release what the game holds open."""
+        self._relay.close()  # first, because it ends the binding to one processor
         self._record.release()
         self._own_books.close()
         self._halts.close()
 
     def play(self) -> Game | None:
-        """From the opening to the record; None if the game is to begin at the task's spare opening."""
+        """Play from the opening to the record; None if the game must begin at the task's spare opening."""
         _play_opening(self._task.opening, self._position, self._ends, self._record)
         faults = prepare_engines(self.seats, self._position, self._link, self._pool, self._halts.overslept)
         self._record.begin(*self.seats)
@@ -153,13 +153,13 @@ class GameRunner:
         if faults:
             return self._finish(verdict.start_failed(faults, self._halts.words), tuple(faults))
         if why := why_no_namespace():
-            lost = "they die with us, what they leave behind may not"
-            self._link.tell("unguarded", {"text": f"engines run without a pid namespace ({why}): {lost}"})
+            risk = "they end with enginetour, but processes that they start may survive"
+            self._link.tell("unguarded", {"text": f"engines run without a PID namespace ({why}): {risk}"})
         self._link.tell("start", self._start_event())
         return self._finish(self._relay.play(self._pool.sharing))
 
     def _start_event(self) -> dict[str, object]:
-        """Who plays, from where, the clocks in milliseconds; `at` in UTC seconds."""
+        """Return the players, the start position and the clocks in milliseconds; `at` is in UTC seconds."""
         task = self._task
         return {
             "white": task.pairing.white,
@@ -177,7 +177,7 @@ class GameRunner:
         own_ns = self._relay.own_ns() if verdict.own_ns is None else verdict.own_ns
         self._record.close()
         incidents = [*self._record.incidents]
-        if verdict.category:  # one for each engine at fault; where the host is, for the engine whose turn it was
+        if verdict.category:  # one for each engine at fault; for a host failure, the engine whose turn it was
             guilty = absent or (verdict.culprit or self.seats[0 if self._position.board.turn else 1],)
             ply, own = len(self._position.moves), None if absent else own_ns
             incidents += [incident_of(seat, verdict.category, verdict.cause, ply, own_ns=own) for seat in guilty]
@@ -188,7 +188,7 @@ class GameRunner:
         return self._game(verdict, incidents)
 
     def _settle_engines(self, verdict: Verdict, absent: tuple[Seat, ...]) -> None:
-        """Mark who may not play again; after a game that began, take owed answers and tell the result."""
+        """Mark engines that may not play again; after a game that began, take owed answers and send the result."""
         for seat in absent:
             if seat.present is not None:
                 seat.present.spoiled = seat.present.spoiled or verdict.cause
@@ -237,12 +237,12 @@ class GameRunner:
         )
 
     def _traffic(self) -> tuple[str, ...]:
-        """Both engines in the order of time: ``0.012345 White < bestmove e2e4``, seconds since the game began."""
+        """Return the log of both engines in time order: ``0.012345 White < bestmove e2e4``, seconds since the start."""
         began = min(seat.began_ns for seat in self.seats)
-        told = [
+        lines = [
             (stamp, f"{(stamp - began) / 1e9:.6f} {seat.color} {way} {escape_bytes(line, LONGEST_LINE)}")
             for seat in self.seats
             if seat.present is not None
             for stamp, way, line in seat.present.process.traffic_since(began)
         ]
-        return tuple(words for _, words in sorted(told, key=itemgetter(0)))
+        return tuple(text for _, text in sorted(lines, key=itemgetter(0)))

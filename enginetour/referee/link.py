@@ -1,4 +1,4 @@
-"""Messages between a slot and its executor: frames over pipes, in the version of this process."""
+"""Messages between a slot and its executor: frames over pipes, with the version of this process."""
 
 from __future__ import annotations
 
@@ -12,77 +12,77 @@ from typing import Any, Literal
 from enginetour import __version__
 from enginetour.model import game, task, timecontrol
 
-# What a slot and its place say to each other, and what a game sees of it.
+# The protocol between a slot and its executor, and the part of it that a game uses.
 #
-# Frames are a mark, a length, a checksum and a pickle; both ends are ours. To the slot: `GameTask`, `ProbeTask`,
-# `Environment`, `Stop`;
-# end of file means that the scheduler is gone. From it: ``("hello", VERSION)`` before anything else, as the package may
-# have been updated since the scheduler began; ``("event", name, payload)``, several events "move" as one "moves"; then
-# one of ``("result", Game | Probe)``, ``("failed", text)`` of the machine and ``("internal", text)`` of our own failure
-# for every task. An engine of the same user can write into these pipes: what is no frame of ours ends the stream.
+# A frame is a mark, a length, a checksum and a pickle. Messages to the slot are `GameTask`, `ProbeTask`, `Environment`
+# and `Stop`; end of file means that the scheduler is gone. The slot sends ``("hello", VERSION)`` first, because the
+# package may have been updated since the scheduler began. Then it sends ``("event", name, payload)``, where one "moves"
+# joins several events "move", and for every task one of ``("result", Game | Probe)``, ``("failed", text)`` for a
+# failure of the machine, and ``("internal", text)`` for an internal error. An engine of the same user can write into
+# these pipes, so anything that is not a valid frame ends the stream.
 
 HEAD = struct.Struct(">4sII")  # the mark, bytes of the pickle, its CRC-32
-MARK = b"\xe7TF\x1a"  # no text begins so
-LONGEST = 64 << 20  # bytes of a frame: a game of 600 moves with full lines takes 200 KiB
+MARK = b"\xe7TF\x1a"  # no text begins with these bytes
+LONGEST = 64 << 20  # bytes of a frame; a game of 600 moves with complete lines takes 200 KiB
 
 Stopping = Literal["", "finish", "now"]
 
 
 def _version() -> str:
-    """Ours, and a digest of the fields of all that goes over the pipes: a pickle of others is read without an error."""
+    """Return the version and a digest of all message fields, because pickle reads other versions without an error."""
     kinds = (kind for module in (timecontrol, game, task) for kind in vars(module).values())
-    told = [
+    shapes = [
         (kind.__name__, [(one.name, str(one.type)) for one in fields(kind)])
         if is_dataclass(kind)
-        else (kind.__name__, [(name, str(told)) for name, told in kind.__annotations__.items()])
+        else (kind.__name__, [(name, str(hint)) for name, hint in kind.__annotations__.items()])
         for kind in kinds
         if isinstance(kind, type) and (is_dataclass(kind) or hasattr(kind, "_fields"))
     ]
-    return f"{__version__} ({zlib.crc32(repr(told).encode()):08x})"
+    return f"{__version__} ({zlib.crc32(repr(shapes).encode()):08x})"
 
 
-VERSION = _version()  # taken when this process began, whatever is installed since
+VERSION = _version()  # taken when this process began; another version may be installed later
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """No more tasks; `now` drops the running game, otherwise it may end."""
+    """No more tasks. `now` drops the game in progress; otherwise the slot finishes it."""
 
     now: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """Variables of the slot from now on; its engines start with them. It is not answered."""
+    """Environment variables of the slot and its engines from now on. The slot sends no reply."""
 
     variables: dict[str, str]
 
 
 class Link:
-    """A game's way to its place. This one leads nowhere, for a game played in the caller's own process."""
+    """The connection of a game to its executor. This base class has none, for a game in the caller's own process."""
 
-    control_fd: int | None = None  # in every wait of the game; readable: ask `stopping`
+    control_fd: int | None = None  # part of every wait of the game; when readable, call `stopping`
 
     def stopping(self) -> Stopping:
-        """Whether to stop; reads what the control pipe holds, never waits."""
+        """Return whether to stop; reads what the control pipe holds, without waiting."""
         return ""
 
     def tell(self, name: str, payload: object) -> None:
-        """A live event; it may get lost, and never waits."""
+        """Send a live event without waiting; it may get lost."""
 
 
 def frame(message: object) -> bytes:
-    """A message as it goes over a pipe. Raises what pickle raises for something that is no plain value."""
+    """Return a message as a frame. Raises what pickle raises for an object that it cannot write."""
     body = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
     return HEAD.pack(MARK, len(body), zlib.crc32(body)) + body
 
 
 class _BrokenStream(Exception):
-    """What came is no frame of ours."""
+    """The stream contains something that is not a valid frame."""
 
 
 class Frames:
-    """Bytes in as they come, whole messages out, up to the first that is broken; `broken` says that it came."""
+    """Splits a byte stream into messages, up to the first broken frame; then `broken` is set."""
 
     __slots__ = ("_held", "broken")
 
@@ -91,7 +91,7 @@ class Frames:
         self.broken = False
 
     def feed(self, chunk: bytes) -> list[Any]:
-        """Messages that end in this chunk, oldest first; nothing is raised, whatever the bytes are."""
+        """Return the messages that end in this chunk, oldest first; raises nothing, whatever the bytes are."""
         self._held += chunk
         messages: list[Any] = []
         while not self.broken and len(self._held) >= HEAD.size:
@@ -112,16 +112,16 @@ class Frames:
         try:
             if zlib.crc32(body) != checksum:
                 raise _BrokenStream
-            messages.append(_Ours(io.BytesIO(body)).load())
-        except Exception:  # what unpickling may raise has no end
+            messages.append(_Unpickler(io.BytesIO(body)).load())
+        except Exception:  # unpickling can raise any exception
             self.broken = True
 
 
-class _Ours(pickle.Unpickler):
-    """Makes nothing but what our tasks, games and events are made of."""
+class _Unpickler(pickle.Unpickler):
+    """An unpickler that creates only objects of enginetour's own classes."""
 
     def find_class(self, module: str, name: str) -> Any:
-        """A class or function of enginetour itself; dotted names would reach what its modules import."""
+        """Return a class or function of enginetour itself; dotted names would reach what its modules import."""
         if module.partition(".")[0] != "enginetour" or "." in name:
             raise _BrokenStream
         return super().find_class(module, name)

@@ -17,9 +17,9 @@ from enginetour.referee.link import Link
 from enginetour.referee.startup import end_engines, start_fault
 from enginetour.referee.talk import Handshaken, handshake_all, wait_for_stop
 
-AGAIN_S = (1.0, 5.0)  # s before it is tried again, as after a failed start (reliability spec 1)
+AGAIN_S = (1.0, 5.0)  # s before another attempt, as after a failed start (reliability spec 1)
 
-TABLES = "syzygypath"  # the option of UCI engines, which stands for CECP's egtpath too
+TABLES = "syzygypath"  # option of UCI engines, also used for egtpath of CECP
 _Search = Generator[int, Message | None, Message | None]
 
 
@@ -30,7 +30,7 @@ class _Findings:
     problems: list[str] = field(default_factory=list)
     category: str = ""
     handshake_ms: int = 0
-    settled: bool = False  # it would be found again: a wrong option, no such program, another protocol
+    settled: bool = False  # another attempt would find the same: a wrong option, a missing program, another protocol
 
     def good(self, what: str, words: str = "") -> None:
         self.steps.append((what, True, words))
@@ -43,16 +43,16 @@ class _Findings:
 
 
 def probe(task: ProbeTask, link: Link) -> ProbeResult:
-    """Try one engine, up to three times; nothing of it is alive afterwards.
+    """Test one engine in up to three attempts; no engine process is left afterwards.
 
-    An earlier try that failed stays among the steps. Raises MachineFailure when told to stop now.
+    Failed attempts remain among the steps. Raises MachineFailure when a stop is requested.
     """
     failed: list[tuple[str, bool, str]] = []
     for pause in AGAIN_S:
         found, report = _try(task, link)
         if found.settled or not found.problems:
             break
-        failed.append(("an earlier try", False, found.problems[0]))
+        failed.append(("earlier attempt", False, found.problems[0]))
         wait_for_stop(link, time.monotonic_ns() + int(pause * 1e9))
     else:
         _, report = _try(task, link)
@@ -83,14 +83,14 @@ def _is_ready(engine: Engine, greeted: Handshaken, found: _Findings, link: Link)
         fault = start_fault(greeted.fault)
         settled = fault.category == "bad-option"
         stderr = "".join(f"; stderr: {line}" for line in engine.process.stderr(1))
-        words = [*engine.problems] if settled else [f"{fault.detail}{stderr}"]
-        # Without a word of the protocol for the whole limit it does not speak it, unless it is known to.
+        problems = [*engine.problems] if settled else [f"{fault.detail}{stderr}"]
+        # An engine that sends nothing of the protocol for the whole limit does not support it, unless its file says so.
         if fault.category == "start-timeout" and not engine.spec.quirks.tells_features:
             settled = engine.reads_single_lines or not (engine.own_name or engine.declared)
-        if not settled and _bears_no_tables(engine, link):
-            words.append("it starts where it is not told of tablebases: set no_tablebases = true under quirks")
+        if not settled and _starts_without_tables(engine, link):
+            problems.append("the engine starts without tablebases only: set no_tablebases = true under [quirks]")
             settled = True
-        for problem in words:
+        for problem in problems:
             found.bad("handshake", problem, fault.category, settled=settled)
         return False
     found.good("handshake", f"{engine.own_name or 'no name'}, {found.handshake_ms} ms")
@@ -110,8 +110,8 @@ def _declares(engine: Engine, variant: str, found: _Findings) -> None:
             found.good("variant", f"declares {variant}")
 
 
-def _bears_no_tables(engine: Engine, link: Link) -> bool:
-    """Whether the path of the tables is what ended it: without it all goes well."""
+def _starts_without_tables(engine: Engine, link: Link) -> bool:
+    """Return whether the engine starts if it is not given the path of tablebases."""
     spec = engine.spec
     rest = tuple((name, value) for name, value in spec.offered if name.casefold() != TABLES)
     if rest == spec.offered:
@@ -123,7 +123,7 @@ def _bears_no_tables(engine: Engine, link: Link) -> bool:
 
 
 def search(engine: Engine, ask: Ask, deadline: int) -> _Search:
-    """One search up to its answer; None at CLOCK_MONOTONIC `deadline` ns."""
+    """Run one search and return its answer, or None at CLOCK_MONOTONIC `deadline` ns."""
     if engine.needs_approach:
         yield from engine.approach(ask)
     engine.go(ask)
@@ -139,7 +139,7 @@ def _leave(engine: Engine, found: _Findings) -> None:
         return
     end_engines([engine])
     if engine.process.deaf:
-        found.steps.append(("quit", False, "ignored quit; ended by a signal"))
+        found.steps.append(("quit", False, "ignored quit; ended with a signal"))
     else:
         found.good("quit")
 

@@ -1,9 +1,10 @@
 """Pin a slot and its engines to one processor while they play very fast games (CPU affinity).
 
-To wake somebody up on another processor costs more than such an answer, and they never have anything to do at the same
-time. Whether it pays is measured: a game of two engines is played apart, and if it was quick, their next ones together;
-where that takes longer, because somebody else wants that processor, they stay apart for a while. In a search that is no
-longer quick all are let go; before that a neighbour may take some of an engine's time, so its clock must be long.
+Waking a process on another processor takes longer than a very fast answer, and the slot and its engines never work at
+the same time. Whether pinning saves time is measured: a game of two engines is played without pinning, and if it was
+fast, their next games are pinned. If these take longer, because another process uses the processor, pinning pauses for
+a while. During a search that is no longer fast, all are released; until then another process may take some of an
+engine's time, so its clock must be long.
 """
 
 from __future__ import annotations
@@ -26,22 +27,22 @@ if TYPE_CHECKING:
     from enginetour.referee.startup import Seat
 
 
-# A slot and its engines on one processor for a while, and which: slots of one machine each have another.
+# One processor for a slot and its engines for a while; each slot of a machine uses another one.
 #
-# What takes turns has nothing to do side by side, and a processor that sleeps takes its time to wake up.
+# Processes that take turns do not need two processors, and a sleeping processor takes time to wake up.
 
-SHARE_PROCESSOR = "ENGINETOUR_TOGETHER"  # in a slot's environment: not empty where it may be done
-# Abstract names, unix(7): the kernel frees one when whoever bound it has gone. Containers with networks of their own
-# do not see each other's.
+SHARE_PROCESSOR = "ENGINETOUR_TOGETHER"  # environment of a slot: not empty if pinning is allowed
+# Abstract names, unix(7): the kernel frees a name when its owner ends. Containers with their own networks do not see
+# each other's names.
 TURNS, OWN = "\0enginetour/processor/{}", "\0enginetour/own-processor/{}"
-_PROCESSOR = 36  # on which it ran last, behind the name: proc_pid_stat(5)
+_PROCESSOR = 36  # the processor on which it ran last, after the name: proc_pid_stat(5)
 
 
 class ProcessorClaim:
-    """A processor of a core for one slot, until `close`."""
+    """The claim of one slot to a processor of a core, until `close`."""
 
     def __init__(self, core: tuple[int, ...], processor: int, *, own: bool = False) -> None:
-        """For turns, or as its `own`. OSError if another slot has it for that."""
+        """Claim it for turns, or as the slot's `own`. Raises OSError if another slot has that claim."""
         self.processor = processor
         self._core = core
         self._door = _door()
@@ -53,18 +54,18 @@ class ProcessorClaim:
 
     @property
     def is_owned(self) -> bool:
-        """Whether its core is one of a tournament with cores of its own, by now."""
+        """Whether the core now belongs to a tournament with its own cores."""
         return _is_owned(self._core)
 
     def close(self) -> None:
-        """Leave it to others."""
+        """Give up the claim."""
         self._door.close()
 
 
 def claim_processor(but: int | None = None) -> ProcessorClaim | None:
-    """A processor for turns, `but` only if there is no other: near where we are, for there the kernel found room.
+    """Claim a processor for turns, near the current one, where the kernel found room; `but` only if no other is free.
 
-    A core of each slot if there are enough. None where all are taken, or there is but one.
+    Each slot gets its own core if there are enough. Returns None if all are claimed or there is only one.
     """
     cores = find_cores(1).cores
     here = next((at for at, core in enumerate(cores) if _here() in core), 0)
@@ -79,7 +80,7 @@ def claim_processor(but: int | None = None) -> ProcessorClaim | None:
 
 
 def claim_engine_processors(processors: Iterable[int]) -> list[ProcessorClaim]:
-    """Those of the engines of a slot with cores of its own: nobody takes turns there from the next game on."""
+    """Claim the processors of a slot with its own cores: from the next game on, no slot takes turns there."""
     found = []
     for processor in processors:
         with suppress(OSError):  # another tournament has it too
@@ -88,10 +89,10 @@ def claim_engine_processors(processors: Iterable[int]) -> list[ProcessorClaim]:
 
 
 class PinnedThreads:
-    """The calling thread and engines, with all that they started, on one processor until `part`, and `again`.
+    """The calling thread and engines, with all their processes, pinned to one processor until `part`.
 
-    OSError if one of them may not run there, or nowhere else, or cannot be bound, and for more processes than are
-    looked at in a game; all are as they were then.
+    Raises OSError if one of them may not run there, may run nowhere else, or cannot be pinned, or if there are more
+    processes than are examined in a game. Then all have the processors they had before.
     """
 
     def __init__(self, processor: int, engines: Sequence[EngineProcess]) -> None:
@@ -102,17 +103,17 @@ class PinnedThreads:
         self._gather(new=True)
 
     def again(self) -> None:
-        """In their next game; who was left behind by the last one is one of them."""
+        """Pin them for their next game, with processes that `part` did not reach."""
         self._gather(new=False)
 
     def part(self) -> None:
-        """As they were. Once more after a while is for who was being started meanwhile."""
+        """Give them back their processors. A second call later also reaches processes that were being started."""
         self._free(_threads([engine.family() for engine in self.engines]))
 
     def _free(self, threads: Iterable[int]) -> None:
         for thread in threads:
             with suppress(OSError):
-                if os.sched_getaffinity(thread) == self._here:  # else it has been bound by somebody else since
+                if os.sched_getaffinity(thread) == self._here:  # otherwise another program has pinned it since
                     os.sched_setaffinity(thread, self._before.get(thread, self._own))
 
     def _gather(self, *, new: bool) -> None:
@@ -159,39 +160,40 @@ def _door() -> socket.socket:
     return socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 
 
-# Quick games on one processor: a slot and its engines take turns there, as long as answers come at once.
+# Pinned games: a slot and its engines take turns on one processor while answers come at once.
 
-# Measured: games of 0.2 ms a ply take 0.9 x the time, of 0.5 ms 0.9 x too, of 1 ms as much as apart; by the same two
-# engines they differ by 1.1 x. What has no figure is our choice.
-QUICK_NS = MS // 2  # a ply at most, on the average of a game
-WORSE = 1.5  # x the time of a ply apart
-SLOW_NS = 10 * MS  # an answer that takes so long is waited for apart; sooner than the kernel's tick costs each wait
-LEAST_MS = 10_000  # for a move, beside which that is nothing
-_LEAST_PLIES = 8  # of a game that says anything
-_MISSES = 3  # games in a row with a slow answer, or broken off: a processor that somebody else has looks like that
-FRESH = 64  # games until their time apart is measured anew: the first one is often the coldest
-_PAUSE_NS, _LONGEST_PAUSE_NS = 1000 * MS, 64_000 * MS  # where it did not pay, each time twice as long
-MOST_PAIRS = 4096  # of which is known how quick they are
+# Measured: pinned games of 0.2 ms per ply take 0.9 x the time, of 0.5 ms also 0.9 x, of 1 ms the same time. Games of
+# the same two engines differ by 1.1 x. Values without a measurement are chosen.
+QUICK_NS = MS // 2  # most time per ply, on average over a game
+WORSE = 1.5  # x the time per ply without pinning
+# a search that takes longer is no longer pinned; a shorter limit would add the kernel's tick to each wait
+SLOW_NS = 10 * MS
+LEAST_MS = 10_000  # least time for a move, in comparison with which delays are small
+_LEAST_PLIES = 8  # fewest plies of a game that is a measurement
+_MISSES = 3  # games in a row with a slow answer or an early end, as when another process uses the processor
+FRESH = 64  # pinned games until the time without pinning is measured again: the first game is often the slowest
+_PAUSE_NS, _LONGEST_PAUSE_NS = 1000 * MS, 64_000 * MS  # pause if pinning did not save time, doubled each time
+MOST_PAIRS = 4096  # pairs whose speed is remembered
 
 _Pair = frozenset[tuple[str, TimeControl]]
 
 
 class SharedProcessor:
-    """What a slot knows of quick games, and the one it plays."""
+    """The pinning of one slot: what it knows about fast games, and the game it plays."""
 
     def __init__(self) -> None:
         self._may = bool(os.environ.get(SHARE_PROCESSOR))
-        self._apart: dict[_Pair, _Apart] = {}  # of those whose last game apart was quick
+        self._apart: dict[_Pair, _Apart] = {}  # pairs whose last game without pinning was fast
         self._claim: ProcessorClaim | None = None
-        self._paid_not: int | None = None  # the processor that we left last
+        self._paid_not: int | None = None  # the processor that was given up last
         self._gathered: PinnedThreads | None = None
         self._misses = 0
         self._pause_ns, self._not_before_ns = _PAUSE_NS, 0
         self._game: _Game | None = None
-        self.quick_ns = 0  # that an answer may take; 0: any time
+        self.quick_ns = 0  # longest time for an answer while pinned; 0: not pinned
 
     def begin(self, seats: Sequence[Seat], played: int) -> None:
-        """Before the first `go` of a game that has so many plies from its opening."""
+        """Start to measure a game before its first `go`; `played` is the number of plies of its opening."""
         self.close()
         begun_ns = time.monotonic_ns()
         if not self._may or not all(map(_takes_turns, seats)):
@@ -205,13 +207,13 @@ class SharedProcessor:
         self._game = _Game(pair, self.quick_ns > 0, played, begun_ns)
 
     def part(self) -> None:
-        """Everybody may run anywhere again."""
+        """Release all processes to any processor."""
         self.quick_ns = 0
         if self._gathered is not None:
             self._gathered.part()
 
     def end(self, played: int) -> None:
-        """The plies that were like each other are over; only the first call of a game says anything."""
+        """End the measurement of a game; only the first call per game counts."""
         game, self._game = self._game, None
         if game is None:
             return
@@ -229,13 +231,13 @@ class SharedProcessor:
             self._compare(game.pair, each_ns)
 
     def close(self) -> None:
-        """The game is over, however."""
+        """End the game, whatever ended it."""
         self._game = None
         if self.quick_ns:
             self.part()
 
     def leave(self) -> None:
-        """The processor is for others."""
+        """Leave the processor to others."""
         self._let_go()
         if self._claim is not None:
             self._claim.close()
@@ -262,7 +264,7 @@ class SharedProcessor:
             self._apart[pair] = _Apart(apart.each_ns, apart.games + 1)
 
     def _let_go(self) -> None:
-        """Who was being started when all were is let go too."""
+        """Release all processes, also those that were being started before."""
         self.part()
         self._gathered = None
 
@@ -280,11 +282,11 @@ class SharedProcessor:
                 self._let_go()
                 self._gathered = PinnedThreads(self._claim.processor, engines)
             self.quick_ns = SLOW_NS
-        except OSError:  # another user's, or bound by its own will
+        except OSError:  # a process of another user, or one that pinned itself
             self._give_up()
 
     def _give_up(self) -> None:
-        """For a while, and to try another one then."""
+        """Stop pinning for a while, and try another processor after that."""
         if self._claim is not None:
             self._paid_not = self._claim.processor
         self._misses = 0
@@ -297,14 +299,14 @@ class SharedProcessor:
 
 
 class _Apart(NamedTuple):
-    """What a ply of a game apart took, and how many were played together since."""
+    """Time per ply of a game without pinning, and the number of pinned games since."""
 
     each_ns: float
     games: int = 1
 
 
 class _Game(NamedTuple):
-    """The one that is played: so many plies were, when it began."""
+    """The current game; `played` is the number of plies before its measurement."""
 
     pair: _Pair
     together: bool
@@ -313,5 +315,5 @@ class _Game(NamedTuple):
 
 
 def _takes_turns(seat: Seat) -> bool:
-    """One thread, time enough; and no first game, in which some look how many processors there are."""
+    """Return whether a side may be pinned: one thread and enough time. In a first game some count processors."""
     return seat.side.spec.threads == 1 and seat.clock.limit_ms >= LEAST_MS and seat.engine.games > 1

@@ -1,9 +1,9 @@
-"""The record of a game in progress: notation, search figures, live events, engine warnings (bookkeeping).
+"""The record of a game in progress: notation, search figures, live events, warnings about engines.
 
-The referee puts raw plies in and takes one step at a time, only while no pipe has anything to read. Plies of quick
-searches wait for each other: nearly none that is answered at once is kept waiting by it, and many plies in a row
-cost a third of as many that are written one by one between two switches to another process. No spectator sees that a
-move is a quarter of a second old.
+The referee adds raw plies, and runs one step of bookkeeping at a time, only while no pipe has anything to read. Plies
+of fast searches wait for each other: very few answers are delayed by that, and writing many plies in a row costs a
+third of writing each ply between two switches to another process. Spectators do not notice that a move is a quarter of
+a second old.
 """
 
 from __future__ import annotations
@@ -28,75 +28,77 @@ from enginetour.referee.link import Link
 from enginetour.referee.startup import WARNING_LINES, EnginePool, Seat, incident_of, search_request
 from enginetour.referee.waits import EngineWaits, OwnWaits
 
-# How hard an engine worked in one game, as it told it: sums to be averaged over a tournament.
+# The work of an engine in one game, as it reports it: sums for averages over a tournament.
 
 _PLACE = {name: place for place, name in enumerate(MoveMade._fields)}
 _FIGURES = ("depth", "seldepth", "nodes", "nps", "hashfull", "tbhits")
 
 
 def search_averages(moves: Sequence[MoveMade], pondered_ms: int = 0) -> tuple[tuple[str, int, int], ...]:
-    """(figure, moves that told it, their sum) over one side's own moves; what none told is left out.
+    """Return (figure, number of moves that reported it, sum) over one side's own moves; unreported figures are omitted.
 
-    `nodes_ms` is the time of the searches that told their nodes, with the part of it that was the opponent's,
-    `pondered_ms`: an engine counts nodes from `go ponder` on.
+    `nodes_ms` is the time of the searches that reported nodes, with `pondered_ms`, the part of it in the opponent's
+    time: an engine counts nodes from `go ponder` on.
     """
-    columns = list(zip(*moves, strict=True)) or [()] * len(MoveMade._fields)  # a third of the time of move by move
-    told = {name: [figure for figure in columns[_PLACE[name]] if figure is not None] for name in _FIGURES}
+    # takes a third of the time of a loop over moves
+    columns = list(zip(*moves, strict=True)) or [()] * len(MoveMade._fields)
+    reported = {name: [figure for figure in columns[_PLACE[name]] if figure is not None] for name in _FIGURES}
     spent, nodes = columns[_PLACE["elapsed_ms"]], columns[_PLACE["nodes"]]
-    told["nodes_ms"] = [ms for ms, count in zip(spent, nodes, strict=True) if count is not None]
+    reported["nodes_ms"] = [ms for ms, count in zip(spent, nodes, strict=True) if count is not None]
     before = {"nodes_ms": pondered_ms}
-    return tuple((name, len(figures), sum(figures) + before.get(name, 0)) for name, figures in told.items() if figures)
+    rows = [(name, len(figures), sum(figures) + before.get(name, 0)) for name, figures in reported.items() if figures]
+    return tuple(rows)
 
 
-# Lines of an engine's output that a tester wants to keep with its moves.
+# Lines of search output that a tester wants to keep with the moves.
 
-KEPT_LINES = 20  # of one search that match a pattern: a record is no log
-KEPT_LENGTH = 300  # bytes of such a line, and all the pattern is tried on: no engine can make a search for it long
+KEPT_LINES = 20  # most lines of one search that match the pattern
+KEPT_LENGTH = 300  # bytes of a line that are kept and searched, so that no engine can make the search slow
 
 
 def matching_lines(search: bytes, pattern: re.Pattern[str]) -> tuple[str, ...]:
-    """The last lines of a search's output in which the pattern is found, oldest first."""
+    """Return the last lines of a search's output that match the pattern, oldest first."""
     lines = (line[:KEPT_LENGTH].decode("utf-8", "replace").strip() for line in reversed(search.split(b"\n")))
     found = (escape_text(line, KEPT_LENGTH) for line in lines if line and pattern.search(line))
     return tuple(reversed(list(islice(found, KEPT_LINES))))
 
 
-# What an engine says about its own search, held against the board and against its next words (runner spec 12).
+# Claims in an engine's search output, checked against the board and against its next output (runner spec 12).
 #
-# kind           what was found
-# no-score       a move without any scored line, where it had a choice
-# pv-other       its last PV, of a score that is no bound, does not begin with the move it played
-# pv-illegal     a move of its last PV cannot be played (UCI only: in CECP a PV is free text)
-# mate-late      it said mate in n and had not mated with its n-th move
-# mate-lost      it said that it mates, and with its next move that it is mated
+# kind           finding
+# no-score       a move without a scored line, although there was a choice
+# pv-other       the last PV with an exact score does not begin with the move played
+# pv-illegal     a move of the last PV is illegal (UCI only: in CECP a PV is free text)
+# mate-late      it announced a mate in n and has not mated with its n-th move
+# mate-lost      it announced a mate, and with its next move that it is mated
 #
-# Counted and told, never a verdict: none of it changes a game.
+# Findings are counted and reported. They never change a game.
 
 _CLAIMS = ("no-score", "pv-other", "pv-illegal", "mate-late", "mate-lost")
-_PV_PIECE = 8  # plies of a PV looked at in one step: 30 us (measured), a step of bookkeeping (runner spec 15)
+_PV_PIECE = 8  # plies of a PV checked in one step: 30 us (measured), as a step of bookkeeping (runner spec 15)
 _COORDINATES = re.compile(r"[a-h][1-8][a-h][1-8][qrbnk]?")
 _NUMBER = re.compile(r"(?:\d+\.+)?")
-_MATE_RANGE = 1000  # moves; farther ones are no distances any engine has seen
+_MATE_RANGE = 1000  # moves; larger distances are not real distances to mate
 
 
 class SearchClaims:
-    """The claims of one side in one game; `usual`: FIDE's rules hold, and the boards' castling rights are clean."""
+    """Claims of one side in one game. `usual`: FIDE's rules hold, and the boards have clean castling rights."""
 
     def __init__(self, *, reads_pv: bool, usual: bool) -> None:
         self._reads_pv = reads_pv
         self._usual = usual
-        self._due: int | None = None  # number of the own move by which a promised mate is on the board
+        self._due: int | None = None  # number of the own move by which an announced mate must be on the board
         self._moves = 0
-        self._number = 0  # of the move, as the PGN has it: openings and positions begin anywhere
-        self._mates = False  # its last score was a mate of its own
+        self._number = 0  # of the move, as in the PGN: openings and positions begin at any number
+        self._mates = False  # its last score was a mate for itself
         self._found: dict[str, tuple[int, str]] = {}
 
     def heard(
         self, thought: SearchInfo, move: chess.Move, board: chess.Board, elapsed_ms: int
     ) -> Iterator[None] | None:
-        """Look at a search whose move is about to be made on `board`; what is left to look at piece by piece.
+        """Check a search before its move is made on `board`; return an iterator over the remaining checks, or None.
 
-        Of a PV as many plies are looked at as the search took milliseconds: 10 us a ply are 1 % of the time then.
+        As many plies of a PV are checked as the search took milliseconds: 10 us per ply is 1 % of that time.
         """
         self._moves += 1
         self._number = board.fullmove_number
@@ -106,11 +108,11 @@ class SearchClaims:
             return None
         self._mate(thought.score, thought.bound)
         pv = thought.pv.split()
-        if not pv or thought.bound:  # that of a search that failed: it leads nowhere
+        if not pv or thought.bound:  # the PV of a search that failed high or low proves nothing
             return None
         first = move if pv[0] == move.uci() else self._first(pv, board)
         if first is not None and first != move:
-            self._tell("pv-other", f"played {move.uci()}, and its last PV begins with {first.uci()}")
+            self._tell("pv-other", f"played {move.uci()}, but its last PV begins with {first.uci()}")
         if not self._reads_pv or elapsed_ms < 1:
             return None
         whole = pv if len(thought.pv) < LONGEST_PV else pv[:-1]
@@ -118,22 +120,22 @@ class SearchClaims:
 
     @property
     def is_quiet(self) -> bool:
-        """Nothing was promised that the next search might break."""
+        """Whether the next search cannot break an announcement."""
         return not self._mates and self._due is None
 
     def passed(self) -> None:
-        """A search of whose score and PV there is nothing to tell, after others that were quiet."""
+        """Count a search without a claim to check."""
         self._moves += 1
 
     def _mate(self, score: int, bound: int) -> None:
-        counts = MATE - _MATE_RANGE <= abs(score) <= MATE  # beyond it engines have scales of their own
+        counts = MATE - _MATE_RANGE <= abs(score) <= MATE  # larger scores follow the engine's own scale
         mates = counts and score > 0 and bound >= 0
         if self._due is not None and self._moves > self._due:
             late = self._moves - self._due
-            self._tell("mate-late", f"had not mated {late} move{'s' * (late != 1)} after it should have")
+            self._tell("mate-late", f"no mate {late} move{'s' * (late != 1)} after the announced one")
             self._due = None
         if self._mates and counts and score < 0 and bound <= 0:
-            self._tell("mate-lost", f"said mate, and a move later that it is mated in {MATE + score}")
+            self._tell("mate-lost", f"announced a mate, and a move later that it is mated in {MATE + score}")
             self._due = None
         if mates:
             due = self._moves + max(1, MATE - score) - 1
@@ -141,7 +143,7 @@ class SearchClaims:
         self._mates = mates
 
     def _first(self, pv: list[str], board: chess.Board) -> chess.Move | None:
-        for word in pv[:3]:  # a number, dots, a mark of a bound may stand before it
+        for word in pv[:3]:  # a number, dots or the mark of a bound may come first
             text = _NUMBER.sub("", word, count=1)
             try:
                 return board.parse_uci(text.lower()) if _COORDINATES.fullmatch(text.lower()) else board.parse_san(text)
@@ -158,8 +160,8 @@ class SearchClaims:
                     if not move:
                         raise ValueError
                 except ValueError:
-                    words = f"its PV goes on with {escape_text(word)!r}, illegal at {board.fen()}"
-                    self._tell("pv-illegal", words, number)  # other searches were heard since
+                    text = f"its PV contains {escape_text(word)!r}, illegal in {board.fen()}"
+                    self._tell("pv-illegal", text, number)  # other searches have been checked since
                     return
                 board.push(move)
             if ply % _PV_PIECE == _PV_PIECE - 1:
@@ -170,12 +172,12 @@ class SearchClaims:
         self._found[kind] = count + 1, first
 
     def broken(self) -> tuple[tuple[str, int, str], ...]:
-        """(kind, how often, words of the first) of what did not hold."""
+        """Return (kind, count, text of the first) for each kind of claim that proved wrong."""
         return tuple((kind, *self._found[kind]) for kind in _CLAIMS if kind in self._found)
 
 
 def _played(board: chess.Board, word: str) -> bool:
-    """Whether that is a move of which it is soon seen that it is legal; it is played then."""
+    """Play a move if a fast test shows that it is legal; return whether it was played."""
     if len(word) != 4:
         return False
     try:
@@ -189,31 +191,31 @@ def _played(board: chess.Board, word: str) -> bool:
 
 
 class RawPly(NamedTuple):
-    """One ply as it was played; `search` is the engine's raw output."""
+    """One ply as it was played; `search` is the raw output of the engine."""
 
     move: chess.Move
-    seat: Seat | None  # None: of the opening
+    seat: Seat | None  # None: a move of the opening
     elapsed_ms: int = 0
     clock_ms: int | None = None
     search: bytes = b""
-    book: bool = False  # played by us from the book of its side
-    mark: str | None = None  # of check or mate at the end of its notation, where that is known
-    pondered_ns: int = 0  # of the same search, before the clock ran
+    book: bool = False  # played from the opening book of its side
+    mark: str | None = None  # ``+``, ``#`` or "" at the end of its notation, if known
+    pondered_ns: int = 0  # duration of the same search before the clock ran
 
 
 class _SideNotes:
-    """What is written of one side."""
+    """What is recorded of one side."""
 
     def __init__(self, seat: Seat, *, usual: bool) -> None:
         spec = seat.side.spec
         self.claims = SearchClaims(reads_pv=spec.protocol == "uci", usual=usual)
-        self.is_plain = spec.protocol == "uci" and not spec.quirks.whitepov  # its searches may be read compiled
-        self.moves: list[MoveMade] = []  # not those of a book
-        self.pondered_ns = 0  # in searches that told nodes, before a clock ran
+        self.is_plain = spec.protocol == "uci" and not spec.quirks.whitepov  # compiled code may read its searches
+        self.moves: list[MoveMade] = []  # without book moves
+        self.pondered_ns = 0  # in searches that reported nodes, before a clock ran
 
 
 class PlyWriter:
-    """Writes one game; `looks` are what is still to be looked at of PVs, piece by piece."""
+    """Writes the record of one game; `looks` are the remaining checks of PVs, step by step."""
 
     def __init__(self, position: Position, keep_lines: str = "") -> None:
         self._position = position
@@ -225,11 +227,11 @@ class PlyWriter:
         self.moves: list[MoveMade] = []
 
     def begin(self, *seats: Seat) -> None:
-        """Whose thoughts are to come."""
+        """Start the record of the searches of these seats."""
         self._pages = {seat: _SideNotes(seat, usual=self._position.usual) for seat in seats}
 
     def write(self, raw: RawPly, gap_ns: int | None) -> None:
-        """The next ply; `gap_ns` is the relay gap before it."""
+        """Write the next ply; `gap_ns` is the relay gap before it."""
         seat, uci = raw.seat, self._position.moves[len(self.moves)]
         if seat is None or raw.book:
             san = self._shadow.play(raw.move, uci, raw.mark)
@@ -267,50 +269,51 @@ class PlyWriter:
         look = claims.heard(thought, raw.move, board, raw.elapsed_ms)
         if look is not None:
             self.looks.append(look)
-        if thought.bound:  # on record is what draws and resignations are judged by
+        if thought.bound:  # the record holds the score that draw and resign adjudication use
             exact = seat.engine.thought(raw.search, white=white, bounds=False)
             if exact.score is not None:
                 thought = thought._replace(score=exact.score, depth=exact.depth, pv=exact.pv, bound=0)
         return thought
 
     def effort(self, seat: Seat) -> tuple[tuple[str, int, int], ...]:
-        """How hard it worked, to be averaged over a tournament."""
+        """Return the search figures of a side, for averages over a tournament."""
         page = self._pages.get(seat)
         return () if page is None else search_averages(page.moves, page.pondered_ns // MS)
 
     def broken(self, seat: Seat) -> tuple[tuple[str, int, str], ...]:
-        """What it claimed and did not hold."""
+        """Return the claims of a side that proved wrong."""
         page = self._pages.get(seat)
         return () if page is None else page.claims.broken()
 
 
-LIVE_INTERVAL_NS = 100_000_000  # between two tellings: ten a second are as many as anybody sees
+LIVE_INTERVAL_NS = 100_000_000  # between two reports: nobody can follow more than ten per second
 
 
 class LiveMoves:
-    """The live events "move" of one game from its first move after the opening on.
+    """The live events "move" of one game, from its first move after the opening on.
 
-    A game that is over before anything of it was told is told by its result alone: nobody can follow games of a tenth
-    of a second, and telling them takes 9 % of what they cost us at nodes=1 (measured).
+    A game that ends before its first report is reported by its result alone: nobody can follow games of a tenth of a
+    second, and reporting them takes 9 % of enginetour's own time at nodes=1 (measured).
     """
 
     def __init__(
         self, link: Link, position: Position, clocks: Sequence[int | None], *, hourglass: bool = False
     ) -> None:
-        """`clocks` in milliseconds, White's first; the position is that in which the engines begin."""
+        """Start in the position in which the engines begin; `clocks` are in milliseconds, White's first."""
         self._link = link
-        self.next_ns = time.monotonic_ns() + LIVE_INTERVAL_NS  # from when on moves are told again
+        self.next_ns = time.monotonic_ns() + LIVE_INTERVAL_NS  # when the next report is allowed
         self._clocks = list(clocks)
-        self._sand = sum(ms or 0 for ms in clocks) if hourglass else None  # what one has not the other has
+        # both clocks together: the time one side loses goes to the other
+        self._sand = sum(ms or 0 for ms in clocks) if hourglass else None
         self._first = self._told = len(position.moves)
         self._black_begins = position.board.turn == chess.BLACK
 
     def is_behind(self, moves: Sequence[MoveMade]) -> bool:
-        """There is a move that was not told."""
+        """Return whether there is a move that was not reported."""
         return self._told < len(moves)
 
     def look(self, moves: Sequence[MoveMade]) -> int:
-        """Tell what was not told if it is time to; when it will be, in CLOCK_MONOTONIC ns."""
+        """Report new moves if it is time to; return when the next report is due, in CLOCK_MONOTONIC ns."""
         if not self.is_behind(moves):
             return NEVER_NS
         now = time.monotonic_ns()
@@ -321,20 +324,20 @@ class LiveMoves:
         return NEVER_NS
 
     def end(self, moves: Sequence[MoveMade]) -> None:
-        """The last moves of a game that was followed."""
+        """Report the last moves of a game that has been reported before."""
         if self._told > self._first:
             self._tell(moves)
 
     def _tell(self, moves: Sequence[MoveMade]) -> None:
-        """All together: one alone costs 60 us in both processes, among others 10."""
-        told = []
+        """Report all new moves together: one move alone costs 60 us in both processes, among others 10."""
+        events = []
         for move in moves[self._told :]:
             black = (self._told - self._first + self._black_begins) % 2
             self._clocks[black] = move.clock_ms
             if self._sand is not None:
                 self._clocks[not black] = self._sand - (move.clock_ms or 0)
             self._told += 1
-            told.append(
+            events.append(
                 {
                     "ply": self._told,
                     "uci": move.uci,
@@ -349,20 +352,20 @@ class LiveMoves:
                     "at": time.time(),
                 }
             )
-        if told:
-            self._link.tell("moves", told)
+        if events:
+            self._link.tell("moves", events)
 
 
-# What can wait until an engine thinks: notation, scores, live events, warnings (runner spec section 4).
+# Bookkeeping that can wait until an engine thinks: notation, scores, live events, warnings (runner spec section 4).
 
-PATIENCE_NS = 1_000_000  # into a search: what answers sooner finds us waiting
-HELD_NS = 250_000_000  # a ply waits so long for others, until a search leaves the time
-STEP_PLIES = 8 if native else 1  # plies a step: 30 us (measured), a ply of bookkeeping in Python (runner spec 15)
-HELD_PLIES = 31  # the most: then at once, or all of a quick game would be left to its end; odd, so sides take turns
+PATIENCE_NS = 1_000_000  # into a search: bookkeeping begins so late that it delays no faster answer
+HELD_NS = 250_000_000  # so long a ply waits for others, until a search leaves enough time
+STEP_PLIES = 8 if native else 1  # plies per step: 30 us (measured), as a ply of bookkeeping in Python (runner spec 15)
+HELD_PLIES = 31  # most plies that wait, so that a fast game is not left to its end; odd, so that sides take turns
 
 
 class Record:
-    """The record of one game as it grows, a shadow board behind the real one."""
+    """The record of one game in progress, kept on a board that follows the real one."""
 
     def __init__(self, position: Position, link: Link, pool: EnginePool, keep_lines: str = "") -> None:
         self._position = position
@@ -370,27 +373,28 @@ class Record:
         self.moves = self._scribe.moves
         self._link = link
         self._pool = pool
-        self.raw: deque[tuple[RawPly, int | None]] = deque()  # with the relay gap before it, in ns
+        self.raw: deque[tuple[RawPly, int | None]] = deque()  # each with the relay gap before it, in ns
         self._looks = self._scribe.looks
-        self._since_ns = 0  # CLOCK_MONOTONIC: the first search that left them waiting; 0: none
-        self._gap: int | None = None  # in ns, before the search under way
+        self._since_ns = 0  # CLOCK_MONOTONIC: the first search that left plies waiting; 0: none
+        self._gap: int | None = None  # in ns, before the current search
         self._seats: tuple[Seat, ...] = ()
         self._used: dict[Seat, int | None] = {}  # processor time in ms at the beginning of the game
-        self._spent: dict[Seat, int] = {}  # and in it
-        self._queued: dict[Seat, float | None] = {}  # ms in it that its engine waited for a processor
+        self._spent: dict[Seat, int] = {}  # processor time in ms during the game
+        self._queued: dict[Seat, float | None] = {}  # ms during the game that its engine waited for a processor
         self.incidents: list[Incident] = []
         self.gaps: list[int] = []
         self._queue = OwnWaits()
         self.workload = Workload()
-        self._waited = b""  # how long this process waited for a CPU up to the last step, in the kernel's words
-        self._asked: tuple[Seat, Seat] | None = None  # who thinks and who waits, where that is to be noted
+        self._waited = b""  # the kernel's figures of this process's waits, at the last step
+        # the side that thinks and the other side, if there is work for them
+        self._asked: tuple[Seat, Seat] | None = None
         self._live: LiveMoves | None = None
-        self.due_ns = NEVER_NS  # CLOCK_MONOTONIC: from when on a step is worth its time
-        self._crowd = self._compiled = (0, 0)  # moves that were told apart, and those with a long wait: of this game
-        self._watched: Seat | None = None  # whose memory is to be looked at
+        self.due_ns = NEVER_NS  # CLOCK_MONOTONIC: when the next step is due
+        self._crowd = self._compiled = (0, 0)  # moves of this game that were measured, and those with a long wait
+        self._watched: Seat | None = None  # the seat whose memory is to be examined
 
     def begin(self, *seats: Seat) -> None:
-        """Whose warnings to watch, and whose processor time and memory; no clock runs yet."""
+        """Start to record the warnings, processor time and memory of these seats; no clock runs yet."""
         self._seats = seats
         clocks, hourglass = [seat.clock.rest_ms for seat in seats], all(seat.clock.tc.hourglass for seat in seats)
         self._live = LiveMoves(self._link, self._position, clocks, hourglass=hourglass)
@@ -403,19 +407,19 @@ class Record:
         self._scribe.begin(*seats)
 
     def enter(self, ply: RawPly) -> None:
-        """Take a ply, do nothing yet."""
+        """Store a ply for a later step."""
         if ply.seat is not None and not ply.book and (pondered := ply.seat.engine.pondered_ns):
             ply = ply._replace(pondered_ns=pondered)
         self.raw.append((ply, self._gap))
         self._gap = None
 
     def relayed(self, gap_ns: int) -> None:
-        """One answer became the opponent's `go` after `gap_ns`."""
+        """Record that an answer became the opponent's `go` after `gap_ns`."""
         self.gaps.append(gap_ns)
         self._gap = gap_ns
 
     def search_begun(self, seat: Seat, other: Seat, go_ns: int) -> None:
-        """A search is under way since CLOCK_MONOTONIC `go_ns`, and `other` may ponder meanwhile."""
+        """Record that a search began at CLOCK_MONOTONIC `go_ns`; `other` may ponder meanwhile."""
         self._waited = self._queue.look()
         if seat.waits is not None:
             seat.waits.mark(go_ns)
@@ -423,7 +427,7 @@ class Record:
         self._plan(seat, other, go_ns)
 
     def search_goes_on(self, seat: Seat, other: Seat, go_ns: int, waited: bytes, gap_ns: int | None) -> None:
-        """As `search_begun`, of one that compiled code began, with what it noted then."""
+        """Record a search that compiled code began, with the figures that it noted then."""
         self._waited, self._gap = waited, gap_ns
         self._plan(seat, other, go_ns)
 
@@ -434,20 +438,24 @@ class Record:
         marks = self._compiled[0] + sum(queue.marks for queue in queues)
         long = self._compiled[1] + sum(queue.long for queue in queues)
         counted, self._crowd = self._crowd, (marks, long)
-        if told := self._pool.shortage.add(marks - counted[0], long - counted[1]):
-            self._link.tell("crowd", told)
+        if event := self._pool.shortage.add(marks - counted[0], long - counted[1]):
+            self._link.tell("crowd", event)
 
     def terms(self) -> tuple[int, int, int, bool, int]:
-        """What `search_begun` goes by, for who foresees it: plies, ms of the last, since when they wait; what else."""
+        """Return the data by which compiled code decides when bookkeeping is due.
+
+        These are the waiting plies, the milliseconds of the last one, since when they wait, whether other work is
+        urgent, and when live events are due (0: there are none, 1: now).
+        """
         last = self.raw[-1][0].elapsed_ms if self.raw else 0
         behind = self._live.next_ns if self._live is not None and self._live.is_behind(self.moves) else 0
         urgent = self._asked is not None or self._watched is not None
         return len(self.raw), last, self._since_ns, urgent, 1 if self._looks else behind
 
     def work(self, stirs: Callable[[], bool]) -> None:
-        """Steps that are due, as long as nothing stirs."""
+        """Run the steps that are due; stop when `stirs` reports that something came."""
         if self.raw:
-            self._since_ns = self._since_ns or 1  # those that are left do not wait for others again
+            self._since_ns = self._since_ns or 1  # the remaining plies do not wait for others again
         self.due_ns = 0
         while self.due_ns <= time.monotonic_ns():
             self.step()
@@ -458,13 +466,13 @@ class Record:
         if other.side.spec.ponder or seat.engine.new_notes or other.engine.new_notes or self._position.is_long(ROOM):
             self._asked = seat, other
             self.due_ns = go_ns
-        elif self._pending:  # many are taken up at once, though this search may be answered before they are done
+        elif self._pending:  # many plies are written at once, though this search may be answered before that is done
             self.due_ns = go_ns if len(self.raw) >= HELD_PLIES else self._held_until(go_ns)
         elif self._live is not None and self._live.is_behind(self.moves):
             self.due_ns = max(go_ns + PATIENCE_NS, self._live.next_ns)
 
     def _held_until(self, go_ns: int) -> int:
-        """When those that wait are written, fewer than the most; in a slow game none comes in time to join them."""
+        """Return when fewer than the most waiting plies are written; in a slow game they do not wait for others."""
         soon = go_ns + PATIENCE_NS
         if not self.raw or self.raw[-1][0].elapsed_ms * MS >= HELD_NS:
             return soon
@@ -476,7 +484,7 @@ class Record:
         return self._asked is not None or bool(self.raw) or bool(self._looks) or self._watched is not None
 
     def step(self) -> None:
-        """Some plies of bookkeeping, or something else that takes no longer; then live events, all at once."""
+        """Do one step of bookkeeping: some plies, or other work of that length; then live events, all at once."""
         if self._asked is not None:
             seat, other = self._asked
             self._asked = None
@@ -500,20 +508,20 @@ class Record:
 
     @property
     def queue_fd(self) -> int:
-        """The kernel's file of how long this process waited for a CPU, -1 without."""
+        """The file of this process's waits for a CPU, -1 if there is none."""
         return -1 if self._queue.file is None else self._queue.file
 
     def watch(self, seat: Seat) -> None:
-        """Look at its engine's memory when there is time."""
+        """Examine the memory of its engine when there is time."""
         self._watched = seat
         self.due_ns = 0
 
     def waited_now(self) -> int:
-        """Nanoseconds this process has waited for a CPU since the last step of the search under way."""
+        """Return how many ns this process has waited for a CPU since the last step of the current search."""
         return self._queue.waited_ns(self._queue.look()) - self._queue.waited_ns(self._waited)
 
     def close(self) -> None:
-        """Do all that is left; nobody thinks any more."""
+        """Finish all remaining work; no engine thinks any more."""
         self._asked = None
         while self._pending:
             self.step()
@@ -523,11 +531,11 @@ class Record:
         for seat, begun in self._used.items():
             now = seat.cpu_ms()
             if now is not None and begun is not None:
-                self._spent[seat] = max(0, now - begun)  # of two clocks, one of which ticks
+                self._spent[seat] = max(0, now - begun)  # the two times come from two clocks, one of which counts ticks
             self._queued[seat] = None if seat.waits is None else seat.waits.of_game_ms()
 
     def release(self) -> None:
-        """No more steps; the descriptors go back."""
+        """Close the files; no step may follow."""
         self._queue.close()
         for seat in self._seats:
             if seat.waits is not None:
@@ -546,7 +554,7 @@ class Record:
                     self.incidents.append(incident_of(seat, "protocol-warning", cause, ply, WARNING_LINES))
 
     def side_record(self, seat: Seat) -> SideRecord:
-        """What one engine did."""
+        """Return the record of one side for the Game."""
         clock = seat.clock
         return SideRecord(
             own_name=seat.present.own_name if seat.present is not None else "",
@@ -566,7 +574,7 @@ class Record:
         )
 
     def relay_us(self) -> tuple[int, int, int] | None:
-        """Relay gap in microseconds: median, 99th percentile, largest; None without one."""
+        """Return the relay gap in microseconds: median, 99th percentile, maximum; None if no ply was relayed."""
         if not self.gaps:
             return None
         gaps = sorted(self.gaps)

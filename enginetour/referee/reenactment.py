@@ -1,8 +1,9 @@
-"""Replay an incident: a game in which an engine crashed or stalled is played again for that engine alone.
+"""Replay an incident: play a game in which an engine crashed or stalled again, for that engine alone.
 
-Nothing is read from the traffic kept, which is cut: handshake, options, new game, every position and every clock are
-built again from the game's moves, and go through the same adapters. At each of its earlier turns it thinks as long
-as it did then (it is stopped if it takes longer); its answers there count for nothing, the recorded moves are played.
+The kept engine log is incomplete, so it is not used: handshake, options, new game, every position and every clock are
+built again from the moves of the game, and pass through the same adapters. At each earlier turn the engine thinks as
+long as it did then, and is stopped if it takes longer. Its answers at these turns are ignored: the recorded moves are
+played.
 """
 
 from __future__ import annotations
@@ -31,7 +32,10 @@ _Search = Generator[int, Message | None, Message | None]
 
 
 def reenact(task: ReenactTask, link: Link) -> ReenactResult:
-    """Once through; nothing of the engine is alive afterwards. MachineFailure when told to stop now."""
+    """Replay a game for one engine; no engine process is left afterwards.
+
+    Raises MachineFailure when a stop is requested.
+    """
     return _Reenactment(task, link).run()
 
 
@@ -95,7 +99,7 @@ class _Reenactment:
         return self._last(engine) if self._is_own_turn() else self._afterwards(engine)
 
     def _go_to_the_end(self) -> None:
-        """All moves become part of the position that the game begins with; the clocks stand as they did."""
+        """Make all earlier moves part of the position that the game begins with; the clocks show the same times."""
         own_last = (len(self._moves) % 2 == 0) != self._is_own_turn()
         moves, self._moves = self._moves, self._moves[-1:] if own_last else ()
         for uci, elapsed_ms in moves[: len(moves) - len(self._moves)]:
@@ -111,25 +115,25 @@ class _Reenactment:
         return (self._position.board.turn == chess.WHITE) == self._own.white
 
     def _earlier(self, engine: Engine, until: int, uci: str) -> ReenactResult | None:
-        """A search that went well then: the same time to think, and what it now does wrong."""
+        """Repeat an earlier search in the same time; return what the engine does wrong now, or None."""
         answer = self._asked(engine, max(MS, until - time.monotonic_ns()))
         if answer is None:
             answer = self._stopped(engine)
             if answer is None:
-                return self._told("time", "silent in an earlier search, and after stop", engine)
+                return self._result("time", "no answer in an earlier search, nor after stop", engine)
         if isinstance(answer, ReenactResult):
             return answer
         if isinstance(answer, EngineFault):
             return self._fault(answer, engine)
         move = None if answer is None else read_move(self._position.board, answer.text, lenient_promotion=True)[0]
         if engine.spec.protocol == "cecp" and (move is None or move.uci() != uci):
-            # It has made that move on its own board: there is no way on to the recorded one.
+            # It has made that move on its own board, and cannot return to the recorded game.
             other = "another move" if move is None else move.uci()
-            return self._told("other-way", f"plays {other} where it played {uci}; try --last-search", engine)
+            return self._result("other-way", f"plays {other} instead of {uci} (use --last-search)", engine)
         return None
 
     def _stopped(self, engine: Engine) -> Message | EngineFault | None:
-        """Move now, and the answer, None where none comes; in the end it is fenced, or `spoiled` says why not."""
+        """Ask for a move now, and return the answer or None; then it has answered a ping, or `spoiled` says why not."""
 
         def script() -> _Search:
             yield from engine.say(_STOP[engine.spec.protocol])
@@ -147,22 +151,22 @@ class _Reenactment:
             return answer
         if isinstance(answer, EngineFault):
             return self._fault(answer, engine)
-        limit = clock.hang_words or f"{clock.limit_ms} ms and a margin of {clock.margin_ms} ms"
+        limit = clock.hang_words or f"{clock.limit_ms} ms and a time margin of {clock.margin_ms} ms"
         if answer is None:
-            return self._told("time", f"no answer within {limit}", engine)
+            return self._result("time", f"no answer within {limit}", engine)
         elapsed_ns = answer.stamp_ns - self._own.asked_ns
         ms = elapsed_ns // MS
         if elapsed_ns >= clock.flag_ns():
-            return self._told("time", f"answered after {ms} ms of {limit}", engine, ms)
+            return self._result("time", f"answered after {ms} ms; allowed: {limit}", engine, ms)
         lenient = engine.spec.quirks.lenient_promotion
         move, _ = read_move(self._position.board, answer.text, lenient_promotion=lenient)
         text = escape_text(answer.text)
         if move is None:
-            return self._told("illegal-move", f"plays {text!r} after {ms} ms", engine, ms, text)
-        plays = self._told("", f"plays {move.uci()} after {ms} ms of {limit}", engine, ms, move.uci())
+            return self._result("illegal-move", f"plays the illegal move {text!r} after {ms} ms", engine, ms, text)
+        plays = self._result("", f"plays {move.uci()} after {ms} ms; allowed: {limit}", engine, ms, move.uci())
         if engine.spec.protocol == "uci":
             return plays
-        found = self._afterwards(engine)  # a claim that came with its move then may come a moment later now
+        found = self._afterwards(engine)  # a claim that came with its move in the game may come a moment later now
         return found if found.category else plays
 
     def _afterwards(self, engine: Engine) -> ReenactResult:
@@ -177,7 +181,7 @@ class _Reenactment:
         if isinstance(said, EngineFault):
             return self._fault(said, engine)
         found = None if said is None else self._claimed(engine, said, thinking=False)
-        return found or self._told("", "says nothing after its move", engine)
+        return found or self._result("", "sends nothing after its move", engine)
 
     def _asked(self, engine: Engine, patience_ns: int) -> Message | EngineFault | ReenactResult | None:
         for said in engine.discard():  # since its last move
@@ -205,13 +209,15 @@ class _Reenactment:
 
     def _claimed(self, engine: Engine, said: Message, *, thinking: bool) -> ReenactResult | None:
         verdict = by_message(self._own, said, thinking=thinking, aborts=0)
-        return None if verdict is None else self._told(verdict.category or "resign", verdict.cause, engine)
+        return None if verdict is None else self._result(verdict.category or "resign", verdict.cause, engine)
 
     def _fault(self, fault: EngineFault, engine: Engine) -> ReenactResult:
         if isinstance(fault, EngineCrashed):
-            return self._told("crash", f"crashes: {fault.detail}", engine)
+            return self._result("crash", f"crashes: {fault.detail}", engine)
         category = "stall" if isinstance(fault, EngineStalled) else fault.category
-        return self._told(category, fault.detail, engine)
+        return self._result(category, fault.detail, engine)
 
-    def _told(self, category: str, words: str, engine: Engine, ms: int | None = None, text: str = "") -> ReenactResult:
+    def _result(
+        self, category: str, words: str, engine: Engine, ms: int | None = None, text: str = ""
+    ) -> ReenactResult:
         return ReenactResult(category, words, engine.process.exit_status(), len(self._position.moves), ms, text)

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 class GameState(NamedTuple):
-    """A game under way, as the referee's parts share it."""
+    """A game in progress, as the parts of the referee share it."""
 
     task: GameTask
     position: Position
@@ -57,29 +57,29 @@ class GameState(NamedTuple):
 
 @dataclass(slots=True)
 class _SearchTimes:
-    """Stamps are CLOCK_MONOTONIC in ns; all but the stamps is what we ourselves may have cost the move."""
+    """Times of the current search in ns: `answered_ns` and `go_ns` are CLOCK_MONOTONIC, the others are delays."""
 
-    answered_ns: int = 0  # of the answer that is to be relayed, or was; 0: none, a first move or one of a book
+    answered_ns: int = 0  # the answer that was or will be relayed; 0: none, before a first move or after a book move
     go_ns: int = 0  # right after the write
-    write_ns: int = 0  # how long that took
+    write_ns: int = 0  # duration of the write
     gap_ns: int = 0  # from the answer to the write
-    late_ns: int = 0  # how late this process itself was for the wait under way
+    late_ns: int = 0  # how late this process was in the current wait
 
     def own_ns(self, waited_ns: int) -> int:
-        """The error budget; `waited_ns`: for a processor, by the kernel."""
+        """Return the error budget; `waited_ns`: how long this process waited for a processor."""
         return self.write_ns + self.gap_ns + self.late_ns + waited_ns
 
 
-_CRASH_LOOK_NS = 100 * MS  # before a crash is booked: a stop may have ended the engine (reliability 1)
-_ANSWER = MessageKind.ANSWER  # an enumeration looks its members up by name, each time
+_CRASH_LOOK_NS = 100 * MS  # before a crash is recorded: a stop may have ended the engine (reliability 1)
+_ANSWER = MessageKind.ANSWER  # a local name, because each look-up of a member of an enumeration takes time
 _READ = Wake((), control=False, heard=True)  # some output has been read already
 
 
 class Relay:
-    """The plies of one game, from the first position in which an engine is to move until the verdict.
+    """Plays the plies of one game, from the first position in which an engine is to move until the verdict.
 
-    `play_book` plays the moves of the side to move that come from its book: whether there were any, and how they ended
-    the game.
+    `play_book` plays the book moves of the side to move, and returns whether there were any and how they ended the
+    game.
     """
 
     def __init__(self, state: GameState, play_book: Callable[[], tuple[bool, End | None]]) -> None:
@@ -90,7 +90,7 @@ class Relay:
         self._compiled: CompiledRelay | None = None
 
     def play(self, sharing: SharedProcessor) -> Verdict:
-        """Play until the game is over. Both engines are seated. Raises MachineFailure when told to stop now."""
+        """Play until the game is over; both engines are seated. Raises MachineFailure when a stop is requested."""
         if _is_plain(self._task, self._position, self._seats):
             self._compiled = CompiledRelay(self._state, sharing)
         while (verdict := self._plies()) is None:
@@ -98,12 +98,12 @@ class Relay:
         return verdict
 
     def close(self) -> None:
-        """Give back the memory and the descriptor of the compiled part."""
+        """Release the memory and the descriptor of the compiled part."""
         if self._compiled is not None:
             self._compiled.close()
 
     def own_ns(self) -> int:
-        """What the referee itself may have cost the move under way, in ns: the error budget (runner spec 3)."""
+        """Return the delay of the current move that the referee may have caused, in ns (runner spec 3)."""
         return self._search.own_ns(self._record.waited_now())
 
     def _plies(self) -> Verdict | None:
@@ -117,7 +117,7 @@ class Relay:
         seat, other = self._sides()
         return self._answered(seat, other, self._await(seat, other, read=left.heard))
 
-    def _sides(self) -> tuple[Seat, Seat]:  # who is to move, and who is not
+    def _sides(self) -> tuple[Seat, Seat]:  # the side to move, and the other side
         return self._seats if self._position.board.turn == chess.WHITE else self._seats[::-1]
 
     def _ply(self) -> Verdict | None:
@@ -129,7 +129,7 @@ class Relay:
         ask = search_request(self._position, seat, other)
         if (verdict := self._approach(seat, other, ask)) is not None:
             return verdict
-        # What is said ahead of `go` takes its time on nobody's clock: no part of the referee's own share.
+        # Lines before `go` take time on no clock, so they are not a delay by the referee.
         relayed = self._search.answered_ns and not seat.engine.stands_apart(ask)
         search, before_ns = self._search, time.monotonic_ns()
         search.go_ns = seat.asked_ns = seat.engine.go(ask)
@@ -157,15 +157,15 @@ class Relay:
         return None
 
     def _await(self, seat: Seat, other: Seat, *, read: bool = False) -> Message | Verdict:
-        """The answer, or what ended the game instead. Books are kept while nothing has come.
+        """Wait for the answer, or for what ended the game instead; do bookkeeping while nothing comes.
 
-        `read`: some of what it said has been read and not heard.
+        `read`: some of its output has been read and not processed.
         """
         engine, record, control = seat.engine, self._record, self._link.control_fd
         processes = process, other_process = engine.process, other.engine.process
         deadline = self._search.go_ns + seat.clock.wait_ns()
         now = time.monotonic_ns()
-        verdict = self._overhear(other)  # what came with its answer and was not yet heard
+        verdict = self._overhear(other)  # output that came with its answer and was not yet processed
         while verdict is None:
             due = deadline if (owed := engine.due_ns) is None else min(deadline, owed)
             working = record.due_ns <= now and not read
@@ -198,12 +198,12 @@ class Relay:
                 check_stop(self._link)
             if verdict is None and time.monotonic_ns() >= deadline:
                 return engine.overdue() or self._silence(seat)
-            if working and not spoke:  # the other one may talk without end
+            if working and not spoke:  # the other engine may send output without end
                 record.step()
         return verdict
 
     def _last_words(self, seat: Seat, other: Seat) -> Message | Verdict:
-        """It closed its input and can hear nothing more: what it has said by now still counts."""
+        """Process the last output of an engine that closed its input: what it has sent by now still counts."""
         for said in seat.engine.discard():
             last = said if said.kind is MessageKind.ANSWER else self._talk(seat, said, thinking=True)
             if last is not None:
@@ -222,7 +222,7 @@ class Relay:
             verdict = self._draws.heard(seat, said, thinking=thinking)
         if verdict is None or not thinking:
             return verdict
-        if said.kind is not MessageKind.OFFER:  # who offers thinks on
+        if said.kind is not MessageKind.OFFER:  # after an offer the engine continues its search
             seat.engine.search_over()
         late = self._late(seat, said)
         return verdict if late is None or late.void else late
@@ -237,10 +237,10 @@ class Relay:
         if move is None:
             if said.cut:
                 return self._crash(seat, other)
-            # A second answer up to the flag (runner spec 5.6): the first was perhaps one to an earlier search.
+            # A second answer up to the flag counts (runner spec 5.6): the first may be one to an earlier search.
             question = {engine: engine.question(self._search.go_ns + clock.flag_ns())}
             second = run_scripts(question, self._link, self._halts.overslept)[engine]
-            if isinstance(second, Message):  # and no death meanwhile
+            if isinstance(second, Message):  # and the engine has not crashed meanwhile
                 said, elapsed = second, second.stamp_ns - self._search.go_ns
                 move = _read_answer(seat, said, self._position)
         if move is None:
@@ -248,7 +248,7 @@ class Relay:
             return verdicts.illegal(seat, said.text, self._position.board, ignored=ignored)
         spent = clock.charge(elapsed, other.clock)
         if spent is None:
-            return self._flag(seat, elapsed, "after a stale answer")
+            return self._flag(seat, elapsed, "after an answer to an earlier search")
         end = self._ends.answered(move, seat.score)
         self._search.answered_ns = said.stamp_ns
         self._record.enter(RawPly(move, seat, spent, clock.rest_ms, engine.search_text, mark=self._ends.mark(end)))
@@ -258,56 +258,57 @@ class Relay:
             return verdicts.by_rule(end)
         return self._draws.answered(seat)
 
-    # How an engine fails in a game under way: it is late, silent, stalled or gone (reliability spec section 2).
+    # How an engine fails during a game: it is late, silent, stalled or crashed (reliability spec section 2).
     #
-    # The first cause wins: an end that comes late is a flag. Here it is found out what happened, who is to blame for it
-    # is in `verdict.py`.
+    # The first cause counts: a crash after the flag is a time loss. This class finds out what happened; `verdict.py`
+    # decides who is at fault.
 
     def _late(self, seat: Seat, said: Message) -> Verdict | None:
         in_time = (elapsed := said.stamp_ns - self._search.go_ns) < seat.clock.flag_ns()
-        return None if in_time else self._flag(seat, elapsed, f"with {escape_text(said.text)!r}")
+        return None if in_time else self._flag(seat, elapsed, f"with answer {escape_text(said.text)!r}")
 
     def _silence(self, seat: Seat) -> Verdict:
-        """The deadline and its grace have passed: stop, take the owed answer, tell the true overrun."""
+        """Handle a deadline without an answer: send stop, take the owed answer, report the true overrun."""
         flag_ns = self._search.go_ns + seat.clock.flag_ns()
-        engine, own_ns = seat.engine, self.own_ns()  # what we wait from here on excuses nothing
+        engine, own_ns = seat.engine, self.own_ns()  # waiting from here on is not a delay of the move
         used_ns = 0 if seat.waits is None else seat.waits.used_ns()
         run_scripts({engine: engine.settle()}, self._link, self._halts.overslept)
         if seat.draw_claimed:
-            words = f"{seat.color} claims a draw that is none and does not move"
-            return verdicts.loss(seat, Termination.FALSE_CLAIM, words)
+            text = f"{seat.color} claims a draw without reason and does not move"
+            return verdicts.loss(seat, Termination.FALSE_CLAIM, text)
         if engine.late_ns:
             return self._flag(seat, engine.late_ns - self._search.go_ns, "after stop", own_ns=own_ns)
         late = time.monotonic_ns() - flag_ns
-        words = f"no answer {late / 1e9:.1f} s after {seat.clock.hang_words or 'the flag'}"
+        text = f"no answer {late / 1e9:.1f} s after {seat.clock.hang_words or 'the flag'}"
         starved = seat.waits is not None and seat.waits.is_kept_waiting(used_ns)
         if starved:
-            words += ", for want of a processor"
-        return self._flag(seat, late + seat.clock.flag_ns(), "", words, own_ns=own_ns, starved=starved)
+            text += " because it got no processor"
+        return self._flag(seat, late + seat.clock.flag_ns(), "", text, own_ns=own_ns, starved=starved)
 
     def _flag(
         self,
         seat: Seat,
         elapsed_ns: int,
         when: str,
-        words: str = "",
+        text: str = "",
         *,
         own_ns: int | None = None,
         starved: bool = False,
     ) -> Verdict:
-        """Its time was over. `when` tells of its answer or its end, `words` instead that neither came.
+        """Return the verdict for an engine whose time is over.
 
-        `own_ns` is our share, where it ended before now; `starved`: it could not answer, as it did not run at all.
+        `when` describes its answer or its end, `text` that neither came. `own_ns`: the delay of the referee, if it
+        ended before now. `starved`: the engine could not answer, because it did not run at all.
         """
-        answered, words = starved or not words, words or verdicts.overrun(seat.clock, elapsed_ns, when)
+        answered, text = starved or not text, text or verdicts.overrun(seat.clock, elapsed_ns, when)
         if self._halts.words:
-            return verdicts.void(None, "host", f"{seat.color}: {words}; {self._halts.words}", Termination.TIME)
+            return verdicts.void(None, "host", f"{seat.color}: {text}; {self._halts.words}", Termination.TIME)
         over_ns = elapsed_ns - seat.clock.flag_ns() if answered else None
         own_ns = self.own_ns() if own_ns is None else own_ns
         waited_ns = None if seat.waits is None else seat.waits.machine_ns()
-        if starved:  # it waits still, and the kernel counts a wait when it is over
+        if starved:  # it still waits, and the kernel counts a wait only when it is over
             waited_ns = max(waited_ns or 0, elapsed_ns)
-        return verdicts.flag(seat, self._position.board, self._task.rules, over_ns, own_ns, words, waited_ns=waited_ns)
+        return verdicts.flag(seat, self._position.board, self._task.rules, over_ns, own_ns, text, waited_ns=waited_ns)
 
     def _at_fence(self, seat: Seat, other: Seat, fault: EngineFault) -> Verdict:
         if isinstance(fault, EngineCrashed):
@@ -315,12 +316,12 @@ class Relay:
         return verdicts.stall(seat, fault, self._halts.words)
 
     def _crash(self, seat: Seat, other: Seat) -> Verdict:
-        """Look for a stop first: a service manager ends engines and us in one go."""
+        """Return the verdict for a crash, after a look for a stop: a service manager ends all processes at once."""
         seen_ns = seat.engine.stamp_ns if seat.engine.dead else time.monotonic_ns()
         wait_for_stop(self._link, time.monotonic_ns() + _CRASH_LOOK_NS)
         other.engine.pull()
         if seat.engine.thinking and not seat.engine.pondering and seen_ns - self._search.go_ns >= seat.clock.flag_ns():
-            return self._flag(seat, seen_ns - self._search.go_ns, f"when it ended: {describe_exit(seat.engine)}")
+            return self._flag(seat, seen_ns - self._search.go_ns, f"its process ended: {describe_exit(seat.engine)}")
         if other.engine.process.eof and verdicts.ended_together(
             seen_ns, other.engine.stamp_ns, self._search.answered_ns
         ):
@@ -329,7 +330,7 @@ class Relay:
 
 
 def _read_answer(seat: Seat, said: Message, at: Position) -> chess.Move | None:
-    """The legal move it means; an odd form is noted once."""
+    """Return the legal move that an answer means, or None; note an odd form once."""
     lenient = seat.side.spec.quirks.lenient_promotion
     move, odd = read_move(at.board, said.text, lenient_promotion=lenient, usual=at.usual, check=at.check)
     if move is not None and odd and not seat.engine.usual(said.text):
@@ -337,24 +338,25 @@ def _read_answer(seat: Seat, said: Message, at: Position) -> chess.Move | None:
     return move
 
 
-# The plies of a game to which nothing unusual happens, in compiled code (runner spec 4).
+# Plain plies of a game in compiled code (runner spec 4).
 
-_PLAIN, _BOOKS, _STIRRED, _SLOW = range(4)  # why a run came back, as in native/relay.h; all else is the game's
+# reasons for the end of a run, as in native/relay.h; with all others Python plays the ply
+_PLAIN, _BOOKS, _STIRRED, _SLOW = range(4)
 
 
 class CompiledEnd(NamedTuple):
-    """How the plain plies ended."""
+    """How a run of plain plies ended."""
 
     end: End | None  # adjudicated
-    thinking: bool  # a search is under way
-    heard: bool  # there is something to hear in it already
+    thinking: bool  # a search is in progress
+    heard: bool  # some output of it has been read already
 
 
 class CompiledRelay:
-    """The plain plies of one game for which `is_plain` holds, played by `native.Relay`.
+    """The plain plies of one game for which `_is_plain` holds, played by `native.Relay`.
 
-    Made after both engines are seated. It stops before the first event that is not plain, with nothing done about it:
-    `Relay` continues with what was read, and its timestamps, as if it had read it itself.
+    It is created after both engines are seated. It stops before the first event that is not plain, and does nothing
+    about it: `Relay` continues with what was read, and its timestamps, as if it had read it itself.
     """
 
     def __init__(self, state: GameState, sharing: SharedProcessor) -> None:
@@ -372,17 +374,17 @@ class CompiledRelay:
             threads = [] if seat.waits is None else seat.waits.files
             limits = go_limits(seat.clock.tc).encode("ascii")
             self._own.seat(seat.white, seat, process.stdin_fd, process.stdout_fd, process.note, limits, threads)
-        self._turns = -1  # of what is polled
+        self._turns = -1  # changes of the polled descriptors when they were last passed on
         self._search = _SearchTimes()
         self._sharing, self._begun = sharing, False
 
     def close(self) -> None:
-        """Give its memory and descriptor back: it and `_judge` hold each other."""
+        """Release the memory and the descriptor; the compiled object and `_judge` refer to each other."""
         self._sharing.close()
         del self._own
 
     def takes(self, search: _SearchTimes) -> bool:
-        """Take the game over before a search, if all is as plain as it was; else its next ply is Python's."""
+        """Take the game over before a search if all is still plain; otherwise Python plays the next ply."""
         if not all(seat.engine.is_plain and seat.waits is not None for seat in self._seats):
             return False
         self._search = search
@@ -405,7 +407,7 @@ class CompiledRelay:
         return True
 
     def run(self) -> CompiledEnd:
-        """Plain plies up to the first that is not; the record is written on the way, while nothing has come."""
+        """Play plain plies up to the first that is not plain; write the record while nothing comes."""
         record, (white, black) = self._record, self._seats
         while True:
             self._watch()
@@ -432,7 +434,7 @@ class CompiledRelay:
             self._own.watch((*self._control, *(one for process in processes for one in process.beside())))
 
     def _judge(self, seat: Seat, turn: bool, halfmoves: int, number: int, score: int | None) -> End | None:  # noqa: FBT001
-        """The adjudicator's word on a position that no rule ends; the score is as the engine wrote it."""
+        """Adjudicate a position that no rule of chess ends; the score is as the engine sent it."""
         if score is not None and seat.side.spec.quirks.whitepov and not seat.white:
             score = -score
         return self._ends.adjudicator.by_score(Counters(turn, halfmoves, number), score)
@@ -484,7 +486,7 @@ class CompiledRelay:
 
 
 def _is_plain(task: GameTask, position: Position, seats: tuple[Seat, Seat]) -> bool:
-    """Not where compiled code is missing, or something in the game is not plain from its first to its last ply."""
+    """Return whether compiled code is there and can play plies of this game."""
     if native is None or not position.usual or task.rules.tables is not None:
         return False
     for seat in seats:

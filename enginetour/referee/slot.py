@@ -1,8 +1,8 @@
-"""``python -m enginetour.referee.slot``: the process of one slot. Tasks in on fd 0, events and results out on fd 1.
+"""``python -m enginetour.referee.slot``: the process of one slot. Tasks come on fd 0, results go to fd 1.
 
-It loads the rules of chess and nothing of stores or tables, plays one game at a time in its only thread, and goes when
-the scheduler goes: end of file on fd 0, and SIGTERM as parent-death signal, which leaves it the time to end what its
-engines left behind. If that takes too long an alarm kills it, and with it its engines.
+It loads the rules of chess and no database, plays one game at a time in a single thread, and ends with the scheduler:
+at end of file on fd 0, and by SIGTERM as parent-death signal, which leaves time to end what its engines left behind. If
+that takes too long, an alarm kills the slot and with it its engines.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from enginetour.referee.compliance.exam import ComplianceTask
 
 
-READ_SIZE = 64 * 1024  # bytes, what a pipe holds: pipe(7)
-GARBAGE = 20_000  # objects between two looks for garbage; a game of 600 moves makes few that need one
-# A lack of room, memory, descriptors or processes, or a disk that fails: nothing of ours is wrong then.
+READ_SIZE = 64 * 1024  # bytes, the capacity of a pipe: pipe(7)
+GARBAGE = 20_000  # objects between two garbage collections; a game of 600 moves makes few objects that need one
+# A lack of space, memory, descriptors or processes, or a failing disk: enginetour itself is not at fault.
 _OF_HOST = frozenset(
     (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EAGAIN)
 )
-LAST_BREATH = 2.0  # s from "now" to the end, whatever hangs; the place waits 3 s in all (reliability spec 3)
+LAST_BREATH = 2.0  # s from "now" to the end, whatever hangs; the executor waits 3 s in all (reliability spec 3)
 
 
 class PipeLink(Link):
@@ -57,7 +57,7 @@ class PipeLink(Link):
         self.control_fd = self._epoll.fileno()
 
     def stopping(self) -> Stopping:
-        """Read what came; "now" is final, and sets the alarm."""
+        """Read new messages and return the state; "now" is final and sets the alarm."""
         for fd, _ in self._epoll.poll(0):
             try:
                 chunk = os.read(fd, READ_SIZE)
@@ -66,11 +66,11 @@ class PipeLink(Link):
             except OSError:
                 chunk = b""
             if fd == self._control:
-                self._hear(chunk)
+                self._receive(chunk)
         return self._stopping
 
     def next_task(self) -> GameTask | ProbeTask | ReenactTask | ComplianceTask | Environment | None:
-        """Wait for the next task; None: it is time to go, after the tasks that came before that was said."""
+        """Wait for the next task; None when the slot must end, after the tasks that came before the stop."""
         while (stopping := self.stopping()) != "now":
             if self._tasks:
                 return self._tasks.popleft()
@@ -80,13 +80,13 @@ class PipeLink(Link):
         return None
 
     def tell(self, name: str, payload: object) -> None:
-        """An event, if the pipe has room for it now."""
+        """Send an event if the pipe has room for it now."""
         self._out.push()
         if not len(self._out):
             self._out.send(frame(("event", name, payload)))
 
     def report(self, kind: str, value: object) -> None:
-        """A result; waits until the place has taken it, unless the place is gone or told us to go now."""
+        """Send a result; wait until the executor has taken it, unless it is gone or requests a stop now."""
         self._out.send(frame((kind, value)))
         poll = select.poll()
         poll.register(self._out.fd, select.POLLOUT)
@@ -96,17 +96,17 @@ class PipeLink(Link):
             self._out.push()
 
     def stop_now(self) -> None:
-        """Drop everything; the alarm's default action ends a slot that cannot."""
+        """Drop everything; the default action of the alarm ends a slot that hangs."""
         self._stopping = "now"
         signal.setitimer(signal.ITIMER_REAL, LAST_BREATH)
 
-    def _hear(self, chunk: bytes) -> None:
+    def _receive(self, chunk: bytes) -> None:
         if not chunk:
             self._epoll.unregister(self._control)
             self.stop_now()
             return
         messages = self._frames.feed(chunk)
-        if self._frames.broken:  # somebody else wrote into the pipe: what it will bring cannot be known
+        if self._frames.broken:  # another process wrote into the pipe, so its content cannot be trusted
             self._epoll.unregister(self._control)
             self.stop_now()
             return
@@ -120,12 +120,12 @@ class PipeLink(Link):
 
 
 def serve(link: PipeLink) -> None:
-    """Play task after task until told to go; engines may live on between them."""
+    """Play task after task until the slot must end; engines may stay alive between tasks."""
     from enginetour.referee.game import play
     from enginetour.referee.probe import probe
     from enginetour.referee.startup import EnginePool
 
-    # What is loaded stays: looking through it for garbage again and again took 5 % of a ply (measured).
+    # Loaded objects stay in memory: collecting them again and again took 5 % of a ply (measured).
     gc.freeze()
     gc.set_threshold(GARBAGE)
     pool = EnginePool()
@@ -143,7 +143,7 @@ def serve(link: PipeLink) -> None:
             elif isinstance(task, ProbeTask):
                 result = probe(task, link)
             elif isinstance(task, ReenactTask):
-                from enginetour.referee.reenactment import reenact  # here, for a quicker start
+                from enginetour.referee.reenactment import reenact  # imported here for a faster start
 
                 result = reenact(task, link)
             else:
@@ -151,16 +151,18 @@ def serve(link: PipeLink) -> None:
 
                 result = examine(task, link)
             link.report("result", result)
-        except Exception as error:  # whatever it is, the game does not exist and the slot goes on
+        except Exception as error:  # whatever it is, the game does not exist and the slot continues
             kill_running_engines()
             pool = EnginePool()
             if not isinstance(error, MachineFailure):
-                import traceback  # here, for a quicker start
+                import traceback  # imported here for a faster start
 
                 traceback.print_exc()
-            ours = not (isinstance(error, MachineFailure | MemoryError) or getattr(error, "errno", None) in _OF_HOST)
-            told = str(error) if isinstance(error, MachineFailure) else f"the slot failed: {error!r}"
-            link.report("internal" if ours else "failed", told)
+            is_internal = not (
+                isinstance(error, MachineFailure | MemoryError) or getattr(error, "errno", None) in _OF_HOST
+            )
+            text = str(error) if isinstance(error, MachineFailure) else f"the slot failed: {error!r}"
+            link.report("internal" if is_internal else "failed", text)
     for each in own:
         each.close()
     if link.stopping() != "now":
@@ -168,18 +170,19 @@ def serve(link: PipeLink) -> None:
 
 
 def main() -> None:
-    """Make this process a slot: own pipes out of the way of stray prints, signals noted, orphans adopted."""
+    """Make this process a slot: move its pipes away from stray prints, note signals, adopt orphans."""
     control, results = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
     os.dup2(nothing, 0)
     os.close(nothing)
-    os.dup2(2, 1)  # what anybody prints goes to stderr, where the place keeps the last lines
+    os.dup2(2, 1)  # all that is printed goes to stderr, of which the executor keeps the last lines
     link = PipeLink(control, results)
     for number in (signal.SIGALRM, signal.SIGCHLD):
-        signal.signal(number, signal.SIG_DFL)  # in case our parent ignores them
+        signal.signal(number, signal.SIG_DFL)  # the parent may ignore them
     signal.signal(signal.SIGTERM, lambda *_: link.stop_now())
     signal.signal(signal.SIGHUP, lambda *_: link.stop_now())
-    signal.signal(signal.SIGINT, lambda *_: None)  # for the scheduler to act on; never ignored, that is inherited
+    # the scheduler acts on it; never ignored, because children inherit that
+    signal.signal(signal.SIGINT, lambda *_: None)
     strays.adopt_orphans()
     strays.set_parent_death_signal(signal.SIGTERM)
     unblock_signals()

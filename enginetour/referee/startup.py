@@ -1,4 +1,4 @@
-"""Start both engines of a game, or reuse those that still run since the previous game (engine pool)."""
+"""Start both engines of a game, or reuse engines that still run since the previous game (engine pool)."""
 
 from __future__ import annotations
 
@@ -21,78 +21,77 @@ from enginetour.referee.quickgames import SharedProcessor
 from enginetour.referee.talk import run_scripts
 from enginetour.referee.waits import EngineWaits, ProcessorShortage
 
-MEMORY_INTERVAL_NS = 1_000 * MS  # between two looks: some 50 us each (measured), so they cost a game nothing
+MEMORY_INTERVAL_NS = 1_000 * MS  # between two looks: about 50 us each (measured), which a game does not notice
 
 
 class Seat:
-    """One side of a game under way."""
+    """One side of a game in progress."""
 
     def __init__(self, side: Side, rules: Rules, *, white: bool) -> None:
         self.side = side
         self.white = white
         self.name = side.spec.name
         self.clock = Clock(side, rules.hang_limit)
-        self.searched = False  # set thinking in this game
-        self.draw_claimed = False  # said "1/2-1/2" and has not moved since
-        self.offers_draw = False  # its offer stands
+        self.searched = False  # has been asked for a move in this game
+        self.draw_claimed = False  # claimed a draw and has not moved since
+        self.offers_draw = False  # its offer is valid
         self.warnings: list[str] = []
         self.began_ns = time.monotonic_ns()
         self.asked_ns = 0  # CLOCK_MONOTONIC of its last `go` in this game
-        self.look_ns = 0  # when its memory is due to be looked at
-        self.engine: Engine  # that sits here; only after `prepare_engines` has found no fault
-        self.present: Engine | None = None  # the engine, if it came so far
-        self._most_kb: int | None = None  # that its engine was seen to hold
-        self.waits: EngineWaits | None = None  # while a game goes on
+        self.look_ns = 0  # when its memory is to be examined next
+        self.engine: Engine  # the engine of this seat; only after `prepare_engines` has found no fault
+        self.present: Engine | None = None  # the engine, if its process was started
+        self._most_kb: int | None = None  # the most memory that its engine was seen to use
+        self.waits: EngineWaits | None = None  # during a game
 
     @property
     def color(self) -> str:
-        """``White`` or ``Black``, for sentences."""
+        """``White`` or ``Black``, for texts."""
         return "White" if self.white else "Black"
 
     def sit(self, engine: Engine | None) -> None:
-        """Give the seat to a process."""
+        """Give the seat to an engine process."""
         self.present, self._most_kb = engine, None
         if engine is not None:
             self.engine = engine
 
     def score(self) -> int | None:
-        """What its last search came to, in centipawns for itself; None when it did not tell.
+        """Return the last exact score of its last search, in centipawns for itself; None without one.
 
-        A bound, as a search that is cut short often ends with, is no score that the engine stands by: the last exact
-        one counts, as in fastchess.
+        A search that is cut short often ends with a bound. Adjudication does not use bounds, as in fastchess.
         """
         return self.engine.thought(self.engine.search_text, white=self.white, bounds=False).score
 
     def cpu_ms(self, *, whole: bool = True) -> int | None:
-        """Processor time of its engine since its start; None when it never came, or has been ended."""
+        """Return the processor time of its engine in ms since its start; None if it never ran or has been ended."""
         return None if self.present is None else self.present.process.cpu_ms(whole=whole)
 
     def look(self) -> int | None:
-        """The most memory its engine was seen to hold, in kB; None when it never came."""
+        """Return the most memory that its engine was seen to use, in kB; None if it never ran."""
         self.look_ns = time.monotonic_ns() + MEMORY_INTERVAL_NS
         if self.present is not None and (held := peak_memory_kb(self.present.process.engine_pid)):
             self._most_kb = max(held, self._most_kb or 0)
         return self._most_kb
 
 
-# Start both engines of a game, or reuse those that still run since the previous game (engine pool).
+# The engine pool, and the start of a game.
 
 WARNING_LINES = 20  # lines kept with a warning; with an abnormal end it is 50 (reliability 1)
-POOL_SIZE = 2  # engines a slot keeps alive at most (runner spec 14)
+POOL_SIZE = 2  # most engines that a slot keeps alive (runner spec 14)
 
 
 class EnginePool:
-    """At most two live engines, and what is known of quick ones. What may not be used again is ended, not kept."""
+    """At most two live engines, and what is known of fast ones. An engine that cannot be used again is ended."""
 
     def __init__(self) -> None:
         self.sharing = SharedProcessor()
         self.shortage = ProcessorShortage()
         self._engines: list[Engine] = []
-        self.warned: set[tuple[str, str]] = set()  # (engine, kind of warning) told by this slot
+        self.warned: set[tuple[str, str]] = set()  # (engine, kind of warning) that this slot has reported
         self._partings: list[Incident] = []
 
     def take(self, *specs: EngineSpec) -> list[Engine | None]:
-        """A waiting engine for each spec, or None; all others are ended, so that they cost nobody's clock anything."""
+        """Return a waiting engine for each spec, or None; end all others, so that they take time from no clock."""
         taken: list[Engine | None] = []
         for spec in specs:
             found = next((engine for engine in self._engines if engine.spec == spec and usable(engine)), None)
@@ -103,7 +102,7 @@ class EnginePool:
         return taken
 
     def give_back(self, *engines: Engine) -> None:
-        """Keep those that may play another game, end the others."""
+        """Keep the engines that can play another game, end the others."""
         kept = [engine for engine in engines if usable(engine)][:POOL_SIZE]
         self.end(*(engine for engine in engines if engine not in kept))
         self._engines += kept
@@ -116,28 +115,28 @@ class EnginePool:
         self._engines = []
 
     def end(self, *engines: Engine) -> None:
-        """End them for good, and keep what was wrong with it."""
+        """End engines for good, and keep incidents about what was wrong at their end."""
         end_engines(list(engines))
         for engine in engines:
             if engine.process.deaf:
-                self._warn(engine, "shutdown-warning", "ignored quit; ended by a signal")
+                self._warn(engine, "shutdown-warning", "ignored quit; ended with a signal")
             if engine.process.orphans:
-                self._warn(engine, "orphan-warning", f"left behind: {', '.join(engine.process.orphans)}")
+                self._warn(engine, "orphan-warning", f"left processes behind: {', '.join(engine.process.orphans)}")
 
     def replace(self, engine: Engine, why: str) -> None:
-        """End one that could not begin a game: a new process plays it, and each time is an incident."""
+        """End an engine that could not begin a game, with an incident; a new process plays the game."""
         engine.spoiled = why
-        status = engine.process.exit_status()  # before the end that we make of it
+        status = engine.process.exit_status()  # before enginetour ends it
         self.end(engine)
         traffic, stderr = engine.process.traffic(), engine.process.stderr()
-        cause = f"a new process, the old one could not begin {'another' if engine.games else 'a'} game: {why}"
-        told = Incident(engine.spec.name, "restart", cause, 0, traffic, stderr, status, load_average=load_average())
-        self._partings.append(told)
+        cause = f"restarted because the old process could not begin {'another' if engine.games else 'a'} game: {why}"
+        incident = Incident(engine.spec.name, "restart", cause, 0, traffic, stderr, status, load_average=load_average())
+        self._partings.append(incident)
 
     def partings(self) -> list[Incident]:
-        """What was wrong with engines that were ended since the last call."""
-        told, self._partings = self._partings, []
-        return told
+        """Return the incidents of engines that were ended since the last call."""
+        incidents, self._partings = self._partings, []
+        return incidents
 
     def _warn(self, engine: Engine, category: str, cause: str) -> None:
         name = engine.spec.name
@@ -151,7 +150,7 @@ class EnginePool:
 
 
 def usable(engine: Engine) -> bool:
-    """Whether it may be asked for another game: alive, fenced, nothing owed, and willing (`reuse`)."""
+    """Return whether an engine can play another game: alive, ready, no answer owed, and `reuse` allowed."""
     if engine.spoiled or engine.dead or engine.process.eof or engine.process.broken or not engine.ready:
         return False
     if engine.spec.quirks.restart or engine.spec.restart == "on" or engine.thinking:
@@ -162,7 +161,7 @@ def usable(engine: Engine) -> bool:
 
 
 def end_engines(engines: list[Engine]) -> None:
-    """`quit` to those that listen, the ladder for all; dead and spoiled ones at once."""
+    """End engines: `quit` first, then signals; dead and spoiled engines at once."""
     for engine in engines:
         if engine.spoiled or engine.dead:
             engine.kill()
@@ -170,18 +169,18 @@ def end_engines(engines: list[Engine]) -> None:
 
 
 ILLEGAL_INSTRUCTION = "signal 4"  # SIGILL; signal(7)
-STARTS = 3  # of an engine that is deaf at its start, as of a probe (reliability 1)
+STARTS = 3  # of an engine that loses its input at its start, as of a probe (reliability 1)
 
 
 def prepare_engines(
     seats: Sequence[Seat], position: Position, link: Link, pool: EnginePool, late: Callable[[int], None]
 ) -> dict[Seat, EngineFault]:
-    """Take both engines from the pool or start them, and prepare the game. What went wrong, by seat.
+    """Take both engines from the pool or start them, and prepare the game; return the faults by seat.
 
-    `late` as `run_scripts` calls it.
+    `late` is called as in `run_scripts`.
 
-    An engine that dies or stalls at a second game is started anew once: not its loss (reliability 2.1). One that is
-    deaf at its start, which its file says it is not, up to twice.
+    An engine that crashes or stalls before a later game is started again once, without a loss (reliability 2.1). An
+    engine that loses its input at its start, which its file shows, is started again up to twice.
     """
     names = {seat: other.name for seat in seats for other in seats if other is not seat}
 
@@ -201,7 +200,7 @@ def prepare_engines(
     for seat, engine in zip(seats, pool.take(*(seat.side.spec for seat in seats)), strict=True):
         if engine is not None and not engine.suits(seat.side.tc):
             pool.end(engine)
-            engine = None  # nobody of use was in the pool
+            engine = None  # no usable engine was in the pool
         seat.sit(engine)
     again = [seat for seat in seats if seat.present is not None]
     faults = prepare(seats)
@@ -227,19 +226,19 @@ def _script(engine: Engine, setup: Setup) -> Script:
 
 
 def start_fault(fault: EngineFault) -> EngineFault:
-    """A fault before the first search, named as what it is: a death is a start failure, silence a start time-out."""
+    """Return a fault before the first search in its category: a crash is a start failure, silence a start timeout."""
     if isinstance(fault, EngineCrashed):
-        words = f"ended at start: {fault.detail}"
+        text = f"ended at start: {fault.detail}"
         if fault.detail.startswith(ILLEGAL_INSTRUCTION):
-            words += "; binary built for another CPU?"
-        return StartFailed(words, category="start-failure")
+            text += "; the binary may be built for another processor"
+        return StartFailed(text, category="start-failure")
     if isinstance(fault, EngineStalled):
         return StartFailed(fault.detail, category="start-timeout")
     return fault
 
 
 def search_request(position: Position, seat: Seat, other: Seat) -> Ask:
-    """What the side to move is asked, with both clocks as they stand."""
+    """Return what the side to move is asked, with both clocks as they are now."""
     own, theirs = seat.clock, other.clock
     return Ask(
         position,
@@ -258,7 +257,7 @@ def search_request(position: Position, seat: Seat, other: Seat) -> Ask:
 def incident_of(
     seat: Seat, category: str, cause: str, ply: int, lines: int = 50, *, own_ns: int | None = None
 ) -> Incident:
-    """What a tester must see, with the last lines of traffic and stderr and what was measured beside."""
+    """Return an incident with the last lines of the engine log and of stderr, and with what was measured."""
     found = Incident(seat.name, category, cause, ply, load_average=load_average())
     if seat.present is None:
         return found

@@ -1,7 +1,7 @@
 """Syzygy endgame tablebases: find the files, and look up the result of a position with python-chess.
 
-WDL is the result of a position right after a capture or pawn move. With moves on the counter since then, DTZ tells
-whether a won position is still won. Source: https://syzygy-tables.info/metrics, and the notes of python-chess on them.
+WDL is the result of a position right after a capture or pawn move. After more moves, DTZ shows whether a won position
+is still won. Source: https://syzygy-tables.info/metrics, and the notes of python-chess on them.
 """
 
 from __future__ import annotations
@@ -19,19 +19,22 @@ from enginetour.model.task import Rules
 from enginetour.model.variants import STANDARD, board_of
 
 if TYPE_CHECKING:
-    import chess  # a plan asks which tables there are, and needs no board for that
+    import chess  # the plan only looks for table files and needs no board
     from chess.syzygy import Tablebase
 
 
 FEWEST_PIECES = 3
 # Bytes of a table beyond a multiple of 64: the checksum at its end (syzygy format; python-chess tests the same).
 _TAIL, _BLOCK = 16, 64
-_FIFTY = 50  # moves for which the tables were made
+_FIFTY = 50  # moves; the tables assume the fifty-move rule
 
 
 @dataclass(frozen=True, slots=True)
 class TableFiles:
-    """The tables in some folders, by names as ``KQvK``. `damaged` are paths of files that are cut or no tables."""
+    """Tables in some directories, by names such as ``KQvK``.
+
+    `damaged` are paths of truncated files and of other files.
+    """
 
     wdl: frozenset[str]
     dtz: frozenset[str]
@@ -40,26 +43,26 @@ class TableFiles:
 
     @property
     def most(self) -> int:
-        """Pieces of the largest table; 0 without one."""
+        """Number of pieces of the largest table; 0 without one."""
         return max((len(name) - 1 for name in self.wdl), default=0)
 
     def lines(self, pieces: int) -> tuple[str, ...]:
-        """What there is for up to `pieces` pieces, and what is missing, in sentences."""
+        """Return lines that show how many tables for up to `pieces` pieces exist, and which are missing."""
         from chess.syzygy import tablenames
 
         wanted: dict[int, list[str]] = {count: [] for count in range(FEWEST_PIECES, pieces + 1)}
         for name in sorted(set(tablenames(one_king=self.one_king, piece_count=pieces))):
             wanted.setdefault(len(name) - 1, []).append(name)
-        told = []
+        lines = []
         for count, names in sorted(wanted.items()):
             known = [name for name in names if name in self.wdl]
-            told.append(_counted("WDL", count, names, self.wdl))
+            lines.append(_counted("WDL", count, names, self.wdl))
             if not set(known) <= self.dtz:
-                told.append(_counted("DTZ", count, known, self.dtz) + _WITHOUT_DTZ)
-        return tuple(told)
+                lines.append(_counted("DTZ", count, known, self.dtz) + _WITHOUT_DTZ)
+        return tuple(lines)
 
 
-_WITHOUT_DTZ = "; of these only positions right after a capture or pawn move are judged"
+_WITHOUT_DTZ = "; without them, only positions right after a capture or pawn move are adjudicated"
 _MOST_NAMED = 3
 
 
@@ -71,17 +74,17 @@ def _counted(kind: str, pieces: int, names: Sequence[str], there: frozenset[str]
 
 
 def has_tables(variant: str) -> bool:
-    """Whether there are Syzygy tables for a variant at all."""
+    """Return whether Syzygy tables exist for a variant."""
     return type(board_of(variant)).tbw_suffix is not None
 
 
 def example_file(variant: str) -> str:
-    """A file of tables by its name."""
+    """Return the name of a table file of the variant, as an example."""
     return f"KQvK{type(board_of(variant)).tbw_suffix}"
 
 
 def find_tables(folders: Iterable[str], variant: str = STANDARD) -> TableFiles:
-    """Look for the tables of a variant; OSError for a folder that cannot be read."""
+    """Find the tables of a variant. Raises OSError for a directory that cannot be read."""
     from chess.syzygy import is_tablename
 
     board: Any = type(board_of(variant))
@@ -101,7 +104,7 @@ def find_tables(folders: Iterable[str], variant: str = STANDARD) -> TableFiles:
     return TableFiles(wdl, dtz, tuple(damaged), board.one_king)
 
 
-@lru_cache(maxsize=4)  # a slot process plays one tournament: one set of tables, one variant
+@lru_cache(maxsize=4)  # a slot process plays one tournament, so one set of tables and one variant
 def _opened(folders: tuple[str, ...], variant: str) -> Tablebase:
     from chess.syzygy import Tablebase
 
@@ -112,7 +115,10 @@ def _opened(folders: tuple[str, ...], variant: str) -> Tablebase:
 
 
 def open_tables(rules: Rules, variant: str) -> TableJudge | None:
-    """The tables of a game, opened once in a process; None without the rule. MachineFailure if they cannot be read."""
+    """Return the tables of a game, opened once per process; None without the rule.
+
+    Raises MachineFailure if they cannot be read.
+    """
     if rules.tables is None:
         return None
     with _reading():
@@ -121,7 +127,7 @@ def open_tables(rules: Rules, variant: str) -> TableJudge | None:
 
 @contextmanager
 def _reading() -> Iterator[None]:
-    """Tables that are gone or damaged now were whole before game 1: the machine's failure."""
+    """Turn read errors into MachineFailure, because the tables were complete before the first game."""
     try:
         yield
     except OSError as error:
@@ -130,7 +136,7 @@ def _reading() -> Iterator[None]:
 
 
 class TableJudge:
-    """What the tables say of the positions of one game."""
+    """Look up the positions of one game in the tables."""
 
     def __init__(self, tables: Tablebase, rules: Rules) -> None:
         assert rules.tables is not None
@@ -139,7 +145,7 @@ class TableJudge:
         self._own_fifty = rules.fifty
 
     def result(self, board: chess.Board) -> Outcome | None:
-        """With best play; None for too many pieces, castling rights, missing tables, and what is not asked for."""
+        """Return the result with best play, None if the tables do not have it or the rule does not use it."""
         rule = self._rule
         if board.castling_rights or board.occupied.bit_count() > rule.pieces:
             return None
@@ -157,12 +163,12 @@ class TableJudge:
             return wdl
         if not self._rule.fifty:
             return 1 if wdl > 0 else -1
-        if abs(wdl) == 1:  # cursed win, blessed loss: with a longer counter of our own nobody knows
+        if abs(wdl) == 1:  # cursed win, blessed loss: unknown if the tournament's move counter is longer than 50
             return 0 if self._own_fifty == _FIFTY else None
         if board.halfmove_clock == 0:
             return wdl // 2
         dtz = self._tables.get_dtz(board)
-        # DTZ may be one ply short, so the last one of the counter is left to the engines.
+        # DTZ may be one ply too small, so the last ply of the counter is left to the engines.
         if dtz is None or abs(dtz) + board.halfmove_clock >= 2 * self._own_fifty:
             return None
         return wdl // 2

@@ -15,15 +15,15 @@ from enginetour.model.errors import EngineCrashed, EngineFault, MachineFailure
 from enginetour.model.task import EngineSpec
 from enginetour.referee.link import Link
 
-_EXIT_NS = 50_000_000  # ns; a crash is booked at most 0.2 s after end of file (reliability 2.2), half of it is waited
-WAIT_REPORT_NS = 5_000_000_000  # ns of a wait off the clock after which the live event "waits" tells what for
-_STATUS_NS = 1_000_000_000  # ns more, where the engine is dead: its namespace has yet to tell how, on a busy machine
+_EXIT_NS = 50_000_000  # half of the 0.2 s after end of file in which a crash must be booked (reliability 2.2)
+WAIT_REPORT_NS = 5_000_000_000  # length of a wait off the clock after which the live event "waits" reports its reason
+_STATUS_NS = 1_000_000_000  # more for a dead engine: on a busy machine its namespace reports the exit status late
 
 _AnyScript = Generator[int, Message | None, Any]
 
 
 class _Talk:
-    """One script under way: what it waits for, and how it ended."""
+    """A script in progress: its deadline and its result."""
 
     def __init__(self, engine: Engine, script: _AnyScript) -> None:
         self.engine = engine
@@ -32,7 +32,7 @@ class _Talk:
         self.result: Any = None
         self.running = True
         self._awaited: tuple[str, str] | None = None
-        self._wait_told_ns = 0  # when it is due to tell of this wait
+        self._wait_told_ns = 0  # when this wait is to be reported
         self._step(lambda: next(script))
 
     def _step(self, go: Any) -> None:
@@ -46,10 +46,10 @@ class _Talk:
             self.running = False
 
     def turn(self) -> None:
-        """Tell the script all that was said, then whether its time is up or its engine gone."""
+        """Give the script all messages that were read, then tell it about a timeout or a crash."""
         engine = self.engine
         self._hear()
-        for _ in range(DISCARD_READS):  # one that closed its input is heard out first
+        for _ in range(DISCARD_READS):  # read the remaining output of an engine that closed its input
             if not (self.running and engine.process.broken and engine.pull()):
                 break
             self._hear()
@@ -63,7 +63,7 @@ class _Talk:
             self._step(lambda said=said: self.script.send(said))
 
     def tell_wait(self, link: Link) -> None:
-        """Once, after some seconds, what the script waits for; its limit is a quirk of the engine."""
+        """Report once, after some seconds, what the script waits for; the limit is a quirk of the engine."""
         awaited, now = self.engine.awaited, time.monotonic_ns()
         if awaited != self._awaited:
             self._awaited, self._wait_told_ns = awaited, now + WAIT_REPORT_NS
@@ -76,7 +76,7 @@ class _Talk:
 
     @property
     def until(self) -> int:
-        """When it wants to be looked at again, output or not."""
+        """When to continue the script, with or without new output."""
         due = self.engine.due_ns
         return self.deadline if due is None else min(self.deadline, due)
 
@@ -84,10 +84,10 @@ class _Talk:
 def run_scripts(
     scripts: Mapping[Engine, _AnyScript], link: Link, late: Callable[[int], None] = lambda _: None
 ) -> dict[Engine, Any]:
-    """Run each engine's script to its end: what it returned, or the EngineFault it raised.
+    """Run each engine's script to its end. Return what each script returned, or the EngineFault it raised.
 
-    `late` is told how many ns a wait ended too late, for which no engine can do anything. Raises MachineFailure when
-    told to stop now.
+    `late` gets the ns by which a wait ended too late, for which no engine is at fault. Raises MachineFailure when a
+    stop is requested.
     """
     talks = [_Talk(engine, script) for engine, script in scripts.items()]
     for talk in talks:
@@ -108,24 +108,24 @@ def run_scripts(
 
 
 def check_stop(link: Link) -> None:
-    """Read the control pipe; MachineFailure when the game is to be dropped now."""
+    """Read the control pipe; raise MachineFailure if the game must be dropped now."""
     if link.stopping() == "now":
-        raise MachineFailure("stopped: the game is dropped and offered again")
+        raise MachineFailure("stopped: the game is dropped and played again later")
 
 
 def wait_for_stop(link: Link, until_ns: int) -> None:
-    """Wait up to CLOCK_MONOTONIC `until_ns` for nothing but a stop; MachineFailure when one comes."""
+    """Wait for a stop until `until_ns` (CLOCK_MONOTONIC); raise MachineFailure when it is requested."""
     while wait((), link.control_fd, until_ns).control and time.monotonic_ns() < until_ns:
         check_stop(link)
 
 
 def describe_exit(engine: Engine) -> str:
-    """How a process ended, in words; end of file comes a moment before the exit status."""
+    """Describe how a process ended; the exit status arrives a moment after end of file."""
     until = time.monotonic_ns() + _EXIT_NS
     _await_exit(engine, until)
     if engine.process.is_dead:
         _await_exit(engine, until + _STATUS_NS)
-    return engine.process.exit_status() or f"{_gone_by(engine.process)} and lives"
+    return engine.process.exit_status() or f"{_gone_by(engine.process)} but is still running"
 
 
 def _gone_by(process: EngineProcess) -> str:
@@ -141,7 +141,7 @@ def _await_exit(engine: Engine, until_ns: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Handshaken:
-    """An engine after its handshake, None where it could not be started; what went wrong."""
+    """An engine after its handshake, None if it could not be started; and its fault, if there is one."""
 
     engine: Engine | None
     fault: EngineFault | None = None
@@ -149,7 +149,7 @@ class Handshaken:
 
 
 def handshake_all(specs: Sequence[EngineSpec], link: Link) -> list[Handshaken]:
-    """Start them and shake hands. Raises MachineFailure when told to stop now; then none is alive."""
+    """Start engines and run their handshakes. Raises MachineFailure when a stop is requested; then no engine runs."""
     took: dict[Engine, int] = {}
 
     def timed(engine: Engine, begun: int) -> Script:

@@ -1,4 +1,4 @@
-"""How long engines and the referee waited for a processor: a part of the error budget of a flag.
+"""Measure how long engines and the referee waited for a processor: part of the error budget of a time loss.
 
 Source: proc(5), schedstat: for each thread the nanoseconds on a processor, and those in a run queue.
 """
@@ -24,24 +24,24 @@ from enginetour.engines.machine import (
 from enginetour.engines.strays import read_proc
 from enginetour.referee.clock import MS
 
-MARK_NS = 1_000_000  # between two marks at least: searches that are sooner over are not told apart
-MOST_THREADS = 8  # of an engine that are marked, the oldest: 0.75 us each (measured)
-_MOST_MARKS = 2 * MOST_THREADS  # with the clocks of their processes
-# An answer passes through the thread that reads, the one that searches, and the last helper that is waited for. The
-# waits of these add up; the other threads of a process wait beside them.
+MARK_NS = 1_000_000  # least time between two marks; shorter searches share one
+MOST_THREADS = 8  # threads of an engine that are marked, oldest first: 0.75 us each (measured)
+_MOST_MARKS = 2 * MOST_THREADS  # with the CPU clocks of their processes
+# An answer passes through the thread that reads, the thread that searches, and the last helper thread that it waits
+# for. The waits of these add up; the waits of other threads overlap with them.
 _HOPS = 3
-_GONE_NS = 50_000  # on a processor, of threads that have ended: starting one and searching takes longer
-LONG_NS = 10 * MS  # a wait in a move that is worth a warning, where it is also a 20th of both sides' moves:
+_GONE_NS = 50_000  # on a processor, of threads that have ended; starting a thread and searching takes longer
+LONG_NS = 10 * MS  # a wait that is worth a warning, if it is also this part of both sides' moves:
 LONG_PART = 20  # 2 % of the moves at 1+0.02 on an idle machine, 30 % at three times as many processes (measured)
-_CROWDED = 0.05  # of the moves with a long wait, from which people are warned
-_CALM = 0.02  # and below which no longer
-_SAMPLE, _SAMPLES = 20, 5  # moves that are looked at together, and how many such samples are remembered
-TELL_NS = 1000 * MS  # between two warnings of a slot
-_REACTION_NS = 10 * MS  # on a processor, in which an engine that was told to stop can react
+_CROWDED = 0.05  # share of moves with a long wait from which a warning is shown
+_CALM = 0.02  # share below which the warning ends
+_SAMPLE, _SAMPLES = 20, 5  # moves in a sample, and number of samples kept
+TELL_NS = 1000 * MS  # least time between two warnings of a slot
+_REACTION_NS = 10 * MS  # time on a processor in which an engine can react to `stop`
 
 
 class OwnWaits:
-    """How long this process waited for a CPU, from the kernel: a part of the referee's own error budget."""
+    """How long this process waited for a CPU, according to the kernel: part of the delay of the referee."""
 
     def __init__(self) -> None:
         self.file: int | None = None
@@ -49,38 +49,38 @@ class OwnWaits:
             self.file = os.open("/proc/self/schedstat", os.O_RDONLY | os.O_CLOEXEC)
 
     def look(self) -> bytes:
-        """What the kernel says now, to be read by `waited_ns` if ever (proc(5), schedstat); b"" where it does not."""
+        """Return the kernel's figures for `waited_ns` (proc(5), schedstat), b"" where there are none."""
         return b"" if self.file is None else os.pread(self.file, 128, 0)
 
     @staticmethod
     def waited_ns(said: bytes) -> int:
-        """Nanoseconds since the process began, 0 where the kernel does not tell."""
+        """Return the ns of waiting since the process began; 0 where the kernel does not report them."""
         fields = said.split()
         return int(fields[1]) if len(fields) > 1 else 0
 
     def close(self) -> None:
-        """Give the descriptor back."""
+        """Close the file."""
         if self.file is not None:
             os.close(self.file)
             self.file = None
 
 
 class EngineWaits:
-    """The threads of an engine when a game begins; `family` tells its processes, which may have become more since."""
+    """Waits of an engine's threads during one game; `family` returns its process ids, which may increase."""
 
     def __init__(self, pid: int, family: Callable[[], list[int]] | None = None) -> None:
         self._pid = pid
         self._family = family or (lambda: [pid])
         self._whose: list[_Whose] = []
-        self.files: list[int] = []  # to be read by `_read_waits`: of threads, and the clock of each process
+        self.files: list[int] = []  # schedstat files of threads and CPU clocks of processes, read by `_read_waits`
         self._open()
         self._begun = self._marked = self._look()
         self._marked_ns = 0
-        self.marks = 0  # moves that were told apart
-        self.long = 0  # those in which the engine waited long
+        self.marks = 0  # moves that were measured separately
+        self.long = 0  # moves in which the engine waited long
 
     def mark(self, now_ns: int) -> None:
-        """From here on, CLOCK_MONOTONIC `now_ns`, counts what a move waited; or from a mark of less than 1 ms ago."""
+        """Start to measure a move at CLOCK_MONOTONIC `now_ns`; a mark less than 1 ms old remains instead."""
         if now_ns < self._marked_ns + MARK_NS:
             return
         said = self._look()
@@ -91,14 +91,14 @@ class EngineWaits:
         self._marked, self._marked_ns = said, now_ns
 
     def marked(self, said: list[bytes], now_ns: int) -> None:
-        """A mark that compiled code made; it counts long waits by itself."""
+        """Store a mark that compiled code made; compiled code counts long waits itself."""
         self._marked, self._marked_ns = said, now_ns
 
     def machine_ns(self) -> int | None:
-        """How long the machine may have kept the engine waiting since the last mark. None where nothing is known.
+        """Return how long the machine may have kept the engine waiting since the last mark, in ns; None if unknown.
 
-        Its own threads compete with each other where they are more than its processors. What the machine takes is
-        processor time that the engine did not get, so it is never more than that.
+        If an engine has more threads than processors, they also wait for each other. So the result is never more than
+        the processor time that the engine did not get.
         """
         window = time.monotonic_ns() - self._marked_ns
         found = {process.pid: process for process in self._since_mark(window)}
@@ -107,26 +107,27 @@ class EngineWaits:
         waited = sum(sum(sorted(process.waits)[-_HOPS:]) for process in found.values())
         used = sum(process.clock for process in found.values())
         if any(process.clock - process.ran > _GONE_NS for process in found.values()) and is_busy():
-            waited = max(waited, window - used)  # it answered by a thread that has ended: all that is known of its wait
+            # a thread that has ended gave the answer; this is all that is known of its wait
+            waited = max(waited, window - used)
         return max(0, min(waited, window, self._processors() * window - used))
 
     def of_game_ms(self) -> float | None:
-        """Since the beginning, the thread that waited longest."""
+        """Return how long the thread that waited most has waited since the game began, in ms; None if unknown."""
         waits = self._waits(self._begun, self._look())
         return max(waits) / MS if waits else None
 
     def used_ns(self) -> int:
-        """Processor time of all its processes."""
+        """Return the processor time of all processes of the engine, in ns."""
         return sum(map(process_cpu_ns, self._family()))
 
     def is_kept_waiting(self, used_ns: int) -> bool:
-        """Whether it wants to run and has hardly run since `used_ns` was all that it had used."""
+        """Return whether the engine wants to run but has hardly run since its processor time was `used_ns`."""
         return self.used_ns() - used_ns < _REACTION_NS and any(
             _state(pid, thread) == "R" for pid in self._family() for thread in _threads(pid)
         )
 
     def close(self) -> None:
-        """Give the descriptors back."""
+        """Close the files."""
         for file in self.files:
             if file >= 0:
                 os.close(file)
@@ -141,7 +142,7 @@ class EngineWaits:
                 self.files.append(cpu_clock_id(pid))
             for thread in _threads(pid):
                 if sum(file >= 0 for file in self.files) < MOST_THREADS:
-                    with suppress(OSError):  # it is gone, or the kernel does not tell
+                    with suppress(OSError):  # the thread is gone, or the kernel does not report it
                         self.files.append(os.open(_schedstat(pid, thread), os.O_RDONLY | os.O_CLOEXEC))
                         self._whose.append(_Whose(pid, thread))
 
@@ -156,7 +157,7 @@ class EngineWaits:
         ]
 
     def _since_mark(self, window: int) -> Iterator[_Process]:
-        """What its processes did since; a thread that is not marked at most all that it ever did."""
+        """Yield what each process did since the mark; a thread without a mark counts from its start, up to `window`."""
         pairs = list(zip(self._whose, self._marked, self._look(), strict=True))
         full = len(self.files) - sum(file < 0 for file in self.files) >= MOST_THREADS
         marked = {whose for whose, _, _ in pairs}
@@ -181,7 +182,7 @@ class EngineWaits:
 
 
 class ProcessorShortage:
-    """In how many of the last moves of a slot engines waited long: whether its clocks can be relied on."""
+    """Share of recent moves of a slot in which engines waited long: shows whether its clocks are reliable."""
 
     def __init__(self) -> None:
         self._samples: deque[tuple[int, int]] = deque(maxlen=_SAMPLES)
@@ -190,7 +191,7 @@ class ProcessorShortage:
         self._next_ns = 0
 
     def add(self, marks: int, long: int) -> dict[str, object] | None:
-        """Count moves; the live event "crowd" where there is something to tell."""
+        """Count moves; return the payload of the live event "crowd" if there is something to report."""
         self._marks += marks
         self._long += long
         if self._marks < _SAMPLE:
@@ -203,17 +204,17 @@ class ProcessorShortage:
         if not (before or self._crowded) or (self._crowded and now < self._next_ns):
             return None
         self._next_ns = now + TELL_NS
-        load = max(load_average() or 0.0, float(runnable_threads()))  # the average of a minute comes late
+        load = max(load_average() or 0.0, float(runnable_threads()))  # the average of a minute reacts late
         return {"crowded": self._crowded, "share": share, "load": load, "processors": processor_count() or 1}
 
 
 class _Whose(NamedTuple):
     pid: int
-    thread: int  # 0: the clock of the process
+    thread: int  # 0: the CPU clock of the process
 
 
 class _Process(NamedTuple):
-    """Of one process in a move, ns: the wait of each thread, what these ran, what all of its threads ran."""
+    """One process during a move, in ns: the wait of each thread, their run time, the run time of all its threads."""
 
     pid: int
     waits: list[int]
@@ -222,7 +223,7 @@ class _Process(NamedTuple):
 
 
 def _threads(pid: int) -> list[int]:
-    """Oldest first; none of a process that is gone."""
+    """Return the thread ids of a process, oldest first; none if it is gone."""
     try:
         return sorted(map(int, os.listdir(f"/proc/{pid}/task")))  # noqa: PTH208 - numbers
     except OSError:
@@ -244,7 +245,7 @@ def _ran_ns(said: bytes) -> int:
 
 
 def _read_waits(file: int) -> bytes:
-    """Of a thread; a negative number is the clock of a process."""
+    """Read the figures of a thread, or the CPU clock of a process if the number is negative."""
     try:
         return os.pread(file, 128, 0) if file >= 0 else b"%d" % time.clock_gettime_ns(file)
     except OSError:  # the thread has ended

@@ -233,7 +233,7 @@ def test_engines_check_writes_what_an_engine_needs(tmp_path: Path, monkeypatch: 
     file.write_text(f'name = "Odd"\ncommand = {json.dumps(command)}\nprotocol = "uci"\n')
     words = ("engines", "check", "odd", "--step", "lines-together")
     told = tour(tmp_path, *words, expect=4).stdout
-    assert "  FAIL        several lines in one write: answers 1 of 4" in told
+    assert "  FAIL        answers several lines sent in one write: answers 1 of 4" in told
     assert "enginetour engines check odd --write" in told
     tour(tmp_path, *words, "--write", expect=4)
     assert file.read_text().endswith("[quirks]\nline_delay_ms = 100\n")

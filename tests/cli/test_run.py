@@ -412,7 +412,7 @@ def test_engines_without_a_namespace_are_told_of_once(tmp_path: Path, monkeypatc
     """Each slot finds it out by itself, at the start of each game."""
     monkeypatch.setenv("ENGINETOUR_NAMESPACE", "off")
     told = tour(tmp_path, "run", str(quick(tmp_path, system="roundrobin", settings=ROBIN.format(1), play="slots = 2")))
-    warning = "warning: engines run without a pid namespace (ENGINETOUR_NAMESPACE=off): they die with us"
+    warning = "warning: engines run without a PID namespace (ENGINETOUR_NAMESPACE=off): they end with enginetour"
     assert told.stderr.count(warning) == 1
 
 

@@ -107,7 +107,7 @@ def test_variant_ends_have_words() -> None:
     assert hill.push(chess.Move.from_uci("e3e4")) == (
         Outcome.WHITE,
         Termination.VARIANT,
-        "White's king reaches the centre",
+        "White's king reaches the center",
     )
     check = RuleEnds(Position("4k3/8/8/8/8/8/8/R3K3 w - - 1+3 0 1", "3check"), Rules())
     assert check.push(chess.Move.from_uci("a1a8")) == (

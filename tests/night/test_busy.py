@@ -28,8 +28,8 @@ BUSY_S = float(os.environ.get("ENGINETOUR_NIGHT_BUSY_S", "1200"))
 GAMES = int(os.environ.get("ENGINETOUR_NIGHT_BUSY_GAMES", "200"))
 ENGINES = ("stockfish", "toga2", "glaurung", "ethereal", "fairymax", "polyglot-stockfish-cecp")
 MARGIN = re.compile(r"margin ([\d.]+) ms")
-SHARE = re.compile(r"referee's own share up to ([\d.]+) ms")
-WAITED = re.compile(r"its process waited up to ([\d.]+) ms")
+SHARE = re.compile(r"referee delay up to ([\d.]+) ms")
+WAITED = re.compile(r"engine waited up to ([\d.]+) ms")
 
 
 @contextmanager
@@ -58,7 +58,7 @@ def excused(game: Game) -> bool:
     cause = game.cause
     over = re.search(r"loses on time, (\d+) ms over", cause)
     if over is None:
-        return "for want of a processor" in cause
+        return "because it got no processor" in cause
     margin, share, waited = (
         float(found[1]) if (found := part.search(cause)) is not None else 0.0 for part in (MARGIN, SHARE, WAITED)
     )

@@ -136,7 +136,7 @@ def test_an_own_book_ends_at_its_plies(tmp_path: Path) -> None:
 
 def test_a_book_that_is_gone_is_the_machines_fault(tmp_path: Path) -> None:
     """It was there before game 1: the game does not exist, nobody loses."""
-    with pytest.raises(MachineFailure, match="own book"):
+    with pytest.raises(MachineFailure, match="opening book"):
         _played(*_own(tmp_path / "gone.bin", "uci"))
 
 

@@ -41,13 +41,16 @@ def resign(moves: int, score: int, *, two_sided: bool = True) -> Rules:
 
 def test_both_sides_within_the_score_for_so_many_moves_each() -> None:
     """Eight moves of each side are sixteen plies."""
-    assert ended(draw(0, 8, 10), [10, -10] * 8) == (16, "Draw by adjudication: both within 10 for 8 moves")
+    assert ended(draw(0, 8, 10), [10, -10] * 8) == (
+        16,
+        "Draw by adjudication: both scores within 10 centipawns for 8 moves",
+    )
     assert ended(draw(0, 8, 10), [10, -10] * 7 + [0]) is None
 
 
 def test_a_draw_is_not_judged_before_its_move() -> None:
     """The run may begin before; both sides must have played that many moves."""
-    assert ended(draw(5, 2, 10), [0] * 12) == (10, "Draw by adjudication: both within 10 for 2 moves")
+    assert ended(draw(5, 2, 10), [0] * 12) == (10, "Draw by adjudication: both scores within 10 centipawns for 2 moves")
 
 
 def test_moves_are_counted_as_the_position_counts_them() -> None:
@@ -63,23 +66,29 @@ def test_another_score_or_none_breaks_the_run(breaking: int | None) -> None:
     """The count begins with the move after it."""
     assert ended(draw(0, 2, 10), [0, 0, 0, breaking, 0, 0, 0, 0]) == (
         8,
-        "Draw by adjudication: both within 10 for 2 moves",
+        "Draw by adjudication: both scores within 10 centipawns for 2 moves",
     )
 
 
 def test_a_pawn_move_or_capture_begins_the_run() -> None:
     """It is the first move of a new one itself."""
     moves = ["g1f3", "g8f6", "f3g1", "e7e5", "g1f3", "f6g8", "f3g1", "g8f6"]
-    assert ended(draw(0, 2, 10), [0] * 8, moves) == (7, "Draw by adjudication: both within 10 for 2 moves")
+    assert ended(draw(0, 2, 10), [0] * 8, moves) == (
+        7,
+        "Draw by adjudication: both scores within 10 centipawns for 2 moves",
+    )
     taking = ["e2e4", "d7d5", "e4d5", "g8f6", "g1f3", "f6g8"]
-    assert ended(draw(0, 2, 10), [0] * 6, taking) == (6, "Draw by adjudication: both within 10 for 2 moves")
+    assert ended(draw(0, 2, 10), [0] * 6, taking) == (
+        6,
+        "Draw by adjudication: both scores within 10 centipawns for 2 moves",
+    )
 
 
 def test_a_side_resigns_with_its_own_move_when_the_other_agrees() -> None:
     """Black's fourth bad score in a row, after four good ones of White."""
-    words = "White wins by adjudication: Black at -600 or less for 4 moves, the opponent agrees"
+    words = "White wins by adjudication: Black at -600 centipawns or less for 4 moves, the opponent agrees"
     assert ended(resign(4, 600), [600, -600] * 4) == (8, words)
-    words = "Black wins by adjudication: White at -600 or less for 4 moves, the opponent agrees"
+    words = "Black wins by adjudication: White at -600 centipawns or less for 4 moves, the opponent agrees"
     assert ended(resign(4, 600), [-700] + [800, -900] * 5) == (9, words)
 
 
@@ -88,14 +97,14 @@ def test_the_opponent_must_have_agreed_as_often() -> None:
     assert ended(resign(4, 600), [500, -600] + [600, -600] * 3) is None
     assert ended(resign(4, 600), [500, -600] + [600, -600] * 4) == (
         10,
-        "White wins by adjudication: Black at -600 or less for 4 moves, the opponent agrees",
+        "White wins by adjudication: Black at -600 centipawns or less for 4 moves, the opponent agrees",
     )
     assert ended(resign(2, 600), [600, -600, None, -600, 600, -600]) is None
 
 
 def test_one_sided_the_opponent_is_not_asked() -> None:
     """One score above the bound, or none, and the count begins anew."""
-    words = "Black wins by adjudication: White at -500 or less for 2 moves"
+    words = "Black wins by adjudication: White at -500 centipawns or less for 2 moves"
     assert ended(resign(2, 500, two_sided=False), [-500, None, -500]) == (3, words)
     assert ended(resign(2, 500, two_sided=False), [-500, 0, -499, 0, -500, 0, None, 0, -500, 0, -500]) == (11, words)
 
@@ -104,7 +113,7 @@ def test_mates_count_as_scores() -> None:
     """Mated in 3 is -31 997, mate in 3 is 31 997."""
     assert ended(resign(1, 31_000), [31_997, -31_997]) == (
         2,
-        "White wins by adjudication: Black at -31000 or less for 1 move, the opponent agrees",
+        "White wins by adjudication: Black at -31000 centipawns or less for 1 move, the opponent agrees",
     )
 
 
@@ -113,7 +122,7 @@ def test_resignation_goes_before_a_draw() -> None:
     rules = Rules(draw=DrawRule(0, 1, 10_000), resign=ResignRule(1, 10))
     assert ended(rules, [10, -10]) == (
         2,
-        "White wins by adjudication: Black at -10 or less for 1 move, the opponent agrees",
+        "White wins by adjudication: Black at -10 centipawns or less for 1 move, the opponent agrees",
     )
 
 

@@ -257,7 +257,7 @@ def test_an_overrun_is_that_of_the_answer(protocol: Protocol, still: StillClock)
     still.think = 56 * MS + 700_000
     played = flagged(protocol)
     assert played.cause.startswith(
-        "White loses on time, 36 ms over, with 'f3g1' (margin 10 ms; referee's own share up to 0.0 ms"
+        "White loses on time, 36 ms over the limit, with answer 'f3g1' (time margin 10 ms; referee delay up to 0.0 ms"
     )
     assert (played.outcome, played.culprit, played.referee_us) == (Outcome.BLACK, "late", 0)
 
@@ -267,7 +267,7 @@ def test_an_answer_to_stop_is_told_with_the_time_of_its_arrival(protocol: Protoc
     """81 ms after the wait was given up, which is no part of what is told of it by itself."""
     still.silent, still.think = True, 81 * MS + 500_000
     over = FLAG_MS + GRACE_MS + 81 - LIMIT_MS
-    assert flagged(protocol).cause.startswith(f"White loses on time, {over} ms over, after stop (margin")
+    assert flagged(protocol).cause.startswith(f"White loses on time, {over} ms over the limit, after stop (time margin")
 
 
 @BOTH
@@ -295,7 +295,7 @@ def test_what_the_referee_cost_is_told_with_a_flag(
     played = flagged(doubtful_flag="void")
     assert (played.outcome, played.category) == ((Outcome.VOID, "host") if enough else (Outcome.BLACK, "time"))
     assert played.referee_us == cost // 1000
-    assert f"referee's own share up to {cost / MS:.1f} ms" in played.cause
+    assert f"referee delay up to {cost / MS:.1f} ms" in played.cause
 
 
 def test_what_the_referee_cost_is_added_up(still: StillClock, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -358,7 +358,7 @@ def test_what_compiled_code_cost_is_told_with_a_flag(part: str, monkeypatch: pyt
     played = game(scripted("uci", "upper"), sound(), doubtful_flag="void")
     assert (played.outcome, played.category, played.plies) == (Outcome.VOID, "host", 2)
     rest = 60_000 - played.moves[0].elapsed_ms
-    assert played.cause.startswith(f"White loses on time, {60_086 - rest} ms over, with 'F3G1' (")
+    assert played.cause.startswith(f"White loses on time, {60_086 - rest} ms over the limit, with answer 'F3G1' (")
     assert played.referee_us == COMPILED[part] // 1000
 
 

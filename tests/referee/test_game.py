@@ -157,14 +157,14 @@ def test_what_an_engine_claims_and_does_not_hold_is_counted(monkeypatch: pytest.
     played = drawn(game(scripted(told="|".join(told)), sound(told=honest)))
     assert played.white.claims == (
         ("no-score", 1, "move 3: played g1f3 without any scored line"),
-        ("pv-other", 2, "move 1: played g1f3, and its last PV begins with d2d4"),
+        ("pv-other", 2, "move 1: played g1f3, but its last PV begins with d2d4"),
         (
             "pv-illegal",
             1,
-            "move 2: its PV goes on with 'e2e5', illegal at rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 4 3",
+            "move 2: its PV contains 'e2e5', illegal in rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 4 3",
         ),
-        ("mate-late", 1, "move 7: had not mated 1 move after it should have"),
-        ("mate-lost", 1, "move 5: said mate, and a move later that it is mated in 3"),
+        ("mate-late", 1, "move 7: no mate 1 move after the announced one"),
+        ("mate-lost", 1, "move 5: announced a mate, and a move later that it is mated in 3"),
     )
     assert not played.black.claims
 
@@ -193,7 +193,7 @@ def test_an_illegal_instruction_at_the_first_search_is_void() -> None:
     """A binary for another CPU is a failed start."""
     played = game(scripted("uci", "sigill", at=1), sound())
     assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "start-failure", "sigill")
-    assert "another CPU" in played.cause
+    assert "another processor" in played.cause
 
 
 @BOTH_AND_WAYS
@@ -253,7 +253,7 @@ def test_a_late_answer_is_told_with_its_true_overrun(protocol: Protocol, pool: E
     """The answer after `stop` tells by how much it was late, and the engine plays on in the next game."""
     late = scripted(protocol, "late", at=1, seconds=0.6)
     played = lost(game(late, sound(), white_tc="0.2", pool=pool), "late", Termination.TIME)
-    assert "ms over, after stop" in played.cause
+    assert "ms over the limit, after stop" in played.cause
     process = pool.take(late)[0]
     assert process is not None
     pool.give_back(process)
@@ -741,7 +741,10 @@ def test_what_may_not_play_again_is_ended(pool: EnginePool) -> None:
 @WAYS
 @pytest.mark.parametrize(
     ("fault", "category", "words"),
-    [("ignores-quit", "shutdown-warning", "ignored quit"), ("leaves-a-child", "orphan-warning", "left behind: ")],
+    [
+        ("ignores-quit", "shutdown-warning", "ignored quit"),
+        ("leaves-a-child", "orphan-warning", "left processes behind: "),
+    ],
 )
 def test_a_bad_parting_is_a_warning(
     fault: str, category: str, words: str, monkeypatch: pytest.MonkeyPatch, pool: EnginePool
@@ -1242,7 +1245,7 @@ def test_who_has_not_answered_has_not(protocol: Protocol, fault: str, monkeypatc
     monkeypatch.setattr(Record, "waited_now", lambda _: 10_000_000_000)
     played = game(scripted(protocol, fault, at=1), sound(protocol), white_tc="0.2", doubtful_flag="void")
     assert (played.outcome, played.termination) == (Outcome.BLACK, Termination.TIME), played.cause
-    assert re.search(r"referee's own share up to 10\d\d\d\.\d ms", played.cause)  # and what this machine adds
+    assert re.search(r"referee delay up to 10\d\d\d\.\d ms", played.cause)  # and what this machine adds
 
 
 @BOTH
@@ -1284,7 +1287,7 @@ def test_an_engine_knows_with_which_rook_it_may_castle() -> None:
     assert (played.outcome, [move.uci for move in played.moves]) == (Outcome.WHITE, ["f1g1"]), played.cause
 
 
-@pytest.mark.parametrize(("dead", "words"), [(True, "exit 3"), (False, "closed its output and lives")])
+@pytest.mark.parametrize(("dead", "words"), [(True, "exit 3"), (False, "closed its output but is still running")])
 def test_a_dead_engine_is_waited_for(monkeypatch: pytest.MonkeyPatch, dead: bool, words: str) -> None:
     """On a busy machine the namespace of one that had crashed told how only later: it was said to live."""
     process = SimpleNamespace(exited=False, is_dead=dead, broken=False, eof=True)
@@ -1324,7 +1327,7 @@ def test_who_does_not_read_has_not_closed_its_input() -> None:
     """What waits for it is bounded; past that the words say why it was given up."""
     engine = open_engine(scripted("cecp", "silent"))
     engine.process.write(b"x" * (1 << 18))
-    assert describe_exit(engine) == "does not read its input and lives"
+    assert describe_exit(engine) == "does not read its input but is still running"
     engine.kill()
 
 
@@ -1341,4 +1344,4 @@ def test_an_illegal_pv_is_told_with_its_own_move() -> None:
         list(look)
     ((kind, count, first),) = claims.broken()
     assert (kind, count) == ("pv-illegal", 2)
-    assert first.startswith("move 1: its PV goes on with 'e7e4', illegal at ")
+    assert first.startswith("move 1: its PV contains 'e7e4', illegal in ")

@@ -228,7 +228,7 @@ def test_an_engine_that_dies_of_tablebases_is_found_out() -> None:
     found = tried(replace(scripted("uci", "no-tables"), offered=path))
     ended, hint = found.problems
     assert "exit 127" in ended
-    assert hint == "it starts where it is not told of tablebases: set no_tablebases = true under quirks"
+    assert hint == "the engine starts without tablebases only: set no_tablebases = true under [quirks]"
     assert found.category == "start-failure"
     assert not tried(scripted("uci", "no-tables")).problems
     assert len(tried(replace(scripted("uci", "exit-at-start"), offered=path)).problems) == 1
@@ -241,7 +241,7 @@ def test_a_deaf_start_is_not_the_last_word(tmp_path: Path, monkeypatch: pytest.M
     found = tried(deaf_at_first(tmp_path / "starts", 1, monkeypatch))
     assert not found.problems
     (what, good, words), *_ = found.steps
-    assert (what, good) == ("an earlier try", False)
+    assert (what, good) == ("earlier attempt", False)
     assert words.startswith("no feature line within 20 s")
 
 
@@ -277,7 +277,7 @@ def test_an_engine_that_fails_at_its_first_starts_is_tried_again(
     monkeypatch.setattr(probes, "AGAIN_S", SOON)
     found = probe_tried(moody(tmp_path, protocol, "exit-at-start", times))
     assert not found.problems
-    assert [what for what, good, _ in found.steps if not good] == ["an earlier try"] * times
+    assert [what for what, good, _ in found.steps if not good] == ["earlier attempt"] * times
     assert tries(tmp_path) == times + 1
 
 

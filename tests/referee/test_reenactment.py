@@ -73,7 +73,7 @@ def test_the_last_search_alone() -> None:
         ("hang", "nodes=1", 0.2, "no answer within the hang limit of 0.2 s"),
         ("late", "depth=1", 0.2, r"answered after \d+ ms of the hang limit of 0.2 s"),
         ("", "nodes=1", 60.0, r"plays g1f3 after \d+ ms of the hang limit of 60 s"),
-        ("", "movetime=60", 0.2, r"plays g1f3 after \d+ ms of 60000 ms and a margin of 50 ms"),
+        ("", "movetime=60", 0.2, r"plays g1f3 after \d+ ms; allowed: 60000 ms and a time margin of 50 ms"),
     ],
     ids=["silent", "late", "in-time", "fixed-time"],
 )
@@ -142,7 +142,7 @@ def test_a_cecp_engine_that_moves_otherwise_cannot_go_on() -> None:
     other = scripted("cecp", "crash", at=3, moves="b1c3 c3b1")
     found = reenact(task(played, other), Link())
     assert (found.category, found.ply) == ("other-way", 0)
-    assert "b1c3 where it played g1f3" in found.words
+    assert "b1c3 instead of g1f3" in found.words
     uci = replace(scripted("uci", "crash", at=3, moves="b1c3 c3b1"), name="crash")
     assert reenact(task(played, uci), Link()).category == "crash"
 

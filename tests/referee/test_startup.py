@@ -69,7 +69,9 @@ def test_one_that_is_deaf_at_its_first_start_is_started_again(tmp_path: Path, mo
     drawn(played)
     (told,) = played.incidents
     assert (told.engine, told.category) == ("deaf-at-first", "restart")
-    assert told.cause.startswith("a new process, the old one could not begin a game: no feature line within 20 s")
+    assert told.cause.startswith(
+        "restarted because the old process could not begin a game: no feature line within 20 s"
+    )
     assert (tmp_path / "starts").read_text() == ".."
 
 
@@ -136,4 +138,4 @@ def test_what_is_measured_beside_a_time_loss() -> None:
     assert (late.status, late.category) == ("", "time")
     stamped = [line for line in late.traffic if line.startswith(f"{(late.last_go_us or 0) / 1e6:.6f} > ")]
     assert stamped[-1].endswith(("go", "g8f6", "f6g8"))
-    assert "referee's own share up to" in late.cause
+    assert "referee delay up to" in late.cause

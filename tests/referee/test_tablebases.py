@@ -119,7 +119,7 @@ def test_missing_tables_have_names(tmp_path: Path) -> None:
     assert found.lines(3) == (
         "WDL tables for 3 pieces: 4 of 5 files; missing KBvK",
         "DTZ tables for 3 pieces: 1 of 4 files; missing KNvK, KPvK, KRvK; "
-        "of these only positions right after a capture or pawn move are judged",
+        "without them, only positions right after a capture or pawn move are adjudicated",
     )
     assert found.lines(4)[2:] == ("WDL tables for 4 pieces: 0 of 30 files; missing KBBvK, KBNvK, KBPvK and 27 more",)
 

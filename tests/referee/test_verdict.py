@@ -51,7 +51,7 @@ def test_a_wait_of_the_engine_for_a_processor_is_in_the_budget(own: int, waited:
     """930 ms over after a wait of 1,017 ms is the machine's fault; with the referee's share a wait of 927 ms is not."""
     told = flag(930, own, Rules(), waited_ms=waited)
     assert (told.outcome, told.termination) == (outcome, Termination.TIME)
-    assert f"its process waited up to {waited}.0 ms for a processor" in told.cause
+    assert f"engine waited up to {waited}.0 ms for a processor" in told.cause
 
 
 @pytest.mark.parametrize(("waited", "outcome"), [(31_000, Outcome.VOID), (29_000, Outcome.WHITE)])
@@ -127,7 +127,7 @@ def test_a_binary_of_another_cpu_cannot_have_moved(moves: int, outcome: Outcome)
     seat.searched, seat.clock.moves = True, moves
     told = verdict.crash(seat, "signal 4 (SIGILL)")
     assert told.outcome is outcome
-    assert ("another CPU" in told.cause) is not bool(moves)
+    assert ("another processor" in told.cause) is not bool(moves)
 
 
 @pytest.mark.parametrize(("category", "halted"), [("start-timeout", True), ("start-failure", False)])

@@ -1,4 +1,4 @@
-"""The engine process under compliance checks, and the results of the checks (pass, warning, failure)."""
+"""Engine sessions for compliance checks, and the results of the checks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ HintValue = int | float | bool | str | tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class ComplianceTask:
-    """Take an engine through its protocol's course; `only` names the steps, empty means all."""
+    """Check whether an engine follows its protocol; `only` names the checks to run, empty for all."""
 
     spec: EngineSpec
     only: tuple[str, ...] = ()
@@ -39,7 +39,7 @@ class ComplianceTask:
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """One step: `key` names it for good, `what` says it to people, `words` are what was seen."""
+    """Result of one check: `key` is its stable name, `what` its description, `words` what was observed."""
 
     key: str
     what: str
@@ -49,7 +49,7 @@ class StepResult:
 
 @dataclass(frozen=True, slots=True)
 class Compliance:
-    """A whole course. `hints` are (key of the engine file, value), ``quirks.`` in front of a quirk's."""
+    """Results of all checks. `hints` are (key of the engine file, value), with the prefix ``quirks.`` for a quirk."""
 
     name: str
     protocol: str
@@ -61,16 +61,16 @@ class Compliance:
 
     @property
     def fit(self) -> bool:
-        """No step failed: it can play."""
+        """Whether no check failed, so that the engine can play."""
         return all(step.verdict != "FAIL" for step in self.steps)
 
     def count(self, verdict: Verdict) -> int:
-        """How many steps ended so."""
+        """Return the number of checks with this verdict."""
         return sum(step.verdict == verdict for step in self.steps)
 
 
 class StepFault(Exception):
-    """Something that is not as it should be; without a gravity the step's own counts."""
+    """A check found a fault; `gravity` replaces the gravity of the check."""
 
     def __init__(
         self, words: str, gravity: _Gravity | None = None, *, hints: tuple[tuple[str, HintValue], ...] = ()
@@ -82,23 +82,23 @@ class StepFault(Exception):
 
 
 class NotSupported(Exception):
-    """The engine does not have what the step is about."""
+    """The engine does not support what the check tests."""
 
 
 _EVERY_LIMIT: frozenset[LimitName] = frozenset({"clock", "movetime", "nodes", "depth"})
-PATIENCE_S = 10.0  # s for a move without a clock, as a handshake (runner spec 6)
-SHORT_PATIENCE_S = 3.0  # s for a limit its file leaves out: depth 3 may take so long (engines spec 1)
-_MARGIN_MS = 1_000  # a move on a busy machine is not judged to the millisecond
-ANSWER_S = 2.0  # s for a ping (runner spec 5.2)
+PATIENCE_S = 10.0  # s for a move without a clock, as for a handshake (runner spec 6)
+SHORT_PATIENCE_S = 3.0  # s for a limit that the engine file omits; depth 3 may take so long (engines spec 1)
+_MARGIN_MS = 1_000  # ms; a busy machine must not make a check fail
+ANSWER_S = 2.0  # s for the answer to a ping (runner spec 5.2)
 OWED_S = 1.0  # s for the answer to `stop` or `?` (runner spec 5.2)
-THOUGHT_S = 0.1  # s until it is surely thinking
-MOVE_S = 5.0  # s for a move after ponderhit with a clock of 2 s: its clock, and room for a busy machine
-QUIET_S = 0.3  # s in which nothing is to come: as long as an echo is held back, and half of that again
+THOUGHT_S = 0.1  # s after which the engine is certainly searching
+MOVE_S = 5.0  # s for a move after ponderhit with a clock of 2 s, with reserve for a busy machine
+QUIET_S = 0.3  # s of expected silence: 1.5 times as long as a possible echo is held back
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of a course. `run` returns what was seen, or raises StepFault, NotSupported or an EngineFault."""
+    """One check. `run` returns what was observed, or raises StepFault, NotSupported or an EngineFault."""
 
     key: str
     what: str
@@ -108,7 +108,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A legal answer: `raw` is the output of its search."""
+    """A legal move of the engine; `raw` is the output of its search."""
 
     move: chess.Move
     text: str
@@ -118,21 +118,21 @@ class Answer:
 
 
 class EngineSession:
-    """The engine of a course; a process is started when one is needed, and dropped once it cannot be trusted."""
+    """The engine under test. Starts a process when one is needed, and ends it when its state is unknown."""
 
     def __init__(self, task: ComplianceTask, link: Link) -> None:
-        self.spec = replace(task.spec, limits=_EVERY_LIMIT)  # what its file leaves out is tried too
+        self.spec = replace(task.spec, limits=_EVERY_LIMIT)  # limits that the engine file omits are tested too
         self.limits = task.spec.limits
         self.link = link
         self.hints: dict[str, HintValue] = {}
-        self.heard: list[str] = []  # lines of the last `until`
+        self.heard: list[str] = []  # lines before the one that the last `until` returned
         self._engine: Engine | None = None
-        self._loose = False  # lines went around the adapter: it no longer knows where its engine stands
+        self._loose = False  # lines bypassed the adapter, which no longer knows the state of the engine
 
     # Through the adapter, as in a game.
 
     def ready(self) -> Engine:
-        """The engine, ready for a game. EngineFault when it does not start."""
+        """Return the engine, ready for a game. Raises EngineFault if it does not start."""
         if self._engine is not None and (self._loose or self._engine.spoiled or self._engine.thinking):
             self.drop()
         return self._engine or self._start()
@@ -153,7 +153,7 @@ class EngineSession:
         self._engine = None
 
     def new_game(self, position: Position, tc: TimeControl) -> Engine:
-        """Told of a game, not yet thinking. A control of another kind takes a new process where it has to."""
+        """Prepare a new game without a search. A time control of another kind may need a new process."""
         engine = self.ready()
         if not engine.suits(tc):
             self.drop()
@@ -165,14 +165,14 @@ class EngineSession:
         return engine
 
     def think(self, position: Position, tc: TimeControl, seconds: float) -> Engine:
-        """A new game, and a search that is left alone after so long."""
+        """Start a search in a new game, and return after `seconds` while the search continues."""
         engine = self.new_game(position, tc)
         ask = _ask(position, tc, Clock(Side(self.spec, tc, _MARGIN_MS), PATIENCE_S))
         run_scripts({engine: search(engine, ask, time.monotonic_ns() + int(seconds * 1e9))}, self.link)
         return engine
 
     def move(self, position: Position, tc: TimeControl, patience_s: float = PATIENCE_S) -> Answer:
-        """One move of a new game. StepFault: none in time, or not a legal one."""
+        """Play one move of a new game. Raises StepFault if there is no move in time, or an illegal one."""
         engine, board = self.new_game(position, tc), position.board
         clock = Clock(Side(self.spec, tc, _MARGIN_MS), patience_s)
         begun = time.monotonic_ns()
@@ -184,20 +184,20 @@ class EngineSession:
             raise said or StepFault(f"no move within {elapsed_ms / 1000:.1f} s")
         move, _ = read_move(board, said.text, lenient_promotion=self.spec.quirks.lenient_promotion)
         if move is None:
-            raise StepFault(f"not a legal move: {escape_text(said.text)!r} in {board.fen()}")
+            raise StepFault(f"illegal move {escape_text(said.text)!r} in {board.fen()}")
         raw = engine.search_text
         return Answer(move, said.text, elapsed_ms, raw, engine.thought(raw, white=board.turn))
 
-    # Line by line.
+    # Lines that bypass the adapter.
 
     @property
     def process(self) -> EngineProcess:
-        """The one that runs, or ran last."""
+        """The current process, or the last one."""
         assert self._engine is not None
         return self._engine.process
 
     def loose(self) -> Engine:
-        """The engine for talk around its adapter; what it said before is forgotten."""
+        """Return the engine for lines that bypass its adapter; drop its earlier output."""
         if self._engine is not None and (self._engine.thinking or self._engine.spoiled):
             self.drop()
         engine, self._loose = self._engine or self._start(), True
@@ -208,30 +208,30 @@ class EngineSession:
         return engine
 
     def send(self, *lines: str, end: str = "\n") -> None:
-        """All lines in one write; those of a reader of single lines one by one, as in a game."""
+        """Send all lines in one write, or one by one with `line_delay_ms`, as in a game."""
         if not self.spec.quirks.line_delay_ms:
             self.write("".join(f"{line}{end}" for line in lines))
             return
         for line in lines:
-            # The pause before a line for a reader of single lines; what it says meanwhile is heard later.
+            # Output during the pause is kept and read later.
             deadline = time.monotonic_ns() + self.spec.quirks.line_delay_ms * MS
             while time.monotonic_ns() < deadline and not self.process.eof:
                 self._pull(deadline)
             self.write(f"{line}{end}")
 
     def _pull(self, deadline: int) -> None:
-        """One read when something comes, or at the deadline without."""
+        """Read once when output arrives; return at the deadline without output."""
         assert self._engine is not None
         if wait((self.process,), self.link.control_fd, deadline).control:
             check_stop(self.link)
         self._engine.pull()
 
     def write(self, text: str) -> None:
-        """Exactly these bytes in one write."""
+        """Send exactly this ASCII text in one write."""
         self.process.write(text.encode("ascii"))
 
     def until(self, wanted: Callable[[str], bool], seconds: float) -> str | None:
-        """The first line that is wanted, or None; those before it are in `heard`. EngineCrashed when it ends."""
+        """Return the first wanted line, or None after `seconds`; earlier lines are in `heard`. Raises EngineCrashed."""
         engine = self._engine
         assert engine is not None
         self.heard = []
@@ -256,20 +256,20 @@ class EngineSession:
     def expect(
         self, wanted: str, fault: str, seconds: float | None = None, *, hints: tuple[tuple[str, HintValue], ...] = ()
     ) -> str:
-        """The first line that begins with a word, within the time for a ping; StepFault with these words otherwise."""
+        """Return the first line that begins with `wanted`; raise StepFault(fault) if none comes in time."""
         line = self.until(lambda line: line.split(None, 1)[0] == wanted, ANSWER_S if seconds is None else seconds)
         if line is None:
             raise StepFault(fault, hints=hints)
         return line
 
     def pause(self, seconds: float) -> list[str]:
-        """Listen for so long; what was said."""
+        """Wait for `seconds` and return the lines received."""
         kept: list[str] = []
         self.until(lambda line: bool(kept.append(line)), seconds)  # type: ignore[func-returns-value]
         return kept
 
     def exits(self, seconds: float) -> bool:
-        """Whether its process ends within so long; what it says meanwhile is read and forgotten."""
+        """Return whether the process ends within `seconds`; its output is read and dropped."""
         process, deadline = self.process, time.monotonic_ns() + int(seconds * 1e9)
         while not process.exited and time.monotonic_ns() < deadline:
             if wait((process,), self.link.control_fd, deadline).control:
@@ -278,11 +278,11 @@ class EngineSession:
         return process.exited
 
     def declares(self, feature: str) -> bool:
-        """Of a CECP engine, without a look at whether it is ready."""
+        """Return whether a CECP engine declares a feature, without a check that it is ready."""
         return isinstance(self._engine, CecpEngine) and self._engine.features.on(feature)
 
     def last_words(self) -> str:
-        """The last line on stderr of the process, "" without one."""
+        """Return the last line of stderr as the end of a message, "" without one."""
         last = () if self._engine is None else self.process.stderr(1)
         return f"; stderr: {last[0]}" if last else ""
 

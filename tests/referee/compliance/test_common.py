@@ -91,4 +91,4 @@ def test_no_place_and_no_limit_excuses_an_illegal_move(protocol: Protocol, begin
     keys = [step.key for step in steps_of(protocol) if step.key.startswith(beginning) and step.key != "limit-nodes"]
     found = taken(protocol, "illegal", *keys)
     assert {step.key for step in found.steps[1:]} == set(keys)
-    assert [step for step in found.steps[1:] if "not a legal move" not in step.words] == []
+    assert [step for step in found.steps[1:] if "illegal move" not in step.words] == []

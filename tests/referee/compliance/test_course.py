@@ -32,27 +32,27 @@ def test_a_sound_engine_passes_the_whole_course(protocol: Protocol, monkeypatch:
 # What may be wrong in one engine at a time: fault, step, words.
 TOGETHER: dict[Protocol, list[tuple[str, str, str]]] = {
     "uci": [
-        ("nameless", "name", "by its file's"),
+        ("nameless", "name", "tables use the name of the engine file"),
         ("authorless", "author", "no id author"),
-        ("other-variation", "variation", "its variation begins with"),
-        ("view", "point-of-view", "scores from White's side"),
-        ("default", "options-read", "a default that is not allowed: Skill"),
-        ("info", "info", "the word 'speed' in"),
-        ("idle-stop", "idle-stop", "'bestmove 0000' where nothing was asked"),
-        ("bad-ponder", "ponder-hit", "an illegal move to ponder on"),
-        ("corner-rooks", "castling-960", "not a legal move: 'a1a1'"),
+        ("other-variation", "variation", "but the variation begins with"),
+        ("view", "point-of-view", "scores are from White's point of view"),
+        ("default", "options-read", "default outside the declared values: Skill"),
+        ("info", "info", "unknown keyword 'speed' in"),
+        ("idle-stop", "idle-stop", "'bestmove 0000' without a search"),
+        ("bad-ponder", "ponder-hit", "illegal ponder move"),
+        ("corner-rooks", "castling-960", "illegal move 'a1a1'"),
         ("stderr", "stderr", "writes to stderr: 'warning: no book'"),
-        ("exit-code", "quit-idle", "ends by exit 3"),
+        ("exit-code", "quit-idle", "exit status after quit: exit 3"),
     ],
     "cecp": [
-        ("nameless", "name", "by its file's"),
-        ("view", "point-of-view", "scores from White's side"),
-        ("claims", "force-claims", "claims in force mode: '1/2-1/2"),
-        ("illegal-talk", "illegal", "takes an illegal move without a word"),
-        ("draw", "draw", "moves at once when a draw is offered"),
-        ("double-pong", "ping-once", "answers it 2 times"),
+        ("nameless", "name", "tables use the name of the engine file"),
+        ("view", "point-of-view", "scores are from White's point of view"),
+        ("claims", "force-claims", "claims a result in force mode: '1/2-1/2"),
+        ("illegal-talk", "illegal", "accepts an illegal move without an error message"),
+        ("draw", "draw", "a draw offer makes it move at once"),
+        ("double-pong", "ping-once", "answers a ping 2 times"),
         ("stderr", "stderr", "writes to stderr: 'warning: no book'"),
-        ("exit-code", "quit-idle", "ends by exit 3"),
+        ("exit-code", "quit-idle", "exit status after quit: exit 3"),
     ],
 }
 
@@ -73,10 +73,10 @@ def test_what_does_not_hinder_a_game_is_a_warning(protocol: Protocol) -> None:
 @pytest.mark.parametrize(
     ("protocol", "key", "fault", "words"),
     [
-        ("uci", "position-one-move", "illegal", "not a legal move: 'a1a1'"),
-        ("cecp", "position-promotion-only", "bare-promotion", "not a legal move: 'a7a8'"),
-        ("uci", "position-double-check", "dies-in-double-check", "it ended"),
-        ("cecp", "variants", "variants", "normal is not among its variants"),
+        ("uci", "position-one-move", "illegal", "illegal move 'a1a1'"),
+        ("cecp", "position-promotion-only", "bare-promotion", "illegal move 'a7a8'"),
+        ("uci", "position-double-check", "dies-in-double-check", "process ended"),
+        ("cecp", "variants", "variants", "normal is missing in the feature variants"),
     ],
 )
 def test_what_would_lose_games_is_a_failure(protocol: Protocol, key: str, fault: str, words: str) -> None:
@@ -95,13 +95,13 @@ def test_a_limit_that_is_not_obeyed_is_left_out_of_the_file() -> None:
     without = taken("uci", "ignores-nodes", "limit-nodes", limits=("clock", "movetime"))
     assert (without.steps[-1].verdict, without.fit) == ("not offered", True)
     obeyed = taken("uci", "", "limit-nodes", limits=("clock",))
-    assert "obeyed, though its file leaves nodes out" in obeyed.steps[-1].words
+    assert "supported, but nodes is not in `limits` of the engine file" in obeyed.steps[-1].words
 
 
 def test_nodes_that_are_not_understood() -> None:
     """An engine that moves at once instead, as Ethereal 12, played its games of nodes at depth 1."""
     found = taken("uci", "few-nodes", "limit-nodes")
-    assert (found.steps[-1].verdict, found.steps[-1].words) == ("FAIL", "searched 6 nodes where 20000 were asked")
+    assert (found.steps[-1].verdict, found.steps[-1].words) == ("FAIL", "searched 6 nodes (limit 20000)")
     assert dict(found.hints) == {"limits": ("clock", "depth", "movetime")}
 
 
@@ -116,7 +116,7 @@ def test_one_line_at_a_time_is_a_hint() -> None:
 def test_a_line_that_it_cannot_bear_is_left_out() -> None:
     """One engine dies of `computer`, which every game begins with: known by its file, it is never sent."""
     found = taken("cecp", "computer", "computer")
-    assert "'computer' ends it" in found.steps[-1].words
+    assert "exits or stops answering after 'computer'" in found.steps[-1].words
     assert dict(found.hints) == {"quirks.no_computer": True}
     bears = taken("cecp", "computer", "level-moves", "computer", no_computer=True)
     assert {step.key: step.verdict for step in bears.steps[1:]} == {"computer": "not offered", "level-moves": "ok"}
