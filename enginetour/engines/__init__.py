@@ -1,1 +1,1 @@
-"""What an engine is, and how it is started, spoken to in UCI or CECP, confined and ended."""
+"""Engines: engine files, start, protocols (UCI and CECP), sandboxes and end of their processes."""

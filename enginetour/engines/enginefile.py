@@ -1,7 +1,8 @@
-"""One TOML file per engine; hints written back.
+"""Engine files: one TOML file per engine, read and written; hints of compliance checks can be added.
 
-`command` is a list (or one word) and may hold ``{python}`` (the running interpreter), ``{here}`` (the folder of the
-file), ``{scratch}`` (the process's own folder) and ``{program:NAME}`` (another program, as found on this machine).
+`command` is a list (or one word) and may contain ``{python}`` (the running interpreter), ``{here}`` (the directory of
+the file), ``{scratch}`` (the process's own directory) and ``{program:NAME}`` (another program, as found on this
+machine).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from contextlib import suppress
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, cast, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, cast, get_args, get_type_hints
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, create_model, field_validator
 
@@ -37,14 +38,15 @@ from enginetour.model.task import (
     VariableName,
 )
 
-# What an engine obeys when its file does not say: all of UCI; `sd` and `nps` only where known (runner spec 8).
+# Search limits that an engine supports if its file lists none: all for UCI; `sd` and `nps` of CECP only where known
+# (runner spec 8).
 USUAL_LIMITS: Mapping[str, frozenset[LimitName]] = {
     "uci": frozenset({"clock", "movetime", "nodes", "depth"}),
     "cecp": frozenset({"clock", "movetime"}),
 }
-LOST_COMMAND = ("/nonexistent/lost-command",)  # the command of an engine of which a damaged database has none left
+LOST_COMMAND = ("/nonexistent/lost-command",)  # the command of an engine from a damaged database that has none left
 LONGEST_NAME = 100  # characters of an engine's name
-# The first number of a name that is a version: 17.1 of "Stockfish 17.1 64-bit", 31 of "Lc0 v0.31" (not the 0 of Lc0).
+# The first number of a name that is a version: 17.1 in "Stockfish 17.1 64-bit", 31 in "Lc0 v0.31" (not the 0 of Lc0).
 _RELEASE = re.compile(r"(?<![\w.])v?(\d+(?:\.\d+)*[a-z]?)(?![a-z\d]|-bit)", re.IGNORECASE)
 _SLUG = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _Table = TypeVar("_Table", bound=Quirks | Resources)
@@ -53,57 +55,84 @@ _FileName = Annotated[str, Bounds(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
 
 
 def refuse_equal_options(options: Mapping[str, OptionValue]) -> Mapping[str, OptionValue]:
-    """The same; ValueError for two that are one: case does not tell options apart (UCI, "setoption")."""
+    """Return the options; raise ValueError for two that differ in case only, which are the same option in UCI."""
     known: dict[str, str] = {}
     for name in options:
         if (other := known.setdefault(name.strip().casefold(), name)) != name:
-            raise ValueError(f"{other!r} and {name!r} are one option: leave one out")
+            raise ValueError(f"{other!r} and {name!r} are the same option; remove one of them")
     return options
 
 
 @dataclass(frozen=True)
 class EngineEntry:
-    """An engine of the registry: where its file is, and the keys of an engine file.
+    """An engine of the registry: the keys of an engine file, and where the file is.
 
-    Relative paths and ``{here}`` begin at `folder`, `path` is its file if it has one.
+    Relative paths and ``{here}`` start at `folder`; `path` is the engine file, if there is one.
     """
 
     id: str
-    name: Annotated[str, Bounds(min_length=1, max_length=LONGEST_NAME)]
-    command: Annotated[tuple[_Word, ...], Bounds(strict=False, min_length=1, max_length=256)]
-    protocol: Literal["uci", "cecp"]
+    name: Annotated[str, Bounds(min_length=1, max_length=LONGEST_NAME), "Name of the engine in tables and reports."]
+    command: Annotated[
+        tuple[_Word, ...],
+        Bounds(strict=False, min_length=1, max_length=256),
+        "Program and arguments, as a list or one word; the program is a name in PATH, or a path from the engine file.",
+    ]
+    protocol: Annotated[Literal["uci", "cecp"], 'Protocol of the engine: "uci", or "cecp" (WinBoard protocol 1 and 2).']
     folder: Path = field(default_factory=Path.cwd)
     path: Path | None = None
-    dir: _Word | None = None
-    env: Mapping[_Word, Line] = field(default_factory=dict)
-    version: Line = ""
-    author: Line = ""
-    family: Line = ""
-    origin: Line = ""
-    rating: Annotated[float, Bounds(ge=-100_000, le=100_000)] | None = None  # as in a configuration
-    package: Annotated[str, Bounds(pattern=r"^[a-z0-9.+ -]*$")] = ""  # for `apt install`, the next step
-    options: Mapping[_Word, Line | int | float | bool] = field(default_factory=dict)
-    limits: Annotated[frozenset[LimitName], Bounds(strict=False, min_length=1)] | None = None
-    files: Mapping[_FileName, str] = field(default_factory=dict)
-    max_copies: Annotated[int, Bounds(ge=0, le=1024)] = 0
-    sandbox: Sandbox = "none"
-    pass_env: Annotated[tuple[VariableName, ...], Bounds(strict=False, max_length=64)] = ()
-    keep_scratch: bool = False
-    resources: Resources = field(default_factory=Resources)
-    quirks: Quirks = field(default_factory=Quirks)
+    dir: Annotated[
+        _Word | None,
+        'Working directory; "scratch" is a temporary one. Default: the program\'s directory if writable, else scratch.',
+    ] = None
+    env: Annotated[Mapping[_Word, Line], "Environment variables of the engine."] = field(default_factory=dict)
+    version: Annotated[Line, "Version of the engine, for tables."] = ""
+    author: Annotated[Line, "Author of the engine, for tables."] = ""
+    family: Annotated[Line, "Family of related engines, for formats that keep relatives apart."] = ""
+    origin: Annotated[Line, "Country or team of the engine, for formats that keep relatives apart."] = ""
+    rating: Annotated[
+        Annotated[float, Bounds(ge=-100_000, le=100_000)] | None,
+        "Rating of the engine for entrants without one, on the rating scale of the tournament. Default: none.",
+    ] = None
+    package: Annotated[
+        str, Bounds(pattern=r"^[a-z0-9.+ -]*$"), "Packages to install with `apt install` if the program is missing."
+    ] = ""
+    options: Annotated[
+        Mapping[_Word, Line | int | float | bool], "UCI or CECP options, sent at every start of the engine."
+    ] = field(default_factory=dict)
+    limits: Annotated[
+        Annotated[frozenset[LimitName], Bounds(strict=False, min_length=1)] | None,
+        "Search limits that the engine supports. Default: all for UCI; clock and movetime for CECP.",
+    ] = None
+    files: Annotated[
+        Mapping[_FileName, str], "Files that are written into the engine's scratch directory at its start."
+    ] = field(default_factory=dict)
+    max_copies: Annotated[
+        int, Bounds(ge=0, le=1024), "Largest number of copies of the engine that run at the same time; 0: no limit."
+    ] = 0
+    sandbox: Annotated[Sandbox, 'Sandbox of the engine: "bwrap", "landlock" or "none".'] = "none"
+    pass_env: Annotated[
+        tuple[VariableName, ...],
+        Bounds(strict=False, max_length=64),
+        "Names of environment variables that the engine gets in addition to PATH, HOME, TMPDIR and LANG.",
+    ] = ()
+    keep_scratch: Annotated[bool, "Whether the engine's scratch directory remains after its end, for inspection."] = (
+        False
+    )
+    resources: Annotated[Resources, "Limits of the engine's processes."] = field(default_factory=Resources)
+    quirks: Annotated[Quirks, "Differences of the engine from its protocol."] = field(default_factory=Quirks)
 
     @property
     def obeyed(self) -> frozenset[LimitName]:
-        """The search limits it obeys, the protocol's usual ones when its file does not say."""
+        """Search limits that the engine supports; the usual ones of the protocol if its file lists none."""
         return self.limits if self.limits is not None else USUAL_LIMITS[self.protocol]
 
     def contradicts(self, reported: str) -> bool:
-        """Whether the name and version in the file are those of another release than the name an engine reports."""
+        """Return whether the file states another release than the name that the engine reports."""
         stated = version_in_name(self.name) or version_in_name(self.version)
         if not stated or reported.casefold() == self.name.casefold():
             return False
         found = version_in_name(reported)
-        return found != stated if found else any(sign.isdigit() for sign in reported)
+        return found != stated if found else any(char.isdigit() for char in reported)
 
 
 class _Section(BaseModel):
@@ -111,7 +140,9 @@ class _Section(BaseModel):
 
 
 class _EngineFile(_Section):
-    args: Annotated[tuple[Line, ...], Bounds(strict=False, max_length=256)] = ()
+    args: Annotated[tuple[Line, ...], Bounds(strict=False, max_length=256)] = Field(
+        default=(), description="Further arguments, appended to `command`."
+    )
     _options = field_validator("options", check_fields=False)(refuse_equal_options)
 
     @field_validator("command", mode="before", check_fields=False)
@@ -123,7 +154,7 @@ class _EngineFile(_Section):
     @classmethod
     def _printable(cls, text: str) -> str:
         if not text.isprintable() or text != text.strip():
-            raise ValueError("a name is printable text without blanks at its ends")
+            raise ValueError("a name must be printable text without spaces at its ends")
         return text
 
 
@@ -134,7 +165,7 @@ class _Stored(BaseModel):
     @classmethod
     def _without_nul(cls, value: object) -> object:
         if _holds_nul(value):
-            raise ValueError("holds a null character, which no program can be given")
+            raise ValueError("contains a null character")
         return value
 
 
@@ -143,7 +174,7 @@ class _StoredSpec(_Stored):
     @classmethod
     def _program(cls, words: tuple[str, ...]) -> tuple[str, ...]:
         if not words[0].strip():
-            raise ValueError("a command begins with a program")
+            raise ValueError("a command must begin with a program")
         return words
 
 
@@ -151,16 +182,16 @@ def _holds_nul(value: object) -> bool:
     return "\0" in value if isinstance(value, str) else isinstance(value, tuple) and any(map(_holds_nul, value))
 
 
-_TABLES = (Quirks, Resources)  # the dataclasses that are tables of others
+_TABLES = (Quirks, Resources)  # the dataclasses that are tables inside others
 
 
 @cache
 def _model(
     kind: Any, base: type[BaseModel], *, without: Collection[str] = (), required: Collection[str] = ()
 ) -> type[BaseModel]:
-    """A model of pydantic with the fields and bounds of a dataclass; a dataclass among them is a table.
+    """Return a pydantic model with the fields, bounds and descriptions of a dataclass; nested dataclasses are tables.
 
-    It is made when it is first asked for: a run between commands reads no engine file.
+    It is created on first use, because most commands read no engine file.
     """
     hints = get_type_hints(kind, include_extras=True)
     read: dict[str, Any] = {}
@@ -168,21 +199,24 @@ def _model(
         hint: Any = hints[one.name]
         if one.name in without:
             continue
-        if hint in _TABLES:
-            made = AfterValidator(lambda table, hint=hint: hint(**dict(table)))
-            read[one.name] = (Annotated[_model(hint, _Section), made], hint())
+        text = next((each for each in getattr(hint, "__metadata__", ()) if isinstance(each, str)), None)
+        table = next((each for each in _TABLES if each in (hint, *get_args(hint)[:1])), None)
+        if table is not None:
+            made = AfterValidator(lambda values, table=table: table(**dict(values)))
+            read[one.name] = (Annotated[_model(table, _Section), made], Field(default=table(), description=text))
         elif one.default_factory is not MISSING:
-            read[one.name] = (hint, Field(default_factory=one.default_factory))
+            read[one.name] = (hint, Field(default_factory=one.default_factory, description=text))
         else:
-            read[one.name] = (hint, ... if one.default is MISSING or one.name in required else one.default)
+            default = ... if one.default is MISSING or one.name in required else one.default
+            read[one.name] = (hint, Field(default=default, description=text))
     return create_model(kind.__name__, __base__=base, **read)
 
 
 def _spec_model() -> type[BaseModel]:
-    """What a database has of an engine.
+    """Return the model of an engine in a database.
 
-    Its words are wider than those of an engine file: placeholders are filled in, and older versions wrote it too. A
-    field that is not there has its default, but for `limits`, which every version wrote.
+    Its bounds are wider than those of an engine file: placeholders have been replaced, and older versions wrote it too.
+    A missing field has its default, except `limits`, which every version wrote.
     """
     return _model(EngineSpec, _StoredSpec, required=("limits",))
 
@@ -197,7 +231,7 @@ class _StoredEntrant(_Stored):
 
 
 def stored_entrant(row: Mapping[str, object]) -> Entrant:
-    """Back from the columns or the JSON of a database; ValueError as below."""
+    """Return the entrant from the columns or the JSON of a database; raise ValueError as `stored_spec` does."""
     try:
         return Entrant(**_StoredEntrant.model_validate(dict(row)).model_dump())
     except ValidationError as error:
@@ -205,7 +239,7 @@ def stored_entrant(row: Mapping[str, object]) -> Entrant:
 
 
 def parse_json(text: object) -> Any:
-    """What a text of a database holds; ValueError for anything that is not JSON, however deep it is nested."""
+    """Return the value of a JSON text from a database; raise ValueError for other texts and for too deep nesting."""
     if not isinstance(text, str):
         raise ValueError(f"it is not text (found {reprlib.repr(text)})")
     try:
@@ -216,7 +250,7 @@ def parse_json(text: object) -> Any:
 
 
 def stored_spec(text: object) -> EngineSpec:
-    """Back from the JSON of a database; ValueError with one line about the first thing that is wrong."""
+    """Return the engine from the JSON of a database; raise ValueError with one line about the first error."""
     try:
         return EngineSpec(**dict(_spec_model().model_validate(parse_json(text))))
     except ValidationError as error:
@@ -224,9 +258,9 @@ def stored_spec(text: object) -> EngineSpec:
 
 
 def salvaged_spec(name: str, *sources: object) -> EngineSpec:
-    """What is left of a damaged one: each key from the first source in which it is valid, else its default.
+    """Return a damaged engine with each key from the first source in which it is valid, else with its default.
 
-    Where no source has a command it is `LOST`, which no machine can run.
+    If no source has a command it is `LOST_COMMAND`, which no machine can run.
     """
     whole: dict[str, Any] = {"name": name, "command": LOST_COMMAND, "protocol": "uci", "limits": ()}
     for key in _spec_model().model_fields:
@@ -234,7 +268,8 @@ def salvaged_spec(name: str, *sources: object) -> EngineSpec:
             if isinstance(source, Mapping) and key in source and _is_valid({**whole, key: source[key]}):
                 whole[key] = source[key]
                 break
-    whole["limits"] = whole["limits"] or tuple(USUAL_LIMITS["uci"])  # it was entered because it has the one it needs
+    # it entered a tournament, so it supports the limit of that
+    whole["limits"] = whole["limits"] or tuple(USUAL_LIMITS["uci"])
     return EngineSpec(**dict(_spec_model().model_validate(whole)))
 
 
@@ -247,24 +282,27 @@ def _is_valid(fields_: Mapping[str, Any]) -> bool:
 
 
 def describe_error(error: ValidationError, *, skip: int = 0) -> str:
-    """The first of what a model finds wrong, in one line: the key without its first `skip` parts, and the value."""
+    """Describe the first error of a model in one line: the key without its first `skip` parts, and the value found."""
     first = error.errors(include_url=False)[0]
     key = ".".join(str(part) for part in first["loc"][skip:])
     if first["type"] == "extra_forbidden":
         return f"unknown key {reprlib.repr(key)}"
-    words = "not a JSON object" if first["type"] == "model_type" else describe_findings([first])
+    text = "not a JSON object" if first["type"] == "model_type" else describe_findings([first])
     found = "" if first["type"] == "missing" else f" (found {reprlib.repr(first['input'])})"
-    return f"{key}: {words}{found}" if key else f"{words}{found}"
+    return f"{key}: {text}{found}" if key else f"{text}{found}"
 
 
 def version_in_name(name: str) -> str:
-    """The version in the name of an engine, "" without one."""
+    """Return the version in the name of an engine, "" without one."""
     found = _RELEASE.search(name)
     return found[1].lower() if found else ""
 
 
 def read_entry(path: Path) -> EngineEntry:
-    """An engine file; its id is the file's name. InputRefused names file, line and what is allowed."""
+    """Read an engine file; its id is the name of the file.
+
+    InputRefused names the file, the line and what is allowed.
+    """
     table, text = read_toml(path, "an engine file")
     model = _model(EngineEntry, _EngineFile, without=("id", "path", "folder"))
     try:
@@ -276,7 +314,7 @@ def read_entry(path: Path) -> EngineEntry:
 
 
 def override(now: _Table, changes: Mapping[str, object], place: str) -> _Table:
-    """Quirks or resources with those of a configuration put over them; InputRefused for unknown or impossible ones."""
+    """Return quirks or resources changed by a configuration; InputRefused for unknown keys or invalid values."""
     if not changes:
         return now
     kind = type(now)
@@ -289,13 +327,14 @@ def override(now: _Table, changes: Mapping[str, object], place: str) -> _Table:
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(key) for key in (word, *first["loc"]))
-        raise InputRefused(f"{name}: {first['msg']}, found {first['input']!r}", place=place) from None
+        raise InputRefused(f"{name}: {describe_findings([first])} (found {first['input']!r})", place=place) from None
 
 
 def write_entry(folder: Path, entry: EngineEntry) -> Path:
-    """Write ``ID.toml`` whole or not at all; InputRefused when there is such a file already."""
+    """Write ``ID.toml`` completely or not at all; InputRefused if the file already exists."""
     if not _SLUG.fullmatch(entry.id):
-        raise InputRefused(f"{entry.id!r} is no file name: lower-case letters, digits, dot, dash, underscore")
+        step = "use lower-case letters, digits, dots, dashes and underscores"
+        raise InputRefused(f"{entry.id!r} is not a valid engine id", step=step)
     path = folder / f"{entry.id}.toml"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -306,19 +345,19 @@ def write_entry(folder: Path, entry: EngineEntry) -> Path:
                 out.flush()
                 os.fsync(out.fileno())
             Path(draft).chmod(0o644)
-            os.link(draft, path)  # fails where a file is; a rename would replace it
+            os.link(draft, path)  # fails if the file exists, while a rename would replace it
         finally:
             with contextlib.suppress(FileNotFoundError):
                 Path(draft).unlink()
     except FileExistsError:
-        raise InputRefused("there is an engine file of this name", place=str(path), step="remove it first") from None
+        raise InputRefused("engine file already exists", place=str(path), step="choose another id") from None
     except OSError as error:
-        raise InputRefused(f"cannot write: {error.strerror or error}", place=str(path)) from None
+        raise InputRefused(f"cannot be written: {error.strerror or error}", place=str(path)) from None
     return path
 
 
 def entry_text(entry: EngineEntry) -> str:
-    """The TOML that `read_entry` reads back to the same entry; what has its default is left out."""
+    """Return the TOML text that `read_entry` reads back to the same entry, without keys that have their default."""
     lines = [f"name = {_toml(entry.name)}", f"command = {_toml(entry.command)}", f"protocol = {_toml(entry.protocol)}"]
     for key in (
         "dir",
@@ -340,31 +379,35 @@ def entry_text(entry: EngineEntry) -> str:
     if entry.pass_env:
         lines.append(f"pass_env = {_toml(entry.pass_env)}")
     tables = {"env": entry.env, "options": entry.options, "files": entry.files}
-    for section, table in {**tables, "resources": _odd(entry.resources), "quirks": _odd(entry.quirks)}.items():
+    for section, table in {
+        **tables,
+        "resources": _changed_keys(entry.resources),
+        "quirks": _changed_keys(entry.quirks),
+    }.items():
         if table:
             lines += ["", f"[{section}]", *(f"{_toml(key)} = {_toml(value)}" for key, value in table.items())]
     return "\n".join(lines) + "\n"
 
 
-def _odd(now: Quirks | Resources) -> dict[str, Any]:
+def _changed_keys(now: Quirks | Resources) -> dict[str, Any]:
     usual = type(now)()
     return {key: value for key, value in asdict(now).items() if value != getattr(usual, key)}
 
 
 def _toml(value: object) -> str:
-    """A value of an engine file; JSON's strings are TOML's but for DEL."""
+    """Return a value as TOML; JSON strings are TOML strings except for DEL."""
     if isinstance(value, tuple | list):
         return f"[{', '.join(_toml(one) for one in value)}]"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-# What an examination found, written into an engine file: lines are changed or added, everything else stays.
+# Hints of compliance checks, written into an engine file: lines are changed or added, everything else stays.
 
 _HEADER = re.compile(r"[ \t]*\[")
 
 
 def with_hints(text: str, hints: Mapping[str, object]) -> str:
-    """The text of an engine file with each hint in it; a key ``quirks.NAME`` belongs under [quirks]."""
+    """Return the text of an engine file with each hint in it; a key ``quirks.NAME`` belongs under [quirks]."""
     lines = text.splitlines()
     for key, value in hints.items():
         section, _, name = key.rpartition(".")
@@ -384,7 +427,7 @@ def with_hints(text: str, hints: Mapping[str, object]) -> str:
 
 
 def _section(lines: list[str], name: str) -> tuple[int, int]:
-    """The first line inside a section and the line after its last; -1 where it is not there."""
+    """Return the first line inside a section and the line after its last; -1 if there is no such section."""
     start = 0
     if name:
         header = rf"[ \t]*\[[ \t]*{re.escape(name)}[ \t]*\][ \t]*(?:#.*)?"
@@ -396,32 +439,28 @@ def _section(lines: list[str], name: str) -> tuple[int, int]:
 
 
 def write_hints(path: Path, target: Path, hints: Mapping[str, object]) -> None:
-    """Put hints into the engine file `path`, as `target` (the same file, or the workspace's copy of one we ship).
+    """Write hints into the engine file `path`, as `target`: the same file, or the workspace's copy of a bundled one.
 
-    InputRefused, and no change, when the result would not be read with them.
+    Raises InputRefused, without a change, if the hints would not be in the result.
     """
     text = path.read_text(encoding="utf-8")
     if path != target and "{here}" in text:
-        step = f"copy it to {target} with what it needs, and try again"
-        raise InputRefused("names files beside it", place=str(path), step=step)
+        step = f"copy it and these files to {target.parent}, then try again"
+        raise InputRefused("refers to files in its own directory", place=str(path), step=step)
     written = with_hints(text, hints)
-    number, draft = tempfile.mkstemp(prefix=f".{target.stem}-", suffix=".toml", dir=_made(target.parent))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    number, draft = tempfile.mkstemp(prefix=f".{target.stem}-", suffix=".toml", dir=target.parent)
     try:
         with os.fdopen(number, "w", encoding="utf-8") as out:
             out.write(written)
         if not _holds(written, hints):
-            raise InputRefused("its keys are not written line by line", place=str(path), step="add them by hand")
+            raise InputRefused("has several keys on one line", place=str(path), step="add the hints by hand")
         read_entry(Path(draft))
         Path(draft).chmod(0o644)
         Path(draft).replace(target)
     finally:
         with suppress(FileNotFoundError):
             Path(draft).unlink()
-
-
-def _made(folder: Path) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
 
 
 def _holds(text: str, hints: Mapping[str, object]) -> bool:

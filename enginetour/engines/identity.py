@@ -1,6 +1,7 @@
-"""Fingerprints; files replaced during a run; options that open files.
+"""Fingerprints of engines, files that are replaced during a run, and options that open files.
 
-Paths, names, clocks and margins do not count: a moved engine is the same engine, a rebuilt one is another.
+Paths, names, clocks and margins are not part of a fingerprint: a moved engine is the same engine, a rebuilt engine is
+another one.
 """
 
 from __future__ import annotations
@@ -16,33 +17,33 @@ from enginetour.interop.files import refuse_special, split_flag
 from enginetour.model.errors import EngineRefused, InputRefused
 from enginetour.model.task import EngineSpec, Side
 
-# Hex digits of a fingerprint: 64 bits, a chance collision among a million versions is 3 in 100 million.
+# Hex digits of a fingerprint: 64 bits; a collision among a million versions has a probability of 3 in 100 million.
 _LENGTH = 16
-# Options that change what is written down, never what is played.
+# Options that change what is written, never what is played.
 _IDLE = re.compile(
     r"(?<![a-z])(log|debug)(?![a-z])|(log|debug)[ _-]?(file|path|dir|level)"
     r"|\b(show\w*|uci_opponent|uci_showcurrline|uci_showwdl)\b",
     re.IGNORECASE,
 )
-# Options that name a file in which an engine keeps what it learns: it writes there itself, and stays the same engine.
+# Options of a file in which an engine stores what it learns: it writes the file itself, and remains the same engine.
 _LEARNT = re.compile(r"experience|learn|hash ?file|persist", re.IGNORECASE)
-_READ = re.compile(r"file|path|book|net|weights|tables|syzygy", re.IGNORECASE)  # options that name what an engine reads
+_READ = re.compile(r"file|path|book|net|weights|tables|syzygy", re.IGNORECASE)  # options of files that an engine reads
 _IMPORT = re.compile(r"^\s*(?:from|import)\s+(\w+)", re.MULTILINE)
 
 
-# What tells a file's versions apart without reading it: device, inode, size, ns of the last write and of the last
-# change of anything; the last one also sees a file put in place with the times of the old one.
+# What distinguishes versions of a file without reading it: device, inode, size, ns of the last write and of the last
+# change of any kind. The last one also detects a file that was put in place with the times of the old one.
 _State = tuple[int, int, int, int, int]
 _Content = Callable[[str], str]
 
 
 def fingerprint(spec: EngineSpec) -> str:
-    """Hex text of 16 digits; EngineRefused when a file of the engine cannot be read."""
+    """Return the fingerprint of an engine, 16 hex digits; EngineRefused if one of its files cannot be read."""
     return take_fingerprint(spec)[0]
 
 
 def take_fingerprint(spec: EngineSpec) -> tuple[str, dict[str, _State]]:
-    """The fingerprint, and the files it covers with their states before they were read; EngineRefused as above."""
+    """Return the fingerprint, and the state of each file before it was read; EngineRefused as `fingerprint`."""
     whole = hashlib.sha256()
     covered: dict[str, _State] = {}
 
@@ -55,18 +56,18 @@ def take_fingerprint(spec: EngineSpec) -> tuple[str, dict[str, _State]]:
             whole.update(len(part).to_bytes(4, "big") + part.encode("utf-8", "surrogateescape"))
     except OSError as error:
         reason = error.strerror or str(error)
-        raise EngineRefused(f"{spec.name}: cannot read {error.filename}: {reason}") from None
+        raise EngineRefused(f"{spec.name}: {error.filename} cannot be read: {reason}") from None
     return whole.hexdigest()[:_LENGTH], covered
 
 
 def file_state(path: str) -> _State:
-    """As the file is now; OSError where there is none."""
-    found = os.stat(path)  # noqa: PTH116 - a text, and looked at before every game
+    """Return the current state of a file; OSError if it does not exist."""
+    found = os.stat(path)  # noqa: PTH116 - faster for a text, before every game
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def _parts(spec: EngineSpec, content: _Content) -> Iterator[str]:
-    """Every text that counts, each kind marked, in an order that does not depend on how the spec was written."""
+    """Yield every text that counts, with its kind, in an order that does not depend on the order in the spec."""
     yield f"protocol {spec.protocol}"
     yield f"program {content(spec.command[0])}"
     for argument in spec.command[1:]:
@@ -89,12 +90,12 @@ def _parts(spec: EngineSpec, content: _Content) -> Iterator[str]:
 
 
 def _is_written(name: str) -> bool:
-    """Whether a file that this option names is the engine's own to write: a log, or what it learns."""
+    """Return whether the engine itself writes the file of this option: a log, or what it learns."""
     return bool(_IDLE.search(name) or _LEARNT.search(name))
 
 
 def _line(line: str, spec: EngineSpec, content: _Content) -> str:
-    """A line of a generated file; ``key = /path/of/a/file`` stands for the file's content."""
+    """Return a line of a generated file; in ``key = /path/of/a/file`` the content of the file replaces its path."""
     key, equals, value = line.partition("=")
     file = _file(value.strip(), spec) if equals and "/" in value else None
     return line if file is None else f"{key}={content(file)}"
@@ -105,7 +106,7 @@ def _file(word: str, spec: EngineSpec) -> str | None:
 
 
 def _read_by(name: str, value: str, spec: EngineSpec) -> str | None:
-    """The file that an option names; EngineRefused for a pipe or a device, at which the engine would wait for ever."""
+    """Return the file that an option names; EngineRefused for a pipe or device, on which the engine would block."""
     for path in _places(value, spec):
         if os.path.isfile(path):  # noqa: PTH113 - a text
             return path
@@ -127,7 +128,7 @@ def _places(word: str, spec: EngineSpec) -> Iterator[str]:
 
 
 def _modules(script: Path) -> list[Path]:
-    """The modules beside a Python script that it and they import by name."""
+    """Return the modules next to a Python script that it imports by name, directly or indirectly."""
     found: set[Path] = set()
     unread = [script] if script.suffix == ".py" else []
     while unread:
@@ -140,26 +141,25 @@ def _modules(script: Path) -> list[Path]:
 
 @lru_cache(maxsize=1024)
 def _digest(path: str, now: _State) -> str:  # noqa: ARG001 - the state is the cache's key
-    """SHA-256 of a file; read once in this process while its state stays."""
+    """Return the SHA-256 of a file; it is read once in this process for each state."""
     with open(path, "rb") as file:  # noqa: PTH123 - as above
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-# Engines whose files were replaced since their fingerprint was taken: between two runs, or while one goes on.
+# Engines whose files were replaced since their fingerprint was taken, between two runs or during one.
 #
-# A tester who compiles at midnight has another engine under the same name; what it plays must not count for the old
-# one.
+# A new build under the same name is another engine; its games must not count for the old one.
 
 
 def changed_engines_error(names: Iterable[str], place: str) -> InputRefused:
-    """What to do about engines that are not what they were; the same words at a resume and in a run."""
+    """Return the error about changed engines, the same for a resumed and for a running tournament."""
     what = f"changed since the last game: {', '.join(names)} (binary, net or options)"
-    step = "put it back, go on with run --accept-change, or enginetour replace OLD NEW"
+    step = "restore its files, continue with enginetour run FILE --accept-change, or use enginetour replace OLD NEW"
     return InputRefused(what, place=place, step=step)
 
 
 def new_fingerprint(spec: EngineSpec) -> str | None:
-    """That of its files now, where it is another; None too where they cannot be read: its next start tells that."""
+    """Return the fingerprint of its files now if it differs; None also for files that cannot be read."""
     try:
         now = take_fingerprint(spec)[0]
     except EngineRefused:
@@ -168,17 +168,17 @@ def new_fingerprint(spec: EngineSpec) -> str | None:
 
 
 class EngineFiles:
-    """The files of the engines of one run, looked at before each game: a `stat` for each, microseconds in all.
+    """Checks the files of a run's engines before each game: one `stat` for each file, microseconds in all.
 
-    A game that began before a change counts: its engines had been started, or were about to be.
+    A game that began before a change counts, because its engines had been started, or were about to be.
     """
 
     def __init__(self, place: str) -> None:
         self._place = place
-        self._seen: dict[str, tuple[str, dict[str, _State]]] = {}  # name -> fingerprint, files it was found in
+        self._seen: dict[str, tuple[str, dict[str, _State]]] = {}  # name -> fingerprint, states of its files
 
     def refuse_changed(self, *specs: EngineSpec) -> None:
-        """InputRefused when one is not the engine its fingerprint tells of; touched files are read again, no more."""
+        """Raise InputRefused if an engine no longer has its fingerprint; files with a new time are only read again."""
         changed = [self._described(spec) for spec in specs if not self._is_known(spec) and not self._is_same(spec)]
         if changed:
             raise changed_engines_error(changed, self._place)
@@ -191,14 +191,14 @@ class EngineFiles:
             return False
 
     def _described(self, spec: EngineSpec) -> str:
-        """Its name, with what is no longer there: without its net or script an engine would start as another one."""
+        """Return its name and its missing files: without its net or script an engine would be another one."""
         gone = [path for path in self._seen.get(spec.name, ("", {}))[1] if not Path(path).exists()]
-        return f"{spec.name} ({' and '.join(gone)} {'is' if len(gone) == 1 else 'are'} gone)" if gone else spec.name
+        return f"{spec.name} ({' and '.join(gone)} not found)" if gone else spec.name
 
     def _is_same(self, spec: EngineSpec) -> bool:
         try:
             fingerprint, files = take_fingerprint(spec)
-        except EngineRefused:  # it vanished, or is being written: the start fails, and the game is played again
+        except EngineRefused:  # a file is missing or being written: the start fails, and the game is played again
             self._seen.pop(spec.name, None)
             return True
         if spec.fingerprint and fingerprint != spec.fingerprint:
@@ -207,16 +207,16 @@ class EngineFiles:
         return True
 
 
-# Options that may make an engine read or write a file: a debug log, a book, tables. Told, never refused.
+# Options that may make an engine read or write a file: a debug log, a book, tables. Reported, never rejected.
 #
-# Many engines end at their first move, or go on without a word, where a net or tables are not where an option says.
+# Many engines end at their first move, or continue without a message, if a net or tables are missing.
 
 _NAME = re.compile("file|path|log|dir", re.IGNORECASE)  # BookFile, SyzygyPath, Debug Log, LogDir
 _NONE = frozenset({"", "<empty>", "false", "0"})  # UCI writes an empty text as <empty>
 
 
 def path_options(sides: Iterable[Side]) -> tuple[str, ...]:
-    """``Toga II: BookFile = /books/toga.bin`` for each such option that is given or offered to an engine."""
+    """Return ``Toga II: BookFile = /books/toga.bin`` for each such option that is set or offered."""
     return tuple(
         f"{side.spec.name}: {name} = {value}"
         for side in sides
@@ -226,21 +226,21 @@ def path_options(sides: Iterable[Side]) -> tuple[str, ...]:
 
 
 def is_path(name: str, value: str) -> bool:
-    """A value with a slash, or any that says something under a name that speaks of files."""
+    """Return whether the value has a slash, or the name is one of a file option and the value is not empty."""
     return "/" in value or (_NAME.search(name) is not None and value.strip().casefold() not in _NONE)
 
 
 def missing_paths(sides: Iterable[Side]) -> Iterator[str]:
-    """A sentence for each option that names what an engine is to read, and that is not on this machine."""
+    """Yield a sentence for each option whose file to read does not exist on this machine."""
     for side in sides:
         for name, value in side.spec.options:
             paths = [] if _is_written(name) or "://" in value else value.split(os.pathsep)
             if absent := [path for path in paths if _is_absent(path, side.spec)]:
-                yield f"{side.spec.name}: {name} = {value}: there is no {' and no '.join(absent)}"
+                yield f"{side.spec.name}: {name} = {value}: not found: {', '.join(absent)}"
 
 
 def _is_absent(path: str, spec: EngineSpec) -> bool:
-    """A whole path, or one with a folder in it; a bare name may lie anywhere, or within the engine."""
+    """Return whether a path with a directory does not exist; a bare name may be anywhere, or inside the engine."""
     if "/" not in path or "{scratch}" in path or "\0" in path:
         return False
     folders = (spec.dir or "/", os.path.dirname(os.path.realpath(spec.command[0])))  # noqa: PTH120 - a text

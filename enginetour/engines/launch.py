@@ -1,22 +1,25 @@
-"""The launcher program: namespace, landlock.
+"""The launcher, a program that prepares its process and then becomes the engine: namespace, limits, landlock.
 
-The launcher becomes three processes: the *outer* one, which we started and watch; *init*, the first of the namespace;
-and the engine, in a session of its own. Signals with default action do not reach an init, and its `abort` looks like a
-segmentation fault (reliability spec 4.2): hence an init that is not the engine. It passes SIGTERM on, reaps, hands the
-status to the outer one and goes, and the kernel ends whatever is left. The outer one then ends as the engine did.
-It imports nothing of the package.
+The launcher becomes three processes: the *outer* one, which enginetour started and watches; *init*, the first process
+of the namespace; and the engine, in its own session. Signals with default action do not reach an init, and its `abort`
+looks like a segmentation fault (reliability spec 4.2), so init is not the engine. Init passes SIGTERM on, reaps, gives
+the status to the outer process and ends, and the kernel ends all that remains. The outer process then ends as the
+engine did. This module imports nothing of the package.
 """
 
-import _signal as signal  # type: ignore[import-not-found]  # the plain module: its wrapper costs a third more
+import _signal as signal  # type: ignore[import-not-found]  # without its wrapper, whose import takes a third longer
 import ctypes
 import os
 import resource
 
-_library = ctypes.CDLL(None, use_errno=True)  # what this process has loaded: dlopen(3)
+_library = ctypes.CDLL(None, use_errno=True)  # the symbols that this process has loaded: dlopen(3)
 
 
 def call(name: str, *arguments: int | bytes | None) -> int:
-    """Integers as C int, bytes as a pointer to them, None as NULL. Raises OSError where the function returns -1."""
+    """Call a C function: integers as C int, bytes as a pointer to them, None as NULL.
+
+    Raises OSError if it returns -1.
+    """
     result: int = getattr(_library, name)(*arguments)
     if result < 0:
         number = ctypes.get_errno()
@@ -24,42 +27,42 @@ def call(name: str, *arguments: int | bytes | None) -> int:
     return result
 
 
-# The launcher: a program of its own that makes itself safe and then becomes the engine.
+# The launcher program.
 #
-# Called with ``PARENT REPORT DIRECTORY [KEY=VALUE ...] -- PROGRAM ARGUMENT...`` in a session of its own; it imports
+# It is called with ``PARENT REPORT DIRECTORY [KEY=VALUE ...] -- PROGRAM ARGUMENT...`` in its own session. It imports
 # little, because its start-up is part of every engine's start. `PARENT` is the expected parent's process id, `REPORT`
-# the descriptor of a pipe on which it tells, a line each:
+# the descriptor of a pipe on which it reports, one line each:
 #
 #     init PID              in a PID namespace: the first process in it, by its number outside
 #     ready                 all but the last step is done
 #     failed STEP ERRNO     it gives up
-#     running               in a namespace: the program is loaded; else the end of the pipe means this
+#     running               in a namespace: the program is loaded; otherwise the end of the pipe means this
 #     stray PID NAME        in a namespace: a process in another session that the engine left behind; its name in hex
 #
-# An engine in a namespace can write into this pipe: the reader heeds whole lines of these forms alone.
+# An engine in a namespace can write into this pipe, so the reader accepts only whole lines of these forms.
 #
-# key         value                                                             source
-# namespace   ``pid``, or ``off``: only the parent's death is answered          reliability spec 4.2
-# files       most open files                                                   setrlimit(2)
-# file_size   bytes of the largest file                                         setrlimit(2)
-# nice        added to the niceness                                             nice(2)
-# cpus        the only processors it may run on, comma separated                sched_setaffinity(2)
-# landlock    the only folder in which it may write; no capabilities, sockets   landlock(7), seccomp(2)
+# key         value                                                                source
+# namespace   ``pid``, or ``off``: only the parent's death ends the engine         reliability spec 4.2
+# files       largest number of open files                                         setrlimit(2)
+# file_size   bytes of the largest file                                            setrlimit(2)
+# nice        added to the niceness                                                nice(2)
+# cpus        the only processors it may run on, comma separated                   sched_setaffinity(2)
+# landlock    the only directory in which it may write; no capabilities, sockets   landlock(7), seccomp(2)
 
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
-_PR_SET_NO_NEW_PRIVS = 38  # linux/prctl.h; without it the kernel restricts nobody but root
-_OOM_SCORE = "500"  # reliability spec 4.1: a lack of memory kills an engine, never us
+_PR_SET_NO_NEW_PRIVS = 38  # linux/prctl.h; without it the kernel restricts only root
+_OOM_SCORE = "500"  # reliability spec 4.1: a lack of memory kills an engine, never enginetour
 
 
 def _die_with_parent(parent: int) -> None:
-    """SIGKILL at the death of the thread that started us; at once if that is already past."""
+    """Request SIGKILL for the end of the parent thread; exit at once if it has ended already."""
     call("prctl", _PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:  # it died before the request: nobody would ever end us
+    if os.getppid() != parent:  # it ended before the request, so nothing would ever end this process
         os._exit(1)
 
 
 def _forget_signals() -> None:
-    """Default dispositions and an empty mask: a shell's ``&``, nohup and Python itself leave some ignored."""
+    """Set default dispositions and an empty mask: a shell's ``&``, nohup and Python leave some signals ignored."""
     for number in signal.valid_signals():
         if number not in (signal.SIGKILL, signal.SIGSTOP):
             signal.signal(number, signal.SIG_DFL)
@@ -79,12 +82,12 @@ def _yield_memory() -> None:
     try:
         with open("/proc/self/oom_score_adj", "w") as file:  # noqa: PTH123 - pathlib would double the start-up
             file.write(_OOM_SCORE)
-    except OSError:  # no /proc, or a container that forbids it: a wish, not a condition
+    except OSError:  # no /proc, or a container that forbids it: optional
         pass
 
 
 def main(arguments: list[str]) -> None:
-    """Never returns: becomes the engine, or tells why not and exits."""
+    """Become the engine, or report why not and exit; this function never returns."""
     parent, number, directory, *rest = arguments
     cut = rest.index("--")
     settings, command = dict(word.split("=", 1) for word in rest[:cut]), rest[cut + 1 :]
@@ -120,19 +123,20 @@ def main(arguments: list[str]) -> None:
     os._exit(1)
 
 
-# A PID namespace around an engine: when its first process dies, nothing that was ever started in it survives.
+# A PID namespace around an engine: when its first process ends, nothing that was started in it survives.
 
 _CLONE_NEWNS = 0x00020000  # linux/sched.h
 _CLONE_NEWUSER = 0x10000000  # linux/sched.h
 _CLONE_NEWPID = 0x20000000  # linux/sched.h
 _MS_PRIVATE_MOUNT = 0x2 | 0x4 | 0x8  # MS_NOSUID, MS_NODEV, MS_NOEXEC; linux/mount.h
-_MS_SLAVE_ALL = 0x4000 | 0x80000  # MS_REC, MS_SLAVE; linux/mount.h: disks mounted later are seen, nothing goes out
+# MS_REC, MS_SLAVE; linux/mount.h: disks mounted later are visible, changes stay inside
+_MS_SLAVE_ALL = 0x4000 | 0x80000
 
 
 def _enter() -> None:
-    """The next child is the first process of a new namespace. Raises OSError where this is forbidden.
+    """Make the next child the first process of a new namespace. Raises OSError if this is forbidden.
 
-    Without the right to it, through a user namespace in which everybody keeps his number.
+    Without the right to do this, it uses a user namespace in which every user keeps the same number.
     """
     try:
         call("unshare", _CLONE_NEWPID | _CLONE_NEWNS)
@@ -142,14 +146,14 @@ def _enter() -> None:
         _write("/proc/self/setgroups", "deny")
         _write("/proc/self/uid_map", f"{user} {user} 1")
         _write("/proc/self/gid_map", f"{group} {group} 1")
-        call("prctl", _PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)  # new credentials may forget it
+        call("prctl", _PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)  # new credentials may clear it
 
 
 def _divide(report: int) -> None:
-    """Returns in the process that is to become the engine; the other two never return."""
-    alive, living = os.pipe()  # its end tells init that the outer one is dead
+    """Start init and the engine; return only in the process that is to become the engine."""
+    alive, living = os.pipe()  # its end shows init that the outer process has ended
     heard, status = os.pipe()
-    signal.signal(signal.SIGTERM, lambda *_: None)  # none may get lost before its handler stands
+    signal.signal(signal.SIGTERM, lambda *_: None)  # no signal may get lost before its handler is set
     init = os.fork()
     if init:
         _step_aside()
@@ -160,13 +164,13 @@ def _divide(report: int) -> None:
         _end_like(init, heard)
     os.close(living)
     call("prctl", _PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if not os.read(alive, 1):  # it died before the request: nobody would ever end us
+    if not os.read(alive, 1):  # it ended before the request, so nothing would ever end this process
         os._exit(1)
     sees_own = _own_proc()
     begun, beginning = os.pipe()  # the engine's copy closes at exec
     engine = os.fork()
     if not engine:
-        os.setsid()  # a signal to its whole group hits only itself
+        os.setsid()  # a signal to its whole group reaches only itself
         return
     os.close(beginning)
     _step_aside()
@@ -174,12 +178,12 @@ def _divide(report: int) -> None:
 
 
 def _end_like(init: int, heard: int) -> None:
-    """The outer one: pass SIGTERM on, and end as the engine did when nothing of it is left."""
+    """Be the outer process: pass SIGTERM on, and end as the engine did when nothing of it remains."""
     signal.signal(signal.SIGTERM, lambda *_: os.kill(init, signal.SIGTERM))
-    told = os.read(heard, 4)
+    status = os.read(heard, 4)
     os.waitpid(init, 0)  # returns when the whole namespace is empty
-    how = int.from_bytes(told, "big") if len(told) == 4 else signal.SIGKILL
-    number = how & 0x7F  # of the signal that ended it: wait(2)
+    how = int.from_bytes(status, "big") if len(status) == 4 else signal.SIGKILL
+    number = how & 0x7F  # the signal that ended it: wait(2)
     if not number:
         os._exit(how >> 8 & 0xFF)
     try:
@@ -192,7 +196,7 @@ def _end_like(init: int, heard: int) -> None:
 
 
 def _look_after(engine: int, begun: int, report: int, status: int, *, tells: bool) -> None:
-    """Init: reap everybody until the engine ends, tell what it leaves behind if it can, and take that along."""
+    """Be init: reap all processes until the engine ends, report what it leaves behind if possible, and end that."""
 
     def pass_on(*_: object) -> None:
         try:  # noqa: SIM105 - contextlib would lengthen the start-up
@@ -201,27 +205,27 @@ def _look_after(engine: int, begun: int, report: int, status: int, *, tells: boo
             pass
 
     signal.signal(signal.SIGTERM, pass_on)
-    os.read(begun, 1)  # nothing but its end ever comes: the program is loaded, or failed and said so
+    os.read(begun, 1)  # only the end of the pipe ever comes: the program is loaded, or failed and reported it
     os.set_blocking(report, False)
-    _tell(report, b"running\n")
+    _send_line(report, b"running\n")
     ended, how = os.wait()
     while ended != engine:
         ended, how = os.wait()
-    if tells and _anybody():
+    if tells and _has_children():
         _tell_strays(engine, report)
     os.write(status, how.to_bytes(4, "big"))
     os._exit(0)
 
 
-def _tell(report: int, line: bytes) -> None:
-    """A line on the pipe, if there is room: an engine that writes there itself must not hold us up."""
+def _send_line(report: int, line: bytes) -> None:
+    """Write a line if the pipe has room: an engine that writes there itself must not block init."""
     try:  # noqa: SIM105 - contextlib would lengthen the start-up
         os.write(report, line)
     except OSError:
         pass
 
 
-def _anybody() -> bool:
+def _has_children() -> bool:
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
@@ -231,7 +235,7 @@ def _anybody() -> bool:
 
 
 def _tell_strays(session: int, report: int) -> None:
-    """Those in another session than the engine's, whose group would not have died with it."""
+    """Report processes in another session than the engine's, which would not have ended with its group."""
     for name in os.listdir("/proc"):  # noqa: PTH208 - as below
         if not name.isdigit() or name == "1":
             continue
@@ -240,13 +244,13 @@ def _tell_strays(session: int, report: int) -> None:
                 text = file.read()
         except OSError:
             continue
-        told, fields = text[text.index(b"(") + 1 : text.rindex(b")")], text[text.rindex(b")") + 2 :].split()
+        name_bytes, fields = text[text.index(b"(") + 1 : text.rindex(b")")], text[text.rindex(b")") + 2 :].split()
         if fields[0] != b"Z" and int(fields[3]) != session:
-            _tell(report, b"stray %s %s\n" % (name.encode(), told.hex().encode()))
+            _send_line(report, b"stray %s %s\n" % (name.encode(), name_bytes.hex().encode()))
 
 
 def _own_proc() -> bool:
-    """A /proc with the numbers of this namespace, for engines that look themselves up; some containers forbid it."""
+    """Mount a /proc of this namespace, for engines that look themselves up; some containers forbid it."""
     try:
         call("mount", b"none", b"/", None, _MS_SLAVE_ALL, None)
         call("mount", b"proc", b"/proc", b"proc", _MS_PRIVATE_MOUNT, None)
@@ -256,7 +260,7 @@ def _own_proc() -> bool:
 
 
 def _step_aside() -> None:
-    """Let go of the engine's pipes: their ends are to be seen when the engine closes them."""
+    """Close the engine's pipes in this process, so that enginetour sees when the engine closes them."""
     nothing = os.open("/dev/null", os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(nothing, number)
@@ -267,18 +271,17 @@ def _write(path: str, text: str) -> None:
         file.write(text)
 
 
-# Landlock: an engine that writes in its scratch folder only and opens no TCP connection (landlock(7), uapi header).
+# Landlock: an engine that writes only in its scratch directory and opens no TCP connection (landlock(7), uapi header).
 #
-# A right is asked for only where the kernel's version of the interface (its ABI) knows it; what a kernel does not know
-# stays allowed.
+# A right is requested only if the kernel's version of the interface (its ABI) knows it; unknown rights remain allowed.
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # system calls, the same on every architecture
-_VERSION = 1  # LANDLOCK_CREATE_RULESET_VERSION: tell the ABI
+_VERSION = 1  # LANDLOCK_CREATE_RULESET_VERSION: return the ABI
 _PATH_BENEATH = 1  # LANDLOCK_RULE_PATH_BENEATH
 _WRITE_FILE = 1 << 1
-_CHANGES = _WRITE_FILE | 0x1FF0  # remove files and folders, make every kind of them
+_CHANGES = _WRITE_FILE | 0x1FF0  # remove files and directories, make every kind of them
 _DEVICES = 1 << 6 | 1 << 11  # make character and block devices: allowed nowhere
-_REFER, _TRUNCATE = 1 << 13, 1 << 14  # move between folders (ABI 2), shorten files (ABI 3)
+_REFER, _TRUNCATE = 1 << 13, 1 << 14  # move between directories (ABI 2), shorten files (ABI 3)
 _IOCTL_DEV = 1 << 15  # commands to devices (ABI 5)
 _TCP = 1 | 2  # bind, connect (ABI 4)
 _SCOPES = 1 | 2  # abstract Unix sockets and signals to processes outside (ABI 6)
@@ -286,12 +289,12 @@ _NEVER_FILES = ("/dev/null", "/dev/zero", "/dev/full")  # writing there changes 
 
 
 def abi() -> int:
-    """The kernel's version of the interface, from 1. Raises OSError where it has none."""
+    """Return the kernel's version of the interface, from 1. Raises OSError if it has none."""
     return call("syscall", _CREATE_RULESET, None, 0, _VERSION)
 
 
 def _restrict(folder: str) -> None:
-    """From now on this process and all it starts write below `folder` only. Raises OSError."""
+    """Let this process and its children write below `folder` only, from now on. Raises OSError."""
     version = abi()
     rights = _CHANGES | (_REFER if version >= 2 else 0) | (_TRUNCATE if version >= 3 else 0)
     devices = _IOCTL_DEV if version >= 5 else 0
@@ -318,24 +321,24 @@ def _allow(rules: int, path: str, rights: int) -> None:
         os.close(place)
 
 
-# What an engine in a sandbox may ask of the kernel: no capability of root's, and with landlock no socket either.
+# What an engine in a sandbox may ask of the kernel: no capabilities of root, and with landlock no sockets either.
 #
-# Landlock watches files, not sockets: a socket leads to the user's session bus, to agents and to the running
-# tournament, which act for whoever asks. It does not watch who owns a file or may read it either. A filter of system
-# calls refuses both (seccomp(2)).
+# Landlock restricts files, not sockets. A socket can reach the user's session bus, agents and the running tournament,
+# which act for any program that asks. Landlock does not restrict owners and permissions of files either. A filter of
+# system calls forbids both (seccomp(2)).
 
 _PR_CAPBSET_DROP, _PR_SET_SECUREBITS, _PR_CAP_AMBIENT = 24, 28, 47  # linux/prctl.h
 _PR_CAP_AMBIENT_CLEAR_ALL = 4
 _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 22, 2
-_LAST_CAPABILITY = 63  # more than any kernel has: those it does not know it refuses
-# linux/securebits.h, NOROOT to NO_CAP_AMBIENT: no capability by being root, none kept or raised, and all of it locked.
+_LAST_CAPABILITY = 63  # more than any kernel has; a kernel rejects those that it does not know
+# linux/securebits.h, NOROOT to NO_CAP_AMBIENT: no capabilities for root, none kept or raised, and all bits locked.
 _SECURE_BITS = 0b1110_1111
 _CAPABILITY_VERSION_3 = 0x20080522  # linux/capability.h
 _NEW_USERS = 0x10000000  # CLONE_NEWUSER of clone(2)
 
-# By architecture as the kernel numbers it (linux/audit.h), the calls that are refused as forbidden: socket and whatever
-# else makes one (socketcall, io_uring); rights, owners, attributes and times of files; mounts, namespaces, devices
-# (asm/unistd_64.h, asm/unistd_32.h, asm-generic/unistd.h). Those from 424 on have one number everywhere.
+# By architecture as the kernel numbers it (linux/audit.h), the forbidden calls: socket and others that make one
+# (socketcall, io_uring); permissions, owners, attributes and times of files; mounts, namespaces, devices
+# (asm/unistd_64.h, asm/unistd_32.h, asm-generic/unistd.h). Calls from 424 on have one number everywhere.
 _LATER = (425, 428, 429, 430, 431, 432, 433, 442, 452, 463, 466, 467, 469)
 _I386 = (
     *(359, 102, 15, 94, 306, 182, 95, 16, 298, 212, 207, 198, 226, 227, 228, 235, 236, 237, 30, 271, 299, 320, 412),
@@ -346,14 +349,14 @@ _X86_64 = (
     *(165, 166, 155, 272, 308, 101, 311),
 )
 _GENERIC = (198, 52, 53, 55, 54, 5, 6, 7, 14, 15, 16, 88, 40, 39, 41, 97, 268, 117, 271)
-# Number of the architecture: its calls, and its clone.
+# Number of the architecture: its forbidden calls, and its clone.
 _ARCHITECTURES = {
     0xC000003E: (_X86_64, 56),
     0x40000003: (_I386, 120),
     0xC00000B7: (_GENERIC, 220),  # aarch64
     0xC00000F3: (_GENERIC, 220),  # riscv64
 }
-MACHINES = ("x86_64", "aarch64", "riscv64")  # as uname names those whose processes are all in the table
+MACHINES = ("x86_64", "aarch64", "riscv64")  # names in uname of machines whose processes are all in the table
 _CLONE3 = 435
 _X32 = 0x40000000  # bit of the second set of numbers of x86_64
 _FORBIDDEN, _UNKNOWN, _ALLOWED = 0x00050000 | 1, 0x00050000 | 38, 0x7FFF0000  # SECCOMP_RET_ERRNO of EPERM and ENOSYS
@@ -362,19 +365,19 @@ _NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16  # offsets in struct seccomp_
 
 
 def _drop_capabilities() -> None:
-    """From now on neither this process nor what it starts has, or gets, any right beyond its user's. Raises OSError.
+    """Take all rights beyond those of the user from this process and its children. Raises OSError.
 
-    For root that is: a user who owns the files of the system, and can do nothing else that others cannot.
+    This concerns root: such an engine still owns the files of the system, but can do nothing else that others cannot.
     """
     try:
         for number in range(_LAST_CAPABILITY + 1):
             call("prctl", _PR_CAPBSET_DROP, number, 0, 0, 0)
-    except OSError:  # the first that the kernel does not know, or no right to it: then there is none to be had
+    except OSError:  # the kernel does not know this one, or there is no right to drop any, because there are none
         pass
     try:
         call("prctl", _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
         call("prctl", _PR_SET_SECUREBITS, _SECURE_BITS, 0, 0, 0)
-    except PermissionError:  # as above
+    except PermissionError:  # there are none
         pass
     header = _CAPABILITY_VERSION_3.to_bytes(4, "little") + bytes(4)
     call("capset", header, bytes(24))
@@ -388,13 +391,13 @@ def _forbid_calls() -> None:
         for code, then, otherwise, value in _program()
     )
     held = ctypes.create_string_buffer(program, len(program))
-    # struct sock_fprog: how many instructions, and where they are
+    # struct sock_fprog: the number of instructions, and their address
     where = (len(program) // 8).to_bytes(8, "little") + ctypes.addressof(held).to_bytes(8, "little")
     call("prctl", _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, where, 0, 0)
 
 
 def _program() -> list[tuple[int, int, int, int]]:
-    """Instructions: code, how many to skip where it holds, how many where not, value."""
+    """Return the instructions: code, number to skip if true, number to skip if false, value."""
     whole = [(_LOAD, 0, 0, _ARCHITECTURE)]
     for architecture, (calls, clone) in _ARCHITECTURES.items():
         checks = [*calls, *_LATER]
@@ -407,7 +410,7 @@ def _program() -> list[tuple[int, int, int, int]]:
             (_ANY_BIT, 1, 0, _NEW_USERS),
             (_RETURN, 0, 0, _ALLOWED),
             (_RETURN, 0, 0, _FORBIDDEN),
-            (_RETURN, 0, 0, _UNKNOWN),  # of clone3, whose flags a filter cannot see: the library takes clone instead
+            (_RETURN, 0, 0, _UNKNOWN),  # clone3: a filter cannot see its flags; the library then calls clone
         ]
         whole += [(_EQUAL, 0, len(part), architecture), *part]
     return [*whole, (_RETURN, 0, 0, _FORBIDDEN)]

@@ -1,4 +1,4 @@
-"""Engines by id; search for engines on this machine."""
+"""Engines by id, search for engines on this machine, and import of engines.json of Cute Chess."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from enginetour.model.task import EngineSpec, OptionValue, Quirks
 _LARGEST_FILE = 16_000_000  # bytes; ten thousand engines with all their options
 _MOST_ENGINES = 10_000
 _ELSEWHERE = {
-    "ponder": "ponder: a setting of the entrant in a configuration",
-    "debug": "debug: the traffic of abnormal games is kept with their incidents",
-    "stderrFile": "stderrFile: stderr is kept with incidents",
-    "validateClaims": "validateClaims: claims are always tested on the board",
+    "ponder": "ponder: set it for the entrant in the configuration",
+    "debug": "debug: not needed, the engine log of abnormal games is kept with their incidents",
+    "stderrFile": "stderrFile: not needed, stderr is kept with incidents",
+    "validateClaims": "validateClaims: not needed, claims are always checked on the board",
     "timeoutScaleFactor": "timeoutScaleFactor: set handshake_timeout and ready_timeout under [quirks], in seconds",
 }
 _USUAL: dict[str, Any] = {"ponder": False, "debug": False, "stderrFile": "", "validateClaims": True}
@@ -33,29 +33,29 @@ _USUAL: dict[str, Any] = {"ponder": False, "debug": False, "stderrFile": "", "va
 
 @dataclass(frozen=True, slots=True)
 class ImportedEngine:
-    """One engine of the list; `said` is what its file cannot say, by name."""
+    """One engine of the list; `said` are notes about settings that an engine file cannot express."""
 
     entry: EngineEntry
     said: tuple[str, ...] = ()
 
 
 def read_engines(path: Path) -> tuple[tuple[ImportedEngine, ...], tuple[str, ...]]:
-    """The engines in their order, each with an id of its own, and those that are none of ours, a line each.
+    """Return the engines of a list of Cute Chess, each with its own id, and a line for each unreadable engine.
 
-    InputRefused when the file is no such list.
+    Raises InputRefused if the file is not such a list.
     """
     try:
         table = json.loads(read_whole(path, _LARGEST_FILE).decode("utf-8-sig"))
     except FileNotFoundError:
-        raise InputRefused("no such file, expected engines.json of Cute Chess", place=str(path)) from None
+        raise InputRefused("file not found", place=str(path), step="give engines.json of Cute Chess") from None
     except (ValueError, RecursionError) as error:
-        what = getattr(error, "msg", "too deep")
+        what = getattr(error, "msg", "nested too deeply")
         line = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-        raise InputRefused(f"not JSON: {what}", place=f"{path}{line}") from None
+        raise InputRefused(f"is not valid JSON: {what}", place=f"{path}{line}") from None
     except OSError as error:
-        raise InputRefused(f"cannot read: {error.strerror or error}", place=str(path)) from None
+        raise InputRefused(f"cannot be read: {error.strerror or error}", place=str(path)) from None
     if not isinstance(table, list) or len(table) > _MOST_ENGINES:
-        raise InputRefused("expected a list of engines, as Cute Chess writes it", place=str(path))
+        raise InputRefused("is not a list of engines of Cute Chess", place=str(path))
     found: list[ImportedEngine] = []
     skipped: list[str] = []
     taken: set[str] = set()
@@ -69,43 +69,43 @@ def read_engines(path: Path) -> tuple[tuple[ImportedEngine, ...], tuple[str, ...
 
 def _engine(row: object, base: Path, taken: set[str]) -> ImportedEngine:
     if not isinstance(row, dict):
-        raise ValueError("no table")
+        raise ValueError("is not a table")
     name, command = _text(row, "name"), _text(row, "command")
     protocol = {"uci": "uci", "xboard": "cecp"}.get(_text(row, "protocol"))
     if not name or not command:
-        raise ValueError(f"{name or 'no name'}: name and command are needed")
+        raise ValueError(f"{name or 'no name'}: name and command are required")
     if protocol is None:
-        raise ValueError(f"{name}: protocol is uci or xboard, found {row.get('protocol')!r}")
+        raise ValueError(f"{name}: protocol must be uci or xboard (found {row.get('protocol')!r})")
     folder = _text(row, "workingDirectory")
     lines = row.get("initStrings", [])
     quirks = {"whitepov": row.get("whitepov") is True, "restart": row.get("restart") == "on"}
     entry = EngineEntry(
         id=_id(name, taken),
-        name=" ".join("".join(sign if sign.isprintable() else " " for sign in name).split())[:100],
+        name=" ".join("".join(char if char.isprintable() else " " for char in name).split())[:100],
         command=_command(command, folder, base),
         protocol=protocol,  # type: ignore[arg-type]  # one of two words, by the table above
         dir=(folder if "\\" in folder else str(base / folder)) if folder else None,
         options=_options(row.get("options", [])),
         quirks=override(Quirks(), {**quirks, "init": [line for line in lines if isinstance(line, str) and line]}, name),
     )
-    said = [words for key, words in _ELSEWHERE.items() if key in row and row[key] != _USUAL.get(key, 1)]
+    said = [text for key, text in _ELSEWHERE.items() if key in row and row[key] != _USUAL.get(key, 1)]
     variants = [one for one in row.get("variants", []) if one != "standard"]
     if variants:
-        said.append(f"variants: an engine tells them itself, found {', '.join(map(str, variants))[:60]}")
+        said.append(f"variants: the engine reports them itself (found {', '.join(map(str, variants))[:60]})")
     return ImportedEngine(entry, tuple(said))
 
 
 def _text(row: dict[str, Any], key: str) -> str:
     value = row.get(key, "")
     if not isinstance(value, str):
-        raise ValueError(f"{key} is text, found {value!r}")
+        raise ValueError(f"{key} must be text (found {value!r})")
     return value.strip()
 
 
 def _command(command: str, folder: str, base: Path) -> tuple[str, ...]:
-    """Program and arguments; a program beside its working folder or the list is named absolutely.
+    """Return program and arguments; a program in the working directory or next to the list becomes absolute.
 
-    A backslash is one of a path of Windows, which is left as it is.
+    A backslash belongs to a path of Windows, which stays unchanged.
     """
     places = [base / folder, base] if folder else [base]
     is_program = any((place / command).is_file() for place in places)
@@ -117,7 +117,7 @@ def _command(command: str, folder: str, base: Path) -> tuple[str, ...]:
 
 
 def _options(rows: object) -> dict[str, OptionValue]:
-    """Those that are not as the engine has them by itself; buttons are not pressed."""
+    """Return the options that differ from the engine's defaults; buttons are not pressed."""
     options: dict[str, OptionValue] = {}
     for row in rows if isinstance(rows, list) else ():
         if not isinstance(row, dict) or row.get("type") == "button" or "value" not in row:
@@ -137,33 +137,33 @@ def _id(name: str, taken: set[str]) -> str:
     return free
 
 
-# Engines by id; search for engines on this machine.
+# The registry.
 
-# Where Debian keeps engines: not in everybody's PATH (systemd, ssh commands, root).
+# Where Debian installs engines: often not in the PATH of systemd, ssh commands and root.
 GAMES = ("/usr/games", "/usr/local/games")
 _PROGRAM = re.compile(r"\{program:([^{}]+)\}")
 
 
 @dataclass(frozen=True)
 class Registry:
-    """Engine files by id. A file is read when it is asked for, so a broken one stops only those who name it."""
+    """Engine files by id. A file is read when it is needed, so a broken file affects only commands that name it."""
 
     paths: Mapping[str, Path]
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """All ids in alphabetical order, numbers by size."""
+        """All ids in alphabetical order, with numbers ordered by value."""
         return tuple(sorted(self.paths, key=_natural))
 
     def get(self, engine: str, place: str = "") -> EngineEntry:
-        """The entry of an id; InputRefused names the nearest one."""
+        """Return the entry of an id; InputRefused suggests the closest id."""
         if engine not in self.paths:
-            step = "list them by: enginetour engines list"
-            raise InputRefused(f"unknown engine {engine!r}{_near_few(engine, self.paths)}", place=place, step=step)
+            step = "list all engines with enginetour engines list"
+            raise InputRefused(f"unknown engine {engine!r}{_suggest_one(engine, self.paths)}", place=place, step=step)
         return read_entry(self.paths[engine])
 
     def entries(self, broken: Callable[[InputRefused], object] = lambda _: None) -> tuple[EngineEntry, ...]:
-        """Every entry that can be read, in the order of `ids`; `broken` is told why another cannot."""
+        """Return every readable entry in the order of `ids`; `broken` is called with the error of each other one."""
         found = []
         for engine in self.ids:
             try:
@@ -174,7 +174,7 @@ class Registry:
 
 
 def load(folders: Iterable[Path]) -> Registry:
-    """The engine files of some folders; of two with the same id the one in the earlier folder counts."""
+    """Return the engine files of some directories; an earlier directory takes precedence for the same id."""
     paths: dict[str, Path] = {}
     for folder in folders:
         if folder.is_dir():
@@ -185,16 +185,17 @@ def load(folders: Iterable[Path]) -> Registry:
 
 
 def of_workspace(workspace: Path) -> Registry:
-    """Those of a workspace, then those we ship."""
+    """Return the engine files of a workspace, and the bundled ones."""
     return load([workspace / "engines", bundled_directory("engines")])
 
 
 def to_spec(
     entry: EngineEntry, *, name: str | None = None, options: Mapping[str, OptionValue] | None = None
 ) -> EngineSpec:
-    """How to start an engine: program absolute, placeholders filled in but ``{scratch}``, which each process replaces.
+    """Return how to start an engine, with an absolute program and all placeholders replaced except ``{scratch}``.
 
-    `options` go over the entry's own; case does not tell options apart. EngineRefused when a program is missing.
+    Each process replaces ``{scratch}`` itself. `options` replace those of the entry; case does not distinguish options.
+    Raises EngineRefused if a program is missing.
     """
     command = [_filled(word, entry) for word in entry.command]
     command[0] = _resolved(command[0], entry)
@@ -225,7 +226,7 @@ def to_spec(
 
 
 def find_program(word: str, folder: Path) -> str | None:
-    """A program's absolute path: a path from `folder`, or a name in PATH and the usual games folders."""
+    """Return the absolute path of a program: a path from `folder`, or a name in PATH and GAMES; None if not found."""
     if "/" in word:
         path = Path(os.path.abspath(folder / Path(word).expanduser()))  # noqa: PTH100 - links stay: venvs are links
         return str(path) if path.is_file() and os.access(path, os.X_OK) else None
@@ -234,24 +235,25 @@ def find_program(word: str, folder: Path) -> str | None:
 
 
 def no_program(word: str, folder: Path) -> str:
-    """Why `find_program` passes over something that is there; "" where there is nothing."""
+    """Return why `find_program` does not accept a file that exists; "" if there is none."""
     path = Path(os.path.abspath(folder / Path(word).expanduser()))  # noqa: PTH100 - as above
     if "/" in word:
         return explain_not_runnable(path) if os.path.exists(path) else ""  # noqa: PTH110 - also of a name that is too long
     here = os.path.isfile(path)  # noqa: PTH113 - as above
-    return f"{word!r} is looked for in PATH, not here: ./{word} is the one in {folder.absolute()}" if here else ""
+    return f"{word!r} is searched in PATH only; write ./{word} for the file in {folder.absolute()}" if here else ""
 
 
 def candidates(command: Sequence[str], folder: Path) -> tuple[EngineSpec, EngineSpec]:
-    """Specs to probe, UCI first, then CECP; each probe starts a new process.
+    """Return the specs to probe, UCI first, then CECP; each probe starts a new process.
 
-    A lone program that we know is started with the arguments of its engine file (``gnuchess --uci``). A CECP
-    probe that brings no features is a program that did not answer.
+    A program of a bundled engine file that is given alone gets the arguments of that file (``gnuchess --uci``). A CECP
+    probe without features means that the program did not answer.
     """
     program = Path(command[0]).name
     args = {}
     for path in load([bundled_directory("engines")]).paths.values() if len(command) == 1 else ():
-        if json.dumps(program) in path.read_text("utf-8"):  # hardly ever, and to read them all takes as long as a probe
+        # rarely true, and reading all files takes as long as a probe
+        if json.dumps(program) in path.read_text("utf-8"):
             entry = read_entry(path)
             if entry.command[0] == program and len(entry.command) > 1:
                 args[entry.protocol] = entry.command[1:]
@@ -268,7 +270,7 @@ def _filled(text: str, entry: EngineEntry) -> str:
 
 
 def _beside(word: str, entry: EngineEntry) -> str:
-    """A script or net named from the entry's folder, absolute: the engine itself starts somewhere else."""
+    """Return a script or net in the entry's directory as an absolute path, because the engine starts elsewhere."""
     flag, name = split_flag(word)
     names_file = not name.startswith(("-", "{")) and ("/" in name or "." in name)
     return f"{flag}{_absolute(name, entry)}" if names_file and (entry.folder / name).is_file() else word
@@ -278,11 +280,11 @@ def _resolved(word: str, entry: EngineEntry) -> str:
     found = find_program(word, entry.folder)
     if found is None:
         place = str(entry.path) if entry.path else ""
-        if there := no_program(word, entry.folder):
-            raise EngineRefused(f"{entry.name}: {there}", place=place)
-        looked = "" if "/" in word else ", looked in PATH and " + ", ".join(GAMES)
-        step = f"apt install {entry.package}" if entry.package else "install it or mend its command"
-        raise EngineRefused(f"{entry.name}: no program {word!r}{looked}", place=place, step=step)
+        if reason := no_program(word, entry.folder):
+            raise EngineRefused(f"{entry.name}: {reason}", place=place)
+        places = "" if "/" in word else f" in PATH, {', '.join(GAMES)}"
+        step = f"run apt install {entry.package}" if entry.package else "install it, or correct `command`"
+        raise EngineRefused(f"{entry.name}: program {word!r} not found{places}", place=place, step=step)
     return found
 
 
@@ -294,22 +296,22 @@ def _natural(name: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name) if part]
 
 
-def _near_few(word: str, known: Iterable[str]) -> str:
-    """The nearest id; no list of hundreds."""
-    told = suggest(word, known)
-    return told if told.startswith(", did") else ""
+def _suggest_one(word: str, known: Iterable[str]) -> str:
+    """Return a suggestion if an id is close, but never a list of hundreds of ids."""
+    text = suggest(word, known)
+    return text if text.startswith(", did") else ""
 
 
-# Known engines on this machine: the programs of the engine files we ship, and newer versions of them.
+# Search for engines on this machine: the programs of the bundled engine files, and newer versions of them.
 
 _MARK = re.compile(r" \((?:CECP|PolyGlot)\)$")
 _VERSION = re.compile(r"[-_ ]?v?\d[\w.+-]*", re.ASCII)
 
 
 def find(folder: Path) -> tuple[EngineEntry, ...]:
-    """Known engines on this machine for which `folder` has no file, ready for `write_entry`.
+    """Return the known engines on this machine for which `folder` has no file, ready for `write_entry`.
 
-    Looked for are the programs of the engine files we ship, then the same names with a version behind them.
+    It searches for the programs of the bundled engine files, then for the same names with a version at their end.
     """
     present = load([folder])
     have = {start for entry in present.entries() if (start := _start(entry))}
@@ -337,10 +339,10 @@ def find(folder: Path) -> tuple[EngineEntry, ...]:
 
 
 def named(found: Sequence[EngineEntry], reported: Mapping[str, str], taken: Iterable[str]) -> tuple[EngineEntry, ...]:
-    """The same under the names that the engines report, by id, each name once and none that is `taken`.
+    """Return the entries under the names that the engines report; each name is unique and not in `taken`.
 
-    The name that enginetour knows stays where it has the reported release. Where an engine reports no release, the
-    other protocol of the same program may.
+    `reported` has the names by id. The bundled name stays if it has the reported release. If an engine reports no
+    release, the other protocol of the same program may report it.
     """
     releases = {_program(entry): at for entry in found if (at := version_in_name(reported.get(entry.id, "")))}
     names, renamed = set(taken), list[EngineEntry]()
@@ -357,7 +359,7 @@ def _renamed(entry: EngineEntry, own: str, elsewhere: str) -> EngineEntry:
     at = version_in_name(own) or elsewhere
     if not own or own.casefold() == entry.name.casefold() or (at and at == version_in_name(entry.name)):
         return entry
-    mark = _MARK.search(entry.name)  # of its protocol or adapter: "(CECP)"
+    mark = _MARK.search(entry.name)  # the mark of a protocol or adapter, such as "(CECP)"
     tail = f"{'' if version_in_name(own) or not at else f' {at}'}{mark[0] if mark else ''}"
     return replace(entry, name=own[: LONGEST_NAME - len(tail)].strip() + tail, version=at)
 
@@ -367,7 +369,7 @@ def _program(entry: EngineEntry) -> str:
 
 
 def _start(entry: EngineEntry) -> tuple[str, ...] | None:
-    """What tells two engine files of one machine apart: protocol, real program, arguments; None if not here."""
+    """Return what distinguishes engine files on one machine: protocol, real program, arguments; None if not here."""
     try:
         spec = to_spec(entry)
     except EngineRefused:

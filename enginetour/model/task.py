@@ -37,29 +37,63 @@ _THREADS = frozenset({"threads", "cores"})  # UCI's usual name; ours for the CEC
 
 @dataclass(frozen=True, slots=True)
 class Quirks:
-    """How an engine differs from its protocol; each field is a key under ``[quirks]`` of an engine file."""
+    """How an engine differs from its protocol; each field is a key under ``[quirks]`` of an engine file.
 
-    line_delay_ms: Annotated[int, Bounds(ge=0, le=10_000)] = 0
-    handshake_timeout: Annotated[float, Bounds(gt=0, le=600)] = 60.0  # s, exec to ready (runner spec 6, 7)
-    ready_timeout: Annotated[float, Bounds(gt=0, le=600)] = 60.0  # s, a fence between games (runner spec 5)
-    fence: Literal["off", "inline", "wait"] = "off"
-    whitepov: bool = False
-    lenient_promotion: bool = False
-    rook_castling: bool = False  # of CECP engines: in Chess960 castling is king takes rook, not O-O
-    tells_features: bool = False  # of CECP engines: it surely does, so a silent start is a failed one, not protocol 1
-    # Of CECP engines: between `xboard` and `protover 2`, which it may lose.
-    protover_delay_ms: Annotated[int, Bounds(ge=0, le=10_000)] = 0
-    st_fraction: bool = False
-    movetime: Literal["st", "level"] = "st"
-    no_cores: bool = False
-    no_computer: bool = False  # of CECP engines: it cannot bear the line `computer`
-    no_tablebases: bool = False  # it is never told where tables are
-    init: Annotated[tuple[Line, ...], Bounds(strict=False, max_length=64)] = ()
-    max_plies: Annotated[int, Bounds(ge=0, le=10_000)] = 0  # 0: no limit of its own
-    restart: bool = False  # a new process for every game
-    # How late it is known to be with a fixed time a move, and on a clock.
-    movetime_margin_ms: Annotated[int, Bounds(ge=0, le=60_000)] = 0
-    clock_margin_ms: Annotated[int, Bounds(ge=0, le=60_000)] = 0
+    A text in an annotation is the description of the key.
+    """
+
+    line_delay_ms: Annotated[
+        int,
+        Bounds(ge=0, le=10_000),
+        "Pause in ms between the lines that enginetour sends, for an engine that reads one line at a time.",
+    ] = 0
+    handshake_timeout: Annotated[
+        float,
+        Bounds(gt=0, le=600),
+        "Longest time in seconds from the start of the process to the end of the handshake.",
+    ] = 60.0  # runner spec 6, 7
+    ready_timeout: Annotated[
+        float,
+        Bounds(gt=0, le=600),
+        "Longest time in seconds for a ping's answer before and between games; in a game 5 s, or a twelfth of this.",
+    ] = 60.0  # runner spec 5
+    fence: Annotated[
+        Literal["off", "inline", "wait"],
+        'Ping before each search: "inline" sends it in one write with the search, "wait" waits for its answer first.',
+    ] = "off"
+    whitepov: Annotated[bool, "Whether scores are from White's point of view."] = False
+    lenient_promotion: Annotated[bool, "Whether a promotion without a piece means a queen."] = False
+    rook_castling: Annotated[bool, "CECP: whether castling in Chess960 is sent as king takes rook instead of O-O."] = (
+        False
+    )
+    tells_features: Annotated[
+        bool, "CECP: whether an engine that sends no features has failed to start, instead of using protocol 1."
+    ] = False
+    protover_delay_ms: Annotated[
+        int,
+        Bounds(ge=0, le=10_000),
+        "CECP: pause in ms between `xboard` and `protover 2`, for an engine that loses lines during its start.",
+    ] = 0
+    st_fraction: Annotated[bool, "CECP: whether `st` accepts fractions of a second."] = False
+    movetime: Annotated[Literal["st", "level"], "CECP: the command that sets a fixed time per move."] = "st"
+    no_cores: Annotated[bool, "CECP: whether `cores` is never sent."] = False
+    no_computer: Annotated[bool, "CECP: whether `computer` is never sent."] = False
+    no_tablebases: Annotated[bool, "Whether the engine never gets the directories of tablebases."] = False
+    init: Annotated[tuple[Line, ...], Bounds(strict=False, max_length=64), "Lines sent once after the handshake."] = ()
+    max_plies: Annotated[
+        int, Bounds(ge=0, le=10_000), "Longest game in plies that the engine supports; 0: no limit."
+    ] = 0
+    restart: Annotated[bool, "Whether every game needs a new process."] = False
+    movetime_margin_ms: Annotated[
+        int,
+        Bounds(ge=0, le=60_000),
+        "Time margin in ms with a fixed time per move, at least 100, if the tournament sets no time margin.",
+    ] = 0
+    clock_margin_ms: Annotated[
+        int,
+        Bounds(ge=0, le=60_000),
+        "Time margin in ms on a clock, at least 50, if the tournament sets no time margin.",
+    ] = 0
 
 
 Sandbox = Literal["none", "bwrap", "landlock"]
@@ -67,13 +101,25 @@ Sandbox = Literal["none", "bwrap", "landlock"]
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What an engine's processes may use; each field is a key under ``[resources]``. None: as much as we may."""
+    """Limits of an engine's processes; each field is a key under ``[resources]``. None: the limit of enginetour."""
 
-    # MB of anonymous memory, of all its processes together; 16: what a bare interpreter holds.
-    memory: Annotated[int, Bounds(ge=16, le=10_000_000)] | None = None
-    files: Annotated[int, Bounds(ge=16, le=1_048_576)] | None = None  # open files; nr_open of Linux, proc_sys_fs(5)
-    file_size: Annotated[int, Bounds(ge=1, le=10_000_000)] | None = None  # MB of the largest file it may write
-    nice: Annotated[int, Bounds(ge=0, le=19)] = 0  # more gives way to others
+    # 16 MB: what a bare interpreter uses.
+    memory: Annotated[
+        Annotated[int, Bounds(ge=16, le=10_000_000)] | None,
+        "Largest anonymous memory in MB of all its processes; above it the engine loses the game. Default: no limit.",
+    ] = None
+    # nr_open of Linux, proc_sys_fs(5)
+    files: Annotated[
+        Annotated[int, Bounds(ge=16, le=1_048_576)] | None,
+        "Largest number of open files. Default: the limit of enginetour.",
+    ] = None
+    file_size: Annotated[
+        Annotated[int, Bounds(ge=1, le=10_000_000)] | None,
+        "Size in MB of the largest file that it may write. Default: the limit of enginetour.",
+    ] = None
+    nice: Annotated[
+        int, Bounds(ge=0, le=19), "Niceness; an engine with a higher value leaves more processor time to others."
+    ] = 0
 
 
 # A new process for each game, or one for many; "auto" makes a new one after an abnormal end and for `reuse=0`, "off"
