@@ -1,6 +1,6 @@
-"""Processors, cores, memory, load, speed.
+"""Processors, cores, memory, load and speed of this machine.
 
-Threads of a core share its units: an engine has the first one we may use, and nobody the others.
+Threads of a core share its units: an engine gets the first usable thread of a core, and the others stay free.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from enginetour.engines.strays import MOST_PROCESSES, children, process_tree, re
 
 @cache
 def processor_name() -> str:
-    """The processor's model, as /proc/cpuinfo names it; its architecture where it has no name."""
+    """Return the processor's model from /proc/cpuinfo, or its architecture if it has no name."""
     try:
         lines = Path("/proc/cpuinfo").read_text(errors="replace").splitlines()
     except OSError:
@@ -33,23 +33,22 @@ def processor_name() -> str:
 
 
 def memory_mb() -> int:
-    """All of it, in MiB, whatever is in use."""
+    """Return the total memory in MiB, used or not."""
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 20
 
 
-# How fast this machine is: a fixed piece of work of our own, timed by the processor time it takes.
+# The speed of this machine: a fixed piece of work, timed by the processor time that it takes.
 #
-# The work is bzip2 of a text of moves: integers, branches and a few megabytes of tables, as in engines, in C that has
-# not changed since 2019 (libbz2 1.0.8). bzip2 and a chess engine stood side by side in the integer part of SPEC
-# CPU2006.
+# The work is bzip2 of a text of moves: integers, branches and a few megabytes of tables, as in engines, in C code that
+# has not changed since 2019 (libbz2 1.0.8). The integer part of SPEC CPU2006 contained both bzip2 and a chess engine.
 
 _DIGESTS = 10_000  # of 16 moves each: 0.8 MB, one block of bzip2, more than a second-level cache holds
-ROUNDS = 20  # the best counts: whatever else runs makes rounds longer, nothing makes them shorter
-_REFERENCE = 17.0  # MB/s of an AMD EPYC with 2 processors at a load of 13 (measured): there the speed is 1
+ROUNDS = 20  # the best counts: other processes make rounds longer, nothing makes them shorter
+_REFERENCE = 17.0  # MB/s of an AMD EPYC with 2 processors at a load of 13 (measured); this is speed 1
 
 
 def speed_test_text() -> bytes:
-    """The same bytes everywhere, whatever the version of Python."""
+    """Return the text of the speed test: the same bytes with every version of Python."""
     squares = [file + rank for file in "abcdefgh" for rank in "12345678"]
     digests = b"".join(hashlib.sha256(number.to_bytes(4, "big")).digest() for number in range(_DIGESTS))
     pairs = zip(digests[::2], digests[1::2], strict=True)
@@ -57,17 +56,20 @@ def speed_test_text() -> bytes:
 
 
 def measure_speed(rounds: int = ROUNDS) -> float:
-    """This machine's against the reference: 2 is twice as fast. Takes about a second; three digits."""
+    """Return this machine's speed against the reference, with three digits; 2 is twice as fast.
+
+    Takes about a second.
+    """
     text = speed_test_text()
     spent = []
     for _ in range(rounds):
-        begun = time.thread_time_ns()  # a worker of a cluster has other threads, and they work meanwhile
+        begun = time.thread_time_ns()  # a cluster worker has other threads, which work at the same time
         bz2.compress(text, 9)
         spent.append(time.thread_time_ns() - begun)
     return round(len(text) * 1000 / min(spent) / _REFERENCE, 3)
 
 
-# The processors that games may have: those of our affinity, or fewer where a control group has a quota.
+# The processors that games may use: those of the process's affinity, or fewer if a control group has a quota.
 
 _GROUPS = Path("/sys/fs/cgroup")  # cgroups(7)
 _OWN_GROUPS = Path("/proc/self/cgroup")  # hierarchy:controllers:path, cgroups(7)
@@ -75,11 +77,11 @@ _OWN_GROUPS = Path("/proc/self/cgroup")  # hierarchy:controllers:path, cgroups(7
 
 @dataclass(frozen=True, slots=True)
 class ProcessorAllowance:
-    """How many, and what says so, in words that follow a number of processors."""
+    """A number of processors, and a text that explains it and follows that number."""
 
     count: int
     why: str = ""
-    group: str = ""  # the control group with the quota, the same for all in it, however each of them calls it
+    group: str = ""  # the control group with the quota; the same for all its processes, whatever name they see
 
     def __str__(self) -> str:
         plural = "s" * (self.count != 1)
@@ -87,7 +89,7 @@ class ProcessorAllowance:
 
 
 def allowed_processors(own: Path = _OWN_GROUPS, groups: Path = _GROUPS) -> ProcessorAllowance:
-    """For this process: whole ones, at least one."""
+    """Return how many whole processors this process may use, at least one."""
     bound = len(os.sched_getaffinity(0))
     quota, folder = min(_quotas(own, groups), key=itemgetter(0), default=(float(bound), groups))
     if quota >= bound:
@@ -96,7 +98,7 @@ def allowed_processors(own: Path = _OWN_GROUPS, groups: Path = _GROUPS) -> Proce
 
 
 def _quotas(own: Path, groups: Path) -> Iterator[tuple[float, Path]]:
-    """Processors' worth of time that each group above us may use, where it is limited; and its folder."""
+    """Yield the quota of each group above this process that has one, in processors, and the directory of the group."""
     for line in _read(own).splitlines():
         number, controllers, place = line.split(":", 2)
         if number == "0":
@@ -116,7 +118,7 @@ def _quotas(own: Path, groups: Path) -> Iterator[tuple[float, Path]]:
 
 
 def _mark(folder: Path) -> str:
-    """By its inode: from inside a container every group is called the root."""
+    """Identify a group by its inode, because inside a container every group is called the root."""
     try:
         about = folder.stat()
     except OSError:
@@ -131,49 +133,49 @@ def _read(path: Path) -> str:
         return ""
 
 
-# Cores of their own for the engines of each slot, and the rest for us (runner spec 14).
+# Separate cores for the engines of each slot, and the rest for enginetour itself (runner spec 14).
 
 _TOPOLOGY = Path("/sys/devices/system/cpu")  # Documentation/admin-guide/cputopology.rst
-CPUS = "ENGINETOUR_CPUS"  # in a slot's environment: those of its engines, comma separated
+CPUS = "ENGINETOUR_CPUS"  # environment of a slot: the processors of its engines, comma separated
 
 
 @dataclass(frozen=True, slots=True)
 class Cores:
-    """The cores that we may use, each with its processors (its threads), and how many a slot's engines want."""
+    """The usable cores, each with its processors (its threads), and how many the engines of a slot need."""
 
     cores: tuple[tuple[int, ...], ...]
     each: int
-    processors: tuple[int, ...] = ()  # all that we may use
+    processors: tuple[int, ...] = ()  # all usable processors
 
     def lacking(self, slots: int) -> str:
-        """Why they do not do for so many slots, "" where they do."""
+        """Return why there are not enough cores for so many slots; "" if there are."""
         want, have = slots * self.each, len(self.cores)
         if want <= have:
             return ""
         threads = sum(map(len, self.cores))
-        apart = f", their {threads} processors are threads of them" if threads > have else ""
-        of_slots = f"{slots} slot{'s' * (slots != 1)} of {self.each}"
-        return f"{of_slots} want {want} core{'s' * (want != 1)} of their own, there are {have}{apart}"
+        threads_text = f" (with {threads} threads)" if threads > have else ""
+        games = f"{slots} concurrent game{'s' * (slots != 1)} with {self.each} core{'s' * (self.each != 1)} each"
+        return f"{games} need {want} core{'s' * (want != 1)}, but {have} can be used{threads_text}"
 
     def engines(self, slot: int) -> tuple[int, ...]:
-        """Processors of a slot's engines; none for a slot beyond all cores."""
+        """Return the processors of a slot's engines; none for a slot beyond all cores."""
         return tuple(core[0] for core in self.cores[slot * self.each : (slot + 1) * self.each])
 
     def others(self, slot: int, slots: int) -> tuple[int, ...]:
-        """Processors of a slot's own process: what no slot's engines have, or theirs where nothing is left."""
+        """Return the processors of a slot's own process: those without engines, or its engines' if there are none."""
         return self.rest(slots) or self.engines(slot)
 
     def keep_off(self, slots: int) -> None:
-        """This process, all its threads, on what the engines leave; where nothing is left it may run anywhere."""
+        """Pin this process with all its threads to what the engines leave; if nothing is left, it may run anywhere."""
         set_affinity(os.getpid(), self.rest(slots) or self.processors)
 
     def rest(self, slots: int) -> tuple[int, ...]:
-        """What the engines of so many slots leave."""
+        """Return the processors that the engines of so many slots leave."""
         return tuple(number for core in self.cores[slots * self.each :] for number in core)
 
 
 def find_cores(each: int, topology: Path = _TOPOLOGY) -> Cores:
-    """Those of this process's affinity, neighbours side by side; no more than a quota of its group lets it use."""
+    """Return the cores of this process's affinity, neighbors side by side, limited by the quota of its group."""
     ours = os.sched_getaffinity(0)
     found: dict[tuple[int, ...], tuple[int, ...]] = {}
     for number in sorted(ours):
@@ -186,7 +188,7 @@ def find_cores(each: int, topology: Path = _TOPOLOGY) -> Cores:
 
 
 def _listed(path: Path) -> tuple[int, ...]:
-    """``0-1,4`` as numbers; none where the kernel does not tell."""
+    """Return ``0-1,4`` in a file as numbers; none if the kernel does not report them."""
     try:
         parts = [part.split("-") for part in path.read_text().strip().split(",")]
         return tuple(number for part in parts for number in range(int(part[0]), int(part[-1]) + 1))
@@ -195,7 +197,7 @@ def _listed(path: Path) -> tuple[int, ...]:
 
 
 def set_affinity(pid: int, processors: tuple[int, ...]) -> None:
-    """All threads of a process to these; none, or a process that has gone, changes nothing."""
+    """Pin all threads of a process. Without processors, or if the process has ended, nothing changes."""
     if not processors:
         return
     with suppress(OSError):
@@ -205,7 +207,7 @@ def set_affinity(pid: int, processors: tuple[int, ...]) -> None:
 
 @contextmanager
 def off_engine_cores(cores: Cores | None, slots: int) -> Iterator[None]:
-    """This process on what the engines leave, for a while."""
+    """Pin this process to what the engines leave, for the duration of a block."""
     before = os.sched_getaffinity(0)
     if cores is not None:
         cores.keep_off(slots)
@@ -216,19 +218,19 @@ def off_engine_cores(cores: Cores | None, slots: int) -> Iterator[None]:
             set_affinity(os.getpid(), tuple(before))
 
 
-# How much memory the processes of an engine hold, for those that have a limit: anonymous and resident.
+# The memory of an engine's processes, for engines with a limit: anonymous and resident.
 #
-# Never the address space: mapped nets and tablebases count there, and belong to the page cache. A page shared by a
-# process and the child it forked is counted once, but only when it matters: the kernel walks all pages for that.
+# Never the address space: it contains mapped nets and tablebases, which belong to the page cache. A page shared by a
+# process and the child it forked is counted once, but only when it matters, because the kernel then walks all pages.
 
-MEMORY_CHECK_NS = 250_000_000  # four looks a second, reliability spec 4.1
+MEMORY_CHECK_NS = 250_000_000  # four checks per second, reliability spec 4.1
 MB = 1_000_000  # bytes
-KILLED_PREFIX = "killed: "  # how the end of such an engine is told
-_GB = 1000  # MB, from which on a size is told in GB
+KILLED_PREFIX = "killed: "  # beginning of the exit status of an engine that exceeded its memory limit
+_GB = 1000  # MB, from which on sizes are shown in GB
 
 
 def memory_excess(pids: Sequence[int], limit_mb: int | None) -> str:
-    """``killed: 1.9 GB over limit 1.5 GB`` where they hold more than their limit, else ""."""
+    """Return ``killed: 1.9 GB over limit 1.5 GB`` if the processes exceed their limit, else ""."""
     if limit_mb is None:
         return ""
     held = sum(_field(f"/proc/{pid}/status", b"RssAnon:") for pid in pids)
@@ -238,13 +240,13 @@ def memory_excess(pids: Sequence[int], limit_mb: int | None) -> str:
 
 
 def peak_memory_kb(pid: int) -> int:
-    """Sum of the most memory (peak resident set size) of a process and of all it started; 0 where none is seen."""
+    """Return the sum of the peak resident memory of a process and all its descendants, in kB; 0 if none is visible."""
     return sum(_field(f"/proc/{one}/status", b"VmHWM:") for one in process_tree(pid)) // 1024
 
 
 def _field(path: str, key: bytes) -> int:
-    """Bytes, from a line in kB of proc_pid_status(5) or proc_pid_smaps(5); 0 for a process that is gone."""
-    # Behind a line break: a process chooses its name, without one.
+    """Return the bytes in a line in kB of proc_pid_status(5) or proc_pid_smaps(5); 0 if the process is gone."""
+    # The key must follow a line break: a process can choose its name, but not with a line break in it.
     begin = (text := read_proc(path)).find(b"\n" + key) + 1
     return int(text[begin + len(key) :].split(None, 1)[0]) * 1024 if begin else 0
 
@@ -253,7 +255,7 @@ def _size(megabytes: float) -> str:
     return f"{megabytes / _GB:.1f} GB" if megabytes >= _GB else f"{megabytes:.0f} MB"
 
 
-# Processor time of an engine: of its process, of all that it started, and of those of them that were waited for.
+# Processor time of an engine: of its process, of all descendants, and of those descendants that were waited for.
 
 _TIMES = slice(11, 15)  # utime, stime, cutime, cstime behind the name: proc_pid_stat(5)
 _THREADS = 17  # num_threads, likewise
@@ -261,36 +263,37 @@ _OF_PROCESS = 2  # CPUCLOCK_SCHED, a clock of the whole process: linux/posix-tim
 
 
 class CpuTime:
-    """Of `root` and all below it, among them the engine itself; a launcher above it does not grow."""
+    """Processor time of `root` and all its descendants, among them the engine; a launcher above it adds nothing."""
 
     def __init__(self, root: int, engine: int) -> None:
         self._root, self._engine = root, engine
         self._used_ms: int | None = None
-        self._alone_ns = 0  # of the engine's clock when that was looked at, where it had no other process
+        self._alone_ns = 0  # the engine's own clock at the last look, if it had no other process then
 
     @property
     def last_ms(self) -> int | None:
-        """As it was when it was last asked for."""
+        """The result of the last call of `ms`."""
         return self._used_ms
 
     def ms(self, *, whole: bool) -> int | None:
-        """Since the start, by the kernel's ticks of 10 ms; None while nothing was ever seen.
+        """Return the ms since the start, in the kernel's ticks of 10 ms; None if no process was ever visible.
 
-        Not `whole`: where the engine had no other process when that was last asked for, by its own clock since then.
+        Without `whole`: if the engine had no other process at the last call, its own clock counts the time since then.
         """
         alone = process_cpu_ns(self._engine)
         if self._alone_ns and not whole:
             return (self._used_ms or 0) + (max(alone, self._alone_ns) - self._alone_ns) // 1_000_000
         if (now := _tree_cpu_ms(self._root)) is not None:
-            self._used_ms = max(now[0], self._used_ms or 0)  # what was killed together is nobody's to count
+            # time of processes that were killed together is not visible any more, so the larger value counts
+            self._used_ms = max(now[0], self._used_ms or 0)
             self._alone_ns = alone if now[1] == self._engine else 0
         return self._used_ms
 
 
 def _tree_cpu_ms(root: int) -> tuple[int, int] | None:
-    """Processor time of a process, its descendants and those of them that were waited for, and the youngest of them.
+    """Return the processor time in ms of a process and all its descendants, and the youngest of them; None if unseen.
 
-    None when none is seen. Some 30 us for each (measured).
+    Descendants that were waited for are included. Takes about 30 us for each process (measured).
     """
     pids, ticks = [root], []
     for pid in pids:
@@ -303,65 +306,65 @@ def _tree_cpu_ms(root: int) -> tuple[int, int] | None:
 
 
 def cpu_clock_id(pid: int) -> int:
-    """The number of the clock of one process, which is negative: clock_getcpuclockid(3)."""
+    """Return the number of the clock of one process, which is negative: clock_getcpuclockid(3)."""
     return ~pid << 3 | _OF_PROCESS
 
 
 def process_cpu_ns(pid: int) -> int:
-    """Processor time of one process, 0.3 us (measured); 0 where there is none."""
+    """Return the processor time of one process in ns, in 0.3 us (measured); 0 if there is no such process."""
     try:
         return time.clock_gettime_ns(cpu_clock_id(pid))
     except OSError:
         return 0
 
 
-# How busy the machine was while a game was played: what else wanted its processors, and what its host took of them.
+# The load of the machine during a game: other work for its processors, and what its host took of them.
 
 _STAT = "/proc/stat"  # proc(5)
 _LOADAVG = "/proc/loadavg"  # proc(5)
 _PRESSURE = "/proc/pressure/cpu"  # Documentation/accounting/psi.rst; not every kernel has it
-_OVERLOAD = 1.25  # x the processors, from which a load leaves no game alone: ours are a part of it (our choice)
-_HIGH_PRESSURE = 10.0  # % of the last 10 s in which something waited for a processor (our choice)
-_STEAL, _COUNTERS = 7, 8  # place of steal among the counters of the line "cpu", and how many make up all time: proc(5)
+_OVERLOAD = 1.25  # x the processors: from this load on, games do not have processors of their own (chosen value)
+_HIGH_PRESSURE = 10.0  # % of the last 10 s in which something waited for a processor (chosen value)
+_STEAL, _COUNTERS = 7, 8  # place of steal among the counters of the line "cpu", and the number of counters: proc(5)
 
 
 class Workload:
-    """Looks at the machine when it is made and when it is asked; what a kernel does not tell is None."""
+    """The load of the machine from the creation of this object on; None for what a kernel does not report."""
 
     def __init__(self) -> None:
         self._load = load_average()
         self._ticks = _ticks()
 
     def load(self) -> float | None:
-        """The load average of a minute, the larger of then and now: processes that run or wait to."""
+        """Return the load average of a minute, the larger of then and now: processes that run or wait to run."""
         loads = [load for load in (self._load, load_average()) if load is not None]
         return max(loads, default=None)
 
     def steal_percent(self) -> float | None:
-        """Percentage of the processors' time since then that the host of a virtual machine gave to others."""
+        """Return the percentage of processor time since then that the host of a virtual machine gave to others."""
         now = _ticks()
         passed = [after - before for before, after in zip(self._ticks, now, strict=False)]
         return max(0.0, 100 * passed[_STEAL] / sum(passed)) if len(passed) == _COUNTERS and sum(passed) > 0 else None
 
 
 def is_busy() -> bool:
-    """Whether more wants to run than there are processors: in the last seconds, or on the average of a minute."""
+    """Return whether more threads want to run than there are processors: in the last seconds, or in the last minute."""
     return _cpu_pressure() > _HIGH_PRESSURE or (load_average() or 0.0) > (processor_count() or 1)
 
 
 def describe_overload(load: float | None = None) -> str:
-    """``load 15 on 2 processors`` where that leaves no game its own processor, else ""."""
+    """Return ``load 15 on 2 processors`` if games do not have processors of their own at that load, else ""."""
     load, here = load_average() if load is None else load, processor_count()
     return "" if load is None or here is None or load <= _OVERLOAD * here else describe_load(load, here)
 
 
 def describe_load(load: float, here: int) -> str:
-    """``load 15 on 2 processors``."""
+    """Return ``load 15 on 2 processors``."""
     return f"load {load:.0f} on {here} processor{'s' * (here != 1)}"
 
 
 def runnable_threads() -> int:
-    """Threads that run or wait to at this moment, us among them; 0 where the kernel does not tell."""
+    """Return the threads that run or wait to run now, including this one; 0 if the kernel does not report them."""
     fields = read_proc(_LOADAVG).split()
     return int(fields[3].partition(b"/")[0]) if len(fields) > 3 else 0
 
@@ -373,12 +376,12 @@ def _cpu_pressure() -> float:
 
 @cache
 def processor_count() -> int | None:
-    """Those of the machine, as the load average counts for all of them."""
+    """Return the number of processors of the whole machine, to which the load average refers."""
     return os.cpu_count()
 
 
 def load_average() -> float | None:
-    """The load average of a minute, None where the system has none."""
+    """Return the load average of a minute, None if the system has none."""
     try:
         return os.getloadavg()[0]
     except OSError:
@@ -386,26 +389,26 @@ def load_average() -> float | None:
 
 
 def _ticks() -> list[int]:
-    """Time of all processors by what they did: user, nice, system, idle, iowait, irq, softirq, steal; [] for none."""
+    """Return the ticks of all processors: user, nice, system, idle, iowait, irq, softirq, steal; [] if unknown."""
     line = read_proc(_STAT).partition(b"\n")[0].split()
     return [int(field) for field in line[1 : 1 + _COUNTERS]] if line[:1] == [b"cpu"] else []
 
 
-# The machine a tournament is played on: its speed, once measured, holds for it and is kept with the tournament.
+# The machine of a tournament: its speed is measured once, and stored with the tournament.
 
-SpeedSetting = Literal["measure"] | float | None  # as play.speed: to be measured, a number of the user's own, none
+SpeedSetting = Literal["measure"] | float | None  # as play.speed: "measure", a number set by the user, or none
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Where games are played; `speed` is against the reference of `pace`, None where clocks do not go by it."""
+    """A machine that plays games; `speed` is relative to the reference, None if clocks do not depend on it."""
 
     host: str
     processor: str
     speed: float | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """As it is stored with the configuration."""
+        """Return the form in which it is stored with the configuration."""
         return asdict(self)
 
     @property
@@ -416,7 +419,7 @@ class Machine:
 
 
 def this_machine(wish: SpeedSetting, stored: Mapping[str, Any] | None = None) -> Machine:
-    """This machine at the speed asked for; one that was measured here before is not measured again."""
+    """Return this machine with the requested speed; a speed that was measured here before is not measured again."""
     host, model = platform.node(), processor_name()
     if wish != "measure":
         return Machine(host, model, wish)

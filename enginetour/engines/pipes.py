@@ -1,9 +1,9 @@
-"""Ring buffers, wake-up of a sleeping thread (doorbell).
+"""Byte buffers of an engine's pipes, and a doorbell that wakes a sleeping thread.
 
 bound      what                                       source
 64 KiB     bytes waiting for a full pipe              runner spec 2
 64 KiB     stderr kept per engine                     runner spec 2
-256 KiB    traffic kept                               runner spec 2
+256 KiB    engine log kept                            runner spec 2
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from collections.abc import Callable
 WAITING_CAP = 64 * 1024  # bytes, runner spec 2
 STDERR_CAP = 64 * 1024  # bytes, runner spec 2
 TRAFFIC_CAP = 256 * 1024  # bytes, runner spec 2
-_CHUNK_COST = 128  # bytes of memory a kept chunk costs beside its text: one byte at a time may not cost megabytes
-_TOLD_CAP = 300  # characters of a line shown in an incident: 70 lines stay far below the 1 MB a fault may log
+# bytes of memory that a kept chunk costs in addition to its text: single bytes must not cost megabytes
+_CHUNK_COST = 128
+_TOLD_CAP = 300  # characters of a line shown in an incident: 70 lines stay far below the 1 MB that a fault may log
 
 
 class ByteRing:
-    """The last `cap` bytes of a stream; the oldest go first."""
+    """The last `cap` bytes of a stream."""
 
     __slots__ = ("_chunks", "_size", "cap")
 
@@ -31,8 +32,9 @@ class ByteRing:
         self._size = 0
 
     def append(self, chunk: bytes) -> None:
-        """Keep a chunk, making room for it."""
-        if self._chunks and len(self._chunks[-1]) + len(chunk) <= 512:  # many tiny chunks would cost more than text
+        """Add a chunk; drop the oldest bytes to make room for it."""
+        # many tiny chunks would cost more memory than their text
+        if self._chunks and len(self._chunks[-1]) + len(chunk) <= 512:
             self._chunks[-1] += chunk
         else:
             self._chunks.append(chunk)
@@ -54,7 +56,7 @@ class ByteRing:
 
 
 class Traffic:
-    """What was sent (``>``) and heard (``<``), with monotonic stamps; appending is all it costs a game."""
+    """The engine log: what was sent (``>``) and received (``<``), with monotonic times; a game only appends to it."""
 
     __slots__ = ("_chunks", "_size", "_start_ns")
 
@@ -64,13 +66,13 @@ class Traffic:
         self._size = 0
 
     def append(self, direction: str, stamp_ns: int, chunk: bytes) -> None:
-        """Note a chunk as it passed the pipe; it need not be a whole line."""
+        """Add a chunk as it passed the pipe; it need not be a whole line."""
         self._chunks.append((direction, stamp_ns, chunk))
         self._size += len(chunk) + _CHUNK_COST
         self._trim()
 
     def extend(self, chunks: list[tuple[str, int, bytes]], size: int) -> None:
-        """Several chunks at once, of so many bytes in all."""
+        """Add several chunks at once; `size` is their total in bytes."""
         self._chunks.extend(chunks)
         self._size += size + _CHUNK_COST * len(chunks)
         self._trim()
@@ -80,44 +82,47 @@ class Traffic:
             self._size -= len(self._chunks.popleft()[2]) + _CHUNK_COST
 
     def lines(self, last: int) -> tuple[str, ...]:
-        """The last lines as ``12.345678 < bestmove e2e4``: seconds since the start, escaped, cut, oldest first."""
-        told = [f"{(ns - self._start_ns) / 1e9:.6f} {way} {escape_bytes(text)}" for ns, way, text in self.whole(0)]
-        return tuple(told[-last:]) if last > 0 else ()
+        """Return the last lines, oldest first, escaped and cut: ``12.345678 < bestmove e2e4`` (s since the start)."""
+        shown = [f"{(ns - self._start_ns) / 1e9:.6f} {way} {escape_bytes(text)}" for ns, way, text in self.whole(0)]
+        return tuple(shown[-last:]) if last > 0 else ()
 
     def whole(self, since_ns: int) -> list[tuple[int, str, bytes]]:
-        """All lines that are kept and began at CLOCK_MONOTONIC `since_ns` or later: their stamp, direction and text."""
-        told: list[tuple[int, str, bytes]] = []
-        open_lines: dict[str, tuple[int, bytearray]] = {}  # direction -> stamp of its first byte, text so far
+        """Return the kept lines that began at CLOCK_MONOTONIC `since_ns` or later: time, direction and text."""
+        lines: list[tuple[int, str, bytes]] = []
+        open_lines: dict[str, tuple[int, bytearray]] = {}  # direction -> time of its first byte, text so far
         for direction, stamp, chunk in self._chunks:
             *whole, rest = chunk.split(b"\n")
             for piece in whole:
                 begun, text = open_lines.pop(direction, (stamp, bytearray()))
-                told.append((begun, direction, bytes(text + piece)))
+                lines.append((begun, direction, bytes(text + piece)))
             if rest:
                 _, text = open_lines.setdefault(direction, (stamp, bytearray()))
                 text += rest
-        told.extend((stamp, direction, bytes(text)) for direction, (stamp, text) in open_lines.items())
-        return [line for line in told if line[0] >= since_ns]
+        lines.extend((stamp, direction, bytes(text)) for direction, (stamp, text) in open_lines.items())
+        return [line for line in lines if line[0] >= since_ns]
 
 
 class Outbox:
-    """What a non-blocking pipe would not take yet; it never blocks and never raises for a reader that is gone."""
+    """Data that a non-blocking pipe could not take yet.
+
+    It never blocks, and raises nothing for a reader that is gone.
+    """
 
     __slots__ = ("_waiting", "broken", "cap", "fd", "full", "turns")
 
     def __init__(self, fd: int, cap: int | None = WAITING_CAP) -> None:
         self.fd = fd
-        self.cap = cap  # None: unbounded, for what must not be lost
+        self.cap = cap  # None: unlimited, for data that must not be lost
         self.broken = False
-        self.full = False  # broken by too much that waits: the reader is there and does not read
-        self.turns = 0  # how often it began to wait for room, had it, or broke: what a poll asks of it changes then
+        self.full = False  # broken because too much waits: the reader exists and does not read
+        self.turns = 0  # how often it began to wait for room, got room, or broke: then it must be polled in another way
         self._waiting = bytearray()
 
     def __len__(self) -> int:
         return len(self._waiting)
 
     def send(self, chunk: bytes) -> None:
-        """One write; the rest waits. A gone reader or too much waiting sets `broken`."""
+        """Write once; the rest waits. A gone reader, or too much waiting data, sets `broken`."""
         if self.broken:
             return
         if self._waiting:
@@ -126,14 +131,14 @@ class Outbox:
         elif (taken := self._write(chunk)) < len(chunk):
             self.turns += 1
             self._waiting += chunk[taken:]
-        else:  # as nearly always, on the path of every ply
+        else:  # the common case, on the path of every ply
             return
         if self.cap is not None and len(self._waiting) > self.cap:
             self.full = True
             self.gone()
 
     def push(self) -> None:
-        """One write of what waits, when the pipe has room again."""
+        """Write waiting data once, when the pipe has room again."""
         if self._waiting and not self.broken:
             taken = self._write(self._waiting)
             del self._waiting[:taken]
@@ -149,41 +154,41 @@ class Outbox:
             return len(chunk)
 
     def gone(self) -> None:
-        """Nobody reads at the other end any more."""
+        """Mark the pipe as broken: nobody reads at the other end any more."""
         self.turns += 1
         self.broken = True
         self._waiting.clear()
 
 
 def last_lines(text: bytes, last: int) -> tuple[str, ...]:
-    """The last non-empty lines, printable and cut."""
+    """Return the last non-empty lines, printable and cut."""
     lines = [line for line in text.split(b"\n") if line.strip()]
     return tuple(escape_bytes(line) for line in lines[-last:]) if last > 0 else ()
 
 
 def escape_bytes(text: bytes, longest: int = _TOLD_CAP) -> str:
-    """One line safe to show: blanks trimmed at the end, control and non-ASCII bytes escaped, cut at 300 characters."""
+    """Return one printable line: blanks at the end removed, control and non-ASCII bytes escaped, cut at `longest`."""
     cut = text.rstrip(b"\r\n \t")
     shown = cut[: longest + 1].decode("utf-8", "replace")
-    safe = "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in shown)
+    safe = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in shown)
     return safe if len(safe) <= longest else safe[: longest - 3] + "..."
 
 
-# Acts for a thread that sleeps in a select: anybody may ring, and it alone carries them out, in their order.
+# Requests to a thread that sleeps in a select: any thread may make them, and it carries them out in their order.
 
 
 class Doorbell:
-    """`fd` is readable when somebody rang; the thread then calls `answer`, and in the end `close`."""
+    """Wakes a thread: `fd` is readable after a request; the thread then calls `answer`, and `close` at its end."""
 
     def __init__(self) -> None:
         self.fd, self._ring = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-        self.refusing = ""  # why new work is turned away
+        self.refusing = ""  # why new work is rejected
         self._gone = False
         self._asked: deque[Callable[[], None]] = deque()
         self._lock = threading.Lock()  # guards all but the descriptors
 
     def ask(self, act: Callable[[], None], *, work: bool = False) -> bool:
-        """Have the thread do something; False when it will not any more, nor take new `work`."""
+        """Ask the thread to call `act`; return False if it has ended, or rejects new `work`."""
         with self._lock:
             if self._gone or (work and self.refusing):
                 return False
@@ -193,12 +198,12 @@ class Doorbell:
         return True
 
     def refuse(self, why: str) -> None:
-        """Turn new work away from now on; the first reason stays."""
+        """Reject new work from now on; the first reason remains."""
         with self._lock:
             self.refusing = self.refusing or why
 
     def answer(self) -> None:
-        """Do what was asked for since."""
+        """Carry out all requests since the last call."""
         os.read(self.fd, 4096)
         with self._lock:
             asked, self._asked = self._asked, deque()
@@ -206,7 +211,7 @@ class Doorbell:
             act()
 
     def fall_silent(self, why: str) -> None:
-        """Nobody is heard any more; what was asked in the last moment is still done."""
+        """Accept no more requests; those that came before are still carried out."""
         with self._lock:
             self._gone = True
             self.refusing = why
@@ -215,6 +220,6 @@ class Doorbell:
             act()
 
     def close(self) -> None:
-        """Give both ends back; after `fall_silent` nobody writes into them."""
+        """Close both ends; after `fall_silent` nobody writes into them."""
         os.close(self.fd)
         os.close(self._ring)

@@ -1,4 +1,4 @@
-"""The position as sent to the engine; move texts.
+"""The position as it is sent to engines, fast tests of moves, and the reading of move texts.
 
 question                          here     python-chess (us a ply, over a game of 186 plies)
 whether a move is legal           2.9      5.1
@@ -6,7 +6,7 @@ whether there is a legal move     2.0      4.6
 playing a move, no way back       0.7      1.7
 SAN of a move, and playing it     4.4      13.2
 
-Whatever is not plain is left to python-chess itself.
+python-chess itself handles everything that is not plain.
 """
 
 from __future__ import annotations
@@ -18,21 +18,22 @@ import chess
 
 from enginetour.model.variants import STANDARD, VARIANTS, board_of
 
-# What python-chess would answer, found sooner: only for FIDE's rules on FIDE's board, Chess960 among them.
+# What python-chess would answer, in less time: only for FIDE's rules on FIDE's board, including Chess960.
 
 _LETTERS = ("", "", "N", "B", "R", "Q", "K")  # by piece type
 _OFFICERS = (chess.QUEEN, chess.ROOK, chess.BISHOP, chess.KNIGHT)
 _NOTHING = (None,)
-_THIRD = (chess.BB_RANK_6, chess.BB_RANK_3)  # a pawn there after one step may have made two, by colour
+# a pawn that reaches this rank with one step may make a second one, by color
+_THIRD = (chess.BB_RANK_6, chess.BB_RANK_3)
 _STRAIGHT = tuple(chess.BB_RANK_ATTACKS[square][0] | chess.BB_FILE_ATTACKS[square][0] for square in chess.SQUARES)
 _SLANTED = tuple(chess.BB_DIAG_ATTACKS[square][0] for square in chess.SQUARES)
-# What a king's square is in line with: only pieces there can be pinned.
+# Squares in line with the square of a king: only pieces there can be pinned.
 _LINES = tuple(straight | slanted for straight, slanted in zip(_STRAIGHT, _SLANTED, strict=True))
 _REACH = ((), (), chess.BB_KNIGHT_ATTACKS, _SLANTED, _STRAIGHT, _LINES)  # on an empty board, by piece type
 
 
 def _is_hit(board: chess.Board, square: chess.Square, occupied: int, theirs: int) -> bool:
-    """Whether one of `theirs`, pieces of the side not to move, attacks the square: most are in no line with it."""
+    """Return whether one of `theirs`, pieces of the side not to move, attacks the square."""
     rooks = theirs & _STRAIGHT[square] & (board.rooks | board.queens)
     if rooks and rooks & (
         chess.BB_RANK_ATTACKS[square][chess.BB_RANK_MASKS[square] & occupied]
@@ -51,9 +52,9 @@ def _is_hit(board: chess.Board, square: chess.Square, occupied: int, theirs: int
 
 
 def is_plainly_legal(board: chess.Board, move: chess.Move, *, check: bool | None = None) -> bool:
-    """True for most legal moves. `check`: whether the side to move is in check, where that is known.
+    """Return True for most legal moves. `check`: whether the side to move is in check, if known.
 
-    False says nothing: castling is not plain, nor is a pawn taken in passing, which may stand between king and bishop.
+    False means unknown. Castling is not tested, and neither is en passant, where the captured pawn may shield the king.
     """
     turn, start, end = board.turn, move.from_square, move.to_square
     own = board.occupied_co[turn]
@@ -81,16 +82,16 @@ def is_plainly_legal(board: chess.Board, move: chess.Move, *, check: bool | None
 
 
 def in_check(board: chess.Board) -> bool:
-    """Whether the side to move is in check."""
+    """Return whether the side to move is in check."""
     turn = board.turn
     king = board.kings & board.occupied_co[turn]
     return bool(king) and _is_hit(board, king.bit_length() - 1, board.occupied, board.occupied_co[not turn])
 
 
 def can_move(board: chess.Board, *, check: bool | None = None) -> bool:
-    """Whether the side to move has a legal move: without a check, any of a piece that nothing pins.
+    """Return whether the side to move has a legal move; without a check, any move of a piece that nothing pins.
 
-    `check`: whether there is one, where that is known.
+    `check`: whether there is a check, if known.
     """
     turn = board.turn
     own = board.occupied_co[turn]
@@ -110,7 +111,7 @@ def can_move(board: chess.Board, *, check: bool | None = None) -> bool:
 
 
 def play(board: chess.Board, move: chess.Move) -> None:
-    """Play a legal move on a board with clean castling rights. There is no way back on it: its stack stays empty."""
+    """Play a legal move on a board with clean castling rights. It cannot be taken back: the stack stays empty."""
     start, end = move.from_square, move.to_square
     here, there = chess.BB_SQUARES[start], chess.BB_SQUARES[end]
     turn, sides = board.turn, board.occupied_co
@@ -120,7 +121,7 @@ def play(board: chess.Board, move: chess.Move) -> None:
         board.clear_stack()
         return
     both = here | there
-    if board.promoted:  # which pieces were pawns
+    if board.promoted:  # pieces that were pawns
         kept = board.promoted & ~there
         board.promoted = kept ^ both if kept & here else kept
     rights = board.castling_rights & ~both
@@ -158,7 +159,7 @@ def play(board: chess.Board, move: chess.Move) -> None:
 
 
 def play_san(board: chess.Board, move: chess.Move, *, mark: str | None = None) -> str:
-    """As `play`; its SAN. `mark`: the ``+`` or ``#`` at its end, or "", where that is known."""
+    """Play a move as `play` does, and return its SAN. `mark`: the ``+``, ``#`` or "" at its end, if known."""
     start, end = move.from_square, move.to_square
     piece = board.piece_type_at(start) or 0
     there = chess.BB_SQUARES[end]
@@ -176,7 +177,7 @@ def play_san(board: chess.Board, move: chess.Move, *, mark: str | None = None) -
     else:
         others = board.pieces_mask(piece, board.turn) & ~chess.BB_SQUARES[start] & _REACH[piece][end]
         if others and others & board.attackers_mask(board.turn, end):
-            san = board.san(move)  # it may need to be told apart from another
+            san = board.san(move)  # another piece of its kind may be able to move there too
             play(board, move)
             return san
         san = f"{_LETTERS[piece]}{'x' if board.occupied & there & ~own else ''}{chess.SQUARE_NAMES[end]}"
@@ -186,23 +187,23 @@ def play_san(board: chess.Board, move: chess.Move, *, mark: str | None = None) -
     return san + mark
 
 
-# Move texts of engines: the plain form first and fast, odd forms only when it fails (runner spec 6, 7).
+# Move texts of engines: the plain form first, because it is fast; odd forms only if it fails (runner spec 6, 7).
 
 _PLAIN = re.compile(r"([a-h][1-8])[-x]?([a-h][1-8])(?:[=(/]?([nbrq])\)?)?", re.IGNORECASE)
 _TRAILING = re.compile(r"[+#!?.,;]+$")
 _BARE_PROMOTION = re.compile(r"([a-h][18])[(/]?([NBRQnbrq])\)?$")
-# King takes rook: the Chess960 form of castling, tolerated in standard chess.
 LONGEST = 16  # characters of a move in any form, marks included: a7xb8=(Q)+!? has 13
+# King takes rook: the Chess960 form of castling, accepted in standard chess.
 _ROOK_TAKING = frozenset({"e1h1", "e1a1", "e8h8", "e8a8"})
 _PROMOTIONS = frozenset("nbrq")
 
 
-# A move is never changed, so one object serves all games; a fifth of the time of making it anew (measured).
+# A move never changes, so one object serves all games; this takes a fifth of the time of a new one (measured).
 written = lru_cache(maxsize=4096)(chess.Move.from_uci)
 
 
 def san_of(board: chess.Board, move: chess.Move) -> str:
-    """SAN as engines read it: a pawn is dropped by its letter, as python-chess does not write it."""
+    """Return the SAN that engines read: a dropped pawn has a letter, which python-chess does not write."""
     san = board.san(move)
     return f"P{san}" if san[0] == "@" else san
 
@@ -210,12 +211,12 @@ def san_of(board: chess.Board, move: chess.Move) -> str:
 def read_move(
     board: chess.Board, text: str, *, lenient_promotion: bool = False, usual: bool = False, check: bool | None = None
 ) -> tuple[chess.Move | None, bool]:
-    """The legal move that `text` means, or None; and whether its form was odd (worth one warning).
+    """Return the legal move that `text` means, or None; and whether its form was odd (worth one warning).
 
-    `usual`: FIDE's rules hold; `check`: whether the side to move is in check, where that is known.
+    `usual`: FIDE's rules hold. `check`: whether the side to move is in check, if known.
 
-    Null moves, pawns as promotions and moves of the other side are never legal; kings as promotions and drops only
-    where the board's variant has them.
+    Null moves, promotions to pawns and moves of the other side are never legal; promotions to kings and drops only if
+    the board's variant has them.
     """
     plain = len(text) == 4 or (len(text) == 5 and (text[4] in _PROMOTIONS or (text[4] == "k" and _crowns(board))))
     if plain and text not in _ROOK_TAKING:
@@ -266,69 +267,70 @@ def _san(board: chess.Board, text: str, lenient: bool) -> chess.Move | None:  # 
 
 
 def _crowns(board: chess.Board) -> bool:
-    """Pawns may become kings: where captures are compulsory, a king is a piece like others."""
+    """Return whether pawns may become kings: where captures are compulsory, a king is a piece like others."""
     return type(board).captures_compulsory
 
 
-# The game so far as engines are told it: one byte string that is only ever extended.
+# The game as it is sent to engines: one byte string that is only extended.
 
 MAX_LINE = 3_500  # bytes of a `position` line: one surveyed engine aborts above 4 to 6 KB (runner spec 6)
 ROOM = 100  # bytes before MAX_LINE at which the line is shortened in quiet time: 20 plies
 
 
 class Position:
-    """A board and the words that lead to it. `line` is the UCI command without its line end.
+    """A board, and the UCI command `line`, without its line end, that leads to it.
 
-    What was before is in `moves`: the board itself may keep no stack.
+    Earlier moves are in `moves`: the board itself may keep no stack.
     """
 
     def __init__(self, fen: str | None = None, variant: str = STANDARD) -> None:
         self.fen = fen
         self.variant = variant
         self.board = self.start_board()
-        # python-chess keeps rights clean from the first push on; keys of repetitions need them clean before.
+        # python-chess keeps the rights clean from the first push on; keys of repetitions need them clean before.
         self.board.castling_rights = self.board.clean_castling_rights()
         self.usual = VARIANTS[variant].is_usual  # FIDE's rules hold
-        self.check: bool | None = None  # the side to move is in check, once somebody has found out
+        self.check: bool | None = None  # whether the side to move is in check, None before it was tested
         self.moves: list[str] = []  # UCI, all plies from the start position
         self.anchor = 0  # plies up to and with the last irreversible move
-        self.castled = ""  # O-O or O-O-O where the last move was that and its squares say it in UCI only
-        self.line = b"position startpos" if fen is None else b"position fen " + self._told(self.board)
-        self._last_san: str | None = None  # kept up from the first time that it is asked for
+        # O-O or O-O-O if the last move was castling in Chess960, whose squares are understood in UCI only
+        self.castled = ""
+        self.line = b"position startpos" if fen is None else b"position fen " + self._fen_text(self.board)
+        self._last_san: str | None = None  # updated from the first time that it is needed
         self.words_begun = False
         self.begun_at = 0  # plies before the first move of `line`
 
     def start_board(self) -> chess.Board:
-        """A board of its own, before the first move."""
+        """Return a new board with the position before the first move."""
         return board_of(self.variant, self.fen)
 
     @staticmethod
-    def _told(board: chess.Board) -> bytes:
-        """Where back ranks are shuffled, rights by files: Glaurung 2.2 takes K for a rook on h, wherever it stands."""
+    def _fen_text(board: chess.Board) -> bytes:
+        """Return the FEN; with shuffled back ranks, rights are files, because Glaurung 2.2 takes K for a rook on h."""
         return board.fen(shredder=board.chess960).encode("ascii")
 
     @property
     def last_san(self) -> str:
-        """The last move as SAN, "" without one. Some 10 us a ply, for the few engines that are told moves so."""
+        """The last move as SAN, "" without one. Takes about 10 us per ply, for the few engines that need SAN."""
         if self._last_san is None:
             self._last_san = san_of(self.back(1), written(self.moves[-1])) if self.moves else ""
         return self._last_san
 
     def back(self, plies: int) -> chess.Board:
-        """A board of its own, so many plies ago: played anew from the start."""
+        """Return a new board with the position so many plies ago, played again from the start."""
         board = self.start_board()
         for text in self.moves[: len(self.moves) - plies]:
             board.push(written(text))
         return board
 
     def push(self, move: chess.Move) -> bool:
-        """Play a legal move; true if it was irreversible (no earlier position can come again)."""
+        """Play a legal move; return whether it was irreversible, so that no earlier position can occur again."""
         board = self.board
         if self._last_san is not None:
             self._last_san = san_of(board, move)
         if board.chess960:
             self.castled = castling(board, move)
-        if self.usual:  # python-chess looks at the same things, in three times the time
+        if self.usual:  # python-chess tests the same things, in three times the time
             rights = board.castling_rights
             irreversible = board.ep_square is not None and board.has_legal_en_passant()
             play(board, move)
@@ -351,28 +353,28 @@ class Position:
         return irreversible
 
     def resume(self, line: bytes, anchor: int, *, words_begun: bool) -> None:
-        """After plies that compiled code has played: `board` and `moves` are up to date already."""
+        """Continue after plies that compiled code has played: `board` and `moves` are up to date already."""
         self.line, self.anchor, self.words_begun, self.check = line, anchor, words_begun, None
 
     def line_with(self, move: chess.Move) -> bytes:
-        """The line with one move more, which the game does not have."""
+        """Return the line with one more move, which the game does not have."""
         start = self.line if self.words_begun else self.line + b" moves"
         return start + b" " + move.uci().encode("ascii")
 
     def is_long(self, room: int) -> bool:
-        """Whether the line is within `room` of its longest, and `shorten` would do something about it."""
+        """Return whether the line is within `room` of its maximum, and `shorten` can shorten it."""
         return len(self.line) > MAX_LINE - room and self.anchor != self.begun_at
 
     def shorten(self, room: int = 0) -> None:
-        """Begin the line anew after the last irreversible move if it is within `room` of its longest.
+        """Begin the line again at the last irreversible move if it is within `room` of its maximum.
 
-        Nothing is lost for repetitions. Costs a replay of the game, so it is called in quiet time.
+        Repetitions are not affected. This plays the game again, so it is called in quiet time.
         """
         if not self.is_long(room):
             return
         since = len(self.moves) - self.anchor
         self.begun_at = self.anchor
-        words = [b"position fen " + self._told(self.back(since))]
+        words = [b"position fen " + self._fen_text(self.back(since))]
         self.words_begun = since > 0
         if since:
             words.append(b"moves")
@@ -381,7 +383,7 @@ class Position:
 
 
 def castling(board: chess.Board, move: chess.Move) -> str:
-    """``O-O`` or ``O-O-O`` for a legal move that is that, "" for any other."""
+    """Return ``O-O`` or ``O-O-O`` for a legal castling move, "" for any other."""
     if not board.is_castling(move):
         return ""
     return "O-O" if board.is_kingside_castling(move) else "O-O-O"

@@ -1,4 +1,4 @@
-"""Engine process: one running engine, its pipes, and how a hung one is killed."""
+"""Engine process: one running engine, its pipes, the wait for its output, and its end."""
 
 from __future__ import annotations
 
@@ -20,28 +20,29 @@ from enginetour.model.task import EngineSpec
 
 # The one wait: a single poll over all pipes of several engines and the control descriptor.
 
-NEVER_NS = 1 << 62  # a time that does not come
-SLICE_NS = 100_000_000  # of a wait: whoever is frozen as a whole (freezer cgroup, docker pause) learns it by no signal
+NEVER_NS = 1 << 62  # a time that never comes
+# longest part of a wait: a process that is frozen as a whole (freezer cgroup, docker pause) gets no signal
+SLICE_NS = 100_000_000
 
 
 class Wake(NamedTuple):
-    """Why a wait ended: engines to `read` from (the read may find nothing), the control descriptor, or none of it."""
+    """Why a wait ended: engines to `read` from (perhaps in vain), the control descriptor, or neither."""
 
     readable: tuple[EngineProcess, ...]
     control: bool
-    heard: bool = False  # the first engine was read from, and said more than chatter
+    heard: bool = False  # the first engine was read from, and sent more than chatter
 
 
 @dataclass(frozen=True, slots=True)
 class _Polled:
-    """A poll over all that can still say something, good as long as nothing of it changes (`turns`)."""
+    """A poll over all descriptors that can become ready, valid as long as none of them changes (`turns`)."""
 
     processes: tuple[EngineProcess, ...]
     control_fd: int | None
     turns: int
     poll: select.poll
     where: dict[int, EngineProcess]
-    ended: tuple[EngineProcess, ...]  # first their last words, then their end
+    ended: tuple[EngineProcess, ...]  # their last output comes first, then their end
     watched: tuple[EngineProcess, ...]  # those with a memory limit
 
 
@@ -51,12 +52,13 @@ def wait(
     deadline_ns: int,
     chatter: Callable[[], int] | None = None,
 ) -> Wake:
-    """Wait until an engine has output or ended, control speaks, or CLOCK_MONOTONIC reaches the deadline (ns).
+    """Wait until an engine has output or has ended, the control descriptor is ready, or the deadline has come.
 
-    On the way stderr is drained, waiting input is pushed, and who has a memory limit is looked at; nothing of it, nor
-    any output, moves the deadline. `chatter` reads from the first engine when it alone has spoken and returns the stamp
-    of what needs no answer, so that the wait goes on, or 0: engines tell of ten iterations a move, and a tenth of what
-    a ply cost the processor was the way to whoever waits and back (measured).
+    The deadline is CLOCK_MONOTONIC in ns. During the wait stderr is drained, waiting input is written, and memory
+    limits are checked; neither this nor any output moves the deadline. `chatter` reads from the first engine when only
+    that one has output. It returns the time of output that needs no answer, so that the wait continues, or 0. Engines
+    report about ten iterations per move, and a tenth of the processor time of a ply was the return to the caller
+    (measured).
     """
     for process in processes:
         if process.stderr_due:
@@ -67,7 +69,7 @@ def wait(
         pause = left
         for process in polled.watched:
             pause = min(pause, process.watch_ns - time.monotonic_ns())
-        # Whole ms, rounded up: no busy loop before the deadline.
+        # Whole ms, rounded up, so that there is no busy loop before the deadline.
         ready = polled.poll.poll(-(-pause // 1_000_000) if pause > 0 else 0)
         if chatter is not None and not polled.watched:
             while len(ready) == 1 and ready[0][0] == processes[0].stdout_fd:
@@ -93,7 +95,7 @@ def wait(
 
 
 def _polled(processes: Sequence[EngineProcess], control_fd: int | None) -> _Polled:
-    """What there is to poll, as it was last time where nothing of it has changed."""
+    """Return the poll for these processes, the same as last time if nothing has changed."""
     turns = 0
     for process in processes:
         turns += process.turns + process.out.turns
@@ -114,17 +116,20 @@ def _polled(processes: Sequence[EngineProcess], control_fd: int | None) -> _Poll
     return polled
 
 
-# The end of engines: `quit`, SIGTERM, SIGKILL, all at once (reliability spec 4.4), and nothing left behind.
+# The end of engines: `quit`, SIGTERM, SIGKILL, for all at once (reliability spec 4.4); nothing may be left behind.
 
 QUIT_WAIT = 1.5  # s after `quit`, reliability spec 4.4
 TERM_WAIT = 1.0  # s after SIGTERM, reliability spec 4.4
-_KILL_WAIT = 1.0  # s; only a process stuck in the kernel needs any
+_KILL_WAIT = 1.0  # s; needed only for a process stuck in the kernel
 
 running_engines: set[EngineProcess] = set()  # started by this process and not ended
 
 
 def end_all(processes: Iterable[EngineProcess]) -> None:
-    """Ask, then insist: at most 2.5 s for all of them together. Those that ignored `quit` are marked `deaf`."""
+    """End engines by `quit`, then signals: at most 2.5 s for all together.
+
+    Those that ignored `quit` are marked `deaf`.
+    """
     open_ones = [process for process in processes if not process.closed]
     for process in open_ones:
         process.write(b"quit\n")
@@ -147,11 +152,11 @@ def _still_alive(processes: list[EngineProcess], seconds: float) -> list[EngineP
 
 
 def _kill_all(processes: Iterable[EngineProcess]) -> None:
-    """SIGKILL to the groups now; then what left its group or session; then reap and wipe. Twice does nothing."""
+    """Kill groups, then what left its group or session; reap the processes and clean up. A repetition does nothing."""
     open_ones = [process for process in processes if not process.closed]
     if not open_ones:
         return
-    before = strays.process_table()  # while parents live: afterwards nobody knows whose child it was
+    before = strays.process_table()  # while parents live: afterwards it is unknown whose children these were
     escaped = {
         process: [
             seen
@@ -175,19 +180,19 @@ def _kill_all(processes: Iterable[EngineProcess]) -> None:
     sessions = {pid for process in open_ones for pid in (process.pid, process.engine_pid)}
     for process in open_ones:
         own = [seen for seen, tag in tagged if tag == process.tag]
-        away = {seen.pid: _told(seen) for seen in [*escaped[process], *own] if seen.session not in sessions}
-        # What stayed in its session died with its group, some a moment later: no orphan.
+        away = {seen.pid: _describe(seen) for seen in [*escaped[process], *own] if seen.session not in sessions}
+        # What stayed in its session died with its group, some a moment later; it is not an orphan.
         strangers = [seen for seen in adopted if seen.pid not in away and seen.session not in sessions]
-        away |= {seen.pid: f"{_told(seen)} of {names}" for seen in strangers}
+        away |= {seen.pid: f"{_describe(seen)} of {names}" for seen in strangers}
         process.orphans = (*left[process], *away.values())
 
 
 def kill_running_engines() -> None:
-    """SIGKILL to every engine this process started and has not ended."""
+    """Kill every engine that this process started and has not ended."""
     _kill_all(tuple(running_engines))
 
 
-def _told(seen: strays.ProcessInfo) -> str:
+def _describe(seen: strays.ProcessInfo) -> str:
     still = strays.process_info(seen.pid)
     alive = still is not None and still.started == seen.started and still.state != "Z"
     return f"{escape_bytes(seen.name.encode())} ({seen.pid}){' could not be killed' if alive else ''}"
@@ -198,11 +203,12 @@ READ_SIZE = 64 * 1024  # bytes a read, runner spec 2
 
 
 class EngineProcess:
-    """One running engine. All descriptors are non-blocking; nothing here waits but the start (some 10 ms) and the end.
+    """One running engine. All descriptors are non-blocking; only the start (about 10 ms) and the end wait.
 
-    `launch`: its own, where that has begun already.
-    Raises StartFailed (the program cannot be run) or MachineFailure (no process can be started here).
-    `orphans` and `deaf` are filled by the end: processes it left behind, and whether it ignored `quit`.
+    `launch`: the start of the engine, if it has begun already.
+
+    Raises StartFailed (the program cannot be run) or MachineFailure (no process can be started here). The end fills
+    `orphans`, processes that the engine left behind, and `deaf`, whether it ignored `quit`.
     """
 
     def __init__(self, spec: EngineSpec, *, tag: str = "", launch: Launch | None = None) -> None:
@@ -218,10 +224,10 @@ class EngineProcess:
         self.pidfd = started.pidfd
         self.init, self.init_fd, self._report = started.init, started.init_fd, started.report
         inside = strays.children(started.init) if started.init is not None else []
-        self.engine_pid = inside[0] if inside else self.pid  # by its number outside
+        self.engine_pid = inside[0] if inside else self.pid  # its number outside the namespace
         self._left = started.early
         self._cpu = CpuTime(self.pid, self.engine_pid)
-        self._over = ""  # what it exceeded and was killed for
+        self._over = ""  # the limit that it exceeded, for which it was killed
         self.watch_ns = self.started_ns if spec.resources.memory is not None else NEVER_NS
         self.eof = False
         self.exited = False  # the process ended; its pipes may be held open by a child
@@ -229,10 +235,11 @@ class EngineProcess:
         self.orphans: tuple[str, ...] = ()
         self.deaf = False
         self._stderr_open = True
-        self.stderr_due = False  # the last wait saw some: read after stdout, so that it delays no stamp (runner spec 2)
+        # the last wait saw output; read after stdout, so that it delays no time stamp (runner spec 2)
+        self.stderr_due = False
         self.out = Outbox(self.stdin_fd)
-        self.turns = 0  # how often a descriptor of it ceased to say anything
-        self.polled: _Polled | None = None  # by `wait`
+        self.turns = 0  # how often one of its descriptors reached its end
+        self.polled: _Polled | None = None  # the last poll of `wait`
         self._traffic = Traffic(self.started_ns)
         self.note = self._traffic.extend
         self._stderr = ByteRing(STDERR_CAP)
@@ -241,40 +248,43 @@ class EngineProcess:
 
     @property
     def broken(self) -> bool:
-        """It closed its input, or left 64 KiB unread."""
+        """Whether it closed its input, or left 64 KiB unread."""
         return self.out.broken
 
     def write(self, data: bytes) -> int:
-        """One write; what the pipe does not take is kept. Returns CLOCK_MONOTONIC ns right after it."""
+        """Write once; what the pipe does not take is kept. Returns CLOCK_MONOTONIC ns right after the write."""
         self.out.send(data)
         stamp = time.monotonic_ns()
         self._traffic.append(">", stamp, data)
         return stamp
 
     def close_input(self) -> None:
-        """End of file at its stdin; nothing more can be written."""
+        """Close its stdin; nothing more can be written."""
         self.out.gone()
         with suppress(OSError):
             self._process.stdin.close()  # type: ignore[union-attr]  # a pipe
 
     def read(self) -> tuple[bytes, int]:
-        """One read of stdout and CLOCK_MONOTONIC ns right after it; nothing there gives b"", the end sets `eof`."""
+        """Read stdout once; also return CLOCK_MONOTONIC ns right after it.
+
+        b"" if there is nothing; the end sets `eof`.
+        """
         if self.eof:
             return b"", time.monotonic_ns()
         try:
-            data = self._read(READ_SIZE)  # None where there is nothing, which costs less than an exception
+            data = self._read(READ_SIZE)  # None if there is nothing, which costs less than an exception
         except OSError:
             data = b""
         stamp = time.monotonic_ns()
         if data:
             self._traffic.append("<", stamp, data)
-        elif data is not None or self.exited:  # a child that holds the pipe open says nothing for the engine
+        elif data is not None or self.exited:  # a child that holds the pipe open sends nothing for the engine
             self.eof = True
             self.turns += 1
         return data or b"", stamp
 
     def drain_stderr(self) -> None:
-        """At most 64 KiB of stderr into the ring."""
+        """Read at most 64 KiB of stderr into the ring buffer."""
         self.stderr_due = False
         if not self._stderr_open:
             return
@@ -291,32 +301,32 @@ class EngineProcess:
             self.turns += 1
 
     def traffic(self, last: int = 50) -> tuple[str, ...]:
-        """The last lines sent and heard, escaped and cut: ``12.345678 < bestmove e2e4``."""
+        """Return the last lines of the engine log, escaped and cut: ``12.345678 < bestmove e2e4``."""
         return self._traffic.lines(last)
 
     def traffic_since(self, ns: int) -> list[tuple[int, str, bytes]]:
-        """What of it is kept from CLOCK_MONOTONIC `ns` on, as it passed: stamp, direction, line."""
+        """Return the kept lines of the engine log from CLOCK_MONOTONIC `ns` on: time, direction, line."""
         return self._traffic.whole(ns)
 
     def stderr(self, last: int = 20) -> tuple[str, ...]:
-        """The last lines of stderr, escaped and cut."""
+        """Return the last lines of stderr, escaped and cut."""
         if not self.closed:
             self.drain_stderr()
         return last_lines(bytes(self._stderr), last)
 
     @property
     def is_dead(self) -> bool:
-        """The engine itself has ended, though what tells how may still be on its way."""
+        """Whether the engine itself has ended, though its exit status may come later."""
         seen = None if self.exited else strays.process_info(self.engine_pid)
         return seen is None or seen.state in "ZX"
 
     def exit_status(self) -> str:
-        """``exit 1``, ``signal 11 (SIGSEGV)``, or "" while it is alive."""
+        """Return ``exit 1``, ``signal 11 (SIGSEGV)``, or "" while it is alive."""
         if not self._status and not self.closed:
-            # WNOWAIT: until it is reaped its number cannot be given to anybody else's process group
+            # WNOWAIT: until it is reaped, its number cannot become that of another process group
             try:
                 seen = os.waitid(os.P_PIDFD, self.pidfd, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-            except ChildProcessError:  # SIGCHLD ignored by whoever embeds us: the kernel reaped it
+            except ChildProcessError:  # an embedding program ignores SIGCHLD: the kernel reaped it
                 self._status = _UNKNOWN
                 return self._status
             if seen is not None:
@@ -327,24 +337,25 @@ class EngineProcess:
         return self._status
 
     def end(self) -> None:
-        """`quit`, SIGTERM, SIGKILL: up to 2.5 s."""
+        """End it by `quit`, SIGTERM, SIGKILL: up to 2.5 s."""
         end_all((self,))
 
     def kill(self) -> None:
-        """SIGKILL to the group now, find what got away, reap, wipe the scratch folder."""
+        """Kill its group now, find processes that escaped, reap, and remove the scratch directory."""
         _kill_all((self,))
 
     def signal(self, number: int) -> None:
-        """To its process group. Only before it is reaped: until then the number is its own.
+        """Send a signal to its process group. Only before it is reaped: until then the number is its own.
 
-        In a namespace that is the launcher's, which passes SIGTERM on and takes all along when it is killed.
+        In a namespace this is the group of the launcher, which passes SIGTERM on, and ends the namespace when it is
+        killed.
         """
         if not self.closed and self.exit_status() != _UNKNOWN:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, number)
 
     def watch(self) -> None:
-        """If it is time to: look at its memory, and kill it where it is over its limit."""
+        """Check its memory if it is time to, and kill it if it exceeds its limit."""
         now = time.monotonic_ns()
         if now < self.watch_ns or self.exited or self.closed:
             return
@@ -356,13 +367,13 @@ class EngineProcess:
             self.signal(signal.SIGKILL)
 
     def family(self) -> list[int]:
-        """The process ids of the engine and all it started, the launcher's not among them."""
+        """Return the process ids of the engine and all its descendants, without the launcher."""
         if self.init is None:
             return strays.process_tree(self.pid)
         return strays.process_tree(self.init)[1:]
 
     def register(self, poll: select.poll, where: dict[int, EngineProcess]) -> None:
-        """Put every descriptor that can still say something into a poll."""
+        """Register every descriptor that can become ready in a poll."""
         if self.closed:
             return
         if not self.eof:
@@ -374,17 +385,17 @@ class EngineProcess:
         if not self.exited:
             poll.register(self.pidfd, select.POLLIN)
             where[self.pidfd] = self
-        if not self.broken:  # asked for nothing, a poll still tells when nobody reads any more
+        if not self.broken:  # without events, a poll still reports that nobody reads any more
             poll.register(self.stdin_fd, select.POLLOUT if len(self.out) else 0)
             where[self.stdin_fd] = self
 
     def beside(self) -> tuple[tuple[int, int, str], ...]:
-        """Descriptors, events and kinds of all but stdout that can still say something: s for stderr, x for an end."""
-        told = ((self.pidfd, select.EPOLLIN, "x"), (self.stdin_fd, 0, "x"))
-        return (*told, (self.stderr_fd, select.EPOLLIN, "s")) if self._stderr_open else told
+        """Return descriptor, events and kind of all but stdout that can become ready: s for stderr, x for an end."""
+        found = ((self.pidfd, select.EPOLLIN, "x"), (self.stdin_fd, 0, "x"))
+        return (*found, (self.stderr_fd, select.EPOLLIN, "s")) if self._stderr_open else found
 
     def woke(self, fd: int) -> bool:
-        """What one ready descriptor means; True when `read` or `broken` has something to tell."""
+        """Handle one ready descriptor; return whether `read` or `broken` has something to report."""
         if fd == self.stdout_fd:
             return True
         if fd == self.pidfd:
@@ -401,19 +412,19 @@ class EngineProcess:
         return self.broken
 
     def cpu_ms(self, *, whole: bool = True) -> int | None:
-        """Processor time since its start, see `CpuTime`; after its end as it was last told."""
+        """Return its processor time in ms since its start, see `CpuTime`; after its end the last value."""
         return self._cpu.last_ms if self.closed else self._cpu.ms(whole=whole)
 
     def left(self) -> list[str]:
-        """What it left behind in its namespace, as its init told before that ended: ``name (number inside)``."""
+        """Return what it left in its namespace, as its init reported before the end: ``name (number inside)``."""
         if self._report is not None and not self.closed:
             with suppress(OSError):
                 self._left += os.read(self._report, READ_SIZE)
-        told = [record[1:] for record in launcher_records(self._left) if record[0] == STRAY][: strays.MOST_PROCESSES]
-        return [f"{escape_bytes(bytes.fromhex(name.decode()))} ({number.decode()})" for number, name in told]
+        records = [record[1:] for record in launcher_records(self._left) if record[0] == STRAY][: strays.MOST_PROCESSES]
+        return [f"{escape_bytes(bytes.fromhex(name.decode()))} ({number.decode()})" for number, name in records]
 
     def forget(self) -> None:
-        """Reap it, close the pipes, wipe the scratch folder; it must be dead."""
+        """Reap it, close the pipes, remove the scratch directory; it must be dead."""
         self.exit_status()
         while self._stderr_open and len(self._stderr) < STDERR_CAP:
             before = len(self._stderr)
@@ -422,7 +433,7 @@ class EngineProcess:
                 break
         self.closed = self.eof = self.exited = True
         self.turns += 1
-        self.polled = None  # its numbers may be another's soon
+        self.polled = None  # its numbers may soon belong to another process
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             with suppress(OSError):
                 pipe.close()  # type: ignore[union-attr]  # all three are pipes
@@ -436,7 +447,7 @@ class EngineProcess:
 
 
 def describe_status(returncode: int) -> str:
-    """``exit 1`` or ``signal 11 (SIGSEGV)`` from a return code as subprocess gives it."""
+    """Return ``exit 1`` or ``signal 11 (SIGSEGV)`` for a return code of subprocess."""
     if returncode >= 0:
         return f"exit {returncode}"
     try:
@@ -446,16 +457,16 @@ def describe_status(returncode: int) -> str:
     return f"signal {-returncode} ({name})"
 
 
-# Signals that end us are for the main thread: one that is given to another thread does not wake it (signal(7)).
+# Signals that end the program are for the main thread: a signal for another thread does not wake it (signal(7)).
 
 ENDING = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
 
 
 def block_ending_signals() -> None:
-    """For a thread beside the main one, first of all. What it starts inherits that until it says otherwise."""
+    """Block ending signals in a thread that is not the main one, as its first action; its children inherit this."""
     signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
 
 
 def unblock_signals() -> None:
-    """For the main thread of what such a thread has started, once it has its handlers."""
+    """Unblock all signals in the main thread of a process that such a thread started, once its handlers are set."""
     signal.pthread_sigmask(signal.SIG_SETMASK, ())

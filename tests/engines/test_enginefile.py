@@ -77,7 +77,7 @@ def test_missing_and_wrong_basics(tmp_path: Path) -> None:
     for text, words in (
         ('name = "X"\ncommand = ["x"]\n', "protocol is missing"),
         (LEAST.replace('["x"]', "[]"), "x.toml:2: command"),
-        (LEAST.replace('"X"', '" X"'), "x.toml:1: name: a name is printable"),
+        (LEAST.replace('"X"', '" X"'), "x.toml:1: name: a name must be printable"),
         (LEAST.replace('"uci"', '"usi"'), "x.toml:3: protocol"),
     ):
         with pytest.raises(InputRefused, match=words):
@@ -143,7 +143,7 @@ def test_write_refuses_to_replace(tmp_path: Path) -> None:
     path = write_entry(tmp_path / "engines", entry)
     assert read_entry(path).name == "Mine"
     assert stat.S_IMODE(path.stat().st_mode) == 0o644
-    with pytest.raises(InputRefused, match=r"my-engine\.toml: there is an engine file of this name"):
+    with pytest.raises(InputRefused, match=r"my-engine\.toml: engine file already exists"):
         write_entry(tmp_path / "engines", replace(entry, name="Other"))
     assert read_entry(path).name == "Mine"
     assert [one.name for one in path.parent.iterdir()] == ["my-engine.toml"]
@@ -206,7 +206,7 @@ def test_a_section_that_lacks_is_made(tmp_path: Path) -> None:
     [
         (FILE.replace("[quirks]  # why not\nwhitepov = true  # sic\n", "[quirks.deep]\n"), "Kite|kite|quirks"),
         ('name = "Kite"\ncommand = "cat"\nprotocol = "cecp"\nquirks = { whitepov = true }\n', "by hand"),
-        ('name = "Kite"\ncommand = ["{here}/cat"]\nprotocol = "cecp"\n', "names files beside it"),
+        ('name = "Kite"\ncommand = ["{here}/cat"]\nprotocol = "cecp"\n', "refers to files in its own directory"),
     ],
 )
 def test_what_cannot_be_written_changes_nothing(tmp_path: Path, text: str, told: str) -> None:

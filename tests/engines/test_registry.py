@@ -122,7 +122,7 @@ def test_unknown_id() -> None:
     """An unknown engine is told with the nearest id and the command that lists them."""
     with pytest.raises(InputRefused) as caught:
         load([bundled_directory("engines")]).get("stokfish", "t.toml:4")
-    told = "t.toml:4: unknown engine 'stokfish', did you mean 'stockfish'? Hint: list them by: enginetour engines list."
+    told = "t.toml:4: unknown engine 'stokfish', did you mean 'stockfish'? Hint: list all engines with enginetour engines list."
     assert str(caught.value) == told
 
 
@@ -159,8 +159,8 @@ def test_missing_program(programs: Path) -> None:
     with pytest.raises(EngineRefused) as caught:
         to_spec(entry)
     assert caught.value.exit_code == 4
-    assert str(caught.value).startswith("X 1: no program 'nowhere', looked in PATH and ")
-    assert str(caught.value).endswith(". Hint: apt install x-chess.")
+    assert str(caught.value).startswith("X 1: program 'nowhere' not found in PATH, ")
+    assert str(caught.value).endswith(". Hint: run apt install x-chess.")
 
 
 def test_where_programs_are_looked_for(programs: Path, tmp_path: Path) -> None:
@@ -405,10 +405,10 @@ def test_engines_of_one_name_have_ids_of_their_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "told"),
     [
-        (7, "no table"),
-        ({**HERON, "protocol": "uci2"}, "protocol is uci or xboard, found 'uci2'"),
-        ({**HERON, "name": ""}, "no name: name and command are needed"),
-        ({**HERON, "command": 3}, "command is text, found 3"),
+        (7, "is not a table"),
+        ({**HERON, "protocol": "uci2"}, "protocol must be uci or xboard (found 'uci2')"),
+        ({**HERON, "name": ""}, "no name: name and command are required"),
+        ({**HERON, "command": 3}, "command must be text (found 3)"),
         ({**HERON, "command": "'"}, "No closing quotation"),
         ({**HERON, "initStrings": ["a\nb"]}, "init"),
     ],
@@ -437,7 +437,7 @@ def test_import_writes_files_and_leaves_those_that_are_there(tmp_path: Path) -> 
     path = listed(tmp_path, KITE, HERON, 7)
     told = tour(tmp_path, "engines", "import", path.name)
     assert "2 engine files written" in told.stdout
-    assert "left out, engine 3: no table" in told.stderr
+    assert "left out, engine 3: is not a table" in told.stderr
     assert read_entry(tmp_path / "engines" / "heron.toml").quirks.whitepov
     again = tour(tmp_path, "engines", "import", path.name)
     assert "0 engine files written" in again.stdout

@@ -958,7 +958,7 @@ def test_a_program_that_is_there_is_not_called_missing(tmp_path: Path, mode: int
         path.write_text("#!/bin/sh\n")
         path.chmod(mode)
         told = f"{path} is not executable (chmod +x owl?)"
-        assert "./owl is the one in" in refused(tmp_path, "match", "owl", "wren1")
+        assert "write ./owl for the file in" in refused(tmp_path, "match", "owl", "wren1")
     assert told in refused(tmp_path, "match", "./owl", "wren1")
     assert "is no engine file and no program" in refused(tmp_path, "match", "owl" * 100, "wren1")
     assert told in refused(tmp_path, "engines", "add", "owl", "./owl", code=4)
