@@ -1,4 +1,4 @@
-"""CECP, setup."""
+"""CECP engines (WinBoard protocol 1 and 2): handshake, time controls, positions, searches and fences."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from enginetour.model.timecontrol import Stage, TimeControl, seconds_text
 from enginetour.model.variants import STANDARD, VARIANTS
 from enginetour.openings.positions import is_editable
 
-# What a CECP engine is told before a game: memory, time controls, positions (protocol spec: "level", "st", "edit").
+# Lines before a game: memory, time controls, positions (protocol spec: "level", "st", "edit").
 
-_UNLIMITED_MIN = 60  # minutes told when only a depth is asked: more than the hang limit, so the depth decides
+_UNLIMITED_MIN = 60  # minutes sent if only a depth limits a search: more than the hang limit, so that the depth decides
 _UNLIMITED_MS = _UNLIMITED_MIN * 60_000
-# Wishes in an engine file that mean a feature where no option of that name is declared.
+# Options in an engine file that mean a feature if the engine declares no option of that name.
 _WISHES = {"memory": "memory", "hash": "memory", "cores": "smp", "threads": "smp"}
 _COMMANDS = {"memory": "memory", "smp": "cores"}
 
@@ -33,9 +33,9 @@ _COMMANDS = {"memory": "memory", "smp": "cores"}
 def feature_wishes(
     spec: EngineSpec, features: Features
 ) -> tuple[tuple[tuple[str, str], ...], list[bytes], tuple[str, ...]]:
-    """The spec's options without those that `memory` and `cores` serve, these commands, and what is wrong.
+    """Return the spec's options without those that `memory` and `cores` serve, these commands, and the problems.
 
-    One core is what every engine has: it is told only to those that declare smp and survive hearing it.
+    Every engine has one core, so `cores 1` is sent only to engines that declare smp and survive it.
     """
     wanted: list[tuple[str, str]] = []
     lines: list[bytes] = []
@@ -45,18 +45,18 @@ def feature_wishes(
         if feature is None or name.casefold() in features.options:
             wanted.append((name, value))
         elif not (value.isascii() and value.isdigit() and int(value) > 0):
-            problems.append(f"option {name!r} is a whole number above 0, found {value!r}")
+            problems.append(f"option {name!r} must be a whole number above 0 (found {value!r})")
         elif feature == "smp" and (spec.quirks.no_cores or (value == "1" and not features.on("smp"))):
             continue
         elif not features.on(feature):
-            problems.append(f"unknown option {name!r}: it declares neither such an option nor {feature}=1")
+            problems.append(f"unknown option {name!r}: the engine declares neither such an option nor {feature}=1")
         else:
             lines.append(f"{_COMMANDS[feature]} {int(value)}".encode("ascii"))
     return tuple(wanted), lines, tuple(problems)
 
 
 def table_paths(spec: EngineSpec, features: Features) -> list[bytes]:
-    """``egtpath syzygy PATH`` for an engine that declares tables of that kind (protocol spec: "egt", "egtpath")."""
+    """Return ``egtpath syzygy PATH`` for an engine that declares such tables (protocol spec: "egt", "egtpath")."""
     kinds = {kind.strip().casefold() for kind in features.values.get("egt", "").split(",")}
     if "syzygy" not in kinds:
         return []
@@ -64,10 +64,10 @@ def table_paths(spec: EngineSpec, features: Features) -> list[bytes]:
 
 
 def time_lines(tc: TimeControl, quirks: Quirks, *, nps: bool) -> list[bytes]:
-    """`level` or `st`, with `sd` or `nps`; Unsupported when this engine cannot be told the control."""
+    """Return `level` or `st`, with `sd` or `nps`. Raises Unsupported if this engine cannot be given the control."""
     if tc.nodes is not None:
         if not nps or tc.stages or tc.movetime_ms is not None:
-            raise Unsupported("cannot be limited by nodes: it does not declare nps, or a time stands beside them")
+            raise Unsupported("does not support the search limit nodes: no feature nps, or there is a time limit too")
         lines = [f"nps {tc.nodes}".encode("ascii"), b"st 1"]
     elif tc.movetime_ms is not None:
         lines = [_movetime_line(tc.movetime_ms, quirks)]
@@ -84,51 +84,53 @@ def _depth(tc: TimeControl) -> list[bytes]:
 
 def _movetime_line(ms: int, quirks: Quirks) -> bytes:
     if quirks.movetime == "level":
-        # The increment is the time of a move; the base cannot say less than a second, `time` before each move can.
+        # The increment is the time of a move. The base cannot be less than a second, but `time` before each move can.
         return f"level 0 0:01 {seconds_text(ms)}".encode("ascii")
     if quirks.st_fraction:
         return f"st {seconds_text(ms)}".encode("ascii")
     if ms % 1000:
-        raise Unsupported(f'cannot be told movetime={seconds_text(ms)}: whole seconds only; set movetime = "level"')
+        raise Unsupported(
+            f'does not support movetime={seconds_text(ms)}: whole seconds only (or set movetime = "level")'
+        )
     return f"st {ms // 1000}".encode("ascii")
 
 
 def _level(stage: Stage) -> bytes:
-    """`moves` may be more than the stage has: those of the opening and of earlier stages count."""
+    """Return `level`. `moves` may be more than the stage has: those of the opening and of earlier stages count."""
     minutes, seconds = divmod(max(1, stage.base_ms // 1000), 60)
     base = f"{minutes}:{seconds:02d}" if seconds else f"{minutes}"
     return f"level {stage.moves} {base} {seconds_text(stage.increment_ms)}".encode("ascii")
 
 
-def stage_lines(told: Stage, tc: TimeControl, stage: int, made: int, to_go: int) -> tuple[Stage, list[bytes]]:
-    """The session an engine is to know, and what tells it that where it would reckon otherwise; [] where it would not.
+def stage_lines(known: Stage, tc: TimeControl, stage: int, made: int, to_go: int) -> tuple[Stage, list[bytes]]:
+    """Return the session that an engine must know, and the lines that set it if it would expect another one.
 
-    Engines count the moves of the game, those they were told in force mode too, and expect time anew after each
-    multiple of `moves` (six of the seven surveyed). Their last time was spent on the last moves before that.
+    Engines count the moves of the game, also those sent in force mode, and expect more time after each multiple of
+    `moves` (six of the seven surveyed). They spend their last time on the last moves before that.
     """
     new = tc.stage(stage)
     end = made + to_go if to_go else 0
-    if _end(told, made) == end and replace(told, moves=new.moves) == new:
-        return told, []
+    if _end(known, made) == end and replace(known, moves=new.moves) == new:
+        return known, []
     meant = new if _end(new, made) == end else replace(new, moves=end)
     return meant, [_level(meant), *_depth(tc)]
 
 
 def _end(stage: Stage, made: int) -> int:
-    """After which move of the game an engine that was told `stage` expects more time; 0: never."""
+    """Return the move of the game after which an engine that knows `stage` expects more time; 0: never."""
     return (made // stage.moves + 1) * stage.moves if stage.moves else 0
 
 
 def edit_lines(board: chess.Board, white_move: bytes) -> list[bytes]:
-    """A bare position for an engine without setboard, in force mode right after `new`.
+    """Return the lines of a position for an engine without setboard, in force mode right after `new`.
 
-    `edit` cannot express whose move it is, so with Black to move `white_move` goes first. It cannot express the
-    fifty-move counter either: enginetour keeps that and ends the game. Untellable where castling rights or en passant
-    are other than those that an engine takes from the squares.
+    `edit` cannot express the side to move, so with Black to move `white_move` goes first. It cannot express the
+    fifty-move counter either, but enginetour counts itself and ends the game. Raises InexpressiblePosition if castling
+    rights or en passant differ from those that an engine takes from the squares.
     """
     if not is_editable(board):
         raise InexpressiblePosition(
-            f"edit cannot express castling rights or en passant of {board.fen()}, and it has no setboard"
+            f"edit cannot express castling rights or en passant of {board.fen()}, and the engine has no setboard"
         )
     lines = [white_move] if board.turn == chess.BLACK else []
     lines += [b"edit", b"#"]
@@ -142,44 +144,45 @@ def edit_lines(board: chess.Board, white_move: bytes) -> list[bytes]:
     return lines
 
 
-# Engines that speak the CECP, WinBoard protocol 1 and 2 (protocol spec of XBoard 4.9; runner spec section 7).
+# CECP engines, WinBoard protocol 1 and 2 (protocol spec of XBoard 4.9; runner spec section 7).
 
-SILENT_NS = 2_000 * MS  # without a feature line: protocol 1 (runner spec 7)
+SILENT_NS = 2_000 * MS  # without a feature line: protocol 1 is assumed (runner spec 7)
 _NO_STAGE = Stage(0, 0)
-# What decides a game, whenever it is said.
-_WEIGHTY = frozenset(
+# Messages that decide a game, whenever they come.
+_DECISIVE = frozenset(
     {MessageKind.RESIGN, MessageKind.RESULT, MessageKind.ABORT, MessageKind.REFUSED_MOVE, MessageKind.OFFER}
 )
 
 
 class CecpEngine(CecpListener):
-    """One CECP engine. After its one `go` a game it stays out of force mode."""
+    """One CECP engine. After its only `go` of a game it does not return to force mode."""
 
     def __init__(self, spec: EngineSpec, launch: Launch | None = None) -> None:
         super().__init__(spec, launch)
-        self._limits: frozenset[str] = frozenset()  # of the games so far; empty before the first
+        self._limits: frozenset[str] = frozenset()  # limits of the games so far; empty before the first game
         self._setup: Setup | None = None  # of its last game
-        self._ask: Ask | None = None  # that it was last asked
+        self._ask: Ask | None = None  # its last search request
         self._asked_ns = 0
-        self._was_set_right = False  # in this game, after a move that came too late to be seen as out of turn
+        # whether its position was set again in this game, after a move that came too late to be seen as out of turn
+        self._was_set_right = False
         self._force = True
-        self._told = 0  # plies it was told in force mode
-        self._stage = _NO_STAGE  # as it was told last; `moves` are those of the game
-        self._first_number = 1  # of the position it was told
-        self._rest: bytes | None = None  # the last line of a turn, when the others went ahead
-        self._later: list[Message] = []  # what was said at a fence in the game and decides it
+        self._told = 0  # plies sent in force mode
+        self._stage = _NO_STAGE  # as last sent; `moves` are those of the game
+        self._first_number = 1  # of the position that was sent
+        self._rest: bytes | None = None  # the last line of a turn, if the others were sent before
+        self._later: list[Message] = []  # messages at a fence in the game that decide it
 
     # Start.
 
     def handshake(self) -> Script:
-        """`xboard`, `protover 2`; features up to done=1, however late they come within the limit.
+        """Send `xboard` and `protover 2`; accept features up to done=1, however late they come within the limit.
 
-        After two silent seconds an engine that is not known to send features is asked for a move: one that moves has
+        After two silent seconds an engine that is not known to send features is asked for a move. One that moves has
         started, and without features it is an engine of protocol 1. No clock runs meanwhile.
         """
         limit = self.handshake_deadline
         self.discard()
-        if pause := self.spec.quirks.protover_delay_ms * MS:  # it drops what waits unread while it starts
+        if pause := self.spec.quirks.protover_delay_ms * MS:  # the engine loses unread lines while it starts
             yield from self.say(b"xboard")
             yield from self.quiet(self._last_write_ns + pause)
             yield from self.say(b"protover 2")
@@ -201,7 +204,7 @@ class CecpEngine(CecpListener):
             elif said.kind is MessageKind.ANSWER:
                 self._judge_trial(said)
                 if not self.features.values:
-                    self.note("no-features", "a move but no feature line: taken as protocol 1")
+                    self.note("no-features", "a move but no feature line: protocol 1 is assumed")
                     break
             elif said.kind is MessageKind.WAIT:
                 until = limit
@@ -218,7 +221,7 @@ class CecpEngine(CecpListener):
         self.ready = True
 
     def _ask_for_a_move(self) -> Script:
-        """A first move at the usual start, in a second at most."""
+        """Ask for a first move in the start position, in a second at most."""
         self.awaited = ("its features or a move", "handshake_timeout")
         self.searches += 1
         yield from self.say(b"new", b"level 0 0:01 0", b"go")
@@ -226,15 +229,15 @@ class CecpEngine(CecpListener):
     @staticmethod
     def _judge_trial(said: Message) -> None:
         if read_move(chess.Board(), said.text)[0] is None:
-            raise StartFailed(f"its first move is not legal: {escape_text(said.text)!r}", category="unsupported")
+            raise StartFailed(f"its first move is illegal: {escape_text(said.text)!r}", category="unsupported")
 
     @property
     def deaf_at_start(self) -> bool:
-        """It told no features though it surely does."""
+        """Whether it sent no features although it always does."""
         return self.spec.quirks.tells_features and not self.features.values
 
     def _hear_features(self, deadline: int) -> Hearing:
-        """As `hear_poked`; one that may have lost `protover 2` is told it again until its first feature."""
+        """Return the next message; repeat `protover 2` to an engine that may have lost it, until its first feature."""
         while self.spec.quirks.protover_delay_ms and not self.features.values:
             again = self._last_write_ns + POKE_NS
             if again >= deadline:
@@ -258,7 +261,7 @@ class CecpEngine(CecpListener):
     # A game.
 
     def new_game(self, setup: Setup) -> Script:
-        """`new`, `force`, the time control, the position and the opening's moves, and a fence."""
+        """Send `new`, `force`, the time control, the position, the moves of the opening, and a fence."""
         self._refuse_limits(setup.tc)
         self._limits = setup.tc.limits
         self._setup, self._rest, self._later = setup, None, []
@@ -272,7 +275,7 @@ class CecpEngine(CecpListener):
         self.games += 1
 
     def _new_lines(self, setup: Setup) -> list[bytes]:
-        """A new game in force mode, with all but its position."""
+        """Return the lines of a new game in force mode, without its position."""
         self._force = True
         self._stage = setup.tc.stage(0) if setup.tc.stages else _NO_STAGE
         lines = [b"new", *self.variant_lines(setup.position.variant), b"force"]
@@ -285,7 +288,7 @@ class CecpEngine(CecpListener):
         return lines
 
     def _placed(self, limit_ns: int, lines: Sequence[bytes]) -> Script:
-        """A fence behind lines that set a position; Unsupported if it refuses one."""
+        """Fence after lines that set a position. Raises Unsupported if the engine rejects one."""
         self._placing = True
         try:
             yield from self.fenced(limit_ns, *lines)
@@ -293,7 +296,7 @@ class CecpEngine(CecpListener):
             self._placing = False
 
     def variant_lines(self, name: str) -> list[bytes]:
-        """`variant`; each `new` means standard chess again (protocol spec, "new", "variant")."""
+        """Return the `variant` line; each `new` sets standard chess again (protocol spec, "new", "variant")."""
         if name == STANDARD:
             return []
         declared = [word.strip().casefold() for word in self.features.values.get("variants", "").split(",")]
@@ -303,42 +306,44 @@ class CecpEngine(CecpListener):
         return [f"variant {word}".encode("ascii")]
 
     def suits(self, tc: TimeControl) -> bool:
-        """Several engines keep `st` and `sd` through `new` and `level`: another kind of control, another process."""
+        """Return whether the kind of limit is the same: several engines keep `st` and `sd` after `new` and `level`."""
         return not self._limits or self._limits == tc.limits
 
     def _position_lines(self, position: Position, since: int = 0, *, by_setboard: bool = False) -> list[bytes]:
-        """The board after `since` plies, and the moves from there on."""
+        """Return the lines that set the board after `since` plies, and the moves from there on."""
         board = position.back(len(position.moves) - since)
         self._first_number = board.fullmove_number
-        if self._stage.moves:  # some count them from the position's own number, some from here
+        if self._stage.moves:  # some engines count moves from the position's own number, some from here
             board.fullmove_number = 1
         lines = []
         if position.fen is not None or by_setboard:
             if self.features.on("setboard"):
                 lines.append(f"setboard {board.fen()}".encode("ascii"))
             elif position.variant != STANDARD:
-                raise InexpressiblePosition(f"cannot be told where a game of {position.variant} begins: no setboard")
+                raise InexpressiblePosition(
+                    f"cannot set the start position of a game of {position.variant}: no setboard"
+                )
             else:
                 lines += edit_lines(board, self._move_line("a3" if self.features.on("san") else "a2a3"))
         forms: list[str] = []
         for text in position.moves[since:]:
             move = board.parse_uci(text)
-            told = self._form(board, move)
-            forms += (text, told)
-            lines.append(self._move_line(told))
+            form = self._form(board, move)
+            forms += (text, form)
+            lines.append(self._move_line(form))
             board.push(move)
         self._forget(forms)
         return lines
 
     def _form(self, board: chess.Board, move: chess.Move) -> str:
-        """A legal move as this engine is told it; castling by letters where back ranks are shuffled."""
+        """Return a legal move in the form for this engine; castling as letters where back ranks are shuffled."""
         if self.features.on("san"):
             return san_of(board, move)
         letters = board.chess960 and not self.spec.quirks.rook_castling
         return (castling(board, move) if letters else "") or move.uci()
 
     def _news(self, position: Position) -> list[tuple[str, str]]:
-        """The moves it has not heard yet, in UCI and as it is told them."""
+        """Return the moves that it does not have yet, in UCI and in the form for this engine."""
         count = 1 if not self._force else len(position.moves) - self._told
         if count == 1:
             text, letters = position.moves[-1], "" if self.spec.quirks.rook_castling else position.castled
@@ -354,7 +359,7 @@ class CecpEngine(CecpListener):
         return f"usermove {text}".encode("ascii") if self.features.on("usermove") else text.encode("ascii")
 
     def approach(self, ask: Ask) -> Script:
-        """All lines of a turn but the one that sets it thinking."""
+        """Send all lines of a turn except the one that starts the search."""
         if self.fence == "wait" and self._can_ping():
             yield from self.fenced(self.game_fence_ns)
         if self._is_astray:
@@ -364,28 +369,29 @@ class CecpEngine(CecpListener):
         *ahead, last = self._turn_lines(ask)
         yield from self.say(*ahead)
         yield from self.breathe()
-        self._unheard.extend(self.discard())  # a move right behind the pong is none of the search that follows
+        self._unheard.extend(self.discard())  # a move right after the pong does not belong to the next search
         self._rest = last
 
     def _set_again(self, position: Position) -> Script:
-        """The position of the game to an engine that has moved out of turn; EngineStalled if it refuses it."""
+        """Send the position again to an engine that has moved out of turn. Raises EngineStalled if it rejects it."""
         assert self._setup is not None
         self._force, self._told = True, len(position.moves)
         if self.features.on("setboard"):
-            self._stage = _NO_STAGE  # it counts the moves of its session from here
+            self._stage = _NO_STAGE  # the engine counts the moves of its session from here
             lines = [b"force", *self._position_lines(position, position.anchor, by_setboard=True)]
         else:
             lines = [*self._new_lines(self._setup), *self._position_lines(position)]
         try:
             yield from self._placed(self.game_fence_ns, lines)
         except Unsupported as fault:
-            raise EngineStalled(f"it moved out of turn and cannot be set right: {fault.detail}") from fault
+            raise EngineStalled(f"moved out of turn, and its position cannot be set again: {fault.detail}") from fault
         self._is_astray = False
 
     def question(self, deadline: int) -> Hearing:
-        """As of every engine. One that also refuses the move it was sent has moved out of turn, only later.
+        """Ask again, as for every engine; also after a move out of turn.
 
-        Its answer was none to this search: once a game it is told the position again, and asked again on its clock.
+        An engine that rejects the move it was sent has moved out of turn before. Its answer did not belong to this
+        search. Once per game the position is sent again, and the search repeated on its clock.
         """
         refused: list[Message] = []
         second = yield from self._asked_again(deadline, refused)
@@ -395,7 +401,8 @@ class CecpEngine(CecpListener):
         self._was_set_right, self.fence = True, "wait"
         self.stale += 1
         self.note(
-            "out-of-turn", f"moved out of turn and refused {escape_text(refused[0].text)!r}; told the position again"
+            "out-of-turn",
+            f"moved out of turn and rejected {escape_text(refused[0].text)!r}; the position was sent again",
         )
         yield from self._set_again(ask.position)
         self.searches += 1
@@ -407,7 +414,7 @@ class CecpEngine(CecpListener):
         return said
 
     def go_lines(self, ask: Ask) -> bytes:
-        """`time`, `otim`, then the move; `go` at its first move of the game."""
+        """Return `time`, `otim`, and the move; with `go` at its first move of the game."""
         lines = self._turn_lines(ask) if self._rest is None else [self._rest]
         if self.fence == "inline" and self._can_ping():
             lines.insert(0, self._ping())
@@ -421,26 +428,27 @@ class CecpEngine(CecpListener):
         if ask.moves_to_go or self._stage.moves:
             made = ask.position.board.fullmove_number - self._first_number
             self._stage, lines = stage_lines(self._stage, ask.tc, ask.stage, made, ask.moves_to_go)
-        # Two surveyed engines take `time` for a clock and forget `st`, so a fixed time stands alone.
+        # Two surveyed engines take `time` for a clock and forget `st`, so a fixed time is sent alone.
         by_st = ask.tc.movetime_ms is not None and self.spec.quirks.movetime == "st"
         if self.features.on("time", default=True) and not by_st:
             own = ask.own_ms if ask.own_ms is not None else ask.tc.movetime_ms or _UNLIMITED_MS
             other = ask.other_ms if ask.other_ms is not None else own
             lines += [f"time {max(1, own // 10)}".encode("ascii"), f"otim {max(1, other // 10)}".encode("ascii")]
-        if ask.draw_offered and self.features.on("draw"):  # only if declared: one surveyed engine moves at once on it
+        # only if declared: one surveyed engine moves at once after it
+        if ask.draw_offered and self.features.on("draw"):
             lines.append(b"draw")
         news = self._news(ask.position)
         if news:
             self._sent = frozenset(form for forms in news for form in forms)
-            lines += [self._move_line(told) for _, told in news]
+            lines += [self._move_line(form) for _, form in news]
         if self._force:
             lines.append(b"go")
         return lines
 
     def game_over(self, result: str, why: str) -> tuple[bytes, ...]:
-        """`result`, which may be unknown; then `easy`: two surveyed engines ponder on, for hours in an idle slot."""
-        told = f"result {result} {{{why}}}".encode("ascii", "replace")
-        return (told, b"easy") if self.spec.ponder else (told,)
+        """Return `result`, which may be unknown; then `easy`, because two surveyed engines ponder on for hours."""
+        line = f"result {result} {{{why}}}".encode("ascii", "replace")
+        return (line, b"easy") if self.spec.ponder else (line,)
 
     # Fences.
 
@@ -465,12 +473,12 @@ class CecpEngine(CecpListener):
         return (self._ping(),)
 
     def aside(self, said: Message) -> None:
-        """While a position is being set, an error about it means that it cannot be told; in a game it waits."""
+        """Process a message at a fence: an error about a position means that it cannot be set; in a game it waits."""
         if not self._force:
-            if said.kind in _WEIGHTY and len(self._later) < len(_WEIGHTY):
+            if said.kind in _DECISIVE and len(self._later) < len(_DECISIVE):
                 self._later.append(said)
             return
         if said.kind is MessageKind.REFUSED_MOVE:
-            raise Unsupported(f"refuses the opening: {escape_text(said.text)}")
+            raise Unsupported(f"rejects the opening: {escape_text(said.text)}")
         if self._placing and said.kind is MessageKind.REFUSED_POSITION:
-            raise Unsupported(f"cannot set position: {escape_text(said.text)}")
+            raise Unsupported(f"cannot set the position: {escape_text(said.text)}")

@@ -1,4 +1,4 @@
-"""Lines that CECP engines send; features."""
+"""Lines of CECP engines: moves, results, errors, search output and features, and what they mean."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from enginetour.engines.wire import (
 )
 from enginetour.model.task import DeclaredOption, EngineSpec
 
-# Lines that can mean something; all others (thinking lines, chatter) are passed over by one search.
+# Lines that can be messages; one search skips all others (search output, chatter).
 TELLING = re.compile(
     rb"^[ \t]*(?:" + INVISIBLE + rb"+[ \t]*)?"
     rb"(?:move\b|My move is|resign|1-0|0-1|1/2|\*|Illegal|Invalid|Error|offer|feature|pong|tellusererror"
@@ -39,15 +39,18 @@ _MY_MOVE = re.compile(r"my move is\s*:?\s*(\S+)", re.IGNORECASE)
 _NUMBERED = re.compile(r"\d+\.\s*(?:\.\.\.|\.\.)?\s*(\S+)$")
 _REFUSED_MOVE = re.compile(r"(?:illegal|invalid) move\s*(?:\(([^)]*)\))?\s*:?\s*(.*)", re.IGNORECASE)
 _ERROR = re.compile(r"error\s*(?:\(([^)]*)\))?\s*:?\s*(.*)", re.IGNORECASE)
-# depth score time nodes, then more columns up to a TAB, or the PV. Marks stick to depth (12.) and score (+33, 5?); time
-# and nodes below 0 come from clocks and counts that ran over.
+# depth score time nodes, then more columns up to a TAB, or the PV. Marks may follow depth (12.) and score (+33, 5?);
+# time and nodes below 0 come from overflows.
 _THINKING = re.compile(r"\s*(\d+)[.:&+!?*-]*\s+([+-]?\d+)([?!]*)\s+-?\d+(?:\.\d+)?\s+(-?\d+)(.*)")
-_MATE_FROM = 100_000  # scores beyond this are a distance to mate (protocol spec, "thinking output")
-_FARTHEST_MATE = 1_000  # moves; farther off it is a score of an engine with a scale of its own, as 1000000
+_MATE_FROM = 100_000  # larger scores are a distance to mate (protocol spec, "thinking output")
+_FARTHEST_MATE = 1_000  # moves; larger distances are scores of an engine with its own scale, such as 1000000
 
 
 def read_move(line: str) -> tuple[str, bool] | None:
-    """The move a line announces, and whether only its number marks it (``1. ... e7e5``: perhaps an echo)."""
+    """Return the move that a line announces, and whether only its number shows it (``1.
+
+    ... e7e5``: perhaps an echo).
+    """
     found = _MOVE.match(line) or _MY_MOVE.match(line)
     if found is not None:
         return found[1], False
@@ -56,7 +59,7 @@ def read_move(line: str) -> tuple[str, bool] | None:
 
 
 def read_result(line: str) -> str:
-    """The score a result line begins with, whatever its comment says; "" if it is none, ``*`` for an abort."""
+    """Return the result at the start of a line, whatever its comment is; "" if there is none, ``*`` for an abort."""
     word, _, comment = line.partition(" ")
     word = word.partition("{")[0]
     if word in ("1-0", "0-1", "1/2-1/2"):
@@ -65,16 +68,16 @@ def read_result(line: str) -> str:
 
 
 def read_refusal(line: str) -> str | None:
-    """What an error line complains about (``e2e5``, ``sd 4``), or None when it is no error line."""
+    """Return what an error line complains about (``e2e5``, ``sd 4``), None if it is not an error line."""
     found = _REFUSED_MOVE.match(line)
-    if found is not None:  # some put the move where others say why
+    if found is not None:  # some engines put the move where others put the reason
         return (found[2] or found[1] or "").strip()
     found = _ERROR.match(line)
     return None if found is None else found[2].strip()
 
 
 def read_thinking(line: str) -> SearchInfo | None:
-    """One thinking line, from the engine's own side; None when it is none. The PV stays text."""
+    """Return a line of search output, from the engine's own side; None for other lines. The PV stays text."""
     found = _THINKING.match(line)
     if found is None:
         return None
@@ -87,7 +90,7 @@ def read_thinking(line: str) -> SearchInfo | None:
     bound = {"!": 1, "?": -1}.get(found[3][-1:], 0)  # failed high, failed low
     columns, tab, tail = rest.partition("\t")
     pv = " ".join((tail if tab else rest).split()[:PV_PLIES])[:LONGEST_PV]
-    # Selective depth, nodes a second, tablebase hits; - or below 0: not known (protocol spec, "thinking output").
+    # Selective depth, nodes per second, tablebase hits; - or below 0: unknown (protocol spec, "thinking output").
     more = [_known(word) for word in columns.split()[:3]]
     seldepth, nps, tbhits = [*more, None, None, None][:3] if tab else (None, None, None)
     return SearchInfo(
@@ -101,7 +104,7 @@ def _known(text: str) -> int | None:
 
 
 def last_search_info(text: bytes, *, bounds: bool = True) -> SearchInfo:
-    """The last thinking line of a search; without `bounds` the last one whose score is exact."""
+    """Return the last line of search output; without `bounds` the last one whose score is exact."""
     end = len(text)
     while end > 0:
         start = text.rfind(b"\n", 0, end - 1) + 1
@@ -112,10 +115,10 @@ def last_search_info(text: bytes, *, bounds: bool = True) -> SearchInfo:
     return SearchInfo()
 
 
-# Features of the CECP: parsed leniently, at any time (protocol spec of XBoard 4.9, section "feature").
+# Features of CECP: parsed leniently, at any time (protocol spec of XBoard 4.9, section "feature").
 
-# Also several a line, quoted or not, with blanks around: NAME=VALUE, NAME="two words".
-# It begins at the start of a word only: a line of letters would cost its square otherwise.
+# Several per line, quoted or not, with blanks around: NAME=VALUE, NAME="two words". A match begins only at the start of
+# a word; otherwise a line of letters would take quadratic time.
 _PAIR = re.compile(r"(?<!\w)([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(?:\"([^\"]*)\"?|'([^']*)'?|(\S*))")
 _KIND = re.compile(r"\s-(check|spin|combo|string|file|path|slider|button|save|reset)(?=\s|$)")
 _CHECKS = ("0", "1", "false", "true")
@@ -127,18 +130,18 @@ _KNOWN_FEATURES = frozenset(
 
 @dataclass(slots=True)
 class Features:
-    """What a CECP engine declared so far; the defaults are the protocol's, but for `draw` (runner spec 7)."""
+    """Features that a CECP engine has declared; defaults are those of the protocol, except `draw` (runner spec 7)."""
 
     values: dict[str, str] = field(default_factory=dict)
     options: dict[str, DeclaredOption] = field(default_factory=dict)
 
     def on(self, name: str, default: bool = False) -> bool:  # noqa: FBT001, FBT002 - a feature's default
-        """Whether a 0/1 feature is on; `default` when it was never declared."""
+        """Return whether a 0/1 feature is on; `default` if it was never declared."""
         value = self.values.get(name)
         return default if value is None else value not in ("0", "")
 
     def read(self, line: str) -> tuple[list[str], list[str]]:
-        """Take one ``feature`` line; the names to accept and those nobody knows, each once, in order."""
+        """Read one ``feature`` line; return the names to accept and the unknown names, each once, in order."""
         accepted: list[str] = []
         unknown: list[str] = []
         for found in _PAIR.finditer(line):
@@ -160,7 +163,7 @@ class Features:
 
 
 def read_option(text: str) -> DeclaredOption | None:
-    """``NAME -KIND ARGUMENTS`` of an ``option=`` feature; None when it cannot be used.
+    """Return the option in ``NAME -KIND ARGUMENTS`` of an ``option=`` feature; None if it cannot be used.
 
     Names and values may contain the words of other kinds: the first kind whose arguments are complete counts.
     """
@@ -186,35 +189,35 @@ def _option(name: str, kind: str, rest: str) -> DeclaredOption | None:
     return DeclaredOption(name, kind, rest)
 
 
-# What CECP engines say, and what it means: one table in every state (runner spec section 7).
+# Lines of CECP engines and what they mean: one table for every state (runner spec section 7).
 
-HELD_NS = 200 * MS  # a numbered move may be an echo: held back so long (runner spec 7)
-# Sent to every engine and missed by none that does not know them.
+HELD_NS = 200 * MS  # a numbered move may be an echo, so it is held back for this time (runner spec 7)
+# Sent to every engine; an engine that does not know them misses nothing.
 _COURTESIES = frozenset({"?", "computer", "easy", "hard", "post", "result"})
 _CASTLING = frozenset({"O-O", "O-O-O"})
 
 
 class CecpListener(Engine):
-    """Lines of a CECP engine to what they mean, against what was last sent."""
+    """Turns the lines of a CECP engine into messages, depending on what was last sent."""
 
     _last_search_info = staticmethod(last_search_info)
 
     def __init__(self, spec: EngineSpec, launch: Launch | None = None) -> None:
         super().__init__(spec, launch)
         self.features = Features()
-        self._placing = False  # a position was sent and not yet fenced
+        self._placing = False  # a position was sent, and its fence is not answered yet
         self._opening: frozenset[str] = frozenset()  # the moves of the opening, in each form
         self._sent: frozenset[str] = frozenset()  # the last move sent, in each form
-        self._plain_form = False  # it has announced a move by more than a number
+        self._plain_form = False  # it has announced a move with more than a number
         self._held: Message | None = None
         self._held_until = 0
-        self._by_number = ""  # the move taken from a numbered line, in case it is announced again
-        self._parted = False  # its last search ended by a word; its move may follow that
-        self._is_astray = False  # it moved when it was not asked: its board is not that of the game
-        self._heap = bytearray()  # raw output of the search under way, but for what meant something
+        self._by_number = ""  # the move taken from a numbered line, which may be announced again
+        self._parted = False  # its last search ended without a move, which may still follow
+        self._is_astray = False  # it moved without being asked, so its board is not that of the game
+        self._heap = bytearray()  # raw output of the current search, without messages
 
     def _forget(self, opening: Sequence[str]) -> None:
-        """A new game: of all moves only those of its opening were sent."""
+        """Start a new game: of all moves, only those of its opening were sent."""
         self._opening = frozenset(opening)
         self._sent = frozenset(opening[-2:])
         self._listen()
@@ -224,12 +227,12 @@ class CecpListener(Engine):
         self._heap.clear()
 
     def search_over(self) -> None:
-        """The move of that search is no answer out of turn."""
+        """End its search; a move of that search is not an answer out of turn."""
         super().search_over()
         self._parted = True
 
     def usual(self, text: str) -> bool:
-        """Castling by letters always, SAN for those who declare it (protocol spec, "move")."""
+        """Return whether a move is castling by letters, or the engine declares SAN (protocol spec, "move")."""
         return text.rstrip("+#") in _CASTLING or self.features.on("san")
 
     @property
@@ -249,7 +252,7 @@ class CecpListener(Engine):
             said = self._read(line) if line else None
             if said is not None:
                 return said
-            if self.thinking:  # it only looked as if it meant something: "9. 31 4 1000 e2e4" is a thinking line
+            if self.thinking:  # it only looked like a message: "9. 31 4 1000 e2e4" is search output
                 self._heap += raw + b"\n"
                 del self._heap[: max(0, len(self._heap) - 2 * BUFFER_CAP)]
         if not self.thinking:
@@ -259,7 +262,7 @@ class CecpListener(Engine):
         return None
 
     def overdue(self) -> Message | None:
-        """A numbered move that nothing has followed is the answer, stamped when it came."""
+        """Return a numbered move that nothing has followed as the answer, with the time when it came."""
         if self._held is None:
             return None
         self._by_number = self._held.text
@@ -281,7 +284,7 @@ class CecpListener(Engine):
             return self._pong(line)
         if line[0] == "#" or word.startswith(("tellics", "tellall", "telluser", "tellopponent", "tellothers")):
             if word == "tellusererror":
-                if not self._placing:  # then it is why the position cannot be told
+                if not self._placing:  # otherwise it is the reason why the position cannot be set
                     self.note("tellusererror", escape_text(line))
                 return Message(MessageKind.REFUSED_POSITION, line, stamp)
             return None
@@ -301,8 +304,8 @@ class CecpListener(Engine):
 
     def _feature(self, line: str) -> Message:
         accepted, unknown = self.features.read(line.split(None, 1)[1] if " " in line else "")
-        # Engines that lose lines which come together get no replies: none of them waits for any. Nor does who has not
-        # read those before it.
+        # Engines that lose lines which come together get no replies, because none of them waits for one. Neither does
+        # an engine that has not read the lines before.
         if not (self.spec.quirks.line_delay_ms or len(self.process.out)) and (accepted or unknown):
             replies = [f"accepted {name}\n" for name in accepted] + [f"rejected {name}\n" for name in unknown]
             self.process.write("".join(replies).encode("ascii"))
@@ -322,7 +325,7 @@ class CecpListener(Engine):
         return Message(MessageKind.PONG, stamp_ns=self.stamp_ns)
 
     def _announced(self, text: str, *, numbered: bool) -> Message | None:
-        # What comes before the pong of an inline fence belongs to the past.
+        # What comes before the pong of an inline fence belongs to an earlier search.
         asked = self.thinking and (self.fence != "inline" or self._pings == self._pongs)
         if numbered:
             if not asked or self._plain_form or text in self._sent:
@@ -357,6 +360,6 @@ class CecpListener(Engine):
             return Message(MessageKind.REFUSED_MOVE, line, self.stamp_ns)
         if text.startswith(("setboard", "edit")) or "position" in line.lower():
             return Message(MessageKind.REFUSED_POSITION, line, self.stamp_ns)
-        if blamed and blamed not in _COURTESIES:  # nothing blamed: an empty line that was to wake it
-            self.note("unsupported", f"says {escape_text(line)!r}")
+        if blamed and blamed not in _COURTESIES:  # otherwise it complains about an empty line that was to wake it
+            self.note("unsupported", f"reports {escape_text(line)!r}")
         return Message(MessageKind.REFUSED, text, self.stamp_ns)

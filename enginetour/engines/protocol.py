@@ -1,9 +1,10 @@
-"""What every engine is to the referee: one narrow protocol over non-blocking pipes.
+"""The engine as the referee uses it: one interface for both protocols, over non-blocking pipes.
 
-Nothing here waits. Whatever takes several lines (handshake, new game, fences) is a *script*: a generator that yields
-the absolute deadline up to which it listens and is sent the next thing said, or None when the deadline has passed.
-The referee runs the scripts of both engines side by side over one poll (`referee/talk.py`). Thinking has no
-script: `go` writes and stamps; `pull` reads and stamps, `heard` tells what it meant (`wire.py`).
+Nothing here waits. A dialog of several lines (handshake, new game, fences) is a *script*: a generator that yields the
+absolute deadline of its wait, and receives the next message, or None when the deadline has passed. A *fence* is a ping
+whose answer shows that everything before it has been processed. The referee runs the scripts of both engines side by
+side over one poll (`referee/talk.py`). A search has no script: `go` writes and takes the time; `pull` reads and takes
+the time, `heard` returns what it means (`wire.py`).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from enginetour.model.errors import EngineStalled, StartFailed, Unsupported, did
 from enginetour.model.task import DeclaredOption, EngineSpec
 from enginetour.model.timecontrol import TimeControl
 
-# Sent to every engine that declares them; defaults are not to be relied on (runner spec 6).
+# Sent to every engine that declares them, because defaults are not reliable (runner spec 6).
 _STANDARD_SETTINGS = (
     ("Ponder", "false"),
     ("OwnBook", "false"),
@@ -31,14 +32,14 @@ _STANDARD_SETTINGS = (
     ("UCI_AnalyseMode", "false"),
     ("UCI_Variant", "chess"),
 )
-MOST_OPTIONS = 20_000  # kept of one engine: ten thousand are tolerated (reliability 2.1), memory has an end
-MOST_TYPES = 16  # words in one declaration that may be the type: each costs one reading of the line
+MOST_OPTIONS = 20_000  # kept of one engine: ten thousand are tolerated (reliability 2.1), but memory is limited
+MOST_TYPES = 16  # words in one declaration that may be the type; each costs one reading of the line
 _TEXTS = frozenset({"string", "file", "path"})
 PRESSED = frozenset({"button", "save", "reset"})
 NUMBERS = frozenset({"spin", "slider"})
 _TRUE = {"true": "true", "1": "true", "on": "true", "yes": "true"}
 _FALSE = {"false": "false", "0": "false", "off": "false", "no": "false"}
-# An engine may declare ten thousand options; the message names the start of its list at most.
+# An engine may declare ten thousand options, so a message names only the first ones.
 _NAMED = 8
 
 Setting = tuple[DeclaredOption, str]
@@ -47,9 +48,10 @@ Setting = tuple[DeclaredOption, str]
 def check_settings(
     declared: Sequence[DeclaredOption], wanted: Iterable[tuple[str, str]]
 ) -> tuple[tuple[Setting, ...], tuple[str, ...]]:
-    """What to send, in the order wanted and in the declared spelling; and a sentence for each wrong wish.
+    """Return the settings to send, in the declared spelling, and a sentence for each impossible one.
 
-    A check value becomes ``true`` or ``false``, a combo value the declared spelling, a button "" (pressed once).
+    The order is that of `wanted`. A check value becomes ``true`` or ``false``, a combo value the declared spelling, a
+    button "" (pressed once).
     """
     known = {option.name.casefold(): option for option in reversed(declared)}
     settings: dict[str, Setting] = {}
@@ -70,7 +72,7 @@ def check_settings(
 def standard_settings(
     declared: Sequence[DeclaredOption], wanted: Iterable[tuple[str, str]], offered: Iterable[tuple[str, str]] = ()
 ) -> tuple[tuple[str, str], ...]:
-    """The settings of STANDARD, and those offered, that this engine has, can take, and that the user did not decide."""
+    """Return the standard and offered settings that the engine declares and accepts, and that the user did not set."""
     decided = {name.casefold() for name, _ in wanted}
     known = {option.name.casefold(): option for option in reversed(declared)}
     chosen = []
@@ -83,35 +85,41 @@ def standard_settings(
 
 def _unknown(name: str, declared: Sequence[DeclaredOption]) -> str:
     if not declared:
-        return f"unknown option {name!r}: it declares no options"
+        return f"unknown option {name!r}: the engine declares no options"
     if meant := did_you_mean(name, [escape_text(option.name) for option in declared]):
         return f"unknown option {name!r}{meant}"
     shown = ", ".join(escape_text(option.name) for option in declared[:_NAMED])
     more = f" and {len(declared) - _NAMED} more" if len(declared) > _NAMED else ""
-    return f"unknown option {name!r}; it has {shown}{more}"
+    return f"unknown option {name!r}; the engine has {shown}{more}"
 
 
 def _value(option: DeclaredOption, value: str) -> tuple[str | None, str]:
-    """The text to send (None: nothing to send) and the problem, one of them."""
+    """Return the text to send (None: nothing to send) and the problem, one of them."""
     if option.kind in NUMBERS:
         return _number(option, value)
     if option.kind == "check":
         text = _TRUE.get(value.casefold()) or _FALSE.get(value.casefold())
-        return text, "" if text else f"option {option.name!r} is true or false, found {value!r}"
+        return text, "" if text else f"option {option.name!r} must be true or false (found {value!r})"
     if option.kind == "combo":
         alike = {choice.casefold(): choice for choice in option.choices}
         spelled = value if value in option.choices else alike.get(value.casefold())
         allowed = ", ".join(escape_text(choice) for choice in option.choices)
-        return spelled, "" if spelled is not None else f"option {option.name!r} is one of {allowed}; found {value!r}"
+        return (
+            spelled,
+            "" if spelled is not None else f"option {option.name!r} must be one of {allowed} (found {value!r})",
+        )
     if option.kind in PRESSED:
         if value.casefold() in _FALSE:
             return None, ""
         fits = not value or value.casefold() in _TRUE
-        return "" if fits else None, "" if fits else f"option {option.name!r} is a button without a value"
+        return "" if fits else None, "" if fits else f"option {option.name!r} is a button and takes no value"
     if option.kind in _TEXTS:
         fits = value.isascii() and (value.isprintable() or not value)
-        return value if fits else None, "" if fits else f"option {option.name!r} takes one line of printable ASCII text"
-    return None, f"option {option.name!r} is of the unknown kind {option.kind!r} and cannot be set"
+        return (
+            value if fits else None,
+            "" if fits else f"option {option.name!r} must be one line of printable ASCII text",
+        )
+    return None, f"option {option.name!r} has the unknown type {option.kind!r} and cannot be set"
 
 
 def _number(option: DeclaredOption, value: str) -> tuple[str | None, str]:
@@ -119,32 +127,33 @@ def _number(option: DeclaredOption, value: str) -> tuple[str | None, str]:
     low, high = option.low, option.high
     if number is not None and (low is None or number >= low) and (high is None or number <= high):
         return str(number), ""
-    bounds = f"from {low if low is not None else 'any'} to {high if high is not None else 'any'}"
-    return None, f"option {option.name!r} is a whole number {bounds}, found {value!r}"
+    return None, f"option {option.name!r} must be a whole number between {low} and {high} (found {value!r})"
 
 
-# What every engine is to the referee: one narrow protocol over non-blocking pipes.
+# The engine as the referee uses it.
 
 MS = 1_000_000  # nanoseconds in a millisecond
-OWED_NS = 1_000 * MS  # for an owed answer after `stop` (runner spec 5.2)
-_PING_NS = 2_000 * MS  # for the ping after it, and for the question before an answer is illegal (runner spec 5.2, 5.6)
-_QUIET_NS = 20 * MS  # after each fence of an engine that answers twice (runner spec 5.7)
-POKE_NS = 500 * MS  # an empty line wakes a reader of single lines; survey: 200 ms later woke it in 5 of 6 tries
+OWED_NS = 1_000 * MS  # for an answer that is owed after `stop` (runner spec 5.2)
+# for the ping after it, and for the question before an answer counts as illegal (runner spec 5.2, 5.6)
+_PING_NS = 2_000 * MS
+_QUIET_NS = 20 * MS  # after each fence of an engine that answers a ping twice (runner spec 5.7)
+# an empty line wakes an engine that reads one line at a time; survey: after 200 ms in 5 of 6 attempts
+POKE_NS = 500 * MS
 WOKEN_NS = 100 * MS  # within this time after an empty line an engine that it woke writes something
-_MOST_EMPTY = 16  # empty lines to an engine that may have several lines unread
-_GAME_FENCE_NS = 5_000 * MS  # for a ping in a game; more where `ready_timeout` is above a minute (runner spec 5.3)
+_MOST_EMPTY = 16  # empty lines for an engine that may have several lines unread
+_GAME_FENCE_NS = 5_000 * MS  # for a ping in a game; longer if `ready_timeout` is above a minute (runner spec 5.3)
 
-_STALE = MessageKind.STALE  # an enumeration looks its members up by name, which is too much for the path of every ply
-DISCARD_READS = 16  # reads of 64 KiB before a search at most: a flood must not keep the referee from it
+_STALE = MessageKind.STALE  # a local name, because a look-up in an enumeration takes too long on the path of every ply
+DISCARD_READS = 16  # most reads of 64 KiB before a search, so that a flood of output cannot prevent it
 
 Script = Generator[int, Message | None, None]
 Hearing = Generator[int, Message | None, Message | None]
-_COMPLAINTS = frozenset({MessageKind.REFUSED, MessageKind.REFUSED_POSITION})  # of an empty line itself
+_COMPLAINTS = frozenset({MessageKind.REFUSED, MessageKind.REFUSED_POSITION})  # about an empty line itself
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """A game about to begin, as one engine must know it."""
+    """A game that is about to begin, as one engine must know it."""
 
     position: Position  # after the opening's moves
     tc: TimeControl
@@ -152,12 +161,12 @@ class Setup:
 
     @property
     def opponent_ascii(self) -> str:
-        """The opponent's name in letters that every engine reads."""
-        return "".join(sign for sign in self.opponent if sign.isascii() and sign.isprintable()) or "opponent"
+        """The opponent's name in characters that every engine reads."""
+        return "".join(char for char in self.opponent if char.isascii() and char.isprintable()) or "opponent"
 
 
 class Ask(NamedTuple):
-    """One search: clocks in whole milliseconds, never below 1; None when a side has no clock."""
+    """One search request: clocks in whole milliseconds, at least 1; None when a side has no clock."""
 
     position: Position
     white: bool  # this engine's side
@@ -168,13 +177,13 @@ class Ask(NamedTuple):
     other_increment_ms: int = 0
     moves_to_go: int = 0  # 0: to the end of the game
     draw_offered: bool = False  # by the opponent, with its last move
-    stage: int = 0  # of its control, from 0
+    stage: int = 0  # the current stage of its time control, from 0
 
 
 class Engine(ABC):
-    """One engine process, what it sent, and what is known of it: every answer and pong is counted.
+    """One engine process, its output, and what is known of it; every answer and pong is counted.
 
-    Made by `open_engine`; ended by the engine pool or by `kill`.
+    Created by `open_engine`; ended by the engine pool or by `kill`.
     """
 
     def __init__(self, spec: EngineSpec, launch: Launch | None = None) -> None:
@@ -186,59 +195,59 @@ class Engine(ABC):
         self.author = ""
         self.declared: tuple[DeclaredOption, ...] = ()
         self.problems: tuple[str, ...] = ()  # options of the spec that cannot be set, one sentence each
-        self.searches = 0  # times it was set thinking
+        self.searches = 0  # how often it was asked for a move
         self.answers = 0  # lines that ended a search
         self.stale = 0  # answers out of turn
         self.games = 0
         self.ready = False  # handshake done
-        self.awaited: tuple[str, str] | None = None  # what is waited for off the clock, and the quirk that limits it
+        self.awaited: tuple[str, str] | None = None  # what a wait off the clock waits for, and the quirk that limits it
         self.reads_single_lines = False  # an empty line woke it twice
         self.spoiled = ""  # why it may not be used for another game
         self.fence = spec.quirks.fence
         self.notes: dict[str, str] = {}  # first warning of each kind
-        self.new_notes: list[tuple[str, str]] = []  # of them, those that nobody has told yet
-        self.late_ns = 0  # stamp of an owed answer that came after `stop`
+        self.new_notes: list[tuple[str, str]] = []  # those of them that nobody has reported yet
+        self.late_ns = 0  # time of an owed answer that came after `stop`
         self._last_line_cut = False
         self.search_text = b""  # raw output of the last search up to its answer
-        self.stamp_ns = 0  # of the last read
+        self.stamp_ns = 0  # time of the last read
         self._unheard: deque[Message] = deque()
         self._pings = 0
         self._pongs = 0
-        self._poke_ns = 0  # when a silent reader of single lines gets an empty one
+        self._poke_ns = 0  # when a silent engine that reads one line at a time gets an empty line
         self._twice = False  # answers a ping more than once
         self._last_write_ns = 0
         self._ended = False
-        self.dead = False  # its output ended and all of it was heard
+        self.dead = False  # its output ended, and all of it was processed
 
     @property
     def due_ns(self) -> int | None:
-        """When `heard` is worth calling without any new byte; None: never."""
+        """When `heard` is worth a call without any new byte; None: never."""
         return self._last_write_ns if self._unheard else self._poke_ns or None
 
     @abstractmethod
     def _heard(self) -> Message | None:
-        """The next thing said among what was read."""
+        """Return the next message in the output that was read."""
 
     @abstractmethod
     def _is_chatter(self) -> bool:
-        """Nothing new among what was read would be heard while it thinks."""
+        """Return whether the output that was read has nothing to process during a search."""
 
     def overdue(self) -> Message | None:
-        """The answer, if at the deadline one came that was not yet believed."""
+        """Return the answer if one is still held back at the deadline."""
         return None
 
     @property
     def thinking(self) -> bool:
-        """It owes an answer."""
+        """Whether it owes an answer."""
         return self.searches == self.answers + 1
 
     @property
     def silent(self) -> bool:
-        """`heard` has nothing to tell before something is read."""
+        """Whether `heard` has nothing to return before more output is read."""
         return not (self.intake.text or self._ended) and self.due_ns is None
 
     def pull(self) -> bool:
-        """One read; `stamp_ns` is the time right after it. Whether anything came."""
+        """Read once, and take the time in `stamp_ns`; return whether anything came."""
         chunk, stamp = self.process.read()
         if chunk:
             self.take_over(chunk, stamp)
@@ -252,7 +261,7 @@ class Engine(ABC):
 
     @property
     def is_plain(self) -> bool:
-        """Nothing is open between us: all was heard, every ping answered, and its next search needs but one write."""
+        """Whether all is processed, all pings are answered, and one write is enough for its next search."""
         process = self.process
         return (
             self.fence == "off"
@@ -264,7 +273,7 @@ class Engine(ABC):
         )
 
     def take_over(self, text: bytes, stamp_ns: int) -> None:
-        """What was read of it, by compiled code too, and not judged yet."""
+        """Take output that was read, also by compiled code, and not processed yet."""
         self._poke_ns = 0
         self.stamp_ns = stamp_ns
         self.intake.feed(text)
@@ -272,19 +281,19 @@ class Engine(ABC):
             self.note("long-line", f"wrote a line of more than {LINE_CAP // 1024} KiB; the rest of it was dropped")
 
     def searched(self, searches: int, go_ns: int, *, thinking: bool) -> None:
-        """So many searches were begun by compiled code, all but the last answered, and that one if not `thinking`."""
+        """Count searches that compiled code began; all were answered, but not the last one if `thinking`."""
         self.searches += searches
         self.answers += searches - thinking
         self.search_text, self.late_ns = b"", 0
         self._last_write_ns = go_ns
 
     def chatter(self) -> int:
-        """One read; its stamp where it only tells of the search under way, 0 where `heard` is to look at it."""
-        told = self.pull() and self.searches == self.answers + 1 and not self._unheard and self._is_chatter()
-        return self.stamp_ns if told else 0
+        """Read once; return the time if the output only reports the current search, 0 if `heard` must process it."""
+        is_chatter = self.pull() and self.searches == self.answers + 1 and not self._unheard and self._is_chatter()
+        return self.stamp_ns if is_chatter else 0
 
     def heard(self) -> Message | None:
-        """The next thing said among what was read and not yet heard, or None."""
+        """Return the next message in the output that was read, or None."""
         if self._unheard:
             return self._unheard.popleft()
         if self._poke_ns and time.monotonic_ns() >= self._poke_ns:
@@ -299,20 +308,20 @@ class Engine(ABC):
         if said.kind is _STALE:
             self.stale += 1
             self.fence = "wait"  # runner spec 5.5: for the rest of its life
-            self.note("out-of-turn", f"answered {escape_text(said.text)!r} when it was not asked; dropped")
+            self.note("out-of-turn", f"answered {escape_text(said.text)!r} without being asked; ignored")
         return said
 
     def search_over(self) -> None:
-        """It ended its search by something else than a move: a resignation, a result."""
+        """End its search without a move: after a resignation or a result."""
         self.answers = self.searches
 
     def discard(self) -> tuple[Message, ...]:
-        """Read what waits before a search; what matters out of turn is returned, answers are stale."""
+        """Read what waits before a search; return what matters out of turn. Answers are stale."""
         mattering: list[Message] = []
         for _ in range(DISCARD_READS):
             came = self.pull()
             if not came and self.silent:
-                break  # as nearly always, on the path of every ply
+                break  # the common case, on the path of every ply
             while (said := self.heard()) is not None:
                 if said.kind not in (MessageKind.LINE, MessageKind.STALE, MessageKind.PONG, MessageKind.FEATURE):
                     mattering.append(said)
@@ -321,79 +330,82 @@ class Engine(ABC):
         return tuple(mattering)
 
     def note(self, kind: str, words: str) -> None:
-        """A warning: only the first of each kind is kept."""
+        """Add a warning; only the first of each kind is kept."""
         if kind not in self.notes:
             self.notes[kind] = words
             self.new_notes.append((kind, words))
 
-    # What the protocols differ in.
+    # Differences between the protocols.
 
     @abstractmethod
     def handshake(self) -> Script:
-        """From start to ready for `new_game`; StartFailed, or EngineStalled at a fence."""
+        """Run from the start until `new_game` is possible. Raises StartFailed, or EngineStalled at a fence."""
 
     @abstractmethod
     def new_game(self, setup: Setup) -> Script:
-        """Everything off the clock that a game needs; Unsupported when it cannot be told the position or limit."""
+        """Do everything off the clock that a game needs. Raises Unsupported if the position or limit cannot be sent."""
 
     @abstractmethod
     def variant_lines(self, name: str) -> list[bytes]:
-        """What tells it the variant of the next game; Unsupported when it does not declare that."""
+        """Return the lines that set the variant of the next game. Raises Unsupported if it is not declared."""
 
     @abstractmethod
     def approach(self, ask: Ask) -> Script:
-        """What must be said and awaited before `go` off the clock; only when `needs_approach`."""
+        """Send and await off the clock what must come before `go`; only if `needs_approach`."""
 
     @abstractmethod
     def go_lines(self, ask: Ask) -> bytes:
-        """The words that set it thinking, in one write."""
+        """Return the lines that start a search, for one write."""
 
     @abstractmethod
     def _ping(self) -> bytes:
-        """The next ping, counted; b"" for an engine without."""
+        """Count and return the next ping; b"" for an engine without ping."""
 
     @abstractmethod
     def _stop(self) -> bytes:
-        """Move now."""
+        """Return the line that asks for a move now."""
 
-    _last_search_info: Callable[..., SearchInfo]  # of raw output, in the protocol's own form
+    _last_search_info: Callable[..., SearchInfo]  # of raw output, in the form of the protocol
 
     def thought(self, text: bytes, *, white: bool, bounds: bool = True) -> SearchInfo:
-        """The last scored line of a search's raw output, from the mover's side; without `bounds` the last exact one.
+        """Return the last scored line of a search, from the mover's side; without `bounds` the last exact one.
 
-        Scores are from the engine's side, unless `whitepov` says otherwise.
+        Scores are from the engine's side, unless `whitepov` is set.
         """
         thought = self._last_search_info(text, bounds=bounds)
         return thought.turned() if self.spec.quirks.whitepov and not white else thought
 
     def told(self, text: bytes, *, white: bool) -> SearchInfo:
-        """As `thought`, with all else that is known of the search; for the record, off the path."""
+        """Return `thought` with all other figures of the search; for the record, off the path of a ply."""
         return self.thought(text, white=white)
 
     def suits(self, tc: TimeControl) -> bool:
-        """Whether this process, as it was used so far, can be told this control."""
+        """Return whether this process can be given this time control after its earlier games."""
         del tc
         return True
 
     def usual(self, text: str) -> bool:
-        """Whether a move in an odd form is no oddity in its protocol."""
+        """Return whether an odd form of a move is normal in its protocol."""
         del text
         return False
 
     @property
     def deaf_at_start(self) -> bool:
-        """It said nothing of what it is known to say at its start: input may have been lost meanwhile."""
+        """Whether it has not sent what it always sends at its start, so that it may have lost input."""
         return False
 
     def game_over(self, result: str, why: str) -> tuple[bytes, ...]:
-        """The lines that tell it that a game has ended."""
+        """Return the lines that report the end of a game to it."""
         del result, why
         return ()
 
     def _checked_settings(
         self, wanted: Sequence[tuple[str, str]], problems: tuple[str, ...] = ()
     ) -> tuple[Setting, ...]:
-        """What is to be set, the standard settings first; StartFailed for what cannot be set, or for `problems`."""
+        """Return the settings to send, the standard ones first.
+
+        Raises StartFailed for impossible ones or for `problems`.
+        """
         chosen = (*standard_settings(self.declared, wanted, self.spec.offered), *wanted)
         settings, found = check_settings(self.declared, chosen)
         self.problems = (*problems, *found)
@@ -402,7 +414,7 @@ class Engine(ABC):
         return settings
 
     def _settle_options(self, lines: Sequence[bytes], after: str) -> Script:
-        """These lines and those of its file, and a fence; StartFailed where it does not answer `after` them."""
+        """Send these lines, those of its file, and a fence. Raises StartFailed if there is no answer `after` them."""
         own = (line.encode("ascii", "replace") for line in self.spec.quirks.init)
         try:
             yield from self.fenced(self.ready_ns, *lines, *own)
@@ -411,17 +423,17 @@ class Engine(ABC):
 
     def _refuse_limits(self, tc: TimeControl) -> None:
         if asked := tc.limits - self.spec.limits:
-            raise Unsupported(f"cannot be limited by {', '.join(sorted(asked))}")
+            raise Unsupported(f"does not support the search limit {', '.join(sorted(asked))}")
 
     # The path of every ply.
 
     @property
     def needs_approach(self) -> bool:
-        """A plain `go` is not enough before a search."""
+        """Whether a plain `go` is not enough before a search."""
         return self.fence == "wait" or self.spec.quirks.line_delay_ms > 0
 
     def go(self, ask: Ask) -> int:
-        """Set it thinking; CLOCK_MONOTONIC ns right after the write."""
+        """Start a search; return CLOCK_MONOTONIC ns right after the write."""
         self.searches += 1
         self.search_text, self.late_ns = b"", 0
         self._last_write_ns = self.process.write(self.go_lines(ask))
@@ -430,29 +442,29 @@ class Engine(ABC):
         return self._last_write_ns
 
     def stands_apart(self, ask: Ask) -> bool:
-        """Something must be said and awaited before this very search."""
+        """Return whether something must be sent and awaited before this search."""
         del ask
         return self.needs_approach
 
-    # In its opponent's time.
+    # Pondering.
 
-    ponders: int | None = None  # searches in this game; None: it was not told to, or begins so by itself
-    ponder_hits: int | None = None  # of them, those whose guess came true
-    pondered_ns = 0  # how long the search it was asked for last had run before
+    ponders: int | None = None  # ponder searches in this game; None: it was not asked to ponder, or does it by itself
+    ponder_hits: int | None = None  # those of them whose expected move was played
+    pondered_ns = 0  # how long the last search ran before the engine was asked for that move
 
     @property
     def pondering(self) -> bool:
-        """It was set thinking in its opponent's time, and has not been asked since."""
+        """Whether it was asked to ponder, and has not been asked for a move since."""
         return False
 
     def ponder(self, ask: Ask) -> None:
-        """Set it thinking in its opponent's time; an engine that begins so by itself needs no word."""
+        """Start to ponder; an engine that ponders by itself needs no command."""
         del ask
 
-    # Pieces of scripts.
+    # Parts of scripts.
 
     def say(self, *lines: bytes) -> Script:
-        """Send lines: in one write, or one by one with `line_delay_ms` between them."""
+        """Send lines in one write, or one by one with `line_delay_ms` between them."""
         if not self.spec.quirks.line_delay_ms:
             self._last_write_ns = self.process.write(b"".join(line + b"\n" for line in lines))
             return
@@ -461,26 +473,26 @@ class Engine(ABC):
             self._last_write_ns = self.process.write(line + b"\n")
 
     def breathe(self) -> Script:
-        """Wait until `line_delay_ms` has passed since the last line; what is said meanwhile is heard later."""
+        """Wait until `line_delay_ms` has passed since the last line; messages are kept for later."""
         until = self._last_write_ns + self.spec.quirks.line_delay_ms * MS
         if self.spec.quirks.line_delay_ms and until > time.monotonic_ns():
             yield from self.quiet(until)
 
     def quiet(self, until: int) -> Script:
-        """Listen up to `until` and keep what is said."""
+        """Wait up to `until`, and keep the messages for later."""
         kept: list[Message] = []
         while (said := (yield until)) is not None:
             kept.append(said)
         self._unheard.extend(kept)
 
     def hear(self, deadline: int) -> Hearing:
-        """The next thing said, or None at the deadline. Readers of single lines get one poke when it is overdue."""
+        """Return the next message, or None at the deadline."""
         if self._unheard:
             return self._unheard.popleft()
         return (yield deadline)
 
     def hear_poked(self, deadline: int) -> Hearing:
-        """As `hear`; an engine with `line_delay_ms` gets one empty line when nothing has come for a while."""
+        """Return the next message; an engine with `line_delay_ms` gets one empty line if it is silent for a while."""
         if self.spec.quirks.line_delay_ms:
             early = time.monotonic_ns() + POKE_NS
             if early < deadline:
@@ -491,8 +503,8 @@ class Engine(ABC):
         return (yield from self.hear(deadline))
 
     def fenced(self, limit_ns: int, *lines: bytes) -> Script:
-        """Send lines and a ping in one write, hear everything up to its pong; EngineStalled after `limit_ns`."""
-        self._unheard.extend(self.discard())  # a late double pong may not answer this ping
+        """Send lines and a ping in one write; process all up to its pong. Raises EngineStalled after `limit_ns`."""
+        self._unheard.extend(self.discard())  # a late second pong must not answer this ping
         deadline = time.monotonic_ns() + limit_ns
         ping = self._ping()
         if not ping:
@@ -506,7 +518,7 @@ class Engine(ABC):
                 break
             self.aside(said)
         else:
-            if limit_ns >= self.ready_ns and not self.games:  # one that has played reads what comes together
+            if limit_ns >= self.ready_ns and not self.games:  # an engine that has played reads lines that come together
                 yield from self._test_single_lines()
             raise EngineStalled(self.stall_words(limit_ns))
         self.awaited = None
@@ -516,29 +528,29 @@ class Engine(ABC):
                 self.aside(said)
 
     def _hear_quiet(self, deadline: int) -> Script:
-        """A fence without ping: up to 200 ms without a word (runner spec 7), at most up to the deadline."""
+        """Fence without ping: wait for 200 ms of silence (runner spec 7), at most until the deadline."""
         while (said := (yield from self.hear(min(deadline, time.monotonic_ns() + 200 * MS)))) is not None:
             self.aside(said)
 
     def aside(self, said: Message) -> None:
-        """Something said inside a script that the script does not wait for; raises Unsupported where it must."""
+        """Process a message that the current script does not wait for; raises Unsupported where it must."""
         del said
 
     def stall_words(self, limit_ns: int) -> str:
-        """What to tell of an engine that does not answer a fence."""
+        """Describe the fault of an engine that does not answer a fence."""
         return f"no answer to a ping within {limit_ns / 1e9:g} s; {self._remedy('ready_timeout')}"
 
     def _remedy(self, setting: str) -> str:
-        """The quirk that helps an engine which has not answered in time."""
+        """Return the quirk that helps an engine which has not answered in time."""
         if self.reads_single_lines:
-            return "it reads one line at a time (an empty line woke it twice): set line_delay_ms = 100 under quirks"
-        return f"if it needs longer, set {setting} under quirks"
+            return "it reads one line at a time (an empty line woke it twice): set line_delay_ms = 100 under [quirks]"
+        return f"if the engine needs more time, increase {setting} under [quirks]"
 
     def _test_single_lines(self, most_empty: int = _MOST_EMPTY) -> Script:
         """Set `reads_single_lines` if two lines at once leave it silent and an empty line wakes it, twice in a row.
 
-        Once may be chance: an engine that is slow to start writes its first words at any moment. `most_empty`: one for
-        each line that it may not have read yet.
+        Once may be chance, because a slow engine writes its first output at any moment. `most_empty`: one for each line
+        that it may not have read yet.
         """
         if self.spec.quirks.line_delay_ms or self.reads_single_lines:
             return
@@ -557,7 +569,7 @@ class Engine(ABC):
         return False
 
     def _writes(self, within_ns: int, kept: list[Message]) -> Generator[int, Message | None, bool]:
-        """Whether it writes anything but complaints of an empty line; `kept` gets what it wrote."""
+        """Return whether it writes anything but complaints about an empty line; `kept` gets what it wrote."""
         deadline = time.monotonic_ns() + within_ns
         while (said := (yield from self.hear(deadline))) is not None:
             if said.kind not in _COMPLAINTS:
@@ -567,10 +579,10 @@ class Engine(ABC):
 
     @abstractmethod
     def _two_lines(self) -> tuple[bytes, bytes]:
-        """Two lines that any engine which reads what it is sent answers."""
+        """Return two lines that every engine answers if it reads them."""
 
     def settle(self) -> Script:
-        """The stop-fence (runner spec 5.2): take the owed answer, then ping. Sets `spoiled` where that fails."""
+        """Fence after a search (runner spec 5.2): stop, take the owed answer, ping. Sets `spoiled` if that fails."""
         if self.thinking:
             yield from self.say(self._stop())
             deadline = time.monotonic_ns() + OWED_NS
@@ -582,7 +594,7 @@ class Engine(ABC):
                 if said.kind is MessageKind.ANSWER:
                     self.late_ns = said.stamp_ns
         if not self._can_ping():
-            self.spoiled = "without ping it cannot be fenced after an abnormal end"
+            self.spoiled = "without ping its state after an abnormal end is unknown"
             return
         try:
             yield from self.fenced(_PING_NS)
@@ -593,11 +605,11 @@ class Engine(ABC):
         return True
 
     def question(self, deadline: int) -> Hearing:
-        """Asked before an answer is called illegal (runner spec 5.6): the second answer before the pong, or None."""
+        """Ask again before an answer counts as illegal (runner spec 5.6); return a second answer or None."""
         return (yield from self._asked_again(deadline, []))
 
     def _asked_again(self, deadline: int, refused: list[Message]) -> Hearing:
-        """A ping, and the second answer before its pong; `refused` gets what it says of the move it was sent."""
+        """Send a ping, return a second answer before its pong; `refused` gets complaints about the last move sent."""
         deadline = min(deadline, time.monotonic_ns() + _PING_NS)
         if not self._can_ping():
             deadline = min(deadline, time.monotonic_ns() + 200 * MS)
@@ -615,34 +627,34 @@ class Engine(ABC):
 
     @abstractmethod
     def _question_lines(self) -> tuple[bytes, ...]:
-        """What asks whether that was the answer to the last search."""
+        """Return the lines that ask whether that was the answer to the last search."""
 
     def start_timeout(self, what: str) -> Script:
-        """Raise the fault of an engine that is silent, or talks for ever, instead of shaking hands."""
+        """Raise the fault of an engine that is silent, or sends other output, instead of its handshake."""
         if not self.spec.quirks.tells_features:
             yield from self._test_single_lines()
         words = (
             f"no {what}" if self.reads_single_lines else f"no {what} within {self.spec.quirks.handshake_timeout:g} s"
         )
         if not self.stamp_ns:
-            words += "; no output at all: does it flush stdout?"
+            words += "; no output at all (does it flush stdout?)"
         raise StartFailed(f"{words}; {self._remedy('handshake_timeout')}", category="start-timeout")
 
     @property
     def handshake_deadline(self) -> int:
-        """One total limit from exec to ready (runner spec 6, 7)."""
+        """The deadline of the handshake: one total limit from exec to ready (runner spec 6, 7)."""
         return self.born_ns + int(self.spec.quirks.handshake_timeout * 1e9)
 
     @property
     def ready_ns(self) -> int:
-        """A fence between games."""
+        """The limit of a fence between games, in ns."""
         return int(self.spec.quirks.ready_timeout * 1e9)
 
     @property
     def game_fence_ns(self) -> int:
-        """A fence in a game."""
+        """The limit of a fence in a game, in ns."""
         return max(min(_GAME_FENCE_NS, self.ready_ns), self.ready_ns // 12)
 
     def kill(self) -> None:
-        """SIGKILL to its group, now."""
+        """Kill its process group now."""
         self.process.kill()

@@ -1,4 +1,4 @@
-"""Which safeguards are in force on this machine, tried for real, in one line for the user."""
+"""Show which safeguards work on this machine, in one line; they are tried for real."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from enginetour.engines.sandbox import BWRAP, BWRAP_PACKAGE, explain_no_landlock
 from enginetour.model.errors import MachineFailure, StartFailed
 from enginetour.model.task import EngineSpec
 
-_TRUNCATE_ABI = 3  # of landlock, from which on no file can be emptied (Linux 6.2): landlock(7)
+_TRUNCATE_ABI = 3  # ABI of landlock from which on an engine cannot empty files (Linux 6.2): landlock(7)
 
 
 def describe_safeguards() -> str:
-    """``engines run in: pid namespace; sandboxes: bwrap no (apt install bubblewrap), landlock yes; ...``."""
+    """Return ``engines run in: PID namespace; sandboxes: bwrap no (apt install bubblewrap), landlock yes; ...``."""
     why = _namespace_missing()
-    own = f"no pid namespace ({why}), they die with us, what they left is looked for" if why else "pid namespace"
+    own = f"no PID namespace ({why}), remaining processes are found by their tag" if why else "PID namespace"
     wrapped = "yes" if shutil.which(BWRAP) else f"no (apt install {BWRAP_PACKAGE})"
     sandboxes = f"sandboxes: bwrap {wrapped}, landlock {_landlock()}"
-    return f"engines run in: {own}, cgroup no (memory limits are watched by us); {sandboxes}"
+    return f"engines run in: {own}, cgroup no (enginetour checks memory limits); {sandboxes}"
 
 
 def _namespace_missing() -> str:
-    """Why engines get no PID namespace here, "" if they do; a process is started to see it."""
+    """Start a process, and return why it gets no PID namespace; "" if it does."""
     try:
         EngineProcess(EngineSpec("trial", (sys.executable, "-I", "-S", "-c", ""), "uci", dir="scratch")).kill()
     except (MachineFailure, StartFailed) as failure:
@@ -34,18 +34,18 @@ def _namespace_missing() -> str:
 
 
 def root_warning() -> str:
-    """What somebody who runs as root should hear once, "" for everybody else."""
+    """Return a warning for the user root; "" for other users."""
     if os.geteuid():
         return ""
     return (
-        "running as root, and so do the engines: without a sandbox they can do anything to this machine; a sandbox "
-        "takes their capabilities away, but they still own the system's files. Hint: use another user"
+        "running as root, and so do the engines: without a sandbox they can do anything on this machine; a sandbox "
+        "removes their capabilities, but they still own the system's files. Hint: use another user"
     )
 
 
 def _landlock() -> str:
     if os.uname().machine not in launch.MACHINES:
-        return f"no (no filter of system calls for {os.uname().machine})"
+        return f"no (there is no filter of system calls for {os.uname().machine})"
     try:
         return "yes" if launch.abi() >= _TRUNCATE_ABI else "yes, but an engine can empty files (Linux before 6.2)"
     except OSError as error:

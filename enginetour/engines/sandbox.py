@@ -1,4 +1,4 @@
-"""Bubblewrap, scratch directory, why a program cannot run."""
+"""Sandboxes: bubblewrap, the scratch directory of an engine, and reasons why a program cannot run."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from enginetour.engines.strays import TAG, tag_matches
 from enginetour.model.errors import MachineFailure, StartFailed
 from enginetour.model.task import EngineSpec, Resources
 
-# Why a program could not be run: one line, with what to do.
+# Reasons why a program could not run: one line, with what to do.
 
 _ELF_MACHINE = slice(18, 20)  # e_machine; System V ABI, ELF header
 
 
 def explain_failure(step: str, number: int, program: str, directory: Path, resources: Resources) -> str:
-    """What the launcher failed at, by its word for the step and the error number (0: none)."""
+    """Return why the launcher failed, from its name of the step and the error number (0: none)."""
     if step == "chdir":
-        return f"its folder {directory} cannot be entered: {os.strerror(number)}"
+        return f"its directory {directory} cannot be entered: {os.strerror(number)}"
     if step == "limits":
-        return f"its [resources] cannot be had: files = {resources.files}; this machine allows {_most_files()}"
+        return f"[resources] files = {resources.files} is not available; this machine allows {_most_files()}"
     if step == "landlock":
-        return f'sandbox = "landlock" cannot be had: {explain_no_landlock(number)}; say "bwrap" or "none"'
+        return f'sandbox = "landlock" is not available: {explain_no_landlock(number)}; use "bwrap" or "none"'
     if step == "filter":
         return f'sandbox = "landlock" is not available: no filter of system calls ({os.strerror(number)}); use "bwrap"'
     path = Path(program)
     if number == errno.ENOENT and path.is_file():
         return f"{program}: {_without_interpreter(path)}"
     if number in (errno.ENOENT, errno.ENOTDIR):
-        return f"{program} is missing"
+        return f"{program} does not exist"
     if number == errno.EACCES:
         return explain_not_runnable(path)
     if number == errno.ENOEXEC:
@@ -43,10 +43,10 @@ def explain_failure(step: str, number: int, program: str, directory: Path, resou
 
 
 def explain_not_runnable(path: Path) -> str:
-    """Of what is there and is no program as it stands."""
+    """Return why an existing path cannot run as a program."""
     if path.is_dir():
-        return f"{path} is a folder, not a program"
-    return f"{path} is not executable (chmod +x {path.name}?)"
+        return f"{path} is a directory, not a program"
+    return f"{path} is not executable (use chmod +x {path.name})"
 
 
 def _most_files() -> int:
@@ -56,11 +56,11 @@ def _most_files() -> int:
 
 
 def explain_no_landlock(number: int | None) -> str:
-    """In the kernel's own words for it: landlock(7), ENOSYS and EOPNOTSUPP."""
+    """Return why landlock is missing: the kernel's ENOSYS or EOPNOTSUPP, landlock(7), or another error."""
     if number == errno.ENOSYS:
         return "this kernel is built without it"
     if number == errno.EOPNOTSUPP:
-        return "it is switched off at boot (kernel parameter lsm=)"
+        return "it is disabled at boot (kernel parameter lsm=)"
     return os.strerror(number or 0)
 
 
@@ -75,11 +75,11 @@ def _head(path: Path) -> bytes:
 def _without_interpreter(path: Path) -> str:
     head = _head(path)
     if not head.startswith(b"#!"):
-        return "its interpreter (its loader: is it built for another system?) is missing"
+        return "its interpreter is missing (the loader; the program may be built for another system)"
     line = head[2:].split(b"\n")[0]
     words = line.split()
     if line.endswith(b"\r") and len(words) == 1:  # the kernel takes the CR for a part of the name
-        return "its lines end as on Windows, in CR LF, so no interpreter is found (dos2unix helps)"
+        return "its lines end with CR LF, so its interpreter is not found (convert it with dos2unix)"
     return f"its interpreter {words[0].decode('utf-8', 'replace') if words else '(none named)'} is missing"
 
 
@@ -91,50 +91,52 @@ def _not_a_program(path: Path) -> str:
             return "built for another processor architecture"
         return "a damaged program file"
     if head.startswith(b"MZ"):
-        return "a Windows program: start it through wine"
+        return "a Windows program: start it with wine"
     return "neither a program nor a script with an interpreter (#!) in its first line"
 
 
-# Where an engine lives: a scratch folder of its own (0700), its files, its working directory, and the wiping.
+# The directories of an engine: its own scratch directory (0700), its files, its working directory, and their removal.
 
-SCRATCH_ROOT = "ENGINETOUR_SCRATCH"  # environment: the folder in which a slot makes its engines' scratch folders
-TAG_LINK = ".tag"  # in a scratch folder: a link that leads nowhere, but tells the tag of whoever the folder belongs to
+# environment: the directory in which a slot makes the scratch directories of its engines
+SCRATCH_ROOT = "ENGINETOUR_SCRATCH"
+TAG_LINK = ".tag"  # in a scratch directory: a link to nothing, whose text is the tag of its owner
 _PREFIX = "enginetour-"
-_KEPT_SIGNS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
+_KEPT_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
 _KEPT_LENGTH = 64  # as a slug (reliability spec 5)
 _SYSTEM_FOLDERS = ("/usr/", "/bin/", "/sbin/", "/lib", "/snap/", "/nix/")  # root may write there; an engine need not
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def make_scratch(tag: str = "") -> Path:
-    """A fresh folder, ours alone; it tells the `tag` it belongs to, for `wipe_leftovers`.
+    """Make a new directory for this user only; it contains the `tag` it belongs to, for `remove_leftover_scratch`.
 
-    Raises MachineFailure: without room for it no engine can start.
+    Raises MachineFailure, because no engine can start without it.
     """
     own = os.environ.get(SCRATCH_ROOT)
-    if own and not Path(own).exists():  # a cleaner of temporary folders, or somebody by hand, while we play
+    if own and not Path(own).exists():  # a cleaner of temporary files, or the user, has removed it during play
         _tagged(_new(Path(own)), os.environ.get(TAG, ""))
     return _tagged(_made(_root(), _PREFIX), tag)
 
 
 def _tagged(folder: Path, tag: str) -> Path:
     if tag:
-        with contextlib.suppress(OSError):  # a disk without links, a tag too long for one: left over it would stay
+        # a disk without links, or a tag too long for one: if left behind, the directory would remain
+        with contextlib.suppress(OSError):
             os.symlink(tag, folder / TAG_LINK)  # noqa: PTH211 - a tag, no path
     return folder
 
 
 def retag(folder: Path, tag: str) -> None:
-    """From now on the folder belongs to the `tag`."""
+    """Give the directory to another `tag`."""
     with contextlib.suppress(OSError):
         (folder / TAG_LINK).unlink(missing_ok=True)
     _tagged(folder, tag)
 
 
 def make_kept_scratch(name: str) -> Path:
-    """A scratch folder that stays for whoever wants to look into it, named after its engine. Raises MachineFailure."""
-    told = "".join(sign if sign in _KEPT_SIGNS else "-" for sign in name.lower())[:_KEPT_LENGTH]
-    return _made(Path(os.environ.get("TMPDIR") or "/tmp"), f"enginetour-kept-{told}-")  # noqa: S108 - the usual fallback
+    """Make a scratch directory that remains for inspection, named after its engine. Raises MachineFailure."""
+    kept = "".join(char if char in _KEPT_CHARACTERS else "-" for char in name.lower())[:_KEPT_LENGTH]
+    return _made(Path(os.environ.get("TMPDIR") or "/tmp"), f"enginetour-kept-{kept}-")  # noqa: S108 - the usual fallback
 
 
 def _made(root: Path, prefix: str) -> Path:
@@ -145,23 +147,23 @@ def _new(folder: Path) -> Path:
     try:
         folder.mkdir(mode=0o700)
     except OSError as error:
-        raise MachineFailure(f"cannot make a scratch folder in {folder.parent}: {error.strerror}") from error
+        raise MachineFailure(f"cannot make a scratch directory in {folder.parent}: {error.strerror}") from error
     return folder
 
 
 def remove_scratch_root() -> None:
-    """Remove the folder the place made for the scratch folders of this slot, if nothing is left in it."""
+    """Remove the directory for the scratch directories of this slot, if nothing is left in it."""
     if root := os.environ.get(SCRATCH_ROOT):
         with contextlib.suppress(OSError):
-            if os.listdir(root) == [TAG_LINK]:  # noqa: PTH208 - what stays keeps its tag
+            if os.listdir(root) == [TAG_LINK]:  # noqa: PTH208 - what remains keeps its tag
                 Path(root, TAG_LINK).unlink()
             Path(root).rmdir()
 
 
 def remove_leftover_scratch(tag: str) -> None:
-    """Wipe the folders that killed runs of this tag left, as `end_tagged` ends them. This user's, never a link."""
+    """Remove scratch directories of this user that killed runs of this tag left behind; never follow a link."""
     for folder in _root().glob(f"{_PREFIX}*"):
-        with contextlib.suppress(OSError):  # somebody else's, of no tag, or wiped in this moment
+        with contextlib.suppress(OSError):  # another user's, without a tag, or removed at this moment
             about = folder.lstat()
             ours = stat.S_ISDIR(about.st_mode) and about.st_uid == os.getuid()
             if ours and tag_matches(os.readlink(folder / TAG_LINK), (tag,)):  # noqa: PTH115 - a tag, no path
@@ -173,11 +175,11 @@ def _root() -> Path:
 
 
 def write_files(scratch: Path, spec: EngineSpec) -> None:
-    """Write the generated files of an engine, ``{scratch}`` replaced; they stay inside the folder."""
+    """Write the generated files of an engine into its scratch directory, with ``{scratch}`` replaced."""
     for name, text in spec.files:
         path = scratch / name
         if Path(name).is_absolute() or ".." in Path(name).parts:
-            raise StartFailed(f"file {name!r} would lie outside the scratch folder")
+            raise StartFailed(f"file {name!r} would be outside the scratch directory")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(expand_scratch(text, scratch), encoding="utf-8")
@@ -186,15 +188,16 @@ def write_files(scratch: Path, spec: EngineSpec) -> None:
 
 
 def expand_scratch(text: str, scratch: Path) -> str:
-    """``{scratch}`` replaced by the folder's path; nothing else is special."""
+    """Replace ``{scratch}`` by the path of the directory; nothing else is special."""
     return text.replace("{scratch}", str(scratch))
 
 
 def working_directory(spec: EngineSpec, command: Sequence[str], scratch: Path) -> Path:
-    """Reliability spec 4.1: as the engine file says; by default the program's own folder if we may write in it.
+    """Return the directory set by the engine file, else the program's own directory if it is writable.
 
-    Nets, books and configuration files lie beside the program, or beside the script that an interpreter runs.
-    The distribution's folders never count as ours. `command` has no placeholders any more.
+    Nets, books and configuration files are next to the program, or next to the script that an interpreter runs.
+    Directories of the distribution never count as writable (reliability spec 4.1). `command` has no placeholders any
+    more.
     """
     if spec.dir == "scratch":
         return scratch
@@ -207,10 +210,10 @@ def working_directory(spec: EngineSpec, command: Sequence[str], scratch: Path) -
 
 
 def remove_scratch(folder: Path) -> int:
-    """Remove a folder and all in it; returns how many entries could not be removed (0: it is gone).
+    """Remove a directory and all in it; return how many entries could not be removed (0: it is gone).
 
-    By directory descriptors, never through a link, never on another device; folders without rights and
-    odd names are no obstacle. Depth costs nothing: folders found inside are first moved up to the top.
+    It uses directory descriptors and never follows a link or enters another device. Directories without permissions and
+    odd names do not prevent the removal. Depth does not matter: inner directories are first moved up to the top.
     """
     try:
         top = os.open(folder, _DIRECTORY)
@@ -236,7 +239,7 @@ def _flatten(top: int) -> None:
 
 
 def _remove(name: str, top: int) -> bool:
-    """One entry of the top folder goes; folders inside it come up beside it, for the next round."""
+    """Remove one entry of the top directory; directories inside it move up next to it, for the next round."""
     try:
         if not _is_folder(name, top):
             os.unlink(name, dir_fd=top)
@@ -249,7 +252,7 @@ def _remove(name: str, top: int) -> bool:
         if os.fstat(folder).st_dev == os.fstat(top).st_dev:
             for inner in os.listdir(folder):  # noqa: PTH208 - by descriptor
                 if _is_folder(inner, folder):
-                    _give_rights(inner, folder)  # a folder without rights cannot change its parent
+                    _give_rights(inner, folder)  # a directory without permissions cannot change its parent
                     os.rename(inner, f"up-{os.urandom(8).hex()}", src_dir_fd=folder, dst_dir_fd=top)
                 else:
                     os.unlink(inner, dir_fd=folder)
@@ -273,30 +276,31 @@ def _give_rights(name: str, parent: int) -> None:
         os.close(handle)
 
 
-# bubblewrap around an engine: a read-only system, a /tmp of its own, no network; it writes in its scratch folder only.
+# bubblewrap around an engine: a read-only system, its own /tmp, no network; it writes only in its scratch directory.
 #
-# Hidden are /tmp, /run with the sockets of the user's session, and the results of the tournament with its own socket.
-# The engine's folder, and files that its command or options name, stay readable where they lie in these. Source:
-# bwrap(1).
+# Hidden are /tmp, /run with the sockets of the user's session, and the results of the tournament with its socket. The
+# engine's directory, and files that its command or options name, remain readable there. Source: bwrap(1).
 
 BWRAP = "bwrap"
-BWRAP_PACKAGE = "bubblewrap"  # Debian's, Fedora's and Arch's name of it
-HIDDEN = (Path("/tmp"), Path("/run"))  # noqa: S108 - where everybody's files and sockets are
-_SYSTEM_SETTINGS = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus")  # of the system, which root may write
+BWRAP_PACKAGE = "bubblewrap"  # its name in Debian, Fedora and Arch
+HIDDEN = (Path("/tmp"), Path("/run"))  # noqa: S108 - where files and sockets of all users are
+# settings of the system, which root may write
+_SYSTEM_SETTINGS = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus")
 _SESSION = "XDG_RUNTIME_DIR"  # environment: sockets of the user's session, if they are not in /run
 _SYSTEM_PROGRAMS = (Path("/run/current-system"),)  # where NixOS has all programs
-HIDDEN_RESULTS = "ENGINETOUR_HIDDEN"  # environment of a slot: the folder of the tournament's results
+HIDDEN_RESULTS = "ENGINETOUR_HIDDEN"  # environment of a slot: the directory of the tournament's results
 SHELL_SIGNAL = 128  # bwrap ends as a shell does: 128 + signal
 
 
 def wrap_command(
     spec: EngineSpec, command: Sequence[str], directory: Path, scratch: Path, *, in_namespace: bool
 ) -> list[str]:
-    """The command in its sandbox. StartFailed when bwrap, or the program itself, is not there."""
+    """Return the command in its sandbox. Raises StartFailed if bwrap, or the program itself, does not exist."""
     program = shutil.which(BWRAP)
     if program is None:
-        raise StartFailed(f'sandbox = "bwrap" needs the program {BWRAP}: apt install {BWRAP_PACKAGE}')
-    if (number := _unusable(command[0])) is not None:  # inside, nobody could tell it from an engine's own end
+        raise StartFailed(f'sandbox = "bwrap" needs the program {BWRAP}; run apt install {BWRAP_PACKAGE}')
+    # inside the sandbox this would look like an end of the engine itself
+    if (number := _unusable(command[0])) is not None:
         raise StartFailed(explain_failure("exec", number, command[0], directory, spec.resources))
     own = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--cap-drop", "ALL"]
     for name in _SYSTEM_SETTINGS:
@@ -318,7 +322,7 @@ def wrap_command(
 
 
 def _unusable(program: str) -> int | None:
-    """The error number that running it would give, as far as that can be told beforehand."""
+    """Return the error number that running it would give, as far as this is known before; None if it can run."""
     path = Path(program)
     if not path.exists():
         return errno.ENOENT
@@ -326,9 +330,9 @@ def _unusable(program: str) -> int | None:
 
 
 def _hidden(homes: Set[Path] = frozenset()) -> list[Path]:
-    """The folders that are empty inside, without those in another one; links lead to what they name.
+    """Return the directories that are empty inside, without those in another one; links are resolved.
 
-    The results stay where they are one of `homes`, in which the engine lives: what lies beside it may be its own.
+    The results stay visible if they are one of `homes`, in which the engine is, because files there may be its own.
     """
     named = [Path(text) for name in (HIDDEN_RESULTS, _SESSION) if (text := os.environ.get(name, "")).startswith("/")]
     found = {path.resolve() for path in HIDDEN if path.is_dir()}
@@ -339,16 +343,12 @@ def _hidden(homes: Set[Path] = frozenset()) -> list[Path]:
 def _needed(
     spec: EngineSpec, command: Sequence[str], directory: Path, scratch: Path, folders_: Sequence[Path]
 ) -> list[str]:
-    """What lies in the hidden folders and is named, outermost first; nothing for the scratch folder, which is bound."""
+    """Return named paths in hidden directories, outermost first, without the scratch directory, which is bound."""
     texts = [*command, *(expand_scratch(text, scratch) for _, text in (*spec.options, *spec.offered)), str(directory)]
-    parts = [part for text in texts for part in (text, *text.split(os.pathsep))]  # folders as in PATH too
+    parts = [part for text in texts for part in (text, *text.split(os.pathsep))]  # several directories as in PATH too
     named = {Path(text) for text in parts if text.startswith("/") and "\0" not in text}
     named.add(Path(command[0]).parent)
-    named |= {
-        Path(sys.prefix),
-        Path(sys.base_prefix),
-        *_SYSTEM_PROGRAMS,
-    }  # of the interpreter that bundled engines run in
+    named |= {Path(sys.prefix), Path(sys.base_prefix), *_SYSTEM_PROGRAMS}  # the interpreter of bundled engines
     named |= {path.resolve() for path in named}
     hidden = {path for path in named if path.exists() and any(folder in path.parents for folder in folders_)}
     bound: list[Path] = [scratch]

@@ -1,4 +1,4 @@
-"""The one place that knows which class speaks which protocol."""
+"""Start engines: the only place that knows which class handles which protocol."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from enginetour.model.task import EngineSpec
 
 
 def open_engine(spec: EngineSpec, launch: Launch | None = None) -> Engine:
-    """Start an engine; its handshake is a script still to be run. Raises StartFailed."""
+    """Start an engine; its handshake is a script that must still run. Raises StartFailed."""
     return UciEngine(spec, launch) if spec.protocol == "uci" else CecpEngine(spec, launch)
 
 
 def open_engines(*specs: EngineSpec) -> list[Engine | StartFailed]:
-    """Start engines side by side: each, or why it cannot be. Raises MachineFailure; then none of them runs."""
+    """Start engines side by side; return each, or its fault. Raises MachineFailure; then none of them runs."""
     opened: list[Engine | StartFailed] = []
     waiting: deque[Launch | StartFailed] = deque()
     try:

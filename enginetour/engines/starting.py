@@ -1,4 +1,4 @@
-"""How an engine is started: the launcher's call, what the launcher tells, and words for a start that failed."""
+"""The start of an engine: the call of the launcher, its reports, and the reasons of failed starts."""
 
 from __future__ import annotations
 
@@ -19,32 +19,34 @@ from enginetour.engines.strays import TAG
 from enginetour.model.errors import MachineFailure, StartFailed
 from enginetour.model.task import EngineSpec, Resources
 
-_ROOT = Path(__file__).resolve().parents[2]  # of the package: the launcher is a module of it
-# -I, -S: nothing of the user's or of site-packages is looked at, which would double the start-up.
+_ROOT = Path(__file__).resolve().parents[2]  # of the package, of which the launcher is a module
+# -I, -S: skip the user's files and site-packages, which would double the start-up time.
 LAUNCHER = (
     *(sys.executable, "-I", "-S", "-c"),
     f"import sys; sys.path.append({str(_ROOT)!r}); from enginetour.engines.launch import main; main(sys.argv[1:])",
 )
 _FURTHER = "ENGINETOUR_PASS_ENV"  # comma separated names of further variables (reliability spec 4.1)
-_NAMESPACE = "ENGINETOUR_NAMESPACE"  # "off": no PID namespace, for engines that cannot bear one
+_NAMESPACE = "ENGINETOUR_NAMESPACE"  # "off": no PID namespace, for engines that do not run in one
 _EXEC_LIMIT = 10.0  # s until the program is loaded; as the whole handshake (runner spec 6)
-_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games"  # Debian's for users, if we have none
+# Debian's for users, if there is none in the environment
+_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games"
 _MB = 1_000_000  # bytes
-_FAILED, _RUNNING, STRAY, _INIT, _READY = b"failed", b"running", b"stray", b"init", b"ready"  # the launcher's records
+# the records of the launcher
+_FAILED, _RUNNING, STRAY, _INIT, _READY = b"failed", b"running", b"stray", b"init", b"ready"
 RECORD = re.compile(
     rb"ready|running|init [1-9][0-9]{0,6}|failed [a-z]{1,20} [0-9]{1,4}|stray [0-9]{1,7} ([0-9a-f]{2}){0,64}"
 )
-_MOST_REPORTED = 64 * 1024  # bytes on its pipe, which an engine may have written: what a pipe holds, pipe(7)
+_MOST_REPORTED = 64 * 1024  # bytes on its pipe, into which an engine may write: the capacity of a pipe, pipe(7)
 
 _numbers = itertools.count(1)
-_forbidden = ""  # why this machine has no PID namespace for us, once that is known
+_forbidden = ""  # why this machine has no PID namespace, once that is known
 
 
 @dataclass(frozen=True, slots=True)
 class StartedProcess:
-    """A running engine's ends of its pipes, ours non-blocking.
+    """A running engine, and the ends of its pipes here, which are non-blocking.
 
-    With a PID namespace `init` is its first process, and `report` will name what it leaves behind after `early`.
+    With a PID namespace, `init` is its first process, and `report` names what the engine leaves behind, after `early`.
     """
 
     process: subprocess.Popen[bytes]
@@ -59,33 +61,33 @@ class StartedProcess:
 
 
 def launcher_records(said: bytes) -> list[list[bytes]]:
-    """The words of each whole line that the launcher may have told; others are an engine's, and ignored."""
+    """Return the words of each whole line that the launcher may have written; an engine wrote the others."""
     return [line.split(b" ") for line in said.split(b"\n")[:-1] if RECORD.fullmatch(line)]
 
 
 def why_no_namespace() -> str:
-    """Why engines get no PID namespace, "" if they get one, by what was found at the starts so far."""
+    """Return why engines get no PID namespace, "" if they get one, according to the starts so far."""
     return f"{_NAMESPACE}=off" if os.environ.get(_NAMESPACE) == "off" else _forbidden
 
 
 def _environment(spec: EngineSpec, scratch: Path, tag: str) -> dict[str, str]:
-    """Reliability spec 4.1: little, and the same everywhere; the engine file's own variables win but for the tag."""
-    ours = os.environ
-    home = str(scratch) if spec.sandbox != "none" else ours.get("HOME", str(scratch))
-    kept = {"PATH": ours.get("PATH", _PATH), "HOME": home}
-    named = [*spec.pass_env, *(name.strip() for name in ours.get(_FURTHER, "").split(","))]
-    kept |= {name: ours[name] for name in named if name in ours}
+    """Return a small environment, the same everywhere; the engine file's own variables win, except over the tag."""
+    outer = os.environ
+    home = str(scratch) if spec.sandbox != "none" else outer.get("HOME", str(scratch))
+    kept = {"PATH": outer.get("PATH", _PATH), "HOME": home}
+    named = [*spec.pass_env, *(name.strip() for name in outer.get(_FURTHER, "").split(","))]
+    kept |= {name: outer[name] for name in named if name in outer}
     kept |= {"TMPDIR": str(scratch), "LANG": "C.UTF-8"}
     kept |= {name: sandbox.expand_scratch(text, scratch) for name, text in spec.env}
     return kept | {TAG: tag}
 
 
 class Launch:
-    """A program on its way: its launcher runs, and `started` waits until it is loaded (exec), some 10 ms.
+    """The start of a program: its launcher runs, and `started` waits until the program is loaded, about 10 ms.
 
-    Several may be on their way at once, but no engine may be ended meanwhile: what is no engine yet looks like an
-    orphan. To be made in a thread that outlives the engine: the parent-death signal is bound to it.
-    Both raise StartFailed when the program cannot be run, MachineFailure when this machine cannot start any.
+    Several may start at once, but no engine may be ended meanwhile, because a launcher looks like an orphan. Create it
+    in a thread that outlives the engine: the parent-death signal is bound to that thread. Both methods raise
+    StartFailed if the program cannot be run, MachineFailure if this machine cannot start any.
     """
 
     def __init__(self, spec: EngineSpec, tag: str = "") -> None:
@@ -105,8 +107,8 @@ class Launch:
             raise
 
     def started(self) -> StartedProcess:
-        """The program runs; what it then says is the adapter's business."""
-        global _forbidden  # what a machine forbids once it forbids always
+        """Wait until the program runs; its output is handled by the adapter."""
+        global _forbidden  # what a machine forbids once it always forbids
         try:
             try:
                 return self._loaded()
@@ -119,7 +121,7 @@ class Launch:
             raise
 
     def drop(self) -> None:
-        """Nobody will ask for it: leave nothing of it."""
+        """End a start that is not needed any more, and leave nothing of it."""
         self._process.kill()
         self._process.communicate()
         os.close(self._report)
@@ -161,19 +163,19 @@ class Launch:
     def _loaded(self) -> StartedProcess:
         process, report = self._process, self._report
         try:
-            said = _hear(report)
-            told = None if said is None else launcher_records(said)
-            kinds = [record[0] for record in told or ()]
+            text = _read_report(report)
+            records = None if text is None else launcher_records(text)
+            kinds = [record[0] for record in records or ()]
             if _READY not in kinds or _FAILED in kinds:
-                raise _failure(process, told, self._command[0], self._directory, self.spec.resources)
-            return _ends(process, report, said or b"")
+                raise _failure(process, records, self._command[0], self._directory, self.spec.resources)
+            return _ends(process, report, text or b"")
         except BaseException:
             os.close(report)
             raise
 
 
 class _NoNamespace(Exception):
-    """The launcher could not make one."""
+    """The launcher could not make a PID namespace."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -181,63 +183,63 @@ class _NoNamespace(Exception):
 
 
 def _limits(resources: Resources) -> list[str]:
-    """The launcher's words for what an engine may use; memory is watched from outside."""
+    """Return the launcher's settings for the limits of an engine; memory is watched from outside."""
     size = None if resources.file_size is None else resources.file_size * _MB
     named = {"files": resources.files, "file_size": size, "nice": resources.nice or None}
     return [f"{key}={value}" for key, value in named.items() if value is not None]
 
 
-def _hear(report: int) -> bytes | None:
-    """What comes on the report pipe up to its end or the decision; None if there is none at the limit."""
+def _read_report(report: int) -> bytes | None:
+    """Read the report pipe up to its end or the decision; None if neither has come at the limit."""
     deadline = time.monotonic() + _EXEC_LIMIT
     poll = select.poll()
     poll.register(report, select.POLLIN)
-    said = b""
-    while len(said) < _MOST_REPORTED and poll.poll(max(0.0, (deadline - time.monotonic()) * 1000)):
+    text = b""
+    while len(text) < _MOST_REPORTED and poll.poll(max(0.0, (deadline - time.monotonic()) * 1000)):
         chunk = os.read(report, 4096)
-        said += chunk
-        if not chunk or any(record[0] in (_FAILED, _RUNNING) for record in launcher_records(said)):
-            return said
+        text += chunk
+        if not chunk or any(record[0] in (_FAILED, _RUNNING) for record in launcher_records(text)):
+            return text
     return None
 
 
 def _failure(
     process: subprocess.Popen[bytes],
-    told: list[list[bytes]] | None,
+    records: list[list[bytes]] | None,
     program: str,
     directory: Path,
     resources: Resources,
 ) -> Exception:
     process.kill()
     _, complaint = process.communicate()
-    if told is None:
+    if records is None:
         return StartFailed(f"{program}: not loaded after {_EXEC_LIMIT:.0f} s")
-    kinds = [record[0] for record in told]
+    kinds = [record[0] for record in records]
     if _FAILED not in kinds:
         last = complaint.decode("utf-8", "replace").strip().rpartition("\n")[2]
         return MachineFailure(f"the launcher failed (status {process.returncode}): {last}")
-    step, number = (word.decode() for word in told[kinds.index(_FAILED)][1:])
+    step, number = (word.decode() for word in records[kinds.index(_FAILED)][1:])
     is_ready = _READY in kinds[: kinds.index(_FAILED)]  # from then on an engine can have written it
     if step == "namespace" and not is_ready:
         return _NoNamespace(int(number))
     if step == "affinity" and not is_ready:
-        return MachineFailure(f"processors {os.environ.get(CPUS)} cannot be had: {os.strerror(int(number))}")
+        return MachineFailure(f"processors {os.environ.get(CPUS)} are not available: {os.strerror(int(number))}")
     return StartFailed(explain_failure(step, int(number), program, directory, resources))
 
 
-def _ends(process: subprocess.Popen[bytes], report: int, said: bytes) -> StartedProcess:
+def _ends(process: subprocess.Popen[bytes], report: int, text: bytes) -> StartedProcess:
     assert process.stdin and process.stdout and process.stderr
     ends = (process.stdin.fileno(), process.stdout.fileno(), process.stderr.fileno())
     for end in (*ends, report):
         os.set_blocking(end, False)
     pidfd = os.pidfd_open(process.pid)
-    told = launcher_records(said)
-    named = [int(record[1]) for record in told if record[0] == _INIT]
+    records = launcher_records(text)
+    named = [int(record[1]) for record in records if record[0] == _INIT]
     if not named:
         os.close(report)
         return StartedProcess(process, *ends, pidfd)
-    early = b"".join(b" ".join(record) + b"\n" for record in told if record[0] == STRAY)
+    early = b"".join(b" ".join(record) + b"\n" for record in records if record[0] == STRAY)
     try:
         return StartedProcess(process, *ends, pidfd, report, named[0], os.pidfd_open(named[0]), early)
-    except ProcessLookupError:  # it has ended already, and everything in its namespace with it
+    except ProcessLookupError:  # it has ended already, with everything in its namespace
         return StartedProcess(process, *ends, pidfd, report, early=early)

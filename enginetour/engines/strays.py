@@ -1,7 +1,7 @@
-"""Engine processes that escaped.
+"""Processes that escaped from an engine: find and kill them.
 
-Nobody else is ever signalled (reliability spec 4.3). A process id may have been given to somebody else between
-looking and killing: the pidfd is opened first, then what was seen is looked at again, then it is killed.
+No other process is ever signalled (reliability spec 4.3). A process id may be given to another process between looking
+and killing. So the pidfd is opened first, then the process is compared with what was seen, then it is killed.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-PAGE = 4096  # bytes: nearly all is told in one read of so many; a file object costs half as much again (measured)
+PAGE = 4096  # bytes: nearly every file needs one read of this size; a file object costs half as much again (measured)
 
 
 def read_proc(path: str) -> bytes:
-    """What it says; b"" where there is no such file, or the process is gone."""
+    """Return the content of a file in /proc; b"" if there is no such file, or the process is gone."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return b""
     try:
         text = piece = os.read(file, PAGE)
-        while len(piece) > PAGE // 2:  # of a list one read gives a page, or what of it ends in one
+        while len(piece) > PAGE // 2:  # one read of a list returns a page, or the part of it that ends in one
             piece = os.read(file, PAGE)
             text += piece
     except OSError:  # it went meanwhile
@@ -37,21 +37,19 @@ def read_proc(path: str) -> bytes:
     return text
 
 
-TAG = "ENGINETOUR_TAG"  # environment of everything we start; unique per run (reliability spec 4.1)
+TAG = "ENGINETOUR_TAG"  # environment of everything that enginetour starts; unique per run (reliability spec 4.1)
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 _PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
-_PASSES = 5  # a stray may fork while we look
-MOST_PROCESSES = (
-    64  # processes of one engine that are looked at in a game: one that forks without end must not hold us up
-)
-_KILL_WAIT = 1.0  # s; SIGKILL is instant but for a process deep in the kernel (a dead network disk)
+_PASSES = 5  # a stray may fork during the search
+MOST_PROCESSES = 64  # processes of an engine that are examined in a game: one that forks without end must not block it
+_KILL_WAIT = 1.0  # s; SIGKILL takes time only for a process deep in the kernel (a dead network disk)
 
 _adopting = False
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessInfo:
-    """A line of the process table. `started` (clock ticks since boot) tells a reused number from the old process."""
+    """A process in the process table. `started` (clock ticks since boot) distinguishes reused process ids."""
 
     pid: int
     name: str
@@ -63,7 +61,7 @@ class ProcessInfo:
 
 
 def process_info(pid: int) -> ProcessInfo | None:
-    """One process from /proc, or None when it is gone."""
+    """Return one process from /proc, None if it is gone."""
     text = read_proc(f"/proc/{pid}/stat")
     if not text:
         return None
@@ -74,14 +72,14 @@ def process_info(pid: int) -> ProcessInfo | None:
 
 
 def process_table() -> list[ProcessInfo]:
-    """All processes that can be seen now."""
+    """Return all visible processes."""
     return [
         seen for folder in Path("/proc").iterdir() if folder.name.isdigit() and (seen := process_info(int(folder.name)))
     ]
 
 
 def descendants(root: int, processes: Iterable[ProcessInfo]) -> list[ProcessInfo]:
-    """Children of `root`, theirs, and so on; not `root` itself."""
+    """Return the children of `root`, their children, and so on, without `root`."""
     children: dict[int, list[ProcessInfo]] = {}
     for seen in processes:
         children.setdefault(seen.parent, []).append(seen)
@@ -95,7 +93,7 @@ def descendants(root: int, processes: Iterable[ProcessInfo]) -> list[ProcessInfo
 
 
 def children(pid: int, threads: int = 0) -> list[int]:
-    """What a process started and what fell to it, by the kernel's own list: proc_pid_task(5). `threads`: if known."""
+    """Return the children of a process from the kernel's list: proc_pid_task(5). `threads`: their number, if known."""
     found: list[int] = []
     with contextlib.suppress(OSError):
         tasks = [pid] if threads == 1 else os.listdir(f"/proc/{pid}/task")  # noqa: PTH208 - quicker, asked for in games
@@ -105,7 +103,7 @@ def children(pid: int, threads: int = 0) -> list[int]:
 
 
 def process_tree(pid: int) -> list[int]:
-    """A process and its descendants, itself first; at most `MOST` of them."""
+    """Return a process and its descendants, itself first; at most MOST_PROCESSES."""
     found, seen = [pid], 0
     while seen < len(found) < MOST_PROCESSES:
         found += children(found[seen])
@@ -114,7 +112,7 @@ def process_tree(pid: int) -> list[int]:
 
 
 def process_tag(pid: int) -> str:
-    """The tag in the environment of a living process of our user, or ""."""
+    """Return the tag in the environment of a living process of this user, or ""."""
     folder = Path(f"/proc/{pid}")
     try:
         if folder.stat().st_uid != os.getuid():
@@ -127,15 +125,15 @@ def process_tag(pid: int) -> str:
 
 
 def origin_trouble(pid: int) -> str:
-    """Why a process may be an engine, or started by one; "" for one that the user started beside us.
+    """Return why a process may be an engine, or started by one; "" for one that the user started.
 
-    It is judged by what the kernel says of it and of those that started it. Slots carry our tag and adopt whatever
-    their engines leave behind, so that the way up from an engine always leads through a slot.
+    The answer depends on what the kernel reports of it and of its ancestors. Slots carry the tag and adopt whatever
+    their engines leave behind, so that the ancestors of an engine always include a slot.
     """
     for kind in ("pid", "user"):
         try:
             theirs, ours = (os.stat(f"/proc/{one}/ns/{kind}").st_ino for one in (pid, "self"))  # noqa: PTH116 - quicker
-        except OSError:  # gone, or it hides what it is
+        except OSError:  # gone, or it hides its namespaces
             return "its namespaces cannot be read"
         if theirs != ours:
             return f"it runs in another {kind} namespace"
@@ -143,7 +141,7 @@ def origin_trouble(pid: int) -> str:
         return "its environment cannot be read"
     above = _above(pid)
     if above is None:
-        return "it cannot be followed to who started it"
+        return "its ancestors cannot be determined"
     own = os.environ.get(TAG, "")
     if any({process_tag(seen.pid), process_tag(seen.session)} - {"", own} for seen in above):
         return "an engine or a slot started it"
@@ -151,17 +149,17 @@ def origin_trouble(pid: int) -> str:
 
 
 def _above(pid: int) -> list[ProcessInfo] | None:
-    """A process and those above it, up to ourselves or the first of all; None where they change all the time."""
+    """Return a process and its ancestors, up to this process or the first of all; None if they change all the time."""
     for _ in range(_PASSES):
         found: list[ProcessInfo] = []
         seen = process_info(pid)
         while seen is not None and seen.pid not in (1, os.getpid()):
             found.append(seen)
-            if not seen.parent:  # the first one that can be seen
+            if not seen.parent:  # the first one that is visible
                 break
             seen = process_info(seen.parent)
         whole = seen is not None and all((now := process_info(one.pid)) and _same(now, one) for one in found)
-        if whole:  # none ended, and none got another parent, while it was looked at
+        if whole:  # none ended or got another parent meanwhile
             return found
     return None
 
@@ -171,12 +169,12 @@ def _same(now: ProcessInfo, then: ProcessInfo) -> bool:
 
 
 def tag_matches(tag: str, tags: Iterable[str]) -> bool:
-    """Whether it is one of these tags or below one (``tag/...``)."""
+    """Return whether a tag is one of these tags or below one (``tag/...``)."""
     return any(tag == one or tag.startswith(f"{one}/") for one in tags)
 
 
 def kill_tagged(tags: Iterable[str]) -> list[tuple[ProcessInfo, str]]:
-    """SIGKILL to every process but ourselves whose tag `is_meant`; those found and their tags, dead or not."""
+    """Kill every other process whose tag matches; return those found and their tags, dead or not."""
     whole = tuple(tags)
     found: dict[tuple[int, int], tuple[ProcessInfo, str]] = {}
     for _ in range(_PASSES):
@@ -193,7 +191,7 @@ def kill_tagged(tags: Iterable[str]) -> list[tuple[ProcessInfo, str]]:
 
 
 def kill_processes(strays: Iterable[ProcessInfo]) -> list[ProcessInfo]:
-    """SIGKILL to processes seen before, all at once; returns those that would not die."""
+    """Kill processes that were seen before, all at once; return those that did not die."""
     watched: list[tuple[ProcessInfo, int]] = []
     for seen in strays:
         try:
@@ -214,7 +212,7 @@ def kill_processes(strays: Iterable[ProcessInfo]) -> list[ProcessInfo]:
 
 
 def wait_for_exit(handles: Iterable[int], deadline_ns: int) -> set[int]:
-    """Wait until the processes of these pidfds ended; returns the pidfds of those still alive at the deadline."""
+    """Wait until the processes of these pidfds have ended; return the pidfds of those still alive at the deadline."""
     alive = set(handles)
     poll = select.poll()
     for handle in alive:
@@ -235,20 +233,20 @@ def _reap(pid: int) -> None:
 
 
 def adopt_orphans() -> None:
-    """From now on what our descendants leave behind becomes our child (reliability spec 4.3).
+    """Make orphans of all descendants children of this process from now on (reliability spec 4.3).
 
-    Only for a process that starts nothing but engines: any other child of it is then taken for an orphan.
+    Only for a process that starts nothing but engines, because any other child would look like an orphan.
     """
-    global _adopting  # a property of the process, as the flag of the kernel is
+    global _adopting  # global like the flag of the kernel, which belongs to the process
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     _adopting = True
 
 
 def kill_orphans(living: Mapping[int, str]) -> list[ProcessInfo]:
-    """End and reap the orphans that became our children; `living` are our engines and their tags, not to be touched.
+    """Kill and reap orphans that became children of this process; `living` are engines, with tags, to be left alone.
 
-    An orphan of a living engine (a daemon it started) still has that engine's session or tag. Does nothing
-    before `adopt_orphans`.
+    An orphan of a living engine (a daemon it started) still has the session or tag of that engine. Does nothing before
+    `adopt_orphans`.
     """
     if not _adopting:
         return []
@@ -267,7 +265,7 @@ def kill_orphans(living: Mapping[int, str]) -> list[ProcessInfo]:
 
 
 def set_parent_death_signal(number: int) -> None:
-    """Send us this signal when the thread that started us ends. Source: prctl(2)."""
+    """Request this signal for this process when the thread that started it ends. Source: prctl(2)."""
     _prctl(_PR_SET_PDEATHSIG, number)
 
 

@@ -21,10 +21,10 @@ from enginetour.model.errors import EngineStalled, Unsupported
 from enginetour.model.task import DeclaredOption, EngineSpec
 from enginetour.model.variants import STANDARD, VARIANTS
 
-# Ethereal 12.00 loses `ponderhit` and `stop` that come before its search thread runs: measured up to 2.5 ms
-# after `go ponder` on a busy machine. Its first output tells that it runs; who prints nothing is waited for so long.
+# Ethereal 12.00 loses `ponderhit` and `stop` that come before its search thread runs: measured up to 2.5 ms after `go
+# ponder` on a busy machine. Its first output shows that the search runs; for an engine without output this is the wait.
 BEGIN_NS = 50 * MS
-LOOK_NS = 1 * MS  # between two looks for that output
+LOOK_NS = 1 * MS  # between two checks for that output
 
 
 _ANSWER = b"bestmove"
@@ -35,7 +35,7 @@ _STANDARD_WORDS = frozenset({"chess", "normal", "standard"})  # values of UCI_Va
 class UciEngine(Engine):
     """One UCI engine (UCI protocol, April 2006; runner spec section 6).
 
-    `declared` keeps the first option of each name; what does not parse is one note.
+    `declared` keeps the first option of each name. Lines that cannot be parsed give one warning.
     """
 
     _last_search_info = staticmethod(last_search_info)
@@ -45,16 +45,19 @@ class UciEngine(Engine):
         self._options: dict[str, DeclaredOption] = {}
         self._placed = False  # the position of the next search has been sent
         self._variant = STANDARD  # of the last game
-        self._may_ponder = False  # wanted, declared, and nobody's option says otherwise
-        self._hint = ""  # the move it expects, as it wrote that behind its last answer
-        self._guess: tuple[int, str] | None = None  # plies and last move of the position it ponders on
-        self._early: Message | None = None  # its answer, when it gave one before it was told hit or miss
+        self._may_ponder = False  # requested and declared, and no option of the user forbids it
+        self._hint = ""  # the move it expects, as written after its last answer
+        self._guess: tuple[int, str] | None = None  # plies and last move of the position on which it ponders
+        self._early: Message | None = None  # its answer, if it gave one before hit or miss was known
         self._begun_ns = 0  # stamp of its last `go ponder`
-        self._waited = False  # for that search to begin, before the answer to it was asked for
-        self._stopped = False  # the ponder search is over for us: its answer is the owed one
+        self._waited = False  # whether the start of that search was awaited before the answer was asked for
+        self._stopped = False  # the ponder search is over, and its answer is the owed one
 
     def handshake(self) -> Script:
-        """`uci`, options, `isready`. A first ping closes the option list: a banner may hold a `uciok` of its own."""
+        """Send `uci`, options and `isready`.
+
+        A first ping closes the option list, because a banner may contain `uciok`.
+        """
         limit = self.handshake_deadline
         self.discard()
         yield from self.say(b"uci")
@@ -71,7 +74,7 @@ class UciEngine(Engine):
 
     def _set_options(self) -> Script:
         settings = self._checked_settings(self.spec.options)
-        # Readers of single lines may not ponder: `position` and `go` would need a wait between.
+        # Engines that read one line at a time may not ponder: `position` and `go` would need a wait between them.
         set_so = any(option.name.casefold() == "ponder" and text == "true" for option, text in settings)
         self._may_ponder = self.spec.ponder and set_so and not self.spec.quirks.line_delay_ms
         self._other_rules = next((f"{one.name} = {text}" for one, text in settings if _is_of_variant(one, text)), "")
@@ -79,7 +82,7 @@ class UciEngine(Engine):
         yield from self._settle_options(lines, "options")
 
     def new_game(self, setup: Setup) -> Script:
-        """`ucinewgame` and a fence; the position goes with the first `go`."""
+        """Send `ucinewgame` and a fence; the position is sent with the first `go`."""
         self._refuse_limits(setup.tc)
         lines = [b"ucinewgame"]
         opponent = self._options.get("uci_opponent")
@@ -94,34 +97,32 @@ class UciEngine(Engine):
         yield from self.fenced(self.ready_ns, *lines)
         self.games += 1
 
-    _other_rules = ""  # an option that the user set, which is not for standard chess
+    _other_rules = ""  # an option set by the user that is not for standard chess
 
     def variant_lines(self, name: str) -> list[bytes]:
-        """UCI_Variant and UCI_Chess960, where the variant is another than that of the last game."""
+        """Return UCI_Variant and UCI_Chess960 if the variant differs from that of the last game."""
         if name == STANDARD and self._other_rules:
-            raise Unsupported(
-                f"has the option {self._other_rules} in games of {name}: leave it out, the variant sets it"
-            )
+            raise Unsupported(f"has the option {self._other_rules}; remove it for games of {name}: the variant sets it")
         if name == self._variant:
             return []
-        variant, told = VARIANTS[name], []
+        variant, lines = VARIANTS[name], list[bytes]()
         kinds, shuffled = self._options.get("uci_variant"), self._options.get("uci_chess960")
         declared = {choice.casefold(): choice for choice in kinds.choices} if kinds is not None else {}
         word = next((declared[word] for word in variant.uci if word in declared), "")
         if not word and not variant.is_usual:
             raise Unsupported(f"does not declare {name}: no such value of UCI_Variant")
         if kinds is not None and word:
-            told.append(_setoption(kinds, word))
+            lines.append(_setoption(kinds, word))
         if shuffled is not None and shuffled.kind == "check":
-            told.append(_setoption(shuffled, "true" if variant.any_rank else "false"))
+            lines.append(_setoption(shuffled, "true" if variant.any_rank else "false"))
         elif variant.any_rank:
             raise Unsupported(f"does not declare {name}: it has no UCI_Chess960")
-        return told
+        return lines
 
     def approach(self, ask: Ask) -> Script:
-        """The position ahead of `go`: behind a fence with ``fence = "wait"``, on its own with `line_delay_ms`."""
+        """Send the position before `go`: after a fence with ``fence = "wait"``, alone with `line_delay_ms`."""
         if self.pondering:
-            while self._is_young:  # up to the first output of the ponder search
+            while self._is_young:  # until the first output of the ponder search
                 self._waited = True
                 yield from self.hear(min(self._begun_ns + BEGIN_NS, time.monotonic_ns() + LOOK_NS))
             if self._hit(ask):
@@ -132,11 +133,11 @@ class UciEngine(Engine):
         else:
             yield from self.say(ask.position.line)
         yield from self.breathe()
-        self.discard()  # an answer right behind the pong is none to the search that follows
+        self.discard()  # an answer right after the pong does not belong to the next search
         self._placed = True
 
     def go_lines(self, ask: Ask) -> bytes:
-        """`position` and `go` in one string."""
+        """Return `position` and `go` as one write."""
         words = go_command(ask).encode("ascii")
         if self._placed:
             self._placed = False
@@ -158,7 +159,7 @@ class UciEngine(Engine):
         return b"stop", self._ping()
 
     def told(self, text: bytes, *, white: bool) -> SearchInfo:
-        """Also from lines without a score."""
+        """Return `thought` completed by lines without a score."""
         return complete_info(self.thought(text, white=white), text)
 
     def _is_chatter(self) -> bool:
@@ -201,7 +202,7 @@ class UciEngine(Engine):
         elif word == "option":
             self._declare(line)
         elif word in _FALSE_STARTS and rest == "error":
-            self.note("unlicensed", f"says {escape_text(line)!r}")
+            self.note("unlicensed", f"reports {escape_text(line)!r}")
         return None
 
     def _pong(self) -> Message | None:
@@ -214,32 +215,32 @@ class UciEngine(Engine):
     def _declare(self, line: str) -> None:
         option = read_option(line)
         if option is None:
-            self.note("odd-option", f"an option that cannot be used: {escape_text(line)}")
+            self.note("odd-option", f"declares an option that cannot be used: {escape_text(line)}")
         elif len(self._options) >= MOST_OPTIONS:
             self.note("many-options", f"declares more than {MOST_OPTIONS} options; the rest is not known")
         elif self._options.setdefault(option.name.casefold(), option) is not option:
-            self.note("double-option", f"option {escape_text(option.name)!r} declared twice, the first counts")
+            self.note("double-option", f"option {escape_text(option.name)!r} declared twice; the first one counts")
 
-    # In its opponent's time it thinks about the move it expects, then gets `ponderhit` or `stop`.
+    # While its opponent thinks, it searches the move that it expects, then gets `ponderhit` or `stop`.
     #
-    # Nothing of it is on a clock: a hit starts the engine's clock after the write of `ponderhit`, a miss is stopped and
-    # its owed answer taken before the new `go` (runner spec 5.2, 6; UCI protocol, "go ponder").
+    # None of this is on a clock. A hit starts the engine's clock after the write of `ponderhit`; a miss is stopped, and
+    # its owed answer is taken before the new `go` (runner spec 5.2, 6; UCI protocol, "go ponder").
 
     @property
     def pondering(self) -> bool:
-        """It was set thinking in its opponent's time, and has not been asked since."""
+        """Whether it was asked to ponder, and has not been asked for a move since."""
         return self._guess is not None
 
     def ponder(self, ask: Ask) -> None:
-        """Set it thinking about the move it expects, where that is legal and leaves it a move."""
+        """Start to ponder on the move that it expects, if that is legal and leaves it a move."""
         hint, self._hint = self._hint, ""
         if not (hint and self._may_ponder) or self.pondering or self.thinking or self.process.broken:
             return
-        self.discard()  # what comes late belongs to the search that is over
+        self.discard()  # late output belongs to the search that is over
         board = ask.position.board
         move, _ = read_move(board, hint, lenient_promotion=False)
         if move is None:
-            self.note("ponder-move", f"expects {escape_text(hint)!r}, no legal move; not pondered on")
+            self.note("ponder-move", f"expects the illegal move {escape_text(hint)!r}; does not ponder")
             return
         after = board.copy(stack=False)
         after.push(move)
@@ -254,14 +255,14 @@ class UciEngine(Engine):
         self._last_write_ns = self._begun_ns = self.process.write(b"\n".join(lines))
 
     def stands_apart(self, ask: Ask) -> bool:
-        """After a hit nothing stands before `ponderhit` once the search runs; after a miss there is one to end."""
+        """Return whether a search needs more than one write; after a hit it does not, once the ponder search runs."""
         if self._guess is None:
             return self.needs_approach
         return self._waited or self._is_young or not self._hit(ask)
 
     @property
     def _is_young(self) -> bool:
-        """Its ponder search may not have begun yet: no output since `go ponder`, a moment ago."""
+        """Whether its ponder search may not have begun yet: no output since `go ponder`, a moment ago."""
         return self.stamp_ns <= self._begun_ns and time.monotonic_ns() < self._begun_ns + BEGIN_NS
 
     def _hit(self, ask: Ask) -> bool:
@@ -269,23 +270,25 @@ class UciEngine(Engine):
         return self._guess is not None and self._guess == (len(moves), moves[-1])
 
     def _give_up(self) -> Script:
-        """Stop a ponder search and take its answer; EngineStalled when none comes."""
+        """Stop a ponder search and take its answer. Raises EngineStalled if none comes."""
         self._stopped = True
         if self.thinking:
             yield from self.say(self._stop())
             deadline = time.monotonic_ns() + OWED_NS
             while self.thinking:
                 if (yield from self.hear_poked(deadline)) is None:
-                    raise EngineStalled(f"no answer to stop within {OWED_NS / 1e9:g} s of pondering on another move")
-        self.discard()  # a second answer to `stop` is none to the search that follows
+                    raise EngineStalled(
+                        f"no answer to stop within {OWED_NS / 1e9:g} s after it pondered on another move"
+                    )
+        self.discard()  # a second answer to `stop` does not belong to the next search
 
     def settle(self) -> Script:
-        """An answer to `stop` is the owed one, pondering or not."""
+        """Fence after a search; an answer to `stop` is the owed one, pondering or not."""
         self._stopped = True
         yield from super().settle()
 
     def go(self, ask: Ask) -> int:
-        """`ponderhit` after a hit, and the answer at once if it is there already; else a search like any other."""
+        """Send `ponderhit` after a hit, with the answer at once if it is there already; else start a normal search."""
         self.pondered_ns = 0
         if self._guess is None:  # the common case, on the path of every ply
             self._hint = ""
@@ -301,7 +304,7 @@ class UciEngine(Engine):
         else:
             self._last_write_ns = time.monotonic_ns()
             self._unheard.append(early._replace(stamp_ns=self._last_write_ns))
-            self.note("early-answer", f"answered {escape_text(early.text)!r} while pondering; it counts at the hit")
+            self.note("early-answer", f"answered {escape_text(early.text)!r} while pondering; it counts at ponderhit")
         self.pondered_ns = (self._last_write_ns if early is None else early.stamp_ns) - self._begun_ns
         return self._last_write_ns
 
@@ -320,7 +323,7 @@ class UciEngine(Engine):
 
 
 def _is_of_variant(option: DeclaredOption, text: str) -> bool:
-    """An option by which an engine plays, or writes castling, otherwise than in standard chess."""
+    """Return whether with this option an engine plays, or writes castling, differently from standard chess."""
     name = option.name.casefold()
     return (name, text) == ("uci_chess960", "true") or (
         name == "uci_variant" and text.casefold() not in _STANDARD_WORDS

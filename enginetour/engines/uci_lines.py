@@ -1,4 +1,4 @@
-"""UCI lines: read an info line and its score, and options as declared (UCI protocol, April 2006)."""
+"""UCI lines: read info lines and declared options, write `go` (UCI protocol, April 2006)."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from enginetour.engines.wire import (
 from enginetour.model.task import DeclaredOption
 from enginetour.model.timecontrol import TimeControl
 
-# Colours, titles, and what a buffer written whole or another encoding leaves: NUL, backspace, a byte order mark.
+# Colors, titles, and remains of whole buffers or other encodings: NUL, backspace, a byte order mark.
 _UNSEEN = re.compile(
     r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])|[\x00-\x08\x0e-\x1f\x7f\ufeff]"
 )
 _TYPE = re.compile(r"\stype\s+(check|spin|combo|button|string)(?=\s|$)")
 _NAME = re.compile(r"option\s+name\s+")
-_FIGURES = ("depth", "seldepth", "nodes", "nps", "hashfull", "tbhits")  # words of `info` and fields of a Thought
-# Numbers of 18 digits are surely within 64 bits.
+_FIGURES = ("depth", "seldepth", "nodes", "nps", "hashfull", "tbhits")  # words of `info`, and fields of a SearchInfo
+# Numbers of 18 digits are certainly within 64 bits.
 _USUAL = re.compile(
     rb"info depth (?P<depth>\d{1,18})(?: seldepth (?P<seldepth>\d{1,18}))?(?: multipv 1)?"
     rb" score (?P<kind>cp|mate) (?P<score>-?\d{1,18})(?: nodes (?P<nodes>\d{1,18}))?(?: nps (?P<nps>\d{1,18}))?"
@@ -39,12 +39,12 @@ _BOUNDS = {"lowerbound": 1, "upperbound": -1}
 
 
 def plain_line(line: bytes) -> str:
-    """A line as text without escape sequences, control characters, blanks at its ends and doubled blanks."""
+    """Return a line as text without escape sequences, control characters and superfluous blanks."""
     return " ".join(split_words(line))
 
 
 def split_words(line: bytes) -> list[str]:
-    """The words of a line, without escape sequences and control characters."""
+    """Return the words of a line, without escape sequences and control characters."""
     text = line.decode("utf-8", "replace")
     if not text.isprintable():
         text = _UNSEEN.sub("", text)
@@ -52,7 +52,7 @@ def split_words(line: bytes) -> list[str]:
 
 
 def read_option(line: str) -> DeclaredOption | None:
-    """One ``option name ...`` line; None when it cannot be used (unknown type, spin without numbers).
+    """Return the option in an ``option name ...`` line; None if it cannot be used (unknown type, spin without numbers).
 
     Names and values may contain every word of this grammar: the first type that makes the line complete counts.
     """
@@ -75,12 +75,12 @@ def _option(name: str, kind: str, words: list[str]) -> DeclaredOption | None:
         return None if low is None or high is None else DeclaredOption(name, kind, first.get("default", ""), low, high)
     if kind == "combo":
         return _combo(name, words)
-    has_default = words[:1] == ["default"]  # of a string all that follows, keywords too
+    has_default = words[:1] == ["default"]  # a string is all that follows, keywords included
     return DeclaredOption(name, kind, " ".join(words[1:] if kind == "string" else words[1:2]) if has_default else "")
 
 
 def _combo(name: str, words: list[str]) -> DeclaredOption:
-    """The word after a keyword belongs to the value, even if it is a keyword too, unless the default contradicts."""
+    """Return a combo: a word after a keyword is a value, even another keyword, unless the default contradicts."""
     readings = []
     for empty in (False, True):
         values = _valued(words, ("default", "var"), empty=empty)
@@ -93,7 +93,7 @@ def _combo(name: str, words: list[str]) -> DeclaredOption:
 
 
 def _valued(words: list[str], keys: tuple[str, ...], *, empty: bool) -> list[tuple[str, str]]:
-    """Each key with its value. Only ``var`` occurs more than once; `empty`: a key may follow a key."""
+    """Return each key with its value. Only ``var`` may be repeated; `empty`: a key may follow a key."""
     values: list[tuple[str, list[str]]] = []
     open_keys = set(keys)
     for word in words:
@@ -106,7 +106,7 @@ def _valued(words: list[str], keys: tuple[str, ...], *, empty: bool) -> list[tup
 
 
 def _is_complete(option: DeclaredOption, words: list[str]) -> bool:
-    """Nothing but what its type allows follows the type."""
+    """Return whether only what its type allows follows the type."""
     if option.kind == "button":
         return not words
     if option.kind == "check":
@@ -117,9 +117,9 @@ def _is_complete(option: DeclaredOption, words: list[str]) -> bool:
 
 
 def last_search_info(text: bytes, *, bounds: bool = True) -> SearchInfo:
-    """The last scored ``info`` line of a search, principal variation 1 only. Costs one backward search.
+    """Return the last scored ``info`` line of a search, only principal variation 1, found from the end.
 
-    Without `bounds` the last one whose score is exact.
+    Without `bounds` it is the last one whose score is exact.
     """
     end = len(text)
     while (hit := text.rfind(b" score ", 0, end)) >= 0:
@@ -133,7 +133,7 @@ def last_search_info(text: bytes, *, bounds: bool = True) -> SearchInfo:
 
 
 def complete_info(thought: SearchInfo, text: bytes) -> SearchInfo:
-    """With what other lines of the search told last, where the scored one is silent: older engines write them apart."""
+    """Return the info with missing figures from other lines: older engines report them apart from the score."""
     if None not in thought:
         return thought
     found = {}
@@ -159,19 +159,20 @@ def _thought(line: bytes) -> SearchInfo | None:
 
 
 def read_usual_info(line: bytes) -> SearchInfo | None:
-    """A line in the order of Stockfish, which most engines took over, in half the time; None for any other."""
+    """Return a line in the order of Stockfish, which most engines use, in half the time; None for any other."""
     found = _USUAL.fullmatch(line)
     if found is None or ((pv := found["pv"]) and b" string" in pv):
         return None
-    kind, told = found["kind"], int(found["score"])
+    kind, score = found["kind"], int(found["score"])
     figures = [None if digits is None else int(digits) for digits in found.group(*_FIGURES)]
     depth, seldepth, nodes, nps, hashfull, tbhits = figures
     words = " ".join(pv.decode("utf-8", "replace").split()[:PV_PLIES])[:LONGEST_PV] if pv else ""
-    return SearchInfo(told if kind == b"cp" else mate_score(told), depth, nodes, words, seldepth, nps, hashfull, tbhits)
+    score = score if kind == b"cp" else mate_score(score)
+    return SearchInfo(score, depth, nodes, words, seldepth, nps, hashfull, tbhits)
 
 
 def read_any_info(line: bytes) -> SearchInfo | None:
-    """Any line with a score somewhere."""
+    """Return any line that contains a score; None for other lines."""
     words = line.decode("utf-8", "replace").split()
     if "string" in words:
         words = words[: words.index("string")]  # the rest of the line is text (UCI protocol, "info string")
@@ -205,7 +206,7 @@ def read_any_info(line: bytes) -> SearchInfo | None:
 
 
 def go_command(ask: Ask, command: str = "go") -> str:
-    """`go` with the limits of this move; a clock of a side that has none is told as the other side's."""
+    """Return `go` with the limits of this move; a side without a clock gets the time of the other side."""
     tc, words = ask.tc, command
     if ask.own_ms is not None:
         other_ms = ask.own_ms if ask.other_ms is None else ask.other_ms
@@ -219,7 +220,7 @@ def go_command(ask: Ask, command: str = "go") -> str:
 
 
 def go_limits(tc: TimeControl) -> str:
-    """What follows the clocks in a `go`, with the blank before it."""
+    """Return what follows the clocks in a `go`, with a blank before it."""
     words = ""
     if tc.movetime_ms is not None:
         words += f" movetime {tc.movetime_ms}"

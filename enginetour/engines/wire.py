@@ -1,4 +1,4 @@
-"""What engines of both protocols send: messages, figures of a search, and the bytes they come in."""
+"""Messages of engines of both protocols, figures of their searches, and the buffer of their output."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import NamedTuple
 
 
 class MessageKind(Enum):
-    """What a line of an engine means at the moment it is read."""
+    """What a line of an engine means at the moment when it is read."""
 
     ANSWER = auto()  # a move that ends the search
-    STALE = auto()  # an answer while it was not thinking; dropped
+    STALE = auto()  # an answer without a search; dropped
     PONG = auto()  # the newest ping is answered
-    HELLO = auto()  # uciok, or features done
-    WAIT = auto()  # done=0: features will take a while
-    FEATURE = auto()  # features that did not end the handshake
+    HELLO = auto()  # uciok, or end of the features
+    WAIT = auto()  # done=0: features need more time
+    FEATURE = auto()  # features that do not end the handshake
     RESIGN = auto()
     RESULT = auto()  # text: 1-0, 0-1 or 1/2-1/2
-    ABORT = auto()  # `*`: gives the game up without a result
-    REFUSED_MOVE = auto()  # text: the move it calls illegal, one that we sent
+    ABORT = auto()  # `*`: aborts the game without a result
+    REFUSED_MOVE = auto()  # text: the move it calls illegal, one that was sent to it
     REFUSED = auto()  # text: a command it does not know
     REFUSED_POSITION = auto()
     OFFER = auto()  # offers a draw
@@ -36,7 +36,7 @@ class Message(NamedTuple):
 
 
 class SearchInfo(NamedTuple):
-    """The last scored line of a search, from the mover's side; mate in n is +-(32000 - n)."""
+    """The last scored line of a search, from the mover's side; a mate in n is +-(32000 - n)."""
 
     score: int | None = None
     depth: int | None = None
@@ -46,10 +46,10 @@ class SearchInfo(NamedTuple):
     nps: int | None = None
     hashfull: int | None = None  # permille
     tbhits: int | None = None
-    bound: int = 0  # 1: the score is at least that, -1: at most
+    bound: int = 0  # 1: the score is at least that, -1: at most that
 
     def turned(self) -> SearchInfo:
-        """The same from the other side."""
+        """Return the same from the other side."""
         return self if self.score is None else self._replace(score=-self.score, bound=-self.bound)
 
 
@@ -59,24 +59,24 @@ PV_PLIES = 200  # plies kept of a PV (runner spec 6)
 
 
 def mate_score(moves: int) -> int:
-    """Centipawns that stand for a mate in `moves`; 0 and below: the engine itself is mated."""
+    """Return the centipawns of a mate in `moves`; 0 and below: the engine itself is mated."""
     distance = min(abs(moves), MATE - 1)
     return MATE - distance if moves > 0 else distance - MATE
 
 
 def clamp_int64(number: int) -> int:
-    """`number` within 64 bits, the widest a store can hold."""
+    """Return `number` limited to 64 bits, the most that a database can hold."""
     return max(-(2**63), min(2**63 - 1, number))
 
 
 def parse_clamped_int(text: str) -> int | None:
-    """A whole number of a search, clamped to 64 bits; None for anything else (NaN, 1e9, 20 000 digits)."""
+    """Return a whole number of a search, limited to 64 bits; None for anything else (NaN, 1e9, 20 000 digits)."""
     number = parse_int(text)
     return None if number is None else clamp_int64(number)
 
 
 def parse_int(text: str) -> int | None:
-    """A whole number of at most 30 digits as it is written, for options; None for anything else."""
+    """Return a whole number of at most 30 digits for options, unchanged; None for anything else."""
     digits = text.lstrip("+-")
     if not (digits.isascii() and digits.isdigit()) or len(text) - len(digits) > 1 or len(digits) > 30:
         return None
@@ -84,40 +84,38 @@ def parse_int(text: str) -> int | None:
 
 
 def escape_text(text: str, longest: int = 100) -> str:
-    """`text` on one line, control and invisible characters escaped, cut at `longest` (reliability 2.4, 2.6)."""
+    """Return `text` on one line, control and invisible characters escaped, cut at `longest` (reliability 2.4, 2.6)."""
     cut = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text[: longest + 1])
     return cut[:longest] + "..." if len(cut) > longest else cut
 
 
-# Bytes as they come, whole lines as they are wanted: memory stays constant whatever an engine prints.
+# The output buffer: memory stays constant whatever an engine prints.
 #
 # Lines end at LF; blanks around them and a CR mean nothing, empty lines are skipped (runner spec section 2).
-
-# One of what nobody sees: colours, and what a buffer written whole or another encoding leaves.
 INVISIBLE = rb"(?:\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0e-\x1f\x7f]|\xef\xbb\xbf)"
 _UNSEEN = re.compile(INVISIBLE)
 _SEEN = range(0x21, 0x7F)  # printable ASCII
-LINE_CAP = 64 * 1024  # bytes of a line; the rest is thrown away as it streams in (runner spec 2)
+LINE_CAP = 64 * 1024  # bytes of a line; the rest is dropped as it arrives (runner spec 2)
 _SCORE_WORD = b" score "  # marks a line that adjudication may need
 BUFFER_CAP = 256 * 1024  # bytes of unread output; the oldest lines go first (runner spec 2)
 
 
 class LineBuffer:
-    """The unread output of one engine. When old lines are dropped, the last that marks a score survives."""
+    """The unread output of one engine. When old lines are dropped, the last one with a score remains."""
 
     def __init__(self) -> None:
         self.text = bytearray()  # not yet read as lines
         self._looked = 0  # offset up to which no answer was found
-        self._skipping = False  # inside the tail of an over-long line
+        self._skipping = False  # inside the rest of an overlong line
         self.overlong = False  # a line was cut at LINE_CAP
 
     @property
     def is_empty(self) -> bool:
-        """Nothing is unread, and what comes next begins a line."""
+        """Whether nothing is unread, and new output begins a line."""
         return not (self.text or self._skipping)
 
     def feed(self, chunk: bytes) -> None:
-        """Take what one read brought."""
+        """Add the output of one read."""
         if self._skipping:
             end = chunk.find(b"\n")
             if end < 0:
@@ -142,7 +140,7 @@ class LineBuffer:
             self._looked = max(0, self._looked - cut + len(kept))
 
     def line(self) -> bytes | None:
-        """The next whole line without its end, or None; takes it off the intake."""
+        """Remove and return the next whole line without its end, or None."""
         end = self.text.find(b"\n")
         if end < 0:
             return None
@@ -152,19 +150,19 @@ class LineBuffer:
         return line
 
     def has(self, *words: bytes) -> bool:
-        """Whether any of `words` occurs in what is unread: a cheap look before lines are cut."""
+        """Return whether one of `words` occurs in the unread output: a cheap test before lines are split."""
         for word in words:  # noqa: SIM110 - on the path of every ply, and a generator takes three times as long
             if word in self.text:
                 return True
         return False
 
     def drop_lines(self) -> None:
-        """Throw all whole lines away."""
+        """Drop all whole lines."""
         del self.text[: self.text.rfind(b"\n") + 1]
         self._looked = 0
 
     def match(self, pattern: re.Pattern[bytes]) -> tuple[bytes, bytes] | None:
-        """The first whole line that `pattern` finds, and all that came before it; takes both off."""
+        """Remove and return the first whole line that `pattern` finds, and all that came before it."""
         text = self.text
         whole = text.rfind(b"\n") + 1
         found = pattern.search(text, self._looked, whole)
@@ -178,7 +176,7 @@ class LineBuffer:
         return before, line
 
     def answer(self, word: bytes) -> tuple[bytes, bytes] | None:
-        """The first whole line whose first word is `word`, and all that came before it; takes both off."""
+        """Remove and return the first whole line whose first word is `word`, and all that came before it."""
         text = self.text
         hit = text.find(word, self._looked)
         while hit >= 0:
@@ -199,14 +197,14 @@ class LineBuffer:
         return None
 
     def lacks(self, word: bytes) -> bool:
-        """Whether `answer` need not look for it."""
+        """Return whether `answer` would find nothing."""
         if self.text.find(word, self._looked) >= 0:
             return False
         self._looked = self.text.rfind(b"\n") + 1
         return True
 
     def lacks_line(self, pattern: re.Pattern[bytes]) -> bool:
-        """Whether `match` would find none."""
+        """Return whether `match` would find nothing."""
         whole = self.text.rfind(b"\n") + 1
         if pattern.search(self.text, self._looked, whole) is not None:
             return False
@@ -214,7 +212,7 @@ class LineBuffer:
         return True
 
     def end(self) -> bool:
-        """At end of file: close an unfinished line, true if there was one (it may hold a complete answer)."""
+        """Close an unfinished line at end of file; return whether there was one (it may contain a complete answer)."""
         if not self.text or self.text.endswith(b"\n"):
             return False
         self.text += b"\n"
@@ -222,5 +220,5 @@ class LineBuffer:
 
 
 def _first(line: bytes) -> bytes:
-    """The first word of a line behind what nobody sees."""
+    """Return the first word of a line, after invisible characters."""
     return b"".join(_UNSEEN.sub(b"", line).split(None, 1)[:1])

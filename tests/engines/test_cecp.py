@@ -249,7 +249,7 @@ def test_memory_and_cores_stand_for_options() -> None:
     assert lines == []
     assert isinstance(problems, tuple)
     assert len(problems) == 2
-    assert wishes((("Hash", "x"),), "memory=1")[2] == ("option 'Hash' is a whole number above 0, found 'x'",)
+    assert wishes((("Hash", "x"),), "memory=1")[2] == ("option 'Hash' must be a whole number above 0 (found 'x')",)
     assert wishes((("Hash", "8"),), 'memory=1 option="Hash -spin 1 1 9"') == ((("Hash", "8"),), [], ())
 
 
@@ -380,7 +380,7 @@ def test_a_refused_move_of_the_opening_is_no_ones_loss() -> None:
     engine.intake = LineBuffer()
     engine.intake.feed(b"Illegal move: e2e4\n")
     said = engine.heard()
-    with pytest.raises(Unsupported, match="refuses the opening"):
+    with pytest.raises(Unsupported, match="rejects the opening"):
         script.send(said)
     engine.kill()
 

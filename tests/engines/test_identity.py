@@ -106,7 +106,7 @@ def test_modules_of_a_script(tmp_path: Path) -> None:
 
 def test_missing_program(tmp_path: Path) -> None:
     """A program that cannot be read is an engine refused."""
-    with pytest.raises(EngineRefused, match=r"E: cannot read .*/none: No such file"):
+    with pytest.raises(EngineRefused, match=r"E: .*/none cannot be read: No such file"):
         fingerprint(EngineSpec("E", (str(tmp_path / "none"),), "uci"))
 
 
@@ -185,9 +185,9 @@ def test_each_is_named_with_its_engine() -> None:
 @pytest.mark.parametrize(
     ("option", "told"),
     [
-        ("EvalFile=/no/net.nnue", "there is no /no/net.nnue"),
-        ("SyzygyPath=HERE:/no/tables", "there is no /no/tables"),
-        ("SyzygyPath=/no/a:/no/b", "there is no /no/a and no /no/b"),
+        ("EvalFile=/no/net.nnue", "not found: /no/net.nnue"),
+        ("SyzygyPath=HERE:/no/tables", "not found: /no/tables"),
+        ("SyzygyPath=/no/a:/no/b", "not found: /no/a, /no/b"),
         ("BookFile=books/small.bin", "there is no books/small.bin"),
         *(("EvalFile=HERE", ""), ("EvalFile=nets/a.nnue", ""), ("EvalFile=nn-1c0000000000.nnue", "")),
         *(("Debug Log File=/no/log.txt", ""), ("Experience File=/no/exp.bin", ""), ("Url=http://a/b", "")),
@@ -212,7 +212,7 @@ def test_run_and_check_warn_of_it(tmp_path: Path) -> None:
     path = config(tmp_path, ("wren1",), "roundrobin", "", loud)
     for command in ("check", "run"):
         done = tour(tmp_path, command, str(path))
-        assert "warning: loud: BookFile = /no.bin: there is no /no.bin\n" in done.stdout + done.stderr
+        assert "warning: loud: BookFile = /no.bin: not found: /no.bin\n" in done.stdout + done.stderr
 
 
 def test_check_and_journal_tell_them(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def test_siblings_are_avoided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     found = machine(tmp_path, monkeypatch, EIGHT, set(range(8)))
     assert [found.engines(slot) for slot in (0, 1)] == [(0, 1), (2, 3)]
     assert not found.lacking(2)
-    told = "3 slots of 2 want 6 cores of their own, there are 4, their 8 processors are threads of them"
+    told = "3 concurrent games with 2 cores each need 6 cores, but 4 can be used (with 8 threads)"
     assert found.lacking(3) == told
     assert found.others(0, 1) == (2, 6, 3, 7)
     assert found.others(1, 2) == (2, 3)
@@ -211,7 +211,7 @@ def test_refused_with_the_reason(tmp_path: Path) -> None:
     path.write_text(plain.replace('tc = "depth=1"', 'tc = "depth=1"\naffinity = true\nslots = 1000'))
     for command in ("check", "run"):
         done = tour(tmp_path, command, str(path), expect=3)
-        assert "affinity: 1000 slots of 1 want 1000 cores of their own, there are" in done.stderr
+        assert "affinity: 1000 concurrent games with 1 core each need 1000 cores, but" in done.stderr
         assert f"trial.toml:{1 + path.read_text()[: path.read_text().index('affinity')].count(chr(10))}" in done.stderr
     before = os.sched_getaffinity(0)
     path.write_text(plain.replace('tc = "depth=1"', 'tc = "depth=1"\naffinity = true'))

@@ -147,7 +147,7 @@ def test_every_failed_start_is_named(tmp_path: Path) -> None:
     cases = {
         "plain": (b"echo", 0o644, "not executable"),
         "orphan": (b"#!/no/such/interpreter -x\n", 0o755, "interpreter /no/such/interpreter is missing"),
-        "windows lines": (b"#!/bin/sh\r\nexec stockfish\r\n", 0o755, "end as on Windows, in CR LF"),
+        "windows lines": (b"#!/bin/sh\r\nexec stockfish\r\n", 0o755, "its lines end with CR LF"),
         "foreign": (bytes(elf), 0o755, "another processor architecture"),
         "windows": (b"MZ\x90\x00", 0o755, "wine"),
         "text": (b"just text\n", 0o755, "neither a program"),
@@ -159,7 +159,7 @@ def test_every_failed_start_is_named(tmp_path: Path) -> None:
         with pytest.raises(StartFailed, match=words) as caught:
             EngineProcess(EngineSpec(name, (str(path),), "uci"))
         assert caught.value.category == "start-failure"
-    with pytest.raises(StartFailed, match="is missing"):
+    with pytest.raises(StartFailed, match="does not exist"):
         EngineProcess(EngineSpec("gone", (str(tmp_path / "gone"),), "uci"))
     with pytest.raises(StartFailed, match="a folder"):
         EngineProcess(EngineSpec("folder", (str(tmp_path),), "uci"))

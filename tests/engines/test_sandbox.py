@@ -228,14 +228,14 @@ def test_a_death_inside_bubblewrap_is_told_as_it_was() -> None:
 def test_a_missing_bubblewrap_is_named_with_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
     """Asked for and not there: refused, and told what to install."""
     monkeypatch.setattr(shutil, "which", lambda *_: None)
-    with pytest.raises(StartFailed, match="apt install bubblewrap"):
+    with pytest.raises(StartFailed, match="run apt install bubblewrap"):
         EngineProcess(odd("quiet", sandbox="bwrap"))
 
 
 def test_a_kernel_without_landlock_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """The launcher's error number becomes a reason and the next step."""
-    monkeypatch.setattr(starting, "_hear", lambda _: b"ready\nfailed landlock 38\n")
-    with pytest.raises(StartFailed, match='built without it; say "bwrap" or "none"'):
+    monkeypatch.setattr(starting, "_read_report", lambda _: b"ready\nfailed landlock 38\n")
+    with pytest.raises(StartFailed, match='built without it; use "bwrap" or "none"'):
         EngineProcess(odd("quiet", sandbox="landlock"))
 
 
@@ -320,20 +320,20 @@ def test_what_is_in_force_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """One line, tried for real; without a namespace the reason stands in it."""
     monkeypatch.setenv("ENGINETOUR_NAMESPACE", "off")
     told = safeguards.describe_safeguards()
-    assert told.startswith("engines run in: no pid namespace (ENGINETOUR_NAMESPACE=off)")
+    assert told.startswith("engines run in: no PID namespace (ENGINETOUR_NAMESPACE=off)")
     assert "\n" not in told
 
 
 def test_a_machine_that_forbids_namespaces_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The launcher's refusal is remembered, the engine starts without, and why is told."""
-    hear, heard = starting._hear, list[bytes]()
+    hear, heard = starting._read_report, list[bytes]()
 
     def forbidden(report: int) -> bytes | None:
         heard.append(hear(report) or b"")
         return b"failed namespace 1\n" if len(heard) == 1 else heard[-1]
 
     monkeypatch.setattr(starting, "_forbidden", "")
-    monkeypatch.setattr(starting, "_hear", forbidden)
+    monkeypatch.setattr(starting, "_read_report", forbidden)
     first, second = EngineProcess(odd("quiet")), EngineProcess(odd("quiet"))
     assert (first.init, second.init) == (None, None)
     assert len(heard) == 3
@@ -809,7 +809,7 @@ def test_an_unprivileged_user_has_namespace_and_sandboxes(sandbox: str, unprivil
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert told["user"] == (OTHER.get("user") or os.geteuid())
-    for missing in ("no pid namespace", f"{sandbox} no"):
+    for missing in ("no PID namespace", f"{sandbox} no"):
         if missing in told["guards"]:
             pytest.skip(f"not for unprivileged users of this machine: {told['guards']}")
     free = sandbox == "none"
@@ -953,11 +953,11 @@ def test_a_program_that_is_there_is_not_called_missing(tmp_path: Path, mode: int
     path = tmp_path / "owl"
     if mode is None:
         path.mkdir()
-        told = f"{path} is a folder, not a program"
+        told = f"{path} is a directory, not a program"
     else:
         path.write_text("#!/bin/sh\n")
         path.chmod(mode)
-        told = f"{path} is not executable (chmod +x owl?)"
+        told = f"{path} is not executable (use chmod +x owl)"
         assert "write ./owl for the file in" in refused(tmp_path, "match", "owl", "wren1")
     assert told in refused(tmp_path, "match", "./owl", "wren1")
     assert "is no engine file and no program" in refused(tmp_path, "match", "owl" * 100, "wren1")
@@ -1090,6 +1090,6 @@ def test_a_slot_whose_folder_was_tidied_up_goes_on(tmp_path: Path, monkeypatch: 
     shutil.rmtree(root)
     root.symlink_to(tmp_path)  # somebody else's idea of it
     tmp_path.rename(tmp_path.with_name("elsewhere"))
-    with pytest.raises(MachineFailure, match="cannot make a scratch folder"):
+    with pytest.raises(MachineFailure, match="cannot make a scratch directory"):
         make_scratch()
     root.unlink()

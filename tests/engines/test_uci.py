@@ -256,7 +256,7 @@ def test_a_wrong_option_is_never_sent() -> None:
     engine, end = shaken(options=(("Hash", "abc"),))
     assert isinstance(end, StartFailed)
     assert end.category == "bad-option"
-    assert engine.problems == ("option 'Hash' is a whole number from 1 to 1024, found 'abc'",)
+    assert engine.problems == ("option 'Hash' must be a whole number between 1 and 1024 (found 'abc')",)
     assert not any("setoption" in line for line in engine.process.traffic())
 
 
@@ -272,14 +272,16 @@ def test_the_words_of_a_late_engine_name_its_setting() -> None:
     """A late start and a late pong each have their own; `line_delay_ms` is named where an empty line woke it twice."""
     _, late = shaken("no-uciok", handshake_timeout=0.3)
     assert isinstance(late, StartFailed)
-    assert late.detail == "no uciok within 0.3 s; if it needs longer, set handshake_timeout under quirks"
+    assert (
+        late.detail == "no uciok within 0.3 s; if the engine needs more time, increase handshake_timeout under [quirks]"
+    )
     engine, _ = shaken()
     assert (
         engine.stall_words(10**9)
-        == "no answer to a ping within 1 s; if it needs longer, set ready_timeout under quirks"
+        == "no answer to a ping within 1 s; if the engine needs more time, increase ready_timeout under [quirks]"
     )
     engine.reads_single_lines = True
-    assert engine.stall_words(10**9).endswith("set line_delay_ms = 100 under quirks")
+    assert engine.stall_words(10**9).endswith("set line_delay_ms = 100 under [quirks]")
 
 
 def test_what_the_scored_line_does_not_tell_comes_from_others() -> None:
@@ -395,7 +397,7 @@ def test_no_answer_to_stop_is_a_stall(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(uci, "OWED_NS", 100 * protocol.MS)
     played = game(ponderer("ponder-deaf"), thinker(OTHERWISE))
     assert (played.outcome, played.termination, played.culprit) == (Outcome.BLACK, Termination.STALL, "ponder-deaf")
-    assert "pondering on another move" in played.cause
+    assert "pondered on another move" in played.cause
 
 
 @pytest.mark.parametrize("moves", ["", OTHERWISE])

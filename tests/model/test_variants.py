@@ -191,7 +191,7 @@ def test_an_option_of_another_variant_is_refused_in_standard_chess(name: str, va
     engine = scripted("uci", variants="chess960,crazyhouse", options=((name, value),))
     standard = game(engine, sound())
     assert (standard.outcome, standard.category) == (Outcome.VOID, "unsupported")
-    assert f"the option {name} = {value} in games of standard" in standard.cause
+    assert f"the option {name} = {value}; remove it for games of standard" in standard.cause
     opening = Opening(fen=shuffled_fen(518, 518), variant="chess960")
     assert game(engine, sound(variants="chess960"), opening=opening).outcome is Outcome.DRAW
 

@@ -82,11 +82,11 @@ def test_silence_is_no_uci_engine() -> None:
     ("on_go", "words"),
     [
         ("echo move e2e4", ""),
-        ("echo move e2e5", "its first move is not legal: 'e2e5'"),
+        ("echo move e2e5", "its first move is illegal: 'e2e5'"),
         ("echo lost it >&2; exit 3", "ended at start: exit 3; stderr: lost it"),
         (
             ":",
-            "no feature line within 1.5 s; no output at all: does it flush stdout?; if it needs longer, set handshake",
+            "no feature line within 1.5 s; no output at all (does it flush stdout?); if the engine needs more time, increase handshake",
         ),
     ],
 )
@@ -99,7 +99,7 @@ def test_an_engine_without_features_is_asked_for_a_move(
     quirks = Quirks(handshake_timeout=20.0 if on_go != ":" else 1.5)
     found = tried(EngineSpec("old", ("/bin/sh", "-c", script), "cecp", quirks=quirks))
     assert [words in problem for problem in found.problems] == [True] * bool(words), found.problems
-    assert ("features", True, "a move but no feature line: taken as protocol 1") in found.steps or words
+    assert ("features", True, "a move but no feature line: protocol 1 is assumed") in found.steps or words
 
 
 def slow(*words: str) -> EngineSpec:
@@ -133,7 +133,7 @@ def test_only_an_empty_line_that_wakes_it_twice_shows_a_reader_of_single_lines(
         command = (sys.executable, script, "--protocol", "cecp", "--fault", "line-by-line")
         spec = EngineSpec("reader", command, "cecp", dir="scratch", quirks=Quirks(handshake_timeout=3.0))
     found = tried(spec)
-    hint = "it reads one line at a time (an empty line woke it twice): set line_delay_ms = 100 under quirks"
+    hint = "it reads one line at a time (an empty line woke it twice): set line_delay_ms = 100 under [quirks]"
     assert [hint in problem for problem in found.problems] == [True] * (answers == 0)
 
 
@@ -335,4 +335,4 @@ def test_an_engine_of_protocol_1_may_mind_an_empty_line(monkeypatch: pytest.Monk
     monkeypatch.setattr(cecp, "SILENT_NS", 200 * base.MS)
     found = probe_tried(scripted("cecp", "minds-empty-lines"))
     assert not found.problems
-    assert ("features", True, "a move but no feature line: taken as protocol 1") in found.steps
+    assert ("features", True, "a move but no feature line: protocol 1 is assumed") in found.steps

@@ -154,7 +154,7 @@ def test_an_opening_and_the_program_that_is_gone(tmp_path: Path) -> None:
     assert reenact(task(played, spec), Link()).ply == 2
     gone = replace(spec, command=(str(tmp_path / "gone"),))
     found = reenact(task(played, gone), Link())
-    assert (found.category, "is missing" in found.words) == ("start-failure", True)
+    assert (found.category, "does not exist" in found.words) == ("start-failure", True)
 
 
 def test_another_signal_is_another_crash() -> None:

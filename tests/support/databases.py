@@ -1017,4 +1017,4 @@ for line in sys.stdin:
     if words[0] == "go":
         print("bestmove", moves[plies % 4], flush=True)
 """
-STOPS = "changed since the last game: Netty (binary, net or options). Hint: put it back, go on with run --accept-change"
+STOPS = "changed since the last game: Netty (binary, net or options)"

@@ -224,7 +224,7 @@ def judge(found: Course) -> None:
     warned = [incident for incident in found.incidents if incident.is_warning]
     assert sorted(incident.category for incident in warned) == sorted(kind.warnings), [i.cause for i in warned]
     for incident in found.incidents:
-        if "is missing" not in incident.cause:  # an engine that never started has no output
+        if "does not exist" not in incident.cause:  # an engine that never started has no output
             assert incident.stderr, incident
             assert incident.traffic or "start" in incident.category, incident
         said = sum(len(line.encode()) for line in (*incident.traffic, *incident.stderr, incident.cause))
@@ -288,7 +288,7 @@ STARTS = [
     *kinds("sigill", BOTH, FAILED, blocked=True, at=1, says="another processor"),
     *kinds(
         "vanishes", BOTH, {("play", ""): 1, ("void", "start-failure"): 4}, blocked=True,
-        quirks=ANEW, says="is missing",
+        quirks=ANEW, says="does not exist",
     ),
     *kinds("no-uciok", UCI, TIMED_OUT, blocked=True, quirks=HASTY, says="no uciok within 1 s"),
     *kinds("silent", UCI, TIMED_OUT, blocked=True, quirks=HASTY, says="does it flush"),
@@ -307,7 +307,7 @@ STARTS = [
     *kinds("odd-options", UCI, PLAY, warnings=("protocol-warning",) * 2),
     *kinds("many-options", BOTH, PLAY),
     *kinds("refuses-setboard", CECP, {("void", "unsupported"): 12}, blocked=True, opening=BLACK_FIRST,
-           says="cannot set position"),
+           says="cannot set the position"),
     *kinds("ignores-position", UCI, {("loss", "illegal-move"): 2, ("play", ""): 2}, opening=BLACK_FIRST,
            says="may have ignored the start position", at=0),
     *kinds("ignores-position", CECP, ILLEGAL, opening=BLACK_FIRST, says="may have ignored the start position"),

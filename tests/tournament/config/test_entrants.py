@@ -139,7 +139,7 @@ def test_fractions_of_st_are_for_those_that_take_them() -> None:
     tc = TimeControl.parse("movetime=0.1")
     assert time_lines(tc, Quirks(st_fraction=True), nps=False) == [b"st 0.1"]
     assert time_lines(tc, Quirks(movetime="level"), nps=False) == [b"level 0 0:01 0.1"]
-    with pytest.raises(Unsupported, match='set movetime = "level"'):
+    with pytest.raises(Unsupported, match='or set movetime = "level"'):
         time_lines(tc, Quirks(), nps=False)
     with pytest.raises(Unsupported, match="nodes"):
         time_lines(TimeControl.parse("nodes=5"), Quirks(), nps=False)
