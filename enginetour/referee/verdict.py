@@ -71,12 +71,12 @@ def illegal(seat: Seat, text: str, board: chess.Board, *, ignored: bool = False)
 
     `ignored`: the engine may have ignored the start position.
     """
-    text = f"{seat.color} makes an illegal move: {escape_text(text) or repr(text)} in {board.fen()}"
+    cause = f"{seat.color} makes an illegal move: {escape_text(text) or repr(text)} in {board.fen()}"
     if read_move(board, text, lenient_promotion=True)[0] is not None:
-        text += "; no promotion piece (lenient_promotion = true under [quirks] makes it a queen)"
+        cause += "; no promotion piece (lenient_promotion = true under [quirks] makes it a queen)"
     elif ignored:
-        text += "; the engine may have ignored the start position"
-    return _unless_no_mate(loss(seat, Termination.ILLEGAL_MOVE, text), seat, board)
+        cause += "; the engine may have ignored the start position"
+    return _unless_no_mate(loss(seat, Termination.ILLEGAL_MOVE, cause), seat, board)
 
 
 def _unless_no_mate(lost: Verdict, seat: Seat, board: chess.Board) -> Verdict:

@@ -188,7 +188,7 @@ def test_each_is_named_with_its_engine() -> None:
         ("EvalFile=/no/net.nnue", "not found: /no/net.nnue"),
         ("SyzygyPath=HERE:/no/tables", "not found: /no/tables"),
         ("SyzygyPath=/no/a:/no/b", "not found: /no/a, /no/b"),
-        ("BookFile=books/small.bin", "there is no books/small.bin"),
+        ("BookFile=books/small.bin", "not found: books/small.bin"),
         *(("EvalFile=HERE", ""), ("EvalFile=nets/a.nnue", ""), ("EvalFile=nn-1c0000000000.nnue", "")),
         *(("Debug Log File=/no/log.txt", ""), ("Experience File=/no/exp.bin", ""), ("Url=http://a/b", "")),
     ],
@@ -267,7 +267,7 @@ def test_a_net_that_is_gone_is_named(tmp_path: Path) -> None:
     spec, files = known(tmp_path), EngineFiles("trial")
     files.refuse_changed(spec)
     (tmp_path / "net").unlink()
-    with pytest.raises(InputRefused, match=rf"changed since the last game: E \({tmp_path}/net is gone\)"):
+    with pytest.raises(InputRefused, match=rf"changed since the last game: E \({tmp_path}/net not found\)"):
         files.refuse_changed(spec)
 
 

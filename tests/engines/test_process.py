@@ -161,7 +161,7 @@ def test_every_failed_start_is_named(tmp_path: Path) -> None:
         assert caught.value.category == "start-failure"
     with pytest.raises(StartFailed, match="does not exist"):
         EngineProcess(EngineSpec("gone", (str(tmp_path / "gone"),), "uci"))
-    with pytest.raises(StartFailed, match="a folder"):
+    with pytest.raises(StartFailed, match="a directory"):
         EngineProcess(EngineSpec("folder", (str(tmp_path),), "uci"))
     with pytest.raises(StartFailed, match="cannot be entered"):
         EngineProcess(EngineSpec("lost", ("/bin/true",), "uci", dir=str(tmp_path / "gone")))

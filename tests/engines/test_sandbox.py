@@ -248,7 +248,7 @@ def test_limits_are_set(tmp_path: Path) -> None:
 
 def test_a_limit_beyond_our_own_is_refused() -> None:
     """More files than the kernel gives anybody: one line that names the key."""
-    with pytest.raises(StartFailed, match="files = 2000000000; this machine allows"):
+    with pytest.raises(StartFailed, match="files = 2000000000 is not available; this machine allows"):
         EngineProcess(odd("quiet", resources=Resources(files=2_000_000_000)))
 
 

@@ -86,7 +86,7 @@ def test_silence_is_no_uci_engine() -> None:
         ("echo lost it >&2; exit 3", "ended at start: exit 3; stderr: lost it"),
         (
             ":",
-            "no feature line within 1.5 s; no output at all (does it flush stdout?); if the engine needs more time, increase handshake",
+            "no feature line within 1.5 s; no output at all (does it flush stdout?); if the engine needs more",
         ),
     ],
 )

@@ -433,7 +433,7 @@ def _limited(
     try:
         patience_s = exam.PATIENCE_S if kind in session.limits else exam.SHORT_PATIENCE_S
         found = session.move(position(""), tc, patience_s)
-        text = look(session, found, tc)
+        result = look(session, found, tc)
     except (StepFault, EngineFault) as trouble:
         fault = trouble if isinstance(trouble, StepFault) else StepFault(trouble.detail)
         if kind not in session.limits:
@@ -441,7 +441,7 @@ def _limited(
             raise NotSupported(f"not supported, and not in `limits` of the engine file: {fault.words}") from None
         kept = tuple(sorted(session.limits - {kind}))
         raise StepFault(fault.words, fault.gravity, hints=fault.hints or (("limits", kept),)) from None
-    return text if kind in session.limits else f"{text}; supported, but {kind} is not in `limits` of the engine file"
+    return result if kind in session.limits else f"{result}; supported, but {kind} is not in `limits` of the engine file"
 
 
 def _punctual(session: EngineSession, found: Answer, tc: TimeControl) -> str:
