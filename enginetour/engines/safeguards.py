@@ -39,7 +39,7 @@ def root_warning() -> str:
         return ""
     return (
         "running as root, and so do the engines: without a sandbox they can do anything on this machine; a sandbox "
-        "removes their capabilities, but they still own the system's files. Hint: use another user"
+        "removes their capabilities, but they still own the system's files. Hint: use another user."
     )
 
 

@@ -441,7 +441,9 @@ def _limited(
             raise NotSupported(f"not supported, and not in `limits` of the engine file: {fault.words}") from None
         kept = tuple(sorted(session.limits - {kind}))
         raise StepFault(fault.words, fault.gravity, hints=fault.hints or (("limits", kept),)) from None
-    return result if kind in session.limits else f"{result}; supported, but {kind} is not in `limits` of the engine file"
+    return (
+        result if kind in session.limits else f"{result}; supported, but {kind} is not in `limits` of the engine file"
+    )
 
 
 def _punctual(session: EngineSession, found: Answer, tc: TimeControl) -> str:
