@@ -122,8 +122,8 @@ def test_unknown_id() -> None:
     """An unknown engine is told with the nearest id and the command that lists them."""
     with pytest.raises(InputRefused) as caught:
         load([bundled_directory("engines")]).get("stokfish", "t.toml:4")
-    told = "t.toml:4: unknown engine 'stokfish', did you mean 'stockfish'? Hint: list all engines with enginetour engines list."
-    assert str(caught.value) == told
+    hint = "Hint: list all engines with enginetour engines list."
+    assert str(caught.value) == f"t.toml:4: unknown engine 'stokfish', did you mean 'stockfish'? {hint}"
 
 
 def test_order_of_folders(tmp_path: Path) -> None:
