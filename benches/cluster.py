@@ -1,7 +1,7 @@
 """`python -m benches cluster`: measure the manager of a run with a simulated cluster.
 
 Scheduler, database (durable), PGN, log file, progress lines, live socket and executor are those of
-`enginetour run --place dask=...`. Engines, machines and Dask are simulated: games have realistic lengths and records.
+`enginetour run --executor dask=...`. Engines, machines and Dask are simulated: games have realistic lengths and records.
 With `--mean 0` games take no time, so that the manager is always busy.
 
 Measurements start after two mean lengths of a game and end when no game is left to start. CPU times are those of the
@@ -159,8 +159,8 @@ def measured(given: argparse.Namespace, folder: Path) -> Iterator[str]:
         stack.enter_context(redirect_stdout(output))
         stack.enter_context(meter.metering())
         executor = stack.enter_context(probe_executor())
-        run = Run(path, db, executor, new=False, accept_change=False, live=False, place="dask=tcp://127.0.0.1:1")
-        run.go(slots=given.slots, most_games=given.games)
+        run = Run(path, db, executor, new=False, accept_change=False, live=False, cluster="dask=tcp://127.0.0.1:1")
+        run.go(given.slots, most_games=given.games)
     yield from _results(given, meter, built[0])
 
 

@@ -1,4 +1,4 @@
-"""Commands that change a tournament: withdraw, add, replace or void; slots, pause, finish, machines."""
+"""Commands that change a tournament (withdraw, add, replace, void) or control a running one (pause, finish, ...)."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from enginetour.store.log import TournamentLog
 
 
-# Requests to a running tournament through its socket, and the output of the answer.
+# Send a request to a running tournament through its socket, and print the answer.
 
-_NOTICE_S = 2.0  # s of waiting for a run that does not listen, before a message says so
+_NOTICE_S = 2.0  # seconds of waiting for a run that does not listen, before a message reports it
 # A run probes its engines before it listens, and writes its ratings and its report after its last game.
 PATIENCE_S = 120.0
 
@@ -42,10 +42,10 @@ PATIENCE_S = 120.0
 def _ask_run(
     database: Address, log: TournamentLog, request: dict[str, Any]
 ) -> Iterator[tuple[dict[str, Any] | None, Lock]]:
-    """Send a request to the running tournament and yield its answer, or None and hold the lock if nothing runs it.
+    """Send a request to the running tournament and yield its answer and its lock.
 
-    UsageRefused for a request that is not valid; nothing is sent then.
-    A run that begins or ends holds the lock without listening: enginetour waits for it, then raises StoreRefused.
+    The answer is None if the tournament is not running; the lock is held then. UsageRefused for an invalid request,
+    which is not sent. A run that starts or ends holds the lock but does not listen: wait, then raise StoreRefused.
     """
     from enginetour.store.database import lock_of
     from enginetour.tournament.control import ConnectionClosed, ask, socket_path
@@ -56,7 +56,7 @@ def _ask_run(
     begun, noticed = time.monotonic(), False
     while True:
         answer = None
-        with suppress(ConnectionClosed):  # it ended before it answered
+        with suppress(ConnectionClosed):  # the run ended before it answered
             answer = ask(socket_path(database, slug), asked)
         if answer is not None:
             break
@@ -69,7 +69,7 @@ def _ask_run(
                 raise
             if waited >= _NOTICE_S and not noticed:
                 noticed = True
-                echo(f"waiting for the run of {log.title}, which begins or ends at this moment", err=True)
+                echo(f"waiting for the run of {log.title}, which is starting or ending", err=True)
         time.sleep(0.1)
     try:
         yield answer, lock
@@ -78,46 +78,46 @@ def _ask_run(
 
 
 def _print_answer(answer: Mapping[str, Any]) -> int:
-    """Print it; the exit code. A refusal is TourError with that of the run, in JSON it is printed as it is."""
+    """Print the answer and return the exit code; raise a rejected request as TourError, but print it as JSON."""
     code = 0 if answer["ok"] else int(answer.get("exit", 1))
     if output_form() == "json":
         print_json(answer)
         return code
     if not answer["ok"]:
-        refused = TourError(str(answer["error"]))
-        refused.exit_code = code
-        raise refused
+        error = TourError(str(answer["error"]))
+        error.exit_code = code
+        raise error
     for line in [answer["said"]] if isinstance(answer["said"], str) else machine_lines(answer["said"]):
         echo(line)
     return 0
 
 
 def machine_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Format the machines of a cluster: one line a worker, then what is missing where."""
+    """Format the machines of a cluster: one line per worker, then one line for each thing that it lacks."""
     for row in rows:
-        busy = f", {row['busy']} in the air" if row.get("busy") else ""
+        busy = f", {row['busy']} in progress" if row.get("busy") else ""
         played = f"{format_count(row['played'], 'game')} played{busy}"
         if row["state"] == "gone":
-            yield f"{row['machine']}: gone, {played}" + (f" ({row['why']})" if row["why"] else "")
+            yield f"{row['machine']}: disconnected, {played}" + (f" ({row['why']})" if row["why"] else "")
             continue
         speed = f", speed {row['speed']:g}" if row["speed"] else ""
         states = {
-            "aside": f"set aside: {row['why']}",
+            "aside": f"not used: {row['why']}",
             "drained": "drained",
             "fit": format_count(row["slots"], "slot"),
             "lacking": "gets no games",
         }
-        state = states.get(row["state"], "looks what it has")
+        state = states.get(row["state"], "being inspected")
         yield f"{row['machine']} ({row['processor'] or row['address']}{speed}): {state}, {played}"
-        for words in row["lacks"]:
-            yield f"  {row['machine']} lacks {words}"
+        for lacking in row["lacks"]:
+            yield f"  {row['machine']} lacks {lacking}"
 
 
-# Commands that add an event to a tournament, through its socket while it runs.
+# Commands that change a tournament: the run does it, or this process if the tournament is not running.
 
 
 def _send(chosen: TournamentChoice, request: dict[str, Any]) -> int:
-    """Ask the running tournament, else do it ourselves under its lock; a `joining` engine is tried first."""
+    """Send the request to the running tournament, or carry it out here; a `joining` engine is probed first."""
     from enginetour.store.replay import fold
     from enginetour.tournament.changes import StoppedTournament, TournamentEditor, find_newcomer
     from enginetour.tournament.requests import parsed
@@ -128,11 +128,11 @@ def _send(chosen: TournamentChoice, request: dict[str, Any]) -> int:
     with open_store(db, change=True) as store:
         log = TournamentChoice(db, chosen.name).log(store)
         if chosen.edition not in (None, log.edition):
-            what = f"only the newest edition of {log.name} can change, number {log.edition}"
+            what = f"must be the newest edition of {log.name}, {log.edition} (found {chosen.edition})"
             raise UsageRefused(what, place="--edition", step="leave it out")
         if "joining" in request:
             engine, new_name = request.pop("joining")
-            request |= _tried(engine, new_name, log, workspace, results)
+            request |= _probed(engine, new_name, log, workspace, results)
         with _ask_run(database, log, request) as (answer, lock):
             if answer is None:
                 log.require_lock(lock)
@@ -147,10 +147,10 @@ def _send(chosen: TournamentChoice, request: dict[str, Any]) -> int:
 
 
 def _update_results(results: Path, log: TournamentLog, database: Address | None) -> None:
-    """Bring the PGN that a run left up to the log; name what else is out of date. The change itself is made already.
+    """Update the PGN file of a tournament that was changed, and print which other files are out of date.
 
-    Before the first game nothing can be out of date. What cannot be written is reported on stderr. `database` is the
-    address that a suggested command must name.
+    The change is already in the database, so a file that cannot be written is only a warning. `database` is the address
+    that a suggested command must name, None for the default one.
     """
     from enginetour.cli.report import has_report
     from enginetour.reports.pgn import PgnFile
@@ -158,21 +158,23 @@ def _update_results(results: Path, log: TournamentLog, database: Address | None)
     path = results / f"{log.slug}.pgn"
     try:
         if path.exists():
-            PgnFile(path, log, tell=lambda words: echo(f"warning: {words}", err=True)).mend()
+            PgnFile(path, log, tell=lambda text: echo(f"warning: {text}", err=True)).mend()
     except (OSError, TourError) as error:
         why = error.strerror if isinstance(error, OSError) else error
-        echo(f"warning: {path} not written ({why}); the store has the change, the next run brings it", err=True)
-    with suppress(OSError):  # of a folder that may not be looked into
+        echo(
+            f"warning: {path} not written ({why}); the change is in the database, and the next run writes it", err=True
+        )
+    with suppress(OSError):  # the directory may not be readable
         if has_report(results, log):
             where = [] if database is None else ["--db", database]
             again = quote_command("report", *where, "-t", log.name)
-            echo(f"the report of {log.title} does not know of this yet; {again} writes it anew", err=True)
+            echo(f"the report of {log.title} does not show this change. Hint: {again} writes it again.", err=True)
 
 
 def _change(command: Callable[..., dict[str, Any]]) -> Any:
-    """Add the options that all four share; the function makes the request, which is sent with the reason."""
+    """Add the options of all four commands; the function makes the request, which is sent with the reason."""
 
-    @click.option("--why", default="", help="The reason, kept in the log.")
+    @click.option("--why", default="", metavar="TEXT", help="Reason, kept in the log.")
     @json_option
     @wraps(command)
     def sent(chosen: TournamentChoice, why: str, **given: Any) -> int:
@@ -185,9 +187,11 @@ def _change(command: Callable[..., dict[str, Any]]) -> Any:
 @click.argument("engine")
 @_change
 def withdraw(engine: str) -> dict[str, Any]:
-    """Take ENGINE out; its unplayed games are off, those played stay in the ratings.
+    """Withdraw ENGINE from the tournament.
 
-    In a round robin or gauntlet they leave the table of the others, who have not all met it.
+    Its remaining games are not played. Its finished games stay in the
+    ratings. In a round robin or gauntlet they no longer count in the table,
+    because not all opponents have played it.
 
     Example: enginetour withdraw "Fairy-Max" --why "crashes every second game"
     """
@@ -196,12 +200,13 @@ def withdraw(engine: str) -> dict[str, Any]:
 
 @click.command()
 @click.argument("engine")
-@click.option("--name", "new_name", help="Its name in the tournament; default: the engine file's.")
+@click.option("--name", "new_name", show_default="name in the engine file", help="Name in the tournament.")
 @_change
 def add(engine: str, new_name: str | None) -> dict[str, Any]:
-    """Let ENGINE (an id of `engines list`) join; a bubble lets it enter next.
+    """Add ENGINE, an id of `engines list`, to a tournament.
 
-    A program without an engine file gets one first: enginetour engines add.
+    In a bubble it enters the section next. A program without an engine file
+    needs one first: enginetour engines add.
 
     Example: enginetour add stockfish -t autumn-bubble
     """
@@ -211,10 +216,10 @@ def add(engine: str, new_name: str | None) -> dict[str, Any]:
 @click.command()
 @click.argument("old")
 @click.argument("engine")
-@click.option("--name", "new_name", help="Its name in the tournament; default: the engine file's.")
+@click.option("--name", "new_name", show_default="name in the engine file", help="Name of ENGINE in the tournament.")
 @_change
 def replace(old: str, engine: str, new_name: str | None) -> dict[str, Any]:
-    """Withdraw OLD and let ENGINE take its place in the starting list.
+    """Withdraw OLD, and add ENGINE at its place in the starting list.
 
     Example: enginetour replace "My engine 1.0" my-engine --name "My engine 1.1"
     """
@@ -225,15 +230,15 @@ def replace(old: str, engine: str, new_name: str | None) -> dict[str, Any]:
 @click.argument("game", type=COUNTED)
 @_change
 def void(game: int) -> dict[str, Any]:
-    """Strike out game number GAME; before its round is decided it is played again.
+    """Void game number GAME. It is played again if its round is not decided yet.
 
     Example: enginetour void 57 --why "the machine was swapping"
     """
     return {"do": "void", "game": game}
 
 
-def _tried(engine: str, name: str | None, log: TournamentLog, workspace: Path, results: Path) -> dict[str, Any]:
-    """What a request says of an engine file that joins, once its engine has shown that it can play the tournament."""
+def _probed(engine: str, name: str | None, log: TournamentLog, workspace: Path, results: Path) -> dict[str, Any]:
+    """Return the part of a request that names an engine file, after a probe that the engine can play the tournament."""
     from enginetour.engines.registry import of_workspace
     from enginetour.tournament.changes import default_side, find_newcomer
     from enginetour.tournament.probing import probe_all, refuse_unfit, release_warnings
@@ -242,57 +247,62 @@ def _tried(engine: str, name: str | None, log: TournamentLog, workspace: Path, r
     sides = {entrant.name: default_side(log, spec)}
     probes = probe_all(sides, hidden=results)
     refuse_unfit(probes, sides)
-    for words in release_warnings(probes, {entrant.name: of_workspace(workspace).get(engine)}):
-        echo(f"warning: {words}", err=True)
+    for warning in release_warnings(probes, {entrant.name: of_workspace(workspace).get(engine)}):
+        echo(f"warning: {warning}", err=True)
     return {"id": engine, "name": name, "fingerprint": spec.fingerprint}
 
 
-# Commands that control a running tournament through its socket.
+# Commands that control a running tournament.
 
 
-def _steering(command: Callable[..., dict[str, Any]]) -> Any:
-    """Add the options that all share; the function makes the request for the run, whose answer is shown.
+def _control(command: Callable[..., dict[str, Any]]) -> Any:
+    """Add the options of all these commands; the function makes the request, whose answer is printed.
 
     UsageRefused if the tournament is not running.
     """
 
     @wraps(command)
-    def steer(chosen: TournamentChoice, **given: Any) -> int:
-        request = command(**given)
+    def send(chosen: TournamentChoice, **given: Any) -> int:
+        from enginetour.tournament.requests import parsed
+
+        request = parsed(command(**given)).model_dump(mode="json")
+        if (answer := chosen.ask_running(request)) is not None:
+            return _print_answer(answer)
         quiet = output_form() == "json"
         with chosen.open(lasting=True, quiet=quiet) as log, _ask_run(chosen.database, log, request) as (answer, _):
             if answer is None:
-                also = ", and has --slots" if request["do"] == "slots" else ""
-                raise UsageRefused(f"{log.title} is not running", step=f"enginetour run starts it{also}")
+                option = " --concurrency N" if request["do"] == "slots" else ""
+                raise UsageRefused(f"{log.title} is not running", step=f"start it with enginetour run CONFIG{option}")
         return _print_answer(answer)
 
-    return tournament_option(json_option(steer))
+    return tournament_option(json_option(send))
 
 
 @click.command()
 @click.argument("number", metavar="N", type=click.IntRange(1, 1024))
-@click.option("--force", is_flag=True, help="Allow more slots than processors.")
-@_steering
-def slots(number: int, force: bool) -> dict[str, Any]:
-    """Play N games at once from now on in a tournament that is running.
+@click.option("--force", is_flag=True, help="Allow more concurrent games than processors.")
+@_control
+def concurrency(number: int, force: bool) -> dict[str, Any]:
+    """Set the number of concurrent games of a running tournament to N.
 
-    Fewer take effect as games end, more at once. The next run has again as
-    many as its configuration or --slots says.
+    A higher number takes effect at once, a lower one as games end. The next
+    run uses its configuration or --concurrency again.
 
-    Example: enginetour slots 4
+    Example: enginetour concurrency 4
     """
     return {"do": "slots", "slots": number, "force": force}
 
 
 @click.command()
-@click.option("--drain", metavar="NAME", help="No new games for this machine; those in the air end.")
-@click.option("--use", metavar="NAME", help="Games again for one that was drained or set aside.")
-@_steering
+@click.option("--drain", metavar="NAME", help="Start no new games on this machine.")
+@click.option("--use", metavar="NAME", help="Start games on this machine again.")
+@_control
 def machines(drain: str | None, use: str | None) -> dict[str, Any]:
-    """The machines of a run on a cluster: slots, speed, games, what they lack.
+    """List or drain the machines of a run on a cluster.
 
-    A machine is called by the name its worker was given (dask worker --name),
-    else by its host. One that failed three games in a row is set aside.
+    Shows slots, speed, games and what a machine lacks. The name of a machine
+    is that of its worker (dask worker --name), else that of its host. A
+    machine that failed in three games in a row is no longer used.
 
     Example: enginetour machines --drain kallisto
     """
@@ -302,11 +312,11 @@ def machines(drain: str | None, use: str | None) -> dict[str, Any]:
 
 @click.command()
 @tournament_argument
-@_steering
+@_control
 def pause() -> dict[str, Any]:
-    """Let no game begin in a tournament that is running, until `unpause`.
+    """Pause a running tournament: start no new games until `unpause`.
 
-    Games in the air end as they do; the run waits and nothing is lost.
+    The games in progress are finished. The run waits.
 
     Example: enginetour pause -t autumn-bubble
     """
@@ -315,9 +325,9 @@ def pause() -> dict[str, Any]:
 
 @click.command()
 @tournament_argument
-@_steering
+@_control
 def unpause() -> dict[str, Any]:
-    """Let games begin again after `pause`.
+    """Start games again after `pause`.
 
     Example: enginetour unpause -t autumn-bubble
     """
@@ -326,11 +336,12 @@ def unpause() -> dict[str, Any]:
 
 @click.command()
 @tournament_argument
-@_steering
+@_control
 def finish() -> dict[str, Any]:
-    """Let the games in the air end, then the run; it exits with 8.
+    """Stop a running tournament after the games in progress.
 
-    As Ctrl-C, but however long they take; `run` goes on where it ended.
+    The games have no time limit, unlike after Ctrl-C. The run exits with
+    code 8. `run` resumes the tournament.
 
     Example: enginetour finish
     """

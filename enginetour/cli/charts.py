@@ -1,4 +1,4 @@
-"""`enginetour chart`: pictures for forums and pages, PNG or SVG."""
+"""`enginetour chart`: charts as PNG or SVG files."""
 
 from __future__ import annotations
 
@@ -28,26 +28,28 @@ if TYPE_CHECKING:
 
 
 def _picture(ctx: click.Context, param: click.Parameter, value: Path) -> Path:
-    if ctx.resilient_parsing:  # a shell completes the line
+    if ctx.resilient_parsing:  # the shell completes the command line
         return value
     if picture_ending(value) is None:
-        raise UsageRefused(f"{value} is no picture's name", place=param.opts[-1], step="end it in .png or .svg")
+        what = f"unsupported image format {value.suffix!r} (found {value})"
+        raise UsageRefused(what, place=param.opts[-1], step="use .png or .svg")
     if value.is_dir():
-        raise UsageRefused(f"{value} is a folder", place=param.opts[-1], step="name a file in it")
+        raise UsageRefused(f"{value} is a directory", place=param.opts[-1], step="name a file in it")
     if not value.parent.is_dir():
-        raise UsageRefused(f"there is no folder {value.parent}", place=param.opts[-1], step="make it first")
+        raise UsageRefused(f"directory {value.parent} does not exist", place=param.opts[-1], step="create it first")
     return value
 
 
 def _picture_options(command: F) -> F:
-    """Add ``-o FILE`` as `output`, which is .png or .svg, and ``--title``."""
-    words = "The picture: FILE.png or FILE.svg."
-    output = click.option("-o", "--output", required=True, type=PATH, callback=_picture, help=words)
-    return output(click.option("--title", metavar="TEXT", help="Above the picture, instead of its own.")(command))
+    """Add the options ``-o FILE``, an image file, and ``--title TEXT``."""
+    words = "Image file to write, .png or .svg."
+    output = click.option("-o", "--output", required=True, type=PATH, metavar="FILE", callback=_picture, help=words)
+    title = click.option("--title", metavar="TEXT", show_default="by the kind of chart", help="Title of the chart.")
+    return output(title(command))
 
 
 def _of_log(draw: Callable[..., Picture]) -> Any:
-    """Add the options of a picture; the function draws the tournament that is asked for from its log."""
+    """Add the options of a chart; the function draws it from the log of the selected tournament."""
 
     @wraps(draw)
     def drawn(chosen: TournamentChoice, output: Path, title: str | None, **given: Any) -> None:
@@ -60,19 +62,19 @@ def _of_log(draw: Callable[..., Picture]) -> Any:
 
 @click.group()
 def chart() -> None:
-    """Pictures for forums and pages, PNG or SVG as the file's name ends.
+    """Draw charts as PNG or SVG files.
 
-    A PNG is light and twice as fine as it is wide; an SVG has real text.
+    The ending of the file name selects the format.
 
-    Example: enginetour chart ladder -t autumn-bubble -o ladder.png
+    Example: enginetour chart bubble -t autumn-bubble -o bubble.png
     """
 
 
 @chart.command(name="list")
 @click.argument("list_name", metavar="[LIST]", required=False)
 @tournament_options
-@click.option("--all", "everything", is_flag=True, help="All tournaments of the store in one list.")
-@click.option("--as-of", metavar="MOMENT", help="The list of then: a day, a time (UTC), 'edition N', 'game N'.")
+@click.option("--all", "everything", is_flag=True, help="Rate all tournaments of the database in one list.")
+@click.option("--as-of", metavar="MOMENT", help="State of the list at a day, a time (UTC), 'edition N' or 'game N'.")
 @list_options
 @_picture_options
 def list_(
@@ -84,17 +86,17 @@ def list_(
     title: str | None,
     fields: dict[str, Any],
 ) -> None:
-    """A rating list with error bars.
+    """Draw a rating list with error bars.
 
-    Of LIST, a tournament, or the store, with the filters of `enginetour
-    ratings`.
+    Draws LIST, a tournament, or the whole database. The filters are those of
+    `enginetour ratings`.
 
     Example: enginetour chart list --time-class blitz -o blitz.png
     """
     which = ListSelection(list_name, chosen, everything, as_of)
     if list_name is None and fields.get("system") not in (None, "ml"):
-        step = "leave out --system, or enginetour chart history --system"
-        raise UsageRefused("incremental ratings have no errors to draw", place="--system", step=step)
+        step = "leave it out, or use enginetour chart history --system"
+        raise UsageRefused("incremental ratings have no error bars", place="--system", step=step)
     from enginetour.reports.charts.lists import list_chart
 
     with open_store(chosen.db) as store:
@@ -106,7 +108,9 @@ def list_(
 @tournament_options
 @_of_log
 def crosstable(log: TournamentReader) -> Picture:
-    """Who did what against whom; blue is above half, orange below.
+    """Draw the head-to-head results of all entrants.
+
+    Scores above one half are blue, scores below are orange.
 
     Example: enginetour chart crosstable -o crosstable.png
     """
@@ -117,12 +121,14 @@ def crosstable(log: TournamentReader) -> Picture:
 
 @chart.command()
 @tournament_options
-@click.option("--by", type=click.Choice(["games", "rounds"]), help="What runs to the right; default: what fits.")
+@click.option(
+    "--by", type=click.Choice(["games", "rounds"]), show_default="games if they fit", help="Unit of the x-axis."
+)
 @_of_log
-def ladder(log: TournamentReader, by: str | None) -> Picture:
-    """The bubble over time: who was in the section, parked, and out.
+def bubble(log: TournamentReader, by: str | None) -> Picture:
+    """Draw the history of a bubble: section, parking and drop-outs.
 
-    Example: enginetour chart ladder -o ladder.svg
+    Example: enginetour chart bubble -o bubble.svg
     """
     from enginetour.reports.review import charts
 
@@ -132,8 +138,14 @@ def ladder(log: TournamentReader, by: str | None) -> Picture:
 @chart.command()
 @click.argument("list_name", metavar="[LIST]", required=False)
 @tournament_options
-@click.option("--system", type=click.Choice(["elo", "gor", "egf", "egf2021"]), help="Ratings game by game, of -t.")
-@click.option("--engine", "engines", multiple=True, metavar="NAME", help="Only this engine; repeat.")
+@click.option(
+    "--system",
+    type=click.Choice(["elo", "gor", "egf", "egf2021"]),
+    help="Draw the ratings of a tournament game by game, by this rating system.",
+)
+@click.option(
+    "--engine", "engines", multiple=True, metavar="NAME", help="Draw only this engine. Can be given several times."
+)
 @_picture_options
 def history(
     list_name: str | None,
@@ -143,18 +155,20 @@ def history(
     output: Path,
     title: str | None,
 ) -> None:
-    """Ratings over the editions of LIST, or game by game.
+    """Draw ratings over the editions of LIST, or game by game.
 
     Example: enginetour chart history blitz --engine "Toga II" -o toga.png
 
-    Game by game: enginetour chart history --system elo -o elo.svg
+    Example: enginetour chart history --system elo -o elo.svg
     """
     from enginetour.reports.review import charts
 
     if (list_name is None) == (system is None):
-        raise UsageRefused("give LIST for its editions, or --system for a tournament", step="enginetour lists")
+        found = "none" if list_name is None else "both"
+        step = "give LIST for its editions, or --system for a tournament"
+        raise UsageRefused(f"needs either LIST or --system (found {found})", step=step)
     if list_name is not None and (chosen.name or chosen.edition):
-        raise UsageRefused("a list names its tournaments itself", place="-t", step="leave it out")
+        raise UsageRefused("cannot be combined with LIST, which selects its tournaments", place="-t")
     with open_store(chosen.db) as store:
         if list_name is not None:
             picture = charts.editions(store, list_name, engines)
@@ -168,9 +182,9 @@ def history(
 @tournament_options
 @_of_log
 def score(log: TournamentReader, engines: tuple[str, ...]) -> Picture:
-    """Points above half, game by game.
+    """Draw points above one half, game by game.
 
-    Of the best of the table, or of each ENGINE.
+    Draws each ENGINE, or the best entrants if none is given.
 
     Example: enginetour chart score -t autumn-swiss -o score.png
     """
@@ -184,7 +198,7 @@ def score(log: TournamentReader, engines: tuple[str, ...]) -> Picture:
 @tournament_options
 @_of_log
 def opponents(log: TournamentReader, engine: str) -> Picture:
-    """An engine's score against each opponent, by their ratings.
+    """Draw an engine's score against each opponent by its rating.
 
     Example: enginetour chart opponents "Toga II" -o toga.png
     """
@@ -201,11 +215,11 @@ def opponents(log: TournamentReader, engine: str) -> Picture:
     type=click.Choice(["white", "relay", "load"]),
     default="white",
     show_default=True,
-    help="White's share, the referee's delays, the machine.",
+    help="White's score, the referee's latency, or the load of the machine.",
 )
 @_of_log
 def fairness(log: TournamentReader, kind: str) -> Picture:
-    """Was it fair: White's share, the referee's delays, the load.
+    """Draw White's score, latency or load, to judge the fairness.
 
     Example: enginetour chart fairness --of relay -o relay.png
     """

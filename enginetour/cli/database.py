@@ -1,4 +1,4 @@
-"""`enginetour db`: check, repair, backup, copy, upgrade."""
+"""`enginetour db`: check, repair, back up, copy or upgrade the database."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from enginetour.store.address import Address, database_of
 
 @click.group()
 def db() -> None:
-    """The database: check, repair, copy while a tournament runs, move, upgrade.
+    """Check, repair, back up, copy or upgrade the database.
 
     Example: enginetour db check
     """
@@ -26,12 +26,12 @@ def db() -> None:
 @database_option
 @json_option
 def check(db: Address | None) -> int:
-    """Go over everything that is kept; one line a finding, exit 5 if any.
+    """Check the whole database without changing it.
 
-    Pages and references; the order of every log; every game read back; pair
-    counts counted again; every log replayed to the decisions it was written
-    with; imports against their games; published editions computed again. A
-    tournament may run meanwhile. Writes nothing.
+    Checks pages, references, logs, games, pair counts, imports and published
+    editions. Replays every log and compares its decisions. Prints one line
+    per finding and exits with code 5 if there are findings. A tournament may
+    run at the same time.
 
     Example: enginetour db check --json
     """
@@ -58,25 +58,24 @@ def check(db: Address | None) -> int:
     if not found.findings:
         echo(f"sound: {database}; {content}")
         return 0
-    step = "put a backup in its place, or go on knowing this"
+    step = "use a backup with --db, or continue with this database"
     if found.repairable:
-        step = f"repair what can be repaired: {quote_command('db', 'repair', db=db)}"
+        step = f"run {quote_command('db', 'repair', db=db)}"
     findings = len(found.findings)
     raise StoreRefused(f"{findings} finding{'s' * (findings != 1)} in {content}", place=str(database), step=step)
 
 
-@db.command(short_help="Repair entrants that cannot be read.")
+@db.command()
 @database_option
 @json_option
 def repair(db: Address | None) -> None:
-    """Repair the entrants that `db check` finds damaged.
+    """Repair entrants that `db check` finds damaged.
 
     A damaged specification (how an engine is started) is written again from
-    what is valid in it and in the row of the engine version. If no command
-    is left, the output names the commands that replace or withdraw the
-    engine. Games and results do not change. The database is copied to
-    NAME.before-repair-N first; on a PostgreSQL server the repair is one
-    transaction.
+    its valid parts and from the engine version. If no command remains, the
+    output shows how to replace or withdraw the engine. Games and results do
+    not change. The database is copied to NAME.before-repair-N first; on a
+    PostgreSQL server, the repair is one transaction.
 
     Example: enginetour db repair
     """
@@ -99,7 +98,7 @@ def repair(db: Address | None) -> None:
         return
     for one in found:
         echo(f"{one.tournament}: {one.what}; {one.repair}")
-    before = f"; the database as it was: {kept}" if kept else ""
+    before = f"; copy of the database before: {kept}" if kept else ""
     repairs = f"{len(found)} repair{'s' * (len(found) != 1)}{before}" if found else "nothing to repair"
     echo(f"{database}: {repairs}")
 
@@ -107,15 +106,14 @@ def repair(db: Address | None) -> None:
 @db.command()
 @click.argument("file", type=PATH)
 @database_option
-@click.option("--replace", is_flag=True, help="Put the copy in the place of an older one.")
+@click.option("--replace", is_flag=True, help="Replace an existing backup.")
 @json_option
 def backup(file: Path, db: Address | None, replace: bool) -> None:
-    """Copy the database to FILE, also while a tournament runs.
+    """Back up the database to FILE, also while a tournament runs.
 
-    The copy is one state of the whole, checked page by page and row by row,
-    and bears its name only when all of that is well. Of a database on a
-    PostgreSQL server it is a file all the same, and every command can open it;
-    pg_dump, the server's own way, does as well.
+    The copy is a consistent state of the database. It is verified page by
+    page and row by row before it gets its name. The backup of a database on
+    a PostgreSQL server is a file, too, which every command can open.
 
     Example: enginetour db backup /mnt/disk/enginetour.db --replace
     """
@@ -130,15 +128,15 @@ def backup(file: Path, db: Address | None, replace: bool) -> None:
 
 @db.command()
 @database_option
-@click.option("--no-backup", is_flag=True, help="Make no backup before the upgrade.")
+@click.option("--no-backup", is_flag=True, help="Do not make a backup before the upgrade.")
 @json_option
 def upgrade(db: Address | None, no_backup: bool) -> None:
-    """Upgrade a database that an older enginetour wrote.
+    """Upgrade the database of an older enginetour.
 
-    A backup is made first: a file beside the database, NAME.schema-N, or on a
-    PostgreSQL server a schema, NAME_schema_N. The upgrade is one transaction:
-    if it is interrupted, the database is as it was. No tournament may be
-    running.
+    A backup is made first: the file NAME.schema-N next to the database, or
+    the schema NAME_schema_N on a PostgreSQL server. The upgrade is one
+    transaction: if it is interrupted, the database does not change. No
+    tournament may be running.
 
     Example: enginetour db upgrade
     """
@@ -161,11 +159,11 @@ def upgrade(db: Address | None, no_backup: bool) -> None:
 @click.argument("target", type=Database())
 @json_option
 def copy(source: Address, target: Address) -> None:
-    """Copy everything of SOURCE into TARGET, which must be empty.
+    """Copy the database SOURCE to TARGET, which must be empty.
 
-    Each is a file or postgresql://USER@HOST:PORT/NAME. One state of SOURCE is
-    copied, also while a tournament runs; counts and digests of every table are
-    compared before any of it counts.
+    Each is a file or postgresql://USER@HOST:PORT/NAME. A tournament may run
+    at the same time. The row counts and digests of all tables are compared
+    before the copy is committed.
 
     Example: enginetour db copy results/enginetour.db postgresql://me@host/chess
     """
@@ -175,8 +173,8 @@ def copy(source: Address, target: Address) -> None:
     if output_form() == "json":
         print_json({"source": str(source), "target": str(target), **asdict(made)})
         return
-    words = f"{made.tournaments:,} tournament{'s' * (made.tournaments != 1)}, {made.rows:,} rows"
-    echo(f"{target} written and verified: {words} of {made.tables} tables, digest {made.digest[:16]}")
+    content = f"{made.tournaments:,} tournament{'s' * (made.tournaments != 1)}, {made.rows:,} rows"
+    echo(f"{target} written and verified: {content} of {made.tables} tables, digest {made.digest[:16]}")
 
 
 def _existing(db: Address | None) -> Address:

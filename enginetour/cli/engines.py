@@ -25,16 +25,20 @@ if TYPE_CHECKING:
 
 @click.group()
 def engines() -> None:
-    """The engines we know: files in engines/, and those that come along.
+    """List, find, add and check engines.
+
+    Known engines have a file in engines/ of the workspace, or are bundled.
 
     Example: enginetour engines find
     """
 
 
-@engines.command("list", short_help="Every engine file; is its program here?")
+@engines.command("list")
 @output_options
 def list_() -> None:
-    """Every engine file, and whether its program is on this machine.
+    """List the engine files.
+
+    The column "here" shows whether the program is on this machine.
 
     Example: enginetour engines list
     """
@@ -45,7 +49,7 @@ def list_() -> None:
         Column("limits", "limits", left=True, flexible=True),
         Column("here", "here", left=True),
     )
-    entries = _registry().entries(_passed_over)
+    entries = _registry().entries(_report_broken)
     rows = tuple(
         {
             "id": entry.id,
@@ -63,12 +67,13 @@ def list_() -> None:
     print_sheet(Sheet("", columns, rows, shown), {"engines": rows})
 
 
-@engines.command(short_help="Find known engines here and write their files.")
-@click.option("--dry-run", is_flag=True, help="Only tell what was found.")
+@engines.command()
+@click.option("--dry-run", is_flag=True, help="List the engines, but write no files.")
 def find(dry_run: bool) -> None:
-    """Find known engines on this machine and write their files into engines/.
+    """Find known engines on this machine and write their files.
 
-    Each is started once, and its file has the name that it reports.
+    Each engine is started once. Its file in engines/ has the name that the
+    engine reports.
 
     Example: enginetour engines find --dry-run
     """
@@ -88,17 +93,20 @@ def find(dry_run: bool) -> None:
             write_entry(folder, entry)
         echo(f"{entry.id:<26}{entry.protocol:<6}{entry.name}: {shlex.join(entry.command)}")
         if problems := probes[entry.id].problems:
-            echo(f"{entry.id}: it does not start, and its name is not known for certain: {problems[0]}", err=True)
+            echo(f"{entry.id} cannot start, so its name may be wrong: {problems[0]}", err=True)
     verb = "would be written" if dry_run else "written"
-    echo(f"{len(found)} engine files {verb} to {folder}" if found else "no engine that has no file yet")
+    echo(f"{len(found)} engine files {verb} to {folder}" if found else "all engines found have an engine file already")
 
 
-@engines.command(short_help="Write an engine file for a command.", context_settings={"ignore_unknown_options": True})
+@engines.command(context_settings={"ignore_unknown_options": True})
 @click.argument("engine")
-@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
-@click.option("--protocol", type=click.Choice(["uci", "cecp"]), help="Default: detected.")
+@click.argument("command", metavar="COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED)
+@click.option("--protocol", type=click.Choice(["uci", "cecp"]), show_default="detected", help="Protocol of the engine.")
 def add(engine: str, command: tuple[str, ...], protocol: str | None) -> None:
-    """Write engines/ENGINE.toml for COMMAND; the protocol is detected.
+    """Write the engine file of a command.
+
+    The file is engines/ENGINE.toml. Options after the program belong to the
+    engine.
 
     Example: enginetour engines add my-engine ./my-engine --own-flag
     """
@@ -107,20 +115,21 @@ def add(engine: str, command: tuple[str, ...], protocol: str | None) -> None:
 
     folder = _folder()
     if (folder / f"{engine}.toml").exists():
-        raise InputRefused("there is an engine file of this name", place=str(folder / f"{engine}.toml"))
+        raise InputRefused("already exists", place=str(folder / f"{engine}.toml"), step="choose another name")
     spec, probe = detect(command, protocol, Path.cwd())
     name = probe.own_name or engine
     entry = EngineEntry(engine, name, spec.command, spec.protocol, author=probe.author)
     path = write_entry(folder, entry)
-    echo(f"{path} written: {name}, {spec.protocol}; enginetour engines check {engine} tries it")
+    echo(f"{path} written: {name}, {spec.protocol}; enginetour engines check {engine} checks it")
 
 
-@engines.command("import", short_help="Take over the engines of Cute Chess.")
+@engines.command("import")
 @click.argument("file", type=PATH)
 def import_(file: Path) -> None:
-    """Write an engine file for every engine in engines.json of Cute Chess.
+    """Import the engines of Cute Chess from engines.json.
 
-    It is in ~/.config/cutechess. Those of which there is a file stay as they are.
+    Writes an engine file for each engine. Existing engine files do not
+    change.
 
     Example: enginetour engines import ~/.config/cutechess/engines.json
     """
@@ -132,32 +141,33 @@ def import_(file: Path) -> None:
     there, written = load([folder]).paths, 0
     for engine in found:
         if engine.entry.id in there:
-            echo(f"{engine.entry.id}: there is an engine file of this name, left as it is", err=True)
+            echo(f"{engine.entry.id}: engine file already exists, not changed", err=True)
             continue
         write_entry(folder, engine.entry)
         written += 1
         echo(f"{engine.entry.id:<26}{engine.entry.protocol:<6}{shlex.join(engine.entry.command)}")
-        for words in engine.said:
-            echo(f"{engine.entry.id}: {words}", err=True)
-    for words in skipped:
-        echo(f"left out, {words}", err=True)
+        for remark in engine.said:
+            echo(f"{engine.entry.id}: {remark}", err=True)
+    for remark in skipped:
+        echo(f"left out, {remark}", err=True)
     echo(f"{written} engine file{'s' * (written != 1)} written to {folder}")
 
 
-@engines.command(short_help="Does an engine keep to its protocol?")
-@click.argument("engine", nargs=-1, required=True)
-@click.option("--write", is_flag=True, help="Write what it needs into its engine file.")
-@click.option("--step", "only", multiple=True, metavar="KEY", help="Only this step; repeat for more.")
-@click.option("--verbose", is_flag=True, help="Tell the steps that are ok, too.")
+@engines.command()
+@click.argument("engine", metavar="ENGINE...", nargs=-1, required=True)
+@click.option("--write", is_flag=True, help="Write the quirks of an engine into its engine file.")
+@click.option("--step", "only", multiple=True, metavar="KEY", help="Run only this step. Can be given several times.")
+@click.option("--verbose", is_flag=True, help="Print the steps that are ok, too.")
 @output_options
 def check(engine: tuple[str, ...], write: bool, only: tuple[str, ...], verbose: bool) -> int:
-    """Take engines through the course of their protocol: about sixty steps, UCI or CECP.
+    """Check that engines follow their protocol.
 
-    Handshake, options at their bounds, legal moves in odd positions, every
-    limit, lines together and in pieces, pondering, the end. Each step is ok,
-    warn, FAIL or not offered; exit 4 if one failed: it is not fit to play.
+    Runs about sixty steps of UCI or CECP: the handshake, options, legal moves
+    in unusual positions, search limits, pondering and the end. The result of
+    a step is ok, warn, FAIL or not offered. The exit code is 4 if a step
+    failed.
 
-    ENGINE is an id or a name of `engines list`, the beginning of one, or all.
+    ENGINE is an id or a name in `engines list`, the beginning of one, or all.
 
     Example: enginetour engines check stockfish fairymax --verbose
     """
@@ -173,14 +183,14 @@ def check(engine: tuple[str, ...], write: bool, only: tuple[str, ...], verbose: 
         if key not in keys:
             raise UsageRefused(f"unknown step {key!r}{suggest(key, keys)}", place="--step")
     if engine == ("all",):
-        rows = [entry for entry in _registry().entries(_passed_over) if _is_here(entry)]
+        rows = [entry for entry in _registry().entries(_report_broken) if _is_here(entry)]
     else:
         rows = [_by_id_or_name(name) for name in engine]
     theirs = {step.key for protocol in {entry.protocol for entry in rows} for step in steps_of(protocol)}
     for key in only:
         if rows and key not in theirs:
-            spoken = " and ".join(sorted({entry.protocol for entry in rows}))
-            raise UsageRefused(f"{key!r} is no step of {spoken}, the protocol spoken here", place="--step")
+            protocols = " and ".join(sorted({entry.protocol for entry in rows}))
+            raise UsageRefused(f"{key!r} is not a step of {protocols}, the protocol of the engine", place="--step")
     found, table_only = [], output_form() != "text"
     progress = StepLine([entry.id for entry in rows])
     courses = examine_each((to_spec(entry) for entry in rows), only, progress.step)
@@ -192,11 +202,11 @@ def check(engine: tuple[str, ...], write: bool, only: tuple[str, ...], verbose: 
                 echo(line)
         if write and course.hints:
             assert entry.path is not None  # every entry of the registry has a file
-            target = _folder() / entry.path.name  # of the workspace, made from the bundled one where there is none
+            target = _folder() / entry.path.name  # in the workspace; a bundled file is copied there
             write_hints(entry.path, target, dict(course.hints))
             echo(f"{target} written", err=table_only)
         elif course.hints and not table_only:
-            echo(f"  enginetour engines check {entry.id} --write puts that into its engine file")
+            echo(f"  enginetour engines check {entry.id} --write writes these quirks into its engine file")
     sheet, value = compliance_sheet(found)
     if table_only:
         print_sheet(sheet, value)
@@ -229,7 +239,7 @@ def _is_here(entry: EngineEntry) -> bool:
 
 
 def _by_id_or_name(word: str) -> EngineEntry:
-    """The engine file of that id or name, or the only one whose id or name begins so."""
+    """Return the engine file with that id or name, or the only one whose id or name begins with the word."""
     registry = _registry()
     if word in registry.paths:
         return registry.get(word)
@@ -239,17 +249,15 @@ def _by_id_or_name(word: str) -> EngineEntry:
     return named or registry.get(match_name(word, registry.ids) or word)
 
 
-def _passed_over(broken: InputRefused) -> None:
-    echo(f"passed over: {broken}", err=True)
+def _report_broken(error: InputRefused) -> None:
+    echo(f"skipped: {error}", err=True)
 
 
-# Progress line of a compliance check, on terminals only.
-
-ERASE = "\r\x1b[K"  # to the beginning of the line, and erase to its end: ECMA-48, EL
+ERASE = "\r\x1b[K"  # move to the beginning of the line and erase it: ECMA-48, EL
 
 
 class StepLine:
-    """On stderr, so that a report on stdout stays clean; `names` are examined one after the other."""
+    """The progress line of a compliance check, on a terminal and on stderr; engines are checked in the order given."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = list(names)
@@ -257,19 +265,19 @@ class StepLine:
         self._is_live = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
     def step(self, number: int, count: int, what: str) -> None:
-        """Show that the first of the names has come to this step."""
+        """Show the present step of the first engine."""
         if self._is_live:
-            words = safe_text(f"{self._names[0]}: step {number} of {count}, {what}")
-            self._write(words[: shutil.get_terminal_size((80, 24)).columns - 1])
+            text = safe_text(f"{self._names[0]}: step {number} of {count}, {what}")
+            self._write(text[: shutil.get_terminal_size((80, 24)).columns - 1])
             self._shown = True
 
     def clear(self) -> None:
-        """Erase the line of the first name, which has ended; the next one is on."""
+        """Erase the line of the first engine, whose check has ended; the next one becomes the first."""
         self._names.pop(0)
         if self._shown:
             self._write("")
             self._shown = False
 
-    def _write(self, words: str) -> None:
-        sys.stderr.write(f"{ERASE}{words}")
+    def _write(self, text: str) -> None:
+        sys.stderr.write(f"{ERASE}{text}")
         sys.stderr.flush()

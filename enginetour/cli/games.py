@@ -1,4 +1,4 @@
-"""Commands for games: list, show, export (PGN, CSV, JSON) and replay a game."""
+"""Commands games and export: list, show, replay and export games."""
 
 from __future__ import annotations
 
@@ -46,22 +46,35 @@ if TYPE_CHECKING:
     from enginetour.store.log import TournamentLog
 
 
-# `enginetour games`: list games, or show one with moves and incidents.
-
-
 @click.command()
-@click.argument("number", type=COUNTED, required=False)
+@click.argument("number", metavar="[NUMBER]", type=COUNTED, required=False)
 @tournament_options
 @output_options
-@click.option("--engine", help="Only games of this engine.")
-@click.option("--termination", help="Only games that ended so: time, mate, adjudication, ...")
-@click.option("--incidents", is_flag=True, help="Only games with something to see.")
-@click.option("--endings", is_flag=True, help="How often each engine won, drew and lost by what, instead of the games.")
-@click.option("--replay", is_flag=True, help="Start the engine of game NUMBER's incident and see if it happens again.")
-@click.option("--times", type=click.IntRange(1, 1000), default=1, help="With --replay: so often.")
-@click.option("--speed", type=click.FloatRange(1, 1000), default=1.0, help="With --replay: shorter pauses, X times.")
-@click.option("--last-search", is_flag=True, help="With --replay: only the search in which it happened.")
-@click.option("--accept-change", is_flag=True, help="With --replay: though the engine's files have changed.")
+@click.option("--engine", metavar="NAME", help="Only games of this engine.")
+@click.option("--termination", metavar="WORD", help="Only games with this ending: time, mate, adjudication, ...")
+@click.option("--incidents", is_flag=True, help="Only games with incidents.")
+@click.option("--endings", is_flag=True, help="Count wins, draws and losses of each engine by ending instead.")
+@click.option(
+    "--replay", is_flag=True, help="Send the engine the same input again to reproduce the incident of a game."
+)
+@click.option(
+    "--times",
+    type=click.IntRange(1, 1000),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Number of replays (with --replay).",
+)
+@click.option(
+    "--speed",
+    type=click.FloatRange(1, 1000),
+    default=1.0,
+    show_default=True,
+    metavar="X",
+    help="Divide the thinking times by X (with --replay).",
+)
+@click.option("--last-search", is_flag=True, help="Repeat only the search of the incident (with --replay).")
+@click.option("--accept-change", is_flag=True, help="Replay although the engine's files have changed (with --replay).")
 def games(
     number: int | None,
     chosen: TournamentChoice,
@@ -75,32 +88,33 @@ def games(
     last_search: bool,
     accept_change: bool,
 ) -> None:
-    """The games of a tournament, or game NUMBER with moves and incidents.
+    """List the games of a tournament, or show game NUMBER with its moves.
 
-    With --replay the engine is told again what it was told in the game, built
-    anew from its moves and clocks; nothing is written. Earlier games of the
-    same process are not played again.
+    With --replay, enginetour starts the engine of the game's incident and
+    sends it the same moves and clock times again. It does not repeat earlier
+    games of the same engine process, and writes nothing.
 
     Example: enginetour games --engine "Fairy-Max" --incidents
 
     Example: enginetour games 57 --replay --times 10 --speed 5
     """
     if number is not None and (termination or incidents or endings or (engine and not replay)):
-        what = "--engine, --termination, --incidents and --endings are for the list of games"
-        raise click.UsageError(f"{what}: leave them out, or the number")
+        what = "--engine, --termination, --incidents and --endings need the list of games"
+        raise UsageRefused(f"{what} (found NUMBER {number})", step="leave them out, or the number")
     if replay:
-        refuse_tables("a replay is told as text or JSON")
+        refuse_tables("a replay")
         if number is None:
-            raise click.UsageError("--replay needs the NUMBER of a game; enginetour games --incidents lists them")
-        wish = ReplayOptions(times, speed, last_search, accept_change, engine)
+            step = "find the NUMBER of a game with enginetour games --incidents"
+            raise UsageRefused("needs the NUMBER of a game", place="--replay", step=step)
+        options = ReplayOptions(times, speed, last_search, accept_change, engine)
         with chosen.open(lasting=True) as log:
-            _replay_incident(log, number, wish)
+            _replay_incident(log, number, options)
         return
     if times != 1 or speed != 1.0 or last_search or accept_change:
-        raise click.UsageError("--times, --speed, --last-search and --accept-change go with --replay")
+        raise UsageRefused("--times, --speed, --last-search and --accept-change need --replay", step="add --replay")
     with chosen.open() as log:
         if number is not None:
-            refuse_tables("one game is told as text or JSON")
+            refuse_tables("a single game")
             stored = log.game(number)
             if output_form() == "json":
                 print_json(_game_json(stored))
@@ -110,11 +124,11 @@ def games(
         engine = None if engine is None else entrant_named(log, engine)
         endings_known = ["adjudication", *map(str, Termination)]
         if termination is not None and termination not in endings_known:
-            what = f"no game ends by {termination!r}{suggest(termination, endings_known)}"
+            what = f"{termination!r} is not a valid ending{suggest(termination, endings_known)}"
             raise UsageRefused(what, place="--termination")
         lines = log.games(engine=engine, termination=termination, incidents=incidents)
         if not lines:
-            click.echo("no such games", err=True)
+            click.echo("no games found", err=True)
         if endings:
             from enginetour.reports.games import endings_sheet
 
@@ -124,16 +138,16 @@ def games(
 
 
 def entrant_named(log: TournamentLog, word: str, option: str = "--engine") -> str:
-    """Return the entrant that a word of an option means; UsageRefused for none."""
+    """Return the entrant whose name equals the word or is the only one that begins with it; UsageRefused for none."""
     name = match_name(word, log.specs)
     if name is None:
         hint = no_match_hint(word, log.specs) or suggest(word, log.specs)
-        raise UsageRefused(f"{word!r} is not in {log.title}{hint}", place=option)
+        raise UsageRefused(f"{word!r} is not an entrant of {log.title}{hint}", place=option)
     return name
 
 
 def game_row(line: GameLine) -> dict[str, object]:
-    """Return a game as JSON has it."""
+    """Return the JSON of a game in a list."""
     return {
         "number": line.number,
         "white": line.white,
@@ -182,7 +196,7 @@ def _games_sheet(title: str, lines: list[GameLine]) -> Sheet:
 
 
 def _odds(line: GameLine) -> str:
-    """Who gives how many bands, and both controls: ``White 2: 1.38+0.013 v 10+0.1``."""
+    """Format time odds, such as ``White 2: 1.38+0.013 v 10+0.1``: the giving side, the bands, both time controls."""
     if not line.handicap:
         return ""
     return f"{'White' if line.handicap > 0 else 'Black'} {abs(line.handicap)}: {line.white_tc} v {line.black_tc}"
@@ -192,9 +206,9 @@ def _game_text(stored: StoredGame, title: str, ratings: Mapping[str, float]) -> 
     from enginetour.reports.games import claim_lines, incident_lines, machine_lines, wrap_lines
     from enginetour.reports.pgn import game_pgn
 
-    lines = ["struck out afterwards"] if stored.voided else []
-    for words in machine_lines(stored.game):
-        lines += wrap_lines("", words, width())
+    lines = ["voided afterwards"] if stored.voided else []
+    for line in machine_lines(stored.game):
+        lines += wrap_lines("", line, width())
     lines += claim_lines(stored.game, width())
     for incident in stored.game.incidents:
         lines += incident_lines(incident, width())
@@ -208,24 +222,32 @@ def _game_json(stored: StoredGame) -> dict[str, object]:
     return {"number": stored.number, "voided": stored.voided, **asdict(game), "moves": moves, **times}
 
 
-# `enginetour export`.
-
-
 @click.command()
-@click.argument("kind", type=click.Choice(["pgn", "epd", "csv", "json", "trf", "tde"]))
+@click.argument("kind", metavar="FORMAT", type=click.Choice(["pgn", "epd", "csv", "json", "trf", "tde"]))
 @tournament_argument
 @tournament_options
-@click.option("-o", "--output", type=PATH, help="File to replace, for tde a folder; default: standard output.")
-@click.option("--comments", metavar="NAMES", help="Of pgn: what a move tells more, as nodes,nps,pv; or all.")
-@click.option("--eco", type=PATH, help="Of pgn: names openings by this file, as eco.pgn.")
+@click.option(
+    "-o",
+    "--output",
+    type=PATH,
+    metavar="PATH",
+    show_default="standard output",
+    help="File to write or replace; for tde, a directory.",
+)
+@click.option(
+    "--comments", metavar="NAMES", help="Search data in the comments of moves (pgn only): nodes,nps,pv or all."
+)
+@click.option("--eco", type=PATH, metavar="FILE", help="Opening names from this file (pgn only), such as eco.pgn.")
 def export(kind: str, chosen: TournamentChoice, output: Path | None, comments: str | None, eco: Path | None) -> None:
-    """Games and results of a tournament as PGN, CSV or JSON.
+    """Export games and results of a tournament.
 
-    Their final positions as EPD; tournaments in rounds also as TRF (FIDE) or
-    TDE files (AGA). The SHA-256 of a PGN or EPD file is told.
-    --comments: timeleft, latency, nodes, seldepth, nps, hashfull, tbhits, pv,
-    lines (those that keep_lines of the configuration kept).
-    --eco: the eco.pgn of pgn-extract, or a table of lichess's chess-openings.
+    FORMAT is pgn, csv or json; epd for the final positions; trf (FIDE) or tde
+    (AGA) for a tournament in rounds. For a PGN or EPD file, its SHA-256 is
+    printed.
+
+    --comments takes timeleft, latency, nodes, seldepth, nps, hashfull,
+    tbhits, pv and lines (which need keep_lines in the configuration). --eco
+    takes the eco.pgn of pgn-extract or a table of Lichess's chess-openings.
 
     Example: enginetour export pgn -t autumn-bubble -o games.pgn
     """
@@ -233,9 +255,10 @@ def export(kind: str, chosen: TournamentChoice, output: Path | None, comments: s
     from enginetour.reports.pgn import export_epd, export_pgn
 
     if kind != "pgn" and (comments is not None or eco is not None):
-        raise click.UsageError(f"{'--eco' if comments is None else '--comments'} goes with pgn")
+        option = "--eco" if comments is None else "--comments"
+        raise UsageRefused(f"is only for pgn (found {kind})", place=option, step="leave it out")
     names = read_opening_names(eco, "--eco") if eco is not None else None
-    paged = output is None and kind in ("pgn", "epd")  # games are read as they are told
+    paged = output is None and kind in ("pgn", "epd")  # games are read while they are printed
     with chosen.open(lasting=paged) as log:
         if kind == "tde":
             _export_tde(log, output)
@@ -256,19 +279,20 @@ def export(kind: str, chosen: TournamentChoice, output: Path | None, comments: s
             chunks = [json_text(whole), "\n"]
         if output is not None:
             if output.is_dir() or not output.absolute().parent.is_dir():
-                raise UsageRefused("not a file in a folder that is there", place=str(output), step="choose another -o")
+                what = f"is not a file in an existing directory (found {output})"
+                raise UsageRefused(what, place="--output", step="choose another file")
             refuse_valuable(output, "--output")
             digest = sha256()
             replace_file(output, _digested(chunks, digest))
-            told = f", SHA-256 {digest.hexdigest()}" if kind in ("pgn", "epd") else ""
-            echo(f"{output} written{told}", err=True)
+            suffix = f", SHA-256 {digest.hexdigest()}" if kind in ("pgn", "epd") else ""
+            echo(f"{output} written{suffix}", err=True)
             return
         for chunk in chunks:
             print_text(chunk)
 
 
 def _extras(comments: str | None) -> tuple[str, ...]:
-    """The names of --comments; UsageRefused for one that is none."""
+    """Return the names in --comments; UsageRefused for an unknown one."""
     from enginetour.reports.pgn import COMMENT_FIELDS
 
     names = tuple(filter(None, (word.strip() for word in (comments or "").split(","))))
@@ -276,8 +300,8 @@ def _extras(comments: str | None) -> tuple[str, ...]:
         return COMMENT_FIELDS
     for name in names:
         if name not in COMMENT_FIELDS:
-            what = f"no comment is called {name!r}{suggest(name, COMMENT_FIELDS)}"
-            raise UsageRefused(what, place="--comments", step=f"choose of {', '.join(COMMENT_FIELDS)}, or all")
+            what = f"must be all or some of {', '.join(COMMENT_FIELDS)} (found {name!r})"
+            raise UsageRefused(what, place="--comments")
     return names
 
 
@@ -294,13 +318,13 @@ def _played(log: TournamentLog) -> PlayedTournament:
 
     format_, state = fold(log)
     if not isinstance(format_, Rounds):
-        step = "export pgn, csv or json"
-        raise UsageRefused(f"a {log.system} is not paired in rounds", place=log.title, step=step)
-    decided = state.schedule  # a game struck out later counts there, one that came in after a withdrawal does not
+        step = "export pgn, csv or json instead"
+        raise UsageRefused(f"the format {log.system} is not paired in rounds", place=log.title, step=step)
+    decided = state.schedule  # has games that were voided later, but not games that ended after a withdrawal
     found: dict[GameKey, tuple[int, TableGame]] = {}
     for line in log.games():
         key = Pairing(line.white, line.black, line.meeting, line.leg).key
-        if decided.played.get(key) is line.outcome:  # of several, as after a void, the latest
+        if decided.played.get(key) is line.outcome:  # of several games, for example after a void one, the latest
             found[key] = line.round, TableGame(line.white, line.outcome, key not in decided.struck)
     games: dict[tuple[int, frozenset[str]], list[TableGame]] = {}
     for key, (number, sat) in found.items():
@@ -313,25 +337,27 @@ def _export_tde(log: TournamentLog, folder: Path | None) -> None:
     from enginetour.ratings import grades
 
     if folder is None or not folder.is_dir():
-        raise UsageRefused("several files: name a folder that is there", place="-o", step="export tde -o FOLDER")
+        found = "none" if folder is None else folder
+        step = "use enginetour export tde -o DIRECTORY"
+        raise UsageRefused(f"tde writes several files and needs an existing directory (found {found})", step=step)
     by_go = log.config.get("tournament", {}).get("rating_scale") == "go"
     texts = register(_played(log), grades.GO if by_go else grades.AGA)
     for name in texts:
         if (folder / name).exists():
-            raise UsageRefused("there is a file already", place=str(folder / name), step="choose another folder")
+            raise UsageRefused("already exists", place=str(folder / name), step="choose another directory")
     for name, text in texts.items():
         replace_file(folder / name, [text])
         echo(f"{folder / name} written", err=True)
 
 
-# `enginetour games N --replay`: send an engine the same input again to reproduce an incident; nothing is written.
+# `enginetour games N --replay`: send an engine the same input again to reproduce an incident.
 
-MARGIN_MS = 50  # of an entrant that joined later and whose margin the log does not tell: the default (runner spec 3)
+MARGIN_MS = 50  # time margin of an entrant that joined later, which is not in the log: the default (runner spec 3)
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayOptions:
-    """What was asked for on the command line."""
+    """The options of `enginetour games --replay`."""
 
     times: int
     speed: float
@@ -340,19 +366,19 @@ class ReplayOptions:
     engine: str | None
 
 
-def _replay_incident(log: TournamentLog, number: int, wish: ReplayOptions) -> None:
+def _replay_incident(log: TournamentLog, number: int, options: ReplayOptions) -> None:
     from enginetour.tournament.executor import LocalExecutor
 
     game = log.game(number).game
-    incident = _incident(game, wish.engine, number)
-    task = _task(log, number, game, incident, wish)
+    incident = _incident(game, options.engine, number)
+    task = _task(log, number, game, incident, options)
     if output_form() != "json":
-        _announce(incident, task, wish)
+        _announce(incident, task, options)
     found: list[ReenactResult] = []
-    with LocalExecutor(1) as place:
-        for turn in range(1, wish.times + 1):
+    with LocalExecutor(1) as executor:
+        for turn in range(1, options.times + 1):
             try:
-                one = cast("ReenactResult", place.submit(task).result())
+                one = cast("ReenactResult", executor.submit(task).result())
             except TaskFailed as failure:
                 raise TourError(f"the replay failed: {failure}", step=failure.step) from None
             found.append(one)
@@ -365,13 +391,13 @@ def _replay_incident(log: TournamentLog, number: int, wish: ReplayOptions) -> No
             {"game": number, "engine": incident.engine, "category": incident.category, "again": again, "runs": runs}
         )
     else:
-        click.echo(f"it happened again in {again} of {wish.times}")
+        click.echo(f"reproduced in {again} of {options.times} replays")
 
 
 def is_reproduced(incident: Incident, found: ReenactResult) -> bool:
-    """Whether it is the same crash by its signal or exit code, the same illegal move, or else the same category."""
+    """Whether a replay gave the same crash (by signal or exit code), the same illegal move, or the same category."""
     if found.category == "crash" or incident.category == "crash":
-        # Incidents without a status of their own have it behind the last colon but one of a sentence.
+        # Incidents without a status have it in their cause, after "disconnects: " or after the last colon.
         cause = incident.cause
         status = cause.partition("disconnects: ")[2] or cause.rpartition(": ")[2]
         return bool(found.status) and found.status in (incident.status, status)
@@ -381,24 +407,25 @@ def is_reproduced(incident: Incident, found: ReenactResult) -> bool:
 
 
 def _verdict(incident: Incident, found: ReenactResult) -> str:
-    verdict = "again" if is_reproduced(incident, found) else "otherwise" if found.category else "not again"
-    place = f" (at ply {found.ply}, then at {incident.ply})" if found.ply != incident.ply else ""
+    different = "different incident" if found.category else "not reproduced"
+    verdict = "reproduced" if is_reproduced(incident, found) else different
+    place = f" (at ply {found.ply}, in the game at ply {incident.ply})" if found.ply != incident.ply else ""
     return safe_text(f"{verdict}: {found.words}{place}")
 
 
 def _incident(game: Game, engine: str | None, number: int) -> Incident:
-    """The last one that cost somebody a game."""
+    """Return the last incident of the game that a replay can reproduce."""
     engine = None if engine is None else match_name(engine, game.pairing.pair) or engine
     grave = [one for one in game.incidents if one.is_repeatable]
     named = [one for one in grave if engine is None or one.engine == engine]
     if not named:
         who = f" of {engine}" if engine is not None else ""
-        what = f"game {number} has no incident{who} that an engine could repeat"
-        raise UsageRefused(what, step="enginetour games --incidents lists those that have one")
+        what = f"game {number} has no incident{who} that can be replayed"
+        raise UsageRefused(what, step="list the games with incidents: enginetour games --incidents")
     return named[-1]
 
 
-def _task(log: TournamentLog, number: int, game: Game, incident: Incident, wish: ReplayOptions) -> ReenactTask:
+def _task(log: TournamentLog, number: int, game: Game, incident: Incident, options: ReplayOptions) -> ReenactTask:
     from enginetour.model.task import GameTask, ReenactTask, Rules, Side
     from enginetour.model.timecontrol import TimeControl
     from enginetour.store.games import spec_in_game
@@ -408,42 +435,43 @@ def _task(log: TournamentLog, number: int, game: Game, incident: Incident, wish:
     for name, tc in ((game.pairing.white, game.white_tc), (game.pairing.black, game.black_tc)):
         spec = specs[name]
         if spec is None:
-            raise StoreRefused(f"does not know how {name} was started", place=log.title)
+            raise StoreRefused(f"has no valid specification of the engine {name}", place=log.title)
         terms = log.config.get("sides", {}).get(name, {})
         if name == game.pairing.black:
             terms = terms.get("black", terms)
         sides[name] = Side(spec, TimeControl.parse(tc), terms.get("margin_ms", MARGIN_MS))
     engine = incident.engine
-    sides[engine] = replace(sides[engine], spec=_fit(sides[engine].spec, accept_change=wish.accept_change))
+    sides[engine] = replace(sides[engine], spec=_checked(sides[engine].spec, accept_change=options.accept_change))
     rules = Rules(hang_limit=log.config["play"].get("hang_limit", Rules().hang_limit))
     white, black = sides[game.pairing.white], sides[game.pairing.black]
-    booked = sum(1 for _ in takewhile(lambda move: move.book, game.moves))  # both sides' own books may go on longer
+    booked = sum(1 for _ in takewhile(lambda move: move.book, game.moves))  # only the first moves: books may end apart
     opening = replace(game.opening, moves=tuple(move.uci for move in game.moves[:booked])) if booked else game.opening
     return ReenactTask(
         GameTask(game.pairing, white, black, opening, rules),
         white=engine == game.pairing.white,
         moves=tuple((move.uci, None if move.book else move.elapsed_ms) for move in game.moves[booked:]),
-        last_only=wish.last_search,
-        speed=wish.speed,
+        last_only=options.last_search,
+        speed=options.speed,
     )
 
 
-def _fit(spec: EngineSpec, *, accept_change: bool) -> EngineSpec:
-    """EngineRefused when its program is gone, or is another than in the game."""
+def _checked(spec: EngineSpec, *, accept_change: bool) -> EngineSpec:
+    """Return the specification; EngineRefused if the program does not exist or has changed since the game."""
     from enginetour.engines.identity import fingerprint
 
     now = fingerprint(spec)
     if spec.fingerprint and now != spec.fingerprint and not accept_change:
-        what = f"its files have changed since the game ({spec.fingerprint} then, {now} now)"
-        raise EngineRefused(what, place=spec.name, step="put them back, or --accept-change replays with what is there")
+        what = f"the engine's files have changed since the game (fingerprint {spec.fingerprint} then, {now} now)"
+        step = "restore the files, or use the present ones with --accept-change"
+        raise EngineRefused(what, place=spec.name, step=step)
     return spec
 
 
-def _announce(incident: Incident, task: ReenactTask, wish: ReplayOptions) -> None:
+def _announce(incident: Incident, task: ReenactTask, options: ReplayOptions) -> None:
     click.echo(safe_text(f"{incident.engine}, {incident.category} at ply {incident.ply}: {incident.cause}"))
-    if wish.last_search:
-        how = "the last search alone, from its position, with the clocks as they stood"
+    if options.last_search:
+        how = "only the last search, with its position and clock times"
     else:
-        seconds = sum(elapsed or 0 for _, elapsed in task.moves) / 1000 / wish.speed
-        how = f"handshake, options, new game, then {len(task.moves)} plies, about {seconds:.0f} s each time"
-    click.echo(f"built again from the moves of the game: {how}")
+        seconds = sum(elapsed or 0 for _, elapsed in task.moves) / 1000 / options.speed
+        how = f"handshake, options, new game, then {len(task.moves)} plies, about {seconds:.0f} s"
+    click.echo(f"each replay: {how}")

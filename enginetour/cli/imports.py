@@ -1,4 +1,4 @@
-"""Commands import and imports: PGN files into the database, list and remove imports."""
+"""Commands import and imports: import PGN files into the database, list and remove imports."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from enginetour.cli.listoptions import without_collecting
 from enginetour.cli.options import PATH, database_option, open_store, rows_of_others, usage_errors
 from enginetour.cli.printing import echo, output_form, output_options, print_json, print_sheet, refuse_tables
 from enginetour.cli.rate import describe_left_out, reading_bar, report_broken_games
-from enginetour.model.errors import InputRefused
+from enginetour.model.errors import InputRefused, UsageRefused
 from enginetour.model.variants import variant_named
 from enginetour.reports.sheet import Column, Sheet, format_count, iso_timestamp
 from enginetour.store.address import Address, database_of
@@ -27,14 +27,11 @@ if TYPE_CHECKING:
     from enginetour.store.imports import Imported
 
 
-# `enginetour imports`, `import --list`, `import --remove`.
-
-
 @click.command()
 @database_option
 @output_options
 def imports(db: Address | None) -> None:
-    """What was imported: when, from which files, how many games.
+    """List the imports with their time, files and numbers of games.
 
     Example: enginetour imports --csv
     """
@@ -69,13 +66,13 @@ def _print_imports(db: Address | None) -> None:
         Column("made", "made", left=True),
         Column("games", "games"),
         *((Column("odds", "at odds"),) if whole or any(line.odds_games for line in lines) else ()),
-        Column("duplicates", "there"),
+        Column("duplicates", "duplicates"),
         Column("engines", "engines"),
-        *((Column("removed", "struck out", left=True),) if whole or any(row["removed"] for row in rows) else ()),
+        *((Column("removed", "removed", left=True),) if whole or any(row["removed"] for row in rows) else ()),
         Column("files", "files", left=True, flexible=True),
     )
-    notes = ["there: games of the files that the store had already"] if lines else ["nothing was imported yet"]
-    notes += [f"{line.name} #{line.edition} was struck out: {line.why}" for line in lines if line.why]
+    notes = ["duplicates: games that were already in the database"] if lines else ["no imports yet"]
+    notes += [f"{line.name} #{line.edition} was removed: {line.why}" for line in lines if line.why]
     print_sheet(Sheet("imports", columns, rows, shown, tuple(notes)))
 
 
@@ -91,33 +88,46 @@ def _remove_imports(db: Address | None, names: tuple[str, ...], why: str, *, dry
         ]
         print_json({"removed": rows, "why": why, "dry_run": dry_run})
         return
-    done = "would be struck out" if dry_run else "struck out"
+    done = "would be removed" if dry_run else "removed"
     for one in removed:
-        echo(f"{one.title}: {format_count(one.games, 'game')} {done}; editions stay as they were published")
+        echo(f"{one.title}: {format_count(one.games, 'game')} {done}; published editions do not change")
 
 
-# `enginetour import`: add games of PGN files to the database.
-
-_ENDINGS = {".gz", ".zst", ".pgn"}  # no part of an event's name
+_ENDINGS = {".gz", ".zst", ".pgn"}  # not part of an event's name
 
 
 @click.command("import")
 @click.argument("files", nargs=-1, metavar="[FILE.pgn...]", type=PATH)
-@click.option("--list", "listing", is_flag=True, help="Tell what was imported, as enginetour imports does.")
-@click.option("--remove", multiple=True, metavar="NAME", help="Strike out an import, or 'NAME #2' of several; repeat.")
-@click.option("--why", default="", metavar="TEXT", help="With --remove: words that stand with it.")
-@click.option("--name", metavar="EVENT", help="What the games are an event of; default: the first file's name.")
-@click.option("--by-event", is_flag=True, help="Make a tournament of each Event tag; rating systems rate it as one.")
-@click.option("--aliases", type=PATH, help='Lines of "name","alias","alias".')
-@click.option("--include", multiple=True, metavar="GLOB", help="Only games between such engines; repeat.")
-@click.option("--exclude", multiple=True, metavar="GLOB", help="No games of such engines; repeat.")
+@click.option("--list", "listing", is_flag=True, help="List the imports, as enginetour imports does.")
+@click.option(
+    "--remove",
+    multiple=True,
+    metavar="NAME",
+    help="Remove an import; 'NAME #2' is one of several. Can be given several times.",
+)
+@click.option("--why", default="", metavar="TEXT", help="Reason, kept with the removal (with --remove).")
+@click.option("--name", metavar="EVENT", show_default="name of the first file", help="Name of the import.")
+@click.option(
+    "--by-event", is_flag=True, help="Make a tournament of each Event tag, which rating systems rate as a whole."
+)
+@click.option("--aliases", type=PATH, metavar="FILE", help='Names of engines, in lines "name","alias","alias".')
+@click.option(
+    "--include", multiple=True, metavar="GLOB", help="Only games between these engines. Can be given several times."
+)
+@click.option("--exclude", multiple=True, metavar="GLOB", help="No games of these engines. Can be given several times.")
 @click.option(
     "--match-names",
     is_flag=True,
-    help="Count the games of a name for the engine of this store that has it, if it is the only one.",
+    help="Count games for the engine in the database with the same name, if there is only one.",
 )
-@click.option("--variant", default="standard", show_default=True, help="Which games: chess960, crazyhouse, ...")
-@click.option("--dry-run", is_flag=True, help="Tell what would come in, or go; write nothing.")
+@click.option(
+    "--variant",
+    default="standard",
+    show_default=True,
+    metavar="NAME",
+    help="Variant of the games: chess960, crazyhouse, ...",
+)
+@click.option("--dry-run", is_flag=True, help="Show the result, but write nothing.")
 @output_options
 @database_option
 def import_(
@@ -135,33 +145,31 @@ def import_(
     dry_run: bool,
     db: Address | None,
 ) -> None:
-    """Take the games of PGN files (also .gz, .zst) into the store.
+    """Import games from PGN files, also .gz and .zst, into the database.
 
-    They count in every list. A game that is there already, from an import or
-    because it was played here, is not counted again: the same file, or one
-    that has grown, brings only what is new.
+    The games count in every rating list. A game that is in the database
+    already, imported or played here, is not counted again. So a file that has
+    grown can be imported again.
 
-    An import is of one variant, by the Variant tags, and counts in the lists
-    of that variant (ratings --variant).
+    An import has one variant, by the Variant tags, and counts in the lists of
+    that variant (ratings --variant).
 
-    An import that is struck out counts in no list any more, but in those of
-    before (--as-of) and in the editions that were published with it; its files
-    imported once more bring the games back.
+    A removed import does not count in lists, except in lists of an earlier
+    moment (--as-of) and in published editions. To restore it, import its
+    files again.
 
     Example: enginetour import ccrl.pgn.gz --name CCRL --aliases names.csv
 
-    Another: enginetour import --remove CCRL --why "wrong time control"
+    Example: enginetour import --remove CCRL --why "wrong time control"
     """
-    _refuse_mixture(files, listing=listing, remove=remove, why=why, others=(name, aliases, *include, *exclude))
+    _check_mode(files, listing=listing, remove=remove, why=why, others=(name, aliases, *include, *exclude))
     given = {"--by-event": by_event, "--match-names": match_names, "--variant": variant != "standard"}
     if not files and (only := [option for option, there in given.items() if there]):
-        raise click.UsageError(f"{only[0]} is for files")
+        raise UsageRefused("needs files to import", place=only[0])
     if listing:
         _print_imports(db)
         return
-    if output_form() == "csv":
-        raise click.UsageError("--csv is for --list")
-    refuse_tables("leave it out, or ask for --list")
+    refuse_tables("the result of an import")
     if remove:
         _remove_imports(db, remove, why, dry_run=dry_run)
         return
@@ -204,35 +212,34 @@ def import_(
     if left:
         echo(f"games left out: {left}")
     if matched := list(dict.fromkeys(name for found in made for name in found.matched)):
-        echo(f"counted for the engine of this store that has the name: {list_few(matched)}")
+        echo(f"counted for the engine in the database with the same name: {list_few(matched)}")
     for note in spelling_notes(games, rated.names):
         echo(note)
 
 
-def _refuse_mixture(
+def _check_mode(
     files: tuple[Path, ...], *, listing: bool, remove: tuple[str, ...], why: str, others: tuple[object, ...]
 ) -> None:
-    """One of three: files, --list, --remove."""
+    """Raise UsageRefused unless exactly one of files, --list and --remove is given, with options that fit."""
     asked = [word for word, given in (("FILE.pgn", files), ("--list", listing), ("--remove", remove)) if given]
-    if not asked:
-        raise click.UsageError("name the PGN files to import; --list tells what was imported, --remove strikes out")
-    if len(asked) > 1:
-        raise click.UsageError(f"{asked[0]} and {asked[1]} do not go together")
+    if len(asked) != 1:
+        found = " and ".join(asked) or "none"
+        raise UsageRefused(f"needs exactly one of FILE.pgn, --list and --remove (found {found})")
     if why and not remove:
-        raise click.UsageError("--why belongs to --remove")
+        raise UsageRefused("needs --remove", place="--why")
     if not files and any(others):
-        raise click.UsageError(f"--name, --aliases, --include and --exclude are for files, not for {asked[0]}")
+        raise UsageRefused(f"--name, --aliases, --include and --exclude need files to import (found {asked[0]})")
 
 
 def _event(path: Path) -> str:
-    """The file's name without what tells its kind; a path like ``.`` has none and is refused when it is read."""
+    """Return the file's name without its endings; the path itself if nothing remains."""
     while path.suffix.lower() in _ENDINGS:
         path = path.with_suffix("")
     return " ".join(path.name.split()) or str(path)
 
 
 def _titles(database: Address) -> frozenset[str]:
-    """Of the tournaments that were played here, whose games may be among those of the files."""
+    """Return the titles of the tournaments that were played here, because the files may have their games."""
     from enginetour.store.database import database_exists
     from enginetour.store.imports import export_titles
     from enginetour.store.tournaments import Store
@@ -253,9 +260,9 @@ def _entered(
     write: bool,
     **options: Any,
 ) -> tuple[list[Imported], list[tuple[str, str]]]:
-    """Into the store, which is made if there is none; a dry run asks an empty one then.
+    """Import into the database, which is created if it does not exist; a dry run uses an empty one then.
 
-    With the anchors of lists that other engines have the name of now, each with its list.
+    Returns the imports, and pairs (anchor, list) of anchors that became ambiguous through engines with the same name.
     """
     from enginetour.store.database import database_exists
     from enginetour.store.definition import anchored_by
@@ -274,31 +281,29 @@ def _entered(
 
 
 def _warnings(made: Sequence[Imported], anchors: Sequence[tuple[str, str]], *, match_names: bool) -> Iterator[str]:
-    """New engines that have the name of others, and the lists whose anchors are ambiguous by them."""
+    """Warn of new engines with the name of another engine, and of anchors that became ambiguous through them."""
     from enginetour.interop.gamefilter import list_few
 
     namesakes = list(dict.fromkeys(name for found in made for name in found.namesakes))
     if namesakes and match_names:
-        yield f"several engines of this store have the name, so these are counted apart: {list_few(namesakes)}"
+        yield f"counted as new engines, because several in the database have the name: {list_few(namesakes)}"
     elif namesakes:
-        what = "other engines of this store have the same name, so lists show two versions"
-        yield f"{what}: {list_few(namesakes)}. Hint: --match-names counts the games for the engine that is there"
+        what = "engines in the database have the same name, so lists show two versions"
+        yield f"{what}: {list_few(namesakes)}. Hint: use --match-names to count the games for the existing engine."
     for anchor, name in anchors:
         yield (
-            f"the anchor {anchor} of the list {name} is now ambiguous. Hint: name one version, "
-            f"enginetour lists define {shlex.quote(name)} --anchor {shlex.quote('NAME [mark]=RATING')}, or undo this "
-            f"import, enginetour import --remove {shlex.quote(made[0].name)}, and repeat it with --match-names"
+            f"the anchor {anchor} of the list {name} is now ambiguous. Hint: name one version with "
+            f"enginetour lists define {shlex.quote(name)} --anchor {shlex.quote('NAME [mark]=RATING')}, or remove this "
+            f"import with enginetour import --remove {shlex.quote(made[0].name)} and repeat it with --match-names."
         )
 
 
 def _describe(found: Imported, *, dry_run: bool, alone: bool) -> str:
     if not found.games:
         name = "" if alone else f"{found.name}: "
-        return f"{name}nothing new: all {found.duplicates:,} games are in the store already"
+        return f"{name}nothing new: all {found.duplicates:,} games are in the database already"
     title = found.name if found.edition <= 1 else f"{found.name} #{found.edition}"
     done = "would be imported" if dry_run else "imported"
-    games = (
-        f"{format_count(found.games, 'game')} {done}, {found.duplicates:,} {'are' if dry_run else 'were'} there already"
-    )
-    odds = f"; {found.odds:,} games at odds, which no list of even games counts" if found.odds else ""
+    games = f"{format_count(found.games, 'game')} {done}, {found.duplicates:,} duplicates"
+    odds = f"; {found.odds:,} games at time odds, which lists count only with --odds" if found.odds else ""
     return f"{title}: {games}; {found.engines:,} engines, {found.new_engines:,} of them new{odds}"

@@ -1,6 +1,6 @@
 """Options of a rating list: filters, model terms, columns, layout, matrix.
 
-An option that is not given leaves the list's own value, an empty one (``--engine ''``) takes the default back.
+Without an option, a list keeps its own value; an empty value (``--engine ''``) restores the default.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ T = TypeVar("T")
 _SYSTEMS = ("ml", "elo", "gor", "egf", "egf2021")
 _MODELS = ("logistic", "davidson", "raokupper")
 TERMS = ("system", "settings", "model", "prior", "advantage", "anchors", "loose", "average", "scale", "by")
-_TAKEN_BACK = ""
-_SMALLEST_SCALE = 1  # points at ten to one
+_RESTORED = ""  # the value that restores the default
+_SMALLEST_SCALE = 1  # points of difference at odds of ten to one
 
 
 @contextmanager
 def without_collecting() -> Iterator[None]:
-    """Measured: a tenth of the reading goes to looking for cycles among millions of tuples that have none."""
+    """Switch garbage collection off: with millions of tuples without cycles, it takes 10 % of reading (measured)."""
     if not gc.isenabled():
         yield
         return
@@ -54,7 +54,7 @@ def without_collecting() -> Iterator[None]:
 
 
 def _finite(ctx: click.Context, param: click.Parameter, value: str | None) -> float | str | None:
-    """A number of a size that ratings have, nothing, or ``fit`` where that is possible."""
+    """Return a number in the range of ratings; None and, if the metavar allows it, ``fit`` unchanged."""
     if value is None or (value == "fit" and "fit" in str(param.metavar)):
         return value
     try:
@@ -62,55 +62,55 @@ def _finite(ctx: click.Context, param: click.Parameter, value: str | None) -> fl
     except ValueError:
         found = math.nan
     if not math.isfinite(found):
-        raise click.BadParameter(f"{value!r} is no finite number; write {param.metavar}", ctx, param)
+        raise click.BadParameter(f"must be {param.metavar} with a finite number (found {value!r})", ctx, param)
     least = _SMALLEST_SCALE if param.name == "scale" else -LARGEST
     if not least <= found <= LARGEST:
-        raise click.BadParameter(f"{value} is not between {least} and {LARGEST}", ctx, param)
+        raise click.BadParameter(f"must be between {least} and {LARGEST} (found {value})", ctx, param)
     return found
 
 
 def _number(ctx: click.Context, param: click.Parameter, value: str | None) -> float | str | None:
-    return value if value == _TAKEN_BACK else _finite(ctx, param, value)
+    return value if value == _RESTORED else _finite(ctx, param, value)
 
 
 def _day(ctx: click.Context, param: click.Parameter, value: str | None) -> date | str | None:
-    if value is None or value == _TAKEN_BACK:
+    if value is None or value == _RESTORED:
         return value
     try:
         return date.fromisoformat(value)
     except ValueError:
-        raise click.BadParameter(f"{value!r} is no day, write 2026-11-01", ctx, param) from None
+        raise click.BadParameter(f"must be a date such as 2026-11-01 (found {value!r})", ctx, param) from None
 
 
 def table(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    """``NAME=VALUE`` each; the last ``=`` divides."""
-    if values == (_TAKEN_BACK,):
-        return ((_TAKEN_BACK, _TAKEN_BACK),)
+    """Split each ``NAME=VALUE`` at its last ``=``; click's BadParameter for other text and for two values of a name."""
+    if values == (_RESTORED,):
+        return ((_RESTORED, _RESTORED),)
     pairs: list[tuple[str, str]] = []
     for value in values:
         name, _, text = (part.strip() for part in value.rpartition("="))
         if not name or not text:
-            raise click.BadParameter(f"write {param.metavar}, found {value!r}", ctx, param)
+            raise click.BadParameter(f"must be {param.metavar} (found {value!r})", ctx, param)
         pairs.append((name, text))
     given: dict[str, str] = {}
     for name, text in pairs:
         if given.setdefault(name, text) != text:
-            raise click.BadParameter(f"{name!r} is given as {given[name]} and as {text}; leave one out", ctx, param)
+            raise click.BadParameter(f"{name!r} has two values (found {given[name]} and {text})", ctx, param)
     return tuple(pairs)
 
 
 def _words(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG001
-    return values if values == (_TAKEN_BACK,) else tuple(word.strip() for value in values for word in value.split(","))
+    return values if values == (_RESTORED,) else tuple(word.strip() for value in values for word in value.split(","))
 
 
 def _ratings(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, Any], ...]:
-    """Names with numbers; one pair of nothing where an empty value takes them back."""
+    """Return pairs of name and number, or one empty pair if an empty value restores the default."""
     pairs = table(ctx, param, values)
     return tuple((name, name and _finite(ctx, param, text)) for name, text in pairs)
 
 
-def _many(*words: str, **settings: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
-    return words, {"multiple": True, **settings}
+def _many(*words: str, help: str, **settings: Any) -> tuple[tuple[str, ...], dict[str, Any]]:  # noqa: A002
+    return words, {"multiple": True, "help": f"{help} Can be given several times.", **settings}
 
 
 def _one(*words: str, **settings: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
@@ -118,67 +118,95 @@ def _one(*words: str, **settings: Any) -> tuple[tuple[str, ...], dict[str, Any]]
 
 
 _OPTIONS = (
-    _one("--system", type=click.Choice(_SYSTEMS), help="Likelihood (ml, default), Elo, Czech GoR, EGF GoR."),
-    _many("--setting", "settings", metavar="KEY=VALUE", callback=table, help="Of an incremental system; repeat."),
+    _one(
+        "--system",
+        type=click.Choice(_SYSTEMS),
+        show_default="ml",
+        help="Rating system: maximum likelihood, Elo, Czech GoR or EGF GoR.",
+    ),
+    _many("--setting", "settings", metavar="KEY=VALUE", callback=table, help="Setting of an incremental system."),
     _one(
         "--model",
         "likelihood",
         type=click.Choice(_MODELS),
-        help="Draws as half a win (default), by Davidson, or BayesElo's.",
+        show_default="logistic",
+        help="Draw model: half a win, Davidson, or Rao-Kupper as in BayesElo.",
     ),
-    _one("--prior", metavar="PRIOR", help="auto (default), none, gaussian=SD, draws=W, virtual=P."),
-    _one("--advantage", metavar="ELO|fit", callback=_number, help="White's advantage; default 0."),
-    _many("--anchor", "anchors", metavar="NAME=RATING", callback=_ratings, help="Fix an engine's rating; repeat."),
+    _one(
+        "--prior",
+        metavar="PRIOR",
+        show_default="auto",
+        help="Prior of the ratings: auto, none, gaussian=SD, draws=W or virtual=P.",
+    ),
+    _one("--advantage", metavar="ELO|fit", callback=_number, show_default="0", help="White's advantage in Elo."),
+    _many("--anchor", "anchors", metavar="NAME=RATING", callback=_ratings, help="Fix the rating of an engine."),
     _many(
         "--loose-anchor",
         "loose",
         metavar="NAME=RATING+-SD",
         callback=table,
-        help="Believe an engine near a rating; repeat.",
+        help="Prior rating of an engine and its standard deviation.",
     ),
-    _one("--average", metavar="ELO", callback=_number, help="Average of each pool; default 0, or by anchors."),
-    _one("--scale", metavar="POINTS", callback=_number, help="Points at ten to one; default 400, Ordo's are 403.514."),
-    _many("--tournaments", metavar="GLOB", help="Only games of such tournaments; 'NAME #2' is one edition."),
-    _many("--not-tournaments", metavar="GLOB", help="No games of such tournaments; repeat."),
-    _many("--engine", "--include", "engines", metavar="GLOB", help="Only games between such engines; repeat."),
-    _many("--not-engine", "--exclude", "not_engines", metavar="GLOB", help="No games of such engines; repeat."),
-    _one("--since", metavar="DAY", callback=_day, help="First day (UTC), as 2026-11-01."),
-    _one("--until", metavar="DAY", callback=_day, help="Last day (UTC)."),
+    _one(
+        "--average",
+        metavar="ELO",
+        callback=_number,
+        show_default="0 without anchors",
+        help="Average rating of each rating pool.",
+    ),
+    _one(
+        "--scale",
+        metavar="POINTS",
+        callback=_number,
+        show_default="400",
+        help="Rating difference at odds of ten to one; Ordo's is 403.514.",
+    ),
+    _many("--tournaments", metavar="GLOB", help="Only games of these tournaments; 'NAME #2' is one edition."),
+    _many("--not-tournaments", metavar="GLOB", help="No games of these tournaments."),
+    _many("--engine", "--include", "engines", metavar="GLOB", help="Only games between these engines."),
+    _many("--not-engine", "--exclude", "not_engines", metavar="GLOB", help="No games of these engines."),
+    _one("--since", metavar="DATE", callback=_day, help="First day (UTC) of the games, as 2026-11-01."),
+    _one("--until", metavar="DATE", callback=_day, help="Last day (UTC) of the games."),
     _many(
         "--time-class",
         "time_classes",
         metavar="CLASS",
-        help="bullet, blitz, rapid, ..., nodes, depth, movetime; repeat.",
+        help="Only games of this class: bullet, blitz, rapid, ..., nodes, depth, movetime.",
     ),
-    _many("--tc", metavar="GLOB", help="Only games at such controls; repeat."),
+    _many("--tc", metavar="GLOB", help="Only games with these time controls."),
     _many(
         "--exclude-termination",
         metavar="WORD,...",
         callback=_words,
         help="Leave out games that ended by time, crash, stall, illegal-move or adjudication.",
     ),
-    _many("--hardware", metavar="GLOB", help="Only games on such processors; repeat."),
-    _one("--odds/--even", "odds", default=None, help="Count games at time odds, too; default even ones only."),
-    _one("--variant", metavar="NAME", help="Games of that variant: chess960, crazyhouse, ...; default standard."),
-    _one("--min-games", type=click.IntRange(min=0), help="Leave out engines with fewer games."),
+    _many("--hardware", metavar="GLOB", help="Only games on these processors."),
+    _one("--odds/--even", "odds", default=None, show_default="even", help="Count games at time odds, too."),
+    _one("--variant", metavar="NAME", show_default="standard", help="Only games of this variant: chess960, ..."),
+    _one("--min-games", type=click.IntRange(min=0), metavar="N", help="Leave out engines with fewer games."),
     _one(
         "--best-of-family/--whole-families",
         "best_of_family",
         default=None,
         help="Show only the best engine of each family.",
     ),
-    _one("--by", type=click.Choice(["version", "name"]), help="Rate engine versions (default) or add them up by name."),
-    _many("--alias", "alias", metavar="OTHER=NAME", callback=table, help="Rate OTHER as NAME; repeat."),
-    _one("--aliases", type=PATH, help='The same from lines of "name","alias","alias".'),
+    _one(
+        "--by",
+        type=click.Choice(["version", "name"]),
+        show_default="version",
+        help="Rate each engine version, or all versions of a name as one engine.",
+    ),
+    _many("--alias", "alias", metavar="OTHER=NAME", callback=table, help="Rate the engine OTHER as NAME."),
+    _one("--aliases", type=PATH, metavar="FILE", help='Aliases from a file with lines "name","alias","alias".'),
 )
 
 
 def _field(words: tuple[str, ...]) -> str:
-    """The name under which click hands an option on."""
+    """Return the name of an option's parameter."""
     return words[-1].partition("/")[0].lstrip("-").replace("-", "_")
 
 
-# Options without meaning for PGN files, which have no versions, families, machines and tournaments.
+# Options that do not apply to PGN files, which have no versions, families, machines and tournaments.
 _STORE_ONLY = ("tournaments", "not_tournaments", "hardware", "best_of_family", "by")
 
 
@@ -193,13 +221,13 @@ def _fields(**asked: Any) -> dict[str, Any]:
         elif name in ("anchors", "loose"):
             fields[field] = {engine: rating for engine, rating in value if engine} or None
         else:
-            fields[field] = None if value in (_TAKEN_BACK, (_TAKEN_BACK,)) else value
+            fields[field] = None if value in (_RESTORED, (_RESTORED,)) else value
     if asked["alias"] or asked["aliases"]:
         fields["aliases"] = _aliases(asked["alias"], asked["aliases"]) or None
     return fields
 
 
-# Every filter and term, as `fields` of a definition (a field taken back is None), and those of a list from files.
+# All filters and terms, passed as `fields` of a list definition (None restores a default), and those for PGN files.
 list_options = gathered([click.option(*words, **settings) for words, settings in _OPTIONS], "fields", _fields)
 file_list_options = gathered(
     [click.option(*words, **settings) for words, settings in _OPTIONS if _field(words) not in _STORE_ONLY],
@@ -209,24 +237,24 @@ file_list_options = gathered(
 
 
 def resolve_names(fixed: Mapping[str, T], find: Callable[[str], str], place: str = "--anchor") -> dict[str, T]:
-    """Return what is fixed by the names that `find` finds; UsageRefused for two words of one name."""
+    """Return the mapping with each key replaced by `find`; UsageRefused if two keys mean the same engine."""
     resolved: dict[str, T] = {}
     for word, value in fixed.items():
         name = find(word)
         if name in resolved:
-            raise UsageRefused(f"{name!r} is fixed twice, the second time as {word!r}", place=place)
+            raise UsageRefused(f"{name!r} has two values (the second as {word!r})", place=place)
         resolved[name] = value
     return resolved
 
 
 def flags(fields: Iterable[str]) -> str:
-    """The options that give these fields, as they are typed."""
+    """Return the options that set these fields of a list definition, separated by commas."""
     typed = {_field(words): words[0].partition("/")[0] for words, _ in _OPTIONS}
     return ", ".join(typed.get(field, "--alias" if field == "aliases" else f"--{field}") for field in fields)
 
 
 def definition_from(fields: Mapping[str, Any], base: ListDefinition | None = None) -> ListDefinition:
-    """Return the definition of `fields` on top of `base` or the defaults; UsageRefused for what does not fit."""
+    """Return the list definition of `base` (or the defaults) changed by `fields`; UsageRefused for invalid values."""
     from enginetour.store.definition import ListDefinition, parse_definition
 
     before = (base or ListDefinition()).model_dump()
@@ -241,26 +269,26 @@ def _aliases(pairs: tuple[tuple[str, str], ...], path: Path | None) -> dict[str,
     found = read_aliases(path) if path else {}
     for other, name in pairs:
         if other and found.setdefault(other, name) != name:
-            raise UsageRefused(f"{other!r} is also an alias of {found[other]!r}", place="--alias")
+            raise UsageRefused(f"{other!r} is an alias of {found[other]!r} already", place="--alias")
     return found
 
 
 def _value(text: str) -> object:
-    """A setting as TOML and JSON write it; words without quotes are text."""
+    """Parse a setting as JSON; text without quotes stays text."""
     try:
         return json.loads(text)
     except ValueError:
         return text
 
 
-# Display of a likelihood list: columns, layouts, matrices, head to head.
+# Display of a maximum-likelihood list: columns, layouts, matrices, head-to-head results.
 
 _EVERYBODY = "all"
 
 
 @dataclass(frozen=True, slots=True)
 class Display:
-    """What was asked for; nothing of it is the usual list."""
+    """The display options of a list; the defaults give the usual list."""
 
     columns: tuple[str, ...] = ()
     layout: str = "plain"
@@ -269,19 +297,20 @@ class Display:
     confidence: float = 95.0
 
     def check(self, form: str) -> None:
-        """Raise UsageError for what does not go together, or not with this form of output."""
+        """Raise UsageRefused for options that cannot be combined with each other or with this output format."""
         asked = {"--matrix": self.matrix, "--head-to-head": self.versus, "--columns": self.columns}
         asked["--layout"] = self.layout if self.layout != "plain" else None
         given = [name for name, value in asked.items() if value]
         if len(given) > 1 and (given != ["--columns", "--layout"] or self.layout != "ordo"):
-            raise click.UsageError(f"{given[0]} and {given[1]} do not go together")
+            raise UsageRefused(f"cannot be combined with {given[1]}", place=given[0], step="leave one of them out")
         if self.layout != "plain" and form not in ("text", "csv"):
             flag = "--json" if form == "json" else f"--format {form}"
-            raise click.UsageError(f"--layout is for text, and ordo's for --csv; leave out {flag}")
+            raise UsageRefused(f"cannot be combined with {flag}", place="--layout", step="leave one of them out")
         if self.layout in ("ccrl", "bayeselo") and form == "csv":
-            raise click.UsageError(f"--layout {self.layout} is text: leave out --csv, or take --layout ordo")
+            step = "use --layout ordo, or leave --csv out"
+            raise UsageRefused("cannot be combined with --csv", place=f"--layout {self.layout}", step=step)
         if self.columns and form == "json":
-            raise click.UsageError("--json has all columns: leave out --columns")
+            raise UsageRefused("cannot be combined with --json, which has all columns", place="--columns")
 
 
 def present(
@@ -295,9 +324,17 @@ def present(
     value: Mapping[str, object] | None = None,
     notes: Sequence[str] = (),
 ) -> str:
-    """Format a list in the form asked for; `columns` is the width of text, `value` adds to JSON, `notes` to text.
+    """Format a list as `display` and the output format `form` select.
 
-    `pairs` has all games; without it those between engines rated apart are not known, and the text says so.
+    Args:
+        found: the list.
+        pairs: all games; None if games between engines of different rating pools are unknown, which a note says then.
+        display: the display options.
+        form: the output format, as of `output_form`.
+        columns: characters per line of text.
+        title: heading of the list.
+        value: additional values for JSON.
+        notes: additional notes below text.
     """
     from enginetour.ratings.opponents import rated_games
     from enginetour.ratings.ratinglist import at_confidence, fit_bases, quantile
@@ -307,7 +344,8 @@ def present(
     found = at_confidence(found, confidence)
     if pairs is None and (display.matrix == "score" or display.versus is not None):
         pairs = rated_games(list(fit_bases(found.rows).values()))
-        notes = (*notes, *(("games between engines rated apart are not shown",) if len(found.pools) > 1 else ()))
+        apart = "games between engines of different rating pools are not shown"
+        notes = (*notes, *((apart,) if len(found.pools) > 1 else ()))
     json = {**found.to_json(), "confidence": confidence, **(value or {})} if form == "json" else {}
     if display.matrix is not None:
         from enginetour.ratings.matrices import matrix_of
@@ -325,8 +363,8 @@ def present(
     if display.layout != "plain":
         keys = sheets.ORDO_COLUMNS if display.columns == COLUMN_KEYS else display.columns or sheets.ORDO_DEFAULT
         if lost := sorted(set(keys) - set(sheets.ORDO_COLUMNS)):
-            what = f"Ordo's layout has no column {lost[0]}"
-            raise UsageRefused(what, place="--columns", step=", ".join(sheets.ORDO_COLUMNS))
+            what = f"the layout ordo does not have the column {lost[0]}"
+            raise UsageRefused(what, place="--columns", step=f"use {', '.join(sheets.ORDO_COLUMNS)}")
         if form == "csv":
             return sheets.ordo_csv(found, keys)
         return sheets.render_layout(display.layout, found, columns, columns=keys, confidence=confidence, notes=notes)
@@ -366,30 +404,32 @@ def _head_to_head(
 
 
 def name_with_games(word: str, names: Sequence[str], place: str = "--anchor") -> str:
-    """Return the engine that a word means; UsageRefused for none."""
+    """Return the engine whose name equals the word or is the only one that begins with it; UsageRefused for none."""
     name = match_name(word, names)
     if name is None:
-        raise UsageRefused(f"{word!r} has no games here{no_match_hint(word, names)}", place=place)
+        raise UsageRefused(f"no games of {word!r} found{no_match_hint(word, names)}", place=place)
     return name
 
 
 # Patterns for `requested_errors`.
 errors_option = click.option(
-    "--errors-for", multiple=True, metavar="GLOB", help="Whose errors, in pools of over 4,000; repeat."
+    "--errors-for",
+    multiple=True,
+    metavar="GLOB",
+    help="Compute errors only for these engines in pools of over 4,000. Can be given several times.",
 )
 
 
 def requested_errors(patterns: Sequence[str], pairs: Pairs) -> set[str] | None:
-    """The engines whose errors are wanted in a large pool; UsageRefused for a pattern nobody answers to."""
+    """Return the engines that match the patterns, None without patterns; UsageRefused for one without a match."""
     from fnmatch import fnmatchcase
 
     wanted: set[str] = set()
     for pattern in patterns:
         found = {name for name in pairs.names if fnmatchcase(name, pattern)}
         if not found:
-            raise UsageRefused(
-                f"no engine is called like {pattern!r}", place="--errors-for", step="as in a shell: 'F*'"
-            )
+            step = "use a pattern such as 'F*'"
+            raise UsageRefused(f"no engine matches {pattern!r}", place="--errors-for", step=step)
         wanted |= found
     return wanted or None
 
@@ -402,45 +442,42 @@ def _columns(ctx: click.Context, param: click.Parameter, value: str | None) -> t
     keys = tuple(dict.fromkeys(key.strip().replace("-", "_") for key in value.split(",") if key.strip()))
     for key in keys:
         if key not in COLUMN_KEYS:
-            raise click.BadParameter(
-                f"no column {key!r}{did_you_mean(key, COLUMN_KEYS)}; there are {', '.join(COLUMN_KEYS)}", ctx, param
-            )
+            hint = did_you_mean(key, COLUMN_KEYS) or f"; use {', '.join(COLUMN_KEYS)}"
+            raise click.BadParameter(f"unknown column {key!r}{hint}", ctx, param)
     if not keys:
-        raise click.BadParameter(f"name some of {', '.join(COLUMN_KEYS)}", ctx, param)
+        raise click.BadParameter(f"must be some of {', '.join(COLUMN_KEYS)}", ctx, param)
     return keys
 
 
 def _confidence(ctx: click.Context, param: click.Parameter, value: float) -> float:
-    """Click lets nan pass through every range."""
+    """Return a value that is not nan, which click accepts in every range."""
     if value != value:
         raise click.BadParameter("nan is not in the range 50<=x<=99.99", ctx, param)
     return value
 
 
-# ``--columns``, ``--layout``, ``--matrix``, ``--head-to-head``, ``--confidence``, as `display`.
+# ``--columns``, ``--layout``, ``--matrix``, ``--head-to-head`` and ``--confidence``, passed as `display`.
 display_options = gathered(
     (
-        click.option(
-            "--columns", callback=_columns, metavar="A,B,C", help="Columns in this order, by their keys; or all."
-        ),
+        click.option("--columns", callback=_columns, metavar="A,B,C", help="Keys of the columns in order, or all."),
         click.option(
             "--layout",
             type=click.Choice(["plain", "ordo", "ccrl", "bayeselo"]),
             default="plain",
             show_default=True,
-            help="The text as those print it; ordo also for --csv.",
+            help="Layout of the text as in other programs; ordo also for --csv.",
         ),
         click.option(
             "--matrix",
             type=click.Choice(["los", "diff", "errors", "score"]),
-            help="Everybody against everybody instead of the list.",
+            help="Print a matrix of all pairs of engines instead of the list.",
         ),
         click.option(
             "--head-to-head",
             "--against",
             "versus",
             metavar="NAME|all",
-            help="An engine against its opponents, or all against theirs.",
+            help="Print the results against each opponent, of one engine or of all.",
         ),
         click.option(
             "--confidence",
@@ -449,7 +486,7 @@ display_options = gathered(
             default=95.0,
             show_default=True,
             metavar="PERCENT",
-            help="Of + and -.",
+            help="Confidence level of the intervals + and -, in percent.",
         ),
     ),
     "display",

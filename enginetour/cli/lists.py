@@ -1,4 +1,4 @@
-"""Commands of rating lists: ratings, lists, publish, editions, diff, history."""
+"""Commands of rating lists in the database: ratings, lists, publish, editions, diff, history."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ from enginetour.cli.options import (
     tournament_options,
 )
 from enginetour.cli.printing import echo, format_option, json_option, output_form, output_options, print_sheet, set_form
+from enginetour.model.errors import UsageRefused
 from enginetour.reports.sheet import iso_timestamp
 from enginetour.store.address import Address
 
@@ -48,18 +49,16 @@ if TYPE_CHECKING:
     from enginetour.store.tournaments import Store
 
 
-# `enginetour ratings`: a list from the store, or the sequential test of two engines.
-
-_ML_ONLY = "columns, layouts, matrices, errors and confidence are for --system ml"  # others have no errors
-_STORED = {"system", "anchors"}  # what a tournament's own list, and the stored streams of incremental systems, know
+_ML_ONLY = "columns, layouts, matrices, errors and confidence need --system ml"  # other systems have no errors
+_STORED = {"system", "anchors"}  # options of a tournament's own list and of stored incremental ratings
 
 
 @click.command()
 @click.argument("list_name", metavar="[LIST]", required=False)
 @tournament_options
 @output_options
-@click.option("--all", "everything", is_flag=True, help="All tournaments of the store in one list.")
-@click.option("--as-of", metavar="MOMENT", help="The list of then: a day, a time (UTC), 'edition N', 'game N'.")
+@click.option("--all", "everything", is_flag=True, help="Rate all tournaments of the database in one list.")
+@click.option("--as-of", metavar="MOMENT", help="State of the list at a day, a time (UTC), 'edition N' or 'game N'.")
 @list_options
 @errors_option
 @display_options
@@ -77,29 +76,31 @@ def ratings(
     errors_for: tuple[str, ...],
     fields: dict[str, Any],
 ) -> None:
-    """A list of `lists define`, of a tournament or of the store; or a test.
+    """Show a rating list of a tournament, of the whole database, or LIST.
 
-    A filter without -t asks the whole store; with LIST it changes the list
-    for this once. --as-of 'edition N' is LIST as it was published, on the terms
-    of then; 'game N' is just after game N of -t, or, without -t, of the whole
-    store, as `editions` counts its last games.
+    A filter without -t selects games of the whole database. With LIST, it
+    changes the list for this call only. --as-of 'edition N' shows LIST as it
+    was published. --as-of 'game N' shows the list after game N of the
+    tournament, or without -t of the database, as `editions` counts games.
 
     Example: enginetour ratings --time-class blitz --since 2026-01-01
 
-    A sequential test: enginetour ratings --all --sprt "Toga II" Fruit 0 5
+    Example: enginetour ratings --all --sprt "Toga II" Fruit 0 5
     """
     into = list_output(output)
     display.check(output_form())
     shown = display != Display() or bool(errors_for)
     if test is not None and (shown or output is not None):
-        raise click.UsageError(f"--sprt makes no list: leave out {'how to show one' if shown else '--output'}")
+        other = "display options" if shown else "--output"
+        raise UsageRefused(f"cannot be combined with {other}", place="--sprt", step="leave them out")
     if test is not None and (fields or list_name or as_of):
-        raise click.UsageError(f"--sprt makes no list: leave out {flags(fields) or 'LIST and --as-of'}")
+        other = flags(fields) or "LIST and --as-of"
+        raise UsageRefused(f"cannot be combined with {other}", place="--sprt", step="leave them out")
     stored = list_name is None and as_of is None and set(fields) <= _STORED and fields.get("system") not in (None, "ml")
     if stored and shown:
-        raise click.UsageError(_ML_ONLY)
+        raise UsageRefused(_ML_ONLY)
     if stored and "anchors" in fields:
-        raise click.UsageError("--anchor is for --system ml")
+        raise UsageRefused("needs --system ml", place="--anchor", step="leave one of them out")
     which = ListSelection(list_name, chosen, everything, as_of)
     with open_store(chosen.db, change=stored) as store:
         if test is not None:
@@ -115,7 +116,7 @@ def ratings(
         into.put(present(found, None, display, output_form(), into.columns, title=heading), size_of(found))
         return
     if shown:
-        raise click.UsageError(_ML_ONLY)
+        raise UsageRefused(_ML_ONLY)
     from enginetour.reports.editions import list_sheet
 
     into.put_sheet(list_sheet(heading, found), found.to_json(), found)
@@ -123,7 +124,7 @@ def ratings(
 
 @dataclass(frozen=True, slots=True)
 class ListSelection:
-    """The list that is meant: of a name, of a tournament, of the whole store; now, or `as_of` a moment."""
+    """The list that the options select: by name, of a tournament or of the whole database; now or at a moment."""
 
     list_name: str | None
     chosen: TournamentChoice
@@ -133,19 +134,20 @@ class ListSelection:
     def __post_init__(self) -> None:
         named = self.chosen.name or self.chosen.edition
         if self.list_name is not None and (named or self.everything):
-            raise click.UsageError("a list names its tournaments itself: leave out -t and --all, or use --tournaments")
+            step = "leave out -t and --all, or use --tournaments"
+            raise UsageRefused("LIST selects its tournaments itself", step=step)
         if self.everything and named:
-            raise click.UsageError("--all is of all tournaments: leave it out, or -t and --edition")
+            raise UsageRefused("cannot be combined with -t and --edition", place="--all")
 
     def log(self, store: Store, fields: Mapping[str, object]) -> TournamentLog | None:
-        """The tournament; None for the whole store, which a filter in `fields` asks for unless one is named."""
+        """Return the log of the tournament, or None for the whole database: with --all, or a filter and no -t."""
         filtered = self.as_of is not None or not set(fields) <= set(TERMS)
         if self.everything or (filtered and not self.chosen.name and not self.chosen.edition):
             return None
         return self.chosen.log(store)
 
     def rate(self, store: Store, fields: dict[str, Any], errors_for: tuple[str, ...] = ()) -> tuple[str, RatingList]:
-        """Return the list with the `fields` of `list_options`, and its heading."""
+        """Return the heading and the list, with the `fields` of `list_options`."""
         from enginetour.reports.ratinglist import SYSTEM_NAMES
         from enginetour.store.lists import rate_selection, tournament_rating_list
 
@@ -169,7 +171,7 @@ class ListSelection:
         if found is None:
             found = rate_selection(store, selection, errors_for=requested_errors(errors_for, selection.pairs))
         then = f", as of {self.as_of}" if self.as_of else ""
-        # An incremental system by its name, for two have lists that look alike.
+        # The heading names an incremental system, because the lists of two systems look alike.
         return f"{SYSTEM_NAMES.get(found.model, 'ratings')} · {title}{then}", found
 
     def _defined(self, store: Store, name: str, fields: dict[str, Any]) -> tuple[str, Selection]:
@@ -181,12 +183,12 @@ class ListSelection:
         revisions, number = revisions_of(store, name), edition_in(self.as_of)
         made = None if number is None else read_edition(store, name, number)
         revision = revisions[-1] if made is None else next(one for one in revisions if one.revision == made.revision)
-        title = f"{name}, revision {revision.revision}" + (", changed for this once" if fields else "")
+        title = f"{name}, revision {revision.revision}" + (", changed by options" if fields else "")
         definition = definition_from(fields, revision.definition)
         return title, select_games(store, definition, made.moment if made else self.as_of)
 
     def _selection(self, store: Store, log: TournamentLog | None, fields: dict[str, Any]) -> Selection:
-        """The games of the store or a tournament; a tournament's own anchors hold unless others are given."""
+        """Return the games of the database or a tournament, by default with the anchors of the tournament."""
         from enginetour.store.counts import moment_of
         from enginetour.store.selection import select_games
 
@@ -206,7 +208,7 @@ class ListSelection:
 
 
 def _print_stream(store: Store, log: TournamentLog | None, system: str, into: ListOutput) -> None:
-    """An incremental system as its stored events have it: over the whole store, shown for a tournament."""
+    """Print the stored ratings of an incremental system, computed over the whole database, for a tournament or all."""
     from enginetour.reports import ratinglist as sheets
     from enginetour.store.ratings import ratings_of, update_ratings
 
@@ -219,7 +221,7 @@ def _print_stream(store: Store, log: TournamentLog | None, system: str, into: Li
     into.put_sheet(sheet, {"list": sheet.rows, "model": system})
 
 
-# `enginetour lists`, `publish`, `editions`, `diff`: named rating lists and their published editions.
+# Named rating lists and their published editions.
 
 
 @click.group(invoke_without_command=True)
@@ -227,14 +229,14 @@ def _print_stream(store: Store, log: TournamentLog | None, system: str, into: Li
 @output_options
 @click.pass_context
 def lists(ctx: click.Context, db: Address | None) -> None:
-    """Rating lists by name: which there are, what they take, how they came to be.
+    """List the named rating lists, or define or show one.
 
     Example: enginetour lists define blitz --time-class blitz --min-games 30
     """
     if ctx.invoked_subcommand is not None:
         typed = ctx.get_parameter_source("db") is click.core.ParameterSource.COMMANDLINE
         if typed or output_form() != "text":
-            raise click.UsageError(f"options go behind {ctx.invoked_subcommand}")
+            raise UsageRefused("options must follow the subcommand", place=f"lists {ctx.invoked_subcommand}")
         return
     from enginetour.reports import editions as sheets
     from enginetour.store.definition import describe_definition, lists_of
@@ -256,12 +258,13 @@ def lists(ctx: click.Context, db: Address | None) -> None:
 @lists.command()
 @click.argument("name")
 @database_option
-@click.option("--anew", is_flag=True, help="Start from the defaults, not from the list's newest revision.")
+@click.option("--anew", is_flag=True, help="Start from the defaults instead of the list's newest revision.")
 @list_options
 def define(name: str, db: Address | None, anew: bool, fields: dict[str, Any]) -> None:
-    """Make a list, or give it a new revision where something changes.
+    """Define a list, or change it in a new revision.
 
-    What is not named stays as it is; an empty value takes a part back.
+    Options that are not given keep their values. An empty value restores the
+    default.
 
     Example: enginetour lists define blitz --min-games 50 --hardware ''
     """
@@ -271,11 +274,11 @@ def define(name: str, db: Address | None, anew: bool, fields: dict[str, Any]) ->
         base = revisions_of(store, name)[-1].definition if has_list(store, name) and not anew else None
         revision, written = define_list(store, name, definition_from(fields, base))
     if not written:
-        echo(f"list {name}: nothing changed, revision {revision.revision} holds")
+        echo(f"list {name}: no change, the newest revision is {revision.revision}")
     elif revision.revision == 1:
         typed = shlex.quote(name)
         echo(f"list {name} defined")
-        echo(f"enginetour ratings {typed} shows it, enginetour publish {typed} freezes it")
+        echo(f"enginetour ratings {typed} shows it, enginetour publish {typed} publishes an edition")
     else:
         echo(f"list {name}, revision {revision.revision}: {revision.why}")
 
@@ -285,7 +288,7 @@ def define(name: str, db: Address | None, anew: bool, fields: dict[str, Any]) ->
 @database_option
 @output_options
 def show_list(name: str, db: Address | None) -> None:
-    """What a list takes and on which terms, with all its revisions.
+    """Show the filters and terms of a list, and its revisions.
 
     Example: enginetour lists show blitz
     """
@@ -306,10 +309,10 @@ def show_list(name: str, db: Address | None) -> None:
 @click.argument("name")
 @database_option
 @output_options
-@click.option("--note", default="", metavar="TEXT", help="Words that stand with the edition.")
+@click.option("--note", default="", metavar="TEXT", help="Note, kept with the edition.")
 @click.option("--again", is_flag=True, help="Publish although nothing has changed.")
 def publish(name: str, db: Address | None, note: str, again: bool) -> None:
-    """Freeze a list as it is now: the next edition.
+    """Publish the present state of a list as its next edition.
 
     Example: enginetour publish blitz --note "with the new Toga"
     """
@@ -323,12 +326,12 @@ def publish(name: str, db: Address | None, note: str, again: bool) -> None:
 
 
 @click.command()
-@click.argument("name", required=False)
-@click.argument("number", required=False, type=COUNTED)
+@click.argument("name", metavar="[NAME]", required=False)
+@click.argument("number", metavar="[NUMBER]", required=False, type=COUNTED)
 @database_option
 @output_options
 def editions(name: str | None, number: int | None, db: Address | None) -> None:
-    """What was published: all editions, those of a list, or one as it was.
+    """List all editions or those of a list, or show edition NUMBER.
 
     Example: enginetour editions blitz 3 --csv
     """
@@ -363,9 +366,18 @@ def editions(name: str | None, number: int | None, db: Address | None) -> None:
 @click.argument("other", metavar="[M]", required=False, type=COUNTED)
 @database_option
 @output_options
-@click.option("--most", type=click.IntRange(min=0), default=10, show_default=True, help="Moves shown and explained.")
+@click.option(
+    "--most",
+    type=click.IntRange(min=0),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="Number of rating changes to show and explain.",
+)
 def diff(name: str, one: int | None, other: int | None, db: Address | None, most: int) -> None:
-    """What moved between two editions and why; the newest and now unless told.
+    """Compare edition N with edition M of a list, and explain changes.
+
+    By default, N is the newest edition and M is the present state.
 
     Example: enginetour diff blitz 3 4
     """
@@ -377,15 +389,13 @@ def diff(name: str, one: int | None, other: int | None, db: Address | None, most
         print_sheet(sheets.difference_sheet(value, None if output_form() == "csv" else most), value)
 
 
-# `enginetour history`: rating history, opponents and activity of one engine.
-
-_EVENTS_SHOWN = 10  # of each system: half a screen
+_EVENTS_SHOWN = 10  # events of each rating system: half a screen
 
 
 @click.command()
 @click.argument("engine")
 @database_option
-@click.option("--list", "list_name", metavar="NAME", help="Opponents and gaps by this list; default: the whole store.")
+@click.option("--list", "list_name", metavar="NAME", show_default="all games", help="List that rates the opponents.")
 @json_option
 @click.option(
     "--csv",
@@ -393,11 +403,12 @@ _EVENTS_SHOWN = 10  # of each system: half a screen
     type=click.Choice(["opponents", "editions", "events"]),
     is_flag=False,
     flag_value="opponents",
-    help="Print CSV of one table; default: opponents.",
+    show_default="opponents",
+    help="Print this table as CSV.",
 )
 @format_option
 def history(engine: str, db: Address | None, list_name: str | None, table: str | None, form: str | None) -> None:
-    """An engine's ratings over editions and events, opponents, and days.
+    """Show an engine's ratings over time, opponents and activity.
 
     Example: enginetour history "Toga II" --list blitz
     """
@@ -406,7 +417,7 @@ def history(engine: str, db: Address | None, list_name: str | None, table: str |
 
     flag = "json" if output_form() == "json" else "csv" if table else form
     if form not in (None, flag) or (form is not None and table and form != "csv"):
-        raise click.UsageError(f"--{flag} and --format {form} do not go together")
+        raise UsageRefused(f"cannot be combined with --format {form}", place=f"--{flag}", step="use one of them")
     set_form(flag or "text")
     with open_store(db) as store:
         found = career(store, engine, list_name=list_name)

@@ -1,11 +1,11 @@
-"""The command line. Nothing heavy is imported before a command runs: help and completion stay quick."""
+"""The command line. Heavy modules are imported only when a command runs, so that help and completion are fast."""
 
 from __future__ import annotations
 
 import gc
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -14,51 +14,50 @@ import click
 from enginetour import __version__
 from enginetour.model.errors import SchemaOutdated, StorageFailed, TourError, UsageRefused, closest_match
 
-LONGEST_LINE = 2000  # signs of a refusal: a screenful
-GARBAGE = 20_000  # objects between two looks for garbage: at 700 a tenth of a start went into them (measured)
-# command -> (group in the help, module, function, one line of help)
+LONGEST_LINE = 2000  # characters of an error: about one screen
+GARBAGE = 20_000  # objects between two collections: with Python's 700, they took a tenth of the start (measured)
+# command -> (group in the help, module, function, summary)
 COMMANDS: dict[str, tuple[str, str, str, str]] = {
-    "init": ("Set up", "setup", "init", "write a commented configuration to start from"),
-    "engines": ("Set up", "engines", "engines", "list, find, add and check engines"),
-    "systems": ("Set up", "setup", "systems", "the formats and their settings, with sources"),
-    "check": ("Set up", "setup", "check", "validate a configuration, start every engine, tell the plan"),
-    "run": ("Play", "run", "run", "start or resume a tournament"),
-    "match": ("Play", "match", "match", "engines against each other, without a configuration"),
-    "demo": ("Play", "run", "demo", "a small bubble tournament between the engines we ship"),
-    "pair": ("Play", "pairing", "pair", "the next round of a tournament of another program"),
-    "simulate": ("Play", "simulate", "simulate", "play formats without engines: games, accuracy"),
-    "slots": ("Play", "changing", "slots", "more or fewer games at once, while running"),
-    "machines": ("Play", "changing", "machines", "the machines of a cluster, while running"),
-    "pause": ("Play", "changing", "pause", "let no game begin, while running"),
-    "unpause": ("Play", "changing", "unpause", "let games begin again"),
-    "finish": ("Play", "changing", "finish", "let the running games end, then the run"),
-    "status": ("Read", "reading", "status", "progress, games in the air, estimate, incidents"),
-    "standings": ("Read", "reading", "standings", "the table with tie-breaks"),
-    "crosstable": ("Read", "reading", "crosstable", "who did what against whom"),
-    "ladder": ("Read", "reading", "ladder", "the bubble's story: each decision with its reason"),
-    "games": ("Read", "games", "games", "the games, or one of them with its moves"),
-    "report": ("Read", "report", "report", "pages to look at in a browser: result, games, incidents"),
-    "ratings": ("Read", "lists", "ratings", "a rating list from the store"),
-    "chart": ("Read", "charts", "chart", "pictures for forums: list, crosstable, ladder, history"),
-    "lists": ("Lists", "lists", "lists", "rating lists by name: define one, show what it takes"),
-    "publish": ("Lists", "lists", "publish", "freeze a list as an edition"),
-    "editions": ("Lists", "lists", "editions", "what was published of the lists"),
-    "diff": ("Lists", "lists", "diff", "what moved between two editions, and why"),
-    "history": ("Lists", "lists", "history", "an engine's ratings, opponents and days"),
-    "rate": ("Read", "rate", "rate", "a rating list straight from PGN files"),
-    "serve": ("Read", "report", "serve", "the live page: every tournament of a database in the browser"),
-    "imports": ("Read", "imports", "imports", "what was imported, when and from which files"),
-    "import": ("Change", "imports", "import_", "take the games of PGN files into the store"),
-    "withdraw": ("Change", "changing", "withdraw", "take an engine out of a tournament"),
-    "add": ("Change", "changing", "add", "let an engine join a tournament"),
-    "replace": ("Change", "changing", "replace", "put another engine in the place of one"),
-    "void": ("Change", "changing", "void", "strike out a game"),
-    "export": ("Change", "games", "export", "games and results as pgn, csv or json"),
-    "db": ("Keep", "database", "db", "check the database, copy it, bring it up to date"),
+    "init": ("Setup", "setup", "init", "Write a commented configuration to start from"),
+    "engines": ("Setup", "engines", "engines", "List, find, add and check engines"),
+    "systems": ("Setup", "setup", "systems", "List the tournament formats and their settings"),
+    "check": ("Setup", "setup", "check", "Check a configuration and start every engine once"),
+    "run": ("Play", "run", "run", "Start or resume a tournament"),
+    "match": ("Play", "match", "match", "Play engines against each other without a configuration"),
+    "demo": ("Play", "run", "demo", "Play a small tournament between bundled engines"),
+    "pair": ("Play", "pairing", "pair", "Pair the next round of another program's tournament"),
+    "simulate": ("Play", "simulate", "simulate", "Simulate tournament formats without engines"),
+    "status": ("Running tournament", "reading", "status", "Show progress, games in progress and estimated end"),
+    "concurrency": ("Running tournament", "changing", "concurrency", "Set the number of concurrent games"),
+    "machines": ("Running tournament", "changing", "machines", "List or drain the machines of a cluster"),
+    "pause": ("Running tournament", "changing", "pause", "Pause a running tournament (start no new games)"),
+    "unpause": ("Running tournament", "changing", "unpause", "Start games again after a pause"),
+    "finish": ("Running tournament", "changing", "finish", "Stop a tournament after the games in progress"),
+    "standings": ("Results", "reading", "standings", "Show the table with tie-breaks"),
+    "crosstable": ("Results", "reading", "crosstable", "Show the head-to-head results of all entrants"),
+    "bubble": ("Results", "reading", "bubble", "Show the bubble history: each decision and its reason"),
+    "games": ("Results", "games", "games", "List games, or show one with its moves"),
+    "report": ("Results", "report", "report", "Write an HTML report"),
+    "serve": ("Results", "report", "serve", "Show all tournaments of a database live in the browser"),
+    "chart": ("Results", "charts", "chart", "Draw charts as PNG or SVG files"),
+    "export": ("Results", "games", "export", "Export games and results"),
+    "ratings": ("Rating lists", "lists", "ratings", "Show a rating list from the database"),
+    "rate": ("Rating lists", "rate", "rate", "Compute a rating list from PGN files"),
+    "lists": ("Rating lists", "lists", "lists", "List, define and show named rating lists"),
+    "publish": ("Rating lists", "lists", "publish", "Publish an edition of a rating list"),
+    "editions": ("Rating lists", "lists", "editions", "List the published editions"),
+    "diff": ("Rating lists", "lists", "diff", "Compare two editions of a rating list"),
+    "history": ("Rating lists", "lists", "history", "Show an engine's ratings, opponents and activity"),
+    "withdraw": ("Change a tournament", "changing", "withdraw", "Withdraw an engine from a tournament"),
+    "add": ("Change a tournament", "changing", "add", "Add an engine to a tournament"),
+    "replace": ("Change a tournament", "changing", "replace", "Replace an engine with another one"),
+    "void": ("Change a tournament", "changing", "void", "Void a game"),
+    "import": ("Database", "imports", "import_", "Import games from PGN files"),
+    "imports": ("Database", "imports", "imports", "List the imports"),
+    "db": ("Database", "database", "db", "Check, repair, back up, copy or upgrade the database"),
 }
 
-
-# what other programs call them -> the commands it may be
+# word that other programs use -> the commands that it may mean
 SYNONYMS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("start", "play", "restart", "tournament"), ("run",)),
     **dict.fromkeys(("resume", "continue"), ("run", "unpause")),  # after a stop, after a pause
@@ -73,9 +72,13 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("web", "live"), ("serve",)),
 }
 
+# previous name -> the present one; the previous names still work
+PREVIOUS_COMMANDS = {"ladder": "bubble", "slots": "concurrency"}
+PREVIOUS_OPTIONS = {"--slots": "--concurrency", "--place": "--executor"}
+
 
 class _Lazy(click.Group):
-    """A group that knows its commands by name and imports one only to run it."""
+    """A group that imports the module of a command only to run it."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -90,94 +93,185 @@ class _Lazy(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click, with the nearest command in the refusal."""
-        try:
-            return super().resolve_command(ctx, args)
-        except click.UsageError as error:
-            near = closest_match(args[0], COMMANDS)
-            close = SYNONYMS.get(args[0].casefold()) or ((near,) if near else ())
-            if not close:
-                raise
-            raise click.UsageError(f"{error.message} Did you mean {' or '.join(map(repr, close))}?", ctx) from None
+        """Resolve the command, and replace previous names of commands and options."""
+        name, command, rest = super().resolve_command(ctx, [_present_name(args[0], PREVIOUS_COMMANDS), *args[1:]])
+        if name == "chart" and rest:
+            rest = [_present_name(rest[0], PREVIOUS_COMMANDS), *rest[1:]]
+        options = {option for param in command.params for option in param.opts} if command is not None else ()
+        renamed = {old: new for old, new in PREVIOUS_OPTIONS.items() if new in options}
+        end = rest.index("--") if "--" in rest else len(rest)
+        return name, command, [*(_present_name(word, renamed) for word in rest[:end]), *rest[end:]]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        drawers: dict[str, list[tuple[str, str]]] = {}
-        for name, (drawer, _, _, words) in COMMANDS.items():
-            drawers.setdefault(drawer, []).append((name, words))
-        for drawer, rows in drawers.items():
-            with formatter.section(drawer):
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for name, (group, _, _, summary) in COMMANDS.items():
+            groups.setdefault(group, []).append((name, summary))
+        for group, rows in groups.items():
+            with formatter.section(group):
                 formatter.write_dl(rows)
 
 
-def _version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
-    """Ours, and whether plies are compiled here: who has no C compiler wonders why another machine is quicker."""
-    if asked:
-        from enginetour.referee.compiled import native  # nobody else in this process needs it
+def _present_name(word: str, renamed: Mapping[str, str]) -> str:
+    """Return the word with a previous name replaced, and print a note if it has one; ``--option=value`` too."""
+    name, equals, value = word.partition("=")
+    if name not in renamed:
+        return word
+    click.echo(f"note: {name} is now called {renamed[name]}; the previous name still works", err=True)
+    return f"{renamed[name]}{equals}{value}"
 
-        click.echo(f"enginetour {__version__}, plies in {'Python' if native is None else 'C'}")
+
+def _version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
+    """Print the version, and whether the move loop is compiled: without a C compiler, fast games take more CPU time."""
+    if asked:
+        from enginetour.referee.compiled import native  # imported here: other commands do not need it
+
+        click.echo(f"enginetour {__version__} (move loop in {'Python' if native is None else 'C'})")
         ctx.exit()
 
 
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version.")
 def cli() -> None:
-    """Leave a field of chess engines alone overnight, find a rating list you can trust.
+    """Play chess engine tournaments and compute rating lists.
 
-    One file describes a tournament, `enginetour run FILE` starts it, and the
-    same command resumes it after any stop.
+    A configuration file describes a tournament. `enginetour run FILE` starts
+    it. The same command resumes it after a stop or a crash.
 
-    Exit codes: 0 all played, 1 our failure, 2 usage, 3 input refused, 4 engine
-    refused, 5 store busy or unusable, 6 incidents (--fail-on), 7 storage full,
-    8 stopped as asked, 9 games left out (rate --strict), 129, 130, 143 stopped by a signal.
+    Exit codes: 0 finished, 1 internal error, 2 wrong usage, 3 invalid
+    configuration or input file, 4 engine cannot play, 5 database busy or not
+    usable, 6 incidents (--fail-on), 7 disk full, 8 stopped on request, 9 games
+    left out (rate --strict), 10 pairings differ (pair --check-all), 129, 130
+    or 143 stopped by a signal.
     """
 
 
 def main() -> None:
-    """Run the command line; every refusal is one line on stderr and its exit code."""
-    # One thread for linear algebra: a fit must not take the processors of the engines that play, and beside them two
-    # threads wait for each other: 112 ms for 200 unknowns, alone 0.2 (measured).
+    """Run the command line; print each error as one line on stderr and exit with its code."""
+    # Linear algebra uses one thread, because a fit must not take processors from engines that play. Next to busy
+    # engines, two threads also wait for each other: 112 ms instead of 0.2 ms for 200 unknowns (measured).
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # Nothing plugs into our models; to look for what might, among all packages there are, takes 3 ms (measured).
+    # enginetour's models have no plugins; the search for them in all installed packages takes 3 ms (measured).
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     gc.set_threshold(GARBAGE)
-    _open_the_closed()
+    _open_closed_streams()
     try:
-        code = cli(standalone_mode=False)
+        code = cli(prog_name="enginetour", standalone_mode=False)
     except click.ClickException as error:
-        _cleaned(_spelt(error)).show()
+        if type(error).__name__ == "NoArgsIsHelpError":  # `enginetour` alone; click has this class since 8.2
+            error.show()
+        else:
+            _print_error(_usage_error(error))
         code = error.exit_code
     except click.exceptions.Abort:
         code = 130
     except TourError as error:
-        _complain(error)
+        _print_error(error)
         code = error.exit_code
         if isinstance(error, SchemaOutdated) and sys.stdin.isatty() and sys.stderr.isatty():
             _offer_upgrade(error.address)
     except BrokenPipeError:
-        # The reader has gone (`| head`): no traceback, and none at shutdown either.
+        # The reader has ended (`| head`): print no traceback, not even when Python closes the stream.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     except KeyboardInterrupt:
         code = 130
     except OSError as error:
-        refused = StorageFailed(error.strerror or str(error), place=str(error.filename or ""))
-        _complain(refused)
-        code = refused.exit_code
-    except Exception as error:  # our own failure: one line here, the traceback where asked
+        failure = StorageFailed(error.strerror or str(error), place=str(error.filename or ""))
+        _print_error(failure)
+        code = failure.exit_code
+    except Exception as error:
         if isinstance(error, UnicodeEncodeError) and (odd := _not_utf8(sys.argv)):
-            _complain(f"not UTF-8: {odd!r}")  # the store and files of ours hold nothing else
+            _print_error(f"not UTF-8: {odd!r}")  # the database and the files of enginetour are UTF-8
             sys.exit(UsageRefused.exit_code)
         if os.environ.get("ENGINETOUR_DEBUG"):
             raise
-        _complain(f"our own failure, {type(error).__name__}: {error}")
-        click.echo(f"where it happened: {kept_traceback()}; please report it", err=True)
+        step = f"report it with the traceback in {kept_traceback()}"
+        _print_error(TourError(f"internal error, {type(error).__name__}: {error}", step=step))
         code = 1
-    gc.freeze()  # the process ends: to look for cycles once more takes 14 ms after a list (measured)
+    gc.freeze()  # the process ends: one more search for cycles takes 14 ms after a list (measured)
     sys.exit(code if isinstance(code, int) else 0)
 
 
+# The form of all usage errors: ``enginetour: PLACE: what is wrong (found VALUE). Hint: what to do.``
+
+
+def _usage_error(error: click.ClickException) -> UsageRefused:
+    """Return an error of click in the form of enginetour's own errors."""
+    ctx = getattr(error, "ctx", None)
+    what, place = error.format_message(), ""
+    command = [word for word in sys.argv[1:2] if word in COMMANDS]  # the parser's errors have no context
+    step = f"see {' '.join(['enginetour', *command]) if ctx is None else ctx.command_path} --help"
+    if isinstance(error, click.NoSuchOption):
+        name, close = _unknown_option(error)
+        what = f"unknown option {name}"
+        step = _did_you_mean(close) or step
+    elif ctx is not None and isinstance(ctx.command, click.Group) and what.startswith("No such command"):
+        name = str(getattr(error, "command_name", error.message.strip(".").rpartition(" command ")[2].strip("'")))
+        known = ctx.command.list_commands(ctx)
+        near = closest_match(name, known)
+        close = [*(SYNONYMS.get(name.casefold(), ()) if ctx.parent is None else ()), *([near] if near else [])]
+        what = f"unknown command {name!r}"
+        step = _did_you_mean(list(dict.fromkeys(close))) or step
+    elif isinstance(error, click.MissingParameter):
+        what = f"{_name_of(error.param, ctx)} is missing"
+    elif isinstance(error, click.BadParameter):
+        what, place = _value_error(error), _name_of(error.param, ctx)
+    what = what.strip().removesuffix(".")
+    if what[1:2].islower():  # a word, not a metavar
+        what = what[0].lower() + what[1:]
+    return UsageRefused(what, place=place, step=step)
+
+
+def _did_you_mean(names: Sequence[str]) -> str:
+    return f"did you mean {' or '.join(map(repr, names[:3]))}?" if names else ""
+
+
+def _name_of(param: click.Parameter | None, ctx: click.Context | None) -> str:
+    """Return an option with its dashes, or an argument as the usage line has it."""
+    if isinstance(param, click.Option):
+        return max(param.opts, key=len)
+    return "" if param is None or ctx is None else param.get_error_hint(ctx).strip("'[]. ")
+
+
+def _value_error(error: click.BadParameter) -> str:
+    """Return what is wrong with a value; ranges and choices of click in enginetour's words."""
+    kind = error.param.type if error.param is not None else None
+    if isinstance(kind, (click.IntRange, click.FloatRange)):
+        value, out_of_range, _ = error.message.partition(" is not in the range ")
+        if out_of_range:
+            limits = f"between {kind.min} and {kind.max}" if kind.max is not None else f"at least {kind.min}"
+            return f"must be {limits} (found {value})"
+    if isinstance(kind, click.Choice):
+        value, not_one, _ = error.message.partition(" is not one of ")
+        if not_one:
+            return f"must be one of {', '.join(map(str, kind.choices))} (found {value})"
+    return error.message
+
+
+def _unknown_option(error: click.NoSuchOption) -> tuple[str, list[str]]:
+    """Return the option as the user wrote it, and close ones; click reads ``-games``, as in other programs, as -g."""
+    from difflib import get_close_matches  # imported here: the program starts faster without it
+
+    ctx, name = error.ctx, error.option_name
+    if ctx is None:
+        return name, []
+    known = [option for param in ctx.command.get_params(ctx) for option in param.opts if option.startswith("--")]
+    typed = next((word for word in sys.argv[1:] if word.startswith(name) and len(word) > 2), "")
+    if typed.startswith("-") and not typed.startswith("--"):
+        return typed, get_close_matches(f"-{typed}", known)
+    return name, get_close_matches(name, known)
+
+
+def _print_error(error: object) -> None:
+    """Print one line on stderr; control characters of names and files that it quotes are replaced."""
+    from enginetour.reports.sheet import safe_text
+
+    line = " ".join(safe_text(f"enginetour: {error}").split())
+    click.echo(line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 3]}...", err=True)
+
+
 def _offer_upgrade(database: Any) -> None:
-    """Upgrade a database if the user agrees, and run the same command again."""
+    """Upgrade a database if the user agrees, then run the same command again."""
     from enginetour.store.backup import upgrade_database
 
     try:
@@ -187,60 +281,30 @@ def _offer_upgrade(database: Any) -> None:
     except click.exceptions.Abort:
         return
     except TourError as error:
-        _complain(error)
+        _print_error(error)
         return
     click.echo(f"{database}: schema {made.before} upgraded to {made.after}; backup: {made.backup}", err=True)
     os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606
 
 
-def _open_the_closed() -> None:
-    """Streams closed before we were started (`>&-`) go nowhere; else the database would take their numbers."""
+def _open_closed_streams() -> None:
+    """Open /dev/null for each standard stream that the caller closed (`>&-`); else a database gets its descriptor."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free: this one
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is this one
         if getattr(sys, name) is None:
             setattr(sys, name, open(number, "w" if number else "r", encoding="utf-8", closefd=False))  # noqa: SIM115
 
 
-def _spelt(error: click.ClickException) -> click.ClickException:
-    """For `-games`, as other runners write it, the option that was meant: click reads one of letters, `-g`."""
-    if not isinstance(error, click.NoSuchOption) or error.ctx is None:
-        return error
-    known = {option for param in error.ctx.command.params for option in param.opts if option.startswith("--")}
-    typed = next((word for word in sys.argv[1:] if word.startswith(error.option_name) and len(word) > 2), "")
-    if typed.startswith("--") or f"-{typed}" not in known:
-        return error
-    return click.NoSuchOption(typed, possibilities=[f"-{typed}"], ctx=error.ctx)
-
-
-def _cleaned(error: click.ClickException) -> click.ClickException:
-    """The same refusal, what was typed in it as text."""
-    message = error.format_message()
-    words = "\n".join(map(_safe, message.split("\n")))
-    return error if words == message else click.UsageError(words, getattr(error, "ctx", None))
-
-
-def _complain(error: object) -> None:
-    """One line on stderr, whatever names and files of others are quoted in it."""
-    line = " ".join(_safe(f"enginetour: {error}").split())
-    click.echo(line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 3]}...", err=True)
-
-
-def _safe(words: str) -> str:
-    from enginetour.reports.sheet import safe_text as safe
-
-    return safe(words)
-
-
 def _not_utf8(words: Sequence[str]) -> str | None:
-    """The first word with bytes that are no UTF-8: Python keeps them as halves of surrogate pairs (PEP 383)."""
-    return next((word for word in words if any("\ud800" <= sign <= "\udfff" for sign in word)), None)
+    """Return the first word with bytes that are not UTF-8; Python keeps such bytes as surrogates (PEP 383)."""
+    return next((word for word in words if any("\ud800" <= character <= "\udfff" for character in word)), None)
 
 
 def kept_traceback() -> str:
-    """Write the traceback being handled to a file of its own; its path."""
+    """Write the current traceback to a new file and return the file's path."""
     import tempfile
     import traceback
 

@@ -1,4 +1,4 @@
-"""Commands match and --sprt: a match without a configuration file, and the sequential test of two engines."""
+"""Command match, and the options --sprt of rating lists: the sequential test of two engines."""
 
 from __future__ import annotations
 
@@ -31,25 +31,24 @@ if TYPE_CHECKING:
 # `enginetour match`: write the configuration of a match and run it.
 
 _OWN = frozenset({"tc", "slots", "openings"})  # settings of [play] with an option written out below
-_ELSEWHERE = frozenset({"odds"})  # goes with a handicap of [format], which a line cannot say
+_ELSEWHERE = frozenset({"odds"})  # needs a handicap under [format], which this command does not have
 _LISTED = frozenset({"--option", "--entrant"})  # take one value each time
-_EXAMPLES = {  # of what is no single value
+_EXAMPLES = {  # values that are tables or lists
     "draw": "after_move=40 moves=8 score=10",
     "resign": "moves=4 score=600",
     "tablebases": "path=/syzygy",
-    "pgn": "nodes,nps,pv, or all",
+    "pgn": "nodes,nps,pv",
 }
-_MORE = {"draw": ". A capture or a pawn move starts the count of moves again."}
-_TYPED = f"{__name__}.typed"  # options of the command line, in the context
+_TYPED = f"{__name__}.typed"  # key of click's context: the options on the command line
 _PAIR = re.compile(r"[a-z][a-z0-9_]*=")
 _MOST_FILES = 1000  # configurations of one name
 
 
 class _Match(click.Command):
-    """Every setting of [play] is an option too, read from the section itself when one is typed."""
+    """A command with an option for every setting of [play]; the settings are read only if one of them is used."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Those written out, then those of [play] unless only written ones are typed."""
+        """Return the options written below, and those of [play] if the command line or --help needs them."""
         params = super().get_params(ctx)
         written = {word for param in params[:-1] for word in param.opts}
         if ctx.meta.get(_TYPED, {"--help"}) <= written:
@@ -57,7 +56,7 @@ class _Match(click.Command):
         return [*params[:-1], *_play_options(), params[-1]]  # --help stays the last
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """As click, once the words of a table stand together: ``--sprt elo0=0 elo1=5``."""
+        """Parse arguments as click does, but join the words of a table before: ``--sprt elo0=0 elo1=5``."""
         joined = _joined(args)
         ctx.meta[_TYPED] = {word.partition("=")[0] for word in joined if word.startswith("-")}
         return super().parse_args(ctx, joined)
@@ -71,22 +70,24 @@ def _play_options() -> list[click.Option]:
     for key, field in PlaySection.model_fields.items():
         if key in _OWN | _ELSEWHERE:
             continue
-        word = f"--{key.replace('_', '-')}"
+        option = f"--{key.replace('_', '-')}"
         usual = field.get_default(call_default_factory=True)
-        told = f"[play] {key}" + (f", as {_EXAMPLES[key]}" if key in _EXAMPLES else "")
-        told += _MORE.get(key, "")
-        told += "" if usual in (None, (), "") else f", default {usual}"
+        text = field.description or f"Setting {key} of [play]."
+        if key in _EXAMPLES:
+            text = f"{text.removesuffix('.')} (for example {option} {_EXAMPLES[key]})."
+        default = False if usual in (None, (), "") else str(usual)
+        settings: dict[str, Any] = {"help": text, "show_default": default}
         if field.annotation is bool or bool in get_args(field.annotation):
-            options.append(click.Option([f"{word}/--no-{word[2:]}", f"play_{key}"], default=None, help=told))
+            options.append(click.Option([f"{option}/--no-{option[2:]}", f"play_{key}"], default=None, **settings))
         else:
-            options.append(click.Option([word, f"play_{key}"], metavar="VALUE", help=told))
+            options.append(click.Option([option, f"play_{key}"], metavar="VALUE", **settings))
     return options
 
 
 def _joined(args: Sequence[str]) -> list[str]:
-    """The words KEY=VALUE behind the value of an option become part of it."""
+    """Append the words KEY=VALUE that follow the value of an option to that value."""
     joined: list[str] = []
-    within = False  # the last word belongs to an option that may be a table
+    within = False  # whether the last word is the value of an option that may be a table
     for word in args:
         if within and _PAIR.match(word) and _PAIR.match(joined[-1]):
             joined[-1] += f" {word}"
@@ -99,28 +100,67 @@ def _joined(args: Sequence[str]) -> list[str]:
 
 @click.command(cls=_Match)
 @click.argument("engine", nargs=-1, required=True)
-@click.option("--tc", help="Time control, default 10+0.1: 1+0.01, 40/60, nodes=1000, depth=8.")
 @click.option(
-    "--games", type=click.IntRange(min=1), help="Games of the match (100; odd: no pairs), or of each pair (2)."
+    "--tc",
+    metavar="CONTROL",
+    show_default="10+0.1",
+    help="Time control: seconds+increment as 1+0.01, 40/60, nodes=1000 or depth=8.",
 )
-@click.option("--openings", metavar="FILE", help="Suite, or settings as file=F order=sequential plies=8.")
-@click.option("--order", type=click.Choice(["random", "sequential"]), help="Of the openings.")
-@click.option("--sprt", metavar="TABLE", help="elo0=0 elo1=5 [alpha= beta= model= pairs=]: play until it is known.")
+@click.option(
+    "--games",
+    type=click.IntRange(min=1),
+    metavar="N",
+    show_default="100, or 2 per pair of more than two engines",
+    help="Number of games; an odd number plays without game pairs.",
+)
+@click.option("--openings", metavar="FILE", help="Opening book, or settings: file=FILE order=sequential plies=8.")
+@click.option("--order", type=click.Choice(["random", "sequential"]), help="Order of the openings.")
+@click.option(
+    "--sprt",
+    metavar="TABLE",
+    help="Stop when an SPRT decides: elo0=0 elo1=5, also alpha=, beta=, model=, pairs=.",
+)
 @click.option(
     "--error",
     type=click.FloatRange(0.1, 1000),
     metavar="ELO",
-    help="Play until the difference is known to +-ELO, 95 %.",
+    help="Stop when the 95 % confidence interval of the Elo difference is +-ELO.",
 )
-@click.option("--slots", type=click.IntRange(min=1), help="Games at once.")
-@click.option("--option", "options", multiple=True, metavar="[ENGINE.]NAME=VALUE", help="Option of an engine, or all.")
-@click.option("--entrant", "settings", multiple=True, metavar="[ENGINE.]KEY=VALUE", help="Its tc, margin_ms, ...")
-@click.option("--format", "system", type=click.Choice(["roundrobin", "gauntlet"]), help="Of more than two engines.")
-@click.option("--seeds", type=click.IntRange(min=1), help="The first so many play the gauntlet.")
-@click.option("--name", help="Of the tournament; default: the engines' names.")
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True, help="Of all chance.")
-@click.option("--force", is_flag=True, help="Allow more slots than processors.")
-@click.option("--write-only", is_flag=True, help="Write the configuration, play nothing.")
+@click.option("--concurrency", type=click.IntRange(min=1), metavar="N", help="Number of concurrent games.")
+@click.option(
+    "--option",
+    "options",
+    multiple=True,
+    metavar="[ENGINE.]NAME=VALUE",
+    help="Option of one engine or of all. Can be given several times.",
+)
+@click.option(
+    "--entrant",
+    "settings",
+    multiple=True,
+    metavar="[ENGINE.]KEY=VALUE",
+    help="Setting of one entrant or of all, such as tc or ponder. Can be given several times.",
+)
+@click.option(
+    "--format",
+    "system",
+    type=click.Choice(["roundrobin", "gauntlet"]),
+    show_default="roundrobin",
+    help="Format for more than two engines.",
+)
+@click.option(
+    "--seeds",
+    type=click.IntRange(min=1),
+    metavar="N",
+    show_default="1",
+    help="Number of gauntlet engines: the first N engines play all others.",
+)
+@click.option("--name", metavar="TEXT", show_default="names of the engines", help="Name of the tournament.")
+@click.option(
+    "--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True, metavar="N", help="Random seed."
+)
+@click.option("--force", is_flag=True, help="Allow more concurrent games than processors.")
+@click.option("--write-only", is_flag=True, help="Write the configuration, but do not play.")
 @database_option
 def match(
     engine: tuple[str, ...],
@@ -130,7 +170,7 @@ def match(
     order: str | None,
     sprt: str | None,
     error: float | None,
-    slots: int | None,
+    concurrency: int | None,
     options: tuple[str, ...],
     settings: tuple[str, ...],
     system: str | None,
@@ -142,13 +182,16 @@ def match(
     db: Address | None,
     **play: Any,
 ) -> int:
-    """Play ENGINE ENGINE ... without a configuration: ids, names or commands.
+    """Play engines against each other without a configuration.
 
-    Two play a match, more a round robin. A configuration is written into
-    results/, so all other commands know it; the same line goes on where it
-    stopped, and plays it anew once it has ended. Tables are written as
-    KEY=VALUE words, lists with commas: --pgn nodes,pv. ENGINE may be its
-    number, from 1.
+    Each ENGINE is an id of `engines list`, a name or a command. Two engines
+    play a match, more play a round robin. enginetour writes a configuration
+    into results/. The same command resumes an unfinished match, or plays a
+    finished one again.
+
+    Tables are written as KEY=VALUE words and lists with commas: --pgn
+    nodes,pv. In --option and --entrant, ENGINE may also be the engine's
+    number on the command line, from 1.
 
     Example: enginetour match stockfish ./my-engine --tc 1+0.01 --games 20
     """
@@ -156,8 +199,8 @@ def match(
 
     workspace = workspace_of(Path.cwd())
     hidden = results_of(workspace, database_of(workspace, db))
-    # Commands are tried where the games are played; what reads them loads while the first slot starts.
-    place = click.get_current_context().with_resource(probe_executor(hidden, start=True))
+    # Engines are probed by the slots that play the games. Other modules load while the first slot starts.
+    slots = click.get_current_context().with_resource(probe_executor(hidden, start=True))
     from enginetour.engines.registry import of_workspace
     from enginetour.tournament.config.quickmatch import MatchRequest, draft_match, parse_setting, parse_value
     from enginetour.tournament.config.sections import PlaySection
@@ -173,29 +216,29 @@ def match(
             under_play[key] = parse_setting(PlaySection, key, value) if isinstance(value, str) else value
     table = parse_value(sprt) if sprt is not None else None
     if table is not None and not isinstance(table, Mapping):
-        raise UsageRefused(f"expected elo0=0 elo1=5, found {sprt!r}", place="--sprt")
+        raise UsageRefused(f"must be a table such as elo0=0 elo1=5 (found {sprt!r})", place="--sprt")
     asked = MatchRequest(engine, under_play, games, table, error, system, seeds, options, settings, name or "", seed)
     detected: list[Detected] = []
 
     def detect(commands: Sequence[tuple[str, ...]], protocol: str | None, folder: Path) -> list[Detected]:
         with ThreadPoolExecutor(1) as other:
-            answers = other.submit(detect_each, commands, protocol, folder, place)
-            import_module("enginetour.cli.session")  # with the store: while engines are detected
+            answers = other.submit(detect_each, commands, protocol, folder, slots)
+            import_module("enginetour.cli.session")  # loads the database modules while engines are detected
             detected.extend(answers.result())
         return detected
 
     draft = draft_match(asked, of_workspace(workspace), Path.cwd(), detect)
     from enginetour.cli.session import Run
 
-    folder = workspace / "results"
-    fresh = not folder.exists()
-    path, made = _written(draft, folder, words := _typed(draft, engine))
-    kept = not made  # a new file stays if there will be a tournament
+    directory = workspace / "results"
+    fresh = not directory.exists()
+    path, made = _written(draft, directory, words := _typed(draft, engine))
+    kept = not made  # a new file is removed if the tournament does not start
 
     def announce() -> None:
         nonlocal kept
         kept = True
-        echo(f"configuration {path}{'' if made else ', as before'}")
+        echo(f"configuration {path}{'' if made else ' (unchanged)'}")
 
     if write_only:
         announce()
@@ -203,8 +246,8 @@ def match(
         return 0
     try:
         how: dict[str, Any] = {"new": True, "resume_new": True, "accept_change": False, "live": False}
-        run = Run(path, db, place, **how, settled=announce, detected=detected)
-        code = run.go(slots=slots, force=force)
+        run = Run(path, db, slots, **how, settled=announce, detected=detected)
+        code = run.go(concurrency, force=force)
     except TourError as error:
         locate_typed(error, path, path.read_text("utf-8", "replace"), words)
         if not kept:
@@ -224,7 +267,7 @@ def _suite(openings: str | None, order: str | None) -> dict[str, Any]:
 
 
 def _typed(draft: ConfigDraft, engines: Sequence[str]) -> dict[str, str]:
-    """What was typed for each key of the configuration."""
+    """Return the option or word on the command line that set each key of the configuration."""
     words = {key: f"--{key.replace('_', '-')}" for key in (*draft.play, "sprt", "games", "error", "seeds", "name")}
     words |= {"games_per_pairing": "--games", "system": "--format"}
     for number, (entrant, typed) in enumerate(zip(draft.entrants, engines, strict=True), 1):
@@ -235,7 +278,7 @@ def _typed(draft: ConfigDraft, engines: Sequence[str]) -> dict[str, str]:
 
 
 def _written(draft: ConfigDraft, folder: Path, words: Mapping[str, str]) -> tuple[Path, bool]:
-    """The file of this configuration, and whether it was made now: the same words have the same file."""
+    """Return the file of this configuration, and whether it is new; equal configurations have the same file."""
     from enginetour.tournament.config.load import slug
     from enginetour.tournament.config.quickmatch import with_number
     from enginetour.tournament.config.write import write_draft
@@ -248,11 +291,12 @@ def _written(draft: ConfigDraft, folder: Path, words: Mapping[str, str]) -> tupl
             return path, True
         if path.read_text(encoding="utf-8", errors="replace") == numbered.text():
             return path, False
-    raise UsageRefused(f"{_MOST_FILES} configurations of this name", place=str(folder), step="choose another --name")
+    what = f"has {_MOST_FILES} configurations of this name already"
+    raise UsageRefused(what, place=str(folder), step="choose another name with --name")
 
 
 def _print_result(run: Run) -> None:
-    """The figures of a match without a test, once it has a game; a test has told its own."""
+    """Print the figures of a match that has a game; a match with a test prints its own."""
     from enginetour.reports.sprt import match_sheet
     from enginetour.store.database import database_exists
     from enginetour.store.games import head_to_head
@@ -261,7 +305,7 @@ def _print_result(run: Run) -> None:
     if config.system != "match" or config.format_options.sprt is not None or not database_exists(run.plan.database):
         return
     with open_store(run.plan.database) as store:
-        if not store.has(config.tournament.name):  # stopped before it was
+        if not store.has(config.tournament.name):  # the run stopped before it created the tournament
             return
         log = store.tournament(config.tournament.name)
         one, other = (entrant.name for entrant in log.entrants)
@@ -270,12 +314,12 @@ def _print_result(run: Run) -> None:
             print_sheet(match_sheet(f"{one} against {other}", met.scheduled))
 
 
-# `--sprt`: sequential test of two engines over their games in the database or in files.
+# `ratings --sprt` and `rate --sprt`: the sequential test of two engines over their games in the database or in files.
 
 
 @dataclass(frozen=True, slots=True)
 class TestRequest:
-    """A sequential test between two engines, instead of a list."""
+    """A sequential test of two engines."""
 
     engines: tuple[str, str]
     test: Sprt
@@ -285,9 +329,9 @@ def _requested(
     sprt: tuple[str, str, float, float] | None, model: str | None, alpha: float | None, beta: float | None
 ) -> TestRequest | None:
     if sprt is None:
-        for word, value in (("--sprt-model", model), ("--alpha", alpha), ("--beta", beta)):
+        for option, value in (("--sprt-model", model), ("--alpha", alpha), ("--beta", beta)):
             if value is not None:
-                raise click.UsageError(f"{word} belongs to --sprt")
+                raise UsageRefused("needs --sprt", place=option, step="add --sprt A B ELO0 ELO1")
         return None
     from enginetour.ratings.sequential import ERROR, Sprt
 
@@ -295,27 +339,32 @@ def _requested(
     try:
         test = Sprt(*sprt[2:], model or "logistic", *errors)  # type: ignore[arg-type]  # click has checked the model
     except ValueError as error:
-        raise click.UsageError(f"--sprt: {error}") from None
+        raise UsageRefused(str(error), place="--sprt") from None
     return TestRequest(sprt[:2], test)
 
 
-# The options of a test, as `test`: a TestRequest, None without ``--sprt``.
+# The options of a test, passed as `test`: a TestRequest, or None without ``--sprt``.
 sprt_options = gathered(
     (
         click.option(
             "--sprt",
             type=(str, str, float, float),
             metavar="A B ELO0 ELO1",
-            help="No list: is A nearer ELO1 above B than ELO0? W/D/L, pairs, LLR, Elo, LOS, nElo.",
+            help="Run an SPRT of A vs B (H0: elo=ELO0, H1: elo=ELO1) instead of printing the list.",
         ),
         click.option(
             "--sprt-model",
             "model",
             type=click.Choice(["logistic", "normalized", "bayesian"]),
-            help="What ELO0 and ELO1 are: Elo (default), nElo, BayesElo.",
+            show_default="logistic",
+            help="Unit of ELO0 and ELO1: Elo, normalized Elo (nElo) or BayesElo.",
         ),
-        click.option("--alpha", type=float, metavar="P", help="Chance of H1 when ELO0 is true, 0.05 unless told."),
-        click.option("--beta", type=float, metavar="P", help="Chance of H0 when ELO1 is true, 0.05 unless told."),
+        click.option(
+            "--alpha", type=float, metavar="P", show_default="0.05", help="Probability of accepting H1 if H0 is true."
+        ),
+        click.option(
+            "--beta", type=float, metavar="P", show_default="0.05", help="Probability of accepting H0 if H1 is true."
+        ),
     ),
     "test",
     _requested,
@@ -323,19 +372,19 @@ sprt_options = gathered(
 
 
 def print_test(store: Store, log: TournamentLog | None, asked: TestRequest) -> None:
-    """Print the test over the games of two engines in one tournament, or in the whole store without `log`.
+    """Print the test over the games of two engines in one tournament, or in the whole database without `log`.
 
-    Pairs are looked at in the order of the schedule, as a match under the test looks at them.
+    Game pairs are read in the order of the schedule, as a match with this test reads them.
     """
     from enginetour.reports.sheet import format_count
     from enginetour.store.games import head_to_head
 
     met = head_to_head(store.database, *asked.engines, tournament=None if log is None else log.id)
-    notes = [f"added up: {', '.join(versions)}" for versions in met.versions if len(versions) > 1]
-    for imported, games in met.unopened.items():  # before openings were kept
-        again = f"enginetour import --remove {shlex.quote(imported)}, then import its files again"
+    notes = [f"versions counted as one engine: {', '.join(versions)}" for versions in met.versions if len(versions) > 1]
+    for imported, games in met.unopened.items():  # imported by an older version, which did not store openings
+        again = f"enginetour import --remove {shlex.quote(imported)}, then import the files again"
         count = format_count(games, "game")
-        notes.append(f"{count} of {imported} counted one by one: no openings were kept then; {again}")
+        notes.append(f"{count} of {imported} not counted as pairs: the import has no openings. Hint: {again}")
     title = "all tournaments" if log is None else log.title
     value = {"versions": [list(versions) for versions in met.versions], "openings_not_kept": dict(met.unopened)}
     _print_figures(asked.test, met.names, met.scheduled, title, notes, value)
@@ -348,7 +397,7 @@ def print_file_test(
     asked: TestRequest,
     notes: Sequence[str],
 ) -> None:
-    """Print the test over the games of two engines in files, in their order."""
+    """Print the test over the games of two engines in PGN files, in the order of the files."""
     from enginetour.interop.gamepairs import match_games, meant_engines
 
     engines = meant_engines(games, naming, asked.engines)

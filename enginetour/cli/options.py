@@ -1,10 +1,10 @@
-"""Options that commands share, --db, -t and --edition, and the database and tournament they select."""
+"""Options that many commands share, and the database, tournament and output file that they select."""
 
 from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import wraps
@@ -18,7 +18,7 @@ from enginetour.cli.printing import echo, format_sheet, hold_view, output_form, 
 from enginetour.interop.files import is_special, refuse_valuable, replace_bytes
 from enginetour.model.errors import InputRefused, StoreRefused, TourError, UsageRefused
 from enginetour.reports.sheet import MARKUPS, PLAIN_WIDTH, Sheet, json_text
-from enginetour.store.address import Address, database_of, parse_address
+from enginetour.store.address import Address, database_of, parse_address, slug_of
 
 if TYPE_CHECKING:
     from enginetour.ratings.ratinglist import RatingList
@@ -27,44 +27,45 @@ if TYPE_CHECKING:
     from enginetour.store.tournaments import Store
 
 
-# Options that commands share, --db, -t and --edition, and the database and tournament they select.
-
 _HOME = "enginetour.home"  # key of click's context
 PATH = click.Path(path_type=Path)
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 class _Counted(click.IntRange):
-    """A number from 1 on; for a configuration the refusal shows how a tournament is named."""
+    """A number of a game or an edition; the error for a configuration file shows how to name a tournament."""
 
     name = "number"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The number; click's BadParameter for anything else."""
+        """Return the number; click's BadParameter for anything else."""
         if _is_config(value):
-            self.fail(f"{value!r} is no number; a tournament is named by -t {value}", param, ctx)
+            self.fail(f"{value!r} is not a number; -t {value} selects a tournament", param, ctx)
         return super().convert(value, param, ctx)
 
+    def _describe_range(self) -> str:
+        return "x>=1"
 
-COUNTED = _Counted(1, 2**63 - 1)  # number of a game or an edition: what a column holds (SQLite file format 2.1)
+
+COUNTED = _Counted(1, 2**63 - 1)  # what a column of the database can hold (SQLite file format 2.1)
 
 
 class Database(click.ParamType[Address]):
-    """A file, or ``postgresql://USER@HOST:PORT/NAME``; a password in it is never shown again."""
+    """A file, or ``postgresql://USER@HOST:PORT/NAME``; messages never show a password in it."""
 
     name = "file or address"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Address:
-        """The address; UsageRefused for one that is none."""
+        """Return the address; UsageRefused for an invalid one."""
         return parse_address(value) if isinstance(value, str) else value
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Files, as the shell knows them."""
+        """Let the shell complete the names of files."""
         return [CompletionItem(incomplete, type="file")]
 
 
 def gathered(options: Sequence[Callable[[Any], Any]], argument: str, make: Callable[..., Any]) -> Callable[[F], F]:
-    """Return a decorator that adds options, and passes what `make` makes of their values as one argument."""
+    """Return a decorator that adds options and passes their values to the command as one argument, built by `make`."""
 
     def named(*_: object) -> None: ...
 
@@ -89,13 +90,15 @@ database_option = click.option(
     type=Database(),
     envvar="ENGINETOUR_DB",
     metavar="FILE|URL",
-    help="The database: a file, or postgresql://USER@HOST:PORT/NAME; default: the workspace's.",
+    show_envvar=True,
+    show_default="of the workspace",
+    help="Database: a file, or postgresql://USER@HOST:PORT/NAME.",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class TournamentChoice:
-    """The tournament and the database that the options of a command select; the newest ones for None."""
+    """The database and the tournament that a command's options select; None means the default or the newest one."""
 
     db: Address | None = None
     name: str | None = None
@@ -103,30 +106,48 @@ class TournamentChoice:
 
     @property
     def database(self) -> Address:
-        """The database, that of the workspace for none."""
+        """Return the selected database, or that of the workspace."""
         return database_of(Path.cwd(), self.db)
 
     @contextmanager
     def open(self, *, change: bool = False, lasting: bool = False, quiet: bool = False) -> Iterator[TournamentLog]:
-        """Open the database as `open_store` does; the log of the tournament."""
+        """Open the database as `open_store` does, and yield the log of the tournament."""
         with open_store(self.db, change=change, lasting=lasting) as store:
             yield self.log(store, quiet=quiet)
 
     def log(self, store: Store, *, quiet: bool = False) -> TournamentLog:
-        """Return the tournament's log; show which one is meant if none was named."""
+        """Return the log of the tournament; print its name on stderr if the user did not name one."""
         log = store.tournament(self.name, self.edition)
         if self.name is None and not quiet:
             echo(f"tournament {log.name}, edition {log.edition}", err=True)
         return log
 
+    def ask_running(self, request: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Send a request to the tournament that the user named, and return its answer; None if it is not running.
+
+        Its socket is next to the database file, so this loads no module of the database. None also for a database on a
+        server and for a choice that only the database can resolve: without a name, or with an edition.
+        """
+        database = self.database
+        if self.name is None or self.edition is not None or not isinstance(database, Path):
+            return None
+        from enginetour.tournament.control import ConnectionClosed, ask, socket_path
+
+        try:
+            return ask(socket_path(database, slug_of(self.name)), request)
+        except ConnectionClosed:
+            return None
+
 
 def tournament_options(command: F) -> F:
-    """Add ``-t TOURNAMENT``, ``--edition N`` and ``--db FILE``, as a TournamentChoice."""
-    return tournament_option(click.option("--edition", type=COUNTED, help="Edition; default: the newest.")(command))
+    """Add ``-t TOURNAMENT``, ``--edition N`` and ``--db``, and pass them as a TournamentChoice."""
+    words = "Edition of the tournament."
+    edition = click.option("--edition", type=COUNTED, metavar="N", show_default="newest", help=words)
+    return tournament_option(edition(command))
 
 
 def tournament_option(command: F) -> F:
-    """Add ``-t TOURNAMENT`` and ``--db FILE``, as a TournamentChoice; a configuration may name its tournament."""
+    """Add ``-t TOURNAMENT`` and ``--db``, and pass them as a TournamentChoice; -t may also be a configuration file."""
 
     @wraps(command)
     def chosen(
@@ -140,26 +161,29 @@ def tournament_option(command: F) -> F:
         if which is None and _is_config(given.get("list_name")):
             which, given["list_name"] = given["list_name"], None
         if name is not None and which is not None:
-            raise click.UsageError(f"{which!r} and -t {name!r} are two tournaments: give one of them")
+            what = f"two tournaments are named: {which!r} and {name!r}"
+            raise UsageRefused(what, place="-t", step="name one of them")
         name, db = _named(which or name, db)
         return command(*args, chosen=TournamentChoice(db, name, edition), **given)
 
-    words = "Its name, or the configuration that is run; default: the newest."
-    option = click.option("-t", "--tournament", "name", metavar="TOURNAMENT", help=words)
+    words = "Name of the tournament, or its configuration file."
+    option = click.option(
+        "-t", "--tournament", "name", metavar="TOURNAMENT", show_default="newest in the database", help=words
+    )
     return database_option(option(chosen))  # type: ignore[return-value]
 
 
-# ``[TOURNAMENT]`` as `tournament_option`, above it, for commands that take no other word.
+# The argument ``[TOURNAMENT]``, for commands without other arguments; place it above `tournament_option`.
 tournament_argument = click.argument("which", metavar="[TOURNAMENT]", required=False)
 
 
 def _is_config(word: object) -> bool:
-    """A file that ends as configurations do, and is there or has a folder: no list or tournament is called so."""
+    """Whether a word is a configuration file: it ends in .toml, and the file exists or the path has a directory."""
     return isinstance(word, str) and word.endswith(".toml") and (os.sep in word or Path(word).is_file())
 
 
 def _named(name: str | None, db: Address | None) -> tuple[str | None, Address | None]:
-    """The tournament of a configuration and its workspace's database; anything else is a name."""
+    """Return the tournament's name and the database; a configuration file gives both."""
     if name is None or not _is_config(name):
         return name, db
     from enginetour.interop.toml import read_toml
@@ -169,20 +193,21 @@ def _named(name: str | None, db: Address | None) -> tuple[str | None, Address | 
     section = table.get("tournament")
     named = section.get("name") if isinstance(section, dict) else None
     if not isinstance(named, str):
-        raise InputRefused("no name under [tournament]", place=str(path), step="enginetour check tells what it lacks")
+        step = f"run {quote_command('check', path)}"
+        raise InputRefused("no name under [tournament]", place=str(path), step=step)
     click.get_current_context().meta[_HOME] = home = path.resolve().parent
     return named, database_of(home, db)
 
 
 def config_home() -> Path:
-    """Return the folder of the configuration that named its tournament, else the current one."""
+    """Return the directory of the configuration file that the user named, else the current directory."""
     context = click.get_current_context(silent=True)
     return Path.cwd() if context is None else context.meta.get(_HOME) or Path.cwd()
 
 
 @contextmanager
 def usage_errors(place: str) -> Iterator[None]:
-    """Raise UsageRefused, with the option, for a ValueError about its value."""
+    """Raise UsageRefused with the option's name for a ValueError about its value."""
     try:
         yield
     except ValueError as error:
@@ -190,16 +215,16 @@ def usage_errors(place: str) -> Iterator[None]:
 
 
 def quote_command(*words: object, db: Address | None = None) -> str:
-    """Return an enginetour command to be typed: words with blanks are quoted, and the database is the same."""
+    """Return an enginetour command as the user can type it, with shell quotes and the same database."""
     return shlex.join(map(str, ["enginetour", *words, *([] if db is None else ["--db", db])]))
 
 
 @contextmanager
 def open_store(db: Address | None, *, change: bool = False, lasting: bool = False) -> Iterator[Store]:
-    """Open the database, for reading unless there is something to `change`; StoreRefused if there is none.
+    """Open an existing database, read-only unless `change`; StoreRefused if it does not exist or cannot be read.
 
-    What is read is of one moment, until the command prints. A command that waits for others is `lasting` and reads
-    what is new: a file's log cannot be folded in meanwhile. StoreRefused also for rows that cannot be read.
+    All reads see one moment, until the command prints. A command that waits for a running tournament is `lasting`: it
+    reads new rows too, because a snapshot held for long keeps SQLite from shortening its log.
     """
     from enginetour.store.tournaments import Store
 
@@ -213,9 +238,9 @@ def open_store(db: Address | None, *, change: bool = False, lasting: bool = Fals
 
 @contextmanager
 def rows_of_others(path: Address) -> Iterator[None]:
-    """Raise StoreRefused for a failure while a database is read, if an inspection finds something wrong in it.
+    """Turn a failure while a database is read into StoreRefused if an inspection finds damage in the database.
 
-    In a sound one it stays an internal error.
+    In a sound database it stays an internal error.
     """
     from enginetour.store.dialect import UNREADABLE
 
@@ -230,50 +255,55 @@ def rows_of_others(path: Address) -> Iterator[None]:
         found = first_fault(path) if database_exists(path) else ""
         if not found:
             raise
-        step = "enginetour db check tells all that is wrong; put a backup in its place"
+        step = f"run {quote_command('db', 'check', '--db', path)}, or use a backup with --db"
         raise StoreRefused(f"cannot be read, {found}", place=str(path), step=step) from error
 
 
 _BY_ENDING = {".json": "json", ".csv": "csv", ".md": "markdown", ".html": "html"}
-# ``-o FILE`` for a list.
+# ``-o FILE`` for a rating list.
 output_option = click.option(
-    "-o", "--output", type=PATH, help="File to write: .csv, .json, .md, .html, .png, .svg, else text."
+    "-o",
+    "--output",
+    type=PATH,
+    metavar="FILE",
+    help="Write to FILE; its ending selects the format: .csv, .json, .md, .html, .png, .svg, else text.",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class ListOutput:
-    """Where a list goes: a file, or the screen for no `path`."""
+    """Where a rating list goes: to a file, or to the screen if `path` is None."""
 
     path: Path | None
 
     @property
     def columns(self) -> int:
-        """Columns of the text."""
+        """Return the width of the text in characters."""
         return width() if self.path is None else PLAIN_WIDTH
 
     def put_picture(self, found: RatingList, title: str, *, display: bool) -> bool:
-        """Write a list as a picture where the file is one, else return False; `display`: options of the text."""
+        """Draw the list if the file is an image, else return False; `display`: whether options change the text."""
         if self.path is None or not picture_ending(self.path):
             return False
         from enginetour.reports.charts.lists import list_chart
 
         if display or output_form() != "text":
-            what = "a picture of a list has looks of its own: leave out how to show it"
-            raise UsageRefused(what, place="--output", step="or write into a file that is no picture")
+            what = "an image ignores --columns, --layout, --matrix and output formats"
+            raise UsageRefused(what, place="--output", step="leave them out, or write to a text file")
         put_picture(self.path, list_chart(found, title))
         return True
 
     def put_sheet(self, sheet: Sheet, value: object, found: RatingList | None = None) -> None:
-        """Write a sheet in the form of this command; `value` is its JSON. UsageRefused for a picture file."""
+        """Write a sheet in the format of this command; `value` is its JSON. UsageRefused for an image file."""
         if self.path is not None and picture_ending(self.path):
-            raise UsageRefused("no picture is made of this table", place="--output", step="enginetour chart")
+            step = "use enginetour chart"
+            raise UsageRefused("this table cannot be written as an image", place="--output", step=step)
         form = output_form()
         text = json_text(value) + "\n" if form == "json" else format_sheet(sheet, form, self.columns)
         self.put(text, f"{len(sheet.rows):,} engines" if found is None else size_of(found))
 
     def put(self, text: str, content: str) -> None:
-        """Print the text, or write the file whole and tell its `content` on stderr."""
+        """Print the text, or write the file and report its `content` on stderr."""
         if self.path is None:
             click.echo(text, nl=False)
         else:
@@ -287,34 +317,34 @@ def _write_whole(path: Path, data: bytes, content: str) -> None:
 
 
 def list_output(output: Path | None, sources: Sequence[Path] = ()) -> ListOutput:
-    """Take the form from the file's ending; UsageRefused for a folder, and for a file that is to be kept."""
+    """Select the format by the file's ending; UsageRefused for a directory or a file that must not be replaced."""
     if output is None:
         return ListOutput(None)
     if output.is_dir():
-        raise UsageRefused(f"{output} is a folder", place="--output", step="name a file in it")
+        raise UsageRefused(f"{output} is a directory", place="--output", step="name a file in it")
     if any(output.exists() and path.exists() and output.samefile(path) for path in sources):
-        raise UsageRefused(f"{output} is one of the games' files", place="--output", step="choose another name")
+        raise UsageRefused(f"{output} is an input file", place="--output", step="choose another name")
     refuse_valuable(output, "--output")
     form, ending = output_form(), _BY_ENDING.get(output.suffix)
     if form in MARKUPS and ending not in (None, form):
-        raise click.UsageError(f"--format {form} and {output.name} do not go together")
+        raise UsageRefused(f"cannot be combined with --format {form} (found {output.name})", place="--output")
     if ending is not None and (form == "text" or ending == "json"):
         set_form(ending)
     return ListOutput(output)
 
 
 def size_of(found: RatingList) -> str:
-    """Return what a file with this list holds."""
+    """Describe the content of a file with this list."""
     return f"{len(found.rows):,} engines, {found.games:,} games"
 
 
 def picture_ending(path: Path) -> str | None:
-    """Return the ending by which a file is a picture, None for another file."""
+    """Return the ending of an image file, or None for another file."""
     return path.suffix.lower() if path.suffix.lower() in (".png", ".svg") else None
 
 
 def put_picture(path: Path, picture: Picture, title: str | None = None) -> None:
-    """Write a picture in the format of its ending, under its own title or another."""
+    """Write a picture in the format of the file's ending; `title` replaces its own title."""
     from enginetour.reports.charts.canvas import with_title
     from enginetour.reports.charts.output import png, svg_file
 

@@ -1,7 +1,7 @@
 """Console output that never delays a game, and the signals (Ctrl-C) of a run.
 
-A stopped terminal (Ctrl-S), `| less` and a full pipe block whoever writes to them, for ever if nobody comes back. A
-plain file does not, and is written to directly.
+A stopped terminal (Ctrl-S), `| less` and a full pipe block a program that writes to them, possibly for ever. Threads
+write to them instead. A plain file does not block, so it is written to directly.
 """
 
 from __future__ import annotations
@@ -32,88 +32,88 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 
-# Output errors (closed pipe, full disk) never harm the tournament (reliability spec 3).
+# Output errors (closed pipe, full disk) never stop a tournament (reliability spec 3).
 
-GONE = (errno.EPIPE, errno.EIO)  # the reader has ended, the terminal is closed: neither comes back
+GONE = (errno.EPIPE, errno.EIO)  # the reader has ended, or the terminal is closed; both are final
 
 
 class Console(Watcher):
-    """Passes everything on to a screen for as long as that can be written to."""
+    """Pass everything to a screen; errors of its output are reported once and never raised."""
 
     def __init__(self) -> None:
         self.screen = Watcher()
         self._lost_output = False
 
     def game(self, number: int, game: Game, notes: Sequence[Note]) -> None:
-        """Pass it on."""
+        """Pass a finished game to the screen."""
         self.try_to(lambda: self.screen.game(number, game, notes))
 
     def event(self, slot: int, name: str, payload: Any) -> None:
-        """Pass it on to a screen that tells of games under way; called from the thread of the slots."""
-        tell = getattr(self.screen, "event", None)
-        if tell is not None:
-            self.try_to(lambda: tell(slot, name, payload))
+        """Pass an event to a screen that shows games in progress; called in the thread of the slots."""
+        show = getattr(self.screen, "event", None)
+        if show is not None:
+            self.try_to(lambda: show(slot, name, payload))
 
     def trouble(self, text: str) -> None:
-        """Pass it on."""
+        """Pass a message to the screen."""
         self.try_to(lambda: self.screen.trouble(text))
 
     def progress(self, scheduler: Scheduler) -> None:
-        """Pass it on."""
+        """Pass the progress to the screen."""
         self.try_to(lambda: self.screen.progress(scheduler))
 
     def echo(self, text: str) -> None:
-        """A line on stderr."""
+        """Print a line on stderr."""
         self.try_to(lambda: click.echo(safe_text(text), err=True))
 
     def try_to(self, output: Callable[[], None]) -> None:
-        """Print something that may be lost; the first loss is reported on stderr."""
+        """Call `output`; the first error of writing is reported on stderr, later ones are ignored."""
         try:
             output()
         except (OSError, UnicodeError) as error:
-            _give_up_the_gone()
+            _close_lost_streams()
             if not self._lost_output:
                 self._lost_output = True
-                words = f"the screen cannot be written to ({error}); the tournament goes on"
+                text = f"the output cannot be written ({error}); the tournament continues"
                 with contextlib.suppress(OSError, UnicodeError):
-                    click.echo(words, err=True)
+                    click.echo(text, err=True)
 
 
-def _give_up_the_gone(errors: Sequence[int] = GONE) -> None:
-    """Send to nowhere what would go to a stream whose reader is gone, so that nothing fails at the very end either."""
+def _close_lost_streams(errors: Sequence[int] = GONE) -> None:
+    """Redirect to /dev/null each stream that fails with one of these errors, so that Python's exit does not fail."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
         except OSError as error:
             if error.errno in errors:
-                nowhere = os.open(os.devnull, os.O_WRONLY)
-                os.dup2(nowhere, stream.fileno())
-                os.close(nowhere)
+                null = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(null, stream.fileno())
+                os.close(null)
 
 
 def discard_output() -> None:
-    """At the end of a run: unsaid words on a full disk must not become its exit code."""
-    _give_up_the_gone((*GONE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
+    """Discard output that cannot be written at the end of a run, so that a full disk does not change its exit code."""
+    _close_lost_streams((*GONE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
 
 
-# Threads write the output: a slow reader never delays games.
+# Threads write the output, so that a slow reader never delays games.
 
-KEPT_BYTES = 1 << 20  # unread words of a night: some 10 000 games; what comes after them is lost, and counted
-PIECE = 4096  # bytes a write: PIPE_BUF, pipe(7)
-LAST_WORDS_S = 10.0  # for a reader that takes nothing at the end
-_HURRY_S = 0.3  # the same after SIGTERM, which has 5 s in all (reliability spec 3)
-LOOK_S = 0.1  # between two looks at whether somebody is in a hurry
+KEPT_BYTES = 1 << 20  # bytes that wait for the reader: about 10,000 games; later lines are dropped and counted
+PIECE = 4096  # bytes of one write: PIPE_BUF, pipe(7)
+LAST_WORDS_S = 10.0  # seconds to wait at the end for a reader that reads nothing
+_HURRY_S = 0.3  # the same after SIGTERM, which must end the run within 5 s (reliability spec 3)
+LOOK_S = 0.1  # seconds between two checks for a signal
 
 
 class NonBlockingStream(io.RawIOBase):
-    """A descriptor that is written to by a thread; takes everything at once, and raises what its last write raised."""
+    """A stream whose thread writes to a descriptor; `write` returns at once, and raises earlier errors."""
 
     def __init__(self, number: int) -> None:
         self._number = number
         self._waiting: deque[bytes] = deque()
         self._bytes = 0
-        self._lost = 0  # lines that found no room
-        self._taken = 0  # writes that went out
+        self._lost = 0  # lines that were dropped
+        self._taken = 0  # writes that succeeded
         self._trouble: OSError | None = None
         self._change = threading.Condition()
         self._thread = threading.Thread(target=self._pour, name="outlet", daemon=True)
@@ -121,24 +121,24 @@ class NonBlockingStream(io.RawIOBase):
 
     @property
     def name(self) -> int:
-        """As a file opened by its descriptor has it."""
+        """Return the descriptor, as the name of a file that was opened by its descriptor."""
         return self._number
 
     def fileno(self) -> int:
-        """The descriptor itself: for its size, and to ask whether it is a terminal."""
+        """Return the descriptor."""
         return self._number
 
     def isatty(self) -> bool:
-        """Whether it is a terminal."""
+        """Whether the descriptor is a terminal."""
         return os.isatty(self._number)
 
     def writable(self) -> bool:
-        """Always."""
+        """Return True."""
         return True
 
-    def write(self, words: Buffer, /) -> int:
-        """Take the words, or lose them; OSError once when the reader was found gone."""
-        chunk = bytes(words)
+    def write(self, data: Buffer, /) -> int:
+        """Keep the data for the thread, or drop it if too much waits; raise the OSError of an earlier write once."""
+        chunk = bytes(data)
         size = len(chunk)
         with self._change:
             if self._trouble is not None:
@@ -148,7 +148,7 @@ class NonBlockingStream(io.RawIOBase):
                 self._lost += chunk.count(b"\n")
                 return size
             if self._lost:
-                chunk = b"... %d lines nobody read are left out\n" % self._lost + chunk
+                chunk = b"... %d lines left out, because the output was not read\n" % self._lost + chunk
                 self._lost = 0
             self._waiting.append(chunk)
             self._bytes += len(chunk)
@@ -156,12 +156,12 @@ class NonBlockingStream(io.RawIOBase):
         return size
 
     def waits(self) -> bool:
-        """Whether words are still to go out."""
+        """Whether data waits for the reader."""
         with self._change:
             return self._bytes > 0
 
     def drain(self, hurried: Callable[[], bool]) -> None:
-        """Wait until all is out: as long as somebody reads, and a little longer."""
+        """Wait until all data is written, or the reader has read nothing for 10 s, 0.3 s if `hurried`."""
         with self._change:
             taken, since = self._taken, time.monotonic()
             while self._bytes:
@@ -197,9 +197,9 @@ class NonBlockingStream(io.RawIOBase):
 
 @contextmanager
 def nonblocking_output(hurried: Callable[[], bool]) -> Iterator[None]:
-    """Stdout and stderr never block until the end of this, which waits for their readers unless somebody is `hurried`.
+    """Make stdout and stderr non-blocking; at the end, wait for their readers, only briefly if `hurried` returns True.
 
-    Both go by one thread where they are the same terminal or pipe, so that their lines keep their order.
+    If both are the same terminal or pipe, one thread writes both, so that lines keep their order.
     """
     before = (sys.stdout, sys.stderr)
     outlets: dict[tuple[int, int], NonBlockingStream] = {}
@@ -208,7 +208,7 @@ def nonblocking_output(hurried: Callable[[], bool]) -> Iterator[None]:
         yield
     finally:
         for stream in (sys.stdout, sys.stderr):
-            with suppress(OSError, AttributeError):  # AttributeError: it was closed before we were started
+            with suppress(OSError, AttributeError):  # AttributeError: the stream was closed when the program started
                 stream.flush()
         sys.stdout, sys.stderr = before
         for outlet in outlets.values():
@@ -229,29 +229,29 @@ def _by_thread(stream: TextIO, outlets: dict[tuple[int, int], NonBlockingStream]
     return io.TextIOWrapper(outlets[key], stream.encoding, stream.errors, write_through=True)
 
 
-# Signals of one run, and a time limit for stopping: a hanging disk or a long step does not delay it.
+# Signals of one run, and a time limit for stopping that a hanging disk or a long step cannot exceed.
 
-# Signals after which games in the air are dropped at once; SIGINT first lets them end.
+# Signals that stop the games in progress at once; after SIGINT, they may finish.
 _HARD = (signal.SIGTERM, signal.SIGHUP)
-_BEFORE_S = 0.7  # from a signal to the end where no game is in the loop's hands yet: 1 s is promised
-_PLAYING_S = 4.5  # from a hard one to the end of a run: 5 s are promised (reliability spec 3)
+_BEFORE_S = 0.7  # seconds from a signal to the end of a run before its first game; the documented limit is 1 s
+_PLAYING_S = 4.5  # seconds from a hard signal to the end of a run; the documented limit is 5 s (reliability spec 3)
 EARLY = "stopped before the first game"
-_MANY = 4096  # bytes, one a signal
-_ENOUGH = 0  # a byte that is no signal: nobody listens any more
+_MANY = 4096  # bytes of one read, one per signal
+_ENOUGH = 0  # a byte that is not a signal: it ends the listening thread
 
 
 class SignalState:
-    """What was sent to this process while `noting`; false as long as nothing was.
+    """The signals that this process received while `noting`; false if there were none.
 
-    A thread of its own takes the signals, which are blocked in all others: a thread that waits for a disk that hangs
-    takes none. The wake-up descriptor has a byte for each of them; Python would make one of all that come in one step.
+    One thread receives the signals, which are blocked in all others, because a thread that waits for a hanging disk
+    receives none. The wake-up descriptor has one byte per signal; Python itself merges equal signals of one moment.
     """
 
     def __init__(self) -> None:
         self.numbers: list[int] = []
-        self.act: Callable[[], None] | None = None  # wakes the loop, once there is one
-        self.last_line = ""  # on stderr if the run cannot be stopped in time
-        self._until: float | None = None  # CLOCK_MONOTONIC s at which this process ends, whatever it does
+        self.act: Callable[[], None] | None = None  # wakes the scheduler's loop; set when the loop starts
+        self.last_line = ""  # printed on stderr if the run does not stop in time
+        self._until: float | None = None  # time (CLOCK_MONOTONIC, s) at which this process ends in any case
         self._is_noting = False
 
     def __bool__(self) -> bool:
@@ -259,21 +259,21 @@ class SignalState:
 
     @property
     def code(self) -> int:
-        """The exit code of a process that the last signal ended, as shells count."""
+        """Return 128 + the number of the last signal, the exit code that shells use for it."""
         return 128 + self.numbers[-1]
 
     @property
     def name(self) -> str:
-        """The name of the last signal."""
+        """Return the name of the last signal, such as SIGINT."""
         return signal.Signals(self.numbers[-1]).name
 
     def is_hard(self) -> bool:
-        """Whether the games in progress are dropped: after SIGTERM, SIGHUP, or a second signal."""
+        """Whether games in progress are stopped at once: after SIGTERM, SIGHUP or a second signal."""
         return len(self.numbers) > 1 or any(number in _HARD for number in self.numbers)
 
     @contextmanager
     def noting(self) -> Iterator[None]:
-        """Note signals from now on. What was ignored at start stays so (nohup, a shell's ``&``). Twice is once."""
+        """Receive signals, except those that the parent process ignored (nohup, a shell's ``&``). Can be nested."""
         if self._is_noting:
             yield
             return
@@ -285,7 +285,7 @@ class SignalState:
         earlier = signal.set_wakeup_fd(ring, warn_on_full_buffer=False)
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, before)
         for noted in before:
-            signal.signal(noted, lambda *_: None)  # its byte is what counts
+            signal.signal(noted, lambda *_: None)  # the handler does nothing: the byte in the pipe is read instead
         listener = threading.Thread(target=self._listen, args=(bell, frozenset(before)), name="signals", daemon=True)
         listener.start()
         self._is_noting = True
@@ -303,7 +303,7 @@ class SignalState:
             os.close(ring)
 
     def _listen(self, bell: int, noted: frozenset[int]) -> None:
-        """In the thread that takes the signals."""
+        """Read signals from the pipe, in the thread that receives them."""
         signal.pthread_sigmask(signal.SIG_UNBLOCK, noted)
         poll = select.poll()
         poll.register(bell, select.POLLIN)
@@ -327,10 +327,10 @@ class SignalState:
             self.act()
 
     def _give_up(self) -> None:
-        """End now, as by SIGKILL: nothing announced is lost, and slots end with us, their engines with them."""
-        words = f"enginetour: {self.last_line}\n".encode() if self.last_line else b""
+        """End the process at once, as after SIGKILL: reported games are stored, slots and engines end with it."""
+        line = f"enginetour: {self.last_line}\n".encode() if self.last_line else b""
         poll = select.poll()
         poll.register(2, select.POLLOUT)
-        if words and poll.poll(0):
-            os.write(2, words)
+        if line and poll.poll(0):
+            os.write(2, line)
         os._exit(self.code)

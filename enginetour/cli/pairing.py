@@ -1,4 +1,4 @@
-"""`enginetour pair`: the next round of a tournament that another program runs."""
+"""`enginetour pair`: pair the next round of a tournament that another program runs."""
 
 from __future__ import annotations
 
@@ -42,22 +42,42 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("file", type=PATH, required=False)
-@click.option("--system", help="Pairing system; default: dutch for TRF, gopair for TDE, as in the file for XML and H9.")
-@click.option("--set", "words", multiple=True, metavar="KEY=VALUE", help="A setting of the system; repeat.")
-@click.option("--rounds", type=click.IntRange(min=1), help="Rounds in all; default: as the file says.")
-@click.option("--round", "number", type=click.IntRange(min=1), help="Round to pair; default: the next.")
-@click.option("--absent", multiple=True, metavar="ENTRANT", help="Not there in this round; number, id or name; repeat.")
-@click.option("--bye", metavar="ENTRANT", help="Entrant that has the bye of this round; number, id or name.")
-@click.option("--seed", default=1, show_default=True, help="Of all chance.")
-@click.option("-o", "--output", type=PATH, help="TRF with the new round, or folder for N.tde.")
-@click.option("--overwrite", is_flag=True, help="Replace what is there.")
+@click.argument("file", metavar="[FILE]", type=PATH, required=False)
 @click.option(
-    "--unfinished-ok", is_flag=True, help="TDE, XML, H9: games without a result count as played, for nothing."
+    "--system",
+    metavar="NAME",
+    show_default="dutch for TRF, gopair for TDE, else as in the file",
+    help="Pairing system.",
 )
-@click.option("--check-all", is_flag=True, help="Pair every round of FILE again and show where the file differs.")
-@click.option("--why", nargs=2, metavar="A B", help="Why these two are paired, or are not.")
-@click.option("--xboard", is_flag=True, help="Be xboard's -pairingEngine: its commands on standard input.")
+@click.option(
+    "--set",
+    "words",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Setting of the pairing system. Can be given several times.",
+)
+@click.option(
+    "--rounds", type=click.IntRange(min=1), metavar="N", show_default="as in the file", help="Number of rounds."
+)
+@click.option("--round", "number", type=click.IntRange(min=1), metavar="N", show_default="next", help="Round to pair.")
+@click.option(
+    "--absent",
+    multiple=True,
+    metavar="ENTRANT",
+    help="Number, id or name of an entrant that is absent. Can be given several times.",
+)
+@click.option("--bye", metavar="ENTRANT", help="Number, id or name of the entrant that has the bye.")
+@click.option("--seed", default=1, show_default=True, metavar="N", help="Random seed.")
+@click.option("-o", "--output", type=PATH, metavar="PATH", help="TRF file with the new round, or directory for N.tde.")
+@click.option("--overwrite", is_flag=True, help="Replace existing files.")
+@click.option(
+    "--unfinished-ok",
+    is_flag=True,
+    help="Treat games without a result as played, scoring 0 points (not for TRF).",
+)
+@click.option("--check-all", is_flag=True, help="Pair every round of FILE again and show differences.")
+@click.option("--why", nargs=2, metavar="A B", help="Explain why two entrants are paired or not paired.")
+@click.option("--xboard", is_flag=True, help="Act as xboard's -pairingEngine, with commands on standard input.")
 @output_options
 def pair(
     file: Path | None,
@@ -75,15 +95,16 @@ def pair(
     why: tuple[str, str] | None,
     xboard: bool,
 ) -> None:
-    """Pair the next round of FILE: TRF, OpenGotha XML, H9, register.tde.
+    """Pair the next round of a file of another program.
 
-    McMahon systems also print bands, bar, floor and starting scores.
+    FILE is a TRF, OpenGotha XML or H9 file or register.tde. McMahon systems
+    also print bands, bar, floor and starting scores.
 
-    JSON: round, system, pairs (board, white, black, handicap at odds),
-    bye, certified, guarantee, warnings; in McMahon also MMS, starts (both
-    by entrant) and starting_list.
+    JSON has round, system, pairs (board, white, black, handicap with time
+    odds), bye, certified, guarantee and warnings; for McMahon also MMS,
+    starts (both by entrant) and starting_list.
 
-    With --check-all the exit code is 10 if a round differs.
+    With --check-all, the exit code is 10 if a round differs.
 
     Example: enginetour pair club.trf --rounds 7 -o round5.trf
 
@@ -94,23 +115,24 @@ def pair(
 
     given = parse_settings(words)
     one_round = {"--round": number, "--absent": absent, "--bye": bye, "-o": output, "--why": why}
-    beside_xboard = {"FILE": file, "--check-all": check_all, **one_round, "--json": output_form() == "json"}
-    _refuse_idle("--xboard" if xboard else "", beside_xboard)
-    _refuse_idle("--why" if why else "", {"-o": output})
-    _refuse_idle("--check-all" if check_all else "", one_round)
-    _refuse_idle("" if output else "a round that goes into no file", {"--overwrite": overwrite})
+    unused = {"FILE": file, "--check-all": check_all, **one_round, "--json": output_form() == "json"}
+    _refuse_unused("--xboard" if xboard else "", unused)
+    _refuse_unused("--why" if why else "", {"-o": output})
+    _refuse_unused("--check-all" if check_all else "", one_round)
+    if overwrite and output is None:
+        raise UsageRefused("needs --output", place="--overwrite", step="add -o PATH, or leave it out")
     if xboard:
         _serve(system_name(system or "dutch"), given, rounds, seed)
         return
     if file is None:
-        raise UsageRefused("which tournament?", step="enginetour pair FILE.trf, or register.tde, or --xboard")
+        raise UsageRefused("FILE is missing", step="use enginetour pair FILE.trf, or --xboard")
     outside = open_tournament_file(file, rounds, overwrite=overwrite, unfinished_ok=unfinished_ok)
     name = system_name(system) if system else outside.system
     if check_all:
         _check_all(outside, file, name, given, seed)
         return
     foreign = _without(_by_setting(outside.before(number), given, seed), absent)
-    foreign = _resting(foreign, bye, forced=name != "gopair")
+    foreign = _with_bye(foreign, bye, forced=name != "gopair")
     made, remarks = make_pairing_system(name, foreign, given)
     foreign = on_rating_scale(made, foreign)
     field, labels = foreign.field, foreign.labels
@@ -119,7 +141,7 @@ def pair(
     except Unpairable as error:
         raise InputRefused(f"round {field.number}: {error}", place=str(file)) from None
     if why is not None:
-        refuse_tables("--why is told as text or JSON")
+        refuse_tables("--why")
         _explain(made, foreign, paired, why)
         return
     starts = tuple(text for kind, text in made.starting_notes(field) if kind == "starts")
@@ -134,19 +156,24 @@ def pair(
     print_sheet(sheet, value)
 
 
-def _refuse_idle(beside: str, words: Mapping[str, object]) -> None:
-    """UsageRefused for the first of `words` that was given and would do nothing `beside` another, "" for no other."""
-    idle = next((word for word, given in words.items() if given), "")
-    if beside and idle:
-        raise UsageRefused(f"{idle} does nothing with {beside}", step="leave one of them out")
+def _refuse_unused(other: str, options: Mapping[str, object]) -> None:
+    """Raise UsageRefused for the first of the options that was given, because it has no effect with `other`, if any."""
+    unused = next((option for option, given in options.items() if given), "")
+    if other and unused:
+        raise UsageRefused(f"has no effect with {other}", place=unused, step="leave one of them out")
 
 
 @dataclass(frozen=True, slots=True)
 class TournamentFile:
-    """A file of another program: `before` a round (None: the next), how many are `paired`, the system it is for.
+    """A tournament file of another program.
 
-    `by_lot`: a lot or an arbiter decides who has the bye, and which of two entrants with equal color balances has
-    White. `table` makes the standings by these codes and rules for rounds without a game.
+    Attributes:
+        before: returns the tournament before a round, None for the next one.
+        paired: number of rounds that are paired already.
+        system: the pairing system that the file is for.
+        write: writes the file with a new round.
+        table: returns the standings by tie-break codes and a rule for unplayed rounds.
+        by_lot: whether a lot or an arbiter decides the bye, and the colors of entrants with equal color balances.
     """
 
     before: Callable[[int | None], ForeignTournament]
@@ -160,9 +187,9 @@ class TournamentFile:
 def open_tournament_file(
     file: Path, rounds: int | None = None, *, overwrite: bool = False, unfinished_ok: bool = False
 ) -> TournamentFile:
-    """Open a TRF, a register of the AGA, a tournament of OpenGotha or a result file of the EGF, by its name.
+    """Open a TRF, a register.tde of the AGA, an OpenGotha XML file or an H9 file of the EGF; its ending decides.
 
-    InputRefused for a file that cannot be read or is none.
+    InputRefused if the file cannot be read or is invalid.
     """
     from enginetour.interop import h9, opengotha, tde, trf
     from enginetour.interop.pairers import rank_by_system, rank_report, read_tournament, rounds_paired, with_round
@@ -191,8 +218,8 @@ def open_tournament_file(
         tournament = read(_content(file, largest), str(file))
 
         def write_none(_before: ForeignTournament, _paired: Paired, path: Path) -> list[Path]:
-            step = "leave -o out; --json has the round for programs"
-            raise UsageRefused(f"{kind} files are read, but not written", place=str(path), step=step)
+            step = "leave -o out, or use --json"
+            raise UsageRefused(f"{kind} files cannot be written", place=str(path), step=step)
 
         def table(codes: tuple[str, ...] | None, unplayed: Unplayed | None) -> FinalTable:
             ended = tournament.foreign(rounds=rounds, unfinished_ok=True, ended=True)
@@ -206,7 +233,7 @@ def open_tournament_file(
             write_none,
             table,
         )
-    _refuse_idle("a TRF", {"--unfinished-ok": unfinished_ok})
+    _refuse_unused("a TRF file", {"--unfinished-ok": unfinished_ok})
     report = trf.read(_content(file, trf.LARGEST_FILE), str(file))
     return TournamentFile(
         lambda number: read_tournament(report, number=number, rounds=rounds),
@@ -221,7 +248,7 @@ def open_tournament_file(
 
 
 def _check_all(outside: TournamentFile, file: Path, name: str, given: Mapping[str, object], seed: int) -> None:
-    """Each round of the file against the same system's; exits with PAIRINGS_DIFFER if one differs."""
+    """Compare each round of the file with the round that the system pairs; exit with PAIRINGS_DIFFER if one differs."""
     from enginetour.interop.foreign import is_as_heavy, next_round
     from enginetour.interop.pairers import make_pairing_system, on_rating_scale
 
@@ -236,7 +263,7 @@ def _check_all(outside: TournamentFile, file: Path, name: str, given: Mapping[st
             continue
         if outside.by_lot and len(stood.byes) == 1:
             at = replace(at, field=at.field.resting(stood.byes[0]))
-            notes.append("the bye of each round is the one of the file")
+            notes.append("the bye of each round is that of the file")
         if outside.by_lot:
             balance = at.field.balance
             level = {(one.white, one.black) for one in stood.boards if balance(one.white) == balance(one.black)}
@@ -248,13 +275,13 @@ def _check_all(outside: TournamentFile, file: Path, name: str, given: Mapping[st
             if {board.pair for board in paired.boards} != {board.pair for board in stood.boards} and is_as_heavy(
                 system, at.field, paired, stood
             ):
-                notes.append(f"round {number}: the file has another round of the same weight")
+                notes.append(f"round {number}: the file has a different round of the same weight")
                 expected, instead = (), ()
             found.append(CheckedRound(number, len(stood.boards), expected, instead))
         except Unpairable as error:
             found.append(CheckedRound(number, len(stood.boards), (), (), str(error)))
     if not found:
-        raise InputRefused("no round is paired yet", place=str(file), step=f"enginetour pair {file}")
+        raise InputRefused("no round is paired yet", place=str(file), step=f"run enginetour pair {file}")
     notes = list(dict.fromkeys(notes))
     sheet = checked_sheet(f"rounds checked · {name}", found, at.labels, notes)
     print_sheet(sheet, checked_json(name, found, at.labels, notes))
@@ -263,7 +290,7 @@ def _check_all(outside: TournamentFile, file: Path, name: str, given: Mapping[st
 
 
 def _by_setting(foreign: ForeignTournament, given: Mapping[str, object], seed: int) -> ForeignTournament:
-    """The file's tournament with the user's chance, and without virtual points where the user sets acceleration."""
+    """Return the tournament with the user's random seed, without virtual points if the user sets the acceleration."""
     field = replace(foreign.field, seed=seed)
     return replace(foreign, field=replace(field, virtual=()) if "acceleration" in given else field)
 
@@ -272,17 +299,18 @@ def _content(file: Path, largest: int) -> bytes:
     try:
         return read_whole(file, largest)
     except OSError as error:
-        raise InputRefused(f"cannot read: {error.strerror}", place=str(file)) from None
+        raise InputRefused(f"cannot be read: {error.strerror}", place=str(file)) from None
 
 
 def _written(texts: dict[Path, bytes], *, overwrite: bool) -> list[Path]:
-    """Each file whole; UsageRefused before the first if one is there already."""
+    """Write the files; UsageRefused before the first one if any of them exists."""
     for path in texts:
         refuse_valuable(path, "--output")
         if path.is_dir() or not path.absolute().parent.is_dir():
-            raise UsageRefused("not a file in a folder that is there", place=str(path), step="choose another -o")
+            what = f"is not a file in an existing directory (found {path})"
+            raise UsageRefused(what, place="--output", step="choose another file")
         if path.exists() and not overwrite:
-            raise UsageRefused("there is a file already", place=str(path), step="--overwrite replaces it")
+            raise UsageRefused("already exists", place=str(path), step="replace it with --overwrite")
     for path, text in texts.items():
         replace_bytes(path, [text])
     return list(texts)
@@ -296,8 +324,8 @@ def _without(foreign: ForeignTournament, absent: tuple[str, ...]) -> ForeignTour
     return replace(foreign, field=replace(foreign.field, present=present, bye=bye), asked=asked)
 
 
-def _resting(foreign: ForeignTournament, bye: str | None, *, forced: bool) -> ForeignTournament:
-    """With that bye; gopair has one only in an odd field."""
+def _with_bye(foreign: ForeignTournament, bye: str | None, *, forced: bool) -> ForeignTournament:
+    """Return the tournament with that bye; unless `forced`, only if the number of entrants is odd."""
     if bye is None:
         return foreign
     place = _place(foreign, bye, "--bye")
@@ -315,7 +343,7 @@ def _place(foreign: ForeignTournament, label: str, option: str) -> int:
     if place is None:
         known = [*foreign.labels, *(member.name for member in foreign.field.members)]
         hint = no_match_hint(label, known) or suggest(label, foreign.labels)
-        raise UsageRefused(f"no entrant {label!r}{hint}", place=option)
+        raise UsageRefused(f"entrant {label!r} not found{hint}", place=option)
     return place
 
 
@@ -324,7 +352,7 @@ def _explain(system: PairingSystem, foreign: ForeignTournament, paired: Paired, 
 
     one, other = (_place(foreign, label, "--why") for label in pair)
     if one == other:
-        raise UsageRefused("nobody meets itself: name two", place="--why")
+        raise UsageRefused(f"needs two different entrants (found {pair[0]!r} twice)", place="--why")
     with usage_errors("--why"):
         found = explain_pair(system, foreign.field, paired, one, other)
     if output_form() == "json":
@@ -339,7 +367,7 @@ def _serve(system: str, given: dict[str, object], rounds: int | None, seed: int)
 
     check_system(system)
     if rounds is None:
-        raise UsageRefused("xboard does not tell how many rounds there are", place="--xboard", step="add --rounds N")
+        raise UsageRefused("needs --rounds, because xboard does not send it", place="--xboard", step="add --rounds N")
 
     def make(field: Field) -> PairingSystem:
         blank = SeparatedField(field.members, (), field.present, field.rounds, seed=seed)
@@ -350,7 +378,7 @@ def _serve(system: str, given: dict[str, object], rounds: int | None, seed: int)
             raise ValueError(str(error)) from None
 
     if isinstance(sys.stdin, io.TextIOWrapper):
-        sys.stdin.reconfigure(errors="replace")  # a line that is no text is no command
+        sys.stdin.reconfigure(errors="replace")  # a line that is not UTF-8 is an unknown command
     for answer in answer_xboard(iter(sys.stdin.readline, ""), make, rounds=rounds, seed=seed):
         click.echo(answer)
         sys.stdout.flush()

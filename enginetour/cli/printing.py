@@ -1,4 +1,4 @@
-"""Print tables and JSON as --json, --csv and --format select: text, markup, CSV, JSON."""
+"""Print tables and values in the format that --json, --csv or --format selects."""
 
 from __future__ import annotations
 
@@ -12,38 +12,39 @@ from typing import Any, TypeVar
 
 import click
 
+from enginetour.model.errors import UsageRefused
 from enginetour.reports.sheet import MARKUPS, PLAIN_WIDTH, Sheet, json_text, render, safe_text
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _FORMATS = ("text", *MARKUPS, "csv", "json")
-_FORM = "enginetour.form"  # keys of click's context
+_FORM = "enginetour.form"  # two keys of click's context
 _VIEW = "enginetour.view"
 
 
 def output_form() -> str:
-    """Return how this command prints its tables, one of _FORMATS."""
+    """Return the format of this command's tables: text, markdown, html, bbcode, csv or json."""
     context = click.get_current_context(silent=True)
     return "text" if context is None else str(context.meta.get(_FORM, "text"))
 
 
 def set_form(form: str) -> None:
-    """Print the tables of this command in this form, one of _FORMATS."""
+    """Set the format of this command's tables."""
     click.get_current_context().meta[_FORM] = form
 
 
-def echo(words: object, *, err: bool = False) -> None:
-    """Print one line that quotes names, whatever is in them; `err`: on stderr."""
-    click.echo(safe_text(words), err=err)
+def echo(text: object, *, err: bool = False) -> None:
+    """Print one line on stdout, or on stderr if `err`; control characters of names in it are replaced."""
+    click.echo(safe_text(text), err=err)
 
 
 def print_text(text: str) -> None:
-    """Print text that was made of a database, after the end of its view: a slow reader delays no other program."""
+    """Print text, after the end of the database view: a slow reader of the output must not keep the view open."""
     _end_view()
     click.echo(text, nl=False)
 
 
 def hold_view(view: ExitStack) -> None:
-    """Keep a view of a database until this command prints."""
+    """Keep a view of the database open until this command prints."""
     click.get_current_context().meta[_VIEW] = view
 
 
@@ -55,12 +56,12 @@ def _end_view() -> None:
 
 
 def print_json(value: object) -> None:
-    """Print one JSON value."""
+    """Print a value as JSON."""
     print_text(json_text(value) + "\n")
 
 
 def print_sheet(sheet: Sheet, value: object | None = None) -> None:
-    """Print a sheet in the form of this command; `value` is the JSON where it is more than the rows."""
+    """Print a sheet in the format of this command; `value` is its JSON, by default the list of rows."""
     if output_form() == "json":
         print_json(value if value is not None else [dict(row) for row in sheet.rows])
     else:
@@ -68,31 +69,31 @@ def print_sheet(sheet: Sheet, value: object | None = None) -> None:
 
 
 def format_sheet(sheet: Sheet, form: str, columns: int) -> str:
-    """Format a sheet as CSV, in a markup language, or as text that is `columns` wide."""
+    """Format a sheet as CSV, in a markup language, or as text of `columns` characters per line."""
     if form == "csv":
         return sheet.csv()
     return MARKUPS[form](sheet) if form in MARKUPS else render(sheet, columns)
 
 
 def refuse_tables(what: str) -> None:
-    """Raise UsageError if CSV or a markup language was asked for output that is not a table."""
+    """Raise UsageRefused if CSV or a markup language was selected for `what`, which is not a table."""
     if (form := output_form()) not in ("text", "json"):
-        raise click.UsageError(f"--format {form} is for tables: {what}")
+        raise UsageRefused(f"does not support {what}", place=f"--format {form}", step="use text or json")
 
 
 def width() -> int:
-    """Return the columns of the terminal, or those of a file."""
+    """Return the characters per line of the terminal, or of a file."""
     return shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else PLAIN_WIDTH
 
 
 def is_live_terminal() -> bool:
-    """Whether stdout is a terminal that can redraw: not a pipe, not TERM=dumb."""
+    """Whether stdout is a terminal that can redraw lines: not a pipe and not TERM=dumb."""
     return sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
 
 @contextmanager
 def progress_bar(length: int, label: str) -> Iterator[Callable[[int], object]]:
-    """Show a bar on stderr, on a terminal only; the function advances it."""
+    """Show a progress bar on stderr if that is a terminal; the yielded function advances it."""
     if not sys.stderr.isatty() or os.environ.get("TERM", "dumb") == "dumb":
         yield lambda _: None
         return
@@ -101,18 +102,23 @@ def progress_bar(length: int, label: str) -> Iterator[Callable[[int], object]]:
 
 
 format_option = click.option(
-    "--format", "form", type=click.Choice(_FORMATS), metavar="FORMAT", help=f"{', '.join(_FORMATS)}; default: text."
+    "--format",
+    "form",
+    type=click.Choice(_FORMATS),
+    metavar="FORMAT",
+    show_default="text",
+    help=f"Output format: {', '.join(_FORMATS)}.",
 )
 
 
 def output_options(command: _F) -> _F:
-    """Add ``--json``, ``--csv`` and ``--format``, which select how the command's tables are printed."""
+    """Add ``--json``, ``--csv`` and ``--format``, which select the format of the command's tables."""
 
     @wraps(command)
     def formed(*args: Any, form: str | None, as_json: bool, as_csv: bool, **given: Any) -> Any:
         flag = "json" if as_json else "csv" if as_csv else form
         if form not in (None, flag):
-            raise click.UsageError(f"--{flag} and --format {form} do not go together")
+            raise UsageRefused(f"cannot be combined with --format {form}", place=f"--{flag}", step="use one of them")
         set_form(flag or "text")
         return command(*args, **given)
 
@@ -126,5 +132,5 @@ def _set_json(_: click.Context, __: click.Parameter, asked: bool) -> None:
         set_form("json")
 
 
-# For commands without tables: ``--json`` alone.
+# ``--json`` for commands without tables.
 json_option = click.option("--json", is_flag=True, expose_value=False, callback=_set_json, help="Print JSON.")

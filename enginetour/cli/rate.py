@@ -1,4 +1,4 @@
-"""`enginetour rate`: a list straight from PGN files, without a store; reading PGN files."""
+"""`enginetour rate`: compute a rating list from PGN files, without a database."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from enginetour.ratings.priors import LooseAnchors, Prior
 
 
-_NO_PAIRS = "no two games are a pair: one opening (a FEN tag, or moves marked book) with colours swapped"
+_NO_PAIRS = "no game pairs found: two games with the same opening (FEN tag or book moves) and colors swapped"
 
 T = TypeVar("T")
 
@@ -51,16 +51,18 @@ T = TypeVar("T")
 @output_option
 @errors_option
 @file_list_options
-@click.option("--pairs", "by_pairs", is_flag=True, help="Errors by pairs of games on one opening, colours swapped.")
+@click.option("--pairs", "by_pairs", is_flag=True, help="Compute errors from game pairs (one opening, colors swapped).")
 @click.option(
     "--start",
     multiple=True,
     metavar="NAME=RATING",
     callback=table,
-    help="Rating that an engine enters with, or a Go grade as 6k; with --system gor, egf, egf2021 or elo.",
+    help="First rating of an engine, or a Go grade such as 6k (not for ml). Can be given several times.",
 )
-@click.option("--by-event", is_flag=True, help="With such a system: each Event tag is a tournament, not each file.")
-@click.option("--strict", is_flag=True, help="Print the list, then exit with code 9 if games were left out.")
+@click.option(
+    "--by-event", is_flag=True, help="Treat each Event tag as a tournament instead of each file (not for ml)."
+)
+@click.option("--strict", is_flag=True, help="Exit with code 9 if games were left out.")
 @sprt_options
 @without_collecting()
 def rate(
@@ -75,34 +77,34 @@ def rate(
     test: TestRequest | None,
     fields: dict[str, Any],
 ) -> None:
-    """The rating list of PGN files (also .gz, .zst), by maximum likelihood.
+    """Compute a rating list from PGN files, also .gz and .zst.
 
-    A game needs the tags White, Black and Result; others are read where a
-    filter asks for them, opening moves (marked book, or a FEN tag) by --pairs
-    alone. What cannot be counted is told with file and line.
+    Games need the tags White, Black and Result. Filters may need more tags.
+    --pairs finds openings by the FEN tag or by book moves. Games that cannot
+    be counted are reported with file and line.
 
     Example: enginetour rate night.pgn --anchor "Fruit 2.1=2784"
 
-    Go ratings: enginetour rate go.pgn --system gor --by-event --start "GNU Go=6k"
+    Example: enginetour rate go.pgn --system gor --by-event --start "Zen=6k"
 
-    A sequential test: enginetour rate night.pgn --sprt "My engine 2" Fruit 0 5
+    Example: enginetour rate night.pgn --sprt "My engine 2" Fruit 0 5
     """
     refuse_twice(files)
     if strict and test is not None:
-        raise click.UsageError("--strict is for a list: leave it or --sprt out")
+        raise UsageRefused("cannot be combined with --sprt", place="--strict", step="leave one of them out")
     into = list_output(output, files)
     display.check(output_form())
     fields = {name: value for name, value in fields.items() if value is not None}
     incremental = {"--start": start, "--by-event": by_event, "--setting": "settings" in fields}
     if fields.get("system", "ml") == "ml" and (only := [option for option, there in incremental.items() if there]):
-        raise click.UsageError(f"{only[0]} is for --system elo, gor, egf or egf2021")
+        raise UsageRefused("needs --system elo, gor, egf or egf2021", place=only[0])
     if test is not None:
-        others = "--pairs" if by_pairs else "how to show one" if display != Display() or errors_for else ""
+        others = "--pairs" if by_pairs else "display options" if display != Display() or errors_for else ""
         _test(files, fields, test, into, others)
         return
     if fields.get("system", "ml") != "ml":
         if display != Display() or errors_for or by_pairs:
-            raise click.UsageError("columns, layouts, matrices, errors and confidence are for --system ml")
+            raise UsageRefused("columns, layouts, matrices, errors and confidence need --system ml")
         code = _incremental(files, fields, dict(start), into, by_event=by_event)
         sys.exit(code if strict else 0)
     fixed, loose = _anchors(fields)
@@ -112,7 +114,7 @@ def rate(
     names = {"aliases": fields.get("aliases"), "include": fields.get("engines", ())}
     names["exclude"] = fields.get("not_engines", ())
     pairs, left = _select(files, tally, taken, **names, min_games=fields.get("min_games", 0))
-    from enginetour.ratings.ratinglist import rating_list  # here: numpy loads while a second process reads
+    from enginetour.ratings.ratinglist import rating_list  # imported here: numpy loads while a second process reads
 
     fixed, loose = _resolved(fixed, pairs.names), _resolved(loose, pairs.names)
     openings = _openings(tally, names["aliases"], pairs, taken) if by_pairs else None
@@ -149,7 +151,7 @@ def _game_filter(fields: Mapping[str, Any]) -> GameFilter:
 def _select(
     files: tuple[Path, ...], tally: Tally, taken: SelectedGames | None, **names: Any
 ) -> tuple[Pairs, UnratedGames]:
-    """The games to rate, and those left out; InputRefused for none to rate."""
+    """Return the games to rate, and those left out; InputRefused if no game remains."""
     from enginetour.interop.gamefilter import select_games
 
     report_broken_games(tally)
@@ -160,18 +162,18 @@ def _select(
 
 
 def _anchors(fields: Mapping[str, Any]) -> tuple[dict[str, float], LooseAnchors]:
-    """Ratings of anchors, and rating and deviation of loose ones, by normal name; UsageError next to --average."""
+    """Return ratings of anchors, and ratings and deviations of loose anchors, by normal name; not with --average."""
     fixed = {normal_name(name): rating for name, rating in fields.get("anchors", {}).items()}
     loose = {normal_name(name): near for name, near in _loose(fields.get("loose", {})).items()}
     if (fixed or loose) and "average" in fields:
-        raise click.UsageError("an anchor gives the level already; leave out --average")
+        raise UsageRefused("cannot be combined with anchors", place="--average", step="leave one of them out")
     return fixed, loose
 
 
 def _read(
     files: tuple[Path, ...], wanted: GameFilter, progress: Progress, *, games: bool
 ) -> tuple[Tally, SelectedGames | None]:
-    """What was played, and which of it a filter takes; one by one where more than names and results is asked for."""
+    """Read the games, one by one if the filter needs more than names and results; return the filter's choice then."""
     if games or wanted.asks_tags:
         from enginetour.interop.pgn import read_games
 
@@ -185,7 +187,7 @@ def _read(
 def _incremental(
     files: tuple[Path, ...], fields: dict[str, Any], start: Mapping[str, str], into: ListOutput, *, by_event: bool
 ) -> int:
-    """A list by a system that rates game by game or tournament by tournament; the exit code of --strict."""
+    """Print the list of a system that rates by games or tournaments; return the exit code of --strict."""
     from enginetour.interop.gamefilter import EngineNames, rated_games
     from enginetour.interop.pgn import read_games
     from enginetour.ratings.incremental import Version, lineage
@@ -219,13 +221,13 @@ def _incremental(
 
 
 def _entry(words: str, system: str) -> float:
-    """A rating, or a grade of Go on the scale of the system."""
+    """Return a rating, or the rating of a Go grade on the scale of the system."""
     from enginetour.ratings import grades
     from enginetour.ratings.gor import grade_rating
 
     graded = grades.parse(words) is not None
     if graded and system == "elo":
-        raise UsageRefused(f"{words!r} is a grade of Go, and Elo has none", place="--start", step="write a number")
+        raise UsageRefused(f"must be a number for --system elo (found the Go grade {words!r})", place="--start")
     try:
         with usage_errors("--start"):
             if graded and system != "egf2021":
@@ -249,7 +251,7 @@ def _read_json(files: tuple[Path, ...], tally: Tally, left: UnratedGames, twins:
 def _openings(
     tally: Tally, aliases: Mapping[str, str] | None, pairs: Pairs, taken: SelectedGames | None
 ) -> Openings | None:
-    """What of the rated games came in pairs; None where they were not read one by one."""
+    """Return the game pairs of the rated games; None if the games were not read one by one."""
     from enginetour.interop.gamefilter import EngineNames
     from enginetour.interop.gamepairs import openings_of_games
     from enginetour.interop.gametags import GameColumns
@@ -260,10 +262,10 @@ def _openings(
 
 
 def _test(files: tuple[Path, ...], fields: dict[str, Any], asked: TestRequest, into: ListOutput, others: str) -> None:
-    """Instead of a list: the sequential test of two engines, under their aliases. `others` is what a list alone has."""
-    words = flags(name for name in fields if name != "aliases") or ("--output" if into.path is not None else others)
-    if words:
-        raise click.UsageError(f"--sprt makes no list: leave out {words}")
+    """Print the sequential test of two engines; UsageRefused with options of a list, such as `others`."""
+    unused = flags(name for name in fields if name != "aliases") or ("--output" if into.path is not None else others)
+    if unused:
+        raise UsageRefused(f"cannot be combined with {unused}", place="--sprt", step="leave them out")
     from enginetour.interop.gamefilter import EngineNames
     from enginetour.interop.pgn import read_games
 
@@ -276,7 +278,7 @@ def _test(files: tuple[Path, ...], fields: dict[str, Any], asked: TestRequest, i
 
 def _loose(words: dict[str, str]) -> LooseAnchors:
     if not words:
-        return {}  # numpy is imported while a second process reads
+        return {}  # without the import below: numpy loads while a second process reads
     from enginetour.ratings.priors import parse_loose_anchor
 
     with usage_errors("--loose-anchor"):
@@ -309,33 +311,33 @@ def _resolved(fixed: Mapping[str, T], names: tuple[str, ...], place: str = "--an
 
 # Reading PGN files: progress bar, duplicate files, games that cannot be counted.
 
-BIG = 200_000_000  # bytes; half a second of reading and more deserves a bar
-_BROKEN_SHOWN = 10  # lines of places on the screen; --json has more
+BIG = 200_000_000  # bytes: about 0.5 s of reading
+_BROKEN_SHOWN = 10  # broken games on the screen; --json has more
 
 
 def reading_bar(files: Sequence[Path]) -> AbstractContextManager[Callable[[int], object]]:
-    """Show a bar for big files only: nothing to see is better than a flash."""
+    """Show a progress bar for large files only, because it would only flash for small ones."""
     size = sum(path.stat().st_size for path in files if path.is_file())
     return nullcontext(lambda _: None) if size < BIG else progress_bar(size, "reading")
 
 
 def refuse_twice(files: Sequence[Path]) -> None:
-    """UsageRefused for a file that is given twice, under any of its names: each of its games would count twice."""
+    """Raise UsageRefused for a file that is given twice, under any path, because its games would count twice."""
     seen: dict[tuple[int, int], Path] = {}
     for path in files:
         try:
             found = path.stat()
         except OSError:
-            continue  # whoever reads it says so
+            continue  # reported when the file is read
         first = seen.setdefault((found.st_dev, found.st_ino), path)
         if first is not path and S_ISREG(found.st_mode):
-            named = f", first as {first}" if first != path else ""
-            what = f"is given twice{named}; its games would count twice"
-            raise UsageRefused(what, place=str(path), step="leave one out")
+            named = f", also as {first}" if first != path else ""
+            what = f"is given twice{named}, so its games would count twice"
+            raise UsageRefused(what, place=str(path), step="leave one of them out")
 
 
 def duplicate_files(files: Sequence[Path]) -> list[list[str]]:
-    """Files with the same content, packed or not, in groups: each of their games counts more than once."""
+    """Return groups of files with the same content, compressed or not; their games count more than once."""
     if len(files) == 1:
         return []
     from enginetour.interop.pgn import same_content
@@ -344,13 +346,13 @@ def duplicate_files(files: Sequence[Path]) -> list[list[str]]:
 
 
 def describe_duplicates(twins: Sequence[Sequence[str]]) -> list[str]:
-    """Return one note for all of them."""
+    """Return one note about all groups of `duplicate_files`, or none."""
     groups = "; ".join(map(" = ".join, twins))
     return [f"files with the same content, whose games count more than once: {groups}"] if groups else []
 
 
 def report_broken_games(tally: Tally) -> None:
-    """Where the games are that could not be counted, on stderr."""
+    """Print on stderr the places of games that cannot be counted."""
     for place, why in tally.broken[:_BROKEN_SHOWN]:
         echo(f"{place}: {why}", err=True)
     if (more := tally.broken_games - _BROKEN_SHOWN) > 0:
@@ -358,17 +360,17 @@ def report_broken_games(tally: Tally) -> None:
 
 
 def describe_left_out(left: UnratedGames) -> str:
-    """The games left out, by reason."""
+    """Describe the games left out, by reason."""
     first = {result: f" ({place})" for result, place in left.places.items()}
-    words = [f"{n:,} with result {result or 'blank'}{first.get(result, '')}" for result, n in left.others.items()]
+    parts = [f"{n:,} with result {result or 'blank'}{first.get(result, '')}" for result, n in left.others.items()]
     reasons = {
         "broken": left.broken,
         "of an engine against itself": left.alone,
-        "of engines that are not wanted": left.unwanted,
-        "of engines with too few": left.few,
+        "of excluded engines": left.unwanted,
+        "of engines with too few games": left.few,
     }
-    words += [f"{count:,} {reason}" for reason, count in reasons.items() if count]
+    parts += [f"{count:,} {reason}" for reason, count in reasons.items() if count]
     names = ", ".join(f"{name} {count:,}" for name, count in left.variants.items())
-    said = {"odds": "at odds", "variant": f"of other variants ({names}; --variant NAME takes one)"}
-    words += [f"{count:,} {said.get(part, f'by {part}')}" for part, count in left.apart.items()]
-    return ", ".join(words)
+    filters = {"odds": "at time odds", "variant": f"of other variants ({names}; select one with --variant NAME)"}
+    parts += [f"{count:,} {filters.get(part, f'by {part}')}" for part, count in left.apart.items()]
+    return ", ".join(parts)

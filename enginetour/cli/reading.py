@@ -1,4 +1,4 @@
-"""Commands that read a tournament: status, standings, crosstable, ladder."""
+"""Commands that show a tournament: status, standings, crosstable, bubble."""
 
 from __future__ import annotations
 
@@ -50,16 +50,16 @@ if TYPE_CHECKING:
 @tournament_argument
 @tournament_options
 @json_option
-@click.option("--watch", is_flag=True, help="Again every two seconds, until Ctrl-C.")
+@click.option("--watch", is_flag=True, help="Repeat every 2 s until the run ends.")
 def status(chosen: TournamentChoice, watch: bool) -> None:
-    """How far a tournament is: games, estimate, what is being played.
+    """Show the progress, games in progress and estimated end of a tournament.
 
     Example: enginetour status --json
     """
     from enginetour.reports.progress import format_status
 
     while True:
-        found, chosen = _status(chosen)  # a later look is at the same one, whatever has come since
+        found, chosen = _status(chosen)  # with --watch, the same edition again
         if output_form() == "json":
             print_json(found)
         else:
@@ -69,16 +69,20 @@ def status(chosen: TournamentChoice, watch: bool) -> None:
         time.sleep(2.0)
 
 
-def wrap_sentences(words: str) -> str:
-    """Break lines at blanks where a terminal would break words; in a file they stay whole."""
+def wrap_sentences(text: str) -> str:
+    """Wrap long lines at word boundaries for a terminal; return the text for a file unchanged."""
     if not sys.stdout.isatty():
-        return words
+        return text
     wrapper = textwrap.TextWrapper(width(), subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
-    return "\n".join(map(wrapper.fill, words.splitlines()))
+    return "\n".join(map(wrapper.fill, text.splitlines()))
 
 
 def _status(chosen: TournamentChoice) -> tuple[dict[str, object], TournamentChoice]:
-    """The status, and the very tournament that it is of."""
+    """Return the status, and the choice of the edition that it describes."""
+    answer = chosen.ask_running({"do": "status"})
+    if answer is not None and "tournament" in answer:
+        edition = str(answer["tournament"]).removeprefix(f"{chosen.name} #")
+        return _without_ok(answer), replace(chosen, edition=int(edition) if edition.isdecimal() else 1)
     from enginetour.cli.screen import status as status_json
     from enginetour.reports.progress import Progress
     from enginetour.store.replay import fold
@@ -88,8 +92,8 @@ def _status(chosen: TournamentChoice) -> tuple[dict[str, object], TournamentChoi
         same = replace(chosen, name=log.name, edition=log.edition)
         answer = ask(socket_path(chosen.database, slug_of(log.name)), {"do": "status"})
         if answer is not None and answer.get("tournament") == log.title:
-            return {key: value for key, value in answer.items() if key != "ok"}, same
-        with log.database.snapshot():  # not before: a run that ends in this moment has ended in it
+            return _without_ok(answer), same
+        with log.database.snapshot():  # only now: a run that has just ended is complete in it
             format_, state = fold(log)
             progress = Progress(system=log.system, name=log.title)
             progress.stand(format_, state)
@@ -99,28 +103,31 @@ def _status(chosen: TournamentChoice) -> tuple[dict[str, object], TournamentChoi
             return status_json(progress, "stopped" if format_.offers(state) else "finished"), same
 
 
+def _without_ok(answer: Mapping[str, Any]) -> dict[str, object]:
+    return {key: value for key, value in answer.items() if key != "ok"}
+
+
 @click.command()
 @tournament_argument
 @tournament_options
 @output_options
-@click.option("--pairing-report", is_flag=True, help="How the rounds were paired instead of the table.")
-@click.option(
-    "--engines", is_flag=True, help="How each engine worked instead of the table: depth, nps, time, warnings."
-)
-@click.option("--placement", metavar="CODES", help="Order of the table of a file, such as PTS,BH-C1,SB.")
+@click.option("--pairing-report", is_flag=True, help="Show how the rounds were paired instead of the table.")
+@click.option("--engines", is_flag=True, help="Show each engine's depth, nps, time and warnings instead of the table.")
+@click.option("--placement", metavar="CODES", help="Tie-breaks of a file's table in order, for example PTS,BH-C1,SB.")
 @click.option(
     "--unplayed",
     type=click.Choice(["own", "start", "zero", "fide", "fide-2023", "fide-2009"]),
-    help="What rounds without a game count in the tie-breaks of a file.  [default: fide for a TRF]",
+    show_default="fide for TRF files, else own",
+    help="Rule for unplayed rounds in the tie-breaks of a file.",
 )
 def standings(
     chosen: TournamentChoice, pairing_report: bool, engines: bool, placement: str | None, unplayed: Unplayed | None
 ) -> None:
-    """The table, with tie-breaks where the format has them.
+    """Show the table, with tie-breaks if the format has them.
 
-    TOURNAMENT may also be a file of another program: TRF, OpenGotha XML, H9,
-    register.tde. Tie-breaks are those of the file. --unplayed names FIDE's
-    rules for rounds without a game: of 2026 (fide), 2023, or 2009 to 2023.
+    TOURNAMENT may also be a file of another program: TRF, OpenGotha XML, H9
+    or register.tde. Its tie-breaks are those of the file. --unplayed selects
+    the FIDE rules of 2026 (fide), 2023 or 2009 for unplayed rounds.
 
     Example: enginetour standings club.trf --unplayed fide-2023
 
@@ -131,17 +138,17 @@ def standings(
     from enginetour.store.replay import fold
 
     if engines and pairing_report:
-        raise click.UsageError("--engines and --pairing-report are two tables: ask for one")
+        raise UsageRefused("cannot be combined with --pairing-report", place="--engines", step="use one of them")
     if chosen.name is not None and _is_outside(chosen.name):
         idle = {"--db": chosen.db, "--edition": chosen.edition, "--pairing-report": pairing_report}
-        for word in (word for word, given in {**idle, "--engines": engines}.items() if given):
-            raise UsageRefused(f"{word} does nothing with the file of another program", step="leave one of them out")
+        for option in (option for option, given in {**idle, "--engines": engines}.items() if given):
+            raise UsageRefused("has no effect on a file of another program", place=option, step="leave it out")
         _print_file(Path(chosen.name), placement, unplayed)
         return
-    for word, given in (("--placement", placement), ("--unplayed", unplayed)):
-        if given is not None:
-            step = "a configuration sets it under [format]"
-            raise UsageRefused(f"{word} is for the file of another program", step=step)
+    for option, value in (("--placement", placement), ("--unplayed", unplayed)):
+        if value is not None:
+            step = "set it under [format] in the configuration"
+            raise UsageRefused("is only for a file of another program", place=option, step=step)
     with chosen.open() as log:
         if engines:
             from enginetour.store.games import side_records
@@ -159,7 +166,7 @@ def standings(
 
 
 def _is_outside(name: str) -> bool:
-    """A file of another program, or a folder with a register of the AGA."""
+    """Whether a name is a file of another program, or a directory with a register.tde."""
     path = Path(name)
     if path.is_dir():
         return (path / "register.tde").is_file()
@@ -177,7 +184,7 @@ def _print_file(file: Path, placement: str | None, unplayed: Unplayed | None) ->
 
 
 def _names(log: TournamentLog) -> list[str]:
-    """In the order of the starting list, then who joined later."""
+    """Return the entrants in the order of the starting list, then those that joined later."""
     return list(dict.fromkeys([*(entrant.name for entrant in log.entrants), *log.specs]))
 
 
@@ -186,8 +193,8 @@ def _pairing_report(log: TournamentLog, format_: Format[Any], state: Any) -> She
     from enginetour.reports.review.tournament import pairing_field
 
     if not isinstance(format_, Rounds):
-        step = "enginetour standings, or ladder for a bubble"
-        raise UsageRefused(f"a {log.system} is not paired in rounds", place=log.title, step=step)
+        step = "use enginetour standings, or enginetour bubble for a bubble"
+        raise UsageRefused(f"the format {log.system} is not paired in rounds", place=log.title, step=step)
     figures = pairing_figures(*pairing_field(format_, state))
     return pairing_report(f"pairing report · {log.title}", figures, format_.notes(state))
 
@@ -196,9 +203,12 @@ def _pairing_report(log: TournamentLog, format_: Format[Any], state: Any) -> She
 @tournament_argument
 @tournament_options
 @output_options
-@click.option("--pairs", is_flag=True, help="Every two that met: W, D, L and Ptnml(0-2), pairs of games by points.")
+@click.option("--pairs", is_flag=True, help="List W, D, L and Ptnml(0-2) of every two opponents.")
 def crosstable(chosen: TournamentChoice, pairs: bool) -> None:
-    """Who did what against whom: 1 won, = drawn, 0 lost, from the row's view.
+    """Show the head-to-head results of all entrants.
+
+    1 is a win of the engine in the row, = a draw, 0 a loss. With --pairs,
+    Ptnml(0-2) counts the game pairs with 0, 0.5, 1, 1.5 and 2 points.
 
     Example: enginetour crosstable
 
@@ -244,11 +254,18 @@ def _print_pairs(log: TournamentLog) -> None:
 @tournament_argument
 @tournament_options
 @output_options
-@click.option("--step", "step", type=click.IntRange(min=1), help="Round robin N in full: crosstable, parking, ranking.")
-def ladder(chosen: TournamentChoice, step: int | None) -> None:
-    """The bubble's story: sections, who was parked, who dropped out, and why.
+@click.option(
+    "--step",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Show crosstable, parked engines and ranking of round robin N.",
+)
+def bubble(chosen: TournamentChoice, step: int | None) -> None:
+    """Show the bubble history: each decision and its reason.
 
-    Example: enginetour ladder --step 3
+    Lists which engine entered the section, was parked or dropped out.
+
+    Example: enginetour bubble --step 3
     """
     from enginetour.cli.screen import format_history
     from enginetour.store.lists import rating_order
@@ -256,10 +273,9 @@ def ladder(chosen: TournamentChoice, step: int | None) -> None:
 
     with chosen.open() as log:
         if log.system != "bubble":
-            raise UsageRefused(
-                f"{log.title} is a {log.system}, only a bubble has a ladder", step="enginetour standings"
-            )
-        form, title = output_form(), f"ladder · {log.title}"
+            what = f"only the format bubble has a bubble history (found {log.system})"
+            raise UsageRefused(what, place=log.title, step="use enginetour standings")
+        form, title = output_form(), f"bubble history · {log.title}"
         if step is not None:
             found, sheet, placed = _round_robin(log, step)
             if form == "text":
@@ -288,7 +304,7 @@ def _ranking(placed: Sequence[StandingsRow]) -> list[dict[str, object]]:
 
 
 def _round_robin(log: TournamentLog, number: int) -> tuple[dict[str, Any], Sheet, tuple[StandingsRow, ...]]:
-    """Round robin `number` of a bubble as its decision left it, or as it is now: its step, crosstable, ranking."""
+    """Return step, crosstable and ranking of round robin `number` at its decision, or now if it is not decided."""
     from enginetour.store.replay import format_of
 
     format_, games = format_of(log), dict[GameKey, Scored]()
@@ -300,11 +316,11 @@ def _round_robin(log: TournamentLog, number: int) -> tuple[dict[str, Any], Sheet
         if isinstance(event, GameFinished):
             games[event.pairing.key] = Scored(event.pairing.white, event.pairing.black, event.outcome)
         elif isinstance(event, GameVoided) and event.pairing.key in {p.key for p in format_.offers(state)}:
-            games.pop(event.pairing.key, None)  # what was struck out later had decided by then, and stays
+            games.pop(event.pairing.key, None)  # a game that was voided after the decision still counts in it
     step = _step(format_.notes(state), number)
     if step is None:
         last = ladder_steps(format_.notes(state))[-1]["step"]
-        raise UsageRefused(f"there is no round robin {number} in {log.title}, the last is {last}", step="--step")
+        raise UsageRefused(f"must be between 1 and {last} (found {number})", place="--step")
     placed = format_.standings(state)
     active = [line.name for line in placed if line.status == "active"]
     lines = _deciding(step) if step["decision"] else table(active, cross(games.values()), ("SB",))
@@ -329,7 +345,7 @@ def _step(notes: Sequence[Note], number: int) -> dict[str, Any] | None:
 
 
 def _deciding(step: dict[str, Any]) -> tuple[StandingsRow, ...]:
-    """The lines of the table by which it was decided."""
+    """Return the lines of the table that decided the round robin."""
 
     def line(rank: int, row: Mapping[str, Any]) -> StandingsRow:
         sonneborn = ("SB", round(row["sonneborn_berger"] * 4))

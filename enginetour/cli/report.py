@@ -1,4 +1,4 @@
-"""Commands report and serve: report pages for a browser, and the live page."""
+"""Commands report and serve: HTML reports, and the live page."""
 
 from __future__ import annotations
 
@@ -25,20 +25,24 @@ if TYPE_CHECKING:
     from enginetour.store.games import TournamentReader
 
 
-# `enginetour report`: HTML pages of a tournament or a list.
-
-
 @click.command()
 @click.argument("list_name", metavar="[LIST]", required=False)
 @tournament_options
-@click.option("-o", "--output", type=PATH, help="Folder, or FILE.html for all in one; default: beside the database.")
+@click.option(
+    "-o",
+    "--output",
+    type=PATH,
+    metavar="PATH",
+    show_default="next to the database",
+    help="Directory for the pages, or FILE.html for a single file.",
+)
 def report(list_name: str | None, chosen: TournamentChoice, output: Path | None) -> None:
-    """A report to look at in a browser, from the disk and without network.
+    """Write an HTML report of a tournament, or of the rating list LIST.
 
-    Who is best and how sure that is, what happened, was it fair, what went
-    wrong, what next; every game to replay. With LIST, one of `lists define`:
-    the list, who is stronger than whom, editions, engines. A report that
-    stands there already is replaced, anything else is refused.
+    The report of a tournament has ratings, results, fairness, incidents,
+    advice and all games. The report of a list has ratings, comparisons,
+    editions and engines. A browser shows it without a network. An existing
+    report is replaced.
 
     Example: enginetour report -t autumn -o ~/autumn
 
@@ -47,7 +51,7 @@ def report(list_name: str | None, chosen: TournamentChoice, output: Path | None)
     from enginetour.reports.review.write import list_report_dir, write_list_report, write_report
 
     if list_name is not None and (chosen.name or chosen.edition):
-        raise click.UsageError("a list names its tournaments itself: leave out -t and --edition")
+        raise UsageRefused("cannot be combined with LIST, which selects its tournaments", place="-t")
     with open_store(chosen.db) as store:
         place = store.database.path
         results = results_of(config_home(), place.resolve() if isinstance(place, Path) else place)
@@ -60,16 +64,16 @@ def report(list_name: str | None, chosen: TournamentChoice, output: Path | None)
 
 
 class _StopRequested(Exception):
-    """Whoever runs the tournament is in a hurry."""
+    """A signal asks the run to end at once."""
 
 
 def has_report(results: Path, log: TournamentReader) -> bool:
-    """There is one where a run would write it."""
+    """Whether there is a report at the place where a run writes it."""
     return (report_of(results, log.slug) / "index.html").exists()
 
 
 def outdate_report(results: Path, log: TournamentReader) -> None:
-    """A run begins: until it ends the report that is there says that it is not up to date."""
+    """Mark an existing report as out of date when a run starts; the run replaces it at its end."""
     if has_report(results, log):
         from enginetour.reports.review.write import mark_outdated
 
@@ -77,7 +81,7 @@ def outdate_report(results: Path, log: TournamentReader) -> None:
 
 
 def has_newest_report(results: Path, log: TournamentReader) -> bool:
-    """There is one that was made after the newest event: a run that is killed while it makes one leaves the last."""
+    """Whether there is a report that is newer than the last event; a run that was killed leaves an older one."""
     try:
         return (report_of(results, log.slug) / "index.html").stat().st_mtime >= log.last_at
     except OSError:
@@ -87,12 +91,21 @@ def has_newest_report(results: Path, log: TournamentReader) -> bool:
 def report_at_end(
     results: Path,
     log: TournamentReader,
-    tell: Callable[[str], None],
+    show: Callable[[str], None],
     hurried: Callable[[], bool],
     again: str,
     suspended: Sequence[str],
 ) -> None:
-    """What `run` leaves for the morning. Nothing of it may harm the run: what fails is told in a line."""
+    """Write the report at the end of a run; a failure is only printed, because the run itself is complete.
+
+    Args:
+        results: directory of the report.
+        log: the tournament.
+        show: prints a line.
+        hurried: whether a signal asks the run to end at once.
+        again: the command that resumes the tournament.
+        suspended: entrants whose engines were suspended.
+    """
     from enginetour.reports.review.write import write_report
 
     def check_hurry() -> None:
@@ -101,44 +114,60 @@ def report_at_end(
 
     try:
         check_hurry()
-        folder = report_of(results, log.slug)
-        written = write_report(log, folder, again=again, suspended=suspended, before_page=check_hurry)
-        tell(f"report: {written.start}")
+        directory = report_of(results, log.slug)
+        written = write_report(log, directory, again=again, suspended=suspended, before_page=check_hurry)
+        show(f"report: {written.start}")
     except _StopRequested:
-        tell("no report: stopped in a hurry; enginetour report writes it")
+        show("no report, because the run was stopped at once; enginetour report writes it")
     except (OSError, TourError) as error:
-        tell(f"no report: {error}")
-    except Exception as error:  # ours; all games are in the store, and the run's exit code is about them
-        tell(f"no report, our own failure, {type(error).__name__}: {error}; enginetour report tells where")
+        show(f"no report: {error}")
+    except Exception as error:  # the exit code of the run is about its games, which are all in the database
+        show(f"no report, internal error, {type(error).__name__}: {error}; enginetour report shows more")
 
-
-# `enginetour serve`: the live page.
 
 PORT = 8390
-_NICENESS = 10  # half a dozen engines that think go before a page: setpriority(2)
+_NICENESS = 10  # engines get processors before the pages do: setpriority(2)
 NEW = "new"
-MOST_FAILURES = 20  # different ones that are told: a log is read by people
+MOST_FAILURES = 20  # different internal errors that are printed, so that the output stays readable
 
 
 @click.command()
 @database_option
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at; others need --token.")
-@click.option("--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="0: a free one.")
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="Address to listen at; other addresses need --token."
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=PORT,
+    show_default=True,
+    metavar="N",
+    help="TCP port; 0 selects a free one.",
+)
 @click.option(
     "--token",
     envvar="ENGINETOUR_TOKEN",
-    help='Secret of 16 signs or more, better in ENGINETOUR_TOKEN; "new" makes one.',
+    show_envvar=True,
+    metavar="TEXT",
+    help='Access token, at least 16 characters; "new" generates one.',
 )
-@click.option("--allow-host", "names", multiple=True, metavar="NAME", help="Another name under which it is reached.")
+@click.option(
+    "--allow-host",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="Another host name of this server. Can be given several times.",
+)
 def serve(db: Address | None, host: str, port: int, token: str | None, names: tuple[str, ...]) -> None:
-    """Show all tournaments of a database in the browser, running ones live.
+    """Show all tournaments of a database live in the browser.
 
-    Boards, clocks, evaluations, standings and incidents follow the games; the
-    pages of the report are there too. Nothing can be changed from a page. Needs
-    the extra: pip install 'enginetour[web]'.
+    Shows boards, clocks, evaluations, standings, incidents and reports. The
+    pages cannot change anything. Needs the extra web: pip install
+    'enginetour[web]'.
 
-    Only this machine can see it. From elsewhere by ssh: ssh -L 8390:localhost:8390
-    HOST. With --host 0.0.0.0 everybody who has the token can, without encryption.
+    Only this machine can open the pages. From another machine, use ssh -L
+    8390:localhost:8390 HOST. With --host 0.0.0.0, every machine that knows
+    the token can open them, without encryption.
 
     Example: enginetour serve
 
@@ -149,8 +178,8 @@ def serve(db: Address | None, host: str, port: int, token: str | None, names: tu
     import secrets
 
     if lacking := [name for name in ("starlette", "uvicorn") if importlib.util.find_spec(name) is None]:
-        step = "pip install 'enginetour[web]'"
-        raise UsageRefused(f"serve needs {' and '.join(lacking)}", step=step)
+        step = "run pip install 'enginetour[web]'"
+        raise UsageRefused(f"{' and '.join(lacking)} not found", place="serve", step=step)
     from enginetour.web import server
     from enginetour.web.app import create_app
     from enginetour.web.hub import TournamentHub
@@ -159,35 +188,36 @@ def serve(db: Address | None, host: str, port: int, token: str | None, names: tu
     made = secrets.token_urlsafe(24) if token == NEW else ""
     token = made or token or ""
     if token and len(token) < server.MIN_TOKEN_LENGTH:
-        what = f"a token has {server.MIN_TOKEN_LENGTH} signs or more"
-        raise UsageRefused(what, place="--token", step=f"--token {NEW} makes one")
+        what = f"must have at least {server.MIN_TOKEN_LENGTH} characters (found {len(token)})"
+        raise UsageRefused(what, place="--token", step=f"generate a token with --token {NEW}")
     if not token and not server.is_loopback(host):
-        what = "others can reach this address, so a page needs a token"
+        what = "needs a token, because other machines can reach this address"
         raise UsageRefused(what, place=f"--host {host}", step=f"add --token {NEW}, or set ENGINETOUR_TOKEN")
     database = database_of(Path.cwd(), db)
     with rows_of_others(database):
         reader = DatabaseReader(database)
         listener = server.open_socket(host, port)
         failed = _failure_reporter()
-        hub = TournamentHub(reader, lambda words: echo(words, err=True), failed)
+        hub = TournamentHub(reader, lambda text: echo(text, err=True), failed)
         app = server.RequestGuard(create_app(hub, reader), hosts=(host, *names), token=token, failed=failed)
         shown = f"[{host}]" if ":" in host else host
         echo(f"database {database}")
-        echo(f"http://{shown}:{listener.getsockname()[1]}/{f'?token={made}' if made else ''}   Ctrl-C ends it")
+        echo(f"http://{shown}:{listener.getsockname()[1]}/{f'?token={made}' if made else ''}   (stop with Ctrl-C)")
         os.nice(_NICENESS)
         server.serve(app, hub, listener)
 
 
 def _failure_reporter() -> Callable[[Exception], None]:
-    """A failure of ours is told once, with the file that has its traceback."""
+    """Return a function that prints each internal error once, with the file of its traceback."""
     reported: set[str] = set()
 
     def failed(error: Exception) -> None:
         from enginetour.cli.main import kept_traceback
 
-        words = f"{type(error).__name__}: {error}"
-        if words not in reported and len(reported) < MOST_FAILURES:
-            reported.add(words)
-            echo(f"our own failure, {words}; where it happened: {kept_traceback()}; please report it", err=True)
+        text = f"{type(error).__name__}: {error}"
+        if text not in reported and len(reported) < MOST_FAILURES:
+            reported.add(text)
+            step = f"report it with the traceback in {kept_traceback()}"
+            echo(f"internal error, {text}. Hint: {step}.", err=True)
 
     return failed

@@ -1,4 +1,4 @@
-"""Commands run and demo: play the tournament of a configuration."""
+"""Commands run and demo: play the tournament of a configuration file."""
 
 from __future__ import annotations
 
@@ -15,27 +15,31 @@ from enginetour.model.errors import UsageRefused
 from enginetour.store.address import Address, database_of, results_of, workspace_of
 from enginetour.tournament.executor import LocalExecutor, probe_executor
 
-# The commands run and demo.
-
 
 @click.command()
 @click.argument("config", type=PATH)
 @database_option
 @click.option("--new", is_flag=True, help="Start the next edition of a finished tournament.")
-@click.option("--slots", type=click.IntRange(min=1), help="Games at once; default: the configuration's.")
-@click.option("--place", metavar="PLACE", help="Play on a Dask cluster: dask=tcp://HOST:8786.")
-@click.option("--force", is_flag=True, help="Allow more slots than processors.")
-@click.option("--max-games", type=click.IntRange(min=1), help="Stop after N more games.")
-@click.option("--stop-at", metavar="TIME", help="Start no game after this local time: HH:MM, or ISO.")
-@click.option("--fail-on", type=click.Choice(["incidents"]), help="Exit 6 if there were any.")
-@click.option("--accept-change", is_flag=True, help="Go on although an engine's binary or options changed.")
-@click.option("--plain", is_flag=True, help="One line a game, no live table.")
+@click.option(
+    "--concurrency",
+    type=click.IntRange(min=1),
+    metavar="N",
+    show_default="as configured",
+    help="Number of concurrent games.",
+)
+@click.option("--executor", metavar="ADDRESS", help="Play on a Dask cluster: dask=tcp://HOST:8786.")
+@click.option("--force", is_flag=True, help="Allow more concurrent games than processors.")
+@click.option("--max-games", type=click.IntRange(min=1), metavar="N", help="Stop after N more games.")
+@click.option("--stop-at", metavar="TIME", help="Start no new games from this local time on: HH:MM or ISO 8601.")
+@click.option("--fail-on", type=click.Choice(["incidents"]), help="Exit with code 6 if there were incidents.")
+@click.option("--accept-change", is_flag=True, help="Resume although the program or options of an engine have changed.")
+@click.option("--plain", is_flag=True, help="Print one line per game instead of a live table.")
 def run(
     config: Path,
     db: Address | None,
     new: bool,
-    slots: int | None,
-    place: str | None,
+    concurrency: int | None,
+    executor: str | None,
     force: bool,
     max_games: int | None,
     stop_at: str | None,
@@ -43,73 +47,73 @@ def run(
     accept_change: bool,
     plain: bool,
 ) -> int:
-    """Start the tournament of CONFIG, or go on with it: the same command.
+    """Start the tournament of the file CONFIG, or resume it.
 
-    Ctrl-C once lets the running games end, twice drops them. Nothing that was
-    announced is lost; games in the air are played again from their start.
-    At the time of --stop-at the running games end as they do; exit 8 if there
-    is more to play. While it runs, from another terminal: enginetour slots N,
-    pause, unpause, finish, status, and machines on a cluster.
+    Ctrl-C stops after the games in progress. A second Ctrl-C stops at once;
+    the next run replays the interrupted games. At the time of --stop-at, the
+    games in progress are finished. Both exit with code 8 if games remain.
+
+    Commands for a running tournament, in another terminal: status,
+    concurrency N, pause, unpause, finish; with a cluster also machines.
 
     Example: enginetour run configs/quickstart.toml --stop-at 07:00
     """
     until = stop_time(stop_at) if stop_at is not None else None
     live = is_live_terminal() and not plain
-    with _executor(config, db) as executor:
-        from enginetour.cli.session import Run  # here: the store loads while the first slot starts
+    with _slots(config, db) as slots:
+        from enginetour.cli.session import Run  # imported here: the database module loads while the first slot starts
 
-        session = Run(config, db, executor, new=new, accept_change=accept_change, live=live, place=place)
-        return session.go(slots=slots, force=force, most_games=max_games, until=until, strict=fail_on is not None)
+        session = Run(config, db, slots, new=new, accept_change=accept_change, live=live, cluster=executor)
+        return session.go(concurrency, force=force, most_games=max_games, until=until, strict=fail_on is not None)
 
 
 @click.command()
-@click.option("--dir", "folder", type=PATH, help="Where; default: the workspace's results.")
-def demo(folder: Path | None) -> int:
-    """Play the quickstart: a small bubble between the engines we ship.
+@click.option(
+    "--dir", "directory", type=PATH, show_default="results of the workspace", help="Directory for the results."
+)
+def demo(directory: Path | None) -> int:
+    """Play a small bubble tournament between bundled engines.
 
-    UCI and CECP engines both play; it takes a minute or two and ends with the
-    ladder and the rating list. Each call plays a fresh one.
+    UCI and CECP engines play, for one or two minutes. At the end, the bubble
+    history and the rating list are printed. Each call plays a new tournament.
 
     Example: enginetour demo
     """
     from enginetour.interop.files import bundled_directory
 
     config = bundled_directory("configs") / "quickstart.toml"
-    results = folder if folder is not None else workspace_of(Path.cwd()) / "results"
+    results = directory if directory is not None else workspace_of(Path.cwd()) / "results"
     database = results / "demo.db"
     if database.exists() and not os.access(database, os.W_OK):
-        raise UsageRefused("the demo's database cannot be written", place=str(database), step="choose --dir")
-    with _executor(config, database) as executor:
+        raise UsageRefused("cannot be written", place=str(database), step="choose another directory with --dir")
+    with _slots(config, database) as slots:
         from enginetour.cli.session import Run
 
         new = database.exists()
-        session = Run(config, database, executor, new=new, accept_change=True, live=is_live_terminal(), resume_new=True)
+        session = Run(config, database, slots, new=new, accept_change=True, live=is_live_terminal(), resume_new=True)
         return session.go()
 
 
-def _executor(config: Path, db: Address | None) -> LocalExecutor:
-    folder = config.resolve().parent
-    return probe_executor(results_of(folder, database_of(folder, db)), start=True)
+def _slots(config: Path, db: Address | None) -> LocalExecutor:
+    directory = config.resolve().parent
+    return probe_executor(results_of(directory, database_of(directory, db)), start=True)
 
 
-# `run --stop-at`: local time after which no game starts.
-
-
-def stop_time(words: str, now: datetime | None = None) -> float:
-    """UTC seconds of the next HH:MM, or of an ISO time (local unless it says otherwise); UsageRefused if it is past."""
+def stop_time(text: str, now: datetime | None = None) -> float:
+    """Return the UTC seconds of the next HH:MM or of an ISO 8601 time, local without a zone; UsageRefused if past."""
     now = datetime.now().astimezone() if now is None else now
-    daily = re.fullmatch(r"\d{1,2}:\d\d", words)
+    daily = re.fullmatch(r"\d{1,2}:\d\d", text)
     try:
-        if ":" not in words:
+        if ":" not in text:
             raise ValueError
-        then = datetime.fromisoformat(f"{now:%Y-%m-%d}T{words:0>5}" if daily else words)
+        then = datetime.fromisoformat(f"{now:%Y-%m-%d}T{text:0>5}" if daily else text)
     except ValueError:
-        what = f"takes HH:MM or an ISO time such as 2026-11-22T07:00, found {words!r}"
+        what = f"must be HH:MM or an ISO 8601 time such as 2026-11-22T07:00 (found {text!r})"
         raise UsageRefused(what, place="--stop-at") from None
     if daily and then <= now.replace(tzinfo=None):
-        then += timedelta(days=1)  # without a zone it is a time on the wall, however long that night is
+        then += timedelta(days=1)  # without a zone it is a time of the local clock, however long that night is
     if then.timestamp() <= now.timestamp():
-        then = then.replace(fold=1)  # the hour that the wall shows twice in autumn: its second time is to come
+        then = then.replace(fold=1)  # when summer time ends, one hour comes twice: this is the second time
     if then.timestamp() <= now.timestamp():
-        raise UsageRefused(f"{words} is past", place="--stop-at", step="name a time to come")
+        raise UsageRefused(f"{text} is in the past", place="--stop-at", step="give a later time")
     return then.timestamp()

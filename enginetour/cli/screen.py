@@ -1,4 +1,4 @@
-"""What a running tournament shows: live table, one line per game, live events, status, bubble ladder."""
+"""Output of a running tournament: live table, one line per game, live events, status, bubble history."""
 
 from __future__ import annotations
 
@@ -25,18 +25,16 @@ if TYPE_CHECKING:
     from enginetour.store.log import TournamentLog
 
 
-# A live table in a terminal, one line per game elsewhere.
-
-# Between two redraws, however many games end meanwhile; what comes oftener only costs CPU the engines could have: of
-# 100 entrants 48 ms each (measured), most of it for their ratings.
+# Seconds between two redraws. A redraw takes CPU time from the engines: 48 ms for 100 entrants (measured), most of it
+# for their ratings.
 REDRAW_S = 0.5
-# A progress line after so many games, or a hundredth of those so far: a log of thousands stays readable.
+# Print a progress line after this many games or after 1 % of the finished games, so that long logs stay readable.
 _PROGRESS_GAMES = 10
-_PROGRESS_S = 1.0  # nor sooner: the figures of a match take 6 ms (measured), as long as a game of quick engines
+_PROGRESS_S = 1.0  # and not more often: the figures of a match take 6 ms (measured), as long as a game of fast engines
 
 
 def _about(engine: str, cause: str) -> str:
-    """Who and what, the name once: some causes begin with it, those of the host have none."""
+    """Return the cause of an incident with the engine's name in front, unless the cause starts with it."""
     begins_with_it = cause.startswith((f"{engine}:", f"{engine} ")) or cause == engine
     return cause if not engine or begins_with_it else f"{engine}: {cause}"
 
@@ -47,23 +45,23 @@ def _print(lines: Sequence[str]) -> None:
 
 
 class WrongClaims:
-    """Claims of engines about their searches that proved wrong: each kind of each engine once."""
+    """Wrong claims of engines about their searches; each kind is reported once per engine."""
 
     def __init__(self) -> None:
         self._shown: set[tuple[str, str]] = set()
 
     def new(self, game: Game) -> Iterator[str]:
-        """Yield sentences about the game that just ended."""
+        """Yield a line for each new kind of wrong claim in the game that just ended."""
         for name, record in ((game.pairing.white, game.white), (game.pairing.black, game.black)):
-            for kind, number, words in record.claims:
+            for kind, number, text in record.claims:
                 if (name, kind) not in self._shown:
                     self._shown.add((name, kind))
                     more = f", {number} times" if number > 1 else ""
-                    yield f"claim: {name}: {words} ({kind}{more}; told once)"
+                    yield f"wrong claim: {name}: {text} ({kind}{more}; reported once)"
 
 
 class Lines(Watcher):
-    """A line as a game starts and ends, the decisions of the format, and now and then how far it is."""
+    """Print a line when a game starts or ends, the decisions of the format, and sometimes the progress."""
 
     def __init__(self, progress: Progress, clock: Callable[[], float] = time.monotonic) -> None:
         self.picture = progress
@@ -71,15 +69,16 @@ class Lines(Watcher):
         self._clock = clock
         self._quiet_until = 0.0
         self._claimed = WrongClaims()
-        self._lock = threading.Lock()  # of what follows, and of the lines: games start in another thread
-        self._open: dict[int, tuple[str, str]] = {}  # slot -> who plays there
-        self._begun: list[tuple[int, tuple[str, str]]] = []  # where the last game is still to be told
+        # The lock guards the fields below and the order of the lines, because games start in another thread.
+        self._lock = threading.Lock()
+        self._open: dict[int, tuple[str, str]] = {}  # slot -> entrants that play there
+        self._begun: list[tuple[int, tuple[str, str]]] = []  # games whose slot has a result that is not printed yet
         self._number = progress.numbered
-        self._planned = self._numbers()  # of one look: between two, only one of both may be new
-        self._fresh = False  # there was a game since the strength was told
+        self._planned = self._numbers()
+        self._fresh = False  # a game ended since the strength was printed
 
     def event(self, slot: int, name: str, payload: Mapping[str, Any]) -> None:
-        """A game has started on a slot: it is numbered as it will be when all end in the order of their starts."""
+        """Print the start of a game. Its number is right if the games end in the order in which they started."""
         if name != "start":
             return
         names = str(payload["white"]), str(payload["black"])
@@ -90,7 +89,7 @@ class Lines(Watcher):
                 click.echo(self._started(slot, names))
 
     def _print_begun(self, flying: Collection[tuple[str, str]]) -> None:
-        """Games whose slot has nothing else that is still to be printed; what the machine failed never is."""
+        """Print the starts that waited for the result of an earlier game on the same slot."""
         with self._lock:
             begun, self._begun = self._begun, []
             lines = list[str]()
@@ -102,27 +101,27 @@ class Lines(Watcher):
             _print(lines)
 
     def _numbers(self) -> int | None:
-        """The number that the last game will bear: void games and those struck out bear numbers, too."""
+        """Return the number that the last game will have; void games have numbers, too."""
         planned = self.picture.planned
         return None if planned is None else planned + max(0, self._number - self.picture.done)
 
     def _started(self, slot: int, names: tuple[str, str]) -> str:
-        """The line of a game that is on its slot from now on; the lock is held until it is printed."""
+        """Note that a game occupies a slot and return its line; the caller holds the lock."""
         self._open[slot] = names
         return progress.started_line(self._number + len(self._open), self._planned, *names)
 
     def game(self, number: int, game: Game, notes: Sequence[Note]) -> None:
-        """Print the game, then what it decided, with nothing between: scripts read it as cutechess-cli prints it."""
+        """Print the game and its decisions in one block, because scripts parse it like the output of cutechess-cli."""
         self._fresh = True
         lines = [progress.finished_line(number, game)]
-        if (match := self.picture.match()) is not None:  # it is looked up: no game that starts meanwhile waits for it
+        if (match := self.picture.match()) is not None:  # read before the lock is taken, so that no start waits for it
             lines.append(progress.score_line(match))
         for incident in game.incidents:
             kind = "warning" if incident.is_warning else "incident"
             lines.append(
                 safe_text(f"  {kind}: {_about(incident.at_fault, incident.cause)}   enginetour games {number}")
             )
-        lines += [safe_text(f"  {words}   enginetour games {number}") for words in self._claimed.new(game)]
+        lines += [safe_text(f"  {text}   enginetour games {number}") for text in self._claimed.new(game)]
         lines += [safe_text(f"  {note.text}") for note in notes]
         self.due -= 1
         names = game.pairing.white, game.pairing.black
@@ -134,11 +133,11 @@ class Lines(Watcher):
             _print(lines)
 
     def trouble(self, text: str) -> None:
-        """Print it on stderr, where a log of results does not want it."""
+        """Print a line on stderr, so that it does not mix with the results."""
         click.echo(safe_text(text), err=True)
 
     def progress(self, scheduler: Scheduler) -> None:
-        """A progress line every ten games, and not every moment."""
+        """Print a progress line if it is due."""
         self.picture.take(scheduler)
         self._planned = self._numbers()
         self._print_begun({(pairing.white, pairing.black) for pairing, _ in scheduler.flying.values()})
@@ -150,7 +149,7 @@ class Lines(Watcher):
                 _print(lines)
 
     def strength(self) -> None:
-        """Print how far two engines are apart, unless it was printed since the last game."""
+        """Print the strength difference of two engines, unless it was printed since the last game."""
         lines = list(self._strength())
         with self._lock:
             _print(lines)
@@ -166,7 +165,7 @@ class Lines(Watcher):
 
 
 class LiveTable(Watcher):
-    """The table in place, sized to the window; the last troubles and incidents below it."""
+    """Show a table that is redrawn in place, with the last messages and incidents below it."""
 
     def __init__(self, progress: Progress, clock: Callable[[], float] = time.monotonic) -> None:
         from rich.console import Console
@@ -174,26 +173,26 @@ class LiveTable(Watcher):
         self.picture = progress
         self._clock = clock
         self._claimed = WrongClaims()
-        self.words: list[str] = []
+        self.messages: list[str] = []
         self.incident: list[str] = []
         self.size = shutil.get_terminal_size((80, 24))
-        self.due = 0.0  # when to redraw, by the clock
+        self.due = 0.0  # time of the next redraw, by `clock`
         self.console = Console(highlight=False)
         self.live = self._started()
 
     def game(self, number: int, game: Game, notes: Sequence[Note]) -> None:
-        """Remember what deserves a line below the table."""
+        """Keep the lines about a game that are shown below the table."""
         if game.outcome is Outcome.VOID or any(not incident.is_warning for incident in game.incidents):
-            words = f"last incident: {number}  {_about(game.culprit, game.cause)}   enginetour games {number}"
-            self.incident = [safe_text(words)]  # stays while decisions come and go
-        for words in self._claimed.new(game):
-            self._say(f"{words}   enginetour games {number}")
+            text = f"last incident: {number}  {_about(game.culprit, game.cause)}   enginetour games {number}"
+            self.incident = [safe_text(text)]  # stays when later messages replace earlier ones
+        for text in self._claimed.new(game):
+            self._add_message(f"{text}   enginetour games {number}")
         for note in notes:
-            self._say(note.text)
+            self._add_message(note.text)
 
     def trouble(self, text: str) -> None:
-        """A line below the table, at once."""
-        self._say(text)
+        """Show a line below the table at the next progress."""
+        self._add_message(text)
         self.due = 0.0
 
     def progress(self, scheduler: Scheduler) -> None:
@@ -203,26 +202,26 @@ class LiveTable(Watcher):
             self.draw()
 
     def draw(self) -> None:
-        """The whole picture for the present window."""
+        """Draw everything for the present size of the window."""
         from rich.text import Text
 
         self.picture.rate()
         size = shutil.get_terminal_size((80, 24))
         if size != self.size:
             self.size = size
-            self.live.stop()  # its terminal has wrapped the old picture, nothing there can be redrawn
+            self.live.stop()  # the terminal has wrapped the old picture, so it cannot be redrawn in place
             self.console.clear()
             self.live = self._started()
         banner = (f"WARNING: {self.picture.banner}",) if self.picture.banner else ()
         above = self._wrapped(*banner, headline(self.picture), *sequential_lines(self.picture))
-        below = self._wrapped(playing_line(self.picture), *self.words, *self.incident)
+        below = self._wrapped(playing_line(self.picture), *self.messages, *self.incident)
         room = max(3, size.lines - 3 - len(above) - len(below))
         middle = render(live_table(self.picture, room), size.columns).splitlines()
         self.live.update(Text("\n".join([*above, *middle, *below])), refresh=True)
         self.due = self._clock() + REDRAW_S
 
     def close(self) -> None:
-        """Draw the last picture and leave it standing."""
+        """Draw the last picture and leave it on the screen."""
         self.draw()
         self.live.stop()
 
@@ -236,24 +235,21 @@ class LiveTable(Watcher):
     def _wrapped(self, *lines: str) -> list[str]:
         return [part for line in lines for part in wrap_sentence(line, max(20, self.size.columns - 1))]
 
-    def _say(self, text: str) -> None:
-        self.words = [*self.words, safe_text(text)][-3:]
-
-
-# Bubble ladder, table and status, at the end of a run and later.
+    def _add_message(self, text: str) -> None:
+        self.messages = [*self.messages, safe_text(text)][-3:]
 
 
 def format_history(log: TournamentLog, *, most: int | None = None) -> str:
-    """The ladder of a bubble (its last `most` round robins, or all), the table of everything else."""
-    from enginetour.reports import ladder, standings  # here: a run begins without them
+    """Format the history of a bubble (its last `most` round robins, or all), or the table of another format."""
+    from enginetour.reports import ladder, standings  # imported here: a run starts faster without them
 
     format_, state = fold(log)
     placed = format_.standings(state)
     if log.system == "bubble":
-        from enginetour.store.lists import rating_order  # here: a table does without what ratings need
+        from enginetour.store.lists import rating_order  # imported here: a table needs no ratings
 
         order = rating_order(log, placed)
-        return ladder.ladder_text(f"ladder · {log.title}", format_.notes(state), placed, order, most=most)
+        return ladder.ladder_text(f"bubble history · {log.title}", format_.notes(state), placed, order, most=most)
     text = render(standings.standings_sheet(f"standings · {log.title}", placed, log.odds_by_entrant()), width())
     if test := sprt.current_test(format_, state):
         text += "\n" + render(sprt.sprt_sheet(f"test · {log.title}", *test), width())
@@ -261,8 +257,8 @@ def format_history(log: TournamentLog, *, most: int | None = None) -> str:
 
 
 def status(picture: Progress, state: str) -> dict[str, Any]:
-    """The JSON of `status`."""
-    from enginetour.reports.sheet import iso_timestamp  # as above
+    """Return the JSON of `enginetour status`."""
+    from enginetour.reports.sheet import iso_timestamp  # imported here: a run starts faster without it
 
     return {
         "tournament": picture.name,
@@ -285,28 +281,28 @@ def status(picture: Progress, state: str) -> dict[str, Any]:
 
 # Live events for subscribers of the socket, such as the live page.
 #
-# event      fields beside `event`
+# event      fields next to `event`
 # start      slot, white, black, opening, variant, fen, moves (UCI, of the opening), clocks (ms), tc, at
 # move       slot, ply, uci, san, score, depth, nodes, pv, elapsed_ms, clock_ms, clocks, at (UTC seconds, of the slot)
 # end        slot, outcome, cause
-# progress   what `status --json` has but for the games in the air: games_done, remaining, eta, state, slots, ...
-# others     those of the journal, with `at` as text
+# progress   the fields of `status --json` without `playing`: games_done, remaining, eta, state, slots, ...
+# others     the fields of the event log, with `at` as text
 #
-# Moves may be missing where the machine was too busy to pass them on; `ply` shows it.
+# Moves may be missing if the machine was too busy to send them; `ply` shows the gap.
 
-BROADCAST_S = 10.0  # between two tellings of an estimate although nothing else has changed
+BROADCAST_S = 10.0  # seconds after which progress is published again, although only the estimate has changed
 
 
 class Broadcast(Watcher):
-    """Publishes events to subscribers; costs nothing while there are none."""
+    """Publish events to subscribers of the control socket; without subscribers this does nothing."""
 
     def __init__(self, picture: Progress) -> None:
         self.picture = picture
-        self.server: ControlServer | None = None  # from the moment there is a socket
+        self.server: ControlServer | None = None  # set when the run has a socket
         self._published: tuple[object, ...] = ()
 
     def event(self, slot: int, name: str, payload: Any) -> None:
-        """Publish an event of a slot; called from the thread of the slots."""
+        """Publish an event of a slot; called in the thread of the slots."""
         if self.server is not None and self.server.listeners:
             self.server.publish({"event": name, "slot": slot, **payload})
 
@@ -316,7 +312,7 @@ class Broadcast(Watcher):
             self.server.publish(event)
 
     def progress(self, scheduler: Scheduler) -> None:
-        """How far it is, when that changed or was not told for a while; the picture was brought up to date before."""
+        """Publish the progress if it has changed or was not published for a while."""
         if self.server is None or not self.server.listeners:
             self._published = ()
             return
@@ -332,5 +328,5 @@ class Broadcast(Watcher):
 
 
 def run_state(scheduler: Scheduler) -> str:
-    """In the words of `status`: running, paused, stopping."""
+    """Return the state as `enginetour status` shows it: running, paused or stopping."""
     return "stopping" if scheduler.stopping else "paused" if scheduler.paused else "running"

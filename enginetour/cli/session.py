@@ -1,4 +1,4 @@
-"""One run as its user sees it: warnings, progress, signals, summary, exit code."""
+"""One run as the user sees it: warnings, progress, signals, summary, exit code."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ if TYPE_CHECKING:
     from enginetour.tournament.run import Session
 
 
-# `run --place`: inspect the machines of a cluster before the first game and list them.
+# `run --executor`: inspect and list the machines of a cluster before the first game.
 
 
 @contextmanager
 def machines_of(
-    place: str | None,
+    executor: str | None,
     plan: Plan,
     slots: int,
     *,
@@ -62,11 +62,11 @@ def machines_of(
     check_stop: Callable[[], None],
     tell: Callable[[str], None],
 ) -> Iterator[DaskExecutor | None]:
-    """The cluster named by ``dask=ADDRESS``, looked over; None without a name, where this machine is the place.
+    """Connect to the Dask cluster ``dask=ADDRESS`` and inspect its machines; yield None if `executor` is None.
 
-    UsageRefused where there is none, or the extra is not installed; InputRefused where no machine of it can play.
+    UsageRefused if there is no cluster at the address or Dask is not installed; InputRefused if no machine can play.
     """
-    if place is None:
+    if executor is None:
         yield None
         return
     try:
@@ -76,34 +76,33 @@ def machines_of(
     except ModuleNotFoundError as missing:
         if (missing.name or "").partition(".")[0] not in ("distributed", "dask"):
             raise
-        raise UsageRefused(
-            "Dask is not installed", place="--place", step="pip install 'enginetour[dask]', here and on every machine"
-        ) from None
-    address, demand = address_of(place), demand_of(plan, force=force)
+        step = "run pip install 'enginetour[dask]' here and on every machine"
+        raise UsageRefused("Dask is not installed", place="--executor", step=step) from None
+    address, demand = address_of(executor), demand_of(plan, force=force)
     refuse_without(address)
     cluster = DaskExecutor(address, slots, demand)
     try:
         rows: Sequence[Mapping[str, Any]] = cluster.look_round(check_stop)
         for line in machine_lines(rows):
             tell(line)
-        for words in cluster.shared():
-            tell(f"warning: {words}")
+        for warning in cluster.shared():
+            tell(f"warning: {warning}")
         if demand.scaled:
-            tell("times are divided by the speed of the machine that a game is played on")
+            tell("time controls are divided by the speed of the machine that plays the game")
         seats = sum(int(row["slots"]) for row in rows if row["state"] == "fit")
         if not seats:
-            step = "start one: dask worker ADDRESS --nthreads 4 --resources slot=4"
+            step = "start one with dask worker ADDRESS --nthreads 4 --resources slot=4"
             what = "no machine of the cluster can play" if rows else "the cluster has no worker"
-            raise InputRefused(what, place=address, step="see the table" if rows else step)
+            raise InputRefused(what, place=address, step="see the table above" if rows else step)
         if seats < slots:
-            tell(f"warning: {slots} slots, {seats} on the machines that can play: others wait for machines to join")
+            tell(f"warning: {slots} concurrent games, but only {seats} slots on machines that can play")
         yield cluster
     finally:
         cluster.close()
 
 
 class StopAt(Watcher):
-    """Looks at the wall clock after every change and once a second: a sleep of the machine does not put it off."""
+    """Stop a run at a wall clock time, which is checked after every change and once a second, also after a suspend."""
 
     def __init__(self, at: float, screen: Watcher, clock: Callable[[], float] = time.time) -> None:
         self.at = at
@@ -111,24 +110,23 @@ class StopAt(Watcher):
         self.clock = clock
 
     def turn(self, scheduler: Scheduler) -> None:
-        """Once it is time no game begins any more; those in the air end as they do."""
+        """Start no new games once the time has come."""
         if self.clock() >= self.at and not scheduler.stopping:
             scheduler.stop(now=False)
-            self.screen.trouble(f"{format_clock(self.at)} as asked: no new games, those in the air may end")
+            self.screen.trouble(
+                f"{format_clock(self.at)}: --stop-at reached, no new games; finishing games in progress"
+            )
 
-
-# One run: warnings, progress, signals, exit code.
 
 _ENOUGH_CODE = 8
 _BLOCKED_CODE = 4
 _FAILED_CODE = 1
 _INCIDENTS_CODE = 6
 
-
 _ENDS = {
-    RunEnd.BLOCKED: "only pairings that cannot be played are left",
-    RunEnd.BUSY: "the machine was too busy for the games that are left",
-    RunEnd.FAILED: "enginetour itself failed in games that stay open",
+    RunEnd.BLOCKED: "the remaining games cannot be played",
+    RunEnd.BUSY: "the machine was too busy for the remaining games",
+    RunEnd.FAILED: "games were not finished because of internal errors",
 }
 
 
@@ -137,11 +135,11 @@ class _StoppedEarly(Exception):
 
 
 class _Dropped(Exception):
-    """Somebody in a hurry while another program holds the database."""
+    """A signal that ends the run at once came while another program held the database."""
 
 
 class Run:
-    """`enginetour run`: prepare, open, play, print."""
+    """A run: prepare, open the database, play, print."""
 
     def __init__(
         self,
@@ -153,49 +151,55 @@ class Run:
         accept_change: bool,
         live: bool,
         resume_new: bool = False,
-        place: str | None = None,
+        cluster: str | None = None,
         settled: Callable[[], None] = lambda: None,
         detected: Sequence[Detected] = (),
     ) -> None:
-        """Prepare a run on `executor`, which its owner closes. Engines `detected` a moment ago are not probed again."""
+        """Prepare a run on `executor`, which the caller closes. Engines `detected` a moment ago are not probed again.
+
+        Args:
+            new: start the next edition of the tournament if the newest one is finished.
+            resume_new: resume an unfinished tournament although `new` is set, as the demo does.
+            cluster: the Dask cluster of --executor; None to play on this machine.
+            settled: called when the run can no longer fail before its first game.
+        """
         self.path, self.db = config, db
         self.plan, self.signals = prepare(config, db, resumes=not new), SignalState()
         self._executor = executor
         self._detected = detected
-        self.place = place  # as --place has it; None: on this machine
+        self.cluster = cluster
         self.new, self.accept_change, self.live = new, accept_change, live
-        self.resume_new = resume_new  # the demo: an unfinished one is resumed, a finished one starts anew
-        self.settled = settled  # called once nothing can be refused any more
+        self.resume_new, self.settled = resume_new, settled
         self.until: float | None = None
         self.console = Console()
-        self.closing = ExitStack()  # what may take a while after everything was printed
+        self.closing = ExitStack()  # what may take a while after the last output
         self._playing = False
         self._cores: Cores | None = None
-        self._cluster: DaskExecutor | None = None
+        self._dask: DaskExecutor | None = None
 
     @property
     def again(self) -> str:
-        """The command that starts or resumes the tournament."""
-        place = f" {shlex.join(['--place', self.place])}" if self.place else ""
-        return quote_command("run", self.path, db=self.db) + place
+        """Return the command that starts or resumes the tournament."""
+        executor = f" {shlex.join(['--executor', self.cluster])}" if self.cluster else ""
+        return quote_command("run", self.path, db=self.db) + executor
 
     def go(
         self,
+        concurrency: int | None = None,
         *,
-        slots: int | None = None,
         force: bool = False,
         most_games: int | None = None,
         until: float | None = None,
         strict: bool = False,
     ) -> int:
-        """Play to the end, a stop, or `until` in UTC seconds; the exit code, `strict` on incidents."""
+        """Play until the end, a stop, or `until` (UTC seconds); return the exit code, 6 for incidents if `strict`."""
         self.until = until
         play = self.plan.config.play
-        count = slots or play.slots
+        count = concurrency or play.slots
         self._cores = None
-        if play.affinity is True and self.place is None:
+        if play.affinity is True and self.cluster is None:
             self._cores = own_cores(self.plan.sides.values(), count, self.plan.config.at("play", "affinity"))
-        self._refuse_many(count, force)
+        self._check_limits(count, force)
         self.signals.last_line = f"{EARLY}; {self.again} starts it"
         with (
             self.signals.noting(),
@@ -204,7 +208,7 @@ class Run:
         ):
             try:
                 code, wrong = self._run(count, most_games, force=force)
-            except (_StoppedEarly, StoreBusy):  # SQLite itself waits for some locks and checks no signals
+            except (_StoppedEarly, StoreBusy):  # SQLite waits for some locks itself and does not check signals
                 if not self.signals or self._playing:
                     raise
                 self._print_last_line()
@@ -218,9 +222,9 @@ class Run:
         check, show = self._check_signals, self._print
         with (
             rows_of_others(self.plan.database),
-            machines_of(self.place, self.plan, slots, force=force, check_stop=check, tell=show) as self._cluster,
+            machines_of(self.cluster, self.plan, slots, force=force, check_stop=check, tell=show) as self._dask,
             run.open_session(
-                replace(self.plan, away=self.place is not None),
+                replace(self.plan, away=self.cluster is not None),
                 self._executor,
                 new=new,
                 accept_change=self.accept_change,
@@ -230,9 +234,9 @@ class Run:
             ) as session,
         ):
             self.settled()
-            self.console.echo(f"database {self.plan.database}")  # after what may be refused in one line
+            self.console.echo(f"database {self.plan.database}")  # printed here: errors before it are one line alone
             sides = session.sides.values()
-            crowd = () if self.place else (*overload_warnings(sides, slots), *missing_paths(sides))
+            crowd = () if self.cluster else (*overload_warnings(sides, slots), *missing_paths(sides))
             for warning in filter(str, (safeguards.root_warning(), self.plan.suite.left_out, *crowd)):
                 self.console.echo(f"warning: {warning}")
             code = self._play(session, slots, most_games)
@@ -262,14 +266,14 @@ class Run:
 
     def _play(self, session: Session, slots: int, most_games: int | None) -> int:
         log, results, settings = session.log, session.plan.results, self.plan.config.play
-        sides = () if self.place else session.sides.values()  # what is played elsewhere takes no processors of ours
+        sides = () if self.cluster else session.sides.values()  # games on a cluster need no processor of this machine
         progress = RunProgress(log, session.plan.config.system, partial(overload_warnings, sides))
         progress.look(*(session.folded or fold(log)))
         if session.resumed:
             self._print_resumed(progress)
-        with suppress(OSError):  # then the PGN tells
+        with suppress(OSError):  # the PGN file reports it
             results.mkdir(parents=True, exist_ok=True)
-        idle = session.resumed and not progress.remaining[1]  # nothing will happen that anybody waits for
+        idle = session.resumed and not progress.remaining[1]  # the tournament is finished: nothing will happen
         if not idle:
             outdate_report(results, log)
         hurry, trouble, names = self.signals.is_hard, self.console.trouble, self.plan.names
@@ -283,11 +287,11 @@ class Run:
         watcher = RunWatcher(progress, exports, self.console, broadcast, events, *self._stop_watcher(progress))
 
         def ready(scheduler: Scheduler, editor: TournamentEditor) -> Sequence[AbstractContextManager[Any]]:
-            self.signals.last_line = f"stopped; {self.again} goes on"
+            self.signals.last_line = f"stopped; {self.again} resumes it"
             self.signals.act = lambda: scheduler.inbox.put(lambda: self._stop(scheduler))
             if self.signals:
                 self.signals.act()
-            controller = RunController(scheduler, self._refuse_many, trouble, events.asked)
+            controller = RunController(scheduler, self._check_limits, trouble, events.asked)
             inbox = RequestHandler(controller, editor, settings.grace, watcher)
             broadcast.server = ControlServer(socket_path(session.plan.database, slug_of(log.name)), inbox)
             return [broadcast.server, exports]
@@ -303,7 +307,7 @@ class Run:
             if isinstance(screen, LiveTable):
                 self.console.try_to(screen.close)
         suspended = sorted(events.suspended)
-        if not self.signals.is_hard():  # whoever is in a hurry can have them later: enginetour ratings, standings
+        if not self.signals.is_hard():  # after SIGTERM there is no time; the user can print and export all of it later
             exports.finish()
             with suppress(_Dropped):
                 run.update_rating_systems(session.store, session.plan.config.ratings)
@@ -319,20 +323,20 @@ class Run:
     ) -> RunEnd:
         self._playing = True
         with suppress(_Dropped):
-            how: dict[str, Any] = {"slots": slots, "most_games": most_games, "ready": ready, "cluster": self._cluster}
+            how: dict[str, Any] = {"slots": slots, "most_games": most_games, "ready": ready, "cluster": self._dask}
             return run.play(session, self._executor, watcher, **how)
         return RunEnd.STOPPED
 
     def _print_resumed(self, progress: RunProgress) -> None:
         title = progress.log.title
         if progress.remaining[1]:
-            self.console.echo(f"{title}: continuing after {_games_so_far(progress)}")
+            self.console.echo(f"{title}: resuming after {_games_so_far(progress)}")
         else:
             again = f"{self.again} --new starts the next edition"
-            self.console.echo(f"{title} has ended after {progress.done} games; {again}")
+            self.console.echo(f"{title} finished after {progress.done} games; {again}")
 
     def _catch_up(self, log: TournamentLog, event_log: EventLog) -> int:
-        """The number of the last game in the event log, once it has those that an earlier run could not write."""
+        """Write the games that the event log lacks after a kill; return the number of the last game in it."""
         try:
             return catch_up(log, event_log, lambda: bool(self.signals))
         except TourError as error:
@@ -356,18 +360,22 @@ class Run:
             return self.signals.name
         if end is RunEnd.ENOUGH:
             return "--max-games"
-        return "--stop-at" if self.until is not None and time.time() >= self.until else "asked through its socket"
+        return (
+            "--stop-at"
+            if self.until is not None and time.time() >= self.until
+            else "requested through the control socket"
+        )
 
     def _stop_watcher(self, progress: RunProgress) -> Sequence[Watcher]:
         if self.until is None:
             return ()
         progress.stop_at = self.until
-        self.console.trouble(f"no game begins from {format_clock(self.until)} on")
+        self.console.trouble(f"no new games from {format_clock(self.until)} on (--stop-at)")
         return (StopAt(self.until, self.console),)
 
-    def _refuse_many(self, slots: int, force: bool) -> None:
-        """UsageRefused where processors, cores of their own or open files are too few for so many, on this machine."""
-        if self.place is not None:
+    def _check_limits(self, slots: int, force: bool) -> None:
+        """Raise UsageRefused if this machine has too few processors, cores or open files for that many games."""
+        if self.cluster is not None:
             return
         refuse_few_files(slots)
         if self._cores is None:
@@ -376,7 +384,7 @@ class Run:
             raise UsageRefused(f"affinity: {lacking}")
 
     def _code(self, end: RunEnd, session: Session, suspended: Sequence[str]) -> int:
-        """Print how to go on; the exit code."""
+        """Print the next step and return the exit code."""
         if end is RunEnd.FINISHED:
             return 0
         if session.refusal is not None:
@@ -384,13 +392,13 @@ class Run:
         name, show = session.log.name, self.console.echo
         if end is RunEnd.FAILED:
             incidents = quote_command("games", "-t", name, "--incidents")
-            show(f"{_ENDS[end]}: {incidents} lists them; {self.again} tries again")
+            show(f"{_ENDS[end]}; {incidents} lists them, {self.again} plays them again")
             return _FAILED_CODE
         if end is RunEnd.BUSY:
             show(f"{_ENDS[end]}; {self.again} plays them")
             return _BLOCKED_CODE
         if end is RunEnd.BLOCKED:
-            show(f"{_ENDS[end]}; mend the engine and {self.again}")
+            show(f"{_ENDS[end]}; repair the engine, then {self.again}")
             for engine in suspended or ("ENGINE",):
                 show(f"or {quote_command('withdraw', '-t', name, engine)}")
             return _BLOCKED_CODE
@@ -406,7 +414,8 @@ class Run:
         if self.signals.is_hard() or grace == 0:
             scheduler.stop(now=True)
         elif scheduler.stopping != "now":
-            self.console.trouble(f"stopping: running games may end within {grace:g} s; Ctrl-C again drops them")
+            what = f"games in progress have {grace:g} s to finish"
+            self.console.trouble(f"stopping: {what}; Ctrl-C again stops at once")
             scheduler.stop(now=False, grace=grace)
 
 
@@ -429,18 +438,16 @@ def _publish_start(events: RunEvents, progress: RunProgress, session: Session, l
 
 
 def _publish_end(events: RunEvents, progress: RunProgress, cause: str) -> None:
-    """The last event; without a cause all was played."""
+    """Publish the last event: "stopped" with a cause, else "finished"."""
     done = progress.done
     if cause:
-        words = f"stopped, {_games_so_far(progress)}: {cause}"
-        events.tell("stopped", words, games_done=done, remaining=progress.remaining, cause=cause)
+        text = f"stopped, {_games_so_far(progress)}: {cause}"
+        events.tell("stopped", text, games_done=done, remaining=progress.remaining, cause=cause)
     else:
         events.tell("finished", f"finished after {done} game{'s' * (done != 1)}", games_done=done)
 
 
-# Summary at the end of a run.
-
-_MOST_SHOWN = 12  # round robins of a bubble: a screenful
+_MOST_SHOWN = 12  # round robins of a bubble: about one screen
 
 
 def _print_summary(session: Session, pgn: PgnFile, end: RunEnd, warnings: Iterable[str] = ()) -> None:
@@ -468,8 +475,8 @@ def _print_summary(session: Session, pgn: PgnFile, end: RunEnd, warnings: Iterab
     if wrapped := plan.suite.wrapped(pairings):
         echo(wrapped)
     repeated = repeated_games_note(*repeated_games(log))
-    for words in (*((repeated,) if repeated else ()), *warnings):
-        echo(f"warning: {words}")
-    lacking = "" if pgn.is_whole else " lacks games; enginetour export pgn -o FILE writes all"
+    for text in (*((repeated,) if repeated else ()), *warnings):
+        echo(f"warning: {text}")
+    lacking = "" if pgn.is_whole else " lacks games; enginetour export pgn -o FILE writes all of them"
     for line in (f"state: {end.value}", f"database: {plan.database}", f"PGN: {pgn.path}{lacking}"):
         echo(line)

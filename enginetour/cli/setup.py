@@ -1,4 +1,4 @@
-"""Commands before the first game: init, check, systems."""
+"""Commands for the time before the first game: init, check, systems."""
 
 from __future__ import annotations
 
@@ -40,9 +40,7 @@ if TYPE_CHECKING:
     from enginetour.model.task import ProbeResult
 
 
-# The commands init, systems and check.
-
-_WRITES = {  # by the key of a starter configuration, the option that says it
+_WRITES = {  # key of a starter configuration -> option that sets it
     "name": "--name",
     "system": "--format",
     "games_per_pairing": "--games-per-pairing",
@@ -54,17 +52,44 @@ _WRITES = {  # by the key of a starter configuration, the option that says it
 
 
 @click.command()
-@click.argument("file", type=PATH, default="tournament.toml")
-@click.option("--name", help="Name of the tournament; default: the file's name.")
-@click.option("--format", "system", default="bubble", show_default=True, help="Format, see `enginetour systems`.")
-@click.option("--tc", default="10+0.1", show_default=True, help="Time control: 10+0.1, 40/60, nodes=1000, depth=8.")
+@click.argument("file", metavar="[FILE]", type=PATH, default="tournament.toml")
+@click.option("--name", metavar="TEXT", show_default="name of the file", help="Name of the tournament.")
 @click.option(
-    "--engine", "engines", multiple=True, metavar="ID", help="An engine of `engines list`; repeat, best first."
+    "--format",
+    "system",
+    default="bubble",
+    show_default=True,
+    metavar="NAME",
+    help="Tournament format, see `enginetour systems`.",
 )
-@click.option("--games-per-pairing", default=2, show_default=True, help="1 or an even number.")
-@click.option("--openings", metavar="FILE", help="PGN, EPD, FEN or Polyglot .bin; default: the small suite we ship.")
-@click.option("--variant", default="standard", show_default=True, help="chess960, crazyhouse, atomic, ...")
-@click.option("--from-command", metavar="COMMAND", help="Say what this cutechess-cli or fastchess command says.")
+@click.option(
+    "--tc",
+    default="10+0.1",
+    show_default=True,
+    metavar="CONTROL",
+    help="Time control: seconds+increment, 40/60, nodes=1000 or depth=8.",
+)
+@click.option(
+    "--engine",
+    "engines",
+    multiple=True,
+    metavar="ID",
+    show_default="bundled engines",
+    help="Id of an engine in `engines list`, best first. Can be given several times.",
+)
+@click.option(
+    "--games-per-pairing", default=2, show_default=True, metavar="N", help="Games per pairing: 1 or an even number."
+)
+@click.option(
+    "--openings",
+    metavar="FILE",
+    show_default="bundled book",
+    help="Opening book: PGN, EPD, FEN or Polyglot .bin.",
+)
+@click.option(
+    "--variant", default="standard", show_default=True, metavar="NAME", help="Variant: chess960, crazyhouse, ..."
+)
+@click.option("--from-command", metavar="COMMAND", help="Translate this cutechess-cli or fastchess command.")
 @click.pass_context
 def init(
     ctx: click.Context,
@@ -80,13 +105,13 @@ def init(
 ) -> None:
     """Write a commented configuration to start from.
 
-    Formats that use ratings (mcmahon and its kin) get those of the bundled
-    engines; for other engines it asks for them in a terminal, or leaves a
-    line to fill in.
+    FILE is tournament.toml by default. For formats that use ratings, such as
+    mcmahon, the ratings of bundled engines are known. For other engines, init
+    asks for the rating in a terminal, or leaves a line to complete.
 
-    With --from-command it plays what a command of cutechess-cli or fastchess
-    would, given whole and in quotes, or as a script: "$(cat test.sh)"; what
-    cannot be said is named.
+    --from-command translates a complete command of cutechess-cli or
+    fastchess, in quotes, for example "$(cat test.sh)". It lists everything
+    that it cannot translate.
 
     Example: enginetour init autumn.toml --engine stockfish --engine fairymax
     """
@@ -96,8 +121,8 @@ def init(
         for option in ctx.command.params:
             given = ctx.get_parameter_source(option.name or "") is click.core.ParameterSource.COMMANDLINE
             if given and option.name not in ("file", "name", "from_command"):
-                step = "leave one of them out, or change the file that is written"
-                raise UsageRefused("the command says it all", place=f"{option.opts[0]} and --from-command", step=step)
+                step = "leave it out, and edit the file that is written"
+                raise UsageRefused("cannot be combined with --from-command", place=option.opts[0], step=step)
         for line in written(from_command, file, name):
             echo(line, err=True)
         _print_written(file)
@@ -119,10 +144,10 @@ def init(
     with usage_errors("--variant"):
         variant_named(variant)
     if file.exists():
-        raise UsageRefused("there is a file already", place=str(file), step="choose another name")
+        raise UsageRefused("already exists", place=str(file), step="choose another name")
     folder = file.resolve().parent
     chosen = chosen_engines(engines, system, control, folder)
-    if openings is not None and folder != Path.cwd().resolve():  # what is typed begins here
+    if openings is not None and folder != Path.cwd().resolve():  # the user's path is relative to the current directory
         openings = str(Path(openings).expanduser().absolute())
     play = {"variant": variant, "openings": openings}
     ratings: tuple[Mapping[str, str], tuple[str, ...]] = ({}, ())
@@ -134,7 +159,7 @@ def init(
         with file.open("x", encoding="utf-8") as sink:
             sink.write(text)
     except FileNotFoundError:
-        raise UsageRefused("no such folder", place=str(file.parent)) from None
+        raise UsageRefused("directory does not exist", place=str(file.parent), step="create it first") from None
     try:
         load(file)
     except Exception as error:
@@ -143,13 +168,13 @@ def init(
             locate_typed(error, file, text, _WRITES)
         raise
     if lacking := ratings[1]:
-        what = f"{system} uses the rating of every entrant: write rating = ... for {', '.join(lacking)} in {file}"
+        what = f"{system} needs the rating of every entrant: add rating = ... for {', '.join(lacking)} in {file}"
         echo(f'{what}, or order = "rating" under [tournament] if the database has their games')
     _print_written(file)
 
 
 def _print_written(file: Path) -> None:
-    echo(f"{file} written; {quote_command('check', file)} tells the plan, {quote_command('run', file)} starts it")
+    echo(f"{file} written; {quote_command('check', file)} checks it, {quote_command('run', file)} starts it")
 
 
 def _asked(engine: str) -> str:
@@ -158,10 +183,10 @@ def _asked(engine: str) -> str:
 
 
 @click.command()
-@click.argument("name", required=False)
+@click.argument("name", metavar="[NAME]", required=False)
 @json_option
 def systems(name: str | None) -> None:
-    """The formats, or one of them with its settings, defaults and sources.
+    """List the tournament formats, or show the settings of one.
 
     Example: enginetour systems bubble
     """
@@ -177,7 +202,7 @@ def systems(name: str | None) -> None:
         return
     name = system_name(name)
     if name not in SYSTEMS:
-        raise UsageRefused(f"unknown format {name!r}{suggest(name, SYSTEMS)}", step="enginetour systems lists them")
+        raise UsageRefused(f"unknown format {name!r}{suggest(name, SYSTEMS)}", step="list them with enginetour systems")
     system, schema = SYSTEMS[name], options_model(name).model_json_schema()
     settings = [
         {"key": key, "default": entry.get("default"), "meaning": entry.get("description", "")}
@@ -193,7 +218,7 @@ def systems(name: str | None) -> None:
         default = "(none)" if setting["default"] is None else json.dumps(setting["default"])
         click.echo(click.wrap_text(f"{setting['key']} = {default}  {setting['meaning']}", 78, "  ", "      "))
     if own:
-        click.echo("\nits own, where no setting says more:")
+        click.echo("\nrules without a setting:")
     for key, decision in own.items():
         click.echo(click.wrap_text(f"{key}: {decision}", 78, "  ", "      "))
 
@@ -202,9 +227,12 @@ def systems(name: str | None) -> None:
 @click.argument("config", type=PATH)
 @database_option
 @json_option
-@click.option("--notify", is_flag=True, help="Send a test notification each way of [notify].")
+@click.option("--notify", is_flag=True, help="Send a test notification through each channel of [notify].")
 def check(config: Path, db: Address | None, notify: bool) -> int:
-    """Validate CONFIG, start every engine once, tell the plan. Writes nothing.
+    """Check a configuration, start every engine once, and show the plan.
+
+    Shows the number of games, the longest duration and warnings. Writes
+    nothing.
 
     Example: enginetour check configs/debian-bubble.toml
     """
@@ -228,13 +256,13 @@ def check(config: Path, db: Address | None, notify: bool) -> int:
     if estimate:
         _print_plan(plan, estimate, probes, machine)
     else:
-        echo(f"games: told by run, which takes the ratings of order = {plan.config.tournament.order}")
+        echo(f"games: run shows them, after it has read the ratings for order = {plan.config.tournament.order}")
     if left_out.count:
         echo(f"warning: {left_out}")
     for line in paths:
         echo(f"may open files: {line}")
     echo(describe_safeguards())
-    echo(f"fit to run: {quote_command('run', *how, config, db=db)}")
+    echo(f"ready to run: {quote_command('run', *how, config, db=db)}")
     return 0
 
 
@@ -245,10 +273,10 @@ def _print_plan(plan: Plan, estimate: dict[str, Any], probes: Mapping[str, Probe
     click.echo(f"games: {most}" if fewest == most else f"games: {fewest} to {most}, likely {estimate['likely']}")
     if estimate["test"]:
         lengths = ", ".join(f"{truth} {games:.0f}" for truth, games in estimate["test"].items())
-        click.echo(f"games until a verdict, on average: {lengths} (Wald; half of the games drawn)")
+        click.echo(f"average games until the test ends: {lengths} (Wald; half of the games drawn)")
     hours, slots = estimate["longest_hours"], plan.config.play.slots
     if hours is not None:
-        at_once = f"{slots} at once" if slots > 1 else "one after another"
+        at_once = f"{slots} concurrent games" if slots > 1 else "one game at a time"
         moves = limits.long_game_moves(plan)
         click.echo(f"time: at most {format_duration(hours * 3600)}, {at_once}, games of {moves} moves")
     echo(f"openings: {estimate['suite']}")
@@ -274,15 +302,15 @@ def _print_plan(plan: Plan, estimate: dict[str, Any], probes: Mapping[str, Probe
 
 
 def _try_notify(plan: Plan) -> None:
-    """One event each way, told on stderr; InputRefused for the first that was not delivered."""
+    """Send a test event through each channel and report it on stderr; InputRefused for the first that fails."""
     from enginetour.tournament.events import make_event
     from enginetour.tournament.notify import NotifyFailed, channels
 
     settings, name = plan.config.notify, plan.config.tournament.name
     if not settings.channels():
         step = 'add [notify] with command = ["..."] or webhook = "https://..."'
-        raise UsageRefused("there is nobody to notify", place=plan.config.at("notify"), step=step)
-    event = make_event("test", name, time.time(), {}, "notifications arrive")
+        raise UsageRefused("no notification channel is configured", place=plan.config.at("notify"), step=step)
+    event = make_event("test", name, time.time(), {}, "test notification")
     for channel, send in channels(settings, plan.config.path.resolve().parent).items():
         try:
             send(event)
@@ -291,11 +319,8 @@ def _try_notify(plan: Plan) -> None:
         click.echo(f"notify {channel}: delivered", err=True)
 
 
-# Checks of a plan against its database.
-
-
 def _how_to_run(plan: Plan) -> list[str]:
-    """The options without which `run` would refuse; what it refuses with any is refused here in its words."""
+    """Return the options that `run` needs for this plan; raise the error that `run` would raise with any options."""
     slots, name = plan.config.play.slots, plan.config.tournament.name
     limits.refuse_few_files(slots)
     force = ["--force"] if slots > allowed_processors().count and plan.config.play.affinity is not True else []
@@ -317,7 +342,7 @@ def _how_to_run(plan: Plan) -> list[str]:
 
 
 def _grows(plan: Plan, log: TournamentLog) -> bool:
-    """Whether the file makes what has ended longer; else what it says is for the next edition."""
+    """Whether the configuration extends the finished tournament; else it is for the next edition."""
     try:
         return bool(grown_settings(plan, log))
     except StoreRefused:
@@ -325,7 +350,7 @@ def _grows(plan: Plan, log: TournamentLog) -> bool:
 
 
 def _refuse_openings(plan: Plan, edition: int) -> None:
-    """As `plan.refuse_openings`; nothing for a field that the estimate refuses."""
+    """Call `plan.refuse_openings`, unless the field is invalid, which the estimate reports."""
     try:
         limits.refuse_field(plan)
     except InputRefused:
@@ -334,7 +359,7 @@ def _refuse_openings(plan: Plan, edition: int) -> None:
 
 
 def _estimate(plan: Plan) -> dict[str, Any]:
-    """The games and hours of a plan; empty if an existing database may supply missing ratings."""
+    """Return the games and hours of a plan; empty if a rating is missing that the database may supply."""
     try:
         return limits.estimate_duration(plan)
     except InputRefused:

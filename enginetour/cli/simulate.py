@@ -1,4 +1,4 @@
-"""Command simulate: play formats without engines, to see the number of games and the accuracy of the list."""
+"""Command simulate: play formats without engines, to compare their numbers of games and the accuracy of their lists."""
 
 from __future__ import annotations
 
@@ -22,22 +22,51 @@ if TYPE_CHECKING:
     from enginetour.formats.simulation import SimulationModel
 
 
-# `enginetour simulate`: play formats without engines.
-
-_COMMA = r",(?![^\[\]]*\])"  # between systems, not inside a list of one of their settings
+_COMMA = r",(?![^\[\]]*\])"  # a comma between systems, not in the list of a setting
 NUMBER = click.FloatRange(min=0, max=10_000)
 
 
 @click.command()
-@click.argument("config", required=False, type=PATH)
-@click.option("--case", type=PATH, help="A bubble case (JSON): print its trace.")
-@click.option("--compare", "systems", metavar="NAME,NAME", help="Systems on the same fields; NAME:key=value sets.")
-@click.option("--entrants", type=click.IntRange(2, 2000), help="--compare: engines of a field; default 32.")
-@click.option("--rounds", type=click.IntRange(1, 1000), help="--compare: where a system has rounds; default 6.")
-@click.option("--fields", type=click.IntRange(1, 1_000_000), help="Tournaments to play; default 200.")
-@click.option("--spread", type=NUMBER, help="Standard deviation of random strengths, Elo; default 150.")
-@click.option("--noise", type=NUMBER, help="Of ratings about the truth; default 150, 0 for a CONFIG with ratings.")
-@click.option("--seed", type=click.IntRange(min=0), help="Of all chance; default 1.")
+@click.argument("config", metavar="[CONFIG]", required=False, type=PATH)
+@click.option("--case", type=PATH, metavar="FILE", help="Print the trace of a bubble case (JSON).")
+@click.option(
+    "--compare",
+    "systems",
+    metavar="NAME,NAME",
+    help="Compare formats on the same fields of entrants; NAME:key=value changes a setting.",
+)
+@click.option(
+    "--entrants",
+    type=click.IntRange(2, 2000),
+    metavar="N",
+    show_default="32",
+    help="Number of entrants (with --compare).",
+)
+@click.option(
+    "--rounds", type=click.IntRange(1, 1000), metavar="N", show_default="6", help="Number of rounds (with --compare)."
+)
+@click.option(
+    "--fields",
+    type=click.IntRange(1, 1_000_000),
+    metavar="N",
+    show_default="200",
+    help="Number of simulated tournaments.",
+)
+@click.option(
+    "--spread",
+    type=NUMBER,
+    metavar="ELO",
+    show_default="150",
+    help="Standard deviation of random strengths, in Elo.",
+)
+@click.option(
+    "--noise",
+    type=NUMBER,
+    metavar="ELO",
+    show_default="150, or 0 for a CONFIG with ratings",
+    help="Standard deviation of ratings around the true strength, in Elo.",
+)
+@click.option("--seed", type=click.IntRange(min=0), metavar="N", show_default="1", help="Random seed.")
 @database_option
 @output_options
 def simulate(
@@ -52,17 +81,18 @@ def simulate(
     seed: int | None,
     db: Address | None,
 ) -> None:
-    """Play formats without engines: how many games, and how true the list.
+    """Simulate formats without engines: games and accuracy of the list.
 
-    CONFIG plays its own format with engines as strong as its entrants are
-    rated, or of random strength. --compare plays several on the same fields.
+    CONFIG simulates its format, with strengths that are the ratings of its
+    entrants, or random. --compare simulates several formats.
 
     Example: enginetour simulate --compare swiss-gotha,mcmahon --noise 400
     """
     chosen = [word for word, value in (("CONFIG", config), ("--case", case), ("--compare", systems)) if value]
     if len(chosen) != 1:
         found = " and ".join(chosen) or "none"
-        raise UsageRefused(f"give one of CONFIG, --case, --compare; found {found}", step="enginetour simulate --help")
+        step = "see enginetour simulate --help"
+        raise UsageRefused(f"needs exactly one of CONFIG, --case and --compare (found {found})", step=step)
     form = output_form()
     idle = {
         "--entrants": (entrants, systems),
@@ -76,7 +106,7 @@ def simulate(
     }
     for option, (value, used) in idle.items():
         if value is not None and not used:
-            raise UsageRefused(f"{option} does nothing with {chosen[0]}", step="leave it out")
+            raise UsageRefused(f"has no effect with {chosen[0]}", place=option, step="leave it out")
     count, start = fields or 200, 1 if seed is None else seed
     if case is not None:
         _case(case)
@@ -119,7 +149,7 @@ def _config(path: Path, db: Address | None, spread: float | None, noise: float |
     config = plan.config
     unrated = [entrant.name for entrant in plan.entrants if entrant.rating is None]
     if spread is not None and not unrated:
-        raise UsageRefused("--spread does nothing: all entrants are rated", step="leave it out")
+        raise UsageRefused("has no effect, because all entrants have ratings", place="--spread", step="leave it out")
     world = replace(_world(spread, (150.0 if unrated else 0.0) if noise is None else noise), odds=config.play.odds)
     with progress_bar(count, "simulating") as advance:
         found = simulate_many(
@@ -141,7 +171,7 @@ def _config(path: Path, db: Address | None, spread: float | None, noise: float |
     title = f"{config.tournament.name}: {count} simulations, {strengths}, noise {world.noise:g}"
     print_sheet(sheets.rehearsal_sheet(title, found, hours))
     if unrated and len(unrated) < len(plan.entrants):
-        echo(f"{len(unrated)} entrants bring no rating ({unrated[0]} ...): all strengths are random", err=True)
+        echo(f"{len(unrated)} entrants have no rating ({unrated[0]} ...), so all strengths are random", err=True)
 
 
 def _case(case: Path) -> None:
@@ -151,26 +181,26 @@ def _case(case: Path) -> None:
     try:
         text = read_whole(case, LARGEST_FILE)
     except OSError as error:
-        raise InputRefused(f"cannot read: {error.strerror}", place=str(case)) from None
+        raise InputRefused(f"cannot be read: {error.strerror}", place=str(case)) from None
     notes = decisions(text, str(case))
     if output_form() == "json":
         print_json(trace_bubble(notes))
         return
     echo("rules are the steps of H.G. Muller's article (2007): 1 start, 4 return from parking, 5 next of the list,")
-    echo("8 return from parking once the list is used up")
+    echo("8 return from parking after the end of the list")
     step = 0
     for note in notes:
         fields: dict[str, Any] = dict(note.fields)
         lead = f"{fields['step']:>3}" if fields["step"] != step else ""
         step = fields["step"]
-        for line in _told(note, fields):
+        for line in _decision_lines(note, fields):
             echo(f"{lead:>3}  {line}")
             lead = ""
     echo(f"ranking, best first: {', '.join(reversed(trace_bubble(notes)['ranking']))}")
 
 
-def _told(note: Note, fields: Mapping[str, Any]) -> list[str]:
-    """The lines of one decision of a bubble: its sentence, with the rule of an entry or the table before a leave."""
+def _decision_lines(note: Note, fields: Mapping[str, Any]) -> list[str]:
+    """Format one decision of a bubble, with the rule for an engine that enters, or the table before one leaves."""
     if "table" in fields:
         table = ", ".join(f"{name} {half / 2:g}" for name, half, _ in fields["table"]) or "nobody is in the section"
         parked = ", ".join(fields["parked"]) or "nobody"
@@ -180,11 +210,8 @@ def _told(note: Note, fields: Mapping[str, Any]) -> list[str]:
     return [note.text + rules]
 
 
-# Play a bubble case through the contract of formats, one game at a time.
-
-
 def decisions(source: str | bytes | Mapping[str, object], place: str = "case") -> tuple[Note, ...]:
-    """Play a bubble case, JSON text or loaded, and return its decisions. InputRefused names `place` and the field."""
+    """Play a bubble case, JSON text or parsed, and return its decisions; InputRefused names `place` and the field."""
     case = read_case(source, place)
     bubble = Bubble(case.options, due=case.withdrawals)
     state = bubble.start(tuple(Entrant(name) for name in reversed(case.ranking)))

@@ -1,4 +1,4 @@
-"""Watchers of a running tournament: progress, PGN export, screen, and the requests of its socket."""
+"""Watchers of a running tournament: progress, PGN export, screen, and requests through the control socket."""
 
 from __future__ import annotations
 
@@ -22,54 +22,54 @@ from enginetour.tournament.scheduler import Scheduler, Watcher
 
 
 class RunProgress(Progress):
-    """Progress that looks things up in the log: ratings, incidents, games so far."""
+    """Progress that reads ratings, incidents and counts of games from the tournament's log."""
 
     def __init__(self, log: Any, system: str, crowd: Callable[[int], Iterable[str]] | None = None) -> None:
-        """`crowd` warns of so many slots."""
+        """Start without figures; `crowd` returns the warnings for a number of slots."""
         super().__init__(system=system, name=log.title)
         self.log = log
         self.crowd = crowd
-        self._warned_of = 0  # slots
+        self._warned_of = 0  # the number of slots that the warnings are for
         self.stale = True
         self.numbered = log.last_number
         names = [entrant.name for entrant in log.entrants]
         self.two = (names[0], names[1]) if len(names) == 2 else None
 
     def look(self, format_: Format[Any], state: Any) -> None:
-        """Everything from the log, whose state is known, at start."""
+        """Read everything from the log at the start of a run; `state` is the replayed state."""
         self.stand(format_, state)
         self.recount()
         for _, incident in self.log.incidents():
             self.count(incident)
 
     def take(self, running: RunView) -> None:
-        """With the warnings of as many slots as there are now."""
+        """Take the figures of the running tournament, and the warnings for its present number of slots."""
         super().take(running)
         if self.crowd is not None and self.slots != self._warned_of:
             self._warned_of, self.warnings = self.slots, tuple(self.crowd(self.slots))
 
     def recount(self) -> None:
-        """The games that count, from the log."""
+        """Count the games that are not void in the log."""
         self.endings = self.log.endings()
         self.done = self.endings.total()
 
     def count(self, incident: Incident) -> None:
-        """One more for its engine, unless it is only a warning."""
+        """Count an incident for its engine, unless it is only a warning."""
         if not incident.is_warning:
             self.incidents[incident.at_fault] = self.incidents.get(incident.at_fault, 0) + 1
 
     def rate(self) -> None:
-        """The likelihood list of the games so far, if there was a game since the last one."""
+        """Compute the maximum-likelihood ratings of the games so far, if a game ended since the last call."""
         if not self.stale:
             return
         self.stale = False
-        from enginetour.ratings.ratinglist import rating_list  # here: the first game does without numpy
+        from enginetour.ratings.ratinglist import rating_list  # imported here: the first game does not wait for numpy
 
         rows = rating_list(self.log.pair_counts(), names=[line.name for line in self.placed]).rows
         self.elo = {row.name: (row.rating, row.plus, row.minus) for row in rows}
 
     def match(self) -> MatchScore | None:
-        """From the log, games that were struck out left away."""
+        """Return the score of a match of two engines, without void games; None for another tournament."""
         if self.two is None:
             return None
         first, second = self.two
@@ -78,7 +78,7 @@ class RunProgress(Progress):
         return MatchScore(first, second, white, black) if sum(white) + sum(black) else None
 
     def paired(self, match: MatchScore) -> MatchScore:
-        """From the log as well."""
+        """Return the score with its game pairs and terms, which are read from the log."""
         from enginetour.store.selection import pentanomial_of_pair
 
         pairs, drawn = pentanomial_of_pair(self.log, match.first, match.second)
@@ -90,23 +90,23 @@ class RunProgress(Progress):
         return match_terms(both, str(self.log.config["play"].get("openings", {}).get("file") or ""))
 
 
-_COMFORT = "; the store has all games, later ones bring them"
-# Between two times that games are appended to the PGN: apart, those of quick engines cost twice as much as together.
+_COMFORT = "; the database has all games, and they are written with the next game"
+# Seconds between two appends to the PGN file. For fast engines, single appends cost twice as much as one for several.
 _APPEND_S = 0.25
 
 
 class PgnExport(Watcher):
-    """Appends each game to the PGN; a failure to write is shown and ends nothing.
+    """Append each game to the PGN file; report a failure to write, but continue.
 
-    As a context manager it leaves nothing that is due.
+    As a context manager it appends the remaining games at its end.
     """
 
     def __init__(self, pgn: PgnFile, screen: Watcher, clock: Callable[[], float] = time.monotonic) -> None:
         self.pgn = pgn
         self.screen = screen
         self._clock = clock
-        self._failed = False  # shown once until it can be written again
-        self._looked = False
+        self._failed = False  # a failure is reported once, until a write succeeds
+        self._mended = False
         self._due: list[tuple[int, Game]] = []
         self._quiet_until = 0.0
 
@@ -117,40 +117,40 @@ class PgnExport(Watcher):
         self.append_due()
 
     def look(self) -> None:
-        """Check and mend what an earlier run left, once, and again after a change."""
-        if not self._looked:
-            self._looked = True
+        """Check and repair the file of an earlier run, once, and again after a change of the tournament."""
+        if not self._mended:
+            self._mended = True
             self._write(self.pgn.mend)
 
     def finish(self) -> None:
-        """The last look: what could not be written before is tried once more, and the file says that it is whole."""
+        """Try again to write what could not be written, and mark the file as complete."""
         self._write(self.pgn.finish)
 
     def outdated(self) -> None:
-        """A game may have been struck out: the PGN is looked at once more."""
+        """Check the file again, because a game may have been voided."""
         self.pgn.outdated()
-        self._looked = False
+        self._mended = False
 
     def progress(self, scheduler: Scheduler) -> None:
-        """Append what is due and look, when games are in the air already: a long file must not hold them up."""
+        """Append and check while games are in progress, because a long file takes time."""
         if self._due and self._clock() >= self._quiet_until:
             self.append_due()
         self.look()
 
     def game(self, number: int, game: Game, notes: Sequence[Note]) -> None:
-        """It is appended when the next one has begun."""
+        """Keep the game; it is appended when the next game has started."""
         self._due.append((number, game))
 
     def append_due(self) -> None:
-        """Append the games that count; the traffic of each has a file of its own."""
+        """Append the games that are not void; write the engine log of each game to its own file."""
         due, self._due = self._due, []
         for number, game in due:
             if game.traffic:
                 write = partial(write_engine_log, self.pgn.path, number, game)
-                self._write(write, f"the traffic of game {number}", "")
+                self._write(write, f"engine log of game {number}", "")
         counting = [one for one in due if one[1].outcome is not Outcome.VOID]
         if counting:
-            self._looked = True  # the first one appended looks
+            self._mended = True  # the first append checks the file, too
             self._quiet_until = self._clock() + _APPEND_S
             self._write(lambda: self.pgn.extend(counting))
 
@@ -173,33 +173,33 @@ class WatcherGroup(Watcher):
         self.watchers = watchers
 
     def game(self, number: int, game: Game, notes: Sequence[Note]) -> None:
-        """Tell all."""
+        """Pass the game to each watcher."""
         for watcher in self.watchers:
             watcher.game(number, game, notes)
 
     def trouble(self, text: str) -> None:
-        """Tell all."""
+        """Pass the message to each watcher."""
         for watcher in self.watchers:
             watcher.trouble(text)
 
     def withdrawn(self, name: str, why: str) -> None:
-        """Tell all."""
+        """Pass the withdrawal to each watcher."""
         for watcher in self.watchers:
             watcher.withdrawn(name, why)
 
     def turn(self, scheduler: Scheduler) -> None:
-        """Tell all."""
+        """Pass the turn of the scheduler's loop to each watcher."""
         for watcher in self.watchers:
             watcher.turn(scheduler)
 
     def progress(self, scheduler: Scheduler) -> None:
-        """Tell all."""
+        """Pass the progress to each watcher."""
         for watcher in self.watchers:
             watcher.progress(scheduler)
 
 
 class RunWatcher(WatcherGroup):
-    """Picture first, then exports, then the screen, then subscribers and whoever else there is."""
+    """The watchers of a run in order: progress figures, exports, screen, subscribers, then others."""
 
     def __init__(
         self, picture: RunProgress, exports: PgnExport, screen: Console, broadcast: Broadcast, *others: Watcher
@@ -209,11 +209,11 @@ class RunWatcher(WatcherGroup):
         self.broadcast = broadcast
         self.picture = picture
         self.exports = exports
-        self._warned = False  # that the machine is too busy
-        self._unguarded: set[str] = set()  # what was said of machines whose engines have no PID namespace
+        self._warned = False  # a warning that the machine is too busy was printed
+        self._unguarded: set[str] = set()  # printed warnings of machines whose engines have no PID namespace
 
     def progress(self, scheduler: Scheduler) -> None:
-        """Warn as soon as engines wait for processors, then tell the others."""
+        """Warn when engines start or stop to wait for processors, then pass the progress on."""
         banner = self.picture.banner
         if bool(banner) is not self._warned:
             self._warned = bool(banner)
@@ -222,29 +222,29 @@ class RunWatcher(WatcherGroup):
         super().progress(scheduler)
 
     def changed(self) -> None:
-        """Somebody changed the tournament: a game struck out counts no more."""
+        """Count the games again after a change of the tournament, because a game may have been voided."""
         self.picture.recount()
         self.picture.stale = True
         self.exports.outdated()
 
     def event(self, slot: int, name: str, payload: object) -> None:
-        """A live event of a slot."""
+        """Handle a live event of a slot."""
         self.picture.event(slot, name, payload)
-        if name == "crowd":  # the picture says what it means
+        if name == "crowd":  # the progress figures show it
             return
         if name == "unguarded" and isinstance(payload, Mapping):
-            if (text := str(payload["text"])) not in self._unguarded:  # each game tells it
+            if (text := str(payload["text"])) not in self._unguarded:  # each game sends it
                 self._unguarded.add(text)
                 self.screen.trouble(f"warning: {text}")
             return
         self.broadcast.event(slot, name, payload)
         if name == "waits" and isinstance(payload, Mapping):
             self.screen.trouble(str(payload["text"]))
-        elif name != "move":  # no screen tells of single moves, and there are thousands
+        elif name != "move":  # screens do not show single moves
             self.screen.event(slot, name, payload)
 
     def game(self, number: int, game: Game, notes: Sequence[Note]) -> None:
-        """Count, rate, tell the others."""
+        """Count the game, then pass it on."""
         if game.outcome is not Outcome.VOID:
             self.picture.done += 1
             self.picture.endings[str(game.termination)] += 1
@@ -254,20 +254,20 @@ class RunWatcher(WatcherGroup):
         super().game(number, game, notes)
 
     def withdrawn(self, name: str, why: str) -> None:
-        """Its games and everybody's places have changed."""
+        """Count the games again, then pass the withdrawal on."""
         self.changed()
         super().withdrawn(name, why)
 
 
 class RequestHandler:
-    """Passes requests of the socket to the loop, and answers them."""
+    """Pass requests of the control socket to the scheduler's loop, and answer them."""
 
     def __init__(self, controller: RunController, editor: TournamentEditor, grace: float, watcher: RunWatcher) -> None:
         self.controller, self.scheduler, self.editor = controller, controller.scheduler, editor
         self.grace, self.watcher = grace, watcher
 
     def put(self, item: PendingRequest, /) -> None:
-        """Give the loop a request, or refuse what is none; called from the server's thread."""
+        """Pass a request to the loop, or answer that it is invalid; called in the server's thread."""
         try:
             request = parsed({**item.arguments, "do": item.do})
         except UsageRefused as refused:
@@ -282,7 +282,7 @@ class RequestHandler:
             return {"ok": True, **found, "slots": self.scheduler.slots}
         if request.do == "stop":
             self.scheduler.stop(now=False, grace=self.grace)
-            return {"ok": True, "said": "no new games; running ones may end"}
+            return {"ok": True, "said": "no new games; finishing the games in progress"}
         if (controlled := self.controller.carry_out(request)) is not None:
             return controlled
         answer = self.editor.carry_out(request)

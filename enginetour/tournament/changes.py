@@ -286,7 +286,7 @@ class RunController:
 
     def _machines(self, request: Machines) -> Any:
         if not hasattr(self.scheduler.executor, "rows"):
-            raise UsageRefused("this run has one machine", step="run --place has those of a Dask cluster")
+            raise UsageRefused("this run has one machine", step="run --executor has those of a Dask cluster")
         cluster = cast("DaskExecutor", self.scheduler.executor)
         for kind, act, words in (
             ("drain", cluster.drain, "gets no new games"),

@@ -353,23 +353,23 @@ def test_a_ladder_of_a_bubble(bubble: Path, tmp_path: Path) -> None:
     """By games or by round robins; another format has none."""
     path = bubble
     for by in ("games", "rounds"):
-        told = chart(path, "ladder", "-t", "b", "--by", by)
+        told = chart(path, "bubble", "-t", "b", "--by", by)
         assert "round robin 1 (from the starting list): place 2 of 2, decided after 1 games, then dropped out" in told
-    refused = ask(path, "chart", "ladder", "-t", "autumn", "-o", str(tmp_path / "x.svg"))
+    refused = ask(path, "chart", "bubble", "-t", "autumn", "-o", str(tmp_path / "x.svg"))
     assert isinstance(refused.exception, TourError) and "only a bubble has a ladder" in str(refused.exception)
     assert not (tmp_path / "x.svg").exists()
 
 
 def test_a_ladder_is_a_table_too(bubble: Path) -> None:
     """Each decision with the games by then, and one round robin with its crosstable, in every format."""
-    rows = ask(bubble, "ladder", "-t", "b", "--csv").stdout.splitlines()
+    rows = ask(bubble, "bubble", "-t", "b", "--csv").stdout.splitlines()
     assert rows[:3] == [
         "step,games,told",
         '1,,"the section starts with HoiChess, Phalanx"',
         "1,1,HoiChess (last) drops out in place 4; it has played 1 match",
     ]
     assert len(rows) == 1 + 6
-    for words in (("ladder", "-t", "b"), ("ladder", "-t", "b", "--step", "1")):
+    for words in (("bubble", "-t", "b"), ("bubble", "-t", "b", "--step", "1")):
         told = {form: ask(bubble, *words, "--format", form).stdout for form in ("markdown", "bbcode", "html")}
         assert "| " in told["markdown"] and told["bbcode"].startswith("[code]") and told["html"].startswith("<table>")
 
@@ -377,17 +377,17 @@ def test_a_ladder_is_a_table_too(bubble: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "what"),
     [
-        (("chart", "list", "-o", "a.jpg"), "a.jpg is no picture's name. Hint: end it in .png or .svg"),
-        (("chart", "list", "-o", "a"), "end it in .png or .svg"),
-        (("chart", "list", "-o", "nosuch/a.png"), "there is no folder nosuch. Hint: make it first"),
-        (("chart", "list", "--system", "elo", "-o", "a.svg"), "incremental ratings have no errors to draw"),
-        (("chart", "list", "all", "-t", "autumn", "-o", "a.svg"), "a list names its tournaments itself"),
+        (("chart", "list", "-o", "a.jpg"), "unsupported image format '.jpg' (found a.jpg). Hint: use .png or .svg."),
+        (("chart", "list", "-o", "a"), "use .png or .svg"),
+        (("chart", "list", "-o", "nosuch/a.png"), "directory nosuch does not exist. Hint: create it first."),
+        (("chart", "list", "--system", "elo", "-o", "a.svg"), "incremental ratings have no error bars"),
+        (("chart", "list", "all", "-t", "autumn", "-o", "a.svg"), "LIST selects its tournaments itself"),
         (("chart", "history", "-o", "a.svg"), "give LIST for its editions, or --system"),
         (("chart", "history", "all", "--engine", "Frut", "-o", "a.svg"), "did you mean 'Fruit'"),
         (("chart", "score", "Frut", "-o", "a.svg"), "did you mean 'Fruit'"),
         (("chart", "opponents", "Frut", "-o", "a.svg"), "did you mean 'Fruit'"),
-        (("ratings", "--json", "-o", "a.svg"), "a picture of a list has looks of its own"),
-        (("ratings", "--system", "elo", "-o", "a.png"), "no picture is made of this table"),
+        (("ratings", "--json", "-o", "a.svg"), "an image ignores --columns"),
+        (("ratings", "--system", "elo", "-o", "a.png"), "this table cannot be written as an image"),
     ],
 )
 def test_what_is_no_picture_is_refused(db: Path, words: tuple[str, ...], what: str) -> None:
@@ -400,7 +400,7 @@ def test_what_is_no_picture_is_refused(db: Path, words: tuple[str, ...], what: s
     assert {*os.listdir()} == before
 
 
-@pytest.mark.parametrize("command", ["list", "crosstable", "ladder", "history", "score", "opponents", "fairness"])
+@pytest.mark.parametrize("command", ["list", "crosstable", "bubble", "history", "score", "opponents", "fairness"])
 def test_every_chart_has_help_with_an_example(command: str) -> None:
     """Within 80 columns; and the drawer tells whole sentences."""
     told = CliRunner().invoke(cli, ["chart", command, "--help"]).output

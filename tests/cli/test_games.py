@@ -29,7 +29,7 @@ def played(tmp_path: Path) -> Path:
 
 
 def test_what_is_exported(played: Path) -> None:
-    """Comments on demand, one final position a game, and the digest that sha256sum gives."""
+    """Exports have the requested comments, one final position per game, and the digest of sha256sum."""
     plain = tour(played, "export", "pgn").stdout
     more = tour(played, "export", "pgn", "--comments", "nodes,timeleft").stdout
     assert "n=" not in plain
@@ -43,13 +43,13 @@ def test_what_is_exported(played: Path) -> None:
 
 
 def ends_of(pgn: str) -> list[str]:
-    """The last position of each game, as its moves lead there."""
+    """Return the final position of each game, from its moves."""
     source = io.StringIO(pgn)
     return [found.end().board().fen() for found in iter(lambda: chess.pgn.read_game(source), None)]
 
 
 def final_fens(epd: str) -> list[str]:
-    """Each line's position with its counters."""
+    """Return the position of each EPD line with its counters."""
     found = []
     for line in epd.splitlines():
         board, told = chess.Board.from_epd(line)
@@ -59,7 +59,7 @@ def final_fens(epd: str) -> list[str]:
 
 
 def test_final_positions_are_those_that_were_played(played: Path) -> None:
-    """To the last counter; the digest of their file is told too."""
+    """An EPD export has the final positions with their counters, and its digest is printed."""
     ends = ends_of(tour(played, "export", "pgn").stdout)
     assert len(ends) == 2
     assert final_fens(tour(played, "export", "epd").stdout) == ends
@@ -74,7 +74,7 @@ MATED = "r1bqkb1r/pppp1Qpp/2n2n2/4p3/2B1P3/8/PPPP1PPP/RNB1K1NR b KQkq -"
 
 @pytest.mark.parametrize("native", ["", "1"])
 def test_what_a_run_leaves_of_its_games(native: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A mate from a position: its end, its comments as the configuration asks, ratings as given, what was claimed."""
+    """A PGN file has the ending, the configured comments and the ratings; wrong claims are reported."""
     monkeypatch.setenv("ENGINETOUR_NO_NATIVE", native)  # in the slots
     (tmp_path / "mate.epd").write_text(f"{SCHOLAR} hmvc 3; fmvn 3;\n")
     ada, bea = (
@@ -85,8 +85,8 @@ def test_what_a_run_leaves_of_its_games(native: str, tmp_path: Path, monkeypatch
     play = 'openings = { file = "mate.epd" }\npgn = ["latency", "nodes", "hashfull"]'
     path = config(tmp_path, (), "roundrobin", "cycles = 2", engines, play=play)
     said = tour(tmp_path, "run", path.name).stdout
-    assert said.count("claim: ") == 1
-    assert "claim: Bea: move 3: played g8f6 without any scored line (no-score; told once)" in said
+    assert said.count("wrong claim: ") == 1
+    assert "wrong claim: Bea: move 3: played g8f6 without any scored line (no-score; reported once)" in said
     counted = {line["name"]: line["claims_by_kind"] for line in read(tmp_path, "standings", "--engines")["engines"]}
     assert counted == {"Ada": {}, "Bea": {"no-score": 2}}
     pgn = (tmp_path / "results" / "trial.pgn").read_text()
@@ -105,7 +105,7 @@ def test_what_a_run_leaves_of_its_games(native: str, tmp_path: Path, monkeypatch
 
 
 def test_what_no_output_replaces(played: Path) -> None:
-    """A slip of -o took the whole database with all games, or the configuration that was played."""
+    """-o does not replace a database or a configuration."""
     engines = sorted(played.glob("engines/*.toml"))[:2]  # those that played
     kept = {path: path.read_bytes() for path in (*played.glob("*.toml"), *engines, *played.glob("*/*.db"))}
     assert len(kept) == 4
@@ -118,16 +118,16 @@ def test_what_no_output_replaces(played: Path) -> None:
 
 
 def test_what_is_not_exported(played: Path) -> None:
-    """An unknown comment is refused with its near name; comments go with PGN alone."""
+    """An unknown name in --comments is an error with the valid names; --comments is only for PGN."""
     refused = tour(played, "export", "pgn", "--comments", "node", expect=2).stderr
     assert "'node'" in refused
-    assert "'nodes'" in refused
+    assert "must be all or some of timeleft, latency, nodes," in refused
     tour(played, "export", "csv", "--comments", "nodes", expect=2)
 
 
 @pytest.mark.parametrize("line", ['pgn = ["nodez"]', 'keep_lines = "("'])
 def test_settings_of_records_are_checked(tmp_path: Path, line: str) -> None:
-    """A comment nobody knows, a pattern that is none: refused with place and what is allowed."""
+    """An unknown comment and an invalid pattern are errors with their place and the valid values."""
     path = config(tmp_path, ("wren1", "wren4"), "roundrobin", "cycles = 2", play=line)
     refused = tour(tmp_path, "check", str(path), expect=3).stderr
     assert re.search(r"trial\.toml:\d+: play\.(pgn|keep_lines)", refused)
@@ -135,7 +135,7 @@ def test_settings_of_records_are_checked(tmp_path: Path, line: str) -> None:
 
 
 def test_lines_of_engines_are_kept_by_a_pattern() -> None:
-    """The last of them, cut, oldest first; the pattern is tried on what is kept of a line."""
+    """The last lines are kept in their order, cut to a maximum; the pattern is matched against the cut line."""
     text = b"\n".join([b"info depth 1", *(b"info string WDL %d" % n for n in range(30)), b"x" * 400 + b"WDL", b""])
     found = matching_lines(text, re.compile("WDL"))
     assert len(found) == KEPT_LINES
@@ -167,14 +167,14 @@ def broken(folder: Path, at: int = 2) -> Path:
 
 
 def test_a_crash_is_seen_again_and_nothing_is_written(tmp_path: Path) -> None:
-    """Each time is a line, then how often; the database is the same to the byte, and no process is left."""
+    """Each replay prints a line, then a total; the database does not change, and no process remains."""
     tour(tmp_path, "run", str(broken(tmp_path)))
     database = tmp_path / "results" / "enginetour.db"
     before = database.read_bytes()
     said = tour(tmp_path, "games", "1", "--replay", "--times", "2", "--speed", "10").stdout
-    assert "built again from the moves of the game: handshake, options, new game" in said
-    assert said.count("again: crashes: exit 3") == 2
-    assert said.endswith("it happened again in 2 of 2\n")
+    assert "each replay: handshake, options, new game" in said
+    assert said.count("reproduced: crashes: exit 3") == 2
+    assert said.endswith("reproduced in 2 of 2 replays\n")
     alone = read(tmp_path, "games", "1", "--replay", "--last-search")
     assert (alone["again"], alone["runs"][0]["status"]) == (0, "")  # it counts its searches
     assert database.read_bytes() == before
@@ -182,7 +182,7 @@ def test_a_crash_is_seen_again_and_nothing_is_written(tmp_path: Path) -> None:
 
 
 def test_moves_of_a_longer_book_are_no_opening(tmp_path: Path) -> None:
-    """The searches between them are made again: the engine that crashes at its second one was asked for its first."""
+    """A replay repeats the searches between book moves: the engine crashes at its second search."""
     path = broken(tmp_path)
     book(tmp_path / "book.bin", {"g1f3 d7d5": 1, "e2e4 g8f6 e4e5": 1})
     (tmp_path / "start.pgn").write_text('[Event "the usual start"]\n\n*\n')
@@ -190,17 +190,17 @@ def test_moves_of_a_longer_book_are_no_opening(tmp_path: Path) -> None:
     path.write_text(text + 'own_book = { file = "book.bin" }\n')
     tour(tmp_path, "run", str(path))
     said = tour(tmp_path, "games", "1", "--replay", "--speed", "10").stdout
-    assert "again: crashes: exit 3\n" in said, said
+    assert "reproduced: crashes: exit 3\n" in said, said
 
 
 def test_refusals(tmp_path: Path) -> None:
-    """No number, no incident, a changed program, one that is gone: a line each, with the next step."""
+    """A replay without a number, without an incident or with a changed program is an error with the next step."""
     path = broken(tmp_path)
     tour(tmp_path, "run", str(path))
     assert "needs the NUMBER" in tour(tmp_path, "games", "--replay", expect=2).stderr
-    assert "go with --replay" in tour(tmp_path, "games", "1", "--times", "3", expect=2).stderr
+    assert "need --replay" in tour(tmp_path, "games", "1", "--times", "3", expect=2).stderr
     for words in (("--endings",), ("--engine", "wren1"), ("--termination", "time"), ("--replay", "--incidents")):
-        assert "are for the list of games" in tour(tmp_path, "games", "1", *words, expect=2).stderr
+        assert "need the list of games" in tour(tmp_path, "games", "1", *words, expect=2).stderr
     said = tour(tmp_path, "games", "1", "--replay", "--engine", "wren1", expect=2).stderr
     assert "no incident of wren1" in said
     broken(tmp_path, at=9)
@@ -208,7 +208,7 @@ def test_refusals(tmp_path: Path) -> None:
     assert "have changed since the game" in said
     assert "--accept-change" in said
     accepted = tour(tmp_path, "games", "1", "--replay", "--accept-change").stdout
-    assert "it happened again in 0 of 1" in accepted
+    assert "reproduced in 0 of 1 replays" in accepted
     (tmp_path / "broken").unlink()
     assert "cannot read" in tour(tmp_path, "games", "1", "--replay", expect=4).stderr
 

@@ -25,6 +25,7 @@ from enginetour.reports.sheet import COLUMN_KEYS
 from enginetour.store.tournaments import Store
 from tests.cli.test_rate import pgn
 from tests.support.databases import draft, record
+from tests.support.tournaments import usage_error
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "lists"
 # Wide signs, a name longer than a window, markup, an unbeaten engine, few games, and a pool apart.
@@ -170,9 +171,9 @@ def rate(*words: object) -> Result:
     ],
 )
 def test_what_cannot_be_had_is_usage(games: Path, words: tuple[str, ...]) -> None:
-    """Exit code 2, and nothing printed but the reason."""
+    """Invalid display options are usage errors, and nothing is printed on stdout."""
     done = rate(games, *words)
-    assert done.exit_code == 2
+    assert usage_error(done)
     assert done.stdout == ""
 
 
@@ -220,5 +221,5 @@ def test_a_list_of_the_store_is_shown_likewise(tmp_path: Path) -> None:
     assert json.loads(ratings("--matrix", "score", "--json").stdout)["matrix"]["games"][0].count(0) <= 2
     against = json.loads(ratings("--against", "Fruit", "--json").stdout)["head_to_head"]["engines"]["Fruit"]
     assert {each["opponent"]: each["games"] for each in against} == {"Toga": 2, "Phalanx": 1}
-    assert ratings("--system", "elo", "--matrix", "los").exit_code == 2
-    assert ratings("--sprt", "Fruit", "Toga", "0", "5", "--matrix", "los").exit_code == 2
+    assert usage_error(ratings("--system", "elo", "--matrix", "los"))
+    assert usage_error(ratings("--sprt", "Fruit", "Toga", "0", "5", "--matrix", "los"))

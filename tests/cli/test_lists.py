@@ -51,7 +51,7 @@ def test_define_and_show(folder: Path) -> None:
         "list blitz defined"
         in tour(folder, "lists", "define", "blitz", "--time-class", "blitz", "--min-games", "2").stdout
     )
-    assert "nothing changed, revision 1 holds" in tour(folder, "lists", "define", "blitz", "--min-games", "2").stdout
+    assert "no change, the newest revision is 1" in tour(folder, "lists", "define", "blitz", "--min-games", "2").stdout
     told = tour(
         folder, "lists", "define", "blitz", "--min-games", "3", "--time-class", "", "--anchor", "Toga=2700"
     ).stdout
@@ -69,7 +69,10 @@ def test_database_of_the_surroundings(folder: Path, monkeypatch: pytest.MonkeyPa
     """ENGINETOUR_DB names the database of every command of the group; --db stands behind the command."""
     monkeypatch.setenv("ENGINETOUR_DB", str(folder / "results" / "enginetour.db"))
     assert "list all defined" in tour(folder / "results", "lists", "define", "all").stdout
-    assert "options go behind show" in tour(folder, "lists", "--db", "x.db", "show", "all", expect=2).stderr
+    assert (
+        "lists show: options must follow the subcommand"
+        in tour(folder, "lists", "--db", "x.db", "show", "all", expect=2).stderr
+    )
 
 
 def test_ratings_of_a_list_and_ad_hoc(folder: Path) -> None:
@@ -79,7 +82,7 @@ def test_ratings_of_a_list_and_ad_hoc(folder: Path) -> None:
     assert read(folder, "ratings", "blitz") == typed
     assert (typed["games"], typed["skipped"], typed["model"]) == (8, 1, "davidson")
     changed = tour(folder, "ratings", "blitz", "--not-engine", "Hoi*").stdout
-    assert "blitz, revision 1, changed for this once" in changed
+    assert "blitz, revision 1, changed by options" in changed
     assert "HoiChess" not in changed
     assert "time classes: blitz (180 to 480 s for 40 moves)" in changed
 
@@ -158,7 +161,10 @@ def test_into_a_file_and_errors_for_some(folder: Path) -> None:
 def test_one_list_at_a_time_called_by_its_system(folder: Path) -> None:
     """-t beside --all was passed over, and lists of incremental systems with a filter did not tell which one it is."""
     for other in (("-t", "autumn"), ("--edition", "1")):
-        assert "--all is of all tournaments" in tour(folder, "ratings", "--all", *other, expect=2).stderr
+        assert (
+            "--all: cannot be combined with -t and --edition"
+            in tour(folder, "ratings", "--all", *other, expect=2).stderr
+        )
     for system, called in (("elo", "Elo, incremental"), ("gor", "GoR, Czech 1998")):
         for words in ("", "--since 2000-01-01", "--min-games 1"):
             said = tour(folder, "ratings", "--all", "--system", system, *words.split()).stdout
@@ -232,17 +238,17 @@ def test_history(folder: Path) -> None:
     [
         (("ratings", "none"), "rating list 'none' not found"),
         (("ratings", "--time-class", "blits"), "did you mean 'blitz'"),
-        (("ratings", "--since", "2026-13-01"), "is no day, write 2026-11-01"),
-        (("ratings", "--anchor", "Toga"), "write NAME=RATING"),
-        (("ratings", "--anchor", "Toga=nan"), "no finite number"),
+        (("ratings", "--since", "2026-13-01"), "must be a date such as 2026-11-01"),
+        (("ratings", "--anchor", "Toga"), "must be NAME=RATING"),
+        (("ratings", "--anchor", "Toga=nan"), "with a finite number"),
         (("ratings", "--all", "--anchor", "Crafty=2700"), "'Crafty' has no games in this list"),
         (("ratings", "--prior", "flat"), "write auto, none, gaussian=SD"),
         (("ratings", "--as-of", "soon"), "'soon' is not a valid time"),
-        (("ratings", "x", "--all"), "a list names its tournaments itself"),
+        (("ratings", "x", "--all"), "LIST selects its tournaments itself"),
         (("ratings", "--system", "elo", "--setting", "kay=3"), "unknown setting 'kay' of elo"),
-        (("ratings", "--system", "elo", "--anchor", "Toga=2700"), "--anchor is for --system ml"),
+        (("ratings", "--system", "elo", "--anchor", "Toga=2700"), "--anchor: needs --system ml"),
         (("lists", "define", "a#b"), "not a valid name of a list"),
-        (("lists", "--json", "show", "x"), "options go behind show"),
+        (("lists", "--json", "show", "x"), "lists show: options must follow the subcommand"),
         (("publish", "x"), "rating list 'x' not found"),
         (("diff", "x"), "rating list 'x' not found"),
     ],

@@ -1,4 +1,4 @@
-"""The command line: quick to start, one line a refusal, help with an example for every command."""
+"""The command line: fast start, one line per error, help with an example for every command."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ import shlex
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
 from enginetour import __version__
-from enginetour.cli.main import COMMANDS, SYNONYMS, cli
+from enginetour.cli.main import COMMANDS, PREVIOUS_COMMANDS, SYNONYMS, cli
 from enginetour.referee import compiled
 from enginetour.tournament import setbacks
 from tests.support.engines import PLAYING_SCRIPT
@@ -29,14 +31,14 @@ def invoke(*words: str) -> Result:
 
 
 def test_the_version_says_whether_plies_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever has no C compiler learns why another machine is quicker."""
-    assert invoke("--version").output == f"enginetour {__version__}, plies in C\n"
+    """The version shows whether the move loop is compiled, because that changes the speed of fast games."""
+    assert invoke("--version").output == f"enginetour {__version__} (move loop in C)\n"
     monkeypatch.setattr(compiled, "native", None)
-    assert invoke("--version").output == f"enginetour {__version__}, plies in Python\n"
+    assert invoke("--version").output == f"enginetour {__version__} (move loop in Python)\n"
 
 
 def test_help_loads_nothing_heavy() -> None:
-    """Start-up is guarded by what is loaded, not by a clock."""
+    """`--help` loads no heavy module; this checks the modules instead of the time."""
     said, modules = loaded_by("--help")
     assert modules.isdisjoint(HEAVY)
     assert "Exit codes" in said
@@ -56,7 +58,7 @@ main()
 
 
 def test_the_first_game_of_a_match_waits_for_nothing_that_rates_or_reports(tmp_path: Path) -> None:
-    """Start-up is guarded by what is loaded, not by a clock; the rules of chess are loaded by the slots."""
+    """Before the first game of a match, no module for ratings or reports is loaded; slots load the rules of chess."""
     heavy = (
         *HEAVY[2:],
         "alembic",
@@ -77,7 +79,7 @@ def test_the_first_game_of_a_match_waits_for_nothing_that_rates_or_reports(tmp_p
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help_with_an_example(command: str) -> None:
-    """Under 80 columns, and something to copy."""
+    """Every command has help of at most 80 columns, with an example of that command."""
     done = invoke(command, "--help")
     assert done.exit_code == 0, done.output
     assert max(map(len, done.output.splitlines())) <= 80
@@ -90,23 +92,93 @@ def test_every_command_has_help_with_an_example(command: str) -> None:
 
 @pytest.mark.parametrize("command", ["list", "find", "add", "check"])
 def test_every_engines_command_has_help_with_an_example(command: str) -> None:
-    """The drawer's own commands too."""
+    """Each command of `engines` has help with an example."""
     done = invoke("engines", command, "--help")
     assert done.exit_code == 0
     example = next(line for line in done.output.splitlines() if "Example: " in line)
     assert shlex.split(example.split("Example: ")[1])[:3] == ["enginetour", "engines", command]
 
 
-def test_the_drawer_of_engines_tells_whole_sentences() -> None:
-    """No help of a command is cut in the middle."""
-    assert "..." not in invoke("engines", "--help").output.replace("COMMAND [ARGS]...", "")
+@pytest.mark.parametrize("group", ["engines", "chart", "lists", "db"])
+def test_the_summaries_of_subcommands_are_complete(group: str) -> None:
+    """The list of subcommands does not cut a summary off."""
+    assert "..." not in invoke(group, "--help").output.partition("Commands:")[2]
 
 
-def test_a_near_miss_is_named() -> None:
-    """`standing` means standings; exit code 2."""
-    done = invoke("standing")
-    assert done.exit_code == 2
-    assert "Did you mean 'standings'?" in done.output
+@pytest.mark.parametrize("summary", [summary for *_, summary in COMMANDS.values()])
+def test_a_summary_has_the_usual_form(summary: str) -> None:
+    """A summary has at most 60 characters, starts with a capital letter and has no period."""
+    assert len(summary) <= 60
+    assert summary[0].isupper() and not summary.endswith(".")
+
+
+def options_of(group: click.Group, ctx: click.Context) -> Iterator[click.Option]:
+    """All options of a group's commands, also of subcommands."""
+    for name in group.list_commands(ctx):
+        command = group.get_command(ctx, name)
+        assert command is not None
+        yield from (param for param in command.get_params(ctx) if isinstance(param, click.Option))
+        if isinstance(command, click.Group):
+            yield from options_of(command, ctx)
+
+
+def test_every_option_has_a_sentence() -> None:
+    """The help of every option starts with a capital letter, ends with a period and leaves the default to click."""
+    with click.Context(cli) as ctx:
+        helps = {option.help for option in options_of(cli, ctx)}
+    for text in helps:
+        assert text, helps
+        assert text[0].isupper() and text.endswith("."), text
+        assert "default:" not in text.casefold() or "[play]" in text or "Default: " in text, text
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("standing",), "enginetour: unknown command 'standing'. Hint: did you mean 'standings'?"),
+        (("engines", "chek"), "enginetour: unknown command 'chek'. Hint: did you mean 'check'?"),
+        (("run",), "enginetour: CONFIG is missing. Hint: see enginetour run --help."),
+        (("run", "a", "b"), "enginetour: got unexpected extra argument (b). Hint: see enginetour run --help."),
+        (("run", "a", "--concurrency", "0"), "enginetour: --concurrency: must be at least 1 (found 0). Hint: see "),
+        (("match", "a", "--error", "0"), "enginetour: --error: must be between 0.1 and 1000 (found 0.0). Hint: see "),
+        (("games", "x"), "enginetour: NUMBER: 'x' is not a valid number. Hint: see enginetour games --help."),
+        (("export", "x"), "enginetour: FORMAT: must be one of pgn, epd, csv, json, trf, tde (found 'x'). Hint: see "),
+        (("run", "a", "--fail-on"), "enginetour: option '--fail-on' requires an argument. Hint: see enginetour run "),
+    ],
+)
+def test_usage_errors_of_click_have_the_form_of_all_errors(tmp_path: Path, words: tuple[str, ...], said: str) -> None:
+    """A usage error is one line: place, what is wrong, the value found, the next step."""
+    error = tour(tmp_path, *words, expect=2).stderr
+    assert error.startswith(said)
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "note"),
+    [
+        (("ladder", "--help"), "note: ladder is now called bubble; the previous name still works"),
+        (("slots", "--help"), "note: slots is now called concurrency; the previous name still works"),
+        (("chart", "ladder", "--help"), "note: ladder is now called bubble; the previous name still works"),
+        (
+            ("run", "x", "--slots=2", "--help"),
+            "note: --slots is now called --concurrency; the previous name still works",
+        ),
+        (("match", "x", "--slots", "2", "--help"), "note: --slots is now called --concurrency; the previous name"),
+        (("run", "x", "--place", "dask", "--help"), "note: --place is now called --executor; the previous name still"),
+    ],
+)
+def test_previous_names_still_work(tmp_path: Path, words: tuple[str, ...], note: str) -> None:
+    """A previous name of a command or an option works, prints a note on stderr, and is not in the help."""
+    done = tour(tmp_path, *words)
+    assert done.stderr.startswith(note) and done.stderr.count("\n") == 1
+    assert "--slots" not in done.stdout and "--place " not in done.stdout
+    assert COMMANDS.keys().isdisjoint(PREVIOUS_COMMANDS)
+
+
+def test_values_keep_words_that_are_previous_names(tmp_path: Path) -> None:
+    """Words after `--` are not options, so they are not replaced."""
+    done = tour(tmp_path, "run", "--", "--slots", expect=3)
+    assert "note" not in done.stderr and "--slots" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -119,9 +191,9 @@ def test_a_near_miss_is_named() -> None:
         ("list", "'lists'"),
     ],
 )
-def test_a_word_of_other_programs_is_named(word: str, meant: str) -> None:
-    """Somebody who looks for it finds it; a command's own near miss goes by its letters."""
-    assert f"Did you mean {meant}?" in invoke(word).output
+def test_a_word_of_other_programs_is_named(tmp_path: Path, word: str, meant: str) -> None:
+    """The error for a word of other programs names the command of enginetour, as that for a misspelled command."""
+    assert f"did you mean {meant}" in tour(tmp_path, word, expect=2).stderr
     assert SYNONYMS.keys().isdisjoint(COMMANDS)
     assert {name for names in SYNONYMS.values() for name in names} <= COMMANDS.keys()
 
@@ -129,19 +201,19 @@ def test_a_word_of_other_programs_is_named(word: str, meant: str) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("match", "a", "b", "-games", "2"), "No such option '-games'. Did you mean '--games'?"),
-        (("match", "a", "b", "-gam", "2"), "No such option '-g'."),
-        (("match", "a", "b", "--gamse", "2"), "'--games'"),
+        (("match", "a", "b", "-games", "2"), "unknown option -games. Hint: did you mean '--games'"),
+        (("match", "a", "b", "-gam", "2"), "unknown option -gam. Hint: did you mean '--games'"),
+        (("match", "a", "b", "--gamse", "2"), "unknown option --gamse. Hint: did you mean '--games'"),
     ],
 )
 def test_an_option_with_one_dash_is_named(tmp_path: Path, words: tuple[str, ...], told: str) -> None:
-    """As the peers write theirs; a parser of single letters would refuse `-g`, which nobody typed."""
+    """An option with one dash, as in other programs, is reported whole, not only its first letter."""
     assert told in tour(tmp_path, *words, expect=2).stderr
 
 
 @pytest.mark.parametrize(("ignored", "code"), [(False, -signal.SIGINT), (True, 0)])
 def test_an_interrupt_while_the_program_is_loaded_is_no_traceback(tmp_path: Path, ignored: bool, code: int) -> None:
-    """Half a second after Enter; where it is ignored, as in a shell's background, it stays so."""
+    """Ctrl-C while modules load prints no traceback; a process that ignores it, as in the background, still does."""
     (tmp_path / "click.py").write_text("import os, signal, sys\nos.kill(os.getpid(), signal.SIGINT)\nsys.exit(0)\n")
     words = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n{START}"]
     handled = partial(signal.signal, signal.SIGINT, signal.SIG_IGN if ignored else signal.SIG_DFL)
@@ -152,7 +224,7 @@ def test_an_interrupt_while_the_program_is_loaded_is_no_traceback(tmp_path: Path
 def test_a_run_that_only_lacks_what_cannot_be_played_ends_with_4(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The others' game is played, the way out is told, and typed it leads there."""
+    """The games of the other engines are played, and the printed command resolves the situation."""
     monkeypatch.setattr(setbacks, "RETRY_S", (0.0, 0.0))
     once = "import os, sys; open(__file__ + '.been', 'x'); os.execv(sys.argv[1], sys.argv[1:])"
     (tmp_path / "once.py").write_text(once)
@@ -160,7 +232,7 @@ def test_a_run_that_only_lacks_what_cannot_be_played_ends_with_4(
     unfit = entrant("Eve", [*python, str(tmp_path / "once.py"), *python, PLAYING_SCRIPT])
     path = config(tmp_path, (), "roundrobin", "", unfit + scripted("Ada", "uci") + scripted("Bea", "uci"), tc="60")
     done = tour(tmp_path, "run", str(path), expect=4)
-    assert "only pairings that cannot be played are left; mend the engine and enginetour run" in done.stderr
+    assert "the remaining games cannot be played; repair the engine, then enginetour run" in done.stderr
     assert audit(tmp_path) > 1
     words = shlex.split(done.stderr.splitlines()[-1])
     assert words == ["or", "enginetour", "withdraw", "-t", "trial", "Eve"]
@@ -170,7 +242,7 @@ def test_a_run_that_only_lacks_what_cannot_be_played_ends_with_4(
 
 
 def test_init_writes_a_configuration_that_runs(tmp_path: Path) -> None:
-    """For every format; a second init of the same file is refused and changes nothing."""
+    """`init` writes a valid configuration for every format, and does not replace an existing file."""
     from enginetour.formats.base import SYSTEMS
     from enginetour.tournament.config.load import load
 
@@ -185,7 +257,7 @@ def test_init_writes_a_configuration_that_runs(tmp_path: Path) -> None:
 
 
 def test_systems_tell_settings_defaults_and_sources() -> None:
-    """All formats, and one with its settings, as text and JSON."""
+    """`systems` shows all formats, or one with its settings, as text and JSON."""
     assert "Muller" in invoke("systems").output
     told = json.loads(invoke("systems", "bubble", "--json").output)
     assert {setting["key"]: setting["default"] for setting in told["settings"]} == {
@@ -197,7 +269,7 @@ def test_systems_tell_settings_defaults_and_sources() -> None:
 
 
 def test_systems_tell_what_no_setting_says() -> None:
-    """The table of a system, what a round without a game adds to it, who rests; nothing where settings say it all."""
+    """`systems` shows the rules of a format that are not settings: tie-breaks, unplayed rounds, byes."""
     told = json.loads(invoke("systems", "gopair", "--json").output)["own"]
     assert told["placement"] == "PTS, SOS, SODOS" and told["unplayed"] == "own" and "BYE" in told["bye"]
     assert "  placement: PTS, BH-C1, BH, SB, DE\n  unplayed: fide\n  bye: the lowest score" in (
@@ -207,15 +279,15 @@ def test_systems_tell_what_no_setting_says() -> None:
     assert json.loads(invoke("systems", "knockout", "--json").output)["own"] == {}
 
 
-def test_engines_list_has_every_file_we_ship() -> None:
-    """Fourteen Debian pairs and eight Wrens."""
+def test_engines_list_has_every_bundled_file() -> None:
+    """`engines list` shows fourteen engines of Debian and the eight bundled engines."""
     rows = json.loads(invoke("engines", "list", "--json").output)["engines"]
     assert len(rows) >= 22
     assert {"stockfish", "gnuchess-cecp", "fairymax", "wren1", "wren8"} <= {row["id"] for row in rows}
 
 
 def test_engines_check_tells_each_step() -> None:
-    """Our own engines are fit in both protocols."""
+    """The bundled engines pass steps of both protocols."""
     done = invoke("engines", "check", "wren1", "wren2", "--step", "name", "--step", "limit-clock", "--json")
     assert done.exit_code == 0, done.output
     for found in json.loads(done.output)["engines"]:
@@ -224,7 +296,7 @@ def test_engines_check_tells_each_step() -> None:
 
 
 def test_engines_check_writes_what_an_engine_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A failed step is exit 4 and a hint; once the engine file has it the engine is fit."""
+    """A failed step gives exit code 4 and a hint; with the quirk in its engine file, the engine passes."""
     try_engines_once(monkeypatch)
     (tmp_path / "engines").mkdir()
     script = Path(__file__).parents[1] / "programs" / "examinee.py"
@@ -243,7 +315,7 @@ def test_engines_check_writes_what_an_engine_needs(tmp_path: Path, monkeypatch: 
 
 
 def test_engines_add_detects_the_protocol(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program that speaks both is UCI; one that speaks nothing is refused with exit 4 and no file."""
+    """A program with both protocols becomes a UCI engine; one with none is an error, and no file is written."""
     try_engines_once(monkeypatch)
     (tmp_path / "engines").mkdir()
     wren = Path(__file__).parents[2] / "engines" / "wren.py"
@@ -255,7 +327,7 @@ def test_engines_add_detects_the_protocol(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_options_of_an_engine_are_its_own(tmp_path: Path) -> None:
-    """What stands after the program belongs to it, as in the example of the help."""
+    """Options after the program belong to the engine."""
     (tmp_path / "engines").mkdir()
     wren = Path(__file__).parents[2] / "engines" / "wren.py"
     tour(tmp_path, "engines", "add", "mine", sys.executable, "-B", str(wren), "2", "--protocol", "cecp")
@@ -265,22 +337,22 @@ def test_options_of_an_engine_are_its_own(tmp_path: Path) -> None:
 
 
 def test_the_plan_is_told_in_words(tmp_path: Path) -> None:
-    """Minutes where hours would be nothing, one number where there is no doubt."""
+    """`check` shows the number of games and the longest duration in a suitable unit."""
     path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "", tc="1+0.1")
     told = tour(tmp_path, "check", path.name).stdout
     assert "games: 1\n" in told
-    assert "time: at most 18 s, one after another, games of 80 moves\n" in told
+    assert "time: at most 18 s, one game at a time, games of 80 moves\n" in told
     path.write_text(path.read_text().replace("[play]\n", "[play]\nmax_moves = 40\n"))
     told = tour(tmp_path, "check", path.name).stdout
-    assert "time: at most 10 s, one after another, games of 40 moves\n" in told
+    assert "time: at most 10 s, one game at a time, games of 40 moves\n" in told
     path.write_text(path.read_text().replace("[play]\n", "[play]\nspeed = 0.25\n"))  # a slow machine
     told = tour(tmp_path, "check", path.name).stdout
-    assert "time: at most 40 s, one after another, games of 40 moves\n" in told
+    assert "time: at most 40 s, one game at a time, games of 40 moves\n" in told
 
 
 @pytest.mark.engine("stockfish")
 def test_the_configuration_of_the_readme_is_one(tmp_path: Path) -> None:
-    """Pasted, with its two files beside it, nothing in it is refused."""
+    """The configuration in the README is valid."""
     from enginetour.tournament.plan import prepare
 
     readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
@@ -308,12 +380,12 @@ def test_the_configuration_of_the_readme_is_one(tmp_path: Path) -> None:
     ],
 )
 def test_a_refusal_is_told_without_a_traceback(tmp_path: Path, words: tuple[str, ...], code: int, told: str) -> None:
-    """The place, the exit code, and nothing written."""
+    """An error names its place, has its exit code, and leaves no files."""
     assert told in tour(tmp_path, *words, expect=code).stderr
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_refusal_as_a_tester_sees_it(tmp_path: Path) -> None:
-    """The same in a process of its own."""
+    """An error in a separate process has the same text and exit code."""
     assert "nosuch.toml" in typed(tmp_path, "run", "nosuch.toml", expect=3).stderr
     assert list(tmp_path.iterdir()) == []

@@ -116,9 +116,9 @@ def test_one_game_is_told_without_certainty(store: Path) -> None:
         (("--sprt", "Fruit", "Toga", "0", "300", "--sprt-model", "normalized"), "between -200 and 200"),
         (("--sprt", "Fruit", "Toga", "0", "5", "--anchor", "Fruit=1"), "--anchor"),
         (("--sprt", "Fruit", "Toga", "0", "5", "--system", "elo"), "--system"),
-        (("--sprt-model", "logistic"), "--sprt-model belongs to --sprt"),
-        (("--alpha", "0.1"), "--alpha belongs to --sprt"),
-        (("--beta", "0.1"), "--beta belongs to --sprt"),
+        (("--sprt-model", "logistic"), "--sprt-model: needs --sprt"),
+        (("--alpha", "0.1"), "--alpha: needs --sprt"),
+        (("--beta", "0.1"), "--beta: needs --sprt"),
         (("--sprt", "Fruit", "Toga", "0", "5", "--alpha", "1"), "alpha and beta lie between"),
     ],
 )
@@ -245,5 +245,5 @@ def test_settings_of_play_are_options_where_one_is_typed(tmp_path: Path) -> None
     (written,) = (tmp_path / "results").glob("*.toml")
     assert {"fifty = 60", "draw_offers = true"} <= set(written.read_text().splitlines())
     said = refused(tmp_path, "--fiftyfive", "60", code=2)
-    assert "No such option '--fiftyfive'. Did you mean '--fifty'" in said
+    assert "unknown option --fiftyfive. Hint: did you mean '--fifty'" in said
     assert "--fifty VALUE" in tour(tmp_path, "match", "--help").stdout

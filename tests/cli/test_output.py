@@ -170,7 +170,7 @@ def test_whoever_is_in_a_hurry_gets_out(
     code, _, told = run.ended()
     assert time.monotonic() - begun < within + BUSY_S
     assert code == 128 + numbers[-1]
-    assert f"enginetour run {path} goes on" in told
+    assert f"enginetour run {path} resumes it" in told
     with Store.open(workspace / "results" / "enginetour.db", create=False) as store:
         assert store.tournament("trial").games() == []
         assert store.tournament("trial").incidents() == []
@@ -188,8 +188,8 @@ def test_ctrl_c_gives_the_game_its_grace(workspace: Path) -> None:
     run.send(INT)
     code, _, told = run.ended()
     assert code == 130
-    assert "running games may end within 0.3 s; Ctrl-C again drops them" in told
-    assert f"enginetour run {path} goes on" in told
+    assert "games in progress have 0.3 s to finish; Ctrl-C again stops at once" in told
+    assert f"enginetour run {path} resumes it" in told
 
 
 def test_ctrl_c_after_finish_gives_the_game_its_grace(workspace: Path) -> None:
@@ -201,7 +201,7 @@ def test_ctrl_c_after_finish_gives_the_game_its_grace(workspace: Path) -> None:
     until_heard(workspace)
     code, _, told = run.ended()
     assert code == 130
-    assert "running games may end within 0.3 s; Ctrl-C again drops them" in told
+    assert "games in progress have 0.3 s to finish; Ctrl-C again stops at once" in told
 
 
 def test_no_grace_at_all(workspace: Path) -> None:
@@ -376,7 +376,7 @@ def hanging_in_the_loop(place: Path) -> None:
 
 @pytest.mark.parametrize(
     ("where", "within", "words"),
-    [(hanging_at_once, 1.0, "stopped before the first game"), (hanging_in_the_loop, 5.0, "goes on")],
+    [(hanging_at_once, 1.0, "stopped before the first game"), (hanging_in_the_loop, 5.0, "resumes it")],
 )
 def test_a_disk_that_hangs_holds_no_stop_up(
     workspace: Path, where: Callable[[Path], None], within: float, words: str
@@ -463,7 +463,7 @@ def test_a_held_database_does_not_hold_up_sigterm(workspace: Path) -> None:
     code, _, told = run.ended()
     assert time.monotonic() - begun < 5.0 + BUSY_S
     assert code == 143
-    assert f"enginetour run {path} goes on" in told
+    assert f"enginetour run {path} resumes it" in told
     other.execute("ROLLBACK")
     other.close()
     assert Forked(workspace, ["run", str(path)], workspace / "errors").ended()[0] == 0
@@ -513,7 +513,7 @@ def test_what_nobody_reads_is_bounded_and_counted(monkeypatch: pytest.MonkeyPatc
         said += os.read(reading, 1 << 16)
     *lines, told, last = said.splitlines()
     assert last == b"back"
-    assert told == b"... %d lines nobody read are left out" % (200 - len(lines))
+    assert told == b"... %d lines left out, because the output was not read" % (200 - len(lines))
     assert set(lines) == {line.rstrip()}
     os.close(reading)
     os.close(writing)

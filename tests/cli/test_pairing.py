@@ -42,7 +42,10 @@ def test_the_round_is_written_and_read_again(tmp_path: Path) -> None:
     assert [line[91:] for line in lines[2:6]] == ["   3 w", "   4 b", "   1 b", "   2 w"]
     assert [(one["white"], one["black"]) for one in found["pairs"]] == [(1, 3), (4, 2)]
     assert "the round is not finished" in tour(tmp_path, "pair", str(out), "--round", "2", expect=3).stderr
-    assert "--overwrite replaces it" in tour(tmp_path, "pair", str(file), "-o", str(out), expect=2).stderr
+    assert (
+        "already exists. Hint: replace it with --overwrite."
+        in tour(tmp_path, "pair", str(file), "-o", str(out), expect=2).stderr
+    )
     tour(tmp_path, "pair", str(file), "-o", str(out), "--absent", "4", "--overwrite")
     assert [line[91:] for line in out.read_bytes().decode().split("\r\n")[2:6]] == [
         "   2 w", "   1 b", "0000 - U", "0000 - Z",
@@ -97,7 +100,7 @@ def test_every_round_is_checked(tmp_path: Path) -> None:
     }
     assert "3 of 5 rounds differ" in tour(tmp_path, "pair", file, "--check-all", expect=10).stdout
     assert (
-        "--round does nothing with --check-all"
+        "--round: has no effect with --check-all"
         in tour(tmp_path, "pair", file, "--check-all", "--round", "2", expect=2).stderr
     )
 
@@ -160,9 +163,10 @@ def test_the_table_of_a_file(tmp_path: Path) -> None:
     assert "BH-C1" in tour(tmp_path, "standings", str(GOLDEN)).stdout
     for words in (("--edition", "2"), ("--engines",), ("--pairing-report",)):
         refused = tour(tmp_path, "standings", str(GOLDEN), *words, expect=2).stderr
-        assert f"{words[0]} does nothing with the file of another program" in refused
+        assert f"{words[0]}: has no effect on a file of another program" in refused
     assert (
-        "is for the file of another program" in tour(tmp_path, "standings", "x", "--unplayed", "own", expect=2).stderr
+        "is only for a file of another program"
+        in tour(tmp_path, "standings", "x", "--unplayed", "own", expect=2).stderr
     )
 
 
@@ -247,19 +251,19 @@ def test_other_systems_and_settings(tmp_path: Path) -> None:
         ((), 3, "the number of rounds in a line 142"),
         (("--rounds", "3", "--absent", "1", "--absent", "2", "--absent", "E3"), 3, "only E4 is there for round 1"),
         (("--rounds", "3", *(f"--absent={number}" for number in range(1, 5))), 3, "nobody is there for round 1"),
-        (("--rounds", "3", "--absent", "9"), 2, "--absent: no entrant '9'"),
+        (("--rounds", "3", "--absent", "9"), 2, "--absent: entrant '9' not found"),
         (("--rounds", "3", "--set", "rounds=2"), 2, "--rounds N says how many"),
-        (("--rounds", "3", "--why", "1", "2", "-o", "x.trf"), 2, "-o does nothing with --why"),
-        (("--rounds", "3", "--overwrite"), 2, "--overwrite does nothing with a round that goes into no file"),
-        (("--rounds", "3", "--unfinished-ok"), 2, "--unfinished-ok does nothing with a TRF"),
-        (("--rounds", "3", "--xboard"), 2, "FILE does nothing with --xboard"),
+        (("--rounds", "3", "--why", "1", "2", "-o", "x.trf"), 2, "-o: has no effect with --why"),
+        (("--rounds", "3", "--overwrite"), 2, "--overwrite: needs --output"),
+        (("--rounds", "3", "--unfinished-ok"), 2, "--unfinished-ok: has no effect with a TRF file"),
+        (("--rounds", "3", "--xboard"), 2, "FILE: has no effect with --xboard"),
         (("--rounds", "3", "--system", "dusch"), 2, "unknown system 'dusch', did you mean 'dutch'?"),
         (("--rounds", "3", "--system", "bubble"), 2, "bubble does not pair in rounds; those that do:"),
         (("--rounds", "3", "--set", "initial_colour"), 2, "'initial_colour' is not key=value"),
         (("--rounds", "3", "--set", "inital_colour=white"), 2, "did you mean 'initial_colour'?"),
         (("--rounds", "3", "--set", "strict=maybe"), 2, "strict"),
-        (("--rounds", "3", "--why", "1", "01"), 2, "nobody meets itself"),
-        (("--rounds", "3", "--why", "1", "7"), 2, "--why: no entrant '7'"),
+        (("--rounds", "3", "--why", "1", "01"), 2, "needs two different entrants (found '1' twice)"),
+        (("--rounds", "3", "--why", "1", "7"), 2, "--why: entrant '7' not found"),
     ],
 )
 def test_what_cannot_be_paired_is_told_in_a_line(words: tuple[str, ...], code: int, told: str, tmp_path: Path) -> None:
@@ -270,8 +274,8 @@ def test_what_cannot_be_paired_is_told_in_a_line(words: tuple[str, ...], code: i
 
 def test_no_file(tmp_path: Path) -> None:
     """Neither one that is not named nor one that is not there."""
-    assert "which tournament?" in tour(tmp_path, "pair", expect=2).stderr
-    assert "cannot read: No such file" in tour(tmp_path, "pair", "none.trf", expect=3).stderr
+    assert "FILE is missing" in tour(tmp_path, "pair", expect=2).stderr
+    assert "cannot be read: No such file" in tour(tmp_path, "pair", "none.trf", expect=3).stderr
 
 
 def test_all_of_one_family(tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ def test_a_configuration_where_a_number_belongs_is_told_how_it_is_named(folder: 
 
 def test_no_games_are_told(folder: Path) -> None:
     """On stderr, so that a table stays a table."""
-    assert "no such games" in tour(folder, "games", "--termination", "crash").stderr
+    assert "no games found" in tour(folder, "games", "--termination", "crash").stderr
 
 
 def test_the_crosstable_as_json_names_the_opponents(folder: Path) -> None:
@@ -148,8 +148,8 @@ def test_a_run_tells_the_command_that_resumes_it(tmp_path: Path) -> None:
     path = config(tmp_path, ("wren1", "wren2", "wren3"), "roundrobin", "")
     words = ("run", path.name, "--db", "my games.db")
     first = tour(tmp_path, *words, "--max-games", "1", expect=8)
-    assert "enginetour run trial.toml --db 'my games.db' goes on" in first.stderr
-    assert "continuing after 1 of 3 games" in tour(tmp_path, *words).stderr
+    assert "enginetour run trial.toml --db 'my games.db' resumes it" in first.stderr
+    assert "resuming after 1 of 3 games" in tour(tmp_path, *words).stderr
     again = tour(tmp_path, *words).stderr
     assert "has ended after 3 games" in again
     assert "enginetour run trial.toml --db 'my games.db' --new" in again

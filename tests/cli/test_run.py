@@ -92,7 +92,7 @@ def test_words_that_reach_nobody_do_not_end_a_run(tmp_path: Path, out: str) -> N
     done = subprocess.run(command, cwd=tmp_path, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
     os.close(writing)
     assert done.returncode == 0, done.stderr
-    assert "the tournament goes on" in done.stderr
+    assert "the tournament continues" in done.stderr
     assert "Exception ignored" not in done.stderr
     assert audit(tmp_path) == 6
 
@@ -503,8 +503,8 @@ def path(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("place", ["mars", "dask=127.0.0.1:8786"])
 def test_no_place(tmp_path: Path, path: Path, place: str) -> None:
     """The line shows what an address looks like."""
-    refused = tour(tmp_path, "run", str(path), "--place", place, expect=2)
-    line = f"enginetour: --place: '{place}' is no place to play. Hint: say --place dask=tcp://HOST:8786, or dask=tls://HOST:8786."
+    refused = tour(tmp_path, "run", str(path), "--executor", place, expect=2)
+    line = f"enginetour: --executor: '{place}' is no place to play. Hint: say --executor dask=tcp://HOST:8786, or dask=tls://HOST:8786."
     assert refused.stderr.strip() == line
 
 
@@ -513,8 +513,8 @@ def test_without_the_extra(tmp_path: Path, path: Path, monkeypatch: pytest.Monke
     for name in [name for name in sys.modules if name.startswith("enginetour.tournament.cluster")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "distributed", None)
-    refused = tour(tmp_path, "run", str(path), "--place", CLUSTER.format(port=1), expect=2)
-    assert refused.stderr.strip().endswith("pip install 'enginetour[dask]', here and on every machine.")
+    refused = tour(tmp_path, "run", str(path), "--executor", CLUSTER.format(port=1), expect=2)
+    assert refused.stderr.strip().endswith("run pip install 'enginetour[dask]' here and on every machine.")
     assert "Dask is not installed" in refused.stderr
 
 
@@ -523,7 +523,7 @@ def test_wrong_address(tmp_path: Path, path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         place = CLUSTER.format(port=taken.getsockname()[1])  # bound, and nobody listens
-        refused = tour(tmp_path, "run", str(path), "--place", place, expect=2)
+        refused = tour(tmp_path, "run", str(path), "--executor", place, expect=2)
     assert "no scheduler of Dask answers at tcp://127.0.0.1" in refused.stderr
     assert refused.stderr.strip().endswith("start one there: dask scheduler.")
     assert refused.stderr.count("\n") == 1
@@ -554,7 +554,7 @@ def hang_up(other: socket.socket) -> None:
 
 def refuses_who_is_no_scheduler(folder: Path, path: Path, other: socket.socket, why: str = r"[^<>]+") -> None:
     place = CLUSTER.format(port=other.getsockname()[1])
-    refused = tour(folder, "run", str(path), "--place", place, expect=2)
+    refused = tour(folder, "run", str(path), "--executor", place, expect=2)
     address = re.escape(place.removeprefix("dask="))
     assert re.search(f"no scheduler of Dask answers at {address} \\({why}\\). Hint: start one there", refused.stderr)
     assert refused.stderr.count("\n") == 1
@@ -566,7 +566,7 @@ def refuses_who_is_no_scheduler(folder: Path, path: Path, other: socket.socket, 
 def test_settings_of_one_machine(tmp_path: Path, path: Path, line: str, step: str) -> None:
     """Cores and a given speed are of the machine they were written for."""
     path.write_text(path.read_text().replace("[play]\n", f"[play]\n{line}\n").replace('"depth=1"', '"1+0.1"'))
-    refused = tour(tmp_path, "run", str(path), "--place", CLUSTER.format(port=1), expect=3)
+    refused = tour(tmp_path, "run", str(path), "--executor", CLUSTER.format(port=1), expect=3)
     assert step in refused.stderr
 
 
@@ -584,8 +584,8 @@ def test_machines_in_words() -> None:
     aside = row | {"state": "aside", "lacks": [], "why": "it died", "busy": 0, "played": 2}
     gone = {"machine": "europa", "state": "gone", "played": 3, "why": ""}
     assert list(machine_lines([fit, odd, aside, gone])) == [
-        "io (EPYC, speed 1.5): 4 slots, 1 game played, 1 in the air",
-        "io (tcp://1): gets no games, 1 game played, 1 in the air",
+        "io (EPYC, speed 1.5): 4 slots, 1 game played, 1 in progress",
+        "io (tcp://1): gets no games, 1 game played, 1 in progress",
         "  io lacks book: no file b",
         "  io lacks Owl: no program owl",
         "io (EPYC, speed 1.5): set aside: it died, 2 games played",

@@ -60,7 +60,7 @@ def test_trouble_is_shown_at_once(screen: tuple[LiveTable, list[float], list[flo
     table.progress(loop)
     table.close()
     assert drawn[:2] == [100.0, now[0]]
-    assert table.words == ["the disk is full"]
+    assert table.messages == ["the disk is full"]
 
 
 def test_a_busy_machine_is_told_above_the_table(

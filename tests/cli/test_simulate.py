@@ -121,7 +121,7 @@ def test_a_rated_configuration(tmp_path: Path) -> None:
     text = simulate(str(config), "--fields", "10")
     assert "strengths as rated, noise 0" in text and "time, expected" not in text
     assert json.loads(simulate(str(config), "--fields", "10", "--json"))["tau_fit"] == 1
-    assert "--spread does nothing" in refused(UsageRefused, str(config), "--spread", "100")
+    assert "--spread: has no effect" in refused(UsageRefused, str(config), "--spread", "100")
 
 
 def test_a_case() -> None:
@@ -152,9 +152,9 @@ def test_the_text_of_a_case_has_all_of_its_trace(case: str) -> None:
     [
         ((), "found none"),
         (("--case", "x.json", "--compare", "dutch"), "found --case and --compare"),
-        (("--case", str(CASE), "--fields", "3"), "--fields does nothing with --case"),
-        (("--case", str(CASE), "--csv"), "--csv does nothing with --case"),
-        ((str(QUICK), "--rounds", "3"), "--rounds does nothing with CONFIG"),
+        (("--case", str(CASE), "--fields", "3"), "--fields: has no effect with --case"),
+        (("--case", str(CASE), "--csv"), "--csv: has no effect with --case"),
+        ((str(QUICK), "--rounds", "3"), "--rounds: has no effect with CONFIG"),
         (("--compare", "dutc"), "did you mean 'dutch'?"),
     ],
 )

@@ -393,8 +393,8 @@ READING = (
     *("status -t {t}", "status -t {t} --json", "standings -t {t}", "standings -t {t} --json", "standings -t {t} --csv"),
     *(f"standings -t {{t}} --format {kind}" for kind in ("markdown", "bbcode", "html")),
     *("crosstable -t {t}", "crosstable -t {t} --json", "crosstable -t {t} --csv"),
-    *("ladder -t {t}", "ladder -t {t} --json", "ladder -t {t} --csv", "ladder -t {t} --step 1"),
-    *("ladder -t {t} --step 99", "games -t {t}", "games -t {t} --json", "games -t {t} --csv"),
+    *("bubble -t {t}", "bubble -t {t} --json", "bubble -t {t} --csv", "bubble -t {t} --step 1"),
+    *("bubble -t {t} --step 99", "games -t {t}", "games -t {t} --json", "games -t {t} --csv"),
     *("games 1 -t {t}", "games 1 -t {t} --json"),
     *("games 999 -t {t}", "games -t {t} --engine {odd}", "games -t {t} --termination {odd}"),
     *("standings -t {t} --pairing-report", "ratings -t {t}", "ratings -t {t} --csv", "ratings -t {t} --json"),
@@ -929,22 +929,22 @@ def test_two_entrants_of_an_engine_that_may_run_once(tmp_path: Path) -> None:
 def test_check_refuses_what_run_refuses(tmp_path: Path) -> None:
     """It said "fit to run" of a setting that had been frozen, of an ended tournament and of too many slots."""
     path = config(tmp_path, THREE[:2], "match", "games = 2")
-    assert f"fit to run: enginetour run {path}\n" in tour(tmp_path, "check", str(path)).stdout
+    assert f"ready to run: enginetour run {path}\n" in tour(tmp_path, "check", str(path)).stdout
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
     path.write_text(path.read_text().replace("depth=1", "depth=2"))
     told = [tour(tmp_path, command, str(path), expect=5).stderr for command in ("check", "run")]
     assert "play.tc is frozen" in told[0]
     assert told[0] == told[1].splitlines(keepends=True)[-1]
     path.write_text(path.read_text().replace("depth=2", "depth=1"))
-    assert f"fit to run: enginetour run {path}\n" in tour(tmp_path, "check", str(path)).stdout
+    assert f"ready to run: enginetour run {path}\n" in tour(tmp_path, "check", str(path)).stdout
     tour(tmp_path, "run", str(path))
-    assert f"fit to run: enginetour run --new {path}\n" in tour(tmp_path, "check", str(path)).stdout
+    assert f"ready to run: enginetour run --new {path}\n" in tour(tmp_path, "check", str(path)).stdout
     path.write_text(
         path.read_text()
         .replace("[play]", f"[play]\nslots = {allowed_processors().count + 1}")
         .replace('"trial"', '"crowd"')
     )
-    assert f"fit to run: enginetour run --force {path}\n" in tour(tmp_path, "check", str(path)).stdout
+    assert f"ready to run: enginetour run --force {path}\n" in tour(tmp_path, "check", str(path)).stdout
 
 
 @pytest.mark.parametrize("mode", [0o644, None])
@@ -999,7 +999,7 @@ def test_what_is_to_be_typed_can_be(tmp_path: Path) -> None:
         ". Hint: enginetour check 'my night.toml' tells the plan, enginetour run 'my night.toml' starts it\n"
     )
     told = tour(tmp_path, "check", "my night.toml", "--db", "my games.db").stdout
-    assert told.endswith("fit to run: enginetour run 'my night.toml' --db 'my games.db'\n")
+    assert told.endswith("ready to run: enginetour run 'my night.toml' --db 'my games.db'\n")
     words = ("match", "wren1", "wren2", "--tc", "depth=1", "--db", "x.db", "--write-only")
     assert tour(tmp_path, *words).stdout.endswith(" --db x.db plays it\n")
 
@@ -1007,7 +1007,7 @@ def test_what_is_to_be_typed_can_be(tmp_path: Path) -> None:
 def test_a_step_that_no_engine_of_these_has(tmp_path: Path) -> None:
     """A UCI engine was called fit by a step of CECP, which it was never taken through."""
     told = refused(tmp_path, "engines", "check", "wren1", "--step", "setboard", code=2)
-    assert told == "enginetour: --step: 'setboard' is no step of uci, the protocol spoken here\n"
+    assert told == "enginetour: --step: 'setboard' is not a step of uci, the protocol of the engine\n"
     tour(tmp_path, "engines", "check", "wren1", "wren2", "--step", "name")
 
 
@@ -1065,7 +1065,7 @@ def test_a_slot_leaves_its_folder_only_with_nothing_in_it(tmp_path: Path, monkey
 def test_a_run_wipes_what_was_left_when_all_were_killed(tmp_path: Path) -> None:
     """Scheduler, slots and engines die at once: their folders stay, until the same command has ended."""
     (tmp_path / "results").mkdir()
-    words = ["run", str(quick(tmp_path)), "--slots", "2"]
+    words = ["run", str(quick(tmp_path)), "--concurrency", "2"]
     first = Forked(tmp_path, words, tmp_path / "first")
     first.first_game()
     send(everybody(tmp_path), signal.SIGSTOP)  # a slot whose scheduler dies would tidy up

@@ -411,8 +411,8 @@ def test_a_match_is_played_decided_and_told(tmp_path: Path) -> None:
     """With two slots, through a stop: one verdict, and every reader tells the same."""
     settings = "games = 40\nsprt = { elo0 = 0, elo1 = 150 }"
     path = config(tmp_path, ("wren8", "wren1"), "match", settings, strong=True)
-    tour(tmp_path, "run", str(path), "--slots", "2", "--max-games", "4", expect=None)
-    done = tour(tmp_path, "run", str(path), "--slots", "2")
+    tour(tmp_path, "run", str(path), "--concurrency", "2", "--max-games", "4", expect=None)
+    done = tour(tmp_path, "run", str(path), "--concurrency", "2")
     assert "H1 after " in done.stdout
     found = read(tmp_path, "status")
     assert found["state"] == "finished"
@@ -444,7 +444,7 @@ def test_check_tells_how_long_a_test_lasts(tmp_path: Path) -> None:
     """On average, for three truths, by which rule; nothing of it without a test."""
     path = config(tmp_path, ("wren2", "wren1"), "match", "sprt = { elo0 = 0, elo1 = 40 }")
     told = tour(tmp_path, "check", str(path)).stdout
-    assert "games until a verdict, on average: elo0 " in told
+    assert "average games until the test ends: elo0 " in told
     assert "(Wald; half of the games drawn)" in told
     plain = config(tmp_path, ("wren2", "wren1"), "match", "games = 10", name="plain")
     assert "verdict" not in tour(tmp_path, "check", str(plain)).stdout

@@ -116,7 +116,7 @@ def test_games_are_left_out_by_their_termination(path: Path, words: str, out: in
         (("--since", "2026-03-01", "--until", "2026-02-01"), "before since"),
         (("--prior", "strong"), "gaussian=SD"),
         (("--tc", "5+*"), "no game to rate; left out"),
-        (("--alias", "A=B", "--alias", "A=C"), "'A' is given as B and as C"),
+        (("--alias", "A=B", "--alias", "A=C"), "'A' has two values (found B and C)"),
     ],
 )
 def test_refusals(path: Path, words: tuple[str, ...], refusal: str) -> None:

@@ -202,7 +202,7 @@ def test_a_list_of_files_is_of_one_variant(tmp_path: Path) -> None:
     path = tmp_path / "mixed.pgn"
     path.write_text(games("A", "B", "Standard") + games("C", "D", "Fischerandom") + games("E", "F", "Atomic"))
     assert names(json.loads(tour(tmp_path, "rate", str(path), "--json").stdout)) == {"A", "B"}
-    assert "games left out: 8 of other variants (chess960 4, atomic 4; --variant NAME takes one)" in " ".join(
+    assert "games left out: 8 of other variants (chess960 4, atomic 4; select one with --variant NAME)" in " ".join(
         tour(tmp_path, "rate", str(path)).stdout.split()
     )
     shuffled = json.loads(tour(tmp_path, "rate", str(path), "--variant", "chess960", "--json").stdout)

@@ -117,8 +117,7 @@ def test_the_next_round(tmp_path: Path) -> None:
         == 1
     )
     assert (
-        ".xml files are read, but not written"
-        in tour(tmp_path, "pair", str(CASES / "evening.xml"), "-o", "o", expect=2).stderr
+        ".xml files cannot be written" in tour(tmp_path, "pair", str(CASES / "evening.xml"), "-o", "o", expect=2).stderr
     )
     assert (
         "a round to pair from 1 to 3"
@@ -397,7 +396,7 @@ def test_standings(tmp_path: Path) -> None:
     told = tour(tmp_path, "standings", "other.h9", "--placement", "XYZ", expect=2).stderr
     assert "unknown code 'XYZ'" in told
     told = tour(tmp_path, "standings", str(CASES / "evening.xml"), "--engines", expect=2).stderr
-    assert "--engines does nothing with the file of another program" in told
+    assert "--engines: has no effect on a file of another program" in told
 
 
 def test_standings_of_a_register(tmp_path: Path) -> None:

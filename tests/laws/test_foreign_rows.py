@@ -36,7 +36,7 @@ ODD: tuple[Any, ...] = (
     *(0, 1, -1, 2, 7, 1 << 31, (1 << 63) - 1, -(1 << 63), 0.5, 1e300, -1e18, float("inf"), "9" * 400, "8/8 w - - 0 1"),
 )
 READING = (
-    *("status", "standings", "standings --pairing-report", "crosstable", "ladder", "ladder --step 1", "games"),
+    *("status", "standings", "standings --pairing-report", "crosstable", "bubble", "bubble --step 1", "games"),
     *("games 1", "games 2 --json", "games --endings", "games --csv", "export pgn -o out.pgn", "export json"),
     *("export csv", "export trf", "ratings", "ratings --all", "ratings --all --variant chess960"),
     *("ratings --all --as-of 2100-01-01", "ratings --system elo", "ratings --all --head-to-head all"),

@@ -69,7 +69,7 @@ def excused(game: Game) -> bool:
 def test_a_busy_machine_costs_nobody_a_point(tmp_path: Path) -> None:
     """A gauntlet at 1+0.02 with two slots beside three times as many busy processes as processors."""
     path = config(tmp_path, ENGINES, "gauntlet", f"games_per_pairing = {GAMES}", tc="1+0.02")
-    words = ["run", str(path), "--slots", "2", "--force"]
+    words = ["run", str(path), "--concurrency", "2", "--force"]
     with busy() as timer, Forked(tmp_path, words, tmp_path / "errors") as run:
         run.first_game()
         while "clocks are unreliable" not in run.errors.read_text() or not timer.is_alive():

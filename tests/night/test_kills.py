@@ -110,7 +110,7 @@ def test_a_stop_at_any_moment_is_tidy(
                 shell = ended if ended >= 0 else 128 - ended
                 assert shell == code or (shell == 0 and tour.finished()), life.said()
                 if begun and not tour.finished():
-                    assert f"enginetour run {tour.path} goes on" in life.said()
+                    assert f"enginetour run {tour.path} resumes it" in life.said()
             else:
                 tour.after(life, life.end())
             if tour.finished():

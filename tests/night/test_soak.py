@@ -81,7 +81,7 @@ def config(folder: Path, games: int) -> Path:
 
 def command(path: Path, games: int, slots: int = SLOTS) -> list[str]:
     """`run` with a line for each game."""
-    words = ["run", str(path), "--slots", str(slots), "--force", "--max-games", str(games)]
+    words = ["run", str(path), "--concurrency", str(slots), "--force", "--max-games", str(games)]
     return [sys.executable, "-u", "-m", "enginetour", *words]
 
 

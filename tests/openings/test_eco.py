@@ -131,7 +131,7 @@ def test_what_names_nothing_is_refused(tmp_path: Path, name: str, text: str | No
 
 def test_names_go_with_pgn(tmp_path: Path) -> None:
     """Other exports have none."""
-    assert "--eco goes with pgn" in tour(tmp_path, "export", "csv", "--eco", "eco.pgn", expect=2).stderr
+    assert "--eco: is only for pgn" in tour(tmp_path, "export", "csv", "--eco", "eco.pgn", expect=2).stderr
 
 
 @pytest.mark.engine("pgn-extract")

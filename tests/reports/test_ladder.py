@@ -28,15 +28,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_ladder_fits_the_window(folder: Path) -> None:
     """Long names are shortened in the table of both rankings."""
-    both = tour(folder, "ladder").stdout.split("final ranking")[1]
+    both = tour(folder, "bubble").stdout.split("final ranking")[1]
     assert max(map(len, both.splitlines())) <= 80
 
 
 def test_a_round_robin_in_full(folder: Path) -> None:
     """A round robin is shown with its crosstable, its decision, parked engines and the interim ranking."""
-    steps = read(folder, "ladder")["steps"]
+    steps = read(folder, "bubble")["steps"]
     for step in steps:
-        told = read(folder, "ladder", "--step", str(step["step"]))
+        told = read(folder, "bubble", "--step", str(step["step"]))
         assert told["decision"] == step["decision"]
         assert [(row["engine"], row["points"]) for row in told["table"]] == [
             (row["engine"], row["points"]) for row in step["table"]
@@ -47,7 +47,7 @@ def test_a_round_robin_in_full(folder: Path) -> None:
             assert len(row["against"]) == len(told["table"]) - 1
         assert {line["name"] for line in told["ranking"] if line["status"] == "parked"} == set(told["parked"])
     assert [line["status"] for line in told["ranking"]] == ["final"] * 5
-    words = tour(folder, "ladder", "--step", str(len(steps))).stdout
+    words = tour(folder, "bubble", "--step", str(len(steps))).stdout
     assert "wins the edition" in words
     assert "parked, longest wait first: none" in words
     assert "interim ranking" in words
@@ -56,7 +56,7 @@ def test_a_round_robin_in_full(folder: Path) -> None:
 def test_an_unfinished_edition_has_no_final_order(tmp_path: Path) -> None:
     """While engines still play, the ranking is not called final."""
     bubble(tmp_path, FOUR, most=7)
-    told = tour(tmp_path, "ladder").stdout
+    told = tour(tmp_path, "bubble").stdout
     assert "ranking so far" in told
     assert "final ranking" not in told
 
@@ -64,8 +64,8 @@ def test_an_unfinished_edition_has_no_final_order(tmp_path: Path) -> None:
 def test_a_round_robin_that_is_still_played(tmp_path: Path) -> None:
     """A round robin in progress has a table of its games, but no decision."""
     bubble(tmp_path, FOUR[:3], most=1)
-    told = read(tmp_path, "ladder", "--step", "1")
+    told = read(tmp_path, "bubble", "--step", "1")
     assert told["decision"] is None
     assert sum(row["points"] for row in told["table"]) == 1
-    assert "in progress" in tour(tmp_path, "ladder", "--step", "1").stdout
-    assert "the last is 1" in tour(tmp_path, "ladder", "--step", "2", expect=2).stderr
+    assert "in progress" in tour(tmp_path, "bubble", "--step", "1").stdout
+    assert "must be between 1 and 1 (found 2)" in tour(tmp_path, "bubble", "--step", "2", expect=2).stderr

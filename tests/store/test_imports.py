@@ -28,6 +28,7 @@ from enginetour.store.tournaments import Store
 from tests.support.databases import add_game, counted_pairs, draft, enter, game, meddled, open_log, record, rows
 from tests.support.databases import invoke as databases_invoke
 from tests.support.databases import pgn as databases_pgn
+from tests.support.tournaments import usage_error
 
 # Games of files and the commands for imports.
 
@@ -208,10 +209,10 @@ def test_names_of_tournaments_and_imports_are_apart(tmp_path: Path, file: Path) 
 def test_import_and_imports(tmp_path: Path, file: Path) -> None:
     """The result is one line or JSON, `imports` lists it, and a dry run writes nothing."""
     dry = databases_invoke(tmp_path, "import", file, "--dry-run")
-    assert "ccrl: 3 games would be imported, 0 are there already; 3 engines, 3 of them new" in dry.output
+    assert "ccrl: 3 games would be imported, 0 duplicates; 3 engines, 3 of them new" in dry.output
     assert not (tmp_path / "x.db").exists()
     done = databases_invoke(tmp_path, "import", file)
-    assert "ccrl: 3 games imported, 0 were there already; 3 engines, 3 of them new" in done.output
+    assert "ccrl: 3 games imported, 0 duplicates; 3 engines, 3 of them new" in done.output
     assert "games left out: 1 of an engine against itself" in done.output
     again = databases_invoke(tmp_path, "import", file)
     assert (again.exit_code, "nothing new: all 3 games" in again.output) == (0, True)
@@ -252,8 +253,8 @@ def test_each_event_is_a_tournament(tmp_path: Path) -> None:
     nameless = databases_pgn(("C", "B", "1/2-1/2"), event="?")
     path.write_text(autumn + spring + nameless + autumn.replace("2024.02.01", "2024.02.03"))
     dry = databases_invoke(tmp_path, "import", path, "--by-event", "--dry-run").stdout
-    assert "autumn 2: 2 games would be imported, 0 are there already; 2 engines, 2 of them new" in dry
-    assert "spring: 2 games would be imported, 0 are there already; 2 engines, 1 of them new" in dry
+    assert "autumn 2: 2 games would be imported, 0 duplicates; 2 engines, 2 of them new" in dry
+    assert "spring: 2 games would be imported, 0 duplicates; 2 engines, 1 of them new" in dry
     told = json.loads(databases_invoke(tmp_path, "import", path, "--by-event", "--json").stdout)
     assert [(one["name"], one["edition"], one["games"]) for one in told["events"]] == [
         *(("autumn 2", 1, 2), ("spring", 1, 2), ("club", 1, 1))
@@ -298,7 +299,7 @@ def test_events_that_cannot_be_tournaments(tmp_path: Path, played: Path) -> None
     )
     told = json.loads(databases_invoke(tmp_path, "import", played, "--by-event", "--json").stdout)
     assert [one["name"] for one in told["events"]] == ["x" * 64, "a b"]
-    assert databases_invoke(tmp_path, "import", "--list", "--by-event").exit_code == 2
+    assert usage_error(databases_invoke(tmp_path, "import", "--list", "--by-event"))
 
 
 @pytest.fixture
@@ -318,8 +319,8 @@ def test_names_of_engines_that_are_there_are_warned_of(tmp_path: Path, played: P
     """Names of known engines and ambiguous anchors give warnings, in a dry run too."""
     for words in (("--dry-run",), ()):
         done = databases_invoke(tmp_path, "import", played, *words)
-        assert "warning: other engines of this store have the same name" in done.stderr
-        assert "versions: Fruit, Toga. Hint: --match-names" in done.stderr
+        assert "warning: engines in the database have the same name" in done.stderr
+        assert "versions: Fruit, Toga. Hint: use --match-names" in done.stderr
         assert "warning: the anchor Toga of the list main is now ambiguous" in done.stderr
     assert "Toga' has several versions" in str(databases_invoke(tmp_path, "ratings", "main").exception)
     told = json.loads(databases_invoke(tmp_path, "import", played, "--name", "again", "--json").stdout)
@@ -339,8 +340,8 @@ def test_match_names_merges_names(tmp_path: Path, played: Path) -> None:
         record(store.create_tournament(draft("cup", ("Fruit", "Toga"), "f2")), "Fruit", "Toga")
     played.write_text(databases_pgn(("Toga", "Fruit", "0-1")))
     done = databases_invoke(tmp_path, "import", played, "--match-names")
-    assert "several engines of this store have the name, so these are counted apart: Fruit, Toga" in done.stderr
-    assert databases_invoke(tmp_path, "import", "--list", "--match-names").exit_code == 2
+    assert "counted as new engines, because several in the database have the name: Fruit, Toga" in done.stderr
+    assert usage_error(databases_invoke(tmp_path, "import", "--list", "--match-names"))
 
 
 def test_lists_count_imports(tmp_path: Path, file: Path) -> None:
@@ -358,7 +359,7 @@ def test_lists_count_imports(tmp_path: Path, file: Path) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [("status",), ("standings",), ("crosstable",), ("ladder",), ("games",), ("export", "pgn"), ("withdraw", "Fruit")],
+    [("status",), ("standings",), ("crosstable",), ("bubble",), ("games",), ("export", "pgn"), ("withdraw", "Fruit")],
 )
 def test_what_an_import_has_not_is_refused(tmp_path: Path, file: Path, words: tuple[str, ...]) -> None:
     """Commands that need a played tournament give an error with the command for imports."""
@@ -456,11 +457,11 @@ def test_an_import_that_kept_no_openings_is_told(tmp_path: Path) -> None:
     path = tmp_path / "g.pgn"
     path.write_text(pgn(("Fruit", "Toga", "1-0"), ("Toga", "Fruit", "0-1")))
     invoke(tmp_path, "import", path, "--name", "my games")
-    assert "counted one by one" not in invoke(tmp_path, *WORDS).output
+    assert "not counted as pairs" not in invoke(tmp_path, *WORDS).output
     meddled(tmp_path / "x.db", "UPDATE imported_games SET opening_key = NULL")
     assert pairs_in(tmp_path) == ([], {"my games": 2})
     told = " ".join(invoke(tmp_path, *WORDS).output.split())
-    assert "2 games of my games counted one by one: no openings were kept then" in told
+    assert "2 games of my games not counted as pairs: the import has no openings" in told
     assert json.loads(invoke(tmp_path, *WORDS, "--json").stdout)["openings_not_kept"] == {"my games": 2}
     invoke(tmp_path, "import", "--remove", "my games")
     invoke(tmp_path, "import", path, "--name", "my games")

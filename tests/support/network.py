@@ -356,7 +356,7 @@ class Manager:
     """`enginetour run --executor` in a process, with its output line by line."""
 
     def __init__(self, path: Path, place: str, *more: str, before: Callable[[], object] = int) -> None:
-        words = ["run", str(path), "--place", place, "--slots", "2", "--plain", "--force", *more]
+        words = ["run", str(path), "--executor", place, "--concurrency", "2", "--plain", "--force", *more]
         self._run = Forked(path.parent, words, Path("/dev/stdout"), before)
         assert self._run.stdout is not None
         self._said = open(os.dup(self._run.stdout.fileno()), encoding="utf-8")  # noqa: SIM115 - closed by `kill`

@@ -40,7 +40,7 @@ from enginetour.cli.main import cli, main
 from enginetour.engines import protocol, strays
 from enginetour.formats.base import make_format, options_model
 from enginetour.interop.files import bundled_directory
-from enginetour.model.errors import MachineFailure, StoreRefused
+from enginetour.model.errors import MachineFailure, StoreRefused, UsageRefused
 from enginetour.model.game import Entrant, Event, Game, GameFinished, GameKey, Note, Outcome, Pairing, Termination
 from enginetour.model.task import EngineSpec, GameTask, Side
 from enginetour.model.timecontrol import TimeControl
@@ -251,7 +251,7 @@ def typed(folder: Path, *words: str, expect: int | None = 0) -> subprocess.Compl
 
 def _checked(done: subprocess.CompletedProcess[str], expect: int | None) -> subprocess.CompletedProcess[str]:
     assert "Traceback" not in done.stderr, done.stderr
-    assert "our own failure" not in done.stderr, done.stderr
+    assert "internal error, " not in done.stderr, done.stderr
     if expect is not None:
         assert done.returncode == expect, done.stdout + done.stderr
     return done
@@ -260,6 +260,14 @@ def _checked(done: subprocess.CompletedProcess[str], expect: int | None) -> subp
 def ask(db: Path, *words: str) -> Result:
     """Run a command on a database; an error is the exception of the result."""
     return CliRunner().invoke(cli, [*words, "--db", str(db)])
+
+
+def usage_error(done: Result) -> str:
+    """Return the error text of a command that a CliRunner called, and check that it is a usage error."""
+    if done.exit_code == 2:
+        return done.stderr
+    assert isinstance(done.exception, UsageRefused), done.exception
+    return str(done.exception)
 
 
 def read(folder: Path, *words: str) -> Any:
@@ -456,7 +464,7 @@ class Tour:
         """Start or resume the tournament with the same command in a new process."""
         self.lives += 1
         errors = self.folder / f"{self.name}-{self.lives}.stderr"
-        words = ["run", str(self.path), "--slots", str(self.slots), "--force"]
+        words = ["run", str(self.path), "--concurrency", str(self.slots), "--force"]
         return Life(self.start(self.folder, words, errors), errors)
 
     def wait_for_a_moment(self, life: Life) -> bool:
@@ -469,7 +477,7 @@ class Tour:
     def after(self, life: Life, code: int) -> None:
         """Check after a run that no process is left, and that every reported game is stored once."""
         said = life.said()
-        assert "our own failure" not in said, said
+        assert "internal error, " not in said, said
         assert "Traceback" not in said or code == -signal.SIGINT, said
         self.nothing_left()
         for number, *rest in life.announced:
@@ -700,7 +708,7 @@ class Forked:
         code = self.wait(LONG_S)
         told = self.errors.read_text()
         assert "Traceback" not in told, told
-        assert "our own failure" not in told, told
+        assert "internal error, " not in told, told
         return (128 - code if code < 0 else code), said, told
 
 
@@ -830,7 +838,7 @@ class Bombarded:
         self.database = folder / "results" / "enginetour.db"
         self.answers: Counter[str] = Counter()  # "ok" or the exit code
         self.written = 0
-        self.run = Forked(folder, ["run", str(path), "--slots", "2"], folder / "errors.txt")
+        self.run = Forked(folder, ["run", str(path), "--concurrency", "2"], folder / "errors.txt")
         self.run.first_game()
         listener = threading.Thread(target=self._listen, daemon=True)
         listener.start()
@@ -885,7 +893,7 @@ class Bombarded:
         """Check that nothing failed and nothing invalid was written; return the numbers."""
         told = self.run.errors.read_text()
         assert self.code == 8, told
-        assert "Traceback" not in told and "our own failure" not in told, told
+        assert "Traceback" not in told and "internal error, " not in told, told
         games = audit(self.folder)
         with Store.open(self.database, create=False, readonly=True) as store:
             assert inspect(store).findings == ()
@@ -914,7 +922,7 @@ class Turmoil:
         self.database = folder / "results" / "enginetour.db"
         self.done: Counter[str] = Counter()
         self.stays = [name for name, _ in FIELD]
-        self.run = Forked(folder, ["run", str(path), "--slots", str(SLOTS), "--force"], folder / "errors.txt")
+        self.run = Forked(folder, ["run", str(path), "--concurrency", str(SLOTS), "--force"], folder / "errors.txt")
         self.said = bytearray(self.run.first_game())
         self.listener = threading.Thread(target=self._listen, daemon=True)
         self.listener.start()

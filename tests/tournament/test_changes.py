@@ -144,10 +144,10 @@ def test_a_report_of_before_a_change_is_named(stopped: Path, tmp_path_factory: p
     assert "report" not in tour(stopped, "withdraw", "Wren 2").stderr
     tour(stopped, "report")
     told = tour(stopped, "void", "1").stderr
-    assert told.count("does not know of this yet. Hint: enginetour report -t trial writes it anew") == 1
+    assert told.count("does not show this change. Hint: enginetour report -t trial writes it again.") == 1
     database = stopped / "results" / "enginetour.db"
     told = tour(tmp_path_factory.mktemp("elsewhere"), "withdraw", "Wren 3", "--db", str(database)).stderr
-    assert f"enginetour report --db {database} -t trial writes it anew" in told  # it was not found from there
+    assert f"enginetour report --db {database} -t trial writes it again" in told  # it was not found from there
 
 
 def test_who_left_may_be_gone_from_the_disk(tmp_path: Path) -> None:
@@ -213,7 +213,7 @@ def test_the_edition_that_is_the_newest_may_be_named(stopped: Path) -> None:
     words = ("Wren 2", "--edition", "1")
     assert tour(stopped, "withdraw", *words).stdout.startswith("Wren 2 withdraws; ")
     told = tour(stopped, "void", "1", "--edition", "2", expect=2).stderr
-    assert "enginetour: --edition: only the newest edition of trial can change, number 1. Hint: leave it out" in told
+    assert "enginetour: --edition: must be the newest edition of trial, 1 (found 2). Hint: leave it out." in told
 
 
 def test_the_beginning_of_a_name_is_asked_about(stopped: Path) -> None:
@@ -301,26 +301,26 @@ def test_finish_ends_a_pause() -> None:
     assert steer.scheduler.run() is RunEnd.STOPPED
 
 
-@pytest.mark.parametrize("command", [("slots", "2"), ("pause",), ("unpause",), ("finish",)])
+@pytest.mark.parametrize("command", [("concurrency", "2"), ("pause",), ("unpause",), ("finish",)])
 def test_nobody_runs_it(tmp_path: Path, command: tuple[str, ...]) -> None:
     """Told in one line with the next step, before anything changes."""
     path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "")
     tour(tmp_path, "run", str(path), "--max-games", "1")
     done = tour(tmp_path, *command, expect=2)
     assert "trial is not running" in done.stderr
-    assert ("has --slots" in done.stderr) == (command[0] == "slots")
+    assert ("--concurrency N" in done.stderr) == (command[0] == "concurrency")
 
 
 def test_a_run_is_steered(tmp_path: Path) -> None:
     """More slots, a pause, its end and a tidy stop of one running process; status, screen and journal tell of it."""
     path = config(tmp_path, ("wren1", "wren2", "wren3"), "roundrobin", "cycles = 500")
     with running(tmp_path, path) as process:
-        tour(tmp_path, "slots", "5", "--force")
+        tour(tmp_path, "concurrency", "5", "--force")
         assert read(tmp_path, "pause")["ok"]
         found = read(tmp_path, "status")
         assert (found["state"], found["slots"]) == ("paused", 5)
         assert "paused" in tour(tmp_path, "status").stdout
-        tour(tmp_path, "slots", "1")
+        tour(tmp_path, "concurrency", "1")
         tour(tmp_path, "unpause")
         assert read(tmp_path, "status")["state"] == "running"
         assert "stopping" in tour(tmp_path, "finish").stdout
@@ -340,6 +340,6 @@ def test_a_run_is_steered(tmp_path: Path) -> None:
 def test_too_much_at_once_is_told_and_played(tmp_path: Path) -> None:
     """More slots than processors are refused without --force; with it a warning says how many are wanted."""
     path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "")
-    assert "lower slots, or say --force" in tour(tmp_path, "run", str(path), "--slots", "999", expect=2).stderr
-    done = tour(tmp_path, "run", str(path), "--slots", "200", "--force", "--max-games", "1")
+    assert "lower slots, or say --force" in tour(tmp_path, "run", str(path), "--concurrency", "999", expect=2).stderr
+    done = tour(tmp_path, "run", str(path), "--concurrency", "200", "--force", "--max-games", "1")
     assert "warning: games want 200 processors at once by slots, threads; this machine has" in done.stderr

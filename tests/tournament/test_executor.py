@@ -126,7 +126,7 @@ def test_the_setting_reaches_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(executor, "LocalExecutor", Counting)
     path = quick(tmp_path, system="roundrobin", settings="", play="start_parallel = 1")
-    tour(tmp_path, "run", str(path), "--slots", "2", "--force")
+    tour(tmp_path, "run", str(path), "--concurrency", "2", "--force")
     assert max(at_once) == 2
 
 

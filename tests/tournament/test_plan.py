@@ -246,7 +246,7 @@ def test_a_run_with_too_many_slots_does_not_begin(tmp_path: Path) -> None:
     """One line, exit 2, and nothing is written."""
     path = config(tmp_path, ("wren1", "wren2"), "match", "games = 2")
     slots = len(os.sched_getaffinity(0)) + 1
-    refused = tour(tmp_path, "run", str(path), "--slots", str(slots), expect=2)
+    refused = tour(tmp_path, "run", str(path), "--concurrency", str(slots), expect=2)
     assert f"{slots} slots on " in refused.stderr
     assert "--force" in refused.stderr
     assert not (tmp_path / "results").exists()
@@ -258,7 +258,7 @@ def test_games_that_want_more_than_there_is_are_doubted_in_the_morning(
     """Forced slots are warned of before the first game and again beside the results."""
     monkeypatch.setattr(plan_module, "allowed_processors", lambda: ProcessorAllowance(1))
     path = config(tmp_path, ("wren1", "wren2"), "match", "games = 2")
-    done = tour(tmp_path, "run", str(path), "--slots", "2", "--force")
+    done = tour(tmp_path, "run", str(path), "--concurrency", "2", "--force")
     words = "warning: games want 2 processors"
     assert words in done.stderr
     assert done.stdout.index("Finished game 2") < done.stdout.index(words) < done.stdout.index("state: finished")

@@ -900,7 +900,7 @@ def test_a_run_keeps_to_the_copies_of_an_engine_file(tmp_path: Path) -> None:
     )
     others = "".join(scripted(name, "uci") for name in ("Ada", "Bea", "Cid"))
     path = config(tmp_path, ("one",), "roundrobin", "cycles = 2", others, tc="60")
-    tour(tmp_path, "run", str(path), "--slots", "2", "--force")
+    tour(tmp_path, "run", str(path), "--concurrency", "2", "--force")
     assert audit(tmp_path) == 12
     assert (tmp_path / "alone.py.lock").exists()
     assert not (tmp_path / "alone.py.lock.twice").exists()
@@ -1042,7 +1042,7 @@ def test_a_disk_that_fills(workspace: Path) -> None:
         (workspace / "free").touch()
         disk.leave(2 << 20)
         out, err = disk.run("run", str(path))
-        assert "continuing after 1 of 4 games" in err
+        assert "resuming after 1 of 4 games" in err
         assert [line.split(" (")[0] for line in out.splitlines() if line.startswith("Finished game")] == [
             f"Finished game {number}" for number in (2, 3, 4)
         ]
@@ -1091,7 +1091,7 @@ def test_a_file_that_may_not_grow(workspace: Path) -> None:
 def test_sixty_four_descriptors(workspace: Path) -> None:
     """They suffice for two games at once."""
     path = quick(workspace, system="roundrobin", settings="cycles = 1\ngames_per_pairing = 2")
-    words = ["run", str(path), "--slots", "2", "--force"]
+    words = ["run", str(path), "--concurrency", "2", "--force"]
     limit = partial(limited, resource.RLIMIT_NOFILE, 64)
     code, said, told = Forked(workspace, words, workspace / "errors", limit).ended()
     assert code == 0, told
@@ -1102,7 +1102,7 @@ def test_sixty_four_descriptors(workspace: Path) -> None:
 def test_too_few_descriptors(workspace: Path, most: int) -> None:
     """One line before game 1, and the same command with enough of them plays."""
     path = quick(workspace, system="roundrobin", settings="cycles = 1")
-    words = ["run", str(path), "--slots", "2", "--force"]
+    words = ["run", str(path), "--concurrency", "2", "--force"]
     limit = partial(limited, resource.RLIMIT_NOFILE, most)
     code, said, told = Forked(workspace, words, workspace / "errors", limit).ended()
     assert (code, said) == (2, "")

@@ -442,8 +442,8 @@ def test_a_connection_must_come_to_its_request(stage: Stage, monkeypatch: pytest
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (["--host", "0.0.0.0"], 2, "others can reach this address"),
-        (["--token", "short"], 2, "a token has 16 signs or more"),
+        (["--host", "0.0.0.0"], 2, "other machines can reach this address"),
+        (["--token", "short"], 2, "must have at least 16 characters (found 5)"),
         (["--host", "203.0.113.7", "--token", "0123456789abcdef"], 2, "cannot listen on this address"),
         (["--db", "none.db"], 5, "database does not exist"),
     ],
@@ -468,7 +468,7 @@ def test_without_the_extra_one_line_says_what_to_install(stage: Stage, monkeypat
     find = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "uvicorn" else find(name))
     told = tour(stage.database.parents[1], "serve", expect=2).stderr
-    assert "serve needs uvicorn; pip install 'enginetour[web]'" in told
+    assert "serve: uvicorn not found. Hint: run pip install 'enginetour[web]'." in told
 
 
 def test_the_command_is_listed() -> None:

@@ -79,8 +79,8 @@ def address_of(place: str) -> str:
     host, colon, port = address.removeprefix(scheme or "").rpartition(":")
     good = scheme and host and colon and port.isascii() and port.isdigit() and 0 < int(port) < 1 << 16
     if not place.startswith("dask=") or not good:
-        step = "say --place dask=tcp://HOST:8786, or dask=tls://HOST:8786"
-        raise UsageRefused(f"{place!r} is no place to play", place="--place", step=step)
+        step = "say --executor dask=tcp://HOST:8786, or dask=tls://HOST:8786"
+        raise UsageRefused(f"{place!r} is no place to play", place="--executor", step=step)
     return address
 
 
@@ -97,7 +97,7 @@ def refuse_without(address: str) -> None:
     missing = [key for key, value in named.items() if value is None]
     if missing:
         what = f"{address} needs certificates, and no {' and no '.join(missing)} of this machine is named"
-        raise UsageRefused(what, place="--place", step=f"name them under distributed.comm.tls in {_WHERE}")
+        raise UsageRefused(what, place="--executor", step=f"name them under distributed.comm.tls in {_WHERE}")
     for key, value in named.items():
         if "\n" not in value and not Path(value).is_file():  # the text itself may stand there instead of a path
             raise UsageRefused(f"there is no {value}", place=f"distributed.comm.tls.{key}", step=f"see {_WHERE}")
@@ -236,7 +236,7 @@ class DaskExecutor:
             why = _first_line(error).rpartition(">: ")[2]  # Dask tells its end of the connection first: in <TCP ...>:
             what = f"no scheduler of Dask answers at {address} ({why})"
             tls = " --protocol tls, with certificates of the same authority" if address.startswith(TLS) else ""
-            raise UsageRefused(what, place="--place", step=f"start one there: dask scheduler{tls}") from None
+            raise UsageRefused(what, place="--executor", step=f"start one there: dask scheduler{tls}") from None
         self._loop.post(lambda: self._loop.begin(self._keep_looking()))
 
     def look_round(self, check_stop: Callable[[], None]) -> list[dict[str, object]]:

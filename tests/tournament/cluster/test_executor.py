@@ -156,7 +156,7 @@ def test_any_place_gives_the_same_log_and_who_lacks_an_engine_plays_nothing(tmp_
         (engines / "wren1.toml").write_text('name = "Wren 1"\ncommand = ["/bin/cat"]\nprotocol = "uci"\n')
         dask.start_worker("odd")
         dask.wait_for_workers()
-        words = ["--place", dask.place, "--slots", "2", "--plain"]
+        words = ["--executor", dask.place, "--concurrency", "2", "--plain"]
         done = tour(folders[1], "run", str(there), *words)
         assert "odd lacks Wren 1: another build: /bin/cat makes it" in done.stdout + done.stderr
         dask.kill("a")

@@ -125,7 +125,7 @@ def test_a_drained_machine_gets_no_new_games(machines: Machines) -> None:
 )
 def test_other_places_are_refused(words: str) -> None:
     """One line with what would be right."""
-    with pytest.raises(UsageRefused, match=r"no place to play. Hint: say --place dask=tcp://HOST:8786"):
+    with pytest.raises(UsageRefused, match=r"no place to play. Hint: say --executor dask=tcp://HOST:8786"):
         try:
             address_of(words)
         except UsageRefused as refusal:
@@ -165,9 +165,18 @@ def test_each_game_has_the_clocks_of_its_machine(tmp_path: Path) -> None:
     path = config(tmp_path, ("wren1", "wren2", "wren3"), "roundrobin", "games_per_pairing = 2", tc=tc)
     with near_cluster("quick", "slow") as cluster:
         done = tour(
-            tmp_path, "run", str(path), "--place", place_of(cluster), "--slots", "2", "--max-games", "3", expect=8
+            tmp_path,
+            "run",
+            str(path),
+            "--executor",
+            place_of(cluster),
+            "--concurrency",
+            "2",
+            "--max-games",
+            "3",
+            expect=8,
         )
-        done.stdout += tour(tmp_path, "run", str(path), "--place", place_of(cluster), "--slots", "2").stdout
+        done.stdout += tour(tmp_path, "run", str(path), "--executor", place_of(cluster), "--concurrency", "2").stdout
     assert "times are divided by the speed of the machine" in done.stdout
     assert "times are multiplied" not in done.stdout
     with Store.open(tmp_path / "results" / "enginetour.db", create=False) as store:
@@ -194,7 +203,7 @@ def test_a_machine_too_slow_for_a_clock_lacks_speed(tmp_path: Path) -> None:
     """More than a day for a stage; the others play."""
     path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "", tc='20000,depth=1"\nspeed = "measure"\n#')
     with near_cluster("quick", "slower") as cluster:
-        done = tour(tmp_path, "run", str(path), "--place", place_of(cluster))
+        done = tour(tmp_path, "run", str(path), "--executor", place_of(cluster))
     assert "slower lacks speed: 20000,depth=1 times 10 is more than a day" in done.stdout
     assert {line["white_tc"] for line in read(tmp_path, "games")} == {"10000,depth=1"}
 

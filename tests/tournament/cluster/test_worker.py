@@ -217,7 +217,7 @@ def test_games_are_played_by_tls(tmp_path: Path, ours: Path, place_of_certificat
     path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "")
     assert place_of_certificates.startswith("dask=tls://")
     with told(ours):
-        tour(tmp_path, "run", str(path), "--place", place_of_certificates)
+        tour(tmp_path, "run", str(path), "--executor", place_of_certificates)
     assert len(read(tmp_path, "games")) == 1
 
 
@@ -226,10 +226,12 @@ def test_another_authority_is_refused(tmp_path: Path, place_of_certificates: str
     (tmp_path / "results").mkdir()
     path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "")
     with told(authority(tmp_path / "theirs")):
-        refused = tour(tmp_path, "run", str(path), "--place", place_of_certificates, expect=2)
+        refused = tour(tmp_path, "run", str(path), "--executor", place_of_certificates, expect=2)
     assert "TLS certificate does not match" in refused.stderr
     assert refused.stderr.strip().endswith("dask scheduler --protocol tls, with certificates of the same authority.")
-    refused = tour(tmp_path, "run", str(path), "--place", place_of_certificates.replace("tls://", "tcp://"), expect=2)
+    refused = tour(
+        tmp_path, "run", str(path), "--executor", place_of_certificates.replace("tls://", "tcp://"), expect=2
+    )
     assert "no scheduler of Dask answers at tcp://" in refused.stderr
     assert refused.stderr.count("\n") == 1
     assert list((tmp_path / "results").iterdir()) == []
@@ -327,7 +329,7 @@ def test_each_is_told_in_a_line(tmp_path: Path) -> None:
         for name, text in (("old", OLD), ("none", NONE)):
             (tmp_path / f"{name}.py").write_text(text)
             stack.enter_context(started_worker(cluster, tmp_path, name, "--preload", f"{tmp_path}/{name}.py"))
-        refused = tour(tmp_path, "run", str(path), "--place", place_of(cluster), expect=3)
+        refused = tour(tmp_path, "run", str(path), "--executor", place_of(cluster), expect=3)
     lacks = re.findall(r"^  (\w+) lacks (.+)$", refused.stdout, re.MULTILINE)
     other = next(words for name, words in lacks if name == "old").removeprefix(f"enginetour {VERSION}: ")
     assert re.fullmatch(r"it has 0\.0\.9 \([0-9a-f]{8}\). Hint: install the same there", other)

@@ -279,7 +279,7 @@ def test_a_command_says_it_all(tmp_path: Path) -> None:
     """An option beside it was passed over in silence."""
     command = "fastchess -engine cmd=a -engine cmd=b -each tc=1"
     told = tour(tmp_path, "init", "it.toml", "--tc", "5+0.05", "--from-command", command, expect=2)
-    assert "--tc and --from-command" in told.stderr
+    assert "--tc: cannot be combined with --from-command" in told.stderr
     assert not (tmp_path / "it.toml").exists()
 
 

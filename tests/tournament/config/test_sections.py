@@ -157,7 +157,7 @@ def test_a_stopped_run_goes_on_where_it_was(workspace: Path) -> None:
     tour(workspace, "run", str(path), "--max-games", "5", expect=8)
     assert audit(workspace) == 5
     done = tour(workspace, "run", str(path))
-    assert "continuing after 5 of 12" in done.stderr
+    assert "resuming after 5 of 12" in done.stderr
     assert audit(workspace) == 12
     assert read(workspace, "standings")["finished"] is True
 
@@ -225,7 +225,7 @@ def test_ctrl_c_stops_tidily(workspace: Path) -> None:
         run.send(signal.SIGINT)
         code, _, told = run.ended()
     assert code == 130, told
-    assert f"enginetour run {path} goes on" in told
+    assert f"enginetour run {path} resumes it" in told
     audit(workspace)
 
 
@@ -375,7 +375,7 @@ def test_exports_and_tables_in_every_form(workspace: Path) -> None:
     assert len(tour(workspace, "export", "csv").stdout.splitlines()) == games + 1
     assert len(read_plain(workspace, "export", "json")["games"]) == games
     assert tour(workspace, "crosstable", "--csv").stdout.startswith("rank,name,points")
-    assert read(workspace, "ladder")["finished"] is True
+    assert read(workspace, "bubble")["finished"] is True
     assert "[White " in tour(workspace, "games", "1").stdout
     assert read(workspace, "games", "1")["number"] == 1
     for system in ("elo", "gor", "egf", "egf2021"):
