@@ -18,11 +18,11 @@ from enginetour.model.game import Game, MoveMade, Outcome, Termination
 from enginetour.model.timecontrol import pgn_control
 from enginetour.model.variants import STANDARD, VARIANTS
 from enginetour.reports.sheet import Texts
-from enginetour.store.games import StoredGame
-from enginetour.store.log import TournamentLog
 
 if TYPE_CHECKING:
     from enginetour.openings.eco import OpeningNames
+    from enginetour.store.games import StoredGame
+    from enginetour.store.log import TournamentLog
 
 # Games as PGN. Sources: the PGN standard of 1994; move comments and extra tags as cutechess and CCRL write them.
 

@@ -15,7 +15,7 @@ from enginetour.cli.reading import wrap_sentences
 from enginetour.interop.files import bundled_directory
 from tests.support.databases import Server, add_game, draft, game, open_log
 from tests.support.network import Stage, move, start
-from tests.support.tournaments import Forked, config, loaded_by, pgn_games, read, tour
+from tests.support.tournaments import Forked, config, loaded_by, pgn_games, read, running, tour
 
 # What reading commands say to what they do not know, and what a run says of itself.
 
@@ -153,6 +153,18 @@ def test_a_run_tells_the_command_that_resumes_it(tmp_path: Path) -> None:
     again = tour(tmp_path, *words).stderr
     assert "has ended after 3 games" in again
     assert "enginetour run trial.toml --db 'my games.db' --new" in again
+
+
+def test_a_named_running_tournament_answers_without_the_database(tmp_path: Path) -> None:
+    """Commands for a running tournament that is named load no module of the database."""
+    path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "cycles = 500")
+    with running(tmp_path, path) as run:
+        for command in ("status", "pause", "concurrency 1", "unpause", "finish"):
+            said, modules = loaded_by(*command.split(), "-t", "trial", folder=tmp_path)
+            assert modules.isdisjoint({"sqlmodel", "sqlalchemy"}), command
+            assert said
+        assert run.ended()[0] == 8
+    assert read(tmp_path, "status", "-t", "trial")["state"] == "stopped"
 
 
 def test_a_name_in_a_pgn_is_the_name(tmp_path: Path) -> None:
