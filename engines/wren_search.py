@@ -69,6 +69,7 @@ class Search:
         self.began = 0.0
         self.depth = 1
         self.best: chess.Move | None = None
+        self.value = 0  # of `best`, in centipawns
 
     def roll(self, sides: int) -> int:
         """A number below `sides` (xorshift, Marsaglia 2003): the standard generator takes long to load."""
@@ -233,19 +234,22 @@ class Search:
         if not roots:
             return None
         self.best = roots[0][1]
-        score = self.standing()
+        score = self.value = self.standing()
+        reported = None
         deepest = min(limits.depth, self.level.depth)
         try:
             for depth in range(1, deepest + 1):
                 value = self.root(depth, score, roots)
                 self.tell(depth, value, self.nodes, int(self.elapsed_ms()), self.line(depth))
+                reported = self.best
                 roots.sort(key=lambda root: root[1] != self.best)
                 alone = len(roots) == 1 and limits.soft_ms > 0
                 late = limits.soft_ms > 0 and self.elapsed_ms() >= self.limits.soft_ms
                 if alone or late or abs(value) >= MATE - depth:
                     break
         except Halted:
-            pass
+            if self.best != reported:  # the last line that is sent begins with the move that is played
+                self.tell(self.depth, self.value, self.nodes, int(self.elapsed_ms()), [self.best])
         return self.best
 
     def root(self, depth: int, score: int, roots: list[tuple[int, chess.Move]]) -> int:
@@ -258,7 +262,8 @@ class Search:
             value = 0 if again else -self.look(depth - 1, LOST, -best, -score - gain, 1)
             board.pop()
             if value > best:
-                best, self.best = value, move
+                best = self.value = value
+                self.best = move
         return best
 
     def line(self, longest: int) -> list[chess.Move]:

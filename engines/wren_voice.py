@@ -142,6 +142,8 @@ class Wren:
 
     def tell(self, depth: int, score: int, nodes: int, ms: int, line: list[chess.Move]) -> None:
         """What a finished depth has found, in the protocol's words; mate counts moves, not plies."""
+        if self.wire.aborted:
+            return
         moves = " ".join(move.uci() for move in line)
         mate = 0 if abs(score) < MATE - 4 * DEEPEST else (MATE - abs(score) + 1) // 2
         if self.wire.cecp:

@@ -704,6 +704,18 @@ def test_score_lines() -> None:
     assert heard[-2:] == ["move a1a8", "1-0 {White mates}"]
 
 
+@pytest.mark.parametrize("level", range(1, 9))
+def test_the_last_line_begins_with_the_move(level: int) -> None:
+    """Also if a search ends within a depth, the last scored line begins with the move that is played."""
+    moves: list[str] = []
+    with _uci(level) as talk:
+        for nodes in (1, 2, 3, 5, 8, 20, 50, 90, 170, 300):
+            talk.say(f"position startpos moves {' '.join(moves)}", f"go nodes {nodes}")
+            *_, last, best = talk.until("bestmove")
+            assert " score " in last and last.split(" pv ")[1].split()[0] == best.split()[1]
+            moves.append(best.split()[1])
+
+
 def test_hears_while_thinking() -> None:
     """In an endless search it answers isready, and stop brings its move; quit ends it at once."""
     with _uci(8) as talk:
