@@ -1,4 +1,4 @@
-"""Tests of cli/charts."""
+"""Charts as SVG and PNG, and the commands that write them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ NAMES = ("Fruit 2.1", ODD, "x" * 100)
 
 
 def pictures() -> dict[str, Picture]:
-    """One of each kind, with odd names and with values that are no numbers."""
+    """Return one chart of each kind, with unusual names and values that are not numbers."""
     nan, inf = float("nan"), float("inf")
     cells = (None, CrossScore(3, 2), None), (CrossScore(1, 2), None, CrossScore(2, 2)), (None, CrossScore(2, 2), None)
     rounds = (
@@ -81,7 +81,7 @@ def _words(element: ET.Element) -> str:
 
 
 def test_a_picture_for_a_page_brings_nothing_that_a_page_forbids(picture: Picture) -> None:
-    """One element, a name for who cannot see it; no id, style, script, address or size in pixels, no fixed colour."""
+    """A chart for a page is one element with a label and without ids, styles, scripts, addresses or fixed colors."""
     told = svg(picture)
     root = ET.fromstring(told)
     assert root.tag == "svg" and root.get("role") == "img" and root.get("aria-label") == picture.title
@@ -96,14 +96,14 @@ def test_a_picture_for_a_page_brings_nothing_that_a_page_forbids(picture: Pictur
 
 
 def test_no_picture_has_what_is_no_number(picture: Picture) -> None:
-    """Neither as a place nor as a word."""
+    """No chart contains nan or inf."""
     assert not re.search(r"\b(nan|inf|none)\b", _words(ET.fromstring(svg(picture))), re.IGNORECASE)
     places = [value for element in ET.fromstring(svg(picture)).iter() for value in (element.get("d") or "").split()]
     assert all(re.fullmatch(r"[MLHVz]|[-\d.HVMz]+", value) for value in places)
 
 
 def test_the_same_rows_are_the_same_text(picture: Picture) -> None:
-    """For a page, and as a file, which is a whole SVG in colours."""
+    """Equal rows give equal SVG text, for a page and as a complete file."""
     assert svg(picture) == svg(picture)
     whole = svg_file(picture)
     assert whole.startswith('<?xml version="1.0" encoding="UTF-8"?>\n<svg xmlns="http://www.w3.org/2000/svg"')
@@ -112,7 +112,7 @@ def test_the_same_rows_are_the_same_text(picture: Picture) -> None:
 
 @pytest.mark.parametrize("name", ["list", "ladder", "no line"])
 def test_the_same_rows_are_the_same_png(name: str) -> None:
-    """Byte by byte; twice as fine as the picture is wide, with a margin, and nothing about who made it."""
+    """Equal rows give equal PNG bytes, of twice the width of the chart, with a margin and without metadata."""
     picture = pictures()[name]
     drawn = png(picture)
     assert drawn == png(picture)
@@ -124,7 +124,7 @@ def test_the_same_rows_are_the_same_png(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["list", "crosstable", "ladder", "history", "score", "white", "opponents"])
 def test_names_are_text_as_they_are(name: str) -> None:
-    """Dollar signs are no formula, tags are no tags; a long name is whole in what shows under the pointer."""
+    """Names are plain text, never formulas or tags; the tooltip has a long name in full."""
     told = _words(ET.fromstring(svg(pictures()[name])))
     assert ODD in told
     if name in ("crosstable", "ladder", "score"):
@@ -132,7 +132,7 @@ def test_names_are_text_as_they_are(name: str) -> None:
 
 
 def _contrast(one: str, other: str) -> float:
-    """Of two colours as ``#rrggbb``, 1 to 21. Source: WCAG 2.2, relative luminance."""
+    """Return the contrast of two colors ``#rrggbb``, from 1 to 21. Source: WCAG 2.2, relative luminance."""
     low, high = sorted((_luminance(one), _luminance(other)))
     return (high + 0.05) / (low + 0.05)
 
@@ -147,14 +147,14 @@ STYLE = (Path(canvas.__file__).parents[1] / "html" / "assets" / "report.css").re
 
 
 def dark_palette() -> dict[str, str]:
-    """The colours by role that pages have where the reader's system is dark."""
+    """Return the colors by role of pages in a dark color scheme."""
     text = STYLE.partition("prefers-color-scheme: dark")[2].partition("}")[0]
     found = dict(re.findall(r"--([\w-]+):\s*(#[0-9a-f]{6});", text))
     return {role: found[role] for role in canvas.LIGHT_COLORS}
 
 
 def test_colours_are_told_apart_and_read() -> None:
-    """Text stands 4.5:1 from the paper, lines 3:1, light and dark; the roles of both are the same."""
+    """Text has a contrast of 4.5:1 with the background and lines have 3:1, in both color schemes."""
     dark = dark_palette()
     assert set(canvas.LIGHT_COLORS) == set(dark)
     for colours in (canvas.LIGHT_COLORS, dark):
@@ -175,14 +175,14 @@ def _blended(colour: str, paper: str, alpha: float) -> str:
 
 
 def test_pages_have_the_same_colours() -> None:
-    """The style sheet of the report sets each variable as it is here, light and dark."""
+    """The style sheet of the report has the colors of the charts, in both color schemes."""
     for role, colour in canvas.LIGHT_COLORS.items():
         assert re.search(rf"--{role}:\s*{colour}\b", STYLE), (role, colour)
         assert role in dark_palette()
 
 
 def test_a_mark_is_somewhere() -> None:
-    """What has no place cannot be made."""
+    """A mark without a finite position is an error."""
     for wrong in (float("nan"), float("inf")):
         with pytest.raises(ValueError, match="finite"):
             canvas.Line(((0.0, wrong), (1.0, 1.0)))
@@ -191,7 +191,7 @@ def test_a_mark_is_somewhere() -> None:
 
 
 def test_ticks_are_round() -> None:
-    """Steps of 1, 2 and 5; a logarithmic scale has powers, and what is between them where it is short."""
+    """Ticks are steps of 1, 2 and 5; a logarithmic scale has powers of ten, and values between them if it is short."""
     assert canvas.Scale(2412, 2688, 0, 1).ticks(6) == [2450.0, 2500.0, 2550.0, 2600.0, 2650.0]
     assert canvas.Scale(-0.04, 1.04, 0, 1).ticks(5) == pytest.approx([0, 0.5, 1.0])
     assert canvas.Scale(0.15, 1.5, 0, 1, log=True).ticks() == [0.2, 0.5, 1.0]
@@ -200,7 +200,7 @@ def test_ticks_are_round() -> None:
 
 
 def test_a_load_of_many_games_is_counted_whole() -> None:
-    """A picture has fewer places than a long tournament games, and those above the processors stay among them."""
+    """A chart of many games keeps every game with more load than processors."""
     loads = [(float(number), 9.0 if number in (7, 2999) else 0.5) for number in range(1, 3001)]
     made = curves.load_chart(loads, title="l", cores=2)
     assert made.summary == "Load of the machine after 3000 games, more than its processors after 2."
@@ -209,12 +209,12 @@ def test_a_load_of_many_games_is_counted_whole() -> None:
 
 
 def test_half_is_half() -> None:
-    """What a picture says of a half and of 99 % is what the table beside it says."""
+    """A chart rounds a half and 99 % as the table does."""
     assert "median 2, 99 % up to 4, maximum 4" in curves.histogram([4, 3, 2, 1], title="r", unit="ms").summary
 
 
 def test_matplotlib_is_loaded_by_the_first_picture_only_and_heeds_no_settings_of_a_user(tmp_path: Path) -> None:
-    """Not by modules of charts, pages or commands; a broken file and variable of a user change nothing."""
+    """Matplotlib is loaded by the first chart only, and the user's settings of it have no effect."""
     (tmp_path / "matplotlibrc").write_text("font.size: soon\nsvg.fonttype: path\n")
     code = (
         "import sys\n"
@@ -234,7 +234,7 @@ def test_matplotlib_is_loaded_by_the_first_picture_only_and_heeds_no_settings_of
 
 
 def test_a_name_in_wide_signs_is_whole_where_there_is_room() -> None:
-    """A Chinese or Japanese sign is two columns wide; counted as one it cost names their middle."""
+    """A Chinese or Japanese character counts as two columns, so such names are not cut."""
     assert fit_text("妖精最大 5.0b 開発版", 400) == "妖精最大 5.0b 開発版"
     assert "…" in fit_text("妖精最大 5.0b 開発版", 60)
 
@@ -246,7 +246,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 @pytest.fixture
 def db(tmp_path: Path) -> Path:
-    """Two games of a round robin, and a list with two editions."""
+    """Return a database with two games of a round robin and a list with two editions."""
     path = tmp_path / "a.db"
     store, log = open_log(path)
     with store:
@@ -258,7 +258,7 @@ def db(tmp_path: Path) -> Path:
 
 
 def chart(db: Path, *words: str, to: str = "out.svg") -> str:
-    """The words of the picture that a chart command writes."""
+    """Return the text of the chart that a command writes."""
     file = db.parent / to
     done = ask(db, "chart", *words, "-o", str(file))
     assert done.exit_code == 0, done.output
@@ -267,7 +267,7 @@ def chart(db: Path, *words: str, to: str = "out.svg") -> str:
 
 
 def test_the_next_step_can_be_taken(db: Path) -> None:
-    """Where ratings by a system are not kept yet, the command told keeps them; a name of two words is one."""
+    """If ratings of a system are not stored yet, the suggested command stores them; names with spaces are quoted."""
     with Store.open(db) as store:
         add_game(store.create_tournament(draft("two words")), game())
         store.create_tournament(draft("two words"))
@@ -297,17 +297,17 @@ def test_the_next_step_can_be_taken(db: Path) -> None:
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
 def test_every_chart_is_written(db: Path, words: tuple[str, ...], told: str) -> None:
-    """As the file's name ends, with the words that it is looked at for."""
+    """Every chart is written in the format of the file's ending, with its text."""
     assert told in chart(db, *words)
 
 
 def test_a_picture_may_have_a_title_of_its_own(db: Path) -> None:
-    """Above it, and as the name of the file's document."""
+    """--title is the heading of the chart and the title of the file."""
     assert chart(db, "crosstable", "--title", "Autumn <1>").count("Autumn <1>") == 2
 
 
 def test_a_png_is_one(db: Path) -> None:
-    """The ending counts whatever its case."""
+    """The ending .PNG selects PNG, too."""
     file = db.parent / "out.PNG"
     assert ask(db, "chart", "list", "-o", str(file)).exit_code == 0
     with Image.open(io.BytesIO(file.read_bytes())) as image:
@@ -315,7 +315,7 @@ def test_a_png_is_one(db: Path) -> None:
 
 
 def test_ratings_by_games_of_an_incremental_system(db: Path) -> None:
-    """From what the store keeps; where it keeps nothing yet, the command that makes it."""
+    """Ratings game by game come from the database; if they are not stored yet, the error names the command."""
     refused = ask(db, "chart", "history", "--system", "elo", "-o", str(db.parent / "e.svg"))
     assert isinstance(refused.exception, TourError)
     assert "ratings -t autumn --edition 1 --system elo" in str(refused.exception)
@@ -325,7 +325,7 @@ def test_ratings_by_games_of_an_incremental_system(db: Path) -> None:
 
 @pytest.fixture
 def bubble(tmp_path: Path) -> Path:
-    """A finished bubble of four in a section of two, all games drawn, and a round robin without games."""
+    """Return a database with a finished bubble of four engines, all games drawn, and an empty round robin."""
     options = {"size": 2, "min_matches": 0, "unpark_threshold": 1}
     plan = Draft(
         "b",
@@ -350,7 +350,7 @@ def bubble(tmp_path: Path) -> Path:
 
 
 def test_a_ladder_of_a_bubble(bubble: Path, tmp_path: Path) -> None:
-    """By games or by round robins; another format has none."""
+    """The bubble chart is drawn by games or by round robins; another format is an error."""
     path = bubble
     for by in ("games", "rounds"):
         told = chart(path, "bubble", "-t", "b", "--by", by)
@@ -361,7 +361,7 @@ def test_a_ladder_of_a_bubble(bubble: Path, tmp_path: Path) -> None:
 
 
 def test_a_ladder_is_a_table_too(bubble: Path) -> None:
-    """Each decision with the games by then, and one round robin with its crosstable, in every format."""
+    """The bubble history and one round robin are available in every table format."""
     rows = ask(bubble, "bubble", "-t", "b", "--csv").stdout.splitlines()
     assert rows[:3] == [
         "step,games,told",
@@ -391,7 +391,7 @@ def test_a_ladder_is_a_table_too(bubble: Path) -> None:
     ],
 )
 def test_what_is_no_picture_is_refused(db: Path, words: tuple[str, ...], what: str) -> None:
-    """In one line, as wrong usage, and nothing is written."""
+    """Invalid chart commands are usage errors, and write nothing."""
     before = {*os.listdir()}
     done = ask(db, *words)
     told = done.output if done.exit_code == 2 else str(done.exception)
@@ -402,7 +402,7 @@ def test_what_is_no_picture_is_refused(db: Path, words: tuple[str, ...], what: s
 
 @pytest.mark.parametrize("command", ["list", "crosstable", "bubble", "history", "score", "opponents", "fairness"])
 def test_every_chart_has_help_with_an_example(command: str) -> None:
-    """Within 80 columns; and the drawer tells whole sentences."""
+    """Every chart has help of at most 80 columns with an example, and a complete summary."""
     told = CliRunner().invoke(cli, ["chart", command, "--help"]).output
     assert f"Example: enginetour chart {command} " in told and " -o " in told
     assert max(map(len, told.splitlines())) <= 80
@@ -411,7 +411,7 @@ def test_every_chart_has_help_with_an_example(command: str) -> None:
 
 
 def test_lists_are_written_as_pictures(db: Path, tmp_path: Path) -> None:
-    """`-o FILE.svg` of ratings, and of rate straight from PGN."""
+    """`ratings` and `rate` write a chart with -o FILE.svg."""
     assert ask(db, "ratings", "-o", str(tmp_path / "r.svg")).exit_code == 0
     assert "1. Fruit: " in "\n".join(ET.fromstring((tmp_path / "r.svg").read_text("utf-8")).itertext())
     pgn = tmp_path / "g.pgn"
@@ -423,7 +423,7 @@ def test_lists_are_written_as_pictures(db: Path, tmp_path: Path) -> None:
 
 
 def test_a_crosstable_has_the_points_of_the_table(db: Path) -> None:
-    """Games against one that has withdrawn stand in their cells; the points are those that rank the rows."""
+    """A crosstable shows games against a withdrawn entrant, but the points are those of the table."""
     assert ask(db, "withdraw", "Phalanx").exit_code == 0
     table = {row["name"]: row["points"] for row in json.loads(ask(db, "standings", "--json").stdout)["table"]}
     assert table["Fruit"] == 1

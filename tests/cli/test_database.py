@@ -16,7 +16,7 @@ from tests.support.tournaments import audit, config, read, running, tour
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
-    """A workspace with one recorded game."""
+    """Return a workspace with one recorded game."""
     (tmp_path / "results").mkdir()
     path = tmp_path / "results" / "enginetour.db"
     opened, log = open_log(path)
@@ -26,7 +26,7 @@ def store(tmp_path: Path) -> Path:
 
 
 def test_while_a_tournament_runs(tmp_path: Path) -> None:
-    """Both check and backup find one sound state, and the tournament goes on to its end."""
+    """Check and backup work while a tournament runs, and the tournament continues."""
     path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "cycles = 10\ngames_per_pairing = 2")
     (tmp_path / "results").mkdir()
     with running(tmp_path, path) as process:
@@ -41,7 +41,7 @@ def test_while_a_tournament_runs(tmp_path: Path) -> None:
 
 
 def test_findings_are_lines_and_exit_5(store: Path, tmp_path: Path) -> None:
-    """One line each on stdout, their number on stderr; the JSON has the same and the same exit code."""
+    """Each finding is one line on stdout; JSON has the same findings; the exit code is 5."""
     meddled(store, "UPDATE pair_counts SET wins = 7")
     done = tour(tmp_path, "db", "check", expect=5)
     assert [line for line in done.stdout.splitlines() if "kept as +7" in line]
@@ -52,7 +52,7 @@ def test_findings_are_lines_and_exit_5(store: Path, tmp_path: Path) -> None:
 
 
 def test_upgrade_keeps_the_old_one_beside(tmp_path: Path) -> None:
-    """From, to and the backup are told; the backup still has the old schema; a second call finds nothing to do."""
+    """An upgrade prints both schemas and the backup, which has the old schema; a second upgrade does nothing."""
     path = tmp_path / "t.db"
     older(path)
     done = tour(tmp_path, "db", "check", "--db", "t.db", expect=5)
@@ -66,7 +66,7 @@ def test_upgrade_keeps_the_old_one_beside(tmp_path: Path) -> None:
 
 
 def test_no_database(tmp_path: Path) -> None:
-    """One line with the next step, and none is made."""
+    """Without a database, the error is one line with the next step, and no database is created."""
     (tmp_path / "results").mkdir()
     for words in (("check",), ("backup", "copy.db"), ("upgrade",)):
         assert "create it with enginetour run" in tour(tmp_path, "db", *words, expect=5).stderr
@@ -75,7 +75,7 @@ def test_no_database(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", ["check", "backup", "upgrade"])
 def test_help_has_an_example(command: str) -> None:
-    """As every command's."""
+    """Every command of `db` has help with an example."""
     told = invoke("db", command, "--help").output
     assert f"Example: enginetour db {command}" in told
     assert max(map(len, told.splitlines())) <= 80

@@ -1,4 +1,4 @@
-"""Tests of cli/engines."""
+"""The progress line of `enginetour engines check`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Terminal(io.StringIO):
 
 
 def shown(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, term: str = "xterm") -> str:
-    """What two engines leave there, one step of each."""
+    """Return what two engines with one step each write to the terminal."""
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setenv("TERM", term)
     monkeypatch.setenv("COLUMNS", "40")
@@ -35,7 +35,7 @@ def shown(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, term: str = "xte
 
 
 def test_it_stands_in_one_line_and_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cut to the window, each over the last; names are only text."""
+    """The progress line fits the window, replaces itself and is erased; control characters of names are replaced."""
     told = shown(monkeypatch, Terminal())
     assert told.startswith(ERASE) and told.endswith(ERASE)
     first, second = (part for part in told.split(ERASE) if part)
@@ -46,12 +46,12 @@ def test_it_stands_in_one_line_and_goes_away(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize(("stream", "term"), [(io.StringIO(), "xterm"), (Terminal(), "dumb")])
 def test_elsewhere_nothing_is_written(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, term: str) -> None:
-    """A file or a terminal that knows no erasing."""
+    """A file and a dumb terminal get no progress line."""
     assert shown(monkeypatch, stream, term) == ""
 
 
 def test_each_step_is_told_before_it_is_taken() -> None:
-    """The handshake, then those asked for, with their number and words."""
+    """Each step is reported before it runs, with its number and description."""
     link = Eavesdropper()
     run_checks(ComplianceTask(scripted("uci"), ("new-game", "quit-idle")), link)
     words = {step.key: step.what for step in steps_of("uci")}
@@ -63,7 +63,7 @@ def test_each_step_is_told_before_it_is_taken() -> None:
 
 
 def test_a_slot_passes_the_steps_on() -> None:
-    """From its process to whoever asked, all before the course comes back."""
+    """A slot process passes all steps on before the result."""
     heard: list[tuple[int, int, str]] = []
     for _ in examine_each([scripted("uci")], ("quit-idle",), lambda *step: heard.append(step)):
         assert [number for number, _, _ in heard] == [0, 1]

@@ -1,4 +1,4 @@
-"""How a list is shown: golden texts of layouts, matrices and head to head, and what cannot be had together."""
+"""Display of rating lists: golden texts of layouts, matrices and head-to-head results, and invalid combinations."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ def shown(display: Display, *, room: int = 80, form: str = "text", counts: Count
 @pytest.mark.parametrize("room", [80, 200])
 @pytest.mark.parametrize("name", SHOWN)
 def test_printed_as_before(name: str, room: int) -> None:
-    """The whole text, at the width of a terminal and of a file."""
+    """The text equals the golden file, at 80 and 200 characters per line."""
     assert shown(SHOWN[name], room=room) == (GOLDEN / f"{name}-{room}.txt").read_text("utf-8")
 
 
 @pytest.mark.parametrize("name", [name for name in SHOWN if name != "ordo-all"])
 def test_lines_keep_to_the_window(name: str) -> None:
-    """80 columns of table, also with wide signs, names of 100 signs and 200 engines."""
+    """Tables fit 80 characters per line, also with wide characters, long names and 200 engines."""
     names = [f"Engine {number:03}" if number % 7 else "日本の将棋エンジン" * 6 + str(number) for number in range(200)]
     counts = dict.fromkeys(zip(names, [*names[1:], names[0]], strict=True), (3, 2, 2))
     counts |= {("Toga II", names[0]): (2, 1, 2)}
@@ -78,7 +78,7 @@ def test_lines_keep_to_the_window(name: str) -> None:
 
 
 def test_ordos_csv_has_its_headers_and_order() -> None:
-    """The first seven are its default; what cannot be given is an empty cell."""
+    """Ordo's CSV has its headers; by default the first seven; unknown values are empty cells."""
     rows = list(csv.reader(io.StringIO(shown(Display(layout="ordo", columns=COLUMN_KEYS), form="csv"))))
     assert rows[0][:7] == ["#", "PLAYER", "RATING", "ERROR", "POINTS", "PLAYED", "(%)"]
     assert rows[0][7:] == ["CFS(%)", "W", "D", "L", "D(%)", "OppAvg", "OppErr", "OppN", "OppDiv"]
@@ -89,7 +89,7 @@ def test_ordos_csv_has_its_headers_and_order() -> None:
 
 
 def test_ccrl_shares_ranks_by_whole_ratings() -> None:
-    """Four engines of one rating are 2-5 and whoever follows is 6; the last line has no LOS."""
+    """In the CCRL layout, engines with equal rounded ratings share a rank such as 2-5; the last line has no LOS."""
     even = dict.fromkeys([("B", "Base"), ("C", "Base"), ("D", "Base")], (4, 4, 4))
     counts: Counts = {("A", "Base"): (9, 0, 1), **even, ("Base", "Weak"): (9, 1, 2)}
     lines = shown(Display(layout="ccrl"), counts=counts).splitlines()
@@ -98,7 +98,7 @@ def test_ccrl_shares_ranks_by_whole_ratings() -> None:
 
 
 def test_a_matrix_in_json_is_beside_the_list() -> None:
-    """Names, pools and rows of numbers; null across pools and on the diagonal."""
+    """JSON has the matrix next to the list; values between pools and on the diagonal are null."""
     told = json.loads(shown(Display(matrix="diff", confidence=99.0), form="json"))
     assert {"list", "matrix", "confidence"} <= set(told)
     matrix = told["matrix"]
@@ -109,7 +109,7 @@ def test_a_matrix_in_json_is_beside_the_list() -> None:
 
 
 def test_a_matrix_in_csv_is_whole() -> None:
-    """One row an engine, a column for each number; scores as shares."""
+    """A matrix as CSV has one row per engine and one column per opponent, with scores as fractions."""
     rows = list(csv.DictReader(io.StringIO(shown(Display(matrix="score"), form="csv"))))
     at = {row["name"]: row["number"] for row in rows}
     assert len(rows) == 8
@@ -118,7 +118,7 @@ def test_a_matrix_in_csv_is_whole() -> None:
 
 
 def test_head_to_head_in_csv_and_json() -> None:
-    """One row a pairing, both ways; the same figures in both."""
+    """Head-to-head results have the same figures in CSV and JSON, one row per pair in both directions."""
     rows = list(csv.DictReader(io.StringIO(shown(Display(versus="all"), form="csv"))))
     assert len(rows) == 2 * len(FIELD)
     told = json.loads(shown(Display(versus="Perfect"), form="json"))["head_to_head"]["engines"]
@@ -130,7 +130,7 @@ def test_head_to_head_in_csv_and_json() -> None:
 
 
 def test_small_errors_are_not_nothing() -> None:
-    """A thousand million games leave an error below a tenth, and it is told as such."""
+    """An error below 0.1 is shown as such, not as zero."""
     counts = {("A", "B"): (400_000_000, 200_000_000, 400_000_000)}
     assert "<0.1" in shown(Display(), counts=counts)
     assert "±<0.1" in shown(Display(matrix="diff"), counts=counts)
@@ -139,7 +139,7 @@ def test_small_errors_are_not_nothing() -> None:
 
 
 def test_an_engine_without_games_here_is_answered_with_the_nearest() -> None:
-    """Names are easily misspelt."""
+    """The error for an unknown engine suggests a close name."""
     with pytest.raises(UsageRefused, match="did you mean 'Toga II'"):
         shown(Display(versus="Tuga II"))
 
@@ -178,7 +178,7 @@ def test_what_cannot_be_had_is_usage(games: Path, words: tuple[str, ...]) -> Non
 
 
 def test_columns_come_in_the_order_asked_for(games: Path) -> None:
-    """By their keys, minus signs for underscores too; an unknown one is answered with the nearest."""
+    """--columns selects columns by their keys in order, also with dashes; an unknown key gets a suggestion."""
     head = rate(games, "--columns", "name,draw-rate,error,diversity", "--csv").stdout.splitlines()[0]
     assert head == "name,draw_rate,error,diversity"
     assert "did you mean 'rating'?" in rate(games, "--columns", "ratng").stderr
@@ -186,13 +186,13 @@ def test_columns_come_in_the_order_asked_for(games: Path) -> None:
 
 
 def test_the_footing_tells_the_confidence(games: Path) -> None:
-    """In text and in JSON."""
+    """Text and JSON show the confidence level."""
     assert "+ and - are 99 %" in " ".join(rate(games, "--confidence", "99").stdout.split())
     assert json.loads(rate(games, "--confidence", "99", "--json").stdout)["confidence"] == 99
 
 
 def test_errors_are_asked_for_by_pattern(games: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a pool too large for all of them; a pattern nobody answers to is a slip of the pen."""
+    """--errors-for selects engines by pattern; a pattern without a match is an error."""
     from enginetour.ratings import ratinglist as rows
 
     monkeypatch.setattr(rows, "DENSE_ERRORS", 2)
@@ -202,7 +202,7 @@ def test_errors_are_asked_for_by_pattern(games: Path, monkeypatch: pytest.Monkey
 
 
 def test_a_list_of_the_store_is_shown_likewise(tmp_path: Path) -> None:
-    """`ratings` knows the same displays; incremental systems, which have no errors, refuse them."""
+    """`ratings` has the same display options; they are errors for incremental systems, which have no errors."""
     path = tmp_path / "t.db"
     with Store.open(path) as store:
         log = store.create_tournament(draft())

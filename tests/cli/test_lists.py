@@ -1,4 +1,4 @@
-"""Tests of cli/lists."""
+"""Commands of rating lists in the database."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MEETINGS = (("Fruit", "Toga"), ("Toga", "Phalanx"), ("Phalanx", "Fruit"), ("HoiC
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A workspace with blitz games of four engines, and one slow game."""
+    """Return a workspace with blitz games of four engines and one slow game."""
     (tmp_path / "results").mkdir()
     with Store.open(tmp_path / "results" / "enginetour.db") as store:
         log = store.create_tournament(draft())
@@ -45,7 +45,7 @@ def play(folder: Path, white: str, black: str, **about: Any) -> None:
 
 
 def test_define_and_show(folder: Path) -> None:
-    """A list is made, changed and shown; what is not named stays, an empty value takes a part back."""
+    """A list is defined, changed and shown; other options keep their values, an empty value restores the default."""
     assert "no rating list yet" in tour(folder, "lists").stdout
     assert (
         "list blitz defined"
@@ -66,7 +66,7 @@ def test_define_and_show(folder: Path) -> None:
 
 
 def test_database_of_the_surroundings(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """ENGINETOUR_DB names the database of every command of the group; --db stands behind the command."""
+    """ENGINETOUR_DB selects the database of all subcommands; --db must follow the subcommand."""
     monkeypatch.setenv("ENGINETOUR_DB", str(folder / "results" / "enginetour.db"))
     assert "list all defined" in tour(folder / "results", "lists", "define", "all").stdout
     assert (
@@ -76,7 +76,7 @@ def test_database_of_the_surroundings(folder: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_ratings_of_a_list_and_ad_hoc(folder: Path) -> None:
-    """The same filter gives the same list, by name or typed; with a name options change it for this once."""
+    """A named list equals the same filters on the command line; options change a named list for one call."""
     tour(folder, "lists", "define", "blitz", "--time-class", "blitz", "--model", "davidson")
     typed = read(folder, "ratings", "--time-class", "blitz", "--model", "davidson")
     assert read(folder, "ratings", "blitz") == typed
@@ -88,7 +88,7 @@ def test_ratings_of_a_list_and_ad_hoc(folder: Path) -> None:
 
 
 def test_every_filter_is_typed(folder: Path) -> None:
-    """Filters without -t ask the whole store; terms alone leave the newest tournament."""
+    """A filter without -t selects games of the whole database; terms alone keep the newest tournament."""
     for words, games in (
         (("--since", "2026-11-02"), 1),
         (("--until", "2026-11-01"), 8),
@@ -108,7 +108,7 @@ def test_every_filter_is_typed(folder: Path) -> None:
 
 
 def test_lists_leave_out_games_by_their_termination(tmp_path: Path) -> None:
-    """Of games that were played here by how they ended, all adjudications alike; a list keeps it in its definition."""
+    """--exclude-termination leaves out games by their ending, and is kept in the definition of a list."""
     (tmp_path / "results").mkdir()
     store, log = open_log(tmp_path / "results" / "enginetour.db")
     endings = (Termination.TIME, Termination.CRASH, Termination.FALSE_CLAIM, Termination.ADJUDICATION_DRAW)
@@ -126,7 +126,7 @@ def test_lists_leave_out_games_by_their_termination(tmp_path: Path) -> None:
 
 
 def test_publish_and_editions(folder: Path) -> None:
-    """An edition prints as it was published, whatever came after it."""
+    """An edition is shown as it was published, although games were added later."""
     tour(folder, "lists", "define", "all")
     made = read(folder, "publish", "all", "--note", "first snow")
     assert tour(folder, "publish", "all", expect=2).stderr.count("\n") == 1
@@ -143,7 +143,7 @@ def test_publish_and_editions(folder: Path) -> None:
 
 
 def test_into_a_file_and_errors_for_some(folder: Path) -> None:
-    """The ending says the form; --errors-for is for lists with errors, its patterns must fit somebody."""
+    """The ending of -o selects the format; --errors-for needs a list with errors and a matching pattern."""
     tour(folder, "lists", "define", "all")
     for words in (("all",), ("--all",), ("-t", "autumn"), ("--all", "--system", "elo"), ("all", "--system", "gor")):
         for name in ("list.json", "list.csv", "list.txt"):
@@ -159,7 +159,7 @@ def test_into_a_file_and_errors_for_some(folder: Path) -> None:
 
 
 def test_one_list_at_a_time_called_by_its_system(folder: Path) -> None:
-    """-t beside --all was passed over, and lists of incremental systems with a filter did not tell which one it is."""
+    """--all cannot be combined with -t; the heading names an incremental rating system."""
     for other in (("-t", "autumn"), ("--edition", "1")):
         assert (
             "--all: cannot be combined with -t and --edition"
@@ -173,7 +173,7 @@ def test_one_list_at_a_time_called_by_its_system(folder: Path) -> None:
 
 
 def test_as_of_an_edition_is_that_edition(folder: Path) -> None:
-    """Its numbers to the last digit, on its own terms, whatever was played, struck out or defined since."""
+    """--as-of 'edition N' gives exactly the published numbers, whatever happened later."""
     tour(folder, "lists", "define", "all", "--time-class", "blitz")
     made = read(folder, "publish", "all")["list"]
     tour(folder, "lists", "define", "all", "--time-class", "", "--model", "davidson")
@@ -195,7 +195,7 @@ def test_as_of_an_edition_is_that_edition(folder: Path) -> None:
 
 
 def test_as_of_a_game_counts_as_the_tournament_does(folder: Path) -> None:
-    """With -t the tournament's own numbers, without it those of the whole store."""
+    """--as-of 'game N' counts games of the tournament with -t, else of the whole database."""
     with Store.open(folder / "results" / "enginetour.db") as store:
         record(store.create_tournament(draft("spring")), "Fruit", "Toga", day="2026-12-01")
     assert read(folder, "ratings", "-t", "spring", "--as-of", "game 1")["games"] == 1
@@ -206,7 +206,7 @@ def test_as_of_a_game_counts_as_the_tournament_does(folder: Path) -> None:
 
 
 def test_diff(folder: Path) -> None:
-    """What moved is told with its parts; CSV has every move."""
+    """`diff` explains the largest changes; CSV has all of them."""
     tour(folder, "lists", "define", "all")
     tour(folder, "publish", "all")
     play(folder, "HoiChess", "Toga")
@@ -219,7 +219,7 @@ def test_diff(folder: Path) -> None:
 
 
 def test_history(folder: Path) -> None:
-    """Opponents, editions and rating events of an engine, as text, JSON and CSV."""
+    """`history` shows opponents, editions and rating events as text, JSON and CSV."""
     tour(folder, "lists", "define", "all")
     tour(folder, "publish", "all")
     tour(folder, "ratings", "--system", "elo")
@@ -254,7 +254,7 @@ def test_history(folder: Path) -> None:
     ],
 )
 def test_refused(folder: Path, words: tuple[str, ...], told: str) -> None:
-    """Wrong usage is one line with what is allowed, and writes nothing."""
+    """Invalid options are usage errors with the valid values, and write nothing."""
     assert told in tour(folder, *words, expect=2).stderr
 
 
@@ -264,7 +264,7 @@ NUMBERS = count(1)
 
 
 class Pager(io.StringIO):
-    """Standard output; while it is written to somebody else writes, and the log is to be folded into the file."""
+    """A standard output that writes to the database and checkpoints it while it is written to."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -282,7 +282,7 @@ class Pager(io.StringIO):
 
 @pytest.fixture(scope="module")
 def paging_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A tournament with a game, and a list of it."""
+    """Return a workspace with a tournament of one game and a list of it."""
     made = tmp_path_factory.mktemp("paged")
     (made / "results").mkdir()
     store, log = sound_log(made / "results" / "enginetour.db")
@@ -302,7 +302,7 @@ def paging_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
 )
 def test_whoever_reads_slowly_holds_nobody_up(paging_folder: Path, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From the first word on the view is let go of."""
+    """The view of the database ends before the output is written."""
     pager = Pager(paging_folder / "results" / "enginetour.db")
     monkeypatch.setattr(sys, "argv", ["enginetour", *words.split()])
     monkeypatch.setattr(sys, "stdout", pager)

@@ -1,4 +1,4 @@
-"""Tests of cli/match."""
+"""`enginetour match`, and the options --sprt of rating lists."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ COUNTS = (1, 4, 11, 7, 2)
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
-    """25 pairs of Fruit against Toga, and a tournament after it where they meet once."""
+    """Return a workspace with 25 game pairs of Fruit and Toga, and a later tournament with one game of them."""
     path = tmp_path / "results" / "enginetour.db"
     path.parent.mkdir()
     with Store.open(path) as opened:
@@ -46,7 +46,7 @@ def store(tmp_path: Path) -> Path:
 
 
 def test_json_tells_all(store: Path) -> None:
-    """Counts by games and by pairs, the ratio of the pairs, bounds, no verdict."""
+    """JSON has counts of games and pairs, the ratio of the pairs, the bounds, and no verdict yet."""
     words = ("ratings", "-t", "autumn", "--sprt", "Fruit", "Toga", "0", "5", "--json")
     value = json.loads(tour(store, *words).stdout)
     assert value["engines"] == ["Fruit", "Toga"]
@@ -59,7 +59,7 @@ def test_json_tells_all(store: Path) -> None:
 
 
 def test_text_fits_a_terminal(store: Path) -> None:
-    """A figure a line, the uncertain ones with their error."""
+    """Text shows one figure per line, with errors, within the width of a terminal."""
     told = tour(store, "ratings", "-t", "autumn", "--sprt", "Fruit", "Toga", "0", "5").stdout
     lines = {line[:10].strip(): line for line in told.splitlines()}
     assert max(map(len, told.splitlines())) <= 80
@@ -71,7 +71,7 @@ def test_text_fits_a_terminal(store: Path) -> None:
 
 
 def test_a_verdict_is_told_with_its_risk(store: Path) -> None:
-    """Bounds far above: H0, after how many pairs, and what the estimate was then."""
+    """A test far below its bounds accepts H0, and shows the number of pairs and the estimate at that time."""
     told = tour(store, "ratings", "-t", "autumn", "--sprt", "Fruit", "Toga", "300", "400").stdout
     assert "H0 after " in told
     assert "Fruit is less than 400 Elo ahead, wrong in 5 %" in told
@@ -80,14 +80,14 @@ def test_a_verdict_is_told_with_its_risk(store: Path) -> None:
 
 
 def test_the_whole_store(store: Path) -> None:
-    """--all adds the lone game of the other tournament, and says that it is alone."""
+    """--all adds the game of the other tournament, and reports that it is not part of a pair."""
     done = tour(store, "ratings", "--all", "--sprt", "Fruit", "Toga", "0", "5")
     assert "11 / 34 / 6" in done.stdout
     assert "1 game lacks its partner" in done.stdout
 
 
 def test_csv_is_one_line(store: Path) -> None:
-    """With the same figures as the JSON."""
+    """CSV has one line with the same figures as JSON."""
     words = ("ratings", "--all", "--sprt", "Toga", "Fruit", "-5", "0", "--sprt-model", "normalized")
     rows = list(csv.DictReader(io.StringIO(tour(store, *words, "--csv").stdout)))
     value = json.loads(tour(store, *words, "--json").stdout)
@@ -98,7 +98,7 @@ def test_csv_is_one_line(store: Path) -> None:
 
 
 def test_one_game_is_told_without_certainty(store: Path) -> None:
-    """A single draw: Elo zero, and how little that says."""
+    """A single draw gives Elo 0 and shows that the error is large."""
     told = tour(
         store, "ratings", "-t", "winter", "--sprt", "Fruit", "Toga", "0", "5", "--sprt-model", "bayesian"
     ).stdout
@@ -123,18 +123,18 @@ def test_one_game_is_told_without_certainty(store: Path) -> None:
     ],
 )
 def test_a_test_that_cannot_be_made_is_refused(store: Path, words: tuple[str, ...], told: str) -> None:
-    """Wrong usage, in words."""
+    """Invalid options of a test are usage errors."""
     assert told in tour(store, "ratings", *words, expect=2).stderr
 
 
 def test_every_model_is_on_offer() -> None:
-    """The choices of the option are the models there are."""
+    """The option offers every model of the test."""
     option = next(parameter for parameter in ratings.params if parameter.name == "model")
     assert tuple(getattr(option.type, "choices", ())) == MODELS
 
 
 def test_the_errors_of_the_test_may_be_told(store: Path) -> None:
-    """--alpha and --beta move Wald's bounds, and are told with the verdict's risk."""
+    """--alpha and --beta change Wald's bounds, and are shown with the verdict."""
     words = ("ratings", "-t", "autumn", "--sprt", "Fruit", "Toga", "300", "400", "--alpha", "0.02", "--beta", "0.1")
     value = json.loads(tour(store, *words, "--json").stdout)
     assert value["sprt"]["bounds"] == pytest.approx([-2.282382, 3.806662], abs=1e-6)
@@ -142,7 +142,7 @@ def test_the_errors_of_the_test_may_be_told(store: Path) -> None:
 
 
 def test_pairs_are_looked_at_in_the_order_of_the_schedule(tmp_path: Path) -> None:
-    """However the games ended: the same pairs in another order of the log stop at the same one."""
+    """Pairs count in the order of the schedule, whatever the order in which games ended."""
     told = []
     for name, order in (("forth", range(1, 41)), ("back", range(40, 0, -1))):
         folder = tmp_path / name
@@ -166,12 +166,12 @@ ONLY_CLOCK = ("--entrant", "wren2.limits=clock,depth")
 
 
 def here(folder: Path) -> list[Path]:
-    """Everything but the two files that SQLite keeps beside a database that is open."""
+    """Return all files of the workspace except the two that SQLite keeps next to an open database."""
     return sorted(path for path in folder.rglob("*") if path.suffix not in (".db-shm", ".db-wal"))
 
 
 def refused(folder: Path, *words: str, code: int = 3) -> str:
-    """What is said on stderr; stdout is silent, and the folder as it was."""
+    """Return stderr of a failed command; stdout is empty and the directory is unchanged."""
     before = here(folder)
     done = tour(folder, *PAIR, *words, expect=code)
     assert done.stdout == ""
@@ -199,7 +199,7 @@ def refused(folder: Path, *words: str, code: int = 3) -> str:
     ],
 )
 def test_a_refusal_names_what_was_typed(tmp_path: Path, words: tuple[str, ...], told: str) -> None:
-    """The option, not a line; no folder is left either."""
+    """An error names the option on the command line instead of a line of the configuration."""
     if told:
         assert told in refused(tmp_path, *words)
     else:
@@ -207,7 +207,7 @@ def test_a_refusal_names_what_was_typed(tmp_path: Path, words: tuple[str, ...], 
 
 
 def test_no_lock_of_a_match_that_never_was(tmp_path: Path) -> None:
-    """Its engines are tried under the lock, for there is a database: the file goes with it."""
+    """A match that cannot start leaves no lock file."""
     tour(tmp_path, *PAIR, "--tc", "depth=1")
     assert not list(tmp_path.rglob("*.lock"))
     said = refused(tmp_path, "--tc", "depth=1", "--name", "bad", "--option", "wren1.Hsh=3")
@@ -217,7 +217,7 @@ def test_no_lock_of_a_match_that_never_was(tmp_path: Path) -> None:
 def test_a_match_that_was_stopped_before_it_began_has_no_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ctrl-C while its engines were tried ended with 5, for its result was looked up: with and without a database."""
+    """Ctrl-C while engines are probed ends a match with the code of the signal, and prints no result."""
     for name in ("one", "two"):
         with monkeypatch.context() as patch:
             patch.setattr(Run, "go", lambda *_, **__: 130)
@@ -229,7 +229,7 @@ def test_a_match_that_was_stopped_before_it_began_has_no_result(
 
 @pytest.mark.parametrize(("words", "starts"), [((), 2), (("--option", "a.Hash=2"), 3)])
 def test_a_command_is_started_once_before_the_game(tmp_path: Path, words: tuple[str, ...], starts: int) -> None:
-    """How it answered when its protocol was detected is its probe, unless it plays with other settings."""
+    """The detection of the protocol is the probe of the engine, unless it plays with other settings."""
     run = f"exec {shlex.join((sys.executable, '-I', '-S', PLAYING_SCRIPT, '--protocol', 'uci'))}"
     for name in ("a", "b"):
         (tmp_path / name).write_text(f"#!/bin/sh\necho >>{shlex.quote(str(tmp_path / name))}.starts\n{run}\n")
@@ -240,7 +240,7 @@ def test_a_command_is_started_once_before_the_game(tmp_path: Path, words: tuple[
 
 
 def test_settings_of_play_are_options_where_one_is_typed(tmp_path: Path) -> None:
-    """Typed beside those written out, with a value or without; the help has all."""
+    """Every setting of [play] is an option, with or without a value, and is in the help."""
     tour(tmp_path, *PAIR, "--tc", "depth=1", "--fifty", "60", "--draw-offers", "--write-only")
     (written,) = (tmp_path / "results").glob("*.toml")
     assert {"fifty = 60", "draw_offers = true"} <= set(written.read_text().splitlines())
