@@ -1,7 +1,8 @@
 """`python -m benches cluster`: measure the manager of a run with a simulated cluster.
 
 Scheduler, database (durable), PGN, log file, progress lines, live socket and executor are those of
-`enginetour run --executor dask=...`. Engines, machines and Dask are simulated: games have realistic lengths and records.
+`enginetour run --executor dask=...`. Engines, machines and Dask are simulated: games have realistic lengths and
+records.
 With `--mean 0` games take no time, so that the manager is always busy.
 
 Measurements start after two mean lengths of a game and end when no game is left to start. CPU times are those of the
