@@ -1,6 +1,6 @@
-"""Write the log of a tournament: games and events, in durable transactions. No other module writes games.
+"""Write the log of a tournament: the row of each game and event, in durable transactions; the only writer of games.
 
-`record_games` and `record_event` return when the data is durable. The writer holds the lock of the tournament.
+`record_games` and `record_event` return when the data is durable. The writer holds the tournament's lock.
 """
 
 from __future__ import annotations

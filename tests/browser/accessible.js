@@ -1,4 +1,4 @@
-// What is wrong with the page it runs in, a line each; accessible.py says what is looked at.
+// Returns the faults of the current page, one line each; see accessible.py for the rules.
 () => {
   const found = [];
   const shown = (one) => one.checkVisibility({ visibilityProperty: true, opacityProperty: true });

@@ -1,4 +1,4 @@
-"""Debian's Chromium, driven by Playwright: one browser a session, a fresh context a test, nothing from elsewhere."""
+"""Chromium of Debian, driven by Playwright, without access to other hosts."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, R
 from tests.support.network import served
 from tests.support.tournaments import BUBBLE, FOUR, config, running, tour
 
-SHOTS = Path(__file__).parent / "shots"  # ignored by git: to be looked at after a run
+SHOTS = Path(__file__).parent / "shots"  # ignored by git, for inspection after a run
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
     *("--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"),
 )
 PHONE = {"width": 390, "height": 800}
-PATIENCE_MS = 90_000  # a busy machine: with eight at work on two processors a browser's first page took 31 s
+PATIENCE_MS = 90_000  # on a busy machine, the first page of a browser took 31 s
 Opened = Callable[..., Page]
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Chromium of this machine; without one the test is skipped."""
+    """The Chromium of this machine; the test is skipped if there is none."""
     program = next(filter(None, map(shutil.which, NAMES)), None)
     if program is None:
         pytest.skip("chromium is not on this machine")
@@ -41,7 +41,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def opened(browser: Browser) -> Iterator[Opened]:
-    """Opens an address in a context of its own; what the console says in anger, and other hosts, fail the test."""
+    """Open an address in a new context; errors in the console and requests to other hosts fail the test."""
     contexts: list[BrowserContext] = []
     wrong: list[str] = []
 
@@ -76,7 +76,7 @@ def opened(browser: Browser) -> Iterator[Opened]:
 
 @pytest.fixture(scope="session")
 def finished() -> Iterator[Path]:
-    """A workspace with a small bubble that was played to its end."""
+    """A workspace with a finished bubble."""
     with tempfile.TemporaryDirectory(prefix="enginetour-browser-") as name:
         folder = Path(name)
         tour(folder, "run", str(config(folder, FOUR, "bubble", BUBBLE, strong=True)))
@@ -85,14 +85,14 @@ def finished() -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def site(finished: Path) -> Iterator[str]:
-    """The address of the finished bubble, served."""
+    """The address of the finished bubble on a server."""
     with served(finished) as url:
         yield f"{url}/t/trial"
 
 
-@pytest.fixture(scope="module")  # its engines think as long as it lasts
+@pytest.fixture(scope="module")  # its engines use CPU until it ends
 def live() -> Iterator[str]:
-    """The address of a tournament that is being played, until the tests of a module are over."""
+    """The address of a running tournament, until the end of a module's tests."""
     with tempfile.TemporaryDirectory(prefix="enginetour-browser-") as name:
         folder = Path(name)
         settings = "cycles = 1000\ngames_per_pairing = 2"
@@ -102,7 +102,7 @@ def live() -> Iterator[str]:
 
 
 def until(page: Page, expression: str, seconds: float = PATIENCE_MS / 1000) -> None:
-    """Wait until an expression holds. Playwright's own wait would need eval, which the pages forbid."""
+    """Wait until an expression is true. Playwright's own wait needs eval, which the pages forbid."""
     end = time.monotonic() + seconds
     while not page.evaluate(expression):
         assert time.monotonic() < end, f"never so: {expression}"
@@ -110,12 +110,12 @@ def until(page: Page, expression: str, seconds: float = PATIENCE_MS / 1000) -> N
 
 
 def joined(page: Page) -> Page:
-    """Wait until a live page shows what the stream has told."""
+    """Wait until a live page shows the state of the stream."""
     expect(page.locator("#headline")).to_contain_text("running")
     return page
 
 
 def shot(page: Page, name: str) -> None:
-    """Keep a picture of the whole page."""
+    """Save a screenshot of the whole page."""
     SHOTS.mkdir(exist_ok=True)
     page.screenshot(path=SHOTS / f"{name}.png", full_page=True)

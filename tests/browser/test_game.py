@@ -1,4 +1,4 @@
-"""The viewer of a game in a real browser: by buttons, by keyboard, by clicks, and what it says to who cannot see it."""
+"""The game viewer in a browser: buttons, keyboard, clicks and screen readers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def page_of(folder: Path, number: int, moves: tuple[MoveMade, ...], opening: Ope
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Two games on the disk, with what their pages ask for."""
+    """Pages of two games with the files they need."""
     place = tmp_path_factory.mktemp("report")
     for name in ("games", "assets"):
         (place / name).mkdir()
@@ -57,7 +57,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def pieces_on(page: Page) -> set[str]:
-    """Each as its letter and where it is drawn, in units of the board."""
+    """Return the letter and position of each piece, in units of the board."""
     where = "['href', 'x', 'y'].map((name) => one.getAttribute(name))"
     drawn = page.locator(".men use").evaluate_all(f"all => all.map((one) => {where})")
     return {f"{name.removeprefix('#piece-')}{x},{y}" for name, x, y in drawn}
@@ -68,7 +68,7 @@ def said(page: Page) -> str:
 
 
 def test_the_keyboard_steps_through_the_game(folder: str, opened: Opened) -> None:
-    """Home, End and the arrows move; every position is told in words, and f turns the board."""
+    """Home, End and the arrows navigate, every position is described as text, and f flips the board."""
     page = opened(f"{folder}/games/1.html")
     end = pieces_on(page)
     assert {"Q225,45", "k180,0"} <= end
@@ -97,7 +97,7 @@ def test_the_keyboard_steps_through_the_game(folder: str, opened: Opened) -> Non
 
 
 def test_buttons_have_names_and_do_the_same(folder: str, opened: Opened) -> None:
-    """First, back, on, last, turn round; play goes on by itself and stops when it is stopped."""
+    """The buttons have names and navigate as the keys do; play runs until it is stopped."""
     page = opened(f"{folder}/games/1.html")
     page.get_by_role("button", name="first position").click()
     assert said(page) == "Start of the game"
@@ -117,7 +117,7 @@ def test_buttons_have_names_and_do_the_same(folder: str, opened: Opened) -> None
 
 
 def test_a_click_on_a_move_or_a_graph_goes_there(folder: str, opened: Opened) -> None:
-    """The move list and both graphs lead to a ply; an address can name one."""
+    """A click on the move list or a graph, and an address, lead to a ply."""
     page = opened(f"{folder}/games/1.html")
     page.locator(".moves td.m", has_text="Nc6").click()
     assert said(page).startswith("2… Black: Knight c6")
@@ -132,7 +132,7 @@ def test_a_click_on_a_move_or_a_graph_goes_there(folder: str, opened: Opened) ->
 
 
 def test_lines_of_both_engines_can_be_looked_into(folder: str, opened: Opened) -> None:
-    """Under the pointer the board shows the line up to there, and the game again when it leaves; words stay words."""
+    """The board shows a position of a line under the pointer, and then the game again; other text stays text."""
     page = opened(f"{folder}/games/1.html#ply-4")
     lines = page.locator(".expects dd")
     assert lines.all_inner_texts() == ["Qh5 Nc6 Bc4 Nf6 Qxf7#", "Nc6 Bc4 g6 Qf3"]
@@ -150,7 +150,7 @@ def test_lines_of_both_engines_can_be_looked_into(folder: str, opened: Opened) -
 
 
 def test_the_list_of_lines_is_in_move_notation_once_it_is_opened(folder: str, opened: Opened) -> None:
-    """A line in UCI notation and one in SAN; mate has its sign; what is no move stays as it was sent."""
+    """Lines in UCI notation are shown in SAN; text that is not a move is not changed."""
     page = opened(f"{folder}/games/1.html")
     items = page.locator(".lines li:not(:empty)")
     assert items.first.text_content() == "2. d1h5 b8c6 f1c4 g8f6 h5f7"
@@ -163,7 +163,7 @@ def test_the_list_of_lines_is_in_move_notation_once_it_is_opened(folder: str, op
 
 
 def test_pieces_in_hand_follow_the_game(folder: str, opened: Opened) -> None:
-    """Crazyhouse: what is taken is held until it is put back."""
+    """In Crazyhouse, captured pieces are shown in hand until they are dropped."""
     page = opened(f"{folder}/games/2.html")
     hand = page.locator(".side.white .hand")
     assert hand.inner_text() == ""
@@ -174,7 +174,7 @@ def test_pieces_in_hand_follow_the_game(folder: str, opened: Opened) -> None:
 
 
 def test_the_game_can_be_taken_along(folder: str, opened: Opened) -> None:
-    """The link gives a file with the game, from the disk and under the page's policy."""
+    """The link downloads the game, from disk and with the policy of the page."""
     page = opened(f"{folder}/games/1.html")
     with page.expect_download() as taken:
         page.get_by_role("link", name="Game as PGN").click()
@@ -184,7 +184,7 @@ def test_the_game_can_be_taken_along(folder: str, opened: Opened) -> None:
 
 @pytest.mark.parametrize(("scheme", "size"), [("light", None), ("dark", None), ("light", PHONE), ("dark", PHONE)])
 def test_the_page_is_sound_for_everybody(folder: str, opened: Opened, scheme: str, size: object) -> None:
-    """Names, headings and contrast hold in both schemes; a phone need not scroll sideways, whatever the names."""
+    """Names, headings and contrast are right in both color schemes, and a phone does not scroll sideways."""
     page = opened(f"{folder}/games/1.html", color_scheme=scheme, **({"viewport": size} if size else {}))
     assert findings(page) == []
     assert not is_wider_than_its_window(page)
@@ -192,7 +192,7 @@ def test_the_page_is_sound_for_everybody(folder: str, opened: Opened, scheme: st
 
 
 def test_without_scripts_the_game_can_be_read(folder: str, opened: Opened) -> None:
-    """The final position, the moves and the graphs stand there; no button that would do nothing."""
+    """Without scripts, the page shows final position, moves and graphs, and no useless buttons."""
     page = opened(f"{folder}/games/1.html", java_script_enabled=False)
     assert page.locator(".men use").count() > 0
     assert page.locator(".moves td.m").count() == 7

@@ -1,4 +1,4 @@
-"""The live page in a real browser: it follows the games, forgets what is past, and comes back after a loss."""
+"""The live page in a browser: it follows games, does not grow, and reconnects."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tests.support.network import Stage, move, served, serving, start
 
 
 def test_an_open_page_does_not_grow(stage: Stage, opened: Opened) -> None:
-    """After 10,000 events the page has the nodes and the memory that it had after the first two thousand."""
+    """Nodes and memory of a page are constant over 10,000 events."""
     with stage.running(), served(stage.database.parents[1]) as url:
         page = joined(opened(f"{url}/t/autumn/live.html"))
         session = page.context.new_cdp_session(page)
         session.send("Performance.enable")
 
         def weighed() -> tuple[float, float]:
-            for _ in range(2):  # what the first pass lets go of the second collects
+            for _ in range(2):  # the second collection frees what the first one has released
                 session.send("HeapProfiler.collectGarbage")
             found = {one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]}
             return found["Nodes"], found["JSHeapUsedSize"]
@@ -51,7 +51,7 @@ def test_an_open_page_does_not_grow(stage: Stage, opened: Opened) -> None:
 
 
 def test_names_of_engines_are_text(stage: Stage, opened: Opened) -> None:
-    """Markup, right-to-left marks and a hundred signs in names, openings and lines: all as text, nothing runs over."""
+    """Markup, right-to-left marks and long names are shown as text inside their elements."""
     name = "<img src=x onerror=alert(1)>‮evil" + "W" * 100
     with stage.running(), served(stage.database.parents[1]) as url:
         page = joined(opened(f"{url}/t/autumn/live.html", viewport=PHONE))
@@ -70,7 +70,7 @@ def test_names_of_engines_are_text(stage: Stage, opened: Opened) -> None:
 
 
 def test_a_tournament_that_begins_and_ends_is_noticed(stage: Stage, opened: Opened) -> None:
-    """A page that was open before sees the boards come, a game's result, the table move, and the end."""
+    """An open page shows the start of a tournament, results, changes of the table, and its end."""
     with served(stage.database.parents[1]) as url:
         index = opened(f"{url}/")
         assert "Not running" in index.locator("h2").all_inner_texts()
@@ -91,11 +91,11 @@ def test_a_tournament_that_begins_and_ends_is_noticed(stage: Stage, opened: Open
         page.wait_for_selector("#silence:not([hidden])")
         expect(index.locator("h2").first).to_have_text("Not running")
         for one in (index, page):
-            one.close()  # before the server goes: while it goes it refuses new streams, which a browser tells
+            one.close()  # before the server ends, because a rejected stream is an error in the console
 
 
 def test_a_list_of_tournaments_is_never_behind(stage: Stage, opened: Opened) -> None:
-    """What came while the page was loading, or its server was away, or ran for less than a look, is noticed."""
+    """The list shows changes during loading, during an absence of the server, and of short runs."""
     folder = stage.database.parents[1]
     with serving(folder) as (url, _):
         page = opened(f"{url}/", quiet=False)
@@ -107,7 +107,7 @@ def test_a_list_of_tournaments_is_never_behind(stage: Stage, opened: Opened) -> 
 
 
 def test_a_page_comes_back_to_a_server_that_was_away(stage: Stage, opened: Opened) -> None:
-    """The page says that it is cut off, keeps what it has, and is told everything anew when the server is back."""
+    """A disconnected page says so, keeps its state, and is updated when the server is back."""
     folder = stage.database.parents[1]
     with stage.running():
         stage.playing = [start()]
@@ -122,7 +122,7 @@ def test_a_page_comes_back_to_a_server_that_was_away(stage: Stage, opened: Opene
 
 
 def test_black_may_begin(stage: Stage, opened: Opened) -> None:
-    """In a game that Black begins each side's curve is made of its own evaluations."""
+    """In a game that Black begins, each curve has the evaluations of its own side."""
     fen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR b KQkq - 0 7"
     with stage.running(), served(stage.database.parents[1]) as url:
         page = joined(opened(f"{url}/t/autumn/live.html"))
@@ -132,7 +132,7 @@ def test_black_may_begin(stage: Stage, opened: Opened) -> None:
         page.wait_for_selector(".game[data-ply='3']")
         curves = {side: page.get_attribute(f".curve .{side}", "points") or "" for side in ("white", "black")}
         assert {side: len(points.split()) for side, points in curves.items()} == {"white": 1, "black": 2}
-        assert curves["white"].split(",")[1].startswith("-")  # up: what White thinks well of
+        assert curves["white"].split(",")[1].startswith("-")  # upwards: good for White
 
 
 WATCHED = """
@@ -152,7 +152,7 @@ WATCHED = """
 
 
 def test_a_hidden_page_takes_no_connection(stage: Stage, opened: Opened) -> None:
-    """Browsers have six to a host: a page opened unseen asks for none, one that is left gives its own back."""
+    """A hidden page does not use one of the browser's six connections to a host."""
     with stage.running(), served(stage.database.parents[1]) as url:
         stage.playing = [start()]
         page = opened(f"{url}/")
@@ -171,7 +171,7 @@ def test_a_hidden_page_takes_no_connection(stage: Stage, opened: Opened) -> None
 
 
 def test_a_curve_is_of_one_game(stage: Stage, opened: Opened) -> None:
-    """The page was not told how a game ended and the next of the same two began: the first one's curve goes."""
+    """A new game of the same engines starts a new curve, even if the page missed the end of the last one."""
     with served(stage.database.parents[1]) as url:
         page = opened(f"{url}/")
         page.add_init_script(WATCHED)
@@ -189,7 +189,7 @@ def test_a_curve_is_of_one_game(stage: Stage, opened: Opened) -> None:
 
 
 def test_an_open_test_has_no_number_of_games(tmp_path: Path, opened: Opened) -> None:
-    """Where nobody named a number the page names none either."""
+    """Without a number of games, the page does not show one."""
     options = {"games": OPEN_GAMES, "sprt": {"elo0": 0.0, "elo1": 5.0}}
     store, _ = reported_played(
         tmp_path / "results" / "enginetour.db", ("Fruit", "Toga"), "match", options=options, most=4
@@ -200,5 +200,5 @@ def test_an_open_test_has_no_number_of_games(tmp_path: Path, opened: Opened) -> 
         page.add_init_script(WATCHED)
         page.goto(f"{url}/t/autumn/live.html")
         until(page, "window.told === true")
-        expect(page.locator("#headline")).to_have_text("match · stopped · 4 games, no game limit")
-        page.close()  # before the server goes
+        expect(page.locator("#headline")).to_have_text("match · stopped · 4 games, until it is known")
+        page.close()  # before the server ends

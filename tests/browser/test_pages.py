@@ -1,4 +1,4 @@
-"""All pages of a report in a real browser: every link, both schemes, a phone, the keyboard, no word to another host."""
+"""All pages of a report in a browser: links, color schemes, phone, keyboard, no requests to other hosts."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ KINDS = ("index", "crosstable", "bubble", "games", "incidents", "fairness", "eng
 
 
 def kind_of(url: str) -> str:
-    """Pages of engines and of games are of one kind each."""
+    """Return the kind of a page, which is the same for all engines and for all games."""
     path = urlsplit(url).path
     parent = path.rsplit("/", 2)[-2]
     return {"engines": "engines", "games": "game"}.get(parent, path.rsplit("/", 1)[-1].removesuffix(".html"))
 
 
 def test_every_page_is_there_and_sound(site: str, opened: Opened) -> None:
-    """From the overview every link leads to a page; the first of each kind is sound in names, headings and contrast."""
+    """Every link from the overview leads to a page, and the first page of each kind is accessible."""
     page = opened(f"{site}/index.html")
     seen, due, first = set[str](), [f"{site}/index.html"], dict[str, str]()
     while due:
@@ -51,7 +51,7 @@ def test_every_page_is_there_and_sound(site: str, opened: Opened) -> None:
 
 @pytest.mark.parametrize("name", ["index", "crosstable", "bubble", "games", "fairness", "engine", "games/1"])
 def test_in_the_dark_and_on_a_phone(site: str, opened: Opened, name: str) -> None:
-    """Contrast holds in the dark; a phone need not scroll sideways."""
+    """Contrast is sufficient in the dark scheme, and a phone does not scroll sideways."""
     page = opened(f"{site}/index.html", color_scheme="dark", viewport=PHONE)
     if name == "engine":
         page.locator("main a[href*='engines/']").first.click()
@@ -65,7 +65,7 @@ def test_in_the_dark_and_on_a_phone(site: str, opened: Opened, name: str) -> Non
 
 
 def test_a_report_from_disk_is_the_same(finished: Path, opened: Opened) -> None:
-    """The folder that `report` writes opens from disk: styles hold, its links lead on, no script complains."""
+    """A report on disk has working styles, links and scripts."""
     tour(finished, "report")
     folder = next(path for path in (finished / "results").iterdir() if (path / "index.html").is_file())
     page = opened((folder / "index.html").as_uri())
@@ -78,7 +78,7 @@ def test_a_report_from_disk_is_the_same(finished: Path, opened: Opened) -> None:
 
 
 def test_a_game_is_replayed_by_keyboard(site: str, opened: Opened) -> None:
-    """Home shows the start with all its pieces, the arrow a move on, End the last position; each is said in words."""
+    """Home, arrows and End show positions, which are described as text."""
     page = opened(f"{site}/games/1.html")
     men, said = page.locator("svg.board .men > *"), page.locator("p.announced")
     last = men.count()
@@ -92,10 +92,10 @@ def test_a_game_is_replayed_by_keyboard(site: str, opened: Opened) -> None:
 
 
 def test_the_first_key_leads_to_the_content(site: str, opened: Opened) -> None:
-    """Tab shows the link to the content; Enter goes there."""
+    """Tab shows the link to the content, and Enter follows it."""
     page = opened(f"{site}/index.html")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
     assert page.locator(".skip").bounding_box()["x"] >= 0  # type: ignore[index]
     page.keyboard.press("Enter")
-    expect(page).to_have_url(re.compile("#main$"))  # the browser moves on in its own time
+    expect(page).to_have_url(re.compile("#main$"))  # the browser navigates asynchronously

@@ -1,4 +1,4 @@
-"""A report from the disk in a real browser: the folder, and all in one file."""
+"""A report from disk in a browser, as a directory and as a single file."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ NAMES = ("Fruit 2.1", "Toga <b>II</b>", "Phalanx \u202eXXV", "H" * 100)
 
 
 def report(folder: Path, target: str) -> str:
-    """The address of a report made in `folder`."""
+    """Make a report in `folder` and return its address."""
     store, log = reported_played(folder / "db", NAMES, "bubble", BUBBLE)
     with store:
         return f"file://{write_report(log, folder / target).start}"
 
 
 def test_folder_from_disk(tmp_path: Path, opened: Opened) -> None:
-    """Its styles and scripts are taken from the disk under its own policy; links lead from page to page and back."""
+    """Styles and scripts are loaded from disk under the page's policy, and links work."""
     page = opened(report(tmp_path, "report"))
     expect(page.locator("h1")).to_have_text("autumn")
     assert page.evaluate("getComputedStyle(document.querySelector('.table')).borderCollapse") == "collapse"
@@ -34,7 +34,7 @@ def test_folder_from_disk(tmp_path: Path, opened: Opened) -> None:
 
 
 def test_games_are_filtered(tmp_path: Path, opened: Opened) -> None:
-    """The list of games shows those of one engine, those with incidents, or all; a name with markup is a name."""
+    """The list of games can be filtered by engine and by incidents, and a name with markup is a name."""
     page = opened(report(tmp_path, "report").replace("index.html", "games.html"))
     lines = page.locator("#game-list tbody tr")
     everything = lines.count()
@@ -49,7 +49,7 @@ def test_games_are_filtered(tmp_path: Path, opened: Opened) -> None:
 
 
 def test_one_file(tmp_path: Path, opened: Opened) -> None:
-    """Its scripts and styles are let run by their hashes; a link opens what is folded; no phone is too narrow."""
+    """The hashes allow the scripts and styles, a link opens a collapsed part, and a phone does not scroll sideways."""
     page = opened(report(tmp_path, "one.html"), viewport=PHONE)
     assert not is_wider_than_its_window(page)
     assert findings(page) == []
@@ -61,7 +61,7 @@ def test_one_file(tmp_path: Path, opened: Opened) -> None:
 
 
 def test_a_position_among_incidents_is_broken_on_a_phone(tmp_path: Path, opened: Opened) -> None:
-    """A FEN is one word of up to 70 signs: an illegal move's made the engine's page 454 wide on a phone of 360."""
+    """A FEN of up to 70 characters is wrapped on a phone."""
     start = Path(report(tmp_path, "report").removeprefix("file://"))
     accused = next(one for one in (start.parent / "engines").iterdir() if "loses on time" in one.read_text())
     page = opened(f"file://{accused}", viewport=PHONE)
@@ -71,7 +71,7 @@ def test_a_position_among_incidents_is_broken_on_a_phone(tmp_path: Path, opened:
 
 
 def test_without_scripts_everything_can_be_read(tmp_path: Path, opened: Opened) -> None:
-    """With scripts off there is no filter that does nothing, and every page stands as it is."""
+    """Without scripts, every page is complete and has no useless filter."""
     page = opened(report(tmp_path, "report").replace("index.html", "games.html"), java_script_enabled=False)
     expect(page.locator("#filter")).to_be_hidden()
     expect(page.locator("#game-list tbody tr").first).to_be_visible()

@@ -1,4 +1,4 @@
-"""Tests of browser/rules."""
+"""The rules of chess and its variants in the script of a game page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from enginetour.reports.html.game import GamePage, game_page
 from enginetour.reports.html.page import read_asset
 from enginetour.reports.html.tables import Site
 
-# Random games with lines, and boards as 64 letters.
+# Random games with lines. Boards are 64 letters.
 
 
 def shown(board: chess.Board) -> str:
@@ -27,13 +27,15 @@ def shown(board: chess.Board) -> str:
 
 
 def _walk(board: chess.Board, picks: list[int]) -> list[chess.Move]:
-    """Legal moves by random numbers, as long as there are any; the board is left where they end."""
+    """Yield random legal moves until there are none; the board is changed."""
     moves = []
     for pick in picks:
         legal = list(board.legal_moves)
         if not legal or board.is_variant_end():
             break
-        captures = [move for move in legal if board.is_capture(move) or move.promotion]  # or games have no ends
+        captures = [
+            move for move in legal if board.is_capture(move) or move.promotion
+        ]  # because games would be too long
         some = captures if captures and pick % 3 == 0 else legal
         moves.append(some[pick % len(some)])
         board.push(moves[-1])
@@ -45,7 +47,7 @@ PICKS = st.integers(0, 10_000)
 
 @st.composite
 def games_with_lines(draw: st.DrawFn, variants: tuple[str, ...] = tuple(VARIANTS)) -> tuple[Game, list[list[str]]]:
-    """A game with a legal line at every ply, in UCI's words or SAN; and the lines as python-chess spells them."""
+    """Return a game with a legal line in UCI or SAN at every ply, and the lines in SAN by python-chess."""
     variant = draw(st.sampled_from(variants))
     fen = None
     if VARIANTS[variant].any_rank:
@@ -71,13 +73,13 @@ def games_with_lines(draw: st.DrawFn, variants: tuple[str, ...] = tuple(VARIANTS
                 final_fen=board.fen()), lines  # fmt: skip
 
 
-# The rules of chess and its variants in the script of a game's page, with python-chess as the judge.
+# Comparison with python-chess.
 
 SITE = Site("autumn", (), single=True)
 EXACT = (*(name for name, variant in VARIANTS.items() if variant.is_usual), "crazyhouse")
 OPEN = "r3k2r/pPpp1ppp/8/3Pp3/1b2P3/2N2N2/PPP2PPP/R3K2R w KQkq e6 0 1"
 
-# Of each game: the board after each ply, the lines as they are listed, and the board at the end of each line.
+# For each game: the board after each ply, the listed lines, and the board at the end of each line.
 READ = """async () => {
   const lists = document.querySelectorAll("details.lines");
   const opened = Array.from(lists, (one) => new Promise((done) => one.addEventListener("toggle", done)));
@@ -121,7 +123,7 @@ def blank(browser: Browser) -> Iterator[Page]:
 
 
 def read(page: Page, folder: Path, *games: Game) -> list[dict[str, Any]]:
-    """What a page with these games shows once the lists of lines are open."""
+    """Return what a page of these games shows with open lists of lines."""
     rows = [GamePage(number, game, voided=False) for number, game in enumerate(games, 1)]
     sections = "".join(game_page(row, SITE) for row in rows)
     path = folder / "games.html"
@@ -145,7 +147,7 @@ def game(fen: str | None, variant: str, *moves: MoveMade) -> Game:
 def test_games_and_lines_are_those_of_the_rules(
     blank: Page, tmp_path_factory: pytest.TempPathFactory, drawn: list[tuple[Game, list[list[str]]]]
 ) -> None:
-    """In every variant: each position, each line in SAN whichever way it was sent, and the position it leads to."""
+    """In every variant, positions, lines in SAN and their final positions are right."""
     shown_ = read(blank, tmp_path_factory.mktemp("rules"), *(one for one, _ in drawn))
     for (played, lines), page in zip(drawn, shown_, strict=True):
         variant = played.opening.variant
@@ -155,7 +157,7 @@ def test_games_and_lines_are_those_of_the_rules(
             told = page["list"][ply].split()[1:]
             if variant in EXACT:
                 assert told == line
-            else:  # where a variant ends a game python-chess writes a # whether it is check or not
+            else:  # python-chess writes # for every end of a variant
                 assert [san.rstrip("+#") for san in told] == [san.rstrip("+#") for san in line]
             ahead = board.copy(stack=False)
             for san in line:
@@ -172,26 +174,26 @@ def test_games_and_lines_are_those_of_the_rules(
         ("0-0-0", "O-O-O"), ("o-o+", "O-O"), ("12.Nd4", "Nd4"), ("h2-h4", "h4"), ("h4", "h4"), ("bxa8=Q", "bxa8=Q+"),
         ("bxa8(N)+", "bxa8=N"), ("b8Q", "b8=Q+"), ("dxe6", "dxe6"), ("dxe6e.p.", "dxe6"), ("Rd1", "Rd1"),
         ("Kd2", "Kd2"), ("1. O-O (-) ... 1... Ke7 2.", "O-O Ke7"),
-        # what is no legal move stays as it was sent: a blocked rook, a pinned knight, no move at all
+        # text that is not a legal move is not changed: a blocked rook, a pinned knight, any other text
         ("Raf1", "Raf1"), ("Nb5", "Nb5"), ("c3b5", "c3b5"), ("hello", "hello"), ("Qd1", "Qd1"), ("e1e3", "e1e3"),
         ("d5c6", "d5c6"), ("b7b8", "b7b8"), ("O-O Ke7 nonsense-of-an-engine e4", "O-O Ke7 nonsense-of- e4"),
     ],
 )  # fmt: skip
 def test_a_word_is_a_legal_move_of_the_position(blank: Page, tmp_path: Path, sent: str, shown_: str) -> None:
-    """As engines write moves: UCI, SAN with all its habits, long notation; the knight on c3 is pinned."""
+    """UCI, all forms of SAN, and long notation are read as moves, with a pinned knight on c3."""
     (found,) = read(blank, tmp_path, game(OPEN, "standard", MoveMade("e1g1", "O-O", 10, pv=sent)))
     assert found["list"] == [f"1. {shown_}"]
 
 
 def test_of_two_pieces_the_one_that_legally_can_is_meant(blank: Page, tmp_path: Path) -> None:
-    """Both knights reach d5; one is pinned on its king's file, and so no file is needed to tell them apart."""
+    """If one of two knights is pinned, SAN does not need a file for the other."""
     fen = "4r1k1/8/8/8/8/2N1N3/8/4K3 w - - 0 1"
     (found,) = read(blank, tmp_path, game(fen, "standard", MoveMade("c3d5", "Nd5", 10, pv="Nd5 g8g7 Nec4")))
     assert found["list"] == ["1. Nd5 Kg7 Nec4"]
 
 
 def test_castling_needs_the_right_to_it(blank: Page, tmp_path: Path) -> None:
-    """A king that has moved, a rook that has, a right that FEN denies, a king that would pass an attacked square."""
+    """Castling is illegal after moves of king or rook, without the right in FEN, or through an attacked square."""
     fen = "4k3/8/8/8/8/8/8/R3K2R w KQ - 0 1"
     moves = [
         MoveMade("e1g1", "O-O", 10, pv="e1f1 e8e7 f1e1 e7e8 e1g1"),
@@ -216,7 +218,7 @@ def test_castling_needs_the_right_to_it(blank: Page, tmp_path: Path) -> None:
         ("3check", None, "e2e4 f7f6 d1h5", [], "0 0, 0 0, 0 0, 1 0"),
         ("3check", "4k3/8/8/8/8/8/8/R3K3 w Q - 2+1 0 1", "a1a8 e8e7 a8a7", [], "1 2, 2 2, 2 2, 3 2"),
         ("3check", "4k3/8/8/8/8/8/8/R3K3 w Q - 0 1 +1+2", "a1a8", [], "1 2, 2 2"),
-        # a pawn that became a queen is a pawn in the hand of who takes it
+        # a captured promoted queen is a pawn in hand
         ("crazyhouse", "r3k3/1P6/8/8/8/8/8/4K3[] w q - 0 1", "b7a8q e8e7 a8a1 e7e6", [" | ", *["R | "] * 4], ""),
         ("crazyhouse", "Q~3k3/8/8/8/8/8/8/r3K3[Rq] b - - 0 1", "a1a8", ["R | Q", "R | Q P"], ""),
     ],
@@ -224,7 +226,7 @@ def test_castling_needs_the_right_to_it(blank: Page, tmp_path: Path) -> None:
 def test_hands_and_checks_follow_the_game(
     blank: Page, tmp_path: Path, variant: str, fen: str | None, moves: str, hands: list[str], checks: str
 ) -> None:
-    """Crazyhouse: what is taken is held until it is put back. Three-check: those given so far, from FEN on."""
+    """Pieces in hand (Crazyhouse) and the number of checks (Three-check) are right."""
     (found,) = read(blank, tmp_path, game(fen, variant, *(MoveMade(move, move) for move in moves.split())))
     held, given_ = zip(*found["states"], strict=True)
     if hands:
@@ -243,13 +245,13 @@ def test_hands_and_checks_follow_the_game(
 def test_variants_are_shown_by_their_rules(
     blank: Page, tmp_path: Path, variant: str, fen: str | None, moves: str, last: str
 ) -> None:
-    """Explosions, and a king that castles where its rook stood."""
+    """Atomic explosions and castling onto the rook's square are shown."""
     (found,) = read(blank, tmp_path, game(fen, variant, *(MoveMade(move, move) for move in moves.split())))
     assert found["boards"][-1] == shown(chess.Board(f"{last.replace('-', '1')} w - - 0 1"))
 
 
 def test_a_record_that_makes_no_sense_is_shown_as_far_as_it_does(blank: Page, tmp_path: Path) -> None:
-    """The page says from which move on; lines from there on stay as they were sent."""
+    """The page names the first invalid move; later lines are shown as they were sent."""
     made = (
         MoveMade("e2e4", "e4"), MoveMade("e7e5", "e5"), MoveMade("a1a8", "Ra8", 1, pv="a1a8 nonsense"),
         MoveMade("", "", 1, pv="Nf6"),

@@ -1,4 +1,4 @@
-"""Random bubble cases, and what every trace must satisfy (P1-P13 of the format's page)."""
+"""Random bubble cases, and the invariants of every trace (P1-P13 of the format's page)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ STYLES = ("strength", "noise", "draws", "right order", "reversed", "cycle", "new
 
 
 def random_case(seed: int, longest: int = 40) -> dict[str, Any]:
-    """A case of up to `longest` engines; the same for the same seed."""
+    """Return a case of up to `longest` engines, always the same for a seed."""
     dice = random.Random(seed)
     size = dice.randint(2, 12)
     count = dice.choice([dice.randint(0, longest), dice.randint(0, longest), size, size + 1, dice.randint(0, 2)])
@@ -48,7 +48,7 @@ def random_case(seed: int, longest: int = 40) -> dict[str, Any]:
 
 
 def _sign(dice: random.Random, style: str, gap: float, i: int, j: int, count: int) -> str:
-    """What i does against j; i stands below j in the list, `gap` is how much stronger j is."""
+    """Return the result of i against j, where i is below j in the list and j is stronger by `gap`."""
     match style:
         case "draws":
             return "="
@@ -69,7 +69,7 @@ def _sign(dice: random.Random, style: str, gap: float, i: int, j: int, count: in
 
 
 def check_invariants(case: dict[str, Any], trace: dict[str, Any]) -> None:
-    """P1-P13: AssertionError names the one that does not hold."""
+    """Check P1-P13; AssertionError names the one that is violated."""
     names, params = case["ranking"], case["params"]
     size, games = params["size"], params["games_per_pairing"]
     place = {name: number for number, name in enumerate(names)}
@@ -100,7 +100,7 @@ def check_invariants(case: dict[str, Any], trace: dict[str, Any]) -> None:
             if name in section:
                 section.discard(name)
                 if w["replacement"]:
-                    # matches finished so far inside this step count as met for nobody outside the section
+                    # finished matches of this step do not count outside of the section
                     _check_entry(w["replacement"], section, old, parked, met, params, told_only=True)
                 else:
                     assert not old and not parked, "a replacement enters while there is one"
@@ -199,5 +199,5 @@ def _check_decision(
         parked.append(leaver)
     section.discard(leaver)
     assert [name for name in parked if name in step["parked"]] == step["parked"], "P12"
-    # Of the queue only the one who enters next is gone.
+    # Only the first engine of the queue has left it.
     assert len(parked) - len(step["parked"]) in (0, 1), "P12"

@@ -1,6 +1,6 @@
-"""A second bubble, written naively from the rules and sharing nothing with the first: plain and slow.
+"""A second, simple and slow implementation of the bubble, written from the rules without code of the first.
 
-`misread` plays one of the likely misreadings instead, so that tests can show they would be caught.
+`misread` selects a likely misreading of the rules, so that tests can show that they would find it.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ MISREADINGS = (
     "leaver among the remaining",
     "games counted for matches",
 )
-POINTS = {"1": 1.0, "=": 0.5, "0": 0.0}  # sums and products of halves are exact
-TOO_LONG = 5000  # decisions; only a misreading goes on for ever
+POINTS = {"1": 1.0, "=": 0.5, "0": 0.0}  # sums and products of them are exact
+TOO_LONG = 5000  # decisions, which only an endless misreading reaches
 
 
 class Oracle:
@@ -45,7 +45,7 @@ class Oracle:
         self.first_parked: list[str] = []
         self.steps: list[dict[str, Any]] = []
 
-    # counting
+    # Counting
 
     def points(self, a: str, b: str) -> list[float]:
         return self.scores.get((a, b), [])
@@ -81,7 +81,7 @@ class Oracle:
         order = sorted(members, key=lambda a: (score[a], sb[a], direct(a), up * self.index(a)), reverse=True)
         return [(a, score[a], sb[a]) for a in order]
 
-    # coming in
+    # Entering
 
     def choose(self, remaining: list[str], leaver: str | None) -> tuple[str, str, int] | None:
         rest = [*remaining, leaver] if leaver and self.misread == "leaver among the remaining" else remaining
@@ -120,7 +120,7 @@ class Oracle:
         for number in range(1, self.games + 1):
             self.todo.append((low, high, number) if number % 2 else (high, low, number))
 
-    # the course of an edition
+    # An edition
 
     def run(self) -> dict[str, Any]:
         self.begin_step([])
@@ -191,7 +191,7 @@ class Oracle:
             )
 
     def decide(self) -> bool:
-        """Whether the edition has ended."""
+        """Make the next decision; return whether the edition has ended."""
         step, table = self.steps[-1], self.table()
         step["active"] = sorted(self.section, key=self.index)
         step["table"] = [[name, float(score), float(sb)] for name, score, sb in table]
@@ -240,5 +240,5 @@ class Oracle:
 
 
 def oracle_trace(case: dict[str, Any], misread: str = "") -> dict[str, Any]:
-    """The trace a plain reading of the rules gives, or one misreading of them."""
+    """Return the trace of the simple implementation, or of a misreading of the rules."""
     return Oracle(case, misread).run()

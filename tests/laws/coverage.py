@@ -1,7 +1,7 @@
-"""Simulated tournaments whose true ratings are known: how often do 95 % intervals hold them?
+"""Coverage of 95 % intervals, measured in simulated tournaments with known true ratings.
 
-White is worth 30 Elo, equals draw four games in ten, draws follow Davidson 1970. The games of a pair share an opening,
-whose favour for White is drawn from a bell curve; without favour they are independent.
+White has an advantage of 30 Elo, equal engines draw 40 % of their games, and draws follow Davidson 1970. The two games
+of a pair have the same opening, whose advantage for White is normally distributed; without it, games are independent.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DRAW_RATE = 0.4
 
 @dataclass(frozen=True, eq=False)
 class Field:
-    """Who meets whom in how many pairs of games, and how strong they are; natural units."""
+    """Pairs of opponents with numbers of game pairs, and their strengths in natural units."""
 
     truth: Vector
     one: Index
@@ -36,7 +36,7 @@ class Field:
         return tuple(f"{number:03}" for number in range(len(self.truth)))
 
     def played(self, dice: np.random.Generator, favour: float) -> tuple[Pairs, OpeningPairs]:
-        """One tournament; `favour`: the standard deviation of what an opening is worth to White."""
+        """Simulate a tournament; `favour` is the standard deviation of the openings' advantage for White."""
         meeting = np.repeat(np.arange(len(self.one)), self.pairs)
         opening = WHITE + dice.normal(0, favour, len(meeting))
         gap = (self.truth[self.one] - self.truth[self.other])[meeting]
@@ -55,13 +55,13 @@ class Field:
 
 
 def mesh(engines: int, pairs: int, spread: float) -> Field:
-    """Everybody against everybody."""
+    """Every engine plays every other one."""
     one, other = np.triu_indices(engines, 1)
     return _field(np.random.default_rng(1).normal(0, spread, engines), one, other, pairs)
 
 
 def thin(engines: int, opponents: int, pairs: int, spread: float) -> Field:
-    """Everybody against a few of many."""
+    """Every engine plays a few of many."""
     seats = np.arange(engines)
     ends = [np.sort(np.stack((seats, (seats + 1 + 3 * step) % engines)), axis=0) for step in range(opponents // 2)]
     one, other = np.concatenate(ends, axis=1)
@@ -69,13 +69,13 @@ def thin(engines: int, opponents: int, pairs: int, spread: float) -> Field:
 
 
 def gauntlet(engines: int, pairs: int, spread: float) -> Field:
-    """One against all others."""
+    """One engine plays all others."""
     others = np.arange(1, engines)
     return _field(np.random.default_rng(3).normal(0, spread, engines), np.zeros_like(others), others, pairs)
 
 
 def chain(versions: int, pairs: int, step: float) -> Field:
-    """Each version against the next."""
+    """Every version plays the next one."""
     seats = np.arange(versions)
     truth = np.cumsum(np.random.default_rng(4).normal(step / 2, step, versions))
     return _field(truth, seats[:-1], seats[1:], pairs)
@@ -88,9 +88,9 @@ def _field(elo: Vector, one: Index, other: Index, pairs: int) -> Field:
 def covered(
     field: Field, rounds: int, *, favour: float = 0.0, paired: bool = False, model: ModelName = "logistic"
 ) -> dict[str, float]:
-    """Shares of 95 % intervals that hold the truth: against the average, against an anchor, of all differences.
+    """Return the coverage of 95 % intervals: against the average, against an anchor, and of all differences.
 
-    With favoured openings, or by another model than the logistic one, the truth is a fit of very many games.
+    With advantages of openings, or with another model than the logistic one, the truth is a fit of very many games.
     """
     dice, truth = np.random.default_rng(len(field.truth)), field.truth * UNIT
     if favour or model != "logistic":
@@ -114,7 +114,7 @@ def covered(
 
 
 def shown_to_cover(field: Field, rounds: int) -> float:
-    """The share of the bounds a list shows that hold the truth, against the average; White has no advantage in it."""
+    """Return the coverage of displayed intervals against the average, without an advantage of White."""
     dice, truth = np.random.default_rng(len(field.truth)), dict(zip(field.names, field.truth * UNIT, strict=True))
     held = [
         row.rating - row.minus <= truth[row.name] <= row.rating + row.plus

@@ -1,7 +1,7 @@
-"""The Dutch system the plain way: one weight of hundreds of digits a pair, three matchings of networkx. Slow.
+"""A simple and slow implementation of the Dutch system, with weights of hundreds of digits and networkx.
 
-It shares with the program what is known of every entrant (preparation), which recorded tournaments check, and nothing
-of how brackets are weighed, matched and completed.
+It only shares the preparation of entrants with the program, which recorded tournaments check. Weights, matching and
+completion of brackets are independent.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ Weigh = Callable[[int, int], int]
 
 
 class Illegal(Exception):
-    """No legal round exists."""
+    """There is no legal round."""
 
 
 def oracle(field: Field, accelerated: int = 0) -> tuple[set[frozenset[int]], tuple[int, ...]]:
-    """Pairs and byes as places; Illegal without a legal round."""
+    """Return pairs and byes as places; Illegal if there is no legal round."""
     return Round(field, player_cards(field, accelerated)).paired()
 
 
@@ -137,7 +137,7 @@ class Round:
         return pairs + [(i, mates[i]) for i in rest if mates.get(i, -1) in number and i < mates[i]], mates
 
     def weight(self, i: int, j: int, held: set[int], below: set[int], left: list[int], single: int | None) -> int:
-        """The table of criteria, digit by digit; `single`: the bye's score, if it comes out of this bracket."""
+        """Return the criteria as digits of a number; `single` is the score of the bye if it is in this bracket."""
         hi, lo, n = self.there[i], self.there[j], self.base
         c, m = int(j in held), int(j in below)
         mine, other = hi.colours, lo.colours
@@ -177,7 +177,7 @@ class Round:
         return weight
 
     def games(self, card: PlayerCard, left: list[int]) -> int:
-        """The last position of its number of games among those of its score, most games first."""
+        """Return the last position of an entrant's number of games among those with its score, most games first."""
         others = sorted((self.there[i].played for i in left if self.there[i].score == card.score), reverse=True)
         return max(place for place, played in enumerate(others) if played == card.played)
 

@@ -1,4 +1,4 @@
-"""A cluster that keeps nothing but its word: machines come and go, answers are late, lost, or told twice."""
+"""A simulated cluster in which machines come and go, and results are late, lost or doubled."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ KILLED = KilledWorker("key", SimpleNamespace(address="tcp://h:1"), 3)  # type: i
 
 
 class Restless:
-    """In the place of `Connection`: at most four machines, as the dice say; `troubles` is how often something fails."""
+    """Replaces `Connection`; it has at most four random machines, and `troubles` is the frequency of failures."""
 
     def __init__(self, dice: random.Random, troubles: float, verdict: Verdict) -> None:
         self.dice, self.troubles, self.verdict = dice, troubles, verdict
         self.there: dict[str, ListedWorker] = {}
         self.air: list[tuple[GameTask, Promise]] = []
-        self.homes: dict[tuple[str, str, int], set[str]] = defaultdict(set)  # machines of an encounter's games
+        self.homes: dict[tuple[str, str, int], set[str]] = defaultdict(set)  # machines by encounter
         self.is_open = True
         self._started = 0
         self._join()
@@ -64,7 +64,7 @@ class Restless:
         return answer
 
     def _join(self) -> None:
-        """A worker that was started again has another address."""
+        """Add a worker; after a restart it has another address."""
         self._started += 1
         slots = self.dice.randint(1, 3)
         self.there[f"tcp://h:{self._started}"] = ListedWorker(f"m{self._started % 4}", "h", slots, slots)

@@ -1,6 +1,6 @@
-"""Adjudication never overrules the board, never comes early, and does not depend on how an engine's lines arrive.
+"""Adjudication never overrules the board, is never early, and does not depend on how the lines of engines arrive.
 
-What cutechess-cli and fastchess would do is written down here from what they do, and compared.
+The rules of cutechess-cli and fastchess are implemented here for comparison.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ RULES = st.tuples(st.integers(0, 10), st.integers(1, 4), st.sampled_from([0, 10,
 
 @dataclass
 class Counters:
-    """Of a board, what the rules look at: after a move of the other side."""
+    """Values of a board that the rules use, after a move of the other side."""
 
     turn: bool = chess.WHITE
     fullmove_number: int = 1
     halfmove_clock: int = 0
 
     def step(self, zeroing: bool) -> chess.Board:
-        """One ply on."""
+        """Count one ply."""
         self.turn = not self.turn
         self.fullmove_number += self.turn == chess.WHITE
         self.halfmove_clock = 0 if zeroing else self.halfmove_clock + 1
@@ -43,7 +43,7 @@ class Counters:
 
 
 def ours(rules: Rules, history: list[tuple[int | None, bool]]) -> tuple[int, str] | None:
-    """Ply and result of the end by our rules."""
+    """Return ply and result of the end by enginetour's rules."""
     adjudicator, board = Adjudicator(rules), Counters()
     for ply, (score, zeroing) in enumerate(history, start=1):
         end = adjudicator.judge(board.step(zeroing), score)
@@ -53,7 +53,7 @@ def ours(rules: Rules, history: list[tuple[int | None, bool]]) -> tuple[int, str
 
 
 def peers_draw(after_move: int, moves: int, score: int, history: list[tuple[int | None, bool]]) -> int | None:
-    """The ply at which both peers call a draw of a game from the usual start."""
+    """Return the ply at which both other programs adjudicate a draw, from the start position."""
     run = 0
     for ply, (said, zeroing) in enumerate(history, start=1):
         run = 0 if zeroing else run
@@ -64,7 +64,7 @@ def peers_draw(after_move: int, moves: int, score: int, history: list[tuple[int 
 
 
 def cutechess_resign(moves: int, score: int, two_sided: bool, history: list[tuple[int | None, bool]]) -> int | None:
-    """The ply at which cutechess-cli ends the game."""
+    """Return the ply at which cutechess-cli ends the game."""
     lost, won = [0, 0], [0, 0]
     for ply, (said, _) in enumerate(history, start=1):
         side = ply % 2
@@ -77,7 +77,7 @@ def cutechess_resign(moves: int, score: int, two_sided: bool, history: list[tupl
 
 @given(HISTORIES, RULES)
 def test_draws_are_those_of_the_peers(history: list[tuple[int | None, bool]], rule: tuple[int, int, int]) -> None:
-    """Move by move the same game ends at the same ply."""
+    """A game is adjudicated as a draw at the same ply as in the other programs."""
     found = ours(Rules(draw=DrawRule(*rule)), history)
     assert (None if found is None else found[0]) == peers_draw(*rule, history)
 
@@ -86,7 +86,7 @@ def test_draws_are_those_of_the_peers(history: list[tuple[int | None, bool]], ru
 def test_resignations_are_those_of_cutechess(
     history: list[tuple[int | None, bool]], moves: int, score: int, two_sided: bool
 ) -> None:
-    """Of each side its own run; the loser is who moved last."""
+    """Scores of each side are counted separately, and the side that moved last loses."""
     found = ours(Rules(resign=ResignRule(moves, score, two_sided)), history)
     expected = cutechess_resign(moves, score, two_sided, history)
     assert found == (None if expected is None else (expected, "1-0" if expected % 2 == 0 else "0-1"))
@@ -96,7 +96,7 @@ def test_resignations_are_those_of_cutechess(
 def test_no_rule_ends_a_game_before_its_moves_are_played(
     history: list[tuple[int | None, bool]], moves: int, two_sided: bool
 ) -> None:
-    """A run of equal conditions shorter than `moves` never ends one."""
+    """No rule ends a game after fewer moves than configured."""
     drawn = ours(Rules(draw=DrawRule(0, moves, 10)), history)
     assert drawn is None or all(
         score is not None and abs(score) <= 10 for score, _ in history[drawn[0] - 2 * moves : drawn[0]]
@@ -111,7 +111,7 @@ def test_no_rule_ends_a_game_before_its_moves_are_played(
 @settings(max_examples=20)
 @given(st.integers(0, 10**6))
 def test_the_board_is_never_overruled(seed: int) -> None:
-    """A game ends as the board says, or by adjudication before the board has ended it."""
+    """A game ends by the board, or by adjudication before it."""
     dice = random.Random(seed)
     fen = dice.choice([None, "4k3/8/8/8/8/8/3P4/R3K3 w - - 80 60", "7k/5Q2/8/6K1/8/8/8/8 w - - 0 1"])
     rules = {"max_moves": 40, "repetition": 3}
@@ -132,7 +132,7 @@ _BY_SCORES = (Termination.ADJUDICATION_DRAW, Termination.ADJUDICATION_RESIGN)
 
 @given(st.lists(st.integers(-900, 900), min_size=1, max_size=6), st.lists(st.integers(0, 400), max_size=8))
 def test_scores_do_not_depend_on_how_lines_come(scores: list[int], cuts: list[int]) -> None:
-    """Cut into reads anywhere, the last scored line before the answer is the same."""
+    """However the output is divided into reads, the last score before the move is the same."""
     lines = [f"info depth {n} score cp {score} nodes 5 pv e2e4\n" for n, score in enumerate(scores, start=1)]
     text = "".join([*lines, "info string score of nothing\n", "bestmove e2e4\n"]).encode()
     intake, begin, found = LineBuffer(), 0, None

@@ -1,4 +1,4 @@
-"""Any place gives the same log: played at once, in slots, out of order, or on a cluster that loses what it can."""
+"""Every executor gives the same log: inline, in slots, in random order, or on a failing cluster."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from tests.laws.test_formats import ALL, is_decided, outcome_of, tournament
 from tests.laws.test_running import Air
 from tests.support.tournaments import Heard, Inline, MemoryLog, ended, logged, task_for
 
-LONGEST_SILENCE = 5_000  # looks, some ten seconds
+LONGEST_SILENCE = 5_000  # polls, about ten seconds
 
 
 class Hurried(SimpleQueue[Callable[[], None]]):
-    """An inbox in which nobody waits for a second, and not for ever where nothing comes any more."""
+    """An inbox that waits only briefly, and fails if nothing arrives."""
 
     silent = 0
 
@@ -42,7 +42,7 @@ class Hurried(SimpleQueue[Callable[[], None]]):
 
 
 def verdict_of(seed: int) -> Verdict:
-    """Of engines that always move alike."""
+    """Return the result of deterministic engines."""
 
     def verdict(task: GameTask) -> Game:
         return ended(task, outcome_of(task.pairing, seed))
@@ -51,7 +51,7 @@ def verdict_of(seed: int) -> Verdict:
 
 
 def loop_of(format_: Format[Any], entrants: Any, place: Any, slots: int = 1) -> Scheduler:
-    clock = count(0, 100)  # s: pauses after failures are over at the next look
+    clock = count(0, 100)  # seconds; pauses after failures end at the next poll
     log: Any = MemoryLog()
     return Scheduler(
         log,
@@ -67,9 +67,9 @@ def loop_of(format_: Format[Any], entrants: Any, place: Any, slots: int = 1) -> 
 
 
 def truth(loop: Scheduler) -> object:
-    """What the log says, whatever came first: games with colours, numbers and results; table; decisions in order.
+    """Return the log without the order of ends: games with colors, numbers and results, table, and decisions.
 
-    A match whose test has its verdict ends with other games in the air; its decisions are the same.
+    A match that ends by a verdict can have other games in progress; its decisions are the same.
     """
     log = logged(loop)
     assert isinstance(loop.watcher, Heard)
@@ -82,7 +82,7 @@ def truth(loop: Scheduler) -> object:
 
 
 def at_once(system: str, seed: int) -> object:
-    """One game after another, in the caller."""
+    """Play one game after another in this thread."""
     format_, entrants, _ = tournament(system, seed)
     loop = loop_of(format_, entrants, Inline(verdict_of(seed)))
     assert loop.run() is RunEnd.FINISHED
@@ -99,9 +99,9 @@ def out_of_order(system: str, seed: int, slots: int, troubles: float) -> object:
 
 
 def on_a_cluster(system: str, seed: int, slots: int, troubles: float) -> object:
-    """The whole place but for Dask itself: its thread, its queue, its books of machines.
+    """Play with the real executor for clusters, except Dask itself.
 
-    Asserts too that all games of an encounter are on one machine, where nothing fails.
+    Without failures, all games of an encounter must be played on one machine.
     """
     format_, entrants, _ = tournament(system, seed)
     there = Restless(random.Random(seed), troubles, verdict_of(seed))
@@ -112,7 +112,7 @@ def on_a_cluster(system: str, seed: int, slots: int, troubles: float) -> object:
     ):
 
         def tell(text: str) -> None:
-            """Somebody is awake, and gives a machine that was set aside its games again."""
+            """Let a user resume a suspended machine."""
             if "is set aside" in text:
                 place.machines.use(text.partition(" is set aside")[0])
 
@@ -133,7 +133,7 @@ TROUBLES = st.sampled_from([0.0, 0.05, 0.3])
 @settings(max_examples=10)
 @given(seed=SEEDS, slots=SLOTS, troubles=TROUBLES)
 def test_results_out_of_order_change_no_decision(system: str, seed: int, slots: int, troubles: float) -> None:
-    """Whichever game ends first, and however often a machine fails one."""
+    """The log does not depend on the order of ends and on failures of a machine."""
     assert out_of_order(system, seed, slots, troubles) == at_once(system, seed)
 
 
@@ -141,5 +141,5 @@ def test_results_out_of_order_change_no_decision(system: str, seed: int, slots: 
 @settings(max_examples=3)
 @given(seed=SEEDS, slots=SLOTS, troubles=TROUBLES)
 def test_a_cluster_in_trouble_gives_the_same_log(system: str, seed: int, slots: int, troubles: float) -> None:
-    """Workers die and join, the scheduler is away, what was given up is answered later all the same."""
+    """The log does not depend on failures of workers and scheduler, and on late results."""
     assert on_a_cluster(system, seed, slots, troubles) == at_once(system, seed)

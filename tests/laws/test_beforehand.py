@@ -1,4 +1,4 @@
-"""Games that begin while the last result is being written: those that would begin anyhow, and resting on nothing."""
+"""Games that start while the last result is being written would also start after it."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from tests.support.tournaments import Landing, MemoryLog, task_for
 
 
 class Strict(MemoryLog):
-    """Looks at what is in the air whenever a result is about to become durable."""
+    """A log that checks the games in progress when a result becomes durable."""
 
     loop: Scheduler
-    known: Sequence[Pairing] = ()  # in the air when nothing was waiting to be written
-    begun: int = 0  # games that were begun while something was
+    known: Sequence[Pairing] = ()  # in progress when no result was waiting
+    begun: int = 0  # games that started while a result was waiting
 
     def record_game(self, game: Game, notes: Sequence[Note]) -> int | None:
-        """Everything in the air was on offer, or sure to be, by what is written so far."""
+        """Check that all games in progress were offered or certain before this result."""
         state, format_ = self.loop.state, self.loop.format
         promised = {*format_.offers(state), *format_.ahead(state)}
         new = [pairing for pairing, _ in self.loop.flying.values() if pairing not in self.known]
@@ -36,7 +36,7 @@ class Strict(MemoryLog):
 
 
 def played(system: str, seed: int, *, early: bool) -> tuple[list[GameTask], Strict]:
-    """Everything that was begun, in its order, with games that end in an order of their own."""
+    """Play a tournament with a random order of ends; return the games in the order in which they started."""
     dice = random.Random(seed)
     count = 2 if system == "match" else dice.randint(2, 7)
     field = tuple(Entrant(f"E{number}", rating=2000.0 - 100 * number) for number in range(count))
@@ -60,7 +60,7 @@ def played(system: str, seed: int, *, early: bool) -> tuple[list[GameTask], Stri
 @settings(max_examples=4, deadline=None)
 @given(seed=st.integers(0, 10**9))
 def test_what_begins_beforehand_would_have_begun(system: str, seed: int) -> None:
-    """The same games in the same order as where each waits for the commit of the last, and each of them promised."""
+    """The same games start in the same order as if each waited for the last commit."""
     tasks, log = played(system, seed, early=True)
     waited, patient = played(system, seed, early=False)
     assert tasks == waited
@@ -69,7 +69,7 @@ def test_what_begins_beforehand_would_have_begun(system: str, seed: int) -> None
 
 
 def test_most_games_of_a_round_robin_begin_beforehand() -> None:
-    """All but the first of each slot, whatever the seed."""
+    """All games except the first of each slot start early."""
     for seed in range(5):
         tasks, log = played("roundrobin", seed, early=True)
         assert log.begun >= len(tasks) - 3

@@ -1,4 +1,4 @@
-"""The bubble against the naive one and its invariants, on random cases."""
+"""Compare the bubble with a simple implementation and check its invariants, in random cases."""
 
 import json
 import random
@@ -23,7 +23,7 @@ RESULTS = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
 @settings(max_examples=150, deadline=None)
 @given(seeds)
 def test_two_readings_of_the_rules_agree(seed: int) -> None:
-    """Every decision, game and colour is that of the naive reading, and P1-P13 hold."""
+    """Decisions, games and colors are those of the simple implementation, and P1-P13 are satisfied."""
     case = random_case(seed, longest=24)
     got = trace_bubble(decisions(case))
     assert json.dumps(got, sort_keys=True) == json.dumps(oracle_trace(case), sort_keys=True)
@@ -33,7 +33,7 @@ def test_two_readings_of_the_rules_agree(seed: int) -> None:
 @settings(max_examples=40, deadline=None)
 @given(seeds, st.randoms(use_true_random=False))
 def test_the_order_of_finishing_never_shows(seed: int, dice: random.Random) -> None:
-    """Without withdrawals the whole trace is the same for every order of finishing inside the round robins."""
+    """Without withdrawals, the trace does not depend on the order in which games of a round robin end."""
     case = {**random_case(seed, longest=16), "withdrawals": []}
     known = read_case(case)
     bubble = Bubble(known.options)
@@ -47,7 +47,7 @@ def test_the_order_of_finishing_never_shows(seed: int, dice: random.Random) -> N
 @settings(max_examples=40, deadline=None)
 @given(seeds)
 def test_bounds_and_forecast_hold_at_every_game(seed: int) -> None:
-    """Fewest <= what is really to come <= most, and the forecast lies between."""
+    """The number of remaining games is within its bounds, and the forecast too."""
     case = {**random_case(seed, longest=16), "withdrawals": []}
     known = read_case(case)
     bubble = Bubble(known.options)
@@ -62,7 +62,7 @@ def test_bounds_and_forecast_hold_at_every_game(seed: int) -> None:
 
 
 def played_at_once(seed: int, dice: random.Random, slots: int) -> tuple[BubbleState, Bubble, list[GameFinished]]:
-    """An edition on so many slots, ending in any order, with what is certain of the next round robin begun early."""
+    """Play an edition in several slots with random order of ends and with early starts."""
     known = read_case({**random_case(seed, longest=14), "withdrawals": []})
     bubble = Bubble(known.options)
     state = bubble.start(tuple(Entrant(name) for name in reversed(known.ranking)))
@@ -83,7 +83,7 @@ def played_at_once(seed: int, dice: random.Random, slots: int) -> tuple[BubbleSt
 @settings(max_examples=60, deadline=None)
 @given(seeds, st.randoms(use_true_random=False), st.sampled_from([2, 4, 16]))
 def test_looking_ahead_never_shows(seed: int, dice: random.Random, slots: int) -> None:
-    """However many slots: the games with their colours and numbers, the decisions and the table are those of one."""
+    """Games, colors, numbers, decisions and table do not depend on the number of slots."""
     ahead, bubble, log = played_at_once(seed, dice, slots)
     alone, _, games = played_at_once(seed, dice, 1)
     assert {event.pairing: event.outcome for event in log} == {event.pairing: event.outcome for event in games}
@@ -95,7 +95,7 @@ def test_looking_ahead_never_shows(seed: int, dice: random.Random, slots: int) -
 @settings(max_examples=80, deadline=None)
 @given(seeds, st.randoms(use_true_random=False))
 def test_what_was_begun_is_taken(seed: int, dice: random.Random) -> None:
-    """Through withdrawals, newcomers and games struck out each game begun comes in, and none is played twice."""
+    """Every started game is used, even after withdrawals, additions and annulments, and no game is played twice."""
     known = read_case({**random_case(seed, longest=12), "withdrawals": []})
     bubble = Bubble(known.options)
     start = state = bubble.start(tuple(Entrant(name) for name in reversed(known.ranking)))

@@ -1,4 +1,4 @@
-"""Laws of the charts: any name survives as text, any numbers can be drawn, a ladder tells what its bubble did."""
+"""Laws of charts: names stay text, any numbers can be drawn, and the bubble chart matches the bubble."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from enginetour.reports.charts.output import svg, svg_file
 from tests.laws.bubble_cases import random_case
 
 numbers = st.none() | st.floats() | st.floats(-1e4, 1e4)
-seen = st.text(max_size=100).filter(lambda text: clean_text(text).strip())  # nothing is drawn of blanks
+seen = st.text(max_size=100).filter(lambda text: clean_text(text).strip())  # blanks are not drawn
 seeds = st.integers(0, 2**32)
 
 
 @settings(max_examples=20, deadline=None)
 @given(seen, seen)
 def test_any_name_is_text_in_a_picture(name: str, title: str) -> None:
-    """Unchanged but for what moves cursors and what XML forbids; the tree of elements is that of any other name."""
+    """A name is drawn as text, without control characters, and does not change the elements of the image."""
     drawn = rating_chart([RatedEngine(name, 2600.0, 20.0, 30.0, 7)], title=title)
     plain = rating_chart([RatedEngine("Toga", 2600.0, 20.0, 30.0, 7)], title="t")
     for make in (svg, svg_file):
@@ -39,7 +39,7 @@ def test_any_name_is_text_in_a_picture(name: str, title: str) -> None:
 @settings(max_examples=20, deadline=None)
 @given(st.lists(st.tuples(numbers, numbers, numbers), max_size=5))
 def test_any_numbers_can_be_drawn(rows: list[tuple[float | None, float | None, float | None]]) -> None:
-    """Whatever is not finite is left out; nothing is drawn outside of the picture."""
+    """Values that are not finite are left out, and nothing is drawn outside of the image."""
     rated = [RatedEngine(f"E{place}", *row, 1) for place, row in enumerate(rows)]
     points = tuple(Point(float(place), *row) for place, row in enumerate(rows))
     for picture in (rating_chart(rated, title="t"), rating_history_chart([Curve("E", points)], title="t")):
@@ -52,7 +52,7 @@ def test_any_numbers_can_be_drawn(rows: list[tuple[float | None, float | None, f
 @settings(deadline=None)
 @given(st.lists(numbers, max_size=6), st.floats(0.5, 100))
 def test_a_scale_holds_its_numbers(values: list[float | None], least: float) -> None:
-    """Every finite one between the ends, ticks too, in their order and not too many."""
+    """All finite values and ticks are inside the scale, in order, with a limited number of ticks."""
     small = [value for value in values if value is None or not abs(value) > 1e6]
     scale = linear_scale(small, 0, 100, least=least)
     for value in small:
@@ -66,7 +66,7 @@ def test_a_scale_holds_its_numbers(values: list[float | None], least: float) -> 
 @settings(max_examples=25, deadline=None)
 @given(seeds, st.randoms(use_true_random=False))
 def test_a_ladder_tells_what_its_bubble_did(seed: int, dice: random.Random) -> None:
-    """Played to the end or left at any game: members, order, parking and games are those of the state."""
+    """The chart has the members, order, parking and games of the bubble at any time."""
     case = read_case(random_case(seed, longest=14), "case")
     bubble = Bubble(case.options, due=case.withdrawals)
     state = bubble.start(tuple(Entrant(name) for name in reversed(case.ranking)))
@@ -85,7 +85,7 @@ def test_a_ladder_tells_what_its_bubble_did(seed: int, dice: random.Random) -> N
 
 
 def _check(rounds: tuple[SectionRound, ...]) -> None:
-    """What one round robin hands on to the next."""
+    """Check the changes of one round robin."""
     for before, after in pairwise(rounds):
         assert before.number < after.number and before.games <= after.games
         came, went = {*after.entered, *after.returned}, {before.parked, before.dropped, *after.left} - {None}

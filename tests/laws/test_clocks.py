@@ -1,4 +1,4 @@
-"""Laws of the clock: what a thought of known length costs, against a bookkeeper who never rounds before the end."""
+"""Laws of clocks, compared with exact arithmetic that rounds only at the end."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ THOUGHTS = st.lists(st.one_of(st.integers(0, 3_000 * MS), st.integers(0, 300).ma
 
 
 def additions(tc: TimeControl) -> Iterator[tuple[int, int]]:
-    """For each move of a game the increment before it, and the base before it where it is the first of a stage."""
+    """Yield the time added before each move: the increment, and the base time at the start of a stage."""
     for stage in chain(tc.stages, repeat(tc.stages[-1])):
         for number in range(stage.moves or 10_000):
             yield stage.increment_ms, stage.base_ms if number == 0 else 0
@@ -32,7 +32,7 @@ def additions(tc: TimeControl) -> Iterator[tuple[int, int]]:
 
 @given(tc=CONTROLS, margin=st.integers(0, 60), thoughts=THOUGHTS)
 def test_a_clock_is_the_sum_of_what_came_and_went(tc: TimeControl, margin: int, thoughts: list[int]) -> None:
-    """Bases as stages begin and increments before each move, less whole milliseconds; never below nothing by margin."""
+    """A clock is the sum of base times and increments minus whole milliseconds, never below zero by the margin."""
     clock = Clock(Side(SPEC, tc, margin), 60.0)
     left = spent = uses = 0
     for thought, (increment, base) in zip(thoughts, additions(tc), strict=False):
@@ -57,7 +57,7 @@ def test_a_clock_is_the_sum_of_what_came_and_went(tc: TimeControl, margin: int, 
 
 @given(tc=CONTROLS, margin=st.integers(0, 60), beyond=st.integers(-5, 5))
 def test_a_flag_falls_at_one_nanosecond(tc: TimeControl, margin: int, beyond: int) -> None:
-    """A whole millisecond beyond clock and margin; up to there nothing is lost, and the wait lasts the grace longer."""
+    """A time loss begins at one millisecond beyond clock and margin, and the wait includes the grace time."""
     clock = Clock(Side(SPEC, tc, margin), 60.0)
     at = (clock.limit_ms + margin + 1) * MS + beyond
     assert clock.wait_ns() - GRACE_NS == clock.flag_ns()
@@ -75,7 +75,7 @@ def test_a_flag_falls_at_one_nanosecond(tc: TimeControl, margin: int, beyond: in
 def test_without_a_clock_every_move_is_like_the_first(
     ms: int, margin: int, limit: float, thought: int, kind: str
 ) -> None:
-    """A fixed time has its margin, nodes and depth the hang limit without one, however many moves were made."""
+    """A fixed time per move has its margin, and nodes and depth have the hang limit, for every move."""
     controls = {"movetime": TimeControl(movetime_ms=ms), "nodes": TimeControl(nodes=ms), "depth": TimeControl(depth=ms)}
     tc = controls[kind]
     clock = Clock(Side(SPEC, tc, margin), limit)
@@ -88,7 +88,7 @@ def test_without_a_clock_every_move_is_like_the_first(
 
 
 def test_no_thought_costs_less_than_it_took() -> None:
-    """An engine that sleeps so long between reading `go` and writing its move is charged at least that, cut to ms."""
+    """An engine is charged at least its thinking time, truncated to milliseconds."""
     protocols: tuple[Protocol, ...] = ("uci", "cecp")
     for protocol in protocols:
         for seconds in (0.0209, 0.1001):

@@ -1,4 +1,4 @@
-"""The Dutch system against its plain reading, and against all rounds there are."""
+"""Compare the Dutch system with a simple implementation and with all possible rounds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SEEDS = st.integers(0, 10**9)
 
 
 def course(seed: int, most: int, rounds: int) -> Iterator[tuple[Field, int, Paired]]:
-    """A tournament's fields, how many rounds are accelerated, and what was paired."""
+    """Play a random tournament; return its fields, the accelerated rounds and the pairings."""
     dice = random.Random(seed)
     field = entered(dice.randint(2, most), dice.randint(1, rounds))
     trouble, draws = dice.choice([0, 0, 0.05, 0.2]), dice.choice([0.4, 0.9, 1])
@@ -34,7 +34,7 @@ def course(seed: int, most: int, rounds: int) -> Iterator[tuple[Field, int, Pair
 
 
 def agree(seed: int, most: int, rounds: int) -> None:
-    """Pairs and byes of all rounds are the oracle's, or both find no legal one."""
+    """Check that all rounds are the oracle's, or that both find no legal round."""
     for field, accelerated, paired in course(seed, most, rounds):
         try:
             pairs, byes = oracle(field, accelerated)
@@ -50,19 +50,19 @@ def agree(seed: int, most: int, rounds: int) -> None:
 @settings(max_examples=60, deadline=None)
 @given(SEEDS)
 def test_small_fields_as_the_plain_reading(seed: int) -> None:
-    """Up to fourteen entrants, absences, forfeits and Baku included."""
+    """Up to fourteen entrants, with absences, forfeits and Baku acceleration."""
     agree(seed, 14, 7)
 
 
 @settings(max_examples=40, deadline=None)
 @given(SEEDS)
 def test_deep_tournaments_as_the_plain_reading(seed: int) -> None:
-    """As many rounds as a small field has and more: hardly a legal pair is left, or none."""
+    """Small fields with so many rounds that hardly any legal pair is left."""
     agree(seed, 8, 10)
 
 
 def cost(field: Field, pairs: list[tuple[int, int]], byes: tuple[int, ...]) -> list[int]:
-    """Rematches, those of each round from the latest, second byes, clashes of colour."""
+    """Return rematches by round from the latest, second byes, and color clashes of a round."""
     known = {card.place: card for card in player_cards(field)}
     again = [field.meetings[i][j] for i, j in pairs if field.met(i, j)]
     clashes = sum(known[i].colours.clashes(known[j].colours) and not (known[i].top or known[j].top) for i, j in pairs)
@@ -71,7 +71,7 @@ def cost(field: Field, pairs: list[tuple[int, int]], byes: tuple[int, ...]) -> l
 
 
 def every_round(there: list[int]) -> Iterator[tuple[list[tuple[int, int]], tuple[int, ...]]]:
-    """All ways to pair them, one being left out if they are odd."""
+    """Yield all possible rounds, with a bye if the number is odd."""
     if not there:
         yield [], ()
     elif len(there) % 2:
@@ -88,7 +88,7 @@ def every_round(there: list[int]) -> Iterator[tuple[list[tuple[int, int]], tuple
 @settings(max_examples=15, deadline=None)
 @given(SEEDS)
 def test_the_law_is_broken_as_little_as_can_be(seed: int) -> None:
-    """No round of all there are has fewer or older rematches, then fewer second byes, then fewer clashes."""
+    """No possible round has fewer or older rematches, then fewer second byes, then fewer clashes."""
     for field, accelerated, paired in course(seed, 6, 8):
         if not accelerated and len(field.history) > 2:
             mine = cost(field, [board.pair for board in paired.boards], paired.byes)
@@ -98,7 +98,7 @@ def test_the_law_is_broken_as_little_as_can_be(seed: int) -> None:
 
 
 def any_cards(dice: random.Random) -> tuple[Field, list[PlayerCard]]:
-    """Colours, floats and scores that no tournament need have brought together, and random meetings."""
+    """Make random colors, floats, scores and opponents that no tournament needs to have."""
     count, scores = dice.randint(2, 11), dice.choice([1, 2, 3])
     coloured, floated = dice.random() < 0.6, dice.random() < 0.6
     field = entered(count, 9)
@@ -122,7 +122,7 @@ def any_cards(dice: random.Random) -> tuple[Field, list[PlayerCard]]:
 
 
 def agree_on_cards(seed: int) -> None:
-    """Pairs and bye of one round are the oracle's, or both find no legal one."""
+    """Check that a round is the oracle's, or that both find no legal round."""
     field, there = any_cards(random.Random(seed))
     face, legal = LegalRounds(field, there, forbid_family=False).face(strict=False)
     try:
@@ -136,7 +136,7 @@ def agree_on_cards(seed: int) -> None:
 
 
 def placed_with(face: Face, there: list[PlayerCard]) -> tuple[Face, list[PlayerCard], Bye | None]:
-    """What the brackets are told."""
+    """Return the input of the brackets."""
     narrowed, bye = settle_bye(face, there)
     return narrowed, there, bye
 
@@ -144,7 +144,7 @@ def placed_with(face: Face, there: list[PlayerCard]) -> tuple[Face, list[PlayerC
 @settings(max_examples=40, deadline=None)
 @given(SEEDS)
 def test_exchanges_as_the_plain_reading(seed: int) -> None:
-    """One bracket without colours or floats in which few pairs are left: upper and lower half must mix."""
+    """In a bracket with few legal pairs, exchanges between the halves are the oracle's."""
     dice = random.Random(seed)
     count = dice.choice([8, 10, 12])
     every = list(combinations(range(count), 2))
@@ -157,9 +157,9 @@ def test_exchanges_as_the_plain_reading(seed: int) -> None:
 
 
 @settings(max_examples=300, deadline=None)
-@example(51)  # the bye comes out of the first bracket, but somebody floats out of it
-@example(147)  # the same of a later bracket
+@example(51)  # the bye is in the first bracket, and an entrant floats down from it
+@example(147)  # the same in a later bracket
 @given(SEEDS)
 def test_any_cards_as_the_plain_reading(seed: int) -> None:
-    """Every criterion and every exchange comes up, also those that real tournaments hardly ever reach."""
+    """Every criterion and exchange is tested with random cards."""
     agree_on_cards(seed)

@@ -1,4 +1,4 @@
-"""Law: two games of files are a pair in a store of imports exactly where they are one in the files."""
+"""Imported games form the same pairs as in their files."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ GAME = st.tuples(ENDS, st.sampled_from(["1-0", "0-1", "1/2-1/2", "*"]), OPENINGS
 TEST = ("--sprt", "A", "B", "0", "30", "--sprt-model", "normalized", "--json")
 
 
-@settings(max_examples=15, deadline=None)  # each makes two stores; the night draws others
+@settings(max_examples=15, deadline=None)  # each example makes two databases
 @given(files=st.lists(st.lists(GAME, max_size=14), min_size=1, max_size=3), careful=st.booleans())
 def test_a_store_says_what_files_say(files: list[list[Any]], careful: bool) -> None:
-    """Pairs, counts, ratio, verdict: by `rate`, after one import of all files, and after an import of each."""
+    """Pairs, counts, ratio and verdict are the same by `rate`, after one import and after several imports."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         paths = [folder / f"{number}.pgn" for number in range(len(files))]
@@ -54,7 +54,7 @@ def test_a_store_says_what_files_say(files: list[list[Any]], careful: bool) -> N
 
 
 def written(game: Any, number: str, careful: bool) -> str:
-    """Each game once; tags in an order that only the careful reader takes, or in the usual one."""
+    """Write each game once, with tags in the usual or an unusual order."""
     (white, black), result, (tags, moves), odd = game
     ends = [f'[White "{white}"]\n', f'[Black "{black}"]\n', f'[Result "{result}"]\n']
     head = "".join(ends[::-1] if careful else ends)
@@ -68,6 +68,6 @@ def told(*words: object) -> str:
 
 
 def figures(*words: object) -> dict[str, Any]:
-    """What does not say where the games are."""
+    """Return the results without the source of the games."""
     found = json.loads(told(*words, *TEST))
     return {key: value for key, value in found.items() if key not in ("files", "versions", "openings_not_kept")}

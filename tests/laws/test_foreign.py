@@ -1,4 +1,4 @@
-"""Laws of foreign tournaments: whatever report a program wrote, any system gives a sensible round or one clear line."""
+"""For any report of another program, every system gives a sensible round or a clear one-line error."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ENDS = ("\n", "\r\n", "\r")
 
 
 def cells_of(dice: random.Random, count: int) -> list[trf.TrfCell]:
-    """A round of so many: games, forfeits of one and of both, byes of every letter."""
+    """Make the cells of a round: games, forfeits of one or both sides, and byes."""
     there = [place for place in range(count) if dice.random() < 0.85]
     dice.shuffle(there)
     row = [trf.TrfCell(result=dice.choice("ZZHF")) for _ in range(count)]
@@ -40,7 +40,7 @@ def cells_of(dice: random.Random, count: int) -> list[trf.TrfCell]:
 
 
 def report_of(seed: int) -> bytes:
-    """A tournament of 2 to 13 in the middle, with lines of 2006 and 2026 before its entrants."""
+    """Make an unfinished tournament of 2 to 13 entrants, with header lines of 2006 and 2026."""
     dice = random.Random(seed)
     count, rounds = dice.randint(2, 13), dice.randint(1, 5)
     done = dice.randint(0, rounds - 1)
@@ -65,8 +65,10 @@ def report_of(seed: int) -> bytes:
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 10**6), name=st.sampled_from(IN_ROUNDS))
 def test_a_foreign_round_is_sensible(seed: int, name: str) -> None:
-    """Everybody present plays one or rests, nobody twice, forbidden pairs never; rematches are told; why has an answer;
-    written and read again, the round is the one that was made."""
+    """Everyone present plays or has the bye, forbidden pairs never play, rematches are reported, `--why` has an answer.
+
+    A round that is written and read again is the same.
+    """
     report = trf.read(report_of(seed))
     try:
         before = read_tournament(report)
@@ -82,7 +84,7 @@ def test_a_foreign_round_is_sensible(seed: int, name: str) -> None:
     assert set(seats) == set(field.present) or isinstance(system, Knockout)
     assert not any(board.pair in field.apart for board in paired.boards)
     if not isinstance(system, Knockout):
-        forfeits = getattr(system.options, "forfeit_counts_as_met", False)  # as in the Gotha systems
+        forfeits = getattr(system.options, "forfeit_counts_as_met", False)  # set in the Gotha systems
         again = sum(
             any(turn.opponent == board.black and (turn.met or forfeits) for turn in field.turns(board.white))
             for board in paired.boards

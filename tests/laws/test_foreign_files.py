@@ -1,4 +1,4 @@
-"""Whatever is in a file: taken, or refused in one line that says where; no traceback, no part of a file."""
+"""Any file is accepted or gives a one-line error with a place, without a traceback and without partial files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.faults import DOORS, opened, spoilt
 
 @pytest.mark.parametrize("name", DOORS)
 def test_sound_files_are_taken(name: str, tmp_path: Path) -> None:
-    """What is spoilt below is sound before."""
+    """The files are valid before they are damaged."""
     door = DOORS[name]
     assert opened(door, door.content, tmp_path) == 0
 
@@ -24,7 +24,7 @@ def test_sound_files_are_taken(name: str, tmp_path: Path) -> None:
 @settings(max_examples=12, deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_spoilt_files(name: str, seed: int) -> None:
-    """Mutated files of each kind through the command that reads them."""
+    """Mutated files of each kind are read by their command."""
     door = DOORS[name]
     with tempfile.TemporaryDirectory() as folder:
         opened(door, spoilt(door.content, random.Random(seed)), Path(folder))
@@ -34,6 +34,6 @@ def test_spoilt_files(name: str, seed: int) -> None:
 @settings(max_examples=5, deadline=None)
 @given(content=st.binary(max_size=300))
 def test_any_bytes(name: str, content: bytes) -> None:
-    """No file at all through the same doors."""
+    """Random bytes are read by the same commands."""
     with tempfile.TemporaryDirectory() as folder:
         opened(DOORS[name], content, Path(folder))

@@ -1,4 +1,4 @@
-"""Laws of databases whose rows somebody else has changed: told in a line, whatever a cell holds."""
+"""Databases with rows that another program has changed give one-line errors."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ READING = (
     *("ratings --all --hardware *", "history Wren_1", "history Wren_1 --list all", "lists", "lists show all"),
     *("editions", "editions all 1", "diff all", "imports", "import games.pgn --dry-run", "db check", "db check --json"),
 )  # fmt: skip
-EXPLAINED = (0, 2, 3, 5)  # done, not there under that name, refused as input, refused as a store
+EXPLAINED = (0, 2, 3, 5)  # success, unknown name, invalid input, invalid database
 
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A tournament in rounds with a game struck out, a bubble with an entrant that withdrew, an import, editions."""
+    """A database with a tournament with an annulled game, a bubble with a withdrawal, an import and editions."""
     folder = tmp_path_factory.mktemp("played")
     (folder / "results").mkdir()
     config(folder, ("wren1", "wren2", "wren3"), "dutch", "rounds = 2", '\n[ratings]\nsystems = ["ml", "elo", "gor"]')
@@ -65,12 +65,12 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def typed(words: str) -> list[str]:
-    """The words of a line; a name's blank is written ``_``."""
+    """Return the arguments of a command; a space in a name is written ``_``."""
     return [word.replace("_", " ") for word in words.split()]
 
 
 def spoil(path: Path, dice: random.Random) -> str:
-    """One cell, leaf of a cell's JSON, or row is no longer what it was; which."""
+    """Change one cell, one value of a cell's JSON, or one row; return which."""
     with closing(sqlite3.connect(path, isolation_level=None)) as raw:
         raw.execute("PRAGMA ignore_check_constraints=ON")
         tables = [name for (name,) in raw.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
@@ -102,9 +102,9 @@ def _spoilt(value: Any, dice: random.Random) -> Any:
 @settings(max_examples=25, deadline=None)
 @given(st.integers(min_value=0, max_value=1 << 32))
 def test_a_spoilt_cell_is_told_in_a_line(played: Path, tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
-    """A row that nobody of ours wrote is read over, or the database refused: never our own failure."""
+    """A changed cell is ignored or gives a one-line error, never an internal failure."""
     dice = random.Random(seed)
-    folder = tmp_path_factory.mktemp("spoilt")  # a name of its own: what is held of another looks removed
+    folder = tmp_path_factory.mktemp("spoilt")  # a new name, because an open file of another one would look removed
     (folder / "results").mkdir()
     shutil.copy(played / "games.pgn", folder)
     shutil.copy(played / "results" / "enginetour.db", folder / "results")

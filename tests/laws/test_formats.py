@@ -1,4 +1,4 @@
-"""What every registered format must keep, whatever happens."""
+"""Laws of every registered format, with any sequence of events."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ RESULTS = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
 
 
 def settings_of(system: str, dice: random.Random, entrants: int) -> dict[str, object]:
-    """Settings worth trying; a system that is not named here is tried with its defaults."""
+    """Yield settings to test; a system without an entry has its defaults."""
     games = dice.choice([1, 1, 2, 4])
 
     def in_rounds() -> dict[str, object]:
@@ -150,7 +150,7 @@ def settings_of(system: str, dice: random.Random, entrants: int) -> dict[str, ob
 
 
 def tournament(system: str, seed: int) -> tuple[Format[Any], tuple[Entrant, ...], random.Random]:
-    """A format of that system and its field, the same for the same seed."""
+    """Return a format of a system and its field, always the same for a seed."""
     dice = random.Random(seed)
     count = 2 if system == "match" else dice.randint(2, 9)
     entrants = tuple(
@@ -175,12 +175,12 @@ def tournament(system: str, seed: int) -> tuple[Format[Any], tuple[Entrant, ...]
 
 
 def outcome_of(pairing: Pairing, seed: int) -> Outcome:
-    """A result that depends on the game only, not on when it is played."""
+    """Return a result that depends on the game only."""
     return random.Random(f"{seed} {pairing.key} {pairing.white}").choice(RESULTS)
 
 
 def extension(format_: Format[Any], state: Any) -> Extended:
-    """One round or cycle more, or two games, or what a format without either will refuse."""
+    """Return an extension by a round, a cycle or two games, or one that the format rejects."""
     if isinstance(state, RoundsState):
         return Extended((("rounds", state.field.rounds + 1),))
     return Extended(
@@ -189,7 +189,7 @@ def extension(format_: Format[Any], state: Any) -> Extended:
 
 
 def takes(format_: Format[Any], state: Any, event: Event) -> bool:
-    """Whether the format has room for it."""
+    """Whether the format can take another entrant."""
     try:
         format_.step(state, event)
     except ValueError:
@@ -198,14 +198,14 @@ def takes(format_: Format[Any], state: Any, event: Event) -> bool:
 
 
 def is_decided(state: Any) -> bool:
-    """Under the one exception to the promise: a match whose test has its verdict."""
+    """Whether a match has its verdict, after which it need not keep its offers."""
     return isinstance(state, MatchState) and bool(state.verdict)
 
 
 def happenings(
     format_: Format[Any], state: Any, entrants: tuple[Entrant, ...], dice: random.Random
 ) -> Generator[Event, Any, None]:
-    """One random event after the other; the caller sends the state that came of each."""
+    """Yield random events; the caller sends the resulting state."""
     present = [entrant.name for entrant in entrants]
     finished: list[tuple[Pairing, Outcome]] = []
     troubles = dice.choice([0, 0.02, 0.1])
@@ -231,7 +231,7 @@ def happenings(
             place = dice.randrange(len(present))
             event: Event = Replaced(present[place], entrant) if kind == "replace" else Added(entrant)
             if not takes(format_, state, event):
-                continue  # a match stays between two
+                continue  # a match has two engines
             if kind == "replace":
                 present.pop(place)
             present.append(entrant.name)
@@ -239,10 +239,10 @@ def happenings(
 
 
 def promises(system: str, seed: int) -> None:
-    """Asserts what a tournament of that seed must keep through results, voids, comings and goings, all at once.
+    """Check a tournament with random results, voids, withdrawals and additions.
 
-    An offer is a promise; no key is offered twice or after it was played, but for voids; notes only append;
-    offers end exactly when nothing remains; everybody stands in the table once; and a replay is the fold.
+    Offers stay valid; no key is offered twice or after it was played, except after a void; notes are only appended;
+    offers end exactly when nothing remains; everyone is in the table once; and a replay gives the same state.
     """
     format_, entrants, dice = tournament(system, seed)
     state = format_.start(entrants)
@@ -274,7 +274,7 @@ def promises(system: str, seed: int) -> None:
         assert format_.notes(state)[: len(notes)] == notes
         fewest, most = format_.remaining(state)
         assert fewest <= format_.likely(state) <= most
-        assert len(after) <= (most if system == "match" else fewest)  # a test may end before its offers do
+        assert len(after) <= (most if system == "match" else fewest)  # a test can end before all offered games
         assert bool(after) == bool(most)
         table = format_.standings(state)
         assert sorted(line.name for line in table) == sorted(names)
@@ -294,12 +294,12 @@ def promises(system: str, seed: int) -> None:
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10**9))
 def test_a_tournament_keeps_its_promises(system: str, seed: int) -> None:
-    """Whatever happens to it; the night tries a thousand."""
+    """The promises are kept for any events; the night tests have a thousand tournaments."""
     promises(system, seed)
 
 
 def any_order(system: str, seed: int) -> None:
-    """Asserts that two orders of finishing lead to the same games, numbers, decisions and table."""
+    """Check that two orders of ends give the same games, numbers, decisions and table."""
     told = []
     for order in (0, 1):
         format_, entrants, _ = tournament(system, seed)
@@ -309,7 +309,7 @@ def any_order(system: str, seed: int) -> None:
             game = offers[0] if order else dice.choice((*offers, *format_.ahead(state)))
             games.add(game)
             state = format_.step(state, GameFinished(game, outcome_of(game, seed)))
-        stopped = is_decided(state)  # by then other games may be in, the decisions are the same
+        stopped = is_decided(state)  # other games may have ended by then, but the decisions are the same
         told.append((None if stopped else (games, format_.standings(state)), format_.notes(state)))
     assert told[0] == told[1]
 
@@ -318,7 +318,7 @@ def any_order(system: str, seed: int) -> None:
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10**9))
 def test_the_order_of_finishing_does_not_matter(system: str, seed: int) -> None:
-    """However the games of a round end, the same games are played with the same numbers and the same table."""
+    """Games, numbers and table do not depend on the order in which games of a round end."""
     any_order(system, seed)
 
 
@@ -326,7 +326,7 @@ def test_the_order_of_finishing_does_not_matter(system: str, seed: int) -> None:
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10**9))
 def test_what_remains_is_always_true(system: str, seed: int) -> None:
-    """Played to the end without comings and goings, the bounds were right at every game."""
+    """Without withdrawals and additions, the bounds on the remaining games are right at every game."""
     format_, entrants, _ = tournament(system, seed)
     state = format_.start(entrants)
     bounds = [format_.remaining(state)]
@@ -342,7 +342,7 @@ def test_what_remains_is_always_true(system: str, seed: int) -> None:
 
 @ALL
 def test_impossible_events_are_refused(system: str) -> None:
-    """Unknown games and entrants, games twice, and entrants that are in already."""
+    """Unknown games and entrants, repeated games and existing entrants are errors."""
     format_, entrants, _ = tournament(system, 3)
     state = format_.start(entrants)
     game = format_.offers(state)[0]

@@ -1,4 +1,4 @@
-"""Laws of a game's page: whatever engines and people say, it is words and never markup."""
+"""Laws of game pages: texts of engines and users are never markup."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ HOSTILE = st.one_of(
 
 
 def tags(page: Page) -> list[tuple[str, tuple[str, ...]]]:
-    """Those that a word of somebody cannot leave out, with the names of their attributes.
+    """Return the tags that a text cannot remove, with the names of their attributes.
 
-    A word may be empty once what turns lines round is taken out of it; then a fact may be left out, in pairs.
+    A text can be empty after control characters were removed; then its fact and description may be missing.
     """
     return [(tag, tuple(own)) for tag, own in page.elements if tag not in ("dt", "dd")]
 
 
 def said(word: str, name: str, other: str) -> GamePage:
-    """A game in which everything that is not ours is that word, and its sides have those names."""
+    """Make a game in which all texts of engines and users are this text."""
     moves = (
         MoveMade("e2e4", "e4", book=True),
         MoveMade("c7c5", word or "c5", 120, 59_980, -15, 14, 10**25, f"c7c5 g1f3 {word}"),
@@ -58,10 +58,10 @@ PLAIN = Page(game_page(said("word", "A", "B"), SITE))
 @settings(max_examples=60)
 @given(HOSTILE.filter(lambda word: word.strip() != ""), HOSTILE, HOSTILE)
 def test_words_never_become_markup(word: str, name: str, other: str) -> None:
-    """The page has the tags and attributes that it has for plain words, closed in turn, and leads nowhere new."""
+    """The page has the same tags and attributes as for plain text, and no new links."""
     row = said(word, name, f"{other}2")
     page = game_page(row, replace(SITE, title=word))
-    assert page.encode()  # no half of a surrogate pair: it is a file of UTF-8
+    assert page.encode()  # no lone surrogate, because the file is UTF-8
     found = Page(page)
     assert tags(found) == tags(PLAIN)
     assert runs_strange(found) == []
@@ -73,7 +73,7 @@ def test_words_never_become_markup(word: str, name: str, other: str) -> None:
 @settings(max_examples=40)
 @given(HOSTILE)
 def test_what_the_script_is_told_has_no_word_of_an_engine(word: str) -> None:
-    """Its JSON is a position, moves and numbers alone, whatever the record has for them."""
+    """The JSON for the script only has a position, moves and numbers."""
     row = said(word, "A", "B")
     page = game_page(replace(row, game=replace(row.game, opening=replace(row.game.opening, fen=word))), SITE)
     start = page.index('<script type="application/json">') + len('<script type="application/json">')
@@ -87,7 +87,7 @@ def test_what_the_script_is_told_has_no_word_of_an_engine(word: str) -> None:
 @settings(max_examples=40)
 @given(HOSTILE)
 def test_the_game_can_be_taken_along(word: str) -> None:
-    """The PGN in the link is the game's."""
+    """The PGN in the link is that of the game."""
     page = game_page(said(word, "A", "B"), SITE)
     start = page.index("base64,") + len("base64,")
     assert base64.b64decode(page[start : page.index('"', start)]).decode().startswith('[Event "')

@@ -1,7 +1,7 @@
-"""A tester's question leads to the right module by words alone: of its package, its name, its docstring's first line.
+"""A question leads to the right module by the words in its package name, module name and first docstring line.
 
-The first twenty questions are those of a newcomer, the others were written in the words of engine testers before the
-modules had their places. A question that fails asks for a better name or first line, not for other words.
+The first twenty questions are those of a new developer, the others those of engine testers. If a question fails,
+improve the name or the first line of the module, not the question.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ import pytest
 import enginetour
 
 PACKAGE = Path(enginetour.__file__).parent
-TIES = 2  # other modules that may fit as well: a reader opens three files, not more
+TIES = 2  # other modules with the same score, because a reader opens at most three files
 
 QUESTIONS = (
-    # of a newcomer
+    # Questions of a new developer.
     ("Where is a resignation adjudicated?", "referee/adjudication.py"),
     ("Where is the row of a game written?", "store/log.py"),
     ("Where is the opening of game 7 chosen?", "openings/choice.py"),
@@ -44,7 +44,7 @@ QUESTIONS = (
     ("Where are Dutch colors?", "formats/pairing/dutch_criteria.py"),
     ("Where is the LLR?", "ratings/sequential.py"),
     ("What reads a UCI info line?", "engines/uci_lines.py"),
-    # of testers
+    # Questions of testers.
     ("What reads a cutechess-cli or fastchess command line?", "tournament/config/peers.py"),
     ("Where do Syzygy tablebases end a game?", "referee/tablebases.py"),
     ("What prints the crosstable?", "reports/standings.py"),
@@ -77,7 +77,7 @@ _ENDINGS = (("ation", 4), ("ating", 4), ("ated", 4), ("ate", 4), ("ing", 3), ("e
 
 
 def stem(word: str) -> str:
-    """A word without its plural, -ing, -ed or -ation: `adjudicated`, `adjudication` and `adjudicates` are one."""
+    """Return a word without plural, -ing, -ed or -ation: `adjudicated`, `adjudication` and `adjudicates` are equal."""
     if word.endswith("ies") and len(word) > 4:
         word = f"{word[:-3]}y"
     elif word.endswith("s") and not word.endswith("ss") and len(word) > 3:
@@ -90,19 +90,19 @@ def stem(word: str) -> str:
 
 
 def tokens(text: str) -> list[str]:
-    """The words that count, as they stand: lower case, without those that stand in every sentence."""
+    """Return the significant words in lower case."""
     return [word for word in _TOKEN.findall(text.lower()) if word not in STOP]
 
 
 def asked(question: str) -> set[str]:
-    """The stems of a question; two neighbors also as one word, for names such as `timecontrol`."""
+    """Return the stems of a question, and of neighboring words as one word, for names such as `timecontrol`."""
     found = tokens(question)
     return {stem(word) for word in (*found, *map("".join, pairwise(found)))}
 
 
 @cache
 def modules() -> dict[str, frozenset[str]]:
-    """The words of every module of the package, by its path inside it."""
+    """Return the words of every module of the package by its path."""
     return {
         path.relative_to(PACKAGE).as_posix(): frozenset(map(stem, tokens(" ".join(_lines(path)))))
         for path in sorted(PACKAGE.rglob("*.py"))
@@ -118,12 +118,12 @@ def _lines(path: Path) -> Iterator[str]:
 
 @cache
 def spread() -> Counter[str]:
-    """In how many modules each word stands: a rare one tells more."""
+    """Return the number of modules with each word, because rare words are more significant."""
     return Counter(word for found in modules().values() for word in found)
 
 
 def guesses(question: str) -> list[tuple[float, str]]:
-    """Every module that shares a word with the question, best first: the sum of ln(modules / modules with the word)."""
+    """Return modules that share words with a question, by the sum of ln(modules / modules with the word)."""
     stems, count = asked(question), len(modules())
     rated = [
         (sum(math.log(count / spread()[word]) for word in sorted(stems & found)), path)
@@ -134,7 +134,7 @@ def guesses(question: str) -> list[tuple[float, str]]:
 
 @pytest.mark.parametrize(("question", "path"), QUESTIONS, ids=[question for question, _ in QUESTIONS])
 def test_words_lead_to_the_module(question: str, path: str) -> None:
-    """The right module shares the most telling words with the question; at most two others share as many."""
+    """The right module has the highest score, with at most two others."""
     assert path in modules(), f"no module {path}"
     found = guesses(question)
     scores = {module: score for score, module in found}
@@ -149,6 +149,6 @@ def test_words_lead_to_the_module(question: str, path: str) -> None:
 
 
 def test_forty_questions_with_twenty_of_testers() -> None:
-    """Forty different questions, each file asked for once."""
+    """There are forty different questions, and each file is the answer once."""
     assert len({question for question, _ in QUESTIONS}) == 40
     assert len({path for _, path in QUESTIONS}) == 40

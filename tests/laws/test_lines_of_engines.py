@@ -1,4 +1,4 @@
-"""Whatever an engine prints is data: no line raises, nothing grows without bound."""
+"""Output of engines is only data: no line raises an exception, and nothing grows without limit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def fits(thought: SearchInfo) -> bool:
 
 @given(LINES)
 def test_no_line_raises(line: str) -> None:
-    """Every reader takes every line; what it makes of it is bounded."""
+    """Every reader accepts every line, with bounded results."""
     raw = line.encode("utf-8", "replace")
     assert fits(uci_lines.last_search_info(b"info " + raw + b" score " + raw))
     assert fits(cecp_lines.last_search_info(raw + b"\n" + raw))
@@ -39,7 +39,7 @@ def test_no_line_raises(line: str) -> None:
 
 @given(LINES)
 def test_a_move_that_is_read_is_legal(text: str) -> None:
-    """Nothing but legal moves comes out of any text."""
+    """Only legal moves are read from any text."""
     board = chess.Board()
     move, _ = read_move(board, text, lenient_promotion=True)
     assert move is None or board.is_legal(move)
@@ -47,7 +47,7 @@ def test_a_move_that_is_read_is_legal(text: str) -> None:
 
 @given(st.lists(st.binary(max_size=400), max_size=30))
 def test_chunks_do_not_matter(chunks: list[bytes]) -> None:
-    """An answer is found at the same place however the stream is cut."""
+    """A move is found at the same place, however the stream is divided."""
     whole, pieces = LineBuffer(), LineBuffer()
     whole.feed(b"".join(chunks) + b"\nbestmove x\n")
     found = None

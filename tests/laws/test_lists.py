@@ -1,4 +1,4 @@
-"""Laws of whole rating lists: whatever was played, numbers are numbers and nothing is rated in silence."""
+"""Laws of rating lists: all numbers are finite, and every rating without a maximum is marked."""
 
 import json
 from math import isfinite
@@ -26,7 +26,7 @@ priors = st.sampled_from(
 
 @st.composite
 def cases(draw: st.DrawFn) -> tuple[Any, dict[str, Any]]:
-    """Counts and the terms of their list; opening pairs are some of the games that were played in both colours."""
+    """Yield counts and settings of lists; the game pairs are some of the games played with both colors."""
     counts = draw(tables)
     met = sorted({name for pair in counts for name in pair})
     anchors = draw(st.dictionaries(st.sampled_from(met), st.sampled_from([0.0, 150.0]), max_size=2))
@@ -52,7 +52,7 @@ def listed(counts: Any, terms: dict[str, Any]) -> RatingList:
 @given(case=cases())
 @LAW
 def test_numbers_are_numbers(case: tuple[Any, dict[str, Any]]) -> None:
-    """No NaN and no infinity in any field, errors above 0, likelihoods between 0 and 1, anchors where they were put."""
+    """All fields are finite, errors are positive, likelihoods are between 0 and 1, and anchors keep their values."""
     made = listed(*case)
     json.dumps(made.to_json(), allow_nan=False)
     for row in made.rows:
@@ -68,7 +68,7 @@ def test_numbers_are_numbers(case: tuple[Any, dict[str, Any]]) -> None:
 @given(case=cases())
 @LAW
 def test_nothing_is_rated_in_silence(case: tuple[Any, dict[str, Any]]) -> None:
-    """Who won or lost everything is an anchor or says what the rating rests on; everybody met is listed once."""
+    """An engine with a perfect or zero score is an anchor or is marked, and every engine is listed once."""
     made = listed(*case)
     for row in made.rows:
         if row.score in (0, 1):
@@ -82,7 +82,7 @@ def test_nothing_is_rated_in_silence(case: tuple[Any, dict[str, Any]]) -> None:
 @given(case=cases(), data=st.data())
 @LAW
 def test_names_and_order_do_not_matter(case: tuple[Any, dict[str, Any]], data: st.DataObject) -> None:
-    """Reordering changes no bit; renaming moves ratings and errors with the names."""
+    """The order of games changes no bit, and names change nothing else."""
     counts, terms = case
     made = listed(counts, terms)
     shuffled = dict(data.draw(st.permutations(list(counts.items()))))

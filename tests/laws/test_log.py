@@ -1,4 +1,4 @@
-"""Laws of the log: whatever happens, in whatever order, the derived counts are those of the games."""
+"""Laws of the log: derived counts are those of the games after any sequence of events."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def take(log: TournamentLog, step: Step) -> None:
         try:
             log.record_event(GameVoided(Pairing(white, black, meeting, 1, meeting, 1), outcome))
         except UsageRefused:
-            return  # nothing to strike out: must change nothing, which the recount sees
+            return  # an invalid annulment changes nothing
 
 
 def standing(log: TournamentLog) -> list[GameFinished]:
-    """The results that stand, told from the events alone."""
+    """Return the results that count, from the events only."""
     games: dict[GameKey, list[GameFinished]] = {}
     for event in log.events():
         if isinstance(event, GameFinished) and event.outcome is not Outcome.VOID:
@@ -55,7 +55,7 @@ def standing(log: TournamentLog) -> list[GameFinished]:
 @settings(max_examples=25, deadline=None)
 @given(STEPS)
 def test_counts_are_those_of_the_events(steps: list[Step]) -> None:
-    """Any sequence of games, voids, doubles and changed engines keeps the pair counts equal to a recount."""
+    """Pair counts equal a recount after games, voids, duplicates and changed engines."""
     with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder) / "t.db") as store:
         log = store.create_tournament(draft())
         for step in steps:
@@ -73,7 +73,7 @@ def test_counts_are_those_of_the_events(steps: list[Step]) -> None:
 @settings(max_examples=12, deadline=None)
 @given(STEPS, st.sets(st.integers(0, 24), max_size=4), st.sampled_from(sorted(SYSTEMS)))
 def test_ratings_are_those_of_a_full_replay(steps: list[Step], looks: set[int], system: str) -> None:
-    """However often ratings were brought up to date on the way, the end has the bits of one replay of everything."""
+    """Ratings after any number of updates have the bits of a replay of all games."""
     with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder) / "t.db") as store:
         log = store.create_tournament(draft())
         for number, step in enumerate(steps):

@@ -1,4 +1,4 @@
-"""Laws of the matching: as heavy as networkx and brute force find, whatever the weights and however it starts."""
+"""Laws of matching: the weight is that of networkx and of an exhaustive search."""
 
 from functools import cache
 from typing import Any
@@ -26,7 +26,7 @@ KINDS = {
 
 @st.composite
 def cases(draw: st.DrawFn, largest: int = 8) -> Case:
-    """Weights of up to 2 * `largest` vertices and forbidden pairs: none, some, most, or all but between two halves."""
+    """Yield weights of up to 2 * `largest` vertices with forbidden pairs: none, some, most, or a bipartite graph."""
     count = 2 * draw(st.integers(0, largest))
     kind = KINDS[draw(st.sampled_from(sorted(KINDS)))]
     share = draw(st.sampled_from([0, 3, 7]))
@@ -44,7 +44,7 @@ def cases(draw: st.DrawFn, largest: int = 8) -> Case:
 
 
 def found(case: Case, *, cold: bool = False) -> Matching | None:
-    """Ours, in machine words where the weights allow it; `cold`: the search alone, without matches made before."""
+    """Return enginetour's matching, in machine integers if possible; `cold`: without initial matches."""
     weights, forbidden = case
     if max((abs(weight) for weight in weights.flat), default=0) < 2**60:
         weights = weights.astype(np.int64)
@@ -59,7 +59,7 @@ def found(case: Case, *, cold: bool = False) -> Matching | None:
 @given(case=cases(), cold=st.booleans())
 @LAW
 def test_as_heavy_as_networkx(case: Case, cold: bool) -> None:
-    """The weight is networkx's, and none is found when networkx finds none."""
+    """The weight is that of networkx, and there is no matching if networkx finds none."""
     weights, forbidden = case
     graph = nx.empty_graph(len(weights))
     graph.add_weighted_edges_from((i, j, weights[i, j]) for i, j in np.argwhere(~forbidden).tolist() if i < j)
@@ -72,7 +72,7 @@ def test_as_heavy_as_networkx(case: Case, cold: bool) -> None:
 @given(case=cases(largest=4), cold=st.booleans())
 @LAW
 def test_as_heavy_as_brute_force(case: Case, cold: bool) -> None:
-    """Of all matchings of up to eight vertices none is heavier."""
+    """No matching of up to eight vertices has a larger weight."""
     weights, forbidden = case
 
     @cache
@@ -90,7 +90,7 @@ def test_as_heavy_as_brute_force(case: Case, cold: bool) -> None:
 @given(case=cases(), data=st.data())
 @LAW
 def test_numbering_does_not_matter(case: Case, data: st.DataObject) -> None:
-    """Vertices in another order: the same weight."""
+    """The order of vertices does not change the weight."""
     weights, forbidden = case
     order = np.array(data.draw(st.permutations(range(len(weights)))), dtype=np.intp)
     turned = found((weights[np.ix_(order, order)], forbidden[np.ix_(order, order)]))
@@ -101,7 +101,7 @@ def test_numbering_does_not_matter(case: Case, data: st.DataObject) -> None:
 @given(case=cases(), step=st.integers(-(2**40), 2**40), factor=st.integers(1, 9))
 @LAW
 def test_level_and_unit_do_not_matter(case: Case, step: int, factor: int) -> None:
-    """Every perfect matching has n / 2 pairs: a constant on all of them adds that often."""
+    """A constant on all weights changes the weight of the matching by n / 2 times the constant."""
     ours, moved = found(case), found((case[0] * factor + step, case[1]))
     assert (ours is None) == (moved is None)
     assert ours is None or moved is None or moved.weight == ours.weight * factor + step * len(case[0]) // 2

@@ -1,4 +1,4 @@
-"""Who can still mate: what is called impossible is held against helpmates that a search finds."""
+"""Compare "cannot mate" with helpmates that a search finds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NODES = 400  # positions of a search
 
 
 def helpmate(board: chess.Board, side: chess.Color, nodes: int = NODES) -> list[chess.Move] | None:
-    """Moves of both sides that end with a mate by `side`, looked for where the king has little room first."""
+    """Search a helpmate by `side`, in positions in which the king has few squares first."""
     count = itertools.count()
     front: list[tuple[int, int, chess.Board, list[chess.Move]]] = [
         (_room(board, side), next(count), board.copy(stack=False), [])
@@ -40,7 +40,7 @@ def helpmate(board: chess.Board, side: chess.Color, nodes: int = NODES) -> list[
 
 
 def _room(board: chess.Board, side: chess.Color) -> int:
-    """Squares left to the king, and how far the other king is: what a helpmate makes small."""
+    """Return the number of squares of the king and the distance of the other king, which a helpmate reduces."""
     king, other = board.king(not side), board.king(side)
     assert king is not None and other is not None
     free = [
@@ -54,7 +54,7 @@ def _room(board: chess.Board, side: chess.Color) -> int:
 
 @st.composite
 def positions(draw: st.DrawFn) -> chess.Board:
-    """Kings, pawns that block each other on some files, and a man or two more."""
+    """Yield kings, blocked pawns on some files, and one or two more pieces."""
     board = chess.Board(None)
     for file in draw(st.sets(st.integers(0, 7), max_size=8)):
         rank = draw(st.sampled_from((2, 3, 3, 4)))
@@ -76,7 +76,7 @@ def positions(draw: st.DrawFn) -> chess.Board:
 @given(positions().filter(chess.Board.is_valid), st.booleans())
 @settings(deadline=None, max_examples=60)
 def test_whoever_can_be_helped_to_mate_can_mate(board: chess.Board, side: bool) -> None:
-    """In every position on the way to it, too."""
+    """The program finds a mate possible in every position of a helpmate."""
     line = helpmate(board, side)
     if line is None:
         return
@@ -88,7 +88,7 @@ def test_whoever_can_be_helped_to_mate_can_mate(board: chess.Board, side: bool) 
 @given(st.randoms(use_true_random=False))
 @settings(deadline=None, max_examples=40)
 def test_whoever_mates_in_a_game_could_mate_before(random: Random) -> None:
-    """Games of random moves, captures first so that little is left: those that end with a mate."""
+    """The program finds a mate possible before every mate of a random game with many captures."""
     board = chess.Board()
     line = list[chess.Board]()
     for _ in range(200):
@@ -113,31 +113,31 @@ WALLS = (
 
 @pytest.mark.parametrize("fen", WALLS)
 def test_behind_a_wall_of_pawns_nobody_can_mate(fen: str) -> None:
-    """Neither with kings alone nor with a bishop that attacks nothing beyond its own pawns."""
+    """No side can mate behind a pawn wall, with kings only or with a bad bishop."""
     assert is_dead(chess.Board(fen))
 
 
 @pytest.mark.parametrize(
     ("fen", "white", "black"),
     [
-        ("7k/8/8/1p1p1p1p/pPpPpPpP/P1P1P1P1/8/5B1K w - - 0 1", True, True),  # the bishop takes pawns
+        ("7k/8/8/1p1p1p1p/pPpPpPpP/P1P1P1P1/8/5B1K w - - 0 1", True, True),  # the bishop can capture pawns
         ("7k/8/8/1p1p1p1p/pPpPpPpP/P1P1P1P1/8/5N1K w - - 0 1", True, True),
-        ("7k/8/8/8/8/8/1p6/K1N5 w - - 0 1", True, True),  # a knight against a pawn, which may be promoted
+        ("7k/8/8/8/8/8/1p6/K1N5 w - - 0 1", True, True),  # a knight against a pawn that can be promoted
         ("7k/8/8/8/8/8/8/K1N1b3 w - - 0 1", True, True),
-        ("7k/8/8/8/8/8/8/K1N1q3 w - - 0 1", False, True),  # against a queen alone no knight mates
-        ("7k/8/8/8/8/8/8/K1B1b3 w - - 0 1", False, False),  # bishops on squares of one color
+        ("7k/8/8/8/8/8/8/K1N1q3 w - - 0 1", False, True),  # a knight cannot mate against a queen
+        ("7k/8/8/8/8/8/8/K1B1b3 w - - 0 1", False, False),  # bishops on squares of the same color
         ("7k/8/8/8/8/8/8/K1B2b2 w - - 0 1", True, True),
         ("7k/8/8/8/8/8/8/KNN5 w - - 0 1", True, False),
         ("8/8/8/8/8/8/5k1p/7K w - - 0 1", False, False),  # stalemate
         ("8/8/8/8/8/6k1/5q2/7K w - - 0 1", False, False),
         ("8/8/8/8/8/8/1k6/rK6 w - - 0 1", False, True),
-        ("k7/8/8/8/8/8/1r6/K7 w - - 0 1", False, False),  # the only legal move takes the rook
+        ("k7/8/8/8/8/8/1r6/K7 w - - 0 1", False, False),  # the only legal move captures the rook
         ("r3k3/8/8/8/8/8/8/4K3 b q - 0 1", False, True),
-        ("4k3/8/8/8/Pp6/1P6/8/4K3 b - a3 0 1", True, True),  # en passant opens the wall
+        ("4k3/8/8/8/Pp6/1P6/8/4K3 b - a3 0 1", True, True),  # en passant opens the pawn wall
     ],
 )
 def test_what_can_be_decided_is(fen: str, white: bool, black: bool) -> None:
-    """Known cases of material, walls and forced moves."""
+    """Known cases of material, pawn walls and forced moves are decided."""
     board = chess.Board(fen)
     assert (can_mate(board, chess.WHITE), can_mate(board, chess.BLACK)) == (white, black)
 
@@ -151,7 +151,7 @@ def placed(*men: tuple[str, chess.Square]) -> chess.Board:
 
 
 def mates_of(symbol: str, blockers: str) -> Iterator[chess.Board]:
-    """Mates by one man and the king, each square that is left to the other king taken by one of `blockers`."""
+    """Yield mates by one piece and the king; `blockers` occupy the other king's free squares."""
     corner = [chess.square(file, rank) for rank in range(4) for file in range(4) if rank <= file]
     for king, other, square in itertools.product(corner, chess.SQUARES, chess.SQUARES):
         if len({king, other, square}) < 3 or chess.square_distance(king, other) < 2:
@@ -170,19 +170,19 @@ def mates_of(symbol: str, blockers: str) -> Iterator[chess.Board]:
 
 @pytest.mark.parametrize(("symbol", "blockers"), [("N", "q"), ("B", "rq")])
 def test_what_material_cannot_do_no_position_shows(symbol: str, blockers: str) -> None:
-    """All mates by a knight against queens, and by a bishop against rooks and queens: there are none."""
+    """There is no mate by a knight against queens, or by a bishop against rooks and queens."""
     assert not list(mates_of(symbol, blockers))
 
 
 def test_mates_by_a_knight_against_other_men_are_found() -> None:
-    """The search above finds what there is, and all of it counts as possible."""
+    """The search finds mates by a knight against other pieces, and the program finds them possible."""
     found = list(mates_of("N", "rbnp"))
     assert len(found) > 10
     assert all(can_mate(board, chess.WHITE) for board in found)
 
 
 def test_variants_keep_their_own_rule() -> None:
-    """Behind a wall an atomic king may still explode; there the material alone counts."""
+    """In variants, only material decides: an atomic king can explode behind a pawn wall."""
     board = board_of("atomic", WALLS[0])
     assert can_mate(board, chess.WHITE) is not board.has_insufficient_material(chess.WHITE)
     assert can_mate(board_of("atomic", "8/8/8/4k3/8/8/8/K7 w - - 0 1"), chess.WHITE) is False

@@ -1,4 +1,4 @@
-"""The compiled part says what python-chess and our Python say: rules, notation, what an engine tells, whole games."""
+"""The compiled module gives the same results as python-chess and the Python code."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ EVERY = [
 
 
 def test_it_was_built() -> None:
-    """A machine that runs these tests has a C compiler: else they would hold Python against Python."""
+    """The compiled module exists, because otherwise the tests would compare Python with Python."""
     assert native is not None
 
 
 @settings(deadline=None)
 @given(st.sampled_from(STARTS), st.integers(0, 2**32), st.booleans())
 def test_rules_are_those_of_python_chess(fen: str | None, seed: int, shuffled: bool) -> None:
-    """Along any line: which texts are moves, checks, whether any move is left, notation, all that a position is."""
+    """In random games, legality, checks, notation and positions are those of python-chess."""
     assert native is not None
     dice = random.Random(seed)
     if shuffled:
@@ -73,14 +73,14 @@ def test_rules_are_those_of_python_chess(fen: str | None, seed: int, shuffled: b
     "fen", ["8/8/8/8/8/8/8/K7 w - - 0 1", "k7/8/8/8/8/8/8/KK6 w - - 0 1", "k7/Q7/8/8/8/8/8/K7 w - - 0 1"]
 )
 def test_positions_that_cannot_be_are_left_to_python(fen: str) -> None:
-    """No king, two kings, the side that has moved in check."""
+    """Invalid positions are left to Python: no king, two kings, a check of the side that has moved."""
     assert native is not None
     with pytest.raises(ValueError, match="usual chess"):
         native.Board(chess.Board(fen))
 
 
 def test_what_is_no_move_is_refused() -> None:
-    """And nothing is played."""
+    """An illegal move is an error and is not played."""
     assert native is not None
     own = native.Board(chess.Board())
     for text in ("e2e5", "e2", "", "e2e4q", "e2e2", "i1i2", "E2E4", "e7e8k", "0000"):
@@ -95,7 +95,7 @@ PVS = st.lists(
 TOLD = st.builds(lambda pv, score: f"info depth 4 score cp {score} nodes 5 pv {pv}".encode(), PVS, st.integers(-99, 99))
 PUT_IN = st.binary(min_size=1, max_size=3) | st.integers(0, 255).map(
     lambda value: bytes([value])
-)  # half of it not ASCII
+)  # half of it is not ASCII
 SPOILT = st.builds(lambda line, at, odd: line[:at] + odd + line[at:], TOLD, st.integers(0, 60), PUT_IN)
 SCORED = INFO.map(lambda words: f"info {words} score cp 7".encode())
 SAID = st.lists(st.one_of(TOLD, usual_lines(), SCORED, SPOILT), max_size=4)
@@ -104,7 +104,7 @@ SAID = st.lists(st.one_of(TOLD, usual_lines(), SCORED, SPOILT), max_size=4)
 @settings(deadline=None)
 @given(SAID, st.sampled_from(["e2e4", "d2d4"]), st.integers(0, 9))
 def test_searches_are_read_as_python_reads_them(lines: list[bytes], move: str, plies: int) -> None:
-    """The last scored line with all its figures, and whether its PV holds; what is odd is left to Python."""
+    """The last scored line and the validity of its PV are the same, or the line is left to Python."""
     assert native is not None
     text = b"".join(line + b"\n" for line in lines)
     board = chess.Board()
@@ -122,7 +122,7 @@ def test_searches_are_read_as_python_reads_them(lines: list[bytes], move: str, p
 
 
 def test_what_engines_usually_say_is_not_left_to_python() -> None:
-    """Else nothing would be gained."""
+    """Usual lines of engines are not left to Python."""
     assert native is not None
     move, line, board = chess.Move.from_uci("e2e4"), "e2e4 e7e5 g1f3", native.Board
 
@@ -137,16 +137,16 @@ def test_what_engines_usually_say_is_not_left_to_python() -> None:
     other = b"info time 3 nodes 7 score cp 2 depth 4\r\n"
     assert written(other) == MoveMade("e2e4", "e4", 50, 60, 2, 4, 7)
     for odd in (usual + other, other[:-2] + b" pv d2d4\n", b"info score mate 3\n", b"info depth 3\n", b""):
-        assert written(odd) is None  # figures of an earlier line, another move, a promise, no score
+        assert written(odd) is None  # values of an earlier line, another move, a mate claim, no score
 
 
 def dice(seed: str, name: str) -> EngineSpec:
-    """Plays by dice."""
+    """An engine that plays random moves."""
     return EngineSpec(name, (sys.executable, DICING, seed), "uci", dir="scratch")
 
 
 def bare(played: Game) -> tuple[Any, ...]:
-    """A game without what times are in; of a PV as many plies are looked at as the search took milliseconds."""
+    """Return a game without times; plies of a PV are checked according to the time of the search."""
     moves = [replace_times(move) for move in played.moves]
     sides = [
         (side.moves, [claim for claim in side.claims if claim[0] != "pv-illegal"], side.warnings, side.own_name)
@@ -169,7 +169,7 @@ BARE = Opening("bare", fen="8/8/4k3/8/8/3NK3/8/8 w - - 80 90")
 @pytest.mark.parametrize("tc", ["nodes=1", "60+1", "9/60:50+0.5"])
 @pytest.mark.parametrize("opening", [None, ROOKS, SHUFFLED, PAWNS, BARE], ids=lambda one: one.name if one else "usual")
 def test_a_game_is_the_same_on_both_ways(opening: Opening | None, tc: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ended by whatever rule: every move with all that is known of it, the end and its words, and what was odd."""
+    """Moves, end, texts and warnings of a game are the same in C and in Python."""
     in_python = 0
     slow = relay.Relay._ply
 
@@ -189,7 +189,7 @@ def test_a_game_is_the_same_on_both_ways(opening: Opening | None, tc: str, monke
     monkeypatch.setattr(compiled, "native", None)
     slowly = game(*both, white_tc=tc, black_tc=tc, opening=opening, **rules)
     assert bare(quick) == bare(slowly)
-    assert few < (in_python - few) / 4 + 2  # those before were nearly all compiled
+    assert few < (in_python - few) / 4 + 2  # nearly all plies before were compiled
 
 
 CONSTANTS = {
@@ -215,7 +215,7 @@ CONSTANTS = {
 
 @pytest.mark.parametrize(("name", "value"), CONSTANTS.items())
 def test_constants_are_those_of_python(name: str, value: int) -> None:
-    """Where C repeats one of ours: a change of it is made in both."""
+    """Constants in C equal those in Python."""
     text = "".join(path.read_text("utf-8") for path in NATIVE.glob("*.[ch]"))
     found = re.search(rf"\b{name} = ([\d *MS]+)[;,]", text)
     assert found is not None

@@ -1,4 +1,4 @@
-"""Compiled clocks go as ours do: what is charged, what is late, what the margin forgives, what engines are told."""
+"""Compiled clocks equal the Python clocks: charged times, time losses, use of the margin, and `go` commands."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ CONTROLS = st.one_of(CLOCKS, CLOCKS, FIXED, COUNTED)
 
 
 class Twins(Desk):
-    """Clocks of ours beside the compiled ones, told of the same answers by their own stamps."""
+    """Compiled clocks and Python clocks with the same moves and stamps."""
 
     def __init__(self, sides: list[tuple[TimeControl, int]]) -> None:
         super().__init__(repetition=1 << 20, halfmoves=0)
@@ -48,7 +48,7 @@ class Twins(Desk):
         self.hand_over()
 
     def hand_over(self) -> None:
-        """As `Relay.takes`: the game as it stands in Python."""
+        """Continue the game in Python, as `Relay.takes` does."""
         position = self.position
         line = position.line, position.words_begun, len(position.moves), position.anchor, position.begun_at
         assert self.own.take(position.board, *line, {position_key(position.board): 1}, 0)
@@ -61,16 +61,16 @@ class Twins(Desk):
         self.before = [(clock.moves, clock.total_ms, clock.margin_uses) for clock in self.clocks]
 
     def begin(self) -> None:
-        """Set who is to move thinking; a machine that is busy may have let its flag pass already."""
+        """Start the clock of the side to move, which may already be over on a busy machine."""
         self._run()
         assert self.left().thinking
         assert not self.left().text
 
     def takes(self) -> bool:
-        """Whether the answer that lies there was booked, and the next search begun; if not, it was handed over."""
+        """Whether the compiled code booked the move and started the next search; otherwise Python continues."""
         plies = len(self.plies)
         while True:
-            self._run()  # a wake-up that came late ends it with nothing read
+            self._run()  # after a late wake-up nothing is read
             if len(self.plies) > plies or self.left().text:
                 return len(self.plies) > plies
 
@@ -78,7 +78,7 @@ class Twins(Desk):
         self.own.run(0, 0, 0, True, 0, NEVER, NEVER, 0)
 
     def told(self, *, white: bool) -> str:
-        """The `go` of the search that has begun."""
+        """Return the `go` of the current search."""
         clock, other = self.clocks[white], self.clocks[not white]
         ask = Ask(
             self.position, white, clock.tc, clock.shown_ms(), other.shown_ms(),
@@ -101,15 +101,15 @@ TIGHT = TimeControl((Stage(moves=0, base_ms=2, increment_ms=0),)), 1
 
 
 @settings(deadline=None, max_examples=60)
-@example(sides=[TIGHT, TIGHT], thoughts=[3, 3])  # to the last of the margin
+@example(sides=[TIGHT, TIGHT], thoughts=[3, 3])  # the whole margin is used
 @given(
     sides=st.lists(st.tuples(CONTROLS, st.integers(0, 3)), min_size=2, max_size=2),
     thoughts=st.lists(st.integers(0, 5), min_size=1, max_size=8),
 )
 def test_compiled_clocks_are_ours(sides: list[tuple[TimeControl, int]], thoughts: list[int]) -> None:
-    """Move after move of two sides with controls and margins of their own, up to a flag; `thoughts` are ms at least.
+    """Clocks of two sides with any time controls and margins are equal until a time loss; `thoughts` are minimal ms.
 
-    Ends of stages and flags are handed over with nothing booked; from there it goes on as in a game.
+    Ends of stages and time losses are left to Python without a booking.
     """
     table = Twins(sides)
     try:
@@ -148,7 +148,7 @@ def test_compiled_clocks_are_ours(sides: list[tuple[TimeControl, int]], thoughts
 @pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("tc", ["0.001+0.002", "3/0.001+0.002:0.003", "movetime=0.001"])
 def test_moves_that_used_the_margin_are_counted(tc: str, compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a game, compiled or not: nothing is left then but the increment, and the record says how often it was so."""
+    """Moves that use the margin leave only the increment, and are counted, compiled or not."""
     if not compiled:
         monkeypatch.setattr(relay, "native", None)
     late = scripted("uci", "late", at=2, seconds=0.02)

@@ -1,4 +1,4 @@
-"""Laws of OpenGotha and EGF files: a field written in their form is read as that field, and pairs as it does."""
+"""Laws of OpenGotha and EGF files: a written field is read as the same field."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ RESULTS = {(2, 0): "WHITEWINS", (0, 2): "BLACKWINS", (1, 1): "EQUAL"}
 
 
 def grade(band: int) -> str:
-    """Such as 5K or 1D."""
+    """Yield grades such as 5K or 1D."""
     return f"{band + 1}D" if band >= 0 else f"{-band}K"
 
 
 def as_xml(field: Field, names: list[str], bands: list[int]) -> bytes:
-    """The field with these names and grades; who is in no game and has no bye of a round misses it."""
+    """Write a field with names and grades as XML; an entrant without game and bye in a round is absent."""
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', '<Tournament dataVersion="201"><Players>']
     for at, member in enumerate(field.members):
         there = "".join("01"[turn.paired or turn.kind is Kind.BYE] for turn in field.turns(at))
@@ -56,7 +56,7 @@ def as_xml(field: Field, names: list[str], bands: list[int]) -> bytes:
 
 
 def as_h9(field: Field, names: list[str], bands: list[int]) -> bytes:
-    """The same as a table without names of values."""
+    """Write the same as an H9 table without names of values."""
     lines = []
     for at in range(len(field.members)):
         cells = []
@@ -71,7 +71,7 @@ def as_h9(field: Field, names: list[str], bands: list[int]) -> bytes:
 
 
 def coloured(turn: Turn, at: int) -> Turn:
-    """Forfeits of random fields have no color; the files give them one."""
+    """Give forfeits random colors, which the files need."""
     if turn.opponent is None or turn.colour:
         return turn
     return Turn(turn.kind, turn.opponent, WHITE if at < turn.opponent else BLACK, turn.points, 0, turn.games)
@@ -80,7 +80,7 @@ def coloured(turn: Turn, at: int) -> Turn:
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 10**6), count=st.integers(4, 12), names=NAMES)
 def test_a_field_reads_back(seed: int, count: int, names: list[str]) -> None:
-    """Members by name, grades, games with colors and points, byes; rounds missed are absences (XML) or blank (H9)."""
+    """Names, grades, games with colors and points, byes and absences are read as they were written."""
     dice = random.Random(seed)
     field = random_field(seed, count, 4)
     rows = tuple(tuple(coloured(turn, at) for at, turn in enumerate(row)) for row in field.history)

@@ -1,4 +1,4 @@
-"""Which opening a game has is a matter of numbers: never of slots, the order of ends, void games or a resume."""
+"""The opening of a game depends on numbers only, not on slots, order of ends, void games or a resume."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ MOST_GAMES = 120
 
 
 def _outcome(pairing: Pairing) -> Outcome:
-    """The same game always ends in the same way."""
+    """Return a result that depends on the game only."""
     return RESULTS[hashlib.blake2b(repr(pairing.key).encode()).digest()[0] % len(RESULTS)]
 
 
 def _played(system: str, seed: int, suite: OpeningSuite, slots: int, dice: random.Random) -> dict[GameKey, Opening]:
-    """A tournament with so many games in the air; some are void and come again, some runs end and are resumed."""
+    """Play a tournament with concurrent games, void games, replays and resumes."""
     entrants = tuple(Entrant(f"E{n}", rating=2000.0 - 50 * n) for n in range(2 if system == "match" else 5))
     options = options_model(system).model_validate(settings_of(system, random.Random(seed), len(entrants)))
     format_ = make_format(system, options, seed)
@@ -50,7 +50,7 @@ def _played(system: str, seed: int, suite: OpeningSuite, slots: int, dice: rando
 @settings(max_examples=4, deadline=None)
 @given(seed=st.integers(0, 2**32), per=st.sampled_from(["pairing", "round", "encounter"]), luck=st.integers(0, 2**32))
 def test_openings_are_a_matter_of_numbers(system: str, seed: int, per: OpeningScope, luck: int) -> None:
-    """With 1, 2 and 4 slots the games that are played have the same openings."""
+    """Games have the same openings with 1, 2 and 4 slots."""
     suite = load_suite(OpeningSettings(per=per), seed=seed, legs=2, folder=Path("/"))
     one, two, four = (_played(system, seed, suite, slots, random.Random(luck + slots)) for slots in (1, 2, 4))
     for other in (two, four):

@@ -1,4 +1,4 @@
-"""What every code of a table in rounds must keep, whoever entered first."""
+"""Laws of all codes of tables in rounds, independent of the entry order."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WITHOUT = (Kind.BYE, Kind.HALF_BYE, Kind.FULL_BYE, Kind.ABSENT)
 def some_field(
     dice: random.Random, *, whole: bool = False, games: tuple[int, ...] = (1, 1, 2)
 ) -> tuple[Field, PlacementTerms]:
-    """Rounds of random pairs and results, of so many games a match; `whole`: everybody plays in each."""
+    """Make rounds of random pairs and results; `whole`: everyone plays in each round."""
     count, win = 2 * dice.randint(1, 5) if whole else dice.randint(2, 10), 2 * dice.choice(games)
     rounds = dice.randint(0, 6)
     history = []
@@ -58,7 +58,7 @@ def some_field(
 
 
 def relabelled(field: Field, terms: PlacementTerms, places: list[int]) -> tuple[Field, PlacementTerms]:
-    """Whoever was at ``places[i]`` enters at i."""
+    """Change the entry order."""
     new = {old: place for place, old in enumerate(places)}
 
     def moved(turn: Turn) -> Turn:
@@ -77,7 +77,7 @@ def relabelled(field: Field, terms: PlacementTerms, places: list[int]) -> tuple[
 @settings(max_examples=150, deadline=None)
 @given(seed=st.integers(0, 10**9))
 def test_values_follow_whoever_they_belong_to(seed: int) -> None:
-    """Integers that a new entry order carries along; so is the order but for those tied on everything."""
+    """Values and order follow the entrants after a change of the entry order, except among ties."""
     dice = random.Random(seed)
     field, terms = some_field(dice)
     count = len(field.members)
@@ -98,7 +98,7 @@ def test_values_follow_whoever_they_belong_to(seed: int) -> None:
 @settings(max_examples=100, deadline=None)
 @given(seed=st.integers(0, 10**9))
 def test_sums_over_opponents_add_up(seed: int) -> None:
-    """When everybody plays each round, SOS counts each score once a round, SOSOS each SOS, SODOS the points lost."""
+    """If everyone plays each round, SOS, SOSOS and SODOS have the expected sums."""
     field, _ = some_field(random.Random(seed), whole=True)
     field = replace(field, history=tuple(tuple(replace(turn, handicap=0) for turn in row) for row in field.history))
     found = code_values(field, ["PTS", "SOSW", "SOSOSW", "SODOSW", "SOSW-1", "BH-M1", "CUSSW"])
@@ -113,7 +113,7 @@ def test_sums_over_opponents_add_up(seed: int) -> None:
 @settings(max_examples=100, deadline=None)
 @given(seed=st.integers(0, 10**9), code=st.sampled_from(sorted({"SB", "DE", "WIN"})))
 def test_shared_codes_are_the_same_in_round_robins(seed: int, code: str) -> None:
-    """SB, DE and WIN of single games are those of the tables of round robins."""
+    """SB, DE and WIN of single games are those of round robin tables."""
     field, _ = some_field(random.Random(seed), whole=True, games=(1,))
     names = [member.name for member in field.members]
     games = [
@@ -129,7 +129,7 @@ def test_shared_codes_are_the_same_in_round_robins(seed: int, code: str) -> None
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10**9))
 def test_pairing_figures_follow_whoever_they_belong_to(seed: int) -> None:
-    """Relabelling changes no figure; the whole is made of its rounds; more gap is more error."""
+    """The pairing report does not depend on the entry order, is the sum of its rounds, and grows with gaps."""
     dice = random.Random(seed)
     field, terms = some_field(dice)
     places = dice.sample(range(len(field.members)), len(field.members))

@@ -1,4 +1,4 @@
-"""Laws of what is printed: no number that is none, no error of nothing, no rating that rests on nothing unsaid."""
+"""Laws of printed lists: no invalid number, no zero error, and no rating without its reason."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ DISPLAYS = [
     Display(versus="all"),
     Display(confidence=99.0),
 ]
-# A number that is none, or an error of nothing: +0, -0 or ±0 that stands alone.
+# An invalid number, or an error of zero (+0, -0 or ±0).
 _NONE = re.compile(r"\b(?:nan|inf|infinity)\b|±0(?:\.0)?(?![.\d])", re.IGNORECASE)
 
 
 def printed(found: RatingList, counts: Counts, display: Display, form: str, room: int = 80) -> str:
     told = present(found, pairs_of(counts), display, form, room)
-    for name in NAMES:  # a name may hold what a number may not
+    for name in NAMES:  # names may contain such text
         told = told.replace(safe_text(name), "name")
     return told
 
@@ -54,7 +54,7 @@ def printed(found: RatingList, counts: Counts, display: Display, form: str, room
 @given(counts=tables, chosen=terms, room=st.sampled_from([40, 80, 200]))
 @LAW
 def test_no_number_that_is_none(display: Display, counts: Counts, chosen: Any, room: int) -> None:
-    """Text, CSV and JSON of every layout, matrix and column: never NaN, never infinity, never ±0."""
+    """No layout, matrix or column has NaN, infinity or ±0, in text, CSV and JSON."""
     found = rating_list(counts, **chosen)
     for form in ("text", "csv", "json"):
         if form == "json" and (display.layout != "plain" or display.columns):
@@ -68,14 +68,14 @@ def test_no_number_that_is_none(display: Display, counts: Counts, chosen: Any, r
 @given(counts=tables, chosen=terms)
 @LAW
 def test_no_error_is_nothing(counts: Counts, chosen: Any) -> None:
-    """Where plus, minus or an error stands, it is above 0, in CSV too; elsewhere the row says why it is missing."""
+    """Printed errors are positive; a missing error has its reason in the row."""
     found = rating_list(counts, **chosen)
     rows = list(csv.DictReader(io.StringIO(printed(found, counts, Display(columns=COLUMN_KEYS), "csv"))))
     assert len(rows) == len(found.rows)
     for row in rows:
         assert row["remarks"] or (row["plus"] and row["minus"] and row["error"])
         assert all(float(row[key]) > 0 for key in ("plus", "minus", "error") if row[key])
-    for column in (6, 5):  # bounds of BayesElo's text are no 0 either
+    for column in (6, 5):  # also in BayesElo's layout
         for line in _table(present(found, None, Display(layout="bayeselo"), "text", 200)):
             assert line.split()[-column] not in ("0", "0.0")
     for row in csv.DictReader(io.StringIO(printed(found, counts, Display(layout="ordo"), "csv"))):
@@ -86,7 +86,7 @@ def test_no_error_is_nothing(counts: Counts, chosen: Any) -> None:
 @given(counts=tables, chosen=terms)
 @LAW
 def test_what_a_rating_rests_on_is_said(display: Display, counts: Counts, chosen: Any) -> None:
-    """Who has all or none of the points is named with its prior, and who has no rating with the reason, in any text."""
+    """An engine with a perfect or zero score is named with its prior, and an unrated engine with the reason."""
     found = rating_list(counts, **chosen)
     told = " ".join(printed(found, counts, display, "text").split())
     for row in found.rows:
@@ -99,7 +99,7 @@ def test_what_a_rating_rests_on_is_said(display: Display, counts: Counts, chosen
 @given(counts=tables, chosen=terms, percent=st.sampled_from([68.0, 99.0]))
 @LAW
 def test_another_confidence_moves_bounds_only(counts: Counts, chosen: Any, percent: float) -> None:
-    """Ratings, ranks and LOS stay as they are, bounds grow and shrink with the confidence."""
+    """Another confidence changes only the intervals."""
     from enginetour.ratings.ratinglist import at_confidence
 
     found = rating_list(counts, **chosen)
@@ -113,5 +113,5 @@ def test_another_confidence_moves_bounds_only(counts: Counts, chosen: Any, perce
 
 
 def _table(text: str) -> Iterator[str]:
-    """The lines of engines: a rank first, no words behind the last number."""
+    """Return the lines of engines, which begin with a rank."""
     return (line for line in text.splitlines() if re.match(r" *\d+ .*\d%$", line))

@@ -1,4 +1,4 @@
-"""Shortcuts of the referee say what python-chess says, in every position that chance reaches."""
+"""Shortcuts of the referee give the same results as python-chess in random positions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from enginetour.engines import uci_lines
 from enginetour.engines.position import Position, can_move, in_check, is_plainly_legal, play_san, read_move
 from enginetour.model.variants import shuffled_fen
 
-# Positions in which little can move, or much has to be told apart.
+# Positions with few moves or with ambiguous notation.
 STARTS = (
     None,
     "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
@@ -29,7 +29,7 @@ STARTS = (
 @settings(deadline=None)
 @given(st.sampled_from(STARTS), st.integers(0, 2**32), st.booleans())
 def test_a_game_is_told_as_python_chess_tells_it(fen: str | None, seed: int, shuffled: bool) -> None:
-    """Along any line: whether there is a move, which texts are moves, and the notation of the one played."""
+    """In random games, legality, texts of moves and notation are those of python-chess."""
     dice = random.Random(seed)
     if shuffled:
         board = chess.Board(shuffled_fen(dice.randrange(960), dice.randrange(960)), chess960=True)
@@ -62,7 +62,7 @@ def test_a_game_is_told_as_python_chess_tells_it(fen: str | None, seed: int, shu
 STATE = (
     *("pawns", "knights", "bishops", "rooks", "queens", "kings", "occupied", "occupied_co", "promoted"),
     *("turn", "castling_rights", "ep_square", "halfmove_clock", "fullmove_number"),
-)  # all that a position is, to python-chess
+)  # the whole state of python-chess
 EVERY = [
     chess.Move(start, end, promotion)
     for start in chess.SQUARES
@@ -78,7 +78,7 @@ SHORT = st.integers(0, 10**18 - 1)
 
 @st.composite
 def usual_lines(draw: st.DrawFn) -> bytes:
-    """Words in the usual order, most of them."""
+    """Yield lines of words, mostly in the usual order."""
     names = ("seldepth", "score", "nodes", "nps", "hashfull", "tbhits", "time", "pv")
     told = {name: f"{name} {draw(SHORT)}" for name in names}
     told["score"] = f"score {draw(st.sampled_from(['cp', 'mate']))} {draw(st.integers(-40_000, 40_000))}"
@@ -90,7 +90,7 @@ def usual_lines(draw: st.DrawFn) -> bytes:
 
 @given(st.one_of(INFO.map(lambda words: f"info {words} score cp 7".encode()), usual_lines()))
 def test_a_scored_line_is_read_alike_on_both_ways(line: bytes) -> None:
-    """The quick way through a line finds what the patient one finds, or leaves it to that."""
+    """The fast parser gives the same result as the full parser, or leaves the line to it."""
     assert uci_lines.read_usual_info(line) in (uci_lines.read_any_info(line), None)
 
 
@@ -103,7 +103,7 @@ def test_a_scored_line_is_read_alike_on_both_ways(line: bytes) -> None:
     ],
 )
 def test_plain_lines_are_read_the_quick_way(line: bytes) -> None:
-    """What engines usually say is not left to the patient way."""
+    """Usual lines are read by the fast parser."""
     found = uci_lines.read_usual_info(line)
     assert found is not None
     assert found == uci_lines.read_any_info(line)

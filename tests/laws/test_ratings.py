@@ -1,4 +1,4 @@
-"""Laws of the rating systems: what must not matter does not matter, and replays are exact."""
+"""Laws of rating systems: invariance, and exact replays."""
 
 from dataclasses import replace
 from typing import Any
@@ -27,7 +27,7 @@ models: st.SearchStrategy[ModelName] = st.sampled_from(["logistic", "davidson", 
 
 @st.composite
 def logs(draw: st.DrawFn) -> list[RatedGame]:
-    """Games of up to three events, one after the other."""
+    """Yield games of up to three events, one after the other."""
     played = draw(st.lists(results, max_size=30))
     cuts = sorted(draw(st.tuples(st.integers(0, 30), st.integers(0, 30))))
     return [
@@ -55,7 +55,7 @@ KIN = lineage(Version(name, "DEF" if name in "DEF" else name, "family" if name i
 @given(log=logs(), data=st.data())
 @LAW
 def test_replay_from_anywhere(name: str, chosen: Any, log: list[RatedGame], data: st.DataObject) -> None:
-    """Replaying from any game, or any event in batch mode, gives the bits of the full replay; newcomers may inherit."""
+    """A replay from any game, or any event in batch mode, gives the bits of a full replay, with inheritance."""
     cut = data.draw(st.integers(0, len(log)))
     while chosen.mode == "batch" and 0 < cut < len(log) and log[cut - 1].event == log[cut].event:
         cut -= 1
@@ -73,7 +73,7 @@ def test_replay_from_anywhere(name: str, chosen: Any, log: list[RatedGame], data
 @given(log=logs(), data=st.data())
 @LAW
 def test_order_inside_an_event(name: str, chosen: Any, log: list[RatedGame], data: st.DataObject) -> None:
-    """In batch mode the order of the games of an event does not matter, to the last bit."""
+    """In batch mode, the order of the games of an event changes no bit."""
     only = [RatedGame(game.white, game.black, game.white_half_points, game.game, "x") for game in log]
     shuffled = data.draw(st.permutations(only))
     assert SYSTEMS[name].rate(shuffled, chosen, START) == SYSTEMS[name].rate(only, chosen, START)
@@ -82,7 +82,7 @@ def test_order_inside_an_event(name: str, chosen: Any, log: list[RatedGame], dat
 @given(log=logs(), mode=st.sampled_from(["sequential", "batch"]))
 @LAW
 def test_elo_keeps_the_sum(log: list[RatedGame], mode: Any) -> None:
-    """With one K for all, what is won is lost: the average stays."""
+    """With one K for all engines, the average stays the same."""
     start = dict.fromkeys(NAMES, 1000.0)
     events = SYSTEMS["elo"].rate(log, elo.EloSettings(mode=mode, adv=33), start)
     assert sum((start | {event.engine: event.after for event in events}).values()) == pytest.approx(7000, abs=1e-8)
@@ -92,7 +92,7 @@ def test_elo_keeps_the_sum(log: list[RatedGame], mode: Any) -> None:
 @given(log=logs())
 @LAW
 def test_relabelling_events(name: str, chosen: Any, log: list[RatedGame]) -> None:
-    """Other names, same changes."""
+    """Other names of events give the same changes."""
     other = dict(zip(NAMES, reversed(NAMES), strict=True))
     renamed = [RatedGame(other[g.white], other[g.black], g.white_half_points, g.game, g.event) for g in log]
     expected = {(e.engine, e.event): e.after for e in SYSTEMS[name].rate(log, chosen, START)}
@@ -103,7 +103,7 @@ def test_relabelling_events(name: str, chosen: Any, log: list[RatedGame]) -> Non
 @given(counts=tables, prior=priors, model=models, data=st.data())
 @LAW
 def test_order_and_names(counts: Any, prior: Any, model: ModelName, data: st.DataObject) -> None:
-    """Reordering the games changes no bit of a likelihood rating, renaming nothing but the names."""
+    """The order of games changes no bit of a likelihood rating, and names change nothing else."""
     ratings = fit(counts, prior=prior, model=model).by_name()
     shuffled = dict(data.draw(st.permutations(list(counts.items()))))
     assert fit(shuffled, prior=prior, model=model).by_name() == ratings
@@ -116,7 +116,7 @@ def test_order_and_names(counts: Any, prior: Any, model: ModelName, data: st.Dat
 @given(counts=tables, prior=priors, model=models, advantage=st.sampled_from([0.0, 35.0]))
 @LAW
 def test_mirror(counts: Any, prior: Any, model: ModelName, advantage: float) -> None:
-    """Swapping all results mirrors the ratings."""
+    """Swapped results give mirrored ratings."""
     ratings = fit(counts, prior=prior, model=model, advantage=advantage).by_name()
     swapped = {pair: tally[::-1] for pair, tally in counts.items()}
     mirrored = fit(swapped, prior=prior, model=model, advantage=-advantage).by_name()
@@ -126,7 +126,7 @@ def test_mirror(counts: Any, prior: Any, model: ModelName, advantage: float) -> 
 @given(counts=tables, prior=priors, model=models)
 @LAW
 def test_residual(counts: Any, prior: Any, model: ModelName) -> None:
-    """The score equations hold to 1e-8 points per engine, and a prior about 0 or no level keeps the average at 0."""
+    """The score equations are satisfied to 1e-8 points per engine, and a prior keeps the average at 0."""
     fitted = fit(counts, prior=prior, model=model)
     assert fitted.residual <= 1e-8
     if isinstance(prior, GaussianPrior):
@@ -141,7 +141,7 @@ def test_residual(counts: Any, prior: Any, model: ModelName) -> None:
 )
 @LAW
 def test_lists_are_honest(counts: Any, prior: Any, mean: float | None, model: ModelName) -> None:
-    """Whatever the games: pools average to the offset, every error is above 0, and every engine is accounted for."""
+    """Pools have the right average, every error is positive, and every engine is listed."""
     made = rating_list(counts, model=model, prior=prior, mean=mean)
     for number, pool in enumerate(made.pools, 1):
         rows = [row for row in made.rows if row.pool == number]
@@ -159,7 +159,7 @@ def test_lists_are_honest(counts: Any, prior: Any, mean: float | None, model: Mo
 @given(counts=tables, model=models, more=st.tuples(pairings, st.integers(0, 2)))
 @LAW
 def test_warm_starts_arrive(counts: Any, model: ModelName, more: Any) -> None:
-    """From the ratings before a game the ratings after it are those of a fit from nothing."""
+    """A fit that starts from earlier ratings has the same result as a fit from zero."""
     pair, place = more
     tally = list(counts.get(pair, (0, 0, 0)))
     tally[place] += 1

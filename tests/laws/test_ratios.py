@@ -1,4 +1,4 @@
-"""The log likelihood ratio against an independent computation: 60 digits, bisection, the formulas and nothing else."""
+"""Compare the log likelihood ratio with an independent computation with 60 digits and bisection."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HALF = Decimal("0.5")
 
 
 def root(function: Callable[[Decimal], Decimal], low: Decimal, high: Decimal) -> Decimal:
-    """Where a falling function is zero, by bisection of an open interval."""
+    """Return the zero of a decreasing function in an open interval, by bisection."""
     for _ in range(DIGITS * 7 // 2):
         middle = (low + high) / 2
         low, high = (middle, high) if function(middle) > 0 else (low, middle)
@@ -23,7 +23,7 @@ def root(function: Callable[[Decimal], Decimal], low: Decimal, high: Decimal) ->
 
 
 def tilt(seen: Sequence[Decimal], values: Sequence[Decimal]) -> list[Decimal]:
-    """seen_i/(1 + theta value_i) with the theta at which the values average zero."""
+    """Return seen_i/(1 + theta value_i), with the theta for which the values have the average zero."""
 
     def mean(theta: Decimal) -> Decimal:
         return sum((s * v / (1 + theta * v) for s, v in zip(seen, values, strict=True)), Decimal(0))
@@ -94,7 +94,7 @@ BOUNDS = ((0, 5), (-3, 1), (0, 10), (40, 90))
 @pytest.mark.parametrize("counts", COUNTS, ids=lambda counts: "-".join(map(str, counts)))
 @pytest.mark.parametrize("model", ["logistic", "normalized", "bayesian"])
 def test_the_ratio_to_seven_digits(counts: tuple[int, ...], model: Model) -> None:
-    """All models, games and pairs, one class only, tiny and huge counts: within 1e-7, or 1e-11 of huge ratios."""
+    """The ratio is right to 1e-7 (relative 1e-11) for all models, games and pairs, and tiny and huge counts."""
     if len(counts) == 5 and model == "bayesian":
         with pytest.raises(ValueError, match="no pairs"):
             Sprt(0, 5, model).llr(counts)
@@ -106,5 +106,5 @@ def test_the_ratio_to_seven_digits(counts: tuple[int, ...], model: Model) -> Non
 
 
 def test_the_example_that_breaks_closed_forms() -> None:
-    """4250 wins of 4250, 0 against 10 nElo: 120.5 by both computations."""
+    """4250 wins of 4250 with 0 against 10 nElo give 120.5 in both computations."""
     assert exact((0, 0, 4250), 0, 10, "normalized") == pytest.approx(120.5, abs=0.05)

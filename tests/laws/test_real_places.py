@@ -1,4 +1,4 @@
-"""Engines that always move alike make the same log wherever they play: in this process, in slots, on a cluster."""
+"""Deterministic engines give the same log in this process, in slots and on a cluster."""
 
 from __future__ import annotations
 
@@ -29,10 +29,12 @@ from tests.laws.test_anywhere import loop_of
 from tests.laws.test_formats import settings_of
 from tests.support.tournaments import Inline, logged
 
-FIRST = tuple(product(("a2a3", "d2d4", "g1f3"), ("a7a5", "d7d5", "g8f6")))  # openings: other games for each encounter
+FIRST = tuple(
+    product(("a2a3", "d2d4", "g1f3"), ("a7a5", "d7d5", "g8f6"))
+)  # openings that make the games of each encounter different
 DEPTH = TimeControl.parse("depth=1")
-SHORT = Rules(max_moves=12)  # many games end before, and one of hundreds of moves tells no more
-WRENS = ("2", "3", "4")  # levels that always move alike at a given depth
+SHORT = Rules(max_moves=12)  # longer games would show nothing more
+WRENS = ("2", "3", "4")  # levels that are deterministic at a given depth
 
 
 def side(name: str) -> Side:
@@ -50,7 +52,7 @@ def here(task: GameTask, pool: EnginePool) -> Game:
 
 
 def told(system: str, seed: int, place: Any, slots: int) -> object:
-    """Games with all their moves, table and decisions."""
+    """Return games with all moves, table and decisions."""
     dice = random.Random(seed)
     entrants = tuple(Entrant(name) for name in WRENS)
     chosen = options_model(system).model_validate({**settings_of(system, dice, len(entrants)), "games_per_pairing": 2})
@@ -67,7 +69,7 @@ def told(system: str, seed: int, place: Any, slots: int) -> object:
 
 
 def any_place(system: str, seed: int, make: Callable[[int], Any], slots: int) -> None:
-    """Asserts that the games of a place are those that are played in this process."""
+    """Check that the games of an executor are those of this process."""
     pool = EnginePool()
     try:
         expected = told(system, seed, Inline(lambda task: here(task, pool)), 1)
@@ -78,7 +80,7 @@ def any_place(system: str, seed: int, make: Callable[[int], Any], slots: int) ->
 
 
 def maker(cluster: SpecCluster) -> Callable[[int], DaskExecutor]:
-    """Of places on that cluster, looked over."""
+    """Return a function that makes executors for a cluster."""
 
     def make(slots: int) -> DaskExecutor:
         place = DaskExecutor(cluster.scheduler_address, slots, Demand(()))
@@ -95,12 +97,12 @@ SEEDS = st.integers(0, 10**9)
 @settings(max_examples=2)
 @given(system=SYSTEMS, seed=SEEDS, slots=st.integers(1, 3))
 def test_slots_give_the_same_log(system: str, seed: int, slots: int) -> None:
-    """However many, each a process of its own."""
+    """The log does not depend on the number of slots."""
     any_place(system, seed, LocalExecutor, slots)
 
 
 @settings(max_examples=2)
 @given(system=SYSTEMS, seed=SEEDS, slots=st.integers(1, 4))
 def test_a_cluster_gives_the_same_log(cluster: SpecCluster, system: str, seed: int, slots: int) -> None:
-    """Its machines start the engines as they find them."""
+    """Machines of a cluster give the same log."""
     any_place(system, seed, maker(cluster), slots)

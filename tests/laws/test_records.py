@@ -1,4 +1,4 @@
-"""Whatever engines and people write, a PGN and an EPD hold as many games as were played, in every reader."""
+"""With any texts of engines and users, PGN and EPD files have all games for every reader."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from enginetour.reports import pgn
 
 MOVES = (("f2f3", "f3"), ("e7e5", "e5"), ("g2g4", "g4"), ("d8h4", "Qh4#"))
 END = "rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR w KQkq - 1 3"
-# What breaks readers, and all the rest of Unicode but the halves of surrogate pairs.
+# Difficult characters, and all other characters except surrogates.
 NASTY = st.sampled_from(['[Event "x"]\n', "{", "}", '"', "\\", "%", ";", "\n\n", "1-0", "*", "(", ")", "$1", "<", "]"])
 WORDS = st.lists(st.one_of(NASTY, st.text(st.characters(exclude_categories=["Cs"]), max_size=20)), max_size=6).map(
     "".join
@@ -30,7 +30,7 @@ WORDS = st.lists(st.one_of(NASTY, st.text(st.characters(exclude_categories=["Cs"
 
 @st.composite
 def games(draw: st.DrawFn) -> Game:
-    """A fool's mate with everything that others write filled in at will."""
+    """Yield games with random texts in all fields."""
     thought: st.SearchStrategy[dict[str, Any]] = st.builds(
         dict,
         pv=WORDS,
@@ -58,7 +58,7 @@ def tags(text: str) -> int:
 @settings(max_examples=40)
 @given(st.lists(games(), min_size=1, max_size=3), WORDS)
 def test_every_game_reads_back_with_its_tags_and_moves(played: list[Game], event: str) -> None:
-    """By python-chess: no game more, none less, each with all its tags and the moves that were played."""
+    """python-chess reads all games with all tags and moves."""
     texts = [pgn.game_pgn(game, number, event, comments=pgn.COMMENT_FIELDS) for number, game in enumerate(played, 1)]
     source = io.StringIO("".join(texts))
     for text in texts:
@@ -74,7 +74,7 @@ def test_every_game_reads_back_with_its_tags_and_moves(played: list[Game], event
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(played=st.lists(games(), min_size=1, max_size=3), event=WORDS)
 def test_pgn_extract_reads_as_many_games(tmp_path: Path, played: list[Game], event: str) -> None:
-    """With everything in the comments, and no complaint."""
+    """pgn-extract reads all games with full comments without complaints."""
     path = tmp_path / "games.pgn"
     texts = (pgn.game_pgn(game, number, event, comments=pgn.COMMENT_FIELDS) for number, game in enumerate(played, 1))
     path.write_text("".join(texts), "utf-8")
@@ -88,7 +88,7 @@ def test_pgn_extract_reads_as_many_games(tmp_path: Path, played: list[Game], eve
 @settings(max_examples=60)
 @given(games(), WORDS)
 def test_every_final_position_is_one_line_of_epd(game: Game, event: str) -> None:
-    """By python-chess and by our own reader of suites: the position with its counters."""
+    """python-chess and enginetour read each line of EPD as the final position with its counters."""
     line = pgn.final_epd(game, 7, event)
     board = chess.Board()
     operations = board.set_epd(line)
@@ -99,7 +99,7 @@ def test_every_final_position_is_one_line_of_epd(game: Game, event: str) -> None
 
 
 def test_the_final_position_tells_whose_game_it_was() -> None:
-    """Names, result and reason as a comment, event and number as the id."""
+    """A line of EPD has names, result and reason as a comment, and event and number as id."""
     game = Game(Pairing("A", 'B "x"'), Outcome.BLACK, Termination.MATE, "Black mates", final_fen=END)
     assert pgn.final_epd(game, 7, "trial").endswith(
         'w KQkq - hmvc 1; fmvn 3; id "trial, game 7"; c0 "A - B \'x\' 0-1, Black mates";'

@@ -1,4 +1,4 @@
-"""Laws of the stored ratings: whatever happened, and wherever rating goes on, the bits are a full replay's."""
+"""Laws of stored ratings: the bits are always those of a replay of all games."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ RESULTS = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK, Outcome.VOID)
 
 
 def take(store: Store, log: TournamentLog, kind: str, dice: Random) -> None:
-    """One thing that may happen between two looks at the ratings."""
+    """Let one random change happen between two updates."""
     if kind == "play":
         for _ in range(dice.randint(1, 9)):
             white, black = dice.sample(sorted(log.specs), 2)
@@ -58,7 +58,9 @@ def take(store: Store, log: TournamentLog, kind: str, dice: Random) -> None:
     elif kind == "version":
         changed = dice.choice(STORING_NAMES[:3])
         log.accept_change({changed: spec(changed, f"changed {dice.randrange(3)}")})
-    elif kind == "enter" and STORING_NAMES[3] not in log.specs:  # it may have played elsewhere, without a rating
+    elif (
+        kind == "enter" and STORING_NAMES[3] not in log.specs
+    ):  # it may have played in another tournament without a rating
         joining = Entrant(STORING_NAMES[3], rating=dice.choice([None, 1500.0]), family="family")
         log.record_event(Added(joining), spec=spec(STORING_NAMES[3]))
     elif kind == "import":
@@ -66,7 +68,7 @@ def take(store: Store, log: TournamentLog, kind: str, dice: Random) -> None:
 
 
 def imported(store: Store, half_points: int, number: int) -> None:
-    """Games from a file, between the first two engine versions of the store."""
+    """Import games between the first two engine versions."""
     with store.database.writing() as connection:
         key = int(connection.execute(select(func.max(TOURNAMENTS.c.id))).scalar_one()) + 1
         like = connection.execute(select(TOURNAMENTS).limit(1)).mappings().one()
@@ -87,7 +89,7 @@ def imported(store: Store, half_points: int, number: int) -> None:
 
 
 def games_of(store: Store) -> list[RatedGame]:
-    """All that is rated, put into its order the plain way."""
+    """Return all rated games in their order, computed in a simple way."""
     with store.database.reading() as connection:
         struck = {row.game for row in connection.execute(select(EVENTS).where(EVENTS.c.kind == "voided"))}
         placed: list[tuple[tuple[int, int, int], RatedGame]] = []
@@ -108,7 +110,7 @@ def games_of(store: Store) -> list[RatedGame]:
 
 
 def agrees(store: Store, system: str, chosen: Any) -> None:
-    """The stored stream is what a fold over all games from nothing writes."""
+    """Check that the stored events are those of a full replay."""
     known = SYSTEMS[system]
     with store.database.reading() as connection:
         start = known.fitting(entry_ratings(connection, known.scale))
@@ -122,7 +124,7 @@ def agrees(store: Store, system: str, chosen: Any) -> None:
 
 
 def entrants(title: str) -> tuple[Entrant, ...]:
-    """One who is near the top K, one with a rating in one place only, one of the same family without any."""
+    """Return an engine near the largest K, one with a rating in only one tournament, and one of its family without."""
     brought_along = (2395.0, 2000.0 if title == "spring" else None, None)
     return tuple(
         Entrant(name, rating=own, family="family") for name, own in zip(STORING_NAMES, brought_along, strict=False)
@@ -133,7 +135,7 @@ def entrants(title: str) -> tuple[Entrant, ...]:
 @settings(max_examples=12, deadline=None)
 @given(steps=STEPS, first=st.integers(0, 2), again=st.integers(0, 2))
 def test_a_replay_from_the_middle_is_a_full_one(system: str, steps: list[Step], first: int, again: int) -> None:
-    """Games, voids, imports, new versions, ratings that came late and other settings: every refresh is exact."""
+    """Every update is exact after games, voids, imports, new versions, late ratings and other settings."""
     choices = CHOICES[system]
     with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder) / "t.db") as store:
         logs = {
@@ -144,7 +146,7 @@ def test_a_replay_from_the_middle_is_a_full_one(system: str, steps: list[Step], 
         }
         chosen = choices[first % len(choices)]
         update_ratings(store, system, chosen)
-        # with few games, too, K falls once the peak was high
+        # even with few games, a high peak reduces K
         with patch.object(ratings, "_RATED_AGAIN", again), patch.object(elo, "NEW_GAMES", 1):
             for kind, where, seed in [*steps, ("refresh", "autumn", 0)]:
                 if kind == "other":

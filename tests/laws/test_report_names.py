@@ -1,4 +1,4 @@
-"""No name, whatever is in it, breaks out of its place in a report."""
+"""Names can never change the structure of a report."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MARKUP = (
     "$x_1$",
 )
 MARKS = ("\u202egnp.exe", "\u200f", "\u2066", "\x1b[31m", "\x01", "\n", "\ud800", "الفيل", "👩‍🚀", "]]>", "-->")
-ANY = st.characters(exclude_characters="\0", codec="utf-8")  # the store rejects a null character
+ANY = st.characters(exclude_characters="\0", codec="utf-8")  # the database rejects NUL
 NAMES = st.lists(
     st.lists(st.one_of(st.sampled_from(MARKUP + MARKS), st.text(ANY, max_size=8)), min_size=1, max_size=5).map(
         lambda parts: "".join(parts)[:100]
@@ -38,7 +38,7 @@ NAMES = st.lists(
 @example([*MARKUP[:3], "x" * 100], "bubble")
 @example([*MARKUP[3:], "\u202e" + "y" * 99], "swiss")
 def test_names_stay_names(names: list[str], system: str) -> None:
-    """Every page is well-formed, runs nothing strange, leads nowhere else, and tells every name as it is."""
+    """Every page is well-formed, runs only its own scripts, has no foreign links, and shows every name."""
     names = list(dict.fromkeys(name.encode("utf-8", "replace").decode() or "?" for name in names))
     names += [f"engine {n}" for n in range(4 - len(names))]
     options = BUBBLE if system == "bubble" else {"rounds": 2}

@@ -1,4 +1,4 @@
-"""What comes through the control socket is a request in every part, or it is refused in one line."""
+"""A message to the control socket is a valid request or gives a one-line error."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from enginetour.model.errors import UsageRefused
 from enginetour.tournament.requests import KINDS, parsed
 from tests.support.tournaments import FOREIGN, ODD, SEEDS
 
-LONGEST_LINE = 1000  # characters of a refusal: a screenful
+LONGEST_LINE = 1000  # characters of an error
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
@@ -24,7 +24,7 @@ KEYS = st.sampled_from(sorted({key for seed in SEEDS for key in seed} | set(FORE
 
 @given(st.sampled_from(SEEDS), st.dictionaries(KEYS, JSON | st.sampled_from(ODD), max_size=3), st.sets(KEYS))
 def test_a_message_is_a_request_or_is_refused(seed: dict[str, Any], more: dict[str, Any], less: set[str]) -> None:
-    """Nothing but a refusal is raised; what is accepted is what was sent, and can be written as UTF-8."""
+    """Only UsageRefused is raised; an accepted request is what was sent, and can be written as UTF-8."""
     message = {key: value for key, value in (seed | more).items() if key not in less}
     try:
         request = parsed(message)
@@ -40,7 +40,7 @@ def test_a_message_is_a_request_or_is_refused(seed: dict[str, Any], more: dict[s
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_request_carries_a_command(kind: str) -> None:
-    """Whatever the request: how an engine is started is never a part of it."""
+    """No request can set the command of an engine."""
     seed = next((dict(seed) for seed in SEEDS if seed["do"] == kind), {"do": kind})
     for key in ("command", "spec", "entrant", "env", "options"):
         with pytest.raises(UsageRefused, match=f"unknown key '{key}'"):
@@ -48,7 +48,7 @@ def test_no_request_carries_a_command(kind: str) -> None:
 
 
 def test_a_specification_that_cannot_be_read_back_is_never_written() -> None:
-    """The last guard: whoever asks, the writing of an entrant reads it back first."""
+    """An entrant is only written if it can be read again."""
     from enginetour.model.game import Entrant
     from enginetour.model.task import EngineSpec
     from enginetour.store.engines import add_entrant

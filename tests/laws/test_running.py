@@ -1,4 +1,4 @@
-"""What every tournament must keep while it runs: games in the air, changes, failures and kills in any order."""
+"""Laws of running tournaments: concurrent games, changes, failures and kills in any order."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ RESULTS = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
 
 
 class Killed(Exception):
-    """The scheduler's process is gone; what was in the air is lost."""
+    """The process of the scheduler was killed; games in progress are lost."""
 
 
 class Air:
-    """A place whose games end as the `verdict` says when the dice say so, in any order, or fail with the machine."""
+    """An executor whose games end at random times with the result of `verdict`, or fail with the machine."""
 
     def __init__(self, dice: random.Random, troubles: float, verdict: Callable[[GameTask], Game]) -> None:
         self.dice, self.troubles, self.verdict = dice, troubles, verdict
@@ -59,7 +59,7 @@ class Air:
             self.flying.pop()[1].set_exception(MachineFailure("stopped"))
 
     def land(self) -> None:
-        """Some games end."""
+        """End some random games."""
         self.dice.shuffle(self.flying)
         for _ in range(self.dice.randint(0, len(self.flying))):
             task, future = self.flying.pop()
@@ -70,7 +70,7 @@ class Air:
 
 
 class Announced(Watcher):
-    """What the world was told."""
+    """A sink with everything that was reported."""
 
     def __init__(self) -> None:
         self.games: dict[int, Game] = {}
@@ -102,7 +102,7 @@ class Life:
             store.create_tournament(draft, notes)
 
     def play(self) -> None:
-        """Run after run until one comes to the end."""
+        """Run the tournament again and again until a run ends regularly."""
         while True:
             with Store.open(self.path, create=False) as store:
                 log = store.tournament("trial")
@@ -116,13 +116,13 @@ class Life:
                     return
 
     def verdict(self, task: GameTask) -> Game:
-        """Whatever the dice say."""
+        """Return a random result."""
         if self.dice.random() < self.troubles:
             return ended(task, Outcome.VOID, category="host")
         return ended(task, self.dice.choice(RESULTS))
 
     def run(self, log: TournamentLog) -> RunEnd:
-        """One run: what it does while it waits is the dice's."""
+        """Run once; random events happen while it waits."""
         air = Air(self.dice, self.troubles, self.verdict)
         slots = self.dice.randint(1, 4)
         now = [0.0]
@@ -158,7 +158,7 @@ class Life:
         return loop.run()
 
     def change(self, desk: TournamentEditor, log: TournamentLog) -> None:
-        """Somebody asks for something, sensible or not; a refusal changes nothing."""
+        """Make a random request, valid or not; a rejected request changes nothing."""
         names = [line.name for line in desk.format.standings(desk.state)]
         kind = self.dice.choice(["withdraw", "void", "void", "void", "add", "replace", "extend"])
         grown = extension(desk.format, desk.state)
@@ -192,11 +192,10 @@ def task_for(pairing: Pairing, again: int) -> GameTask:
 
 
 def one_life(folder: Path, system: str, seed: int) -> None:
-    """Slots that come and go, pauses, orders of finishing, withdrawals, newcomers, games struck out, failures of
-    the machine, stops and kills.
+    """Run a tournament with changing slots, pauses, withdrawals, additions, annulments, failures, stops and kills.
 
-    The tournament ends by itself; every announced game is in the log as it was announced; no key has two results
-    that stand; the counts are those of the games, and the decisions those of a replay.
+    It must end by itself; every reported game is in the log as reported; no key has two results that count; counts
+    and decisions are those of a replay.
     """
     path = folder / f"{system}-{seed}.db"
     path.unlink(missing_ok=True)
@@ -222,5 +221,5 @@ def one_life(folder: Path, system: str, seed: int) -> None:
 @settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 10**9))
 def test_nothing_is_lost_or_doubled(tmp_path: Path, system: str, seed: int) -> None:
-    """Whatever comes between the games; the night lives a hundred lives of each system."""
+    """No game is lost or doubled; the night tests have a hundred tournaments of each system."""
     one_life(tmp_path, system, seed)

@@ -1,4 +1,4 @@
-"""Laws of lists over random stores."""
+"""Laws of lists with random databases."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ IMPORTED = st.tuples(st.sampled_from([(1, 2), (2, 3), (4, 1)]), st.integers(0, 2
 
 
 def played(store: Store, games: list[Any], imported: list[tuple[int, int, int]], name: str = "autumn") -> None:
-    """A tournament and an import."""
+    """Make a tournament and an import."""
     log = store.create_tournament(draft(name))
     for (white, black), outcome, control, day, hardware in games:
         record(log, white, black, outcome, tc=control, day=day, hardware=hardware)
@@ -41,7 +41,7 @@ def played(store: Store, games: list[Any], imported: list[tuple[int, int, int]],
 
 
 def counted(found: Selection) -> Counter[tuple[str, str, str]]:
-    """Every result of every pair, as a bag that can be added up."""
+    """Return every result of every pair as a counter."""
     pairs, bag = found.pairs, Counter[tuple[str, str, str]]()
     for white, black, *results in zip(pairs.white, pairs.black, pairs.wins, pairs.draws, pairs.losses, strict=True):
         for word, count in zip("WDL", results, strict=True):
@@ -52,7 +52,7 @@ def counted(found: Selection) -> Counter[tuple[str, str, str]]:
 @settings(max_examples=8, deadline=None)
 @given(st.lists(GAME, max_size=8), st.lists(IMPORTED, max_size=3))
 def test_filters_part_the_games(games: list[Any], imported: list[tuple[int, int, int]]) -> None:
-    """Time classes part all games, so do controls, machines, days and tournaments; taken and left out are all."""
+    """With filters by time class, control, machine, day or tournament, included and excluded games add up."""
     with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder) / "t.db") as store:
         played(store, games, imported)
         whole = select_games(store, ListDefinition())
@@ -64,7 +64,7 @@ def test_filters_part_the_games(games: list[Any], imported: list[tuple[int, int,
             [{"until": date(2026, 11, 1)}, {"since": date(2026, 11, 2)}],
         ]
         if imported:
-            parts.pop(2)  # games from files do not tell their machine
+            parts.pop(2)  # imported games have no machine
         for classes in parts:
             found = [select_games(store, ListDefinition(**part)) for part in classes]
             assert sum((counted(one) for one in found), Counter()) == counted(whole)

@@ -20,7 +20,7 @@ models: st.SearchStrategy[Model] = st.sampled_from(["logistic", "normalized", "b
 @given(seen=counts, at=bounds, model=models)
 @LAW
 def test_mirror(seen: tuple[int, ...], at: tuple[float, float], model: Model) -> None:
-    """From the other side of the board, with mirrored bounds, the ratio changes its sign and nothing else."""
+    """With swapped sides and mirrored bounds, only the sign of the ratio changes."""
     assume(len(seen) == 3 or model != "bayesian")
     low, high = at[0], at[0] + at[1]
     ratio = Sprt(low, high, model).llr(seen)
@@ -31,7 +31,7 @@ def test_mirror(seen: tuple[int, ...], at: tuple[float, float], model: Model) ->
 @given(seen=counts, at=bounds, middle=st.floats(0.1, 0.9))
 @LAW
 def test_ratios_chain(seen: tuple[int, ...], at: tuple[float, float], middle: float) -> None:
-    """The ratio of c to a is that of c to b and of b to a."""
+    """The ratio of c to a is the sum of those of c to b and of b to a."""
     low, between, high = at[0], at[0] + middle * at[1], at[0] + at[1]
     for model in ("logistic", "normalized"):
         parts = Sprt(low, between, model).llr(seen) + Sprt(between, high, model).llr(seen)
@@ -41,7 +41,7 @@ def test_ratios_chain(seen: tuple[int, ...], at: tuple[float, float], middle: fl
 @given(base=st.tuples(*[st.integers(1, 50)] * 5), times=st.integers(2, 50), at=bounds)
 @LAW
 def test_evidence_adds_up(base: tuple[int, ...], times: int, at: tuple[float, float]) -> None:
-    """The same results n times over are n times the evidence."""
+    """The same results n times have n times the ratio."""
     for model in ("logistic", "normalized"):
         test = Sprt(at[0], at[0] + at[1], model)
         assert test.llr([times * count for count in base]) == pytest.approx(times * test.llr(base), rel=1e-8, abs=1e-7)
@@ -50,7 +50,7 @@ def test_evidence_adds_up(base: tuple[int, ...], times: int, at: tuple[float, fl
 @given(seen=counts)
 @LAW
 def test_statistics_claim_no_more_than_there_is(seen: tuple[int, ...]) -> None:
-    """Finite, in order, never without an error, mirrored from the other side."""
+    """Statistics are finite, in order, never without an error, and mirrored with swapped sides."""
     found, other = statistics_of(seen), statistics_of(seen[::-1])
     for figure in (found.elo, found.low, found.high, found.error, found.nelo, found.nelo_error):
         assert figure is None or isfinite(figure)
@@ -69,7 +69,7 @@ def test_statistics_claim_no_more_than_there_is(seen: tuple[int, ...]) -> None:
 @given(outcomes=st.lists(st.integers(0, 4), max_size=60), model=st.sampled_from(["logistic", "normalized"]))
 @LAW
 def test_a_walk_stops_once(outcomes: list[int], model: Model) -> None:
-    """However it goes on, verdict and estimate are those of the stop; the ratio is that of the counts."""
+    """Verdict and estimate stay those of the stop after later games; the ratio is that of all counts."""
     test = Sprt(0, 100, model)
     walk = _follow(test, outcomes, 5)
     assert walk.llr == test.llr(walk.counts)

@@ -1,4 +1,4 @@
-"""Every setting of every system changes something: a pairing, a colour, a table, a note, or what is refused."""
+"""Every setting of every system changes something: a pairing, a color, a table, a note, or an error."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BANDS: Settings = {"groups": "bands"}
 FAMILIES: Settings = {"family_weight": 10**11}
 SPRT: Settings = {"elo0": -100.0, "elo1": 100.0}
 
-# What settings that are neither yes-or-no nor a choice of words are changed to.
+# Values to test for settings that are neither booleans nor choices.
 OTHERS: dict[str, list[Any]] = {
     "absent": [{"E1": [1]}],
     "aim": [900.0],
@@ -107,7 +107,7 @@ LIGHT = (
 )
 POSITION: Settings = {"float_rule": "position"}
 
-# What has to be set besides, by key or by system and key, for a setting to be asked for at all.
+# Other settings, by key or by system and key, that a setting needs to have an effect.
 WITH: dict[str, Settings] = {
     "scoring": {"games_per_pairing": 2},
     "unplayed": SOS,
@@ -146,7 +146,7 @@ WITH: dict[str, Settings] = {
 
 
 def keys(system: str) -> list[str]:
-    """Of all its settings, with those of tables as ``handicap.ceiling``."""
+    """Return the keys of all settings of a system, also in tables, such as ``handicap.ceiling``."""
     model = options_model(system)
     found = []
     for key, field in model.model_fields.items():
@@ -158,7 +158,7 @@ def keys(system: str) -> list[str]:
 
 
 def others(system: str, key: str) -> list[Any]:
-    """What a setting is changed to: neither its default nor what the system does by itself."""
+    """Return values for a setting that differ from its default."""
     outer, _, inner = key.partition(".")
     if inner:
         return OTHERS[key]
@@ -177,7 +177,7 @@ OUTCOMES = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
 
 
 def course(format_: Format[Any], seed: int) -> Iterator[object]:
-    """What is seen of a tournament played through, each game ending as its names and number say."""
+    """Yield everything that is visible of a tournament with fixed results."""
     dice = random.Random(seed)
     entrants = tuple(
         Entrant(
@@ -203,7 +203,7 @@ def course(format_: Format[Any], seed: int) -> Iterator[object]:
 
 
 def forfeited(field: Field) -> Field:
-    """Every third game that somebody won was none."""
+    """Make every third decisive game a forfeit."""
     dice, history = random.Random(field.seed), []
     for row in field.history:
         off = {
@@ -221,7 +221,7 @@ def forfeited(field: Field) -> Field:
 
 
 def looked_at(format_: Format[Any], seed: int) -> Iterator[object]:
-    """What a system in rounds makes of another's tournament: the next round, its table."""
+    """Yield the next round and the table of a system in rounds for the field of another system."""
     if not isinstance(format_, Rounds) or not hasattr(format_.system.options, "placement"):
         return
     field = forfeited(replace(random_field(seed, 4 + seed % 6, 1 + seed % 4), seed=seed))
@@ -236,7 +236,7 @@ def looked_at(format_: Format[Any], seed: int) -> Iterator[object]:
 
 
 def shown(system: str, given: Settings, seed: int) -> Iterator[object]:
-    """All of it, one after the other, so that two can be told apart early."""
+    """Yield everything that is visible, one part after the other, so that a difference is found early."""
     try:
         options = options_model(system).model_validate(given)
     except ValueError as error:
@@ -248,20 +248,20 @@ def shown(system: str, given: Settings, seed: int) -> Iterator[object]:
 
 
 def merged(given: Settings, key: str, value: Any) -> Settings:
-    """The settings with one changed."""
+    """Return the settings with one change."""
     outer, _, inner = key.partition(".")
     return {**given, outer: {**given.get(outer, {}), inner: value}} if inner else {**given, outer: value}
 
 
 def differ(system: str, one: Settings, other: Settings, seed: int) -> bool:
-    """Whether anything that is seen under two settings differs."""
+    """Whether anything visible differs between two settings."""
     seen = zip_longest(shown(system, one, seed), shown(system, other, seed), fillvalue="the end")
     return any(first != second for first, second in seen)
 
 
 @pytest.mark.parametrize(("system", "key"), [(system, key) for system in sorted(SYSTEMS) for key in keys(system)])
 def test_every_setting_changes_something(system: str, key: str) -> None:
-    """Each other word of a choice, each value tried of a number, at least once in a few random fields."""
+    """Each choice and each tested value has an effect in at least one of some random fields."""
     model = options_model(system)
     besides = WITH.get(f"{system}.{key}", WITH.get(key, {}))
     given = {name: value for name, value in besides.items() if name in model.model_fields}
@@ -273,7 +273,7 @@ def test_every_setting_changes_something(system: str, key: str) -> None:
 
 
 def test_what_is_tried_is_a_setting() -> None:
-    """No line of the two tables is left over from a setting that is gone."""
+    """Both tables only name existing settings."""
     known = {key for system in SYSTEMS for key in keys(system)}
     known |= {f"{system}.{key}" for system in SYSTEMS for key in keys(system)}
     assert set(OTHERS) | set(WITH) <= known

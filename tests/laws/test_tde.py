@@ -1,4 +1,4 @@
-"""Laws of AGA files: what we write of a field is read as that field, whatever ends the lines."""
+"""Laws of AGA files: a written field is read as the same field, with any line ends."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ ENDS = st.sampled_from(["\n", "\r\n", "\r"])
 
 
 def in_tde(turn: Turn) -> Turn:
-    """What the format can tell of a round: games, among which forfeits are, the bye, else nothing."""
+    """Return the parts of a round that the format can store: games with forfeits, and one bye."""
     if turn.opponent is not None:
         return replace(turn, kind=Kind.PLAYED, games=1)
     return turn if turn.kind is Kind.BYE else Turn()
 
 
 def renamed(field: Field, names: list[str]) -> Field:
-    """With these names, families as clubs, ratings to a point, some rounds with half-point byes for absences."""
+    """Change names, families to clubs, ratings to whole points, and some absences to half-point byes."""
     members = tuple(
         Member(name, member.rating, member.family) for name, member in zip(names, field.members, strict=True)
     )
@@ -44,7 +44,7 @@ def renamed(field: Field, names: list[str]) -> Field:
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 10**6), count=st.integers(2, 9), end=ENDS, data=st.data())
 def test_a_field_written_as_tde_reads_back(seed: int, count: int, end: str, data: st.DataObject) -> None:
-    """Ratings, clubs, games, colours, byes; half-point byes become absences, names one line each."""
+    """Ratings, clubs, games, colors and byes are kept; half-point byes become absences, and names have one line."""
     names = data.draw(st.lists(NAMES, min_size=count, max_size=count))
     field = renamed(random_field(seed, count, 3), names)
     texts = register(PlayedTournament("T", "dutch", field, {}))
@@ -59,14 +59,16 @@ def test_a_field_written_as_tde_reads_back(seed: int, count: int, end: str, data
 
 
 def in_capitals(draw: st.DrawFn, text: str) -> str:
-    """What means the same to gopair."""
+    """Return a name in the form that gopair uses for comparison."""
     return draw(st.sampled_from([text.lower(), text.upper(), text.title()]))
 
 
 @dataclass(frozen=True)
 class Made:
-    """A register's lines and what they mean: settings, komi of even games, and of each entrant by its id
-    whether it is marked BYE and which rounds it misses, 0 for all."""
+    """The lines of a register and their meaning: settings, komi of even games, and by id the mark BYE and missed rounds.
+
+    A missed round 0 means all rounds.
+    """
 
     lines: list[str]
     settings: dict[str, object]
@@ -76,7 +78,7 @@ class Made:
 
 @st.composite
 def registers(draw: st.DrawFn) -> Made:
-    """Directives between the lines of the entrants, of two about one thing the last counts."""
+    """Yield registers with directives between the lines of entrants; the last directive of a kind is valid."""
     directives = draw(st.lists(st.sampled_from([*tde.DIRECTIVES, ("RULES", "ING"), ("RULES", "AGA")]), max_size=5))
     told, meant = [], dict[str, object]()
     for words in directives:
@@ -101,9 +103,9 @@ def registers(draw: st.DrawFn) -> Made:
 @settings(max_examples=60, deadline=None)
 @given(made=registers(), end=ENDS, results=st.randoms(use_true_random=False))
 def test_directives_and_marks_mean_what_they_say(made: Made, end: str, results: random.Random) -> None:
-    """Round for round nobody is paired who dropped out and nobody else is left out; who is marked BYE rests first.
+    """Entrants who have left are not paired, all others are, and an entrant marked BYE has the bye first.
 
-    The komi is that of the rules, at odds half a point; the file of a round with results in it reads as that round.
+    The komi is that of the rules, and half a point at odds. The file of a round with results is read as that round.
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -124,7 +126,7 @@ def test_directives_and_marks_mean_what_they_say(made: Made, end: str, results: 
                 system, _ = make_pairing_system("gopair", before, given_)
                 paired = next_round(system, before.field)
             except (InputRefused, Unpairable):
-                return  # one or nobody is left, or a round robin of so many rounds does not exist
+                return  # fewer than two entrants are left, or there is no such round robin
             seats = [before.labels[at] for board in paired.boards for at in board.pair]
             resting = [before.labels[at] for at in paired.byes]
             assert sorted(seats + resting) == sorted(there)
@@ -142,5 +144,5 @@ def test_directives_and_marks_mean_what_they_say(made: Made, end: str, results: 
             for board in paired.boards:
                 assert (row[board.white].opponent, row[board.white].colour) == (board.black, WHITE)
                 assert (row[board.white].handicap, row[board.black].handicap) == (odds, -odds)
-            alone = paired.byes if len(paired.byes) == 1 else ()  # a file has no line for two, as tables leave them
+            alone = paired.byes if len(paired.byes) == 1 else ()  # a file can have only one bye
             assert tuple(at for at, turn in enumerate(row) if turn.kind is Kind.BYE) == alone

@@ -1,4 +1,4 @@
-"""Laws of report files: what a header says is the same in the codes of 2006 and of 2026, and survives being written."""
+"""Laws of report files: a header has the same meaning in the codes of 2006 and of 2026, and after it was rewritten."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ OLD_SCORES = {"W": "BBW", "D": "BBD", "L": "BBL", "A": "BBF", "P": "BBU"}
 
 @dataclass(frozen=True)
 class Said:
-    """What both kinds of lines can say of a tournament of so many entrants; points are half points."""
+    """Content that both kinds of lines can express for a number of entrants; points are half points."""
 
     entrants: int
     rounds: int
     white: bool
     scores: dict[str, int]
-    virtual: dict[int, list[int]]  # number -> points in each round from the first on
+    virtual: dict[int, list[int]]  # points in each round by number of the entrant
     apart: list[list[int]]
     byes: list[tuple[str, int, list[int]]]  # letter, round, numbers
 
     def new(self) -> list[str]:
-        """As TRF26."""
+        """Return the lines of TRF26."""
         lines = [f"142 {self.rounds:3d}", f"152 {'W' if self.white else 'B'}"]
         if self.scores:
             lines.append("162 " + "".join(f" {key} {worth / 2:4.1f}  " for key, worth in self.scores.items()).rstrip())
@@ -38,7 +38,7 @@ class Said:
         return lines + [f"260 001 {self.rounds:03d} " + " ".join(f"{at:4d}" for at in one) for one in self.apart]
 
     def old(self) -> list[str]:
-        """As programs had it since 2006."""
+        """Return the lines that programs have used since 2006."""
         lines = [f"XXR {self.rounds}", f"XXC {'white1' if self.white else 'black1'}"]
         lines += [f"{OLD_SCORES[key]} {worth / 2:4.1f}" for key, worth in self.scores.items()]
         for number, points in self.virtual.items():
@@ -46,13 +46,13 @@ class Said:
         return lines + ["XXP " + " ".join(map(str, one)) for one in self.apart]
 
     def both(self) -> list[str]:
-        """Byes asked for have one code."""
+        """Return the lines of requested byes, which have only one code."""
         return [f"240 {kind} {count:03d} " + " ".join(f"{at:4d}" for at in who) for kind, count, who in self.byes]
 
 
 @st.composite
 def tournaments(draw: st.DrawFn) -> Said:
-    """Of 2 to 12 entrants."""
+    """Yield tournaments of 2 to 12 entrants."""
     count = draw(st.integers(2, 12))
     rounds = draw(st.integers(1, 20))
     number = st.integers(1, count)
@@ -70,14 +70,14 @@ def tournaments(draw: st.DrawFn) -> Said:
 
 
 def parted(found: TrfHeader, rounds: int) -> set[tuple[int, tuple[int, int]]]:
-    """Each round and pair that must not meet in it."""
+    """Return each round with its forbidden pairs."""
     return {(number, pair) for during, pair in found.forbidden for number in range(1, rounds + 1) if number in during}
 
 
 @settings(max_examples=60, deadline=None)
 @given(said=tournaments(), order=st.randoms(use_true_random=False), end=ENDS)
 def test_codes_of_both_years_say_the_same(said: Said, order: random.Random, end: str) -> None:
-    """In any order of the lines, with any ends, and once more when it was written by us."""
+    """The meaning does not depend on the order of lines and line ends, or on writing the file again."""
     entrants = [TrfEntrant(number, f"N{number}").text() for number in range(1, said.entrants + 1)]
     for lines in (said.new(), said.old()):
         order.shuffle(lines)

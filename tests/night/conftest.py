@@ -1,4 +1,4 @@
-"""What is collected only where the program that it needs is named."""
+"""Collect tests that need an external program only if it is configured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The laws of places at length."""
+"""Long tests of the laws of executors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.night
 
 @ALL
 def test_troubles_at_length(system: str) -> None:
-    """Two hundred tournaments of each system, in loose order and on a cluster in trouble."""
+    """Two hundred tournaments of each system, with games in random order and on a failing cluster."""
     dice = random.Random(7)
     for seed in range(200):
         slots, troubles = dice.randint(1, 6), dice.choice([0, 0.05, 0.3])
@@ -28,7 +28,7 @@ def test_troubles_at_length(system: str) -> None:
 
 @pytest.mark.parametrize("system", ["gauntlet", "swiss", "bubble", "knockout"])
 def test_real_games_at_length(cluster: SpecCluster, system: str) -> None:
-    """Four tournaments of each, in slots and on a cluster."""
+    """Four tournaments of each system, in slots and on a cluster."""
     for seed in range(4):
         test_real_places.any_place(system, seed, LocalExecutor, 1 + seed % 3)
         test_real_places.any_place(system, seed, test_real_places.maker(cluster), 1 + seed)

@@ -14,7 +14,7 @@ REQUESTS = 50_000
 
 
 def test_no_request_raises_or_is_written(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The run survives them all and ends when it is asked to."""
+    """The run survives all requests and ends when requested."""
     told = Bombarded(workspace, REQUESTS, 11).settle()
     with capsys.disabled():
         print(f"\n{told}")

@@ -1,8 +1,8 @@
-"""The Dutch system against bbpPairings 6, where byes, losses and absences have any worth and rounds are accelerated.
+"""Compare the Dutch system with bbpPairings 6, with any points for byes, losses and absences, and acceleration.
 
-``BBP_PAIRINGS=/path/to/bbpPairings.exe make night`` names the program; without it this file is not collected.
-bbpPairings gives no downfloat for a bye that is worth no more than a loss. FIDE C.04.3 1.4.3 gives one for any bye.
-Such tournaments are compared with that reading of bbpPairings, all others as they are.
+``BBP_PAIRINGS=/path/to/bbpPairings.exe make night`` names the program; without it, this file is not collected.
+bbpPairings does not count a bye as a downfloat if it scores no more than a loss. FIDE C.04.3 1.4.3 counts every bye.
+Tournaments with such byes are compared with the rule of bbpPairings.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from enginetour.model.game import Added, Entrant, GameFinished, Outcome, Withdra
 
 pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
 TOURNAMENTS = 200
-NO_ROUND = 1  # exit code of bbpPairings where no legal round is left
+NO_ROUND = 1  # exit code of bbpPairings if there is no legal round
 
 
 @dataclass
 class Drawn:
-    """A tournament as it grows: worths in half points by the letters of the old lines BBW to BBZ.
+    """A random tournament; points are in half points by the letters of the old lines BBW to BBZ.
 
-    Places count from 0 in pairing order; `numbers` are those of the file, which differ where its lines are in another
-    order (XXC rank). `style` says which codes the file has.
+    Places count from 0 in pairing order. `numbers` are those of the file, which differ if its lines have another order
+    (XXC rank). `style` is the kind of codes in the file.
     """
 
     rng: random.Random
@@ -43,12 +43,12 @@ class Drawn:
     rounds: int
     worth: dict[str, int]
     style: str  # TRF26, BB or XXS
-    end: str  # of a line
+    end: str  # line ending
     numbers: list[int]
-    virtual: list[list[int]]  # of each entrant, by rounds
+    virtual: list[list[int]]  # virtual points of each entrant by rounds
     apart: list[tuple[int, int]]
-    late: list[int]  # rounds missed before the first, of each entrant
-    gone: list[int]  # first round missed for good
+    late: list[int]  # missed rounds of each entrant before its first
+    gone: list[int]  # round of each entrant from which on it is absent
     cells: list[list[str]] = field(default_factory=list)  # of each entrant
     points: list[int] = field(default_factory=list)
 
@@ -75,7 +75,7 @@ class Drawn:
         return cls(rng, size, rounds, worth, style, end, numbers, virtual, apart, late, gone, blank, [0] * size)
 
     def text(self) -> str:
-        """As a file that enginetour reads."""
+        """Return the file for enginetour."""
         half = {letter: f"{points / 2:4.1f}" for letter, points in self.worth.items()}
         match self.style:
             case "TRF26":
@@ -113,7 +113,7 @@ class Drawn:
         return self.end.join([*lines, ""])
 
     def other_text(self) -> str:
-        """The same for bbpPairings, which reads no XXS and calls an absence Z in line 162."""
+        """Return the file for bbpPairings, which does not read XXS and calls an absence Z in line 162."""
         lines = self.text().split(self.end)
         if self.style == "TRF26":
             lines = [line.replace("A", "Z") if line.startswith("162") else line for line in lines]
@@ -123,7 +123,7 @@ class Drawn:
         return self.end.join(lines)
 
     def absences(self, number: int) -> set[int]:
-        """Who is not to be paired in this round; their cells are written."""
+        """Write the absences of this round and return the absent entrants."""
         away = set()
         for place in range(self.size):
             drawn = self.rng.random()
@@ -136,12 +136,12 @@ class Drawn:
         return away
 
     def score(self, away: set[int]) -> None:
-        """The absences of this round count."""
+        """Return the score of an entrant, including the absences of this round."""
         for place in away:
             self.points[place] += self.worth[{"Z": "Z", "H": "D", "F": "W"}[self.cells[place][-1][-1]]]
 
     def play(self, boards: set[tuple[int, int]], bye: int | None) -> None:
-        """Results by chance, now and then a forfeit, of which some have no colors, and a game of less than a move."""
+        """Add random results, with some forfeits (some without colors) and games of less than one move."""
         results = ("10", "10", "==", "01", "01", "==", "10", "01", "+-", "-+", "--", "WL", "DD")
         for white, black in sorted(boards):
             signs = self.rng.choice(results)
@@ -158,7 +158,7 @@ WORTH = {"1": "W", "+": "W", "W": "W", "=": "D", "D": "D", "0": "L", "L": "L", "
 
 
 def _virtual(rng: random.Random, size: int, rounds: int, win: int) -> list[list[int]]:
-    """None, the same for an upper part until any round, or anything for anybody in any round."""
+    """Make virtual points: none, the same for an upper part until some round, or random ones."""
     kind = rng.choice(("none", "upper", "any"))
     upper, long = rng.randint(1, size), rng.randint(0, rounds)
     scheme = [rng.choice((win, win // 2, 1)) if number < long else 0 for number in range(rounds)]
@@ -171,7 +171,7 @@ Round = tuple[set[tuple[int, int]], int | None]
 
 
 def theirs(drawn: Drawn, file: Path) -> Round | None:
-    """bbpPairings' round by places, None where no legal one is left."""
+    """Return the round of bbpPairings by places; None if there is no legal round."""
     text = drawn.other_text()
     file.write_bytes(text.encode())
     done = subprocess.run(
@@ -187,7 +187,7 @@ def theirs(drawn: Drawn, file: Path) -> Round | None:
 
 
 def ours(text: str) -> Round | None:
-    """The round of `pair`, None where it breaks the law."""
+    """Return the round of `pair`; None if there is no legal round."""
     found = read_tournament(read(text.encode()))
     assert not found.warnings, text
     paired = next_round(make_pairing_system("dutch", found, {})[0], found.field)
@@ -197,7 +197,7 @@ def ours(text: str) -> Round | None:
 
 
 def unpaid_byes_float_nowhere(before: Field, points: list[list[int]], member: int, back: int) -> dutch_criteria.Float:
-    """bbpPairings' reading of 1.4.3: a bye that is worth no more than a loss is no downfloat."""
+    """Use the rule of bbpPairings for 1.4.3: a bye that scores no more than a loss is not a downfloat."""
     if back <= len(before.history):
         turn = before.history[-back][member]
         if turn.kind is Kind.BYE and turn.points <= before.loss:
@@ -209,7 +209,7 @@ LETTER = dutch_criteria._float
 
 
 def test_rounds_of_drawn_tournaments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two hundred tournaments without a difference in pairs, colors or byes."""
+    """Two hundred tournaments have the same pairs, colors and byes."""
     rounds = accelerated = unpaid_rounds = by_letter = no_round = 0
     for seed in range(TOURNAMENTS):
         drawn = Drawn.of(seed)
@@ -239,7 +239,7 @@ def test_rounds_of_drawn_tournaments(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def own(seed: int) -> tuple[PlayedTournament, bool]:
-    """A tournament of enginetour's own with absences, byes of any worth, entrants that come and go; unpaid byes?"""
+    """Play a tournament with absences, byes and changing entrants; also return whether it has unpaid byes."""
     rng = random.Random(f"own {seed}")
     size, points = rng.randint(5, 16), rng.choice((None, 0.0, 0.5, 1.0))
     rounds = rng.randint(3, min(7, size - 2))
@@ -265,7 +265,7 @@ def own(seed: int) -> tuple[PlayedTournament, bool]:
 
 
 def test_exports_of_own_tournaments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """bbpPairings' checker finds the rounds of every exported tournament as they were paired."""
+    """bbpPairings confirms all rounds of exported tournaments."""
     rounds = broken = 0
     for seed in range(TOURNAMENTS):
         with monkeypatch.context() as patched:

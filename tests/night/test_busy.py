@@ -1,6 +1,6 @@
-"""Real engines on a machine that is far too busy: it costs nobody a point, it is told, and the run ends.
+"""Real engines on an overloaded machine: no engine loses points by it, the load is reported, and the run ends.
 
-Sizes by environment: ENGINETOUR_NIGHT_BUSY_S (seconds with three times as many busy processes as processors, default
+Environment: ENGINETOUR_NIGHT_BUSY_S (seconds with three times as many busy processes as processors, default
 1200), ENGINETOUR_NIGHT_BUSY_GAMES (games of each pair, default 200).
 """
 
@@ -34,7 +34,7 @@ WAITED = re.compile(r"engine waited up to ([\d.]+) ms")
 
 @contextmanager
 def busy() -> Iterator[threading.Timer]:
-    """Three times as many processes as processors, each of which never waits; the timer ends them."""
+    """Run three times as many busy processes as processors; a timer ends them."""
     command = [sys.executable, "-c", "while True: pass"]
     processes = [subprocess.Popen(command) for _ in range(3 * (os.cpu_count() or 1))]
 
@@ -54,7 +54,7 @@ def busy() -> Iterator[threading.Timer]:
 
 
 def excused(game: Game) -> bool:
-    """Whether the machine may have caused a time loss, by the figures that are told with it."""
+    """Whether the machine may have caused a time loss, from the values in its cause."""
     cause = game.cause
     over = re.search(r"loses on time, (\d+) ms over", cause)
     if over is None:
@@ -62,12 +62,12 @@ def excused(game: Game) -> bool:
     margin, share, waited = (
         float(found[1]) if (found := part.search(cause)) is not None else 0.0 for part in (MARGIN, SHARE, WAITED)
     )
-    return float(over[1]) - margin < share + waited - 1  # whole milliseconds beside fractions
+    return float(over[1]) - margin < share + waited - 1  # one of the values is truncated to milliseconds
 
 
 @pytest.mark.engine("stockfish")
 def test_a_busy_machine_costs_nobody_a_point(tmp_path: Path) -> None:
-    """A gauntlet at 1+0.02 with two slots beside three times as many busy processes as processors."""
+    """In a gauntlet at 1+0.02 with two slots on an overloaded machine, no time loss is due to the machine."""
     path = config(tmp_path, ENGINES, "gauntlet", f"games_per_pairing = {GAMES}", tc="1+0.02")
     words = ["run", str(path), "--concurrency", "2", "--force"]
     with busy() as timer, Forked(tmp_path, words, tmp_path / "errors") as run:

@@ -1,4 +1,4 @@
-"""What systems are worth, over hundreds of simulated tournaments of 32 engines and six rounds."""
+"""Accuracy of tournament systems in hundreds of simulated tournaments of 32 engines and six rounds."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import pytest
 
 from enginetour.formats.simulation import ComparisonResult, SimulationModel, compare, parse_system
 
-# Five bands about the median rating, which World puts at 2000.
+# Five bands around the median rating, which is 2000 in `World`.
 MCMAHON = "mcmahon:base=2000:groups=bands:bar=2:floor=-2"
 ENTROPY = "entropy:placement=['PTS','SOS']"
-WIDE = 0.02  # two standard errors of 200 fields and the same of the published figures, together
+WIDE = 0.02  # two standard errors of 200 fields and of the published values together
 
 
 def compared(noise: float) -> dict[str, ComparisonResult]:
@@ -28,7 +28,7 @@ def compared(noise: float) -> dict[str, ComparisonResult]:
     ],
 )
 def test_tau_by_table_is_as_published(noise: float, published: dict[str, float]) -> None:
-    """McMahon's table is nearer to the truth than a Swiss with good ratings, and further with useless ones."""
+    """McMahon's table is more accurate than a Swiss with good ratings, and less with useless ones."""
     found = compared(noise)
     for words, tau in published.items():
         assert found[words].figures["tau_table"].mean == pytest.approx(tau, abs=WIDE)
@@ -39,7 +39,7 @@ def test_tau_by_table_is_as_published(noise: float, published: dict[str, float])
 @pytest.mark.night
 @pytest.mark.timeout(1200)
 def test_games_between_equals_tell_more_with_good_ratings_only() -> None:
-    """Entropy's games, fitted, beat those of a Swiss by 0.05 at noise 150 and by nothing at 400."""
+    """Fitted games of `entropy` are better than those of a Swiss by 0.05 at noise 150, and equal at 400."""
     good, useless = (compared(noise)[ENTROPY].above["tau_fit"] for noise in (150.0, 400.0))
     assert good.mean > 4 * good.error
     assert abs(useless.mean) < 3 * useless.error

@@ -1,4 +1,4 @@
-"""Every step of both courses finds its fault."""
+"""Every step of both compliance tests finds its fault."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ pytestmark = pytest.mark.night
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No long waits."""
+    """Use short waits."""
     hasty(monkeypatch)
 
 
-# step, fault, verdict, words; in both protocols.
+# Step, fault, verdict and text, for both protocols.
 FAULTS = [
     ("position-start", "illegal", "FAIL", "illegal move 'a1a1'"),
     ("position-passing-only", "no-passing", "warn", "illegal move"),
@@ -103,7 +103,7 @@ CASES = [
     [pytest.param(*case, id=f"{case[0]}-{case[1]}-{case[2]}") for case in CASES],
 )
 def test_a_step_finds_its_fault(protocol: Protocol, key: str, fault: str, verdict: str, words: str) -> None:
-    """Its verdict, and in words what was seen."""
+    """The step has the expected verdict and text."""
     found = taken(protocol, fault, key)
     (step,) = (step for step in found.steps if step.key == key)
     assert (step.verdict, words in step.words) == (verdict, True), step

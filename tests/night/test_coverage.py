@@ -1,4 +1,4 @@
-"""How often 95 % intervals hold the truth, in 400 tournaments of every kind; `pytest -s` shows the figures."""
+"""Coverage of 95 % intervals in 400 tournaments of every kind; `pytest -s` shows the numbers."""
 
 import pytest
 
@@ -21,7 +21,7 @@ TOURNAMENTS = 400
 )
 @pytest.mark.parametrize("paired", [False, True])
 def test_intervals_cover(name: str, field: Field, least: float, paired: bool) -> None:
-    """Independent games: with and without looking at pairs."""
+    """Intervals of independent games have the right coverage, with and without game pairs."""
     _show(f"{name}, {'pairs' if paired else 'games'}", shares := covered(field, TOURNAMENTS, paired=paired))
     assert all(least <= share <= 0.965 for share in shares.values())
 
@@ -29,7 +29,7 @@ def test_intervals_cover(name: str, field: Field, least: float, paired: bool) ->
 @pytest.mark.parametrize("model", ["logistic", "davidson", "raokupper"])
 @pytest.mark.parametrize("field", [mesh(12, 10, 120), gauntlet(12, 40, 100), chain(30, 50, 25)])
 def test_favoured_openings_cover_by_pairs_only(field: Field, model: ModelName) -> None:
-    """Whatever the model, openings that favour White make errors of single games too long, those of pairs not."""
+    """With openings that favor White, only errors from game pairs have the right coverage, in every model."""
     _show(f"{model}, games", single := covered(field, TOURNAMENTS, favour=1.2, model=model))
     _show(f"{model}, pairs", paired := covered(field, TOURNAMENTS, favour=1.2, model=model, paired=True))
     assert min(single.values()) > 0.965
@@ -46,7 +46,7 @@ def _show(name: str, shares: dict[str, float]) -> None:
     ids=["10 games", "18 games", "12 games, thin", "12 games, match", "20 games", "16 games, chain"],
 )
 def test_shown_intervals_of_few_games_cover(field: Field) -> None:
-    """What a list shows, profile bounds below twenty games: 94 to 96 in a hundred where they were 93."""
+    """Displayed intervals (profile likelihood below twenty games) have a coverage of 94 to 96 %."""
     share = shown_to_cover(field, 4000 // len(field.truth))
     _show("few games", {"shown": share})
     assert 0.935 <= share <= 0.965

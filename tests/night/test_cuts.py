@@ -1,4 +1,4 @@
-"""Machines of a cluster whose cable is pulled out for a minute, twice as long as Dask waits for a word."""
+"""Machines of a cluster are disconnected for a minute, twice as long as Dask waits."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tests.support.tournaments import FOUR, GONE_S, audit, config, left_running,
 pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
 
 CUT_S = 60.0
-BORNE_S = 30.0  # distributed.comm.timeouts.tcp as Dask has it
+BORNE_S = 30.0  # Dask's default of distributed.comm.timeouts.tcp
 
 
 @pytest.fixture
 def hosts() -> Iterator[Network]:
-    """Two: one with the scheduler of the cluster and a worker, one that will be cut off."""
+    """Two hosts: one with the scheduler of the cluster and a worker, one to disconnect."""
     if why := lacking():
         pytest.skip(why)
     with closing(Network("home", "away")) as made:
@@ -29,7 +29,7 @@ def hosts() -> Iterator[Network]:
 
 @pytest.fixture
 def dask(hosts: Network, tmp_path: Path) -> Iterator[Cluster]:
-    """The scheduler and a worker `near` at home."""
+    """The scheduler and a worker `near` on its host."""
     home, before = hosts.address("home"), hosts.enter("home")
     with cluster(tmp_path / "dask", slots=1, host=home, before=before) as made:
         made.join("near", made.address, "--host", home, before=before)
@@ -37,21 +37,21 @@ def dask(hosts: Network, tmp_path: Path) -> Iterator[Cluster]:
 
 
 def slow(folder: Path, cycles: int) -> Path:
-    """A tournament of two games a cycle; each takes seconds."""
+    """A tournament of two games per cycle that take seconds each."""
     (folder / "results").mkdir(parents=True)
     settings = f"games_per_pairing = 2\ncycles = {cycles}"
     return config(folder, (), "roundrobin", settings, unhurried(FOUR[:2], 20))
 
 
 def rest(since: float) -> None:
-    """Up to the end of the cut; whatever had to happen in it has happened."""
+    """Wait until the end of the disconnection; everything that is expected during it has happened."""
     left = since + CUT_S - time.monotonic()
     assert left > 0
     time.sleep(left)
 
 
 def test_a_worker_cut_off_for_a_minute(hosts: Network, dask: Cluster, tmp_path: Path) -> None:
-    """Its game is played elsewhere, its engines end by themselves, and when it is back it plays all the rest."""
+    """The game of the worker is played elsewhere, its engines end, and it plays again after its return."""
     path, away = slow(tmp_path / "tour", cycles=12), hosts.address("away")
     dask.join("away", dask.address, "--host", away, before=hosts.enter("away"))
     dask.wait_for_workers()
@@ -69,12 +69,12 @@ def test_a_worker_cut_off_for_a_minute(hosts: Network, dask: Cluster, tmp_path: 
         dask.kill("near")
         assert "Finished game" in one.finishes()
     dask.end()
-    until(lambda: left_running(tmp_path) == [], GONE_S)  # slots end by themselves, after their worker
+    until(lambda: left_running(tmp_path) == [], GONE_S)  # slots end after their worker
     assert audit(path.parent) == 24
 
 
 def test_a_manager_cut_off_for_a_minute(hosts: Network, dask: Cluster, tmp_path: Path) -> None:
-    """Nobody is blamed: its games end on the cluster, and are played again when it is back."""
+    """The games end on the cluster without blame for an engine, and are played again later."""
     path = slow(tmp_path / "tour", cycles=3)
     dask.wait_for_workers()
     with manager(path, dask.place, before=hosts.enter("away")) as one:
@@ -90,5 +90,5 @@ def test_a_manager_cut_off_for_a_minute(hosts: Network, dask: Cluster, tmp_path:
         one.hears("is back")
         assert "set aside" not in one.finishes()
     dask.end()
-    until(lambda: left_running(tmp_path) == [], GONE_S)  # slots end by themselves, after their worker
+    until(lambda: left_running(tmp_path) == [], GONE_S)  # slots end after their worker
     assert audit(path.parent) == 6

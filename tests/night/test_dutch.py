@@ -1,4 +1,4 @@
-"""The Dutch system against its plain reading, at length."""
+"""Compare the Dutch system with a simple implementation, in long tests."""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ def test_tournaments_at_length() -> None:
 
 
 def test_cards_at_length() -> None:
-    """Twenty thousand brackets of entrants that no tournament need have brought together."""
+    """Twenty thousand brackets of entrants with random cards."""
     for seed in range(20_000):
         agree_on_cards(seed)

@@ -1,4 +1,4 @@
-"""How often a test errs, and how far off its estimate is, over thousands of simulated matches."""
+"""Error rates of sequential tests and of their estimates, in thousands of simulated matches."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
 TESTS = 4000
 ERROR = 0.05
 NOISE = 3 * (ERROR * (1 - ERROR) / TESTS) ** 0.5
-PAIRS = (0.05, 0.2, 0.5, 0.2, 0.05)  # of equals: more alike than two lone games, as pairs on one opening are
+PAIRS = (0.05, 0.2, 0.5, 0.2, 0.05)  # for equal engines; pairs with the same opening vary less than two games
 SLOTS = 16
-Flying = tuple[float, int, int, Pairing]  # ends, number, half points of the first, game
-SECONDS = (5.0, 3.0, 2.0)  # a game the first loses, draws, wins: the case in which the order of ending errs
+Flying = tuple[float, int, int, Pairing]  # end, number, half points of the first engine, game
+SECONDS = (5.0, 3.0, 2.0)  # length of a lost, drawn and won game; the order in which games end is then biased
 
 
 def walked(test: Sprt, chances: list[float], dice: random.Random) -> Walk:
@@ -40,12 +40,12 @@ def walked(test: Sprt, chances: list[float], dice: random.Random) -> Walk:
 def test_verdicts_are_wrong_as_often_as_was_asked(
     model: Model, elo1: float, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """H1 where elo0 is true, H0 where elo1 is true: 5 % each and three standard deviations at most.
+    """H1 with true elo0 and H0 with true elo1 occur in 5 % of tests, within three standard deviations.
 
-    The estimates are too high half of the time, and their intervals hold the truth in 95 %.
+    Half of the estimates are too high, and their intervals have a coverage of 95 %.
     """
     test, dice = Sprt(0, elo1, model), random.Random(SEED)
-    tests = TESTS if elo1 >= 40 else TESTS // 4  # sixteen times as long
+    tests = TESTS if elo1 >= 40 else TESTS // 4  # a test takes sixteen times as long
     noise = NOISE * (TESTS / tests) ** 0.5
     for truth, right in ((0.0, "H0"), (elo1, "H1")):
         chances = test.likeliest(PAIRS, truth)
@@ -73,7 +73,7 @@ def test_verdicts_are_wrong_as_often_as_was_asked(
 
 
 def test_many_slots_make_no_verdict_wrong(capsys: pytest.CaptureFixture[str]) -> None:
-    """Sixteen games at once, lost ones two and a half times as long as won ones: H1 between equals stays at 5 %."""
+    """With sixteen concurrent games, and lost games longer than won ones, H1 between equal engines stays at 5 %."""
     format_ = Match(MatchOptions.model_validate({"games": 4000, "sprt": {"elo0": 0.0, "elo1": 60.0}}))
     dice, tests, wrong, over = random.Random(SEED), TESTS // 4, 0, 0
     for _ in range(tests):

@@ -1,4 +1,4 @@
-"""The laws of every format at length: tournaments by the thousand, and lives with kills by the hundred."""
+"""Long tests of the laws of all formats."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def test_promises_at_length(system: str) -> None:
 
 @ALL
 def test_orders_at_length(system: str) -> None:
-    """Four hundred tournaments of each system, each in two orders of finishing."""
+    """Four hundred tournaments of each system, each with two orders of ending games."""
     for seed in range(400):
         any_order(system, seed)
 
 
 @ALL
 def test_lives_at_length(system: str, tmp_path: Path) -> None:
-    """A hundred lives of each system."""
+    """A hundred interrupted tournaments of each system."""
     for seed in range(100):
         one_life(tmp_path, system, seed)
         for left in tmp_path.iterdir():

@@ -1,4 +1,4 @@
-"""Spoilt files, odd words on every command line and babbling engines, by the thousand."""
+"""Thousands of damaged files, unusual arguments of every command, and engines that print random text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ODD = (
     *("2026-02-30", "0001-01-01", "9999-12-31", "25:00", "game 0", f"game {2**64}", "gaussian=nan", "draws=0"),
     *("list:x#0", "fit", "true", "null", "[1", "{", "nodes=0", "depth=0", "movetime=nan", "40/0", "1e9+1e9", "1+-1"),
 )
-# What an argument is when another one is odd.
+# Usual values of arguments.
 USUAL = {
     "files": "games.pgn", "file": "club.trf", "config": "trial.toml", "name": "l", "kind": "pgn", "game": "1",
     "number": "1", "list_name": "l", "one": "1", "other": "2", "command": "/bin/true", "target": "copy.db",
@@ -46,14 +46,14 @@ STARTS_ENGINES = {
 
 @pytest.mark.parametrize("name", DOORS)
 def test_spoilt_files(name: str, tmp_path: Path) -> None:
-    """Thousands of mutated files of each kind."""
+    """Thousands of mutated files of each kind give a clear error or are accepted."""
     for number in range(FILES):
         opened(DOORS[name], spoilt(DOORS[name].content, random.Random(f"{name} {number}")), tmp_path)
 
 
 @pytest.mark.parametrize("protocol", ["uci", "cecp"])
 def test_babbling_engines(protocol: Protocol) -> None:
-    """Every game ends with a verdict on nobody else."""
+    """Every game ends with a verdict that blames no other engine."""
     for seed in range(GAMES):
         babbled(protocol, seed)
 
@@ -70,7 +70,7 @@ def _commands(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tu
 
 
 def _typed(command: click.Command) -> Iterator[list[str]]:
-    """Each parameter with each odd value, the required arguments around it as usual."""
+    """Yield the arguments of each command, each with every unusual value."""
     arguments = [one for one in command.params if isinstance(one, click.Argument)]
     needed = [USUAL.get(one.name or "", "x") for one in arguments if one.required]
     for one in command.params:
@@ -104,7 +104,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
 def test_odd_words(path: tuple[str, ...], played: Path) -> None:
-    """Taken, or refused in exactly one message; never a failure of ours, no part of a file."""
+    """An unusual argument is accepted or gives exactly one message, without an internal failure or partial files."""
     with tempfile.TemporaryDirectory() as folder:
         here = Path(shutil.copytree(played, Path(folder) / "w"))
         for words in _typed(COMMANDS[path]):

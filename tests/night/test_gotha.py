@@ -1,4 +1,4 @@
-"""Rounds of the Gotha kind against networkx, at length."""
+"""Compare rounds of the Gotha systems with networkx, in long tests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
 
 @EVERY
 def test_a_thousand_small_states(kind: type[Gotha], options: Any) -> None:
-    """A thousand of each system, of four to thirteen entrants after up to four rounds."""
+    """A thousand states of each system, with four to thirteen entrants after up to four rounds."""
     system = kind(options())
     for seed in range(1000):
         as_heavy_as_networkx(system, seed, 4 + seed % 10, seed % 5)

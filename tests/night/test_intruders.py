@@ -1,4 +1,4 @@
-"""Tournaments whose engines try to act outside of their sandbox at every start."""
+"""Tournaments with engines that try to act outside of their sandbox at every start."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ WREN = bundled_directory("engines") / "wren.py"
 
 @pytest.fixture
 def apart() -> Iterator[Path]:
-    """A workspace that is not in /tmp, which bubblewrap hides anyway."""
+    """A workspace outside of /tmp, which bubblewrap always hides."""
     with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
         (Path(name) / "results").mkdir()
         yield Path(name)
 
 
 def tour_of_intruders(folder: Path, sandbox: Sandbox, namespace: str, places: tuple[str, ...]) -> int:
-    """Two intruders that start anew for each game; the number of games of a whole and unchanged tournament."""
+    """Play with two intruders that are restarted for each game; return the number of stored games."""
     database = folder / "results" / "enginetour.db"
     victim = folder / "results" / "notes.txt"
     victim.write_text("notes")
@@ -64,7 +64,7 @@ def tour_of_intruders(folder: Path, sandbox: Sandbox, namespace: str, places: tu
 @pytest.mark.parametrize("namespace", ["pid", "off"])
 @pytest.mark.parametrize("sandbox", ["none", "landlock", "bwrap"])
 def test_intruders_change_nothing(sandbox: Sandbox, namespace: str, apart: Path) -> None:
-    """No result, no right, no game struck out, no listener reached; without a sandbox the run rejects them at least."""
+    """Intruders change no result, permission or game and reach no listener; without a sandbox the run rejects them."""
     if f"{sandbox} no" in safeguards.describe_safeguards():
         pytest.skip(f"no {sandbox} here")
     runs = (f"/run/enginetour-night-{os.getpid()}.sock",) * os.access("/run", os.W_OK)

@@ -1,4 +1,4 @@
-"""A night in which somebody ends the tournament again and again, in every way, at any moment."""
+"""Tournaments that are ended again and again, in every way and at any time."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
 
 WRENS = ("wren1", "wren2", "wren3", "wren4", "wren5", "wren6")
 BUBBLE = "size = 4\nmin_matches = 3\nunpark_threshold = 2\ngames_per_pairing = 2"
-BUSY_S = 2.0  # room for a busy machine on top of what is promised
+BUSY_S = 2.0  # additional time for a busy machine
 
 
 def tours(folder: Path, dice: random.Random, slots: int = 1) -> Iterator[Tour]:
-    """One bubble after the other in the same database, each to be gone on with until it has ended."""
+    """One bubble after the other in the same database, each resumed until it has ended."""
     for number in count(1):
         path = config(folder, WRENS, settings=BUBBLE, name=f"night-{number}", strong=True)
         yield Tour(folder, path, dice, slots)
@@ -32,7 +32,7 @@ def tours(folder: Path, dice: random.Random, slots: int = 1) -> Iterator[Tour]:
 def test_sigkill_at_any_moment_loses_and_doubles_nothing(
     workspace: Path, slots: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """After every SIGKILL the same command goes on; in the end the tournament is what it would have been unbroken."""
+    """After every SIGKILL the same command resumes; the result is that of an uninterrupted tournament."""
     told = killed(workspace, tours(workspace, random.Random(SEED + slots), slots), KILLS)
     with capsys.disabled():
         print(f"\n{slots} slots: {told}")
@@ -40,21 +40,21 @@ def test_sigkill_at_any_moment_loses_and_doubles_nothing(
 
 @pytest.mark.parametrize("slots", [1, 2])
 def test_a_killed_slot_costs_nothing(workspace: Path, slots: int, capsys: pytest.CaptureFixture[str]) -> None:
-    """Whatever slot is killed at any moment: its engines go with it, its game is played again, the run goes on."""
+    """After the kill of a slot, its engines end, its game is replayed and the run continues."""
     dice = random.Random(SEED - slots)
     kills = games = 0
     longest = 0.0
     for tour in tours(workspace, dice, slots):
         tour.in_order = False
         life = tour.begin()
-        life.listen(STUCK_S, 1)  # engines tried before the first game are not offered again: the run ends in one line
+        life.listen(STUCK_S, 1)  # a kill during the probe of engines would end the run
         while kills < ENDS and tour.wait_for_a_moment(life):
             for slot in slots_of(life.process.pid)[: dice.randint(1, slots)]:
                 engines = [seen.pid for seen in strays.descendants(slot, strays.process_table())]
                 send([slot], signal.SIGKILL)
                 begun = time.monotonic()
                 while any(seen.state != "Z" for pid in (slot, *engines) if (seen := strays.process_info(pid))):
-                    time.sleep(0.005)  # they are not our children; nor is it ours when init reaps them
+                    time.sleep(0.005)  # poll, because they are not child processes
                     assert time.monotonic() - begun < 1.0  # reliability section 3
                 longest = max(longest, time.monotonic() - begun)
                 kills += 1
@@ -86,7 +86,7 @@ def test_a_stop_at_any_moment_is_tidy(
     within: float,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """The right exit code in time, no process left, nobody blamed, and the same command goes on."""
+    """A stop gives the right exit code in time, leaves no process, blames no engine, and can be resumed."""
     dice = random.Random(SEED + number + whole)
     stops = games = 0
     longest = 0.0
@@ -95,7 +95,7 @@ def test_a_stop_at_any_moment_is_tidy(
         while stops < wanted:
             life = tour.begin()
             if tour.wait_for_a_moment(life):
-                begun = "database " in life.said()  # said right before its handlers are there
+                begun = "database " in life.said()  # printed just before the signal handlers are installed
                 for turn in range(times):
                     if turn:
                         life.listen(dice.uniform(0.0, 0.3))
@@ -106,7 +106,7 @@ def test_a_stop_at_any_moment_is_tidy(
                 assert time.monotonic() - sent < within + BUSY_S
                 stops += 1
                 tour.after(life, ended)
-                # As a shell sees it: dead by the signal before the handlers are there, or after they went, is the same.
+                # Exit codes as in a shell: death by the signal, without the handlers, has the same code.
                 shell = ended if ended >= 0 else 128 - ended
                 assert shell == code or (shell == 0 and tour.finished()), life.said()
                 if begun and not tour.finished():
@@ -125,7 +125,7 @@ def test_a_stop_at_any_moment_is_tidy(
 @pytest.mark.engine("stockfish")
 @pytest.mark.engine("fairymax")
 def test_real_engines_survive_kills(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """UCI and CECP with real clocks: killed, gone on with, as unbroken."""
+    """Tournaments of UCI and CECP engines with real clocks are killed and resumed, with the same result."""
     dice = random.Random(SEED)
     more = '\n[[entrants]]\nengine = "stockfish"\nname = "Stockfish B"\n'
     path = config(

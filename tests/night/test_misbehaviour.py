@@ -1,4 +1,4 @@
-"""Every kind of misbehaviour through a whole little tournament, with the times that were promised."""
+"""A whole tournament with every kind of faulty engine, including the promised times."""
 
 from __future__ import annotations
 
@@ -12,19 +12,26 @@ from tests.support.faults import KINDS, MARGIN_MS, SHORT, Course, Kind, course, 
 
 pytestmark = pytest.mark.night
 
-# s, reliability 6; the first counts from the strike to the end of the game, so the engine's own death is in it.
+# Seconds (reliability 6); the first is from the fault to the end of the game, including the end of the engine.
 CRASH_SEEN_S, FORFEIT_S, READY_S, END_S = 0.2, 0.2, 3.0, 5.0
-BUSY_S = 0.5  # a machine that has something else to do
+BUSY_S = 0.5  # additional time for a busy machine
 STAMP = re.compile(r"(\d+\.\d+) > (.*)")
 DEATHS = {"crash", "exit-0", "segv", "killed", "sigfpe", "eof", "kills-its-group", "dies-with-a-child"}
-SILENCES = {"hang", "deaf", "stopped", "spins", "half-a-line", "drips"}  # a flood washes `go` out of the traffic kept
+SILENCES = {
+    "hang",
+    "deaf",
+    "stopped",
+    "spins",
+    "half-a-line",
+    "drips",
+}  # a flood of lines displaces `go` from the stored engine log
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=title)
 def test_a_tournament_with_a_misbehaving_engine(
     kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The right verdicts, nothing left, and every promised time kept."""
+    """Verdicts are right, no process is left, and every promised time is kept."""
     found = course(kind, tmp_path, monkeypatch)
     judge(found)
     times = {"end": ([found.gone_s], END_S), "ready": (list(waits(found)), READY_S)}
@@ -43,13 +50,13 @@ def test_a_tournament_with_a_misbehaving_engine(
 
 
 def seen(found: Course) -> Iterator[float]:
-    """Seconds from each strike to the end of its game, told by the slot: the death, its verdict, its burial."""
+    """Return the seconds from each fault to the end of its game as the slot reports it."""
     for mark in found.marks:
         yield next(stamp for stamp, name in found.stamps if name == "end" and stamp > mark) - mark
 
 
 def waits(found: Course) -> Iterator[float]:
-    """Seconds from the end of a game to the start of the next, both engines ready; a pause asked for is none."""
+    """Return the seconds between two games with both engines ready, without pauses."""
     if not any(word == "void" for word, _ in found.kind.ends):
         for (before, last), (after, name) in zip(found.stamps, found.stamps[1:], strict=False):
             if (last, name) == ("end", "start"):
@@ -57,7 +64,7 @@ def waits(found: Course) -> Iterator[float]:
 
 
 def forfeits(found: Course) -> Iterator[float]:
-    """Seconds from flag and margin to the `stop` after a silent search, from the stamps of the traffic."""
+    """Return the seconds from the flag and the time margin to `stop`, from the stamps of the engine log."""
     for incident in found.incidents:
         sent = [match.groups() for line in incident.traffic if (match := STAMP.match(line))]
         if incident.is_warning or not sent:

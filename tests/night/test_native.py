@@ -1,6 +1,6 @@
-"""The laws of the compiled part on other builds of it: with unsigned char, as on aarch64, and with sanitizers.
+"""Test other builds of the compiled module: with unsigned char, as on aarch64, and with sanitizers.
 
-The laws run in a copy of the program whose only compiled part is that build. `pytest -s` shows how many passed.
+The tests run in a copy of the program that only has this build. `pytest -s` shows how many passed.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from tests.support.engines import ROOT, built
 
 pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
 
-# Rules and searches, clocks, whole games, any line of an engine, games in slots, and each end of a compiled run.
+# Rules, searches, clocks, whole games, lines of engines, games in slots, and the ends of compiled runs.
 LAWS = ("native", "native_clocks", "clocks", "babbling", "real_places")
 TESTS = (*(f"tests/laws/test_{name}.py" for name in LAWS), "tests/referee/test_relay.py")
 COPIED = ("enginetour", "engines", "configs", "tests", "pyproject.toml", "README.md")
-# Writes the command of each process that loads the build it is part of.
+# Writes the command of each process that loads this build.
 WITNESS = """\
 #include <fcntl.h>
 #include <stdio.h>
@@ -39,12 +39,12 @@ __attribute__((constructor)) static void loaded(void) {
     close(witness);
 }
 """
-# For gcc. UBSan is linked into the module: the copy inside the library of ASan ignores log_path (gcc 12).
+# Flags of gcc. UBSan is linked statically, because the copy in the library of ASan ignores log_path (gcc 12).
 SANITIZERS = "-fsanitize=address,undefined -g -fno-sanitize-recover=all -static-libubsan -Wl,--exclude-libs,ALL"
 
 
 def copied(folder: Path) -> Path:
-    """The program without its compiled part, with its tests."""
+    """Copy the program and its tests without the compiled module."""
     copy = folder / "copy"
     for name in COPIED:
         if (ROOT / name).is_dir():
@@ -56,7 +56,7 @@ def copied(folder: Path) -> Path:
 
 
 def outcome(copy: Path, flags: str, tests: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
-    """Run the tests of the copy on a build with these flags; what sanitizers report lies in files next to the copy."""
+    """Run the tests of the copy with a build with these flags; reports of sanitizers are files next to it."""
     built(copy, flags)
     surroundings = {name: text for name, text in os.environ.items() if not name.startswith("PYTEST_")}
     surroundings |= {"PYTHONPATH": str(copy), "ENGINETOUR_NO_SKIPS": "1"}
@@ -67,28 +67,28 @@ def outcome(copy: Path, flags: str, tests: tuple[str, ...]) -> subprocess.Comple
 
 
 def _for_sanitizers(folder: Path) -> dict[str, str]:
-    """Variables under which Python, itself without sanitizers, loads a module that has them."""
+    """Return environment variables with which Python can load a module with sanitizers."""
     words = ["cc", "-print-file-name=libasan.so"]
     library = subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
-    settings = f"log_path={folder}/sanitizer"  # a report of a slot must not go down with the slot
+    settings = f"log_path={folder}/sanitizer"  # keeps the report of a slot that ends
     return {
         "LD_PRELOAD": library,
-        # Python leaves memory to the end of its process, so all of it would be reported as leaks. Of what is freed
-        # little is kept back: the laws of babbling engines bound how much memory a game may add.
+        # Python does not free all memory at its end, which would be reported as leaks. The quarantine of freed memory
+        # is small, because tests limit the memory that a game may add.
         "ASAN_OPTIONS": f"{settings}:detect_leaks=0:quarantine_size_mb=1",
         "UBSAN_OPTIONS": f"{settings}:print_stacktrace=1",
-        "PYTHONMALLOC": "malloc",  # each object in memory of its own: what is read behind its end is seen
+        "PYTHONMALLOC": "malloc",  # separate memory for each object, so that reads beyond its end are found
     }
 
 
 def reports(folder: Path) -> list[str]:
-    """Of the sanitizers, of whatever process."""
+    """Return the reports of sanitizers from all processes."""
     return [path.read_text("utf-8", "replace") for path in sorted(folder.glob("sanitizer.*"))]
 
 
 @pytest.mark.parametrize("flags", ["-funsigned-char", SANITIZERS], ids=["unsigned char", "sanitizers"])
 def test_laws_hold_on_other_builds(flags: str, tmp_path: Path) -> None:
-    """In the tests and in the slots that they start: both load that build, and the copy has no other."""
+    """The tests and their slots load this build, and all pass."""
     copy = copied(tmp_path)
     done = outcome(copy, flags, TESTS)
     assert (done.returncode, reports(tmp_path)) == (0, []), done.stdout + done.stderr
@@ -107,7 +107,7 @@ def test_laws_hold_on_other_builds(flags: str, tmp_path: Path) -> None:
     ],
 )
 def test_sanitizers_find_planted_errors(text: str, planted: str, found: str, tmp_path: Path) -> None:
-    """A build that finds nothing proves something only if it finds these."""
+    """The build finds errors that were inserted, which shows that it can find errors."""
     copy = copied(tmp_path)
     header = copy / "enginetour/native/rules.h"
     right = header.read_text("utf-8")

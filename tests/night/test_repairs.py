@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
 
 
 def test_each_is_refused_repaired_and_ended(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One line from `run`, one from `db repair`; SIGTERM ends the run in time before and after."""
+    """`run` and `db repair` print one line each, and SIGTERM ends the run in time before and after."""
     path = config(workspace, THREE, "roundrobin", "cycles = 40", strong=True)
     tour(workspace, "run", path.name, "--max-games", "1", expect=8)
     shutil.copy(workspace / "results" / "enginetour.db", workspace / "whole.db")

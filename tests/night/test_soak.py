@@ -1,6 +1,6 @@
-"""A long tournament of short games: nothing the scheduler or its slots hold grows with the number of games.
+"""A long tournament of short games: memory and descriptors of scheduler and slots do not grow with the games.
 
-Size by environment: ENGINETOUR_NIGHT_GAMES (default 10 000).
+Environment: ENGINETOUR_NIGHT_GAMES (default 10 000).
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ GAMES = int(os.environ.get("ENGINETOUR_NIGHT_GAMES", "10000"))
 SAMPLES = 50
 SLOTS = 2
 MANAGER_MB = 150.0  # reliability section 6, after 10 000 games
-GROWTH_MB = 20.0  # the same: of scheduler and slot, under any fault; here under none
-ENGINE_FILES = 4  # of a running engine: a sample may fall between two games
-RESUME_S = 2.0  # the same: restart to the first move, with 10 000 stored games
+GROWTH_MB = 20.0  # reliability section 6, growth of scheduler and slot with any fault; here without faults
+ENGINE_FILES = 4  # descriptors of a running engine, because a sample can be between two games
+RESUME_S = 2.0  # reliability section 6, restart to the first move with 10 000 stored games
 NAMES = ("Ada", "Bea", "Cid", "Dot")
 
 
 @dataclass(frozen=True)
 class Held:
-    """What one process holds: resident memory in MB, descriptors, threads."""
+    """Resources of one process: resident memory in MB, descriptors, threads."""
 
     memory: float
     descriptors: int
@@ -42,7 +42,7 @@ class Held:
 
 @dataclass(frozen=True)
 class Sample:
-    """The scheduler and its slots after so many games."""
+    """Resources of scheduler and slots after a number of games."""
 
     games: int
     manager: Held
@@ -56,20 +56,20 @@ class Sample:
 
 
 def held(pid: int) -> Held:
-    """From /proc: proc(5)."""
+    """Read the resources of a process from /proc (proc(5))."""
     status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
     descriptors = len(os.listdir(f"/proc/{pid}/fd"))
     return Held(int(status["VmRSS"].split()[0]) / 1024, descriptors, int(status["Threads"]))
 
 
 def sample(manager: int, games: int) -> Sample:
-    """Now; slots are the children of the scheduler."""
+    """Take a sample; slots are child processes of the scheduler."""
     slots = [seen.pid for seen in strays.process_table() if seen.parent == manager and seen.state != "Z"]
     return Sample(games, held(manager), {pid: held(pid) for pid in slots})
 
 
 def config(folder: Path, games: int) -> Path:
-    """A round-robin of free engines with at least so many games."""
+    """Write a round robin of free engines with at least this number of games."""
     engine = free.command(free.build(folder), folder / "stamps")
     entrants = "".join(entrant(name, engine) for name in NAMES)
     settings = f"cycles = {games // 12 + 2}\ngames_per_pairing = 2"
@@ -80,13 +80,13 @@ def config(folder: Path, games: int) -> Path:
 
 
 def command(path: Path, games: int, slots: int = SLOTS) -> list[str]:
-    """`run` with a line for each game."""
-    words = ["run", str(path), "--concurrency", str(slots), "--force", "--max-games", str(games)]
+    """Return the command `run` with a line for each game."""
+    words = ["run", str(path), "--slots", str(slots), "--force", "--max-games", str(games)]
     return [sys.executable, "-u", "-m", "enginetour", *words]
 
 
 def soaked(path: Path) -> tuple[list[Sample], float]:
-    """Play all games; what was held meanwhile, and games a second."""
+    """Play all games; return the samples and the games per second."""
     samples: list[Sample] = []
     games, begun = 0, time.monotonic()
     with subprocess.Popen(
@@ -103,7 +103,7 @@ def soaked(path: Path) -> tuple[list[Sample], float]:
 
 
 def first_move(path: Path) -> float:
-    """Seconds from the start of a resume to the first `go` an engine reads."""
+    """Return the seconds from the start of a resume to the first `go` that an engine reads."""
     stamps = path.parent / "stamps"
     for old in stamps.glob("*.stamps"):
         old.unlink()
@@ -113,14 +113,14 @@ def first_move(path: Path) -> float:
 
 
 def middle(samples: list[Sample], slot: int | None) -> Held:
-    """Medians of the scheduler, or of a slot: a sample may fall into the start of an engine."""
+    """Return medians of the scheduler or a slot, because a sample can be at the start of an engine."""
     seen = [one.manager if slot is None else one.slots[slot] for one in samples]
     memory, descriptors, threads = zip(*((one.memory, one.descriptors, one.threads) for one in seen), strict=True)
     return Held(median(memory), median_high(descriptors), median_high(threads))
 
 
 def test_nothing_grows_with_the_number_of_games(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Memory, descriptors and threads are flat; every game is stored and in the PGN; a resume plays at once."""
+    """Memory, descriptors and threads are constant, every game is stored and in the PGN, and a resume plays at once."""
     path = config(workspace, GAMES)
     samples, pace = soaked(path)
     with capsys.disabled():

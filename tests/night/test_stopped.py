@@ -1,4 +1,4 @@
-"""The estimate after a sequential test stopped, over many tests."""
+"""The estimate after a stopped sequential test, in many tests."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ pytestmark = pytest.mark.night
 
 @STOPPED
 def test_a_thousand_estimates(test: Sprt, chances: tuple[float, ...]) -> None:
-    """Half of them are too high, and the intervals hold 95 %."""
+    """Half of the estimates are too high, and the intervals have a coverage of 95 %."""
     median_and_cover(test, chances, 1000)

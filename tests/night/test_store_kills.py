@@ -1,4 +1,4 @@
-"""SIGKILL at any moment of an import, an upgrade or a copy: all of it is there afterwards, or nothing of it."""
+"""SIGKILL at any time of an import, an upgrade or a copy leaves all of it or nothing."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from tests.support.tournaments import SEED, tour
 
 pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
 
-KILLS = int(os.environ.get("ENGINETOUR_NIGHT_STORE_KILLS", "250"))  # of each kind
+KILLS = int(os.environ.get("ENGINETOUR_NIGHT_STORE_KILLS", "250"))  # per kind
 GAMES = 2000
 
 
 def killed(act: Callable[[], object], dice: random.Random, longest_s: float) -> bool:
-    """Whether the act had ended when its process was killed, at a moment up to `longest_s` after its start."""
+    """Kill the process of an act up to `longest_s` after its start; return whether the act had ended."""
     child = os.fork()
     if not child:
         act()
@@ -42,7 +42,7 @@ def killed(act: Callable[[], object], dice: random.Random, longest_s: float) -> 
 
 
 def duration_s(act: Callable[[], object]) -> float:
-    """How long it takes unbroken, once everything is loaded."""
+    """Return the time of the act without a kill, with loaded modules."""
     act()
     begun = time.monotonic()
     act()
@@ -50,13 +50,13 @@ def duration_s(act: Callable[[], object]) -> float:
 
 
 def sound(path: Path) -> None:
-    """The check finds nothing."""
+    """Check that the check of the database finds nothing."""
     with Store.open(path, create=False, readonly=True) as store:
         assert inspect(store).findings == ()
 
 
 def test_kills_of_an_upgrade(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The database has the old schema with all its rows, or the new one; the next try goes through."""
+    """The database has the old schema with all rows or the new one, and the upgrade can be repeated."""
     dice = random.Random(SEED)
     whole_s = duration_s(lambda: upgrade_database(older(tmp_path / "whole.db")))
     ended = 0
@@ -74,7 +74,7 @@ def test_kills_of_an_upgrade(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 
 def test_kills_of_an_import(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The games of a file are all there or none is, and counted once however often it is imported again."""
+    """All games of a file are stored or none, and once even if they are imported again."""
     dice = random.Random(SEED)
     file = tmp_path / "games.pgn"
     players = ("Fruit", "Toga", "Rebel", "Crafty")
@@ -102,7 +102,7 @@ def test_kills_of_an_import(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 
 
 def empty(path: Path) -> None:
-    """A new database in the place of another."""
+    """Replace a database by a new one."""
     for left in path.parent.glob(f"{path.name}*"):
         left.unlink()
     Database.open(path).close()
@@ -114,7 +114,7 @@ def bring(folder: Path) -> None:
 
 
 def test_kills_of_a_copy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The copy is whole or has no row, and can be made again."""
+    """The copy is complete or has no rows, and can be made again."""
     dice = random.Random(SEED)
     source, target = older(tmp_path / "source.db", "league"), tmp_path / "t.db"
     upgrade_database(source)
@@ -134,7 +134,7 @@ def test_kills_of_a_copy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def dump(path: Path) -> dict[str, list[tuple[object, ...]]]:
-    """Every row, table by table, in an order of its own."""
+    """Return every row of every table, sorted."""
     with closing(sqlite3.connect(path)) as raw:
         names = [row[0] for row in raw.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
         return {name: sorted(raw.execute(f'SELECT * FROM "{name}"'), key=repr) for name in names}

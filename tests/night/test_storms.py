@@ -1,6 +1,6 @@
-"""Clusters in a storm: workers, the scheduler, the manager and the network fail at random moments.
+"""Clusters in which workers, the scheduler, the manager and the network fail at random times.
 
-Sizes by environment: ENGINETOUR_NIGHT_STORMS (default 10 tournaments), ENGINETOUR_NIGHT_SEED (default 2007).
+Environment: ENGINETOUR_NIGHT_STORMS (default 10 tournaments), ENGINETOUR_NIGHT_SEED (default 2007).
 """
 
 from __future__ import annotations
@@ -25,8 +25,12 @@ STORMS = int(os.environ.get("ENGINETOUR_NIGHT_STORMS", "10"))
 SEED = int(os.environ.get("ENGINETOUR_NIGHT_SEED", "2007"))
 WORKERS = ("a", "b", "c")
 ACTS = ("kill", "kill", "cut", "cut", "mend", "mend", "time out", "scheduler", "manager")
-STILL_S = 20.0  # without a game: all machines have been set aside, which only somebody can end
-NOBODY = (b"has no worker", b"no machine of the cluster can play", b"no scheduler of Dask answers")  # at its start
+STILL_S = 20.0  # without a game: all machines are suspended, and only the test can end this
+NOBODY = (
+    b"has no worker",
+    b"no machine of the cluster can play",
+    b"no scheduler of Dask answers",
+)  # at the start of the manager
 SYSTEMS = {
     "bubble": "size = 3\nmin_matches = 4\nunpark_threshold = 2\ngames_per_pairing = 4",
     "swiss": "rounds = 3\ngames_per_pairing = 8",
@@ -35,7 +39,7 @@ SYSTEMS = {
 
 
 class Storm:
-    """One tournament on one cluster; each worker has a network of its own."""
+    """One tournament on one cluster, whose workers have separate networks."""
 
     def __init__(self, folder: Path, dice: random.Random, dask: Cluster, relays: dict[str, Relay]) -> None:
         self.folder, self.dice, self.dask, self.relays = folder, dice, dask, relays
@@ -47,8 +51,8 @@ class Storm:
         self.begin()
 
     def begin(self) -> None:
-        """The manager, started or gone on with."""
-        words = ["run", str(self.path), "--executor", self.dask.place, "--concurrency", "3", "--force"]
+        """Start or restart the manager."""
+        words = ["run", str(self.path), "--place", self.dask.place, "--slots", "3", "--force"]
         self.run = Forked(self.folder, words, Path("/dev/stdout"))
         self.listener = threading.Thread(target=self._listen, args=(self.run,), daemon=True)
         self.listener.start()
@@ -60,7 +64,7 @@ class Storm:
         run.stdout.close()
 
     def rage(self, act: str) -> None:
-        """One thing that happens to the machines."""
+        """Let one random failure happen."""
         name = self.dice.choice(WORKERS)
         self.done[act] += 1
         if act == "kill":
@@ -79,7 +83,7 @@ class Storm:
         self.revive()
 
     def revive(self) -> None:
-        """What has ended is started again, as services are; the manager, too, unless it has ended well."""
+        """Restart ended processes as a service manager does, except a manager that ended regularly."""
         for name in WORKERS:
             self.dask.revive(name)
         if self.run.process.exitcode not in (None, 0):
@@ -88,12 +92,12 @@ class Storm:
             self.begin()
 
     def end(self) -> int:
-        """Of the manager: its exit code, when all it said was heard."""
+        """Read the output of the manager to its end; return its exit code."""
         self.listener.join()
         return self.run.wait()
 
     def settle(self) -> int:
-        """To the end in calm; the number of games, when nothing was lost, doubled or left behind."""
+        """Play to the end without failures, check that no game is lost or doubled, and return the number of games."""
         for relay in self.relays.values():
             relay.mend()
         heard, since = len(self.said), time.monotonic()
@@ -118,7 +122,7 @@ class Storm:
 
 @pytest.mark.parametrize("number", range(STORMS))
 def test_storm(tmp_path: Path, number: int) -> None:
-    """Random failures at random moments: the log is whole, and the end is reached when the sky is clear again."""
+    """After random failures the log is complete, and the tournament ends when the failures stop."""
     dice = random.Random(SEED + number)
     with ExitStack() as stack:
         relays = {name: stack.enter_context(closing(Relay())) for name in WORKERS}

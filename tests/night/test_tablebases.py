@@ -1,4 +1,4 @@
-"""Real tables: what is called a win can be won, and no draw is called one, before the counter runs out."""
+"""Adjudication by real tablebases: a win can be won before the move counter ends, and no draw counts as a win."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def folder(request: pytest.FixtureRequest) -> Path:
 
 
 def placed(dice: random.Random, pieces: str, clock: int) -> chess.Board:
-    """A legal position with these pieces and so many plies on the counter."""
+    """Return a legal position with these pieces and this value of the move counter."""
     while True:
         board = chess.Board(None)
         for sign, square in zip(pieces, dice.sample(range(64), len(pieces)), strict=True):
@@ -37,7 +37,7 @@ def placed(dice: random.Random, pieces: str, clock: int) -> chess.Board:
 
 
 def won(board: chess.Board, tables: chess.syzygy.Tablebase) -> bool:
-    """Both sides follow DTZ to the next capture, pawn move or mate: whether that comes before the counter is full."""
+    """Play by DTZ to the next capture, pawn move or mate; return whether it comes before the end of the counter."""
     while board.halfmove_clock < 100:
         winning = tables.probe_wdl(board) > 0
         replies = []
@@ -57,7 +57,7 @@ def won(board: chess.Board, tables: chess.syzygy.Tablebase) -> bool:
 
 
 def test_a_win_by_the_tables_can_be_won_in_time(folder: Path) -> None:
-    """Whatever is on the counter."""
+    """Every win by the tables can be won in time, with any value of the counter."""
     dice = random.Random(5)
     judge = open_tables(Rules(tables=TablebaseRule((str(folder),), 4)), "standard")
     assert judge is not None
@@ -77,7 +77,7 @@ def test_a_win_by_the_tables_can_be_won_in_time(folder: Path) -> None:
 
 
 def test_all_tables_of_the_package_are_found(folder: Path) -> None:
-    """Three and four pieces are complete."""
+    """The tables of three and four pieces are complete."""
     assert find_tables((str(folder),)).lines(4) == (
         "WDL tables for 3 pieces: 5 of 5 files",
         "WDL tables for 4 pieces: 30 of 30 files",
@@ -85,7 +85,7 @@ def test_all_tables_of_the_package_are_found(folder: Path) -> None:
 
 
 def test_a_game_ends_where_the_tables_know_it(folder: Path) -> None:
-    """The capture leaves three pieces, which White wins."""
+    """A game ends with the capture that leaves a won position of three pieces."""
     opening = Opening(fen="7k/8/8/8/8/5n2/8/K4Q2 w - - 12 60")
     white, black = sound(moves="f1f3"), sound(moves="h8g7")
     played = game(white, black, opening=opening, tables=TablebaseRule((str(folder),), 4))

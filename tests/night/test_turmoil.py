@@ -1,6 +1,6 @@
-"""Hundreds of requests and kills against runs of eight slots.
+"""Hundreds of requests to and kills of runs with eight slots.
 
-Sizes by environment: ENGINETOUR_NIGHT_TURMOILS (default 20 tournaments), ENGINETOUR_NIGHT_SEED (default 2007).
+Environment: ENGINETOUR_NIGHT_TURMOILS (default 20 tournaments), ENGINETOUR_NIGHT_SEED (default 2007).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SEED = int(os.environ.get("ENGINETOUR_NIGHT_SEED", "2007"))
 
 @pytest.mark.parametrize("number", range(TURMOILS))
 def test_turmoil(tmp_path: Path, number: int) -> None:
-    """Random acts at random moments: nothing lost, doubled or left behind, and the end is reached."""
+    """After random requests and kills, no game is lost or doubled, no process is left, and the tournament ends."""
     dice = random.Random(SEED + number)
     turmoil = Turmoil(tmp_path, dice, cycles=dice.choice([10, 40]))
     for _ in range(dice.randint(20, 80)):
