@@ -44,7 +44,7 @@ def test_findings_are_lines_and_exit_5(store: Path, tmp_path: Path) -> None:
     """Each finding is one line on stdout; JSON has the same findings; the exit code is 5."""
     meddled(store, "UPDATE pair_counts SET wins = 7")
     done = tour(tmp_path, "db", "check", expect=5)
-    assert [line for line in done.stdout.splitlines() if "kept as +7" in line]
+    assert [line for line in done.stdout.splitlines() if "stored as +7" in line]
     assert "finding" in done.stderr
     found = json.loads(tour(tmp_path, "db", "check", "--json", expect=5).stdout)
     assert not found["sound"]

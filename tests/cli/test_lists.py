@@ -202,7 +202,7 @@ def test_as_of_a_game_counts_as_the_tournament_does(folder: Path) -> None:
     assert read(folder, "ratings", "--as-of", "game 1")["games"] == 1
     assert read(folder, "ratings", "--as-of", "game 10")["games"] == 10
     refused = tour(folder, "ratings", "-t", "spring", "--as-of", "game 2", expect=2).stderr
-    assert "no game 2 in this tournament, the newest is 1" in refused
+    assert "game 2 does not exist in this tournament; the newest is game 1" in refused
 
 
 def test_diff(folder: Path) -> None:

@@ -65,7 +65,7 @@ def in_capitals(draw: st.DrawFn, text: str) -> str:
 
 @dataclass(frozen=True)
 class Made:
-    """The lines of a register and their meaning: settings, komi of even games, and by id the mark BYE and missed rounds.
+    """Lines of a register and their meaning: settings, komi of even games, and by id the mark BYE and missed rounds.
 
     A missed round 0 means all rounds.
     """
