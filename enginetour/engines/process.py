@@ -1,4 +1,4 @@
-"""Engine process: one running engine, its pipes, the wait for its output, and its end."""
+"""Engine process: one running engine, its pipes, the wait for its output, and how a hung engine is killed."""
 
 from __future__ import annotations
 

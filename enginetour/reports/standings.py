@@ -1,4 +1,4 @@
-"""Tables of standings, crosstables, engine checks, paired rounds and pairing reports."""
+"""Tables of standings, crosstables, engine checks, paired rounds and pairing reports, as they are printed."""
 
 from __future__ import annotations
 

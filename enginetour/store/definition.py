@@ -100,7 +100,7 @@ class ListDefinition(BaseModel):
         if self.since and self.until and self.until < self.since:
             raise ValueError(f"until {self.until} is before since {self.since}")
         if (self.anchors or self.loose) and self.average is not None:
-            raise ValueError("average cannot be used with anchors, which define the rating level")
+            raise ValueError("average cannot be combined with anchors, which define the rating level")
         if self.loose and self.prior not in ("auto", "none") and not self.prior.startswith("gaussian"):
             raise ValueError(f"loose anchors need the prior auto, none or gaussian=SD (found {self.prior})")
         if twice := sorted({*self.anchors} & {*self.loose}):

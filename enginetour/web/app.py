@@ -1,4 +1,4 @@
-"""The web application of the live page: its routes and its event streams.
+"""The web application of the live page: its routes, and how server-sent events are framed.
 
 address                        content
 /                              the list of tournaments, running ones first

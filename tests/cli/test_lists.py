@@ -153,7 +153,7 @@ def test_into_a_file_and_errors_for_some(folder: Path) -> None:
         assert (folder / "list.csv").read_text().count("\n") == 5
     for words in (("all",), ("--all",), ("-t", "autumn")):
         assert read(folder, "ratings", *words, "--errors-for", "F*")["games"] == 9
-        assert "no engine is called like 'X*'" in tour(folder, "ratings", *words, "--errors-for", "X*", expect=2).stderr
+        assert "no engine matches 'X*'" in tour(folder, "ratings", *words, "--errors-for", "X*", expect=2).stderr
     assert "for --system ml" in tour(folder, "ratings", "--system", "elo", "--errors-for", "F*", expect=2).stderr
     assert "is a folder" in tour(folder, "ratings", "--all", "-o", ".", expect=2).stderr
 

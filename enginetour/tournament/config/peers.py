@@ -1,4 +1,4 @@
-"""Commands of cutechess-cli and fastchess (manuals of 1.5.1 and 1.8.2), translated into a configuration.
+"""Command lines of cutechess-cli and fastchess (manuals of 1.5.1 and 1.8.2), translated into a configuration.
 
 theirs                                    ours
 -sprt without model                       normalized (fastchess), logistic (cutechess)
