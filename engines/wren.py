@@ -1,7 +1,7 @@
-"""Wren, a family of small chess engines in pure Python: eight levels, from nearly random to a full search.
+"""Wren, a family of small chess engines in pure Python: eight levels, from nearly random moves to a full search.
 
-``wren.py [LEVEL]`` speaks UCI or CECP (WinBoard protocol 2); the first command decides. Options: Level, and Seed for
-other choices among nearly equal moves. It hears commands while it thinks.
+``wren.py [LEVEL]`` uses UCI or CECP (WinBoard protocol 2), depending on the first command. Options: Level, and Seed for
+other choices among nearly equal moves. It reads commands during a search.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from wren_levels import DEEPEST, LEVELS
 from wren_search import Limits
 from wren_voice import AUTHOR, LARGEST_SEED, Wire, Wren, fixed, say, share
 
-# CECP commands that mean nothing to us.
+# CECP commands without an effect.
 SILENT = frozenset(
     {"xboard", "accepted", "rejected", "otim", "easy", "hard", "computer", "name", "random", "rating", "white", "black"}
     | {"bk", "hint", "draw", "?", "."}
@@ -22,14 +22,14 @@ SILENT = frozenset(
 
 
 class Uci(Wren):
-    """UCI (Huber and Meyer-Kahlen 2006)."""
+    """Wren with UCI (Huber and Meyer-Kahlen 2006)."""
 
     def __init__(self, level: int) -> None:
         super().__init__(level)
-        self.told: list[str] = []  # the last position command, which the next one mostly extends
+        self.told: list[str] = []  # the last position command, which the next one usually extends
 
     def run(self) -> None:
-        """Obey until quit."""
+        """Execute commands until quit."""
         say(f"id name Wren {self.level}\nid author {AUTHOR}")
         say(f"option name Level type spin default {self.level} min 1 max {len(LEVELS)}")
         say(f"option name Seed type spin default 0 min 0 max {LARGEST_SEED}\nuciok")
@@ -48,7 +48,7 @@ class Uci(Wren):
                 self.go(rest)
 
     def position(self, words: list[str]) -> None:
-        """Play what is new since the last position, or set it up afresh."""
+        """Play the moves that are new since the last position, or set up the position again."""
         try:
             known = len(self.told)
             if not (known and "moves" in self.told and words[:known] == self.told):
@@ -63,7 +63,7 @@ class Uci(Wren):
             say(f"info string {error}")
 
     def go(self, words: list[str]) -> None:
-        """Think and answer; without any limit until stop."""
+        """Search and answer; without any limit, search until stop."""
         given = {key: int(value) for key, value in pairwise(words) if value.lstrip("-").isdecimal()}
         side = "w" if self.board.turn else "b"
         soft = hard = 0.0
@@ -79,20 +79,20 @@ class Uci(Wren):
 
 
 class Cecp(Wren):
-    """CECP, protocol 2 (Muller and Mann 2009)."""
+    """Wren with CECP, protocol 2 (Muller and Mann 2009)."""
 
     def __init__(self, level: int) -> None:
         super().__init__(level)
         self.wire.cecp = True
         self.talks = False
-        self.side: chess.Color | None = chess.BLACK  # None: force
+        self.side: chess.Color | None = chess.BLACK  # None: force mode
         self.clock_ms = self.increment_ms = self.fixed_ms = 0.0
         self.moves_per = 0
         self.depth = DEEPEST
         self.setup(chess.Board())
 
     def run(self) -> None:
-        """Obey until quit."""
+        """Execute commands until quit."""
         while True:
             word, _, rest = self.wire.next().partition(" ")
             if word == "quit":
@@ -101,7 +101,7 @@ class Cecp(Wren):
                 say(f"Error (unknown command): {word}")
 
     def obey(self, word: str, rest: str) -> bool:
-        """One command; False if it is none."""
+        """Execute a command; return False if it is unknown."""
         try:
             return self.play(word, rest) or self.settle(word, rest) or word in SILENT
         except (ValueError, IndexError):
@@ -109,7 +109,7 @@ class Cecp(Wren):
             return True
 
     def play(self, word: str, rest: str) -> bool:
-        """Commands about the game."""
+        """Execute a command about the game; return False for another command."""
         if word == "new":
             self.side, self.depth, self.board = chess.BLACK, DEEPEST, chess.Board()
             self.setup(self.board)
@@ -136,7 +136,7 @@ class Cecp(Wren):
         return True
 
     def settle(self, word: str, rest: str) -> bool:
-        """Commands about clocks and settings."""
+        """Execute a command about clocks and settings; return False for another command."""
         if word == "time":
             self.clock_ms = float(rest) * 10
         elif word == "level":
@@ -168,7 +168,7 @@ class Cecp(Wren):
         return True
 
     def answer(self) -> None:
-        """Think, move, and say so when that ends the game."""
+        """Search and move, and report the result if the move ends the game."""
         soft = hard = 0.0
         if self.fixed_ms:
             soft, hard = fixed(self.fixed_ms)
@@ -190,7 +190,7 @@ class Cecp(Wren):
 
 
 def main() -> None:
-    """Let the first command choose the protocol."""
+    """Run the protocol of the first command."""
     argument = sys.argv[1] if len(sys.argv) > 1 else "8"
     if argument not in map(str, range(1, len(LEVELS) + 1)):
         raise SystemExit(f"a level is 1 to {len(LEVELS)}, found {argument}")

@@ -1,4 +1,4 @@
-"""What Wren knows: how each level thinks, what pieces and squares are worth."""
+"""Data of Wren: how each level searches, and the values of pieces and squares."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from typing import NamedTuple
 
 import chess
 
-VALUES = (0, 100, 305, 320, 500, 960, 0)  # P N B R Q K in centipawns, by our own matches
+VALUES = (0, 100, 305, 320, 500, 960, 0)  # P N B R Q K in centipawns, from test matches
 DEEPEST = 64
 Placement = tuple[int, int, int, int, int, int, int, bool, int, int | None]
 
 
 class Level(NamedTuple):
-    """How a level thinks; distances in plies, noise in centipawns, blindness in percent of the moves overlooked."""
+    """How a level searches: depth in plies, noise in centipawns, blindness in percent of the moves it overlooks."""
 
     depth: int
     noise: int
     blind: int
-    quiet: bool  # follow captures to their end
-    squares: bool  # know where pieces stand well
-    sharp: bool = False  # leave out what hardly matters, to see further
-    pace: float = 1.0  # how much of the time it should use it does use
+    quiet: bool  # search captures to their end
+    squares: bool  # know good squares for the pieces
+    sharp: bool = False  # skip moves that hardly matter, to search deeper
+    pace: float = 1.0  # part of the available time that it uses
 
 
 LEVELS = (
@@ -37,7 +37,7 @@ LEVELS = (
 
 
 def placement(board: chess.Board) -> Placement:
-    """What makes two positions the same for a repetition and for the memory of a search."""
+    """Return what equal positions share, for repetitions and for the memory of a search."""
     return (
         board.pawns,
         board.knights,
@@ -54,7 +54,7 @@ def placement(board: chess.Board) -> Placement:
 
 @cache
 def squares(*, endgame: bool, known: bool) -> tuple[tuple[tuple[int, ...], ...], tuple[tuple[int, ...], ...]]:
-    """Worth of each piece on each square, for Black and White: ``[colour][piece][square]``; our own figures."""
+    """Return the value of each piece on each square, ``[color][piece][square]``, Black first; chosen values."""
 
     def worth(piece: int, square: int) -> int:
         file, rank = square & 7, square >> 3

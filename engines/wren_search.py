@@ -1,8 +1,7 @@
-"""How Wren looks for a move: alpha-beta over python-chess, weakened level by level.
+"""The search of Wren: alpha-beta with python-chess, weakened for each level.
 
-Strength comes from how far and how carefully a level looks, so that weak levels answer at once. Under a limit of
-nodes or depth a move depends on position, level and seed alone. Evaluation is material and squares, kept up to
-date from move to move.
+Strength depends on the depth and the care of the search, so weak levels answer at once. Under a limit of nodes or
+depth, a move depends only on position, level and seed. The evaluation is material and squares, updated with each move.
 """
 
 from __future__ import annotations
@@ -17,13 +16,13 @@ from wren_levels import DEEPEST, VALUES, Level, Placement, placement, squares
 
 MATE = 30_000
 LOST = -MATE - 1
-KILLED, HASHED = 40, 100_000  # move ordering, in centipawns of promise
-CUSHION = 120  # centipawns a quiet ply is trusted not to change
+KILLED, HASHED = 40, 100_000  # for move ordering, in centipawns
+CUSHION = 120  # centipawns by which a quiet ply is not expected to change the evaluation
 REMEMBERED = 200_000  # positions, about 100 MB
 
 
 class Limits(NamedTuple):
-    """When to stop: milliseconds to aim for and never to pass (0: no clock), nodes, plies."""
+    """When to stop: milliseconds to aim for and the most to use (0: no clock), nodes, plies."""
 
     soft_ms: float = 0
     hard_ms: float = 0
@@ -32,13 +31,13 @@ class Limits(NamedTuple):
 
 
 class Halted(Exception):
-    """The search must answer with what it has."""
+    """The search must answer with the best move so far."""
 
 
 class Search:
     """One search of one position.
 
-    `seen` are the placements the game has had (see `placement`), `stop` is asked now and then, `tell` gets
+    `seen` are the placements of earlier positions (see `placement`). `stop` is called now and then. `tell` receives
     depth, score, nodes, milliseconds and line of every finished depth.
     """
 
@@ -72,7 +71,7 @@ class Search:
         self.value = 0  # of `best`, in centipawns
 
     def roll(self, sides: int) -> int:
-        """A number below `sides` (xorshift, Marsaglia 2003): the standard generator takes long to load."""
+        """Return a random number below `sides` (xorshift, Marsaglia 2003); the standard one takes long to load."""
         dice = self.dice
         dice ^= (dice << 13) & 0xFFFFFFFFFFFFFFFF
         dice ^= dice >> 7
@@ -81,11 +80,11 @@ class Search:
         return (dice >> 20) % sides
 
     def elapsed_ms(self) -> float:
-        """Time since `think` was called."""
+        """Return the milliseconds since `think` was called."""
         return (time.monotonic() - self.began) * 1000
 
     def gain(self, move: chess.Move) -> int:
-        """What a move adds to the mover's evaluation."""
+        """Return what a move adds to the mover's evaluation."""
         board = self.board
         ours, theirs = self.tables[board.turn], self.tables[not board.turn]
         piece = board.piece_type_at(move.from_square) or 0
@@ -96,18 +95,18 @@ class Search:
         if piece == chess.PAWN and move.to_square == board.ep_square:
             return sum_ + VALUES[chess.PAWN]
         if piece == chess.KING and abs(move.from_square - move.to_square) == 2 and self.level.squares:
-            return sum_ + 25  # the rook's better place
+            return sum_ + 25  # the better square of the rook
         return sum_
 
     def standing(self) -> int:
-        """Evaluation of the position for the side to move, from the bottom up."""
+        """Return the evaluation of the position for the side to move, computed from all pieces."""
         sums = [0, 0]
         for square, piece in self.board.piece_map().items():
             sums[piece.color] += self.tables[piece.color][piece.piece_type][square]
         return sums[self.board.turn] - sums[not self.board.turn]
 
     def drive(self, score: int) -> int:
-        """In endgames: the side far ahead wants the other king at the edge and its own king near."""
+        """Adjust a score in endgames: the side ahead wants the other king at the edge and its own king near it."""
         if not self.endgame or abs(score) < 250:
             return score
         board = self.board
@@ -120,7 +119,7 @@ class Search:
         return score + push if score > 0 else score - push
 
     def count(self) -> None:
-        """One more node; now and then a look at the clock and at what is said."""
+        """Count one node; now and then check the clock and the input."""
         self.nodes += 1
         if self.limits.nodes and self.nodes >= self.limits.nodes:
             raise Halted
@@ -128,7 +127,7 @@ class Search:
             raise Halted
 
     def settle(self, alpha: int, beta: int, score: int) -> int:
-        """Captures to their end; `score` is the standing evaluation for the side to move."""
+        """Search captures to their end; `score` is the evaluation for the side to move."""
         self.count()
         best = stand = self.drive(score)
         if best >= beta or not self.level.quiet:
@@ -151,11 +150,11 @@ class Search:
         return best
 
     def promise(self, candidate: tuple[int, int, chess.Move]) -> int:
-        """Most valuable victim first, cheapest attacker before dear ones."""
+        """Return the order of a capture: most valuable victim first, then the cheapest attacker."""
         return candidate[0] * 8 - VALUES[self.board.piece_type_at(candidate[2].from_square) or 0]
 
     def look(self, depth: int, alpha: int, beta: int, score: int, ply: int, *, passed: bool = False) -> int:
-        """Alpha-beta (fail soft) with a null move; mate in n plies counts MATE - n."""
+        """Search with alpha-beta (fail soft) and a null move; a mate in n plies has the score MATE - n."""
         board = self.board
         if board.halfmove_clock >= 100 or (
             not board.pawns | board.rooks | board.queens and board.is_insufficient_material()
@@ -214,7 +213,7 @@ class Search:
         return best
 
     def ordered(self, first: chess.Move | None, killer: chess.Move | None) -> list[tuple[int, int, chess.Move]]:
-        """Legal moves as (gain, promise, move), the most promising in front."""
+        """Return the legal moves as (gain, promise, move), the most promising first."""
         moves = []
         for move in self.board.generate_legal_moves():
             gain = self.gain(move)
@@ -225,7 +224,7 @@ class Search:
         return moves
 
     def think(self, limits: Limits, began: float) -> chess.Move | None:
-        """Deepen until a limit is met; the move, or None where there is none. `began` is monotonic, in seconds."""
+        """Deepen until a limit is reached; return the move, None if there is none. `began` is monotonic, in seconds."""
         pace = self.level.pace
         self.limits, self.began = limits._replace(soft_ms=limits.soft_ms * pace, hard_ms=limits.hard_ms * pace), began
         ordered = self.ordered(None, None)
@@ -253,7 +252,7 @@ class Search:
         return self.best
 
     def root(self, depth: int, score: int, roots: list[tuple[int, chess.Move]]) -> int:
-        """One depth over all root moves; `best` is the move of the last better value, also when halted."""
+        """Search one depth over all root moves; `best` is the last move with a better value, also after a stop."""
         board, best = self.board, LOST
         self.depth = depth
         for gain, move in roots:
@@ -267,7 +266,7 @@ class Search:
         return best
 
     def line(self, longest: int) -> list[chess.Move]:
-        """The best line as far as it is remembered."""
+        """Return the best line as far as it is remembered."""
         board = self.board.copy(stack=False)
         moves: list[chess.Move] = []
         move = self.best

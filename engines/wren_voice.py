@@ -1,4 +1,4 @@
-"""What both protocols of Wren share: hearing while thinking, sharing out the time, the board and its past."""
+"""Parts of Wren for both protocols: input during a search, use of time, the board and earlier positions."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from wren_search import MATE, Limits, Search
 
 AUTHOR = "the enginetour authors"
 LARGEST_SEED = 2**31 - 1
-RESERVE_MS = 250  # never planned away: a busy machine may keep us waiting as long
-HORIZON = 28  # moves a game is taken to last still
-# CECP: what ends a search without a move, to be obeyed right after it.
+RESERVE_MS = 250  # never used for a search: a busy machine may delay the answer by as much
+HORIZON = 28  # number of moves that a game is expected to last
+# CECP commands that end a search without a move, and are executed right after it.
 ABORTING = frozenset({"new", "force", "result", "setboard"})
 
 
 def say(text: str) -> None:
-    """One line out, at once."""
+    """Write one line at once."""
     os.write(1, f"{text}\n".encode())
 
 
 def share(rest_ms: float, increment_ms: float, moves_left: int) -> tuple[float, float]:
-    """Milliseconds to aim for and never to pass, so that the reserve stays."""
+    """Return the milliseconds to aim for and the most to use, so that the reserve remains."""
     spare = rest_ms - RESERVE_MS
     if spare <= 0:
         hard = max(1.0, rest_ms / 25, min(increment_ms / 2, rest_ms / 10))
@@ -35,13 +35,13 @@ def share(rest_ms: float, increment_ms: float, moves_left: int) -> tuple[float, 
 
 
 def fixed(ms: float) -> tuple[float, float]:
-    """The same for a fixed time: what waking up and answering take is kept back."""
+    """Return both times for a fixed time per move, without the time to wake up and answer."""
     hard = max(1.0, ms * 0.6, ms - 20)
     return hard, hard
 
 
 class Wire:
-    """Standard input as lines, also between two nodes of a search."""
+    """Standard input as lines, also during a search."""
 
     def __init__(self) -> None:
         self.waiting: list[str] = []
@@ -53,7 +53,7 @@ class Wire:
         self.cecp = False
 
     def read(self) -> list[str]:
-        """The whole lines of one read; leaves the program at end of file."""
+        """Return the whole lines of one read; exit at end of file."""
         piece = os.read(0, 65536)
         if not piece:
             raise SystemExit
@@ -61,25 +61,25 @@ class Wire:
         return [text for line in lines if (text := line.decode("ascii", "replace").strip())]
 
     def next(self) -> str:
-        """The next command; waits for it."""
+        """Wait for the next command and return it."""
         while not self.waiting:
             self.waiting += self.read()
         return self.waiting.pop(0)
 
     def stop(self) -> bool:
-        """Take in what has come while thinking; True when the search is to stop."""
+        """Read what has come during a search; return whether the search must stop."""
         while self.poll.poll(0):
             self.hear(self.read())
         return self.stopping
 
     def start(self) -> None:
-        """A search begins: what came with its command may concern it already."""
+        """Start a search: lines that came together with its command may already concern it."""
         self.stopping = self.aborted = False
         lines, self.waiting = self.waiting, []
         self.hear(lines)
 
     def hear(self, lines: list[str]) -> None:
-        """Answer at once what may be answered in a search, keep the rest for later."""
+        """Answer what may be answered during a search, and keep other lines for later."""
         for line in lines:
             word = line.split()[0]
             if word == "quit":
@@ -97,7 +97,7 @@ class Wire:
 
 
 class Wren:
-    """One engine: its board, its settings, its ways of saying what it thinks."""
+    """One engine: its board, its settings, and the output of its search."""
 
     def __init__(self, level: int) -> None:
         self.wire = Wire()
@@ -107,7 +107,7 @@ class Wren:
         self.seen: set[Placement] = set()
 
     def option(self, name: str, value: str) -> None:
-        """Level and Seed; what is out of range changes nothing."""
+        """Set Level or Seed; a value out of range changes nothing."""
         if value.isascii() and value.isdecimal():
             number = int(value)
             if name.lower() == "level" and 1 <= number <= len(LEVELS):
@@ -116,19 +116,19 @@ class Wren:
                 self.seed = number
 
     def setup(self, board: chess.Board) -> None:
-        """A new position without a past."""
+        """Set up a position without earlier positions."""
         self.board = board
         self.seen = {placement(board)}
 
     def push(self, move: chess.Move) -> None:
-        """A move on the board; positions before an irreversible one cannot come again."""
+        """Make a move on the board; positions before an irreversible move cannot occur again."""
         self.board.push(move)
         if self.board.halfmove_clock == 0:
             self.seen.clear()
         self.seen.add(placement(self.board))
 
     def think(self, limits: Limits) -> chess.Move | None:
-        """A move for the side to move; None in a finished position."""
+        """Return a move for the side to move; None in a finished position."""
         self.wire.start()
         search = Search(
             self.board,
@@ -141,7 +141,7 @@ class Wren:
         return search.think(limits, time.monotonic())
 
     def tell(self, depth: int, score: int, nodes: int, ms: int, line: list[chess.Move]) -> None:
-        """What a finished depth has found, in the protocol's words; mate counts moves, not plies."""
+        """Report a finished depth in the form of the protocol; a mate counts moves, not plies."""
         if self.wire.aborted:
             return
         moves = " ".join(move.uci() for move in line)

@@ -1,4 +1,4 @@
-"""Builds enginetour._native from enginetour/native/*.c where there is a C compiler; else Python does its work."""
+"""Build enginetour._native from enginetour/native/*.c if there is a C compiler; otherwise Python does its work."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ FLAGS = ("-O2", "-std=c11", "-Wall", "-Wextra", "-fPIC", "-fvisibility=hidden", 
 
 
 class NativeHook(BuildHookInterface):
-    """For wheels and editable installations; a source archive holds the sources alone."""
+    """The build hook of wheels and editable installations; a source archive contains only the sources."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile next to the package; the wheel is this platform's and interpreter's then."""
+        """Compile next to the package; then the wheel is for this platform and interpreter only."""
         del version
         if self.target_name != "wheel":
             return
@@ -32,7 +32,10 @@ class NativeHook(BuildHookInterface):
 
 
 def compiled(root: Path) -> Path | None:
-    """The module, put in place by a rename: it may be in use; None, with a word on stderr, where it cannot be built."""
+    """Compile the module and put it in place by a rename, because it may be in use; None if that fails.
+
+    A message on stderr shows why it cannot be built.
+    """
     suffix = sysconfig.get_config_var("EXT_SUFFIX") or ".so"
     target, fresh = root / "enginetour" / f"_native{suffix}", root / "enginetour" / f"_native.{os.getpid()}.tmp"
     compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
@@ -49,7 +52,7 @@ def compiled(root: Path) -> Path | None:
         why = f"{compiler[0]}: {error.strerror}"
     if why:
         fresh.unlink(missing_ok=True)
-        print(f"enginetour: without its compiled part, which is only slower:\n{why}", file=sys.stderr)  # noqa: T201
+        print(f"enginetour: built without the compiled part, which is slower:\n{why}", file=sys.stderr)  # noqa: T201
         return None
     fresh.replace(target)
     return target
