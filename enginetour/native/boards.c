@@ -1,4 +1,4 @@
-/* Boards of python-chess in and out, and the shadow board on which the record of a game is written. */
+/* Conversion of python-chess boards, and the board on which the record of a game is written. */
 #include "native.h"
 #include "thoughts.h"
 
@@ -7,8 +7,8 @@
 enum {
     PV_PLIES = 200, /* runner spec 6 */
     LONGEST_PV = 2048,
-    ELAPSED = 2, CLOCK, SEARCH, /* places in RawPly, enginetour/referee/record.py */
-    SOME_MATE = 31000, /* enginetour/referee/verdict.py: nearer to 32000 a score is a distance to mate */
+    ELAPSED = 2, CLOCK, SEARCH, /* indexes in RawPly, enginetour/referee/record.py */
+    SOME_MATE = 31000, /* enginetour/referee/record.py: scores closer to 32000 are distances to mate */
 };
 
 static const char *const NAMES[] = {"", "pawns", "knights", "bishops", "rooks", "queens", "kings"};
@@ -145,7 +145,7 @@ static bool read_legal(const Board *board, PyObject *text, Move *move) {
     return !PyErr_Occurred();
 }
 
-/* Plays the move; its notation, mark included. */
+/* Play a move; return its notation with its mark of check or mate. */
 static PyObject *noted(Board *board, Move move) {
     Byte san[LONGEST_SAN];
     size_t length = move_san(board, move, san);
@@ -185,7 +185,7 @@ static PyObject *figure_or_none(const Thought *thought, int figure) {
     return thought->known[figure] ? PyLong_FromLongLong(thought->figure[figure]) : Py_NewRef(Py_None);
 }
 
-/* The PV, and whether its first `plies` moves begin with the one played and can be played. */
+/* Return the PV; `holds`: its first `plies` moves begin with the move played and are legal. */
 static PyObject *line_of(const Thought *thought, Board board, Move played, long plies, int *holds) {
     Byte kept[LONGEST_PV];
     size_t used = 0, length;
@@ -205,14 +205,14 @@ static PyObject *line_of(const Thought *thought, Board board, Move played, long 
         for (size_t sign = 0; sign < length && used < LONGEST_PV; sign++)
             kept[used++] = word[sign];
         if (used == LONGEST_PV) {
-            *holds = 0; /* where it was cut Python looks */
+            *holds = 0; /* a PV that was cut is checked by Python */
             break;
         }
     }
     return PyUnicode_DecodeASCII((const char *)kept, (Py_ssize_t)used, NULL);
 }
 
-/* The move as it was made: a tuple of that kind, with all of its search. */
+/* Return a move as a tuple of that kind, with all data of its search. */
 static PyObject *made_of(Shadow *self, PyTypeObject *kind, PyObject *raw, PyObject *gap, PyObject *uci, Move move,
                          const Thought *thought, PyObject *line) {
     PyObject *gap_us = Py_None;
@@ -233,7 +233,7 @@ static PyObject *made_of(Shadow *self, PyTypeObject *kind, PyObject *raw, PyObje
     return made;
 }
 
-/* write(kind, raw, gap_ns, uci): a ply of which there is nothing to tell but what it was; None: left to Python. */
+/* write(kind, raw, gap_ns, uci): record a ply without claims to check; None: Python must do it. */
 static PyObject *shadow_write(Shadow *self, PyObject *args) {
     PyObject *kind, *raw, *gap, *uci;
     char *bytes;

@@ -1,5 +1,5 @@
-/* Text as unsigned bytes. The sign of char differs between processors: a byte above 127 of an engine must not change
- * its meaning there. Text is char only where libc and Python take or give it. */
+/* Text as unsigned bytes. The sign of char differs between processors, and must not change the meaning of bytes above
+ * 127. Text is char only for libc and Python. */
 #ifndef ENGINETOUR_BYTES_H
 #define ENGINETOUR_BYTES_H
 

@@ -1,4 +1,4 @@
-/* The module enginetour._native: what is done for every ply, compiled. Without it Python does the same, slower. */
+/* The module enginetour._native: the work of every ply, compiled. Without it, Python does the same work, slower. */
 #include "native.h"
 
 static struct PyModuleDef MODULE = {PyModuleDef_HEAD_INIT, .m_name = "enginetour._native", .m_size = -1};

@@ -1,4 +1,4 @@
-/* What the parts of the module enginetour._native share; see module.c. */
+/* Declarations for all parts of the module enginetour._native; see module.c. */
 #ifndef ENGINETOUR_NATIVE_H
 #define ENGINETOUR_NATIVE_H
 
@@ -7,7 +7,7 @@
 
 #include "rules.h"
 
-/* From and to a board of python-chess. False and -1 with an exception set; -1 without one: not for these rules. */
+/* From and to a board of python-chess. False, or -1 with an exception: error; -1 without one: other rules. */
 int board_read(PyObject *theirs, Board *board);
 int board_give(const Board *board, PyObject *theirs);
 

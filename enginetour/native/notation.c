@@ -1,4 +1,4 @@
-/* Moves as they are written: UCI in and out, SAN out. */
+/* Notation of moves: read and write UCI, write SAN. */
 #include "rules.h"
 
 #include <string.h>
@@ -32,7 +32,7 @@ size_t move_write(Move move, Byte text[6]) {
     return move.promotion ? 5 : 4;
 }
 
-/* Own pieces of that kind, but for the one that moves, that may go there too. */
+/* Other own pieces of the same kind that may move to the same square. */
 static Squares rivals(const Board *board, int piece, Move move) {
     Squares found = 0;
     for (Squares left = board->of[piece] & board->side[board->turn] & ~BIT(move.from); left; left &= left - 1) {

@@ -1,8 +1,8 @@
-/* The path of a plain ply, runner spec 4: wait, read, judge, relay; whatever is not plain is left to Python.
+/* A plain ply, runner spec 4: wait, read, judge, relay. Python handles everything that is not plain.
  *
- * A relay plays on until something is not plain: a word out of turn, an odd or late answer, the end of the game, a
- * signal, time for the books. Nothing of that is judged here: what was read is handed over as it came, with its stamps,
- * and enginetour/referee/game.py goes on from there as if it had read it itself.
+ * A relay continues until something is not plain: a line out of turn, an odd or late answer, the end of the game, a
+ * signal, time for bookkeeping. It judges none of that: it returns what was read with its time stamps, and
+ * enginetour/referee/relay.py continues as if it had read it itself.
  */
 #define _GNU_SOURCE /* ppoll */
 #include "relay.h"
@@ -62,7 +62,7 @@ bool note(Side *side, PyObject *direction, long long stamp, const Byte *text, si
     return kept;
 }
 
-/* What speaks beside the outputs: stderr is STIRRED. */
+/* Handle descriptors other than stdout: output on stderr is STIRRED. */
 static Why heard_beside(Relay *relay) {
     struct epoll_event events[MOST_FDS];
     int count = epoll_wait(relay->beside, events, MOST_FDS, 0);
@@ -72,12 +72,12 @@ static Why heard_beside(Relay *relay) {
     return count < 0 ? ODD : count ? STIRRED : PLAIN;
 }
 
-/* Wait until the side that thinks has said something, the only one who may. */
+/* Wait for output of the side that thinks; the other side must be silent. */
 static Why await(Relay *relay) {
     Side *side = &relay->side[relay->board.turn];
-    int thinker = relay->board.turn ? 1 : 0; /* where its output stands in the poll */
+    int thinker = relay->board.turn ? 1 : 0; /* index of its output in the poll */
     for (;;) {
-        if (PyErr_CheckSignals() < 0) /* one that came while nobody waited */
+        if (PyErr_CheckSignals() < 0) /* a signal that came outside a wait */
             return FAILED;
         long long now = now_ns(), until = now + SLICE, deadline = relay->go + flag_of(side) + GRACE;
         long long soonest = relay->due < side->look ? relay->due : side->look;
@@ -124,7 +124,7 @@ static Why await(Relay *relay) {
     }
 }
 
-/* One read of what the search under way says. */
+/* Read the output of the current search once. */
 static Why hear(Relay *relay) {
     Side *side = &relay->side[relay->board.turn];
     Byte *at = relay->text + relay->text_length;
@@ -141,7 +141,7 @@ static Why hear(Relay *relay) {
     return PLAIN;
 }
 
-/* Plies until something is not plain, the last of which may not be noted yet. */
+/* Play plies until something is not plain; the last ply may not be noted yet. */
 static Why go_on(Relay *relay) {
     for (;;) {
         Why why = relay->thinking ? PLAIN : set_thinking(relay);

@@ -1,4 +1,4 @@
-/* What stands before the wait of a plain ply: the words that set an engine thinking, and when the books are due in it. */
+/* The part of a plain ply before the wait: start a search, and determine when bookkeeping is due in it. */
 #include "relay.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ bool reserve_line(Relay *relay, size_t more) {
     return true;
 }
 
-/* `go` behind the position, written past the end of the line; the bytes of both. */
+/* Write `go` after the position, past the end of the line; return the bytes of both. */
 static size_t ask(Relay *relay, const Side *side, const Side *other) {
     size_t room = TOLD + strlen(side->limits);
     if (!reserve_line(relay, room))
@@ -70,7 +70,7 @@ void foresee_books(Relay *relay) {
     }
 }
 
-/* The nanoseconds in a run queue that a schedstat file tells: its second number. */
+/* Return the nanoseconds in a run queue from a schedstat file: its second number. */
 static long long waited_by(const Byte *text, int length) {
     const Byte *blank = memchr(text, ' ', (size_t)length);
     long long number = 0;
@@ -106,7 +106,7 @@ Why set_thinking(Relay *relay) {
     Side *side = &relay->side[relay->board.turn], *other = &relay->side[!relay->board.turn];
     if (relay->line_length + (size_t)ROOM > (size_t)relay->longest_line && relay->anchor != relay->begun_at)
         return ODD; /* Python shortens the line */
-    Byte *aside = relay->text + 2 * READ_SIZE; /* before it stands what is not noted yet */
+    Byte *aside = relay->text + 2 * READ_SIZE; /* text before it is not noted yet */
     ssize_t stale = read(side->out, aside, READ_SIZE);
     if (stale >= 0 || errno != EAGAIN) {
         if (stale > 0) {

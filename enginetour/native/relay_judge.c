@@ -1,4 +1,4 @@
-/* What stands behind the wait of a plain ply: the answer is read, judged, charged, and on the board. */
+/* The part of a plain ply after the wait: read the answer, judge it, charge its time, make the move. */
 #define _GNU_SOURCE /* memmem */
 #include "relay.h"
 #include "thoughts.h"
@@ -9,7 +9,7 @@ static const long long SLEPT = 1000 * MS; /* enginetour/referee/clock.py */
 
 Py_ssize_t answer_of(const Relay *relay, size_t from) {
     static const char WORD[] = "bestmove";
-    size_t begun = from > sizeof WORD ? from - sizeof WORD : 0; /* a word may come in two reads */
+    size_t begun = from > sizeof WORD ? from - sizeof WORD : 0; /* a word may be split between two reads */
     const Byte *hit = memmem(relay->text + begun, relay->text_length - begun, WORD, sizeof WORD - 1);
     if (hit == NULL)
         return -2;
@@ -42,7 +42,7 @@ static Seen *seen_of(Relay *relay, const Key *key) {
     return NULL;
 }
 
-/* What the adjudicator says of the position after the move: PLAIN, ODD, ENDED. */
+/* Adjudicate the position after the move: PLAIN, ODD, ENDED. */
 static Why judged(Relay *relay, const Board *after, size_t before_answer) {
     if (relay->judge == Py_None)
         return PLAIN;
@@ -65,7 +65,7 @@ static Why judged(Relay *relay, const Board *after, size_t before_answer) {
     return ENDED;
 }
 
-/* The clock of an answer that is plain in all, and the line; the board stays as it was. */
+/* Charge the clock for an answer that is plain, and extend the line; the board stays unchanged. */
 static bool enter(Relay *relay, Side *side, Move move, long long elapsed, size_t search, bool check) {
     long long spent = elapsed / MS;
     side->moves++;
@@ -133,7 +133,7 @@ static bool settle_ply(Relay *relay) {
 
 bool settle(Relay *relay) {
     if (relay->chunk_length) {
-        /* who said it has moved since, if that was its answer */
+        /* if it was the answer, its side has moved since */
         Side *side = relay->ply.is ? relay->ply.side : &relay->side[relay->board.turn];
         bool noted = note(side, from_it, relay->stamp, relay->text + relay->chunk, relay->chunk_length);
         relay->chunk_length = 0;

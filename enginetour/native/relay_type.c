@@ -1,4 +1,4 @@
-/* The relay as Python sees it: what it is told of a game, and what it gives back. */
+/* The Python type of a relay: the data of a game that it takes and returns. */
 #include "relay.h"
 
 #include <stdlib.h>
@@ -82,7 +82,7 @@ static int relay_visit(Relay *self, visitproc visit, void *arg) {
     return 0;
 }
 
-/* seat(white, seat, stdin, stdout, traffic, limits, threads): who plays that colour. */
+/* seat(white, seat, stdin, stdout, traffic, limits, threads): the engine that plays that color. */
 static PyObject *relay_seat(Relay *self, PyObject *args) {
     int white, in, out;
     PyObject *seat, *traffic, *threads;
@@ -109,7 +109,7 @@ static PyObject *relay_seat(Relay *self, PyObject *args) {
     Py_RETURN_NONE;
 }
 
-/* watch(((fd, events, kind), ...)): what may speak beside both outputs, until it is called again. */
+/* watch(((fd, events, kind), ...)): descriptors to watch besides both outputs, until the next call. */
 static PyObject *relay_watch(Relay *self, PyObject *all) {
     if (!PyTuple_Check(all) || PyTuple_GET_SIZE(all) > MOST_FDS) {
         PyErr_SetString(PyExc_ValueError, "a tuple of at most 16 descriptors");
@@ -156,7 +156,7 @@ static PyObject *relay_clock(Relay *self, PyObject *args) {
     Py_RETURN_NONE;
 }
 
-/* take(board, line, words_begun, plies, anchor, begun_at, seen, answered_ns) -> bool: the game as it stands. */
+/* take(board, line, words_begun, plies, anchor, begun_at, seen, answered_ns) -> bool: the game in its current state. */
 static PyObject *relay_take(Relay *self, PyObject *args) {
     PyObject *board, *seen;
     const char *line;
@@ -180,7 +180,7 @@ static PyObject *relay_take(Relay *self, PyObject *args) {
     Py_RETURN_TRUE;
 }
 
-/* run(held, last_elapsed, since, urgent, live, look_black, look_white, quick) -> why it came back. */
+/* run(held, last_elapsed, since, urgent, live, look_black, look_white, quick) -> reason of its end. */
 static PyObject *relay_run(Relay *self, PyObject *args) {
     int urgent;
     if (!PyArg_ParseTuple(args, "llLpLLLL", &self->held, &self->last_elapsed, &self->since, &urgent, &self->live,
@@ -196,21 +196,21 @@ static PyObject *relay_run(Relay *self, PyObject *args) {
     return why == FAILED ? NULL : PyLong_FromLong(why);
 }
 
-/* Whether whoever thinks, or the place, has something to say now. */
+/* Return whether the engine that thinks, or the executor, has sent something. */
 static PyObject *relay_stirs(Relay *self, PyObject *Py_UNUSED(none)) {
     int ready = poll(self->polled, 3, 0);
     return PyBool_FromLong(ready != 0);
 }
 
-/* crowd() -> (marks, long waits): moves of this game so far that were told apart, and in how many its engine waited. */
+/* crowd() -> (marks, long waits): moves of this game that were measured, and those with a long wait. */
 static PyObject *relay_crowd(Relay *self, PyObject *Py_UNUSED(none)) {
     return Py_BuildValue("ll", self->marks, self->long_waits);
 }
 
-/* Whether White is to move. */
+/* Return whether White is to move. */
 static PyObject *relay_turn(Relay *self, PyObject *Py_UNUSED(none)) { return PyBool_FromLong(self->board.turn); }
 
-/* give(board) -> (line, words_begun, anchor, seen): the game as it stands now, the board by what it is made. */
+/* give(board) -> (line, words_begun, anchor, seen): the current state; `board` is changed to it. */
 static PyObject *relay_give(Relay *self, PyObject *board) {
     if (board_give(&self->board, board) < 0)
         return NULL;

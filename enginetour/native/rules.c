@@ -49,7 +49,7 @@ static Squares slanted(int square, Squares taken) {
     return along(2, square, taken) | along(3, square, taken) | along(6, square, taken) | along(7, square, taken);
 }
 
-/* Whether a piece of `theirs`, all of the side that is not `turn`, attacks the square. */
+/* Return whether a piece of `theirs`, all of the side that is not `turn`, attacks the square. */
 static bool is_hit(const Board *board, int turn, int square, Squares taken, Squares theirs) {
     const Squares *of = board->of;
     Squares near = (by_knight[square] & of[KNIGHT]) | (by_pawn[turn][square] & of[PAWN]) | (by_king[square] & of[KING]);
@@ -83,7 +83,7 @@ bool move_is_castling(const Board *board, Move move) {
     return wide > 1 || wide < -1 || board->of[ROOK] & board->side[board->turn] & BIT(move.to);
 }
 
-/* The rook of a castling move, -1: there is none, or it is written as in the other kind of chess. */
+/* Return the rook of a castling move; -1: there is none, or the notation is that of the other kind of chess. */
 int castling_rook(const Board *board, Move move) {
     Squares home = RANK_1 << (board->turn ? 0 : 56), rooks = board->rights & home;
     if (move.promotion || !(home & BIT(move.from)) || !(home & BIT(move.to)))
@@ -116,7 +116,7 @@ static bool castles_legally(const Board *board, Move move) {
     return !is_hit(board, board->turn, king_to, without ^ BIT(rook) ^ BIT(rook_to), theirs);
 }
 
-/* Where a piece of the side to move may go, but for castling and what leaves its king in check. */
+/* Return the squares that a piece of the side to move reaches, without castling; its king may be left in check. */
 Squares reach(const Board *board, int piece, int square) {
     Squares taken = occupied(board), own = board->side[board->turn];
     switch (piece) {
@@ -138,7 +138,7 @@ Squares reach(const Board *board, int piece, int square) {
     }
 }
 
-/* Whether a move within the reach of its piece leaves the own king safe. */
+/* Return whether a move within the reach of its piece leaves the own king safe. */
 bool is_safe(const Board *board, int piece, int from, int to) {
     int turn = board->turn;
     Squares taken = (occupied(board) & ~BIT(from)) | BIT(to), theirs = board->side[!turn] & ~BIT(to);
@@ -172,7 +172,7 @@ bool can_move(const Board *board) {
             if (is_safe(board, piece, from, lowest(goals)))
                 return true;
     }
-    return false; /* castling in Chess960 may be left */
+    return false; /* castling in Chess960 may be the only legal move */
 }
 
 static bool may_pass(const Board *board) {

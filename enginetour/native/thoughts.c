@@ -6,7 +6,7 @@
 
 static const char *const FIGURE_WORDS[FIGURES] = {" depth ", " seldepth ", " nodes ", " nps ", " hashfull ", " tbhits "};
 static const char SCORE[] = " score ";
-enum { DIGITS = 18, MATE = 32000 }; /* surely within 64 bits; runner spec 6: mate in n counts as +-(32000 - n) */
+enum { DIGITS = 18, MATE = 32000 }; /* certainly within 64 bits; runner spec 6: mate in n is +-(32000 - n) */
 
 size_t next_word(const Byte **at, const Byte *end, const Byte **word) {
     while (*at < end && (**at == ' ' || **at == '\t' || **at == '\r'))
@@ -67,7 +67,7 @@ static Finding thought_in(const Byte *line, const Byte *end, Thought *thought) {
     const Byte *at = line, *word, *value;
     size_t length, long_value;
     memset(thought, 0, sizeof *thought);
-    thought->pv = line; /* none of its bytes where there is no PV */
+    thought->pv = line; /* without bytes if there is no PV */
     for (const Byte *look = line; (length = next_word(&look, end, &word)) != 0;)
         if (is(word, length, "string")) /* the rest of the line is text */
             end = word;
@@ -121,7 +121,7 @@ static Finding thought_in(const Byte *line, const Byte *end, Thought *thought) {
 static const Byte *last_score(const Byte *text, size_t length) {
     size_t word = sizeof SCORE - 1;
     while (length >= word) {
-        const Byte *hit = memrchr(text, 'c', length); /* the rarest of its letters */
+        const Byte *hit = memrchr(text, 'c', length); /* the rarest letter of the word */
         if (hit == NULL)
             return NULL;
         if (hit - text >= 2 && (size_t)(hit - text) + 5 <= length && memcmp(hit - 2, SCORE, word) == 0)

@@ -1,4 +1,4 @@
-/* The last scored info line of a search: what enginetour/engines/uci_lines.py finds, where nothing about it is odd. */
+/* The last scored info line of a search, as enginetour/engines/uci_lines.py finds it; odd lines are left to Python. */
 #ifndef ENGINETOUR_THOUGHTS_H
 #define ENGINETOUR_THOUGHTS_H
 
@@ -15,22 +15,22 @@ typedef struct {
     int bound;
     bool known[FIGURES];
     long long figure[FIGURES];
-    const Byte *pv; /* words with blanks between them, as the engine wrote them */
+    const Byte *pv; /* words separated by blanks, as the engine wrote them */
     size_t pv_length;
 } Thought;
 
 typedef enum { FOUND, NOTHING, ODD_WORDS } Finding;
 
-/* Without `bounds` the last exact score. ODD_WORDS: left to Python. */
+/* Without `bounds` the last exact score. ODD_WORDS: Python must read it. */
 Finding thought_of(const Byte *text, size_t length, bool bounds, Thought *thought);
 
-/* Whether another line of the search may hold a figure that the scored one lacks. */
+/* Return whether another line of the search may have a figure that the scored line lacks. */
 bool has_more(const Byte *text, size_t length, const Thought *thought);
 
-/* The next word at or after *at, which moves behind it; its length, 0 at the end. */
+/* Find the next word at or after *at and move *at behind it; return its length, 0 at the end. */
 size_t next_word(const Byte **at, const Byte *end, const Byte **word);
 
-/* Printable ASCII, blanks and tabs: what has no second reading. */
+/* Printable ASCII, blanks and tabs, which have one meaning only. */
 bool is_plain(const Byte *at, const Byte *end);
 
 #endif
