@@ -27,11 +27,11 @@ from enginetour.referee.startup import EnginePool
 from enginetour.referee.talk import run_scripts
 from tests.support.engines import BOTH, Protocol, game, scripted, sound
 
-# CECP: features, lines, setups.
+# CECP: features, lines, positions.
 
 
 def test_features_are_read_leniently() -> None:
-    """Several a line, quoted or not, unquoted text, unknown names apart."""
+    """Several features may be on one line, quoted or not; unknown names are reported separately."""
     features = Features()
     read = features.read('ping=1 setboard = 0 myname="Two Words" variants="normal,losers" wheel=3 ping=1 done=1')
     assert read == (["ping", "setboard", "myname", "variants", "done"], ["wheel"])
@@ -43,7 +43,7 @@ def test_features_are_read_leniently() -> None:
 
 
 def test_features_may_be_parted_by_commas() -> None:
-    """`san=0,` was san=1: the engine was told SAN, and lost for calling it illegal. Both peers read a number."""
+    """A comma after a feature value is ignored: `san=0,` was read as san=1, and the engine lost because it got SAN."""
     features = Features()
     assert features.read('ping=1, san=0, usermove=0; variants=normal,losers, myname="One, Two," done=1')[1] == []
     assert [features.on(name, default=True) for name in ("ping", "san", "usermove")] == [True, False, False]
@@ -52,7 +52,7 @@ def test_features_may_be_parted_by_commas() -> None:
 
 @pytest.mark.timeout(5)
 def test_features_without_end_cost_nothing() -> None:
-    """A word as long as a line may be is passed over at once, and options are kept up to a bound."""
+    """A very long word is skipped at once, and the number of options is limited."""
     features = Features()
     assert features.read("x" * 60_000) == ([], [])
     for number in range(2 * MOST_OPTIONS):
@@ -82,7 +82,7 @@ def test_features_without_end_cost_nothing() -> None:
     ],
 )
 def test_options_of_features(text: str, option: DeclaredOption | None) -> None:
-    """The kind is the first known word with a dash that leaves a complete option; numbers stay as declared."""
+    """The kind of an option is the first known word with a dash that gives a complete option."""
     assert read_option(text) == option
 
 
@@ -108,7 +108,7 @@ def test_options_of_features(text: str, option: DeclaredOption | None) -> None:
     ],
 )
 def test_thinking_lines_of_all_kinds(line: str, thought: SearchInfo | None) -> None:
-    """As the surveyed engines print them: signs, bounds, columns, TAB, mates."""
+    """Search output of all surveyed engines is read: signs, bounds, columns, TAB, mates."""
     assert cecp_lines.read_thinking(line) == thought
 
 
@@ -125,7 +125,7 @@ def test_thinking_lines_of_all_kinds(line: str, thought: SearchInfo | None) -> N
     ],
 )
 def test_lines_that_announce_a_move(line: str, move: tuple[str, bool] | None) -> None:
-    """Numbered lines are marked: they may be echoes."""
+    """Moves are read in all forms; numbered lines are marked, because they may be echoes."""
     assert cecp_lines.read_move(line) == move
 
 
@@ -142,7 +142,7 @@ def test_lines_that_announce_a_move(line: str, move: tuple[str, bool] | None) ->
     ],
 )
 def test_result_lines(line: str, result: str) -> None:
-    """The score is read, the comment is text."""
+    """The result of a line is read, and its comment is ignored."""
     assert cecp_lines.read_result(line) == result
 
 
@@ -160,7 +160,7 @@ def test_result_lines(line: str, result: str) -> None:
     ],
 )
 def test_error_lines(line: str, text: str | None) -> None:
-    """What is complained about, in every wording surveyed."""
+    """An error line names what it complains about, in every wording of the survey."""
     assert cecp_lines.read_refusal(line) == text
 
 
@@ -178,12 +178,12 @@ def test_error_lines(line: str, text: str | None) -> None:
     ],
 )
 def test_time_controls_in_words(tc: str, lines: list[str]) -> None:
-    """Bases below a second are told as one, the first of several stages is the one told."""
+    """A base below a second is sent as one second, and only the first of several stages is sent."""
     assert [line.decode() for line in time_lines(TimeControl.parse(tc), Quirks(), nps=False)] == lines
 
 
 def test_fractions_of_a_second_only_where_they_are_safe() -> None:
-    """One surveyed engine exits on `st 0.1`."""
+    """Fractions of a second are sent only to engines that accept them: one surveyed engine exits after `st 0.1`."""
     tc = TimeControl.parse("movetime=0.2")
     with pytest.raises(Unsupported, match="whole seconds"):
         time_lines(tc, Quirks(), nps=False)
@@ -192,18 +192,18 @@ def test_fractions_of_a_second_only_where_they_are_safe() -> None:
 
 
 def test_nodes_need_nps() -> None:
-    """N nodes are a second at N nodes a second."""
+    """N nodes are sent as one second at N nodes per second."""
     tc = TimeControl.parse("nodes=500")
     assert time_lines(tc, Quirks(), nps=True) == [b"nps 500", b"st 1"]
     assert time_lines(TimeControl.parse("nodes=500,depth=3"), Quirks(), nps=True) == [b"nps 500", b"st 1", b"sd 3"]
     with pytest.raises(Unsupported):
         time_lines(tc, Quirks(), nps=False)
-    with pytest.raises(Unsupported):  # nodes are told as a second, and a move has its own
+    with pytest.raises(Unsupported):  # nodes are sent as one second, and this move has its own time
         time_lines(TimeControl.parse("movetime=2,nodes=500"), Quirks(), nps=True)
 
 
 def test_a_position_by_edit() -> None:
-    """With Black to move a White move goes first, for `edit` keeps the turn."""
+    """With Black to move a White move is sent first, because `edit` keeps the side to move."""
     lines = [line.decode() for line in edit_lines(chess.Board("4k3/8/8/8/8/8/4P3/4K3 b - - 0 1"), b"a2a3")]
     assert lines == ["a2a3", "edit", "#", "Ke1", "Pe2", "c", "Ke8", "."]
 
@@ -216,19 +216,19 @@ def test_a_position_by_edit() -> None:
     ],
 )
 def test_what_edit_cannot_express(fen: str) -> None:
-    """Other castling rights than the squares give, and en passant."""
+    """`edit` cannot express lost castling rights or en passant."""
     with pytest.raises(InexpressiblePosition):
         edit_lines(chess.Board(fen), b"a2a3")
 
 
 def test_counters_are_the_referees() -> None:
-    """A position with a counter is set like one without: enginetour itself ends the game by the fifty-move rule."""
+    """A position with a move counter is sent like one without: enginetour itself applies the fifty-move rule."""
     fen = "4k3/8/8/8/8/8/4P3/4K3 w - - {} 20"
     assert edit_lines(chess.Board(fen.format(7)), b"") == edit_lines(chess.Board(fen.format(0)), b"")
 
 
 def test_edit_in_the_engines_own_words() -> None:
-    """The move that gives Black the turn is announced as all moves are; rights that nobody has are none."""
+    """The move that gives Black the turn has the usual form; castling rights without a rook do not matter."""
     lines = edit_lines(chess.Board("4k3/8/8/8/8/8/4P3/4K3 b KQkq - 0 1"), b"usermove a3")
     assert lines[:2] == [b"usermove a3", b"edit"]
 
@@ -240,7 +240,7 @@ def wishes(options: tuple[tuple[str, str], ...], features: str, **quirks: bool) 
 
 
 def test_memory_and_cores_stand_for_options() -> None:
-    """Only where they are declared, and cores not where hearing it kills the engine."""
+    """Memory and cores replace options only if they are declared, and cores only if the engine survives it."""
     both = (("Hash", "64"), ("Threads", "1"), ("Style", "x"))
     assert wishes(both, "memory=1 smp=1") == ((("Style", "x"),), [b"memory 64", b"cores 1"], ())
     assert wishes(both, "memory=1 smp=1", no_cores=True) == ((("Style", "x"),), [b"memory 64"], ())
@@ -258,7 +258,7 @@ def test_memory_and_cores_stand_for_options() -> None:
     [('egt="nalimov, Syzygy"', [b"egtpath syzygy /tables"]), ('egt="nalimov"', []), ("ping=1", [])],
 )
 def test_tables_go_by_egtpath(features: str, lines: list[bytes]) -> None:
-    """To engines that declare tables of that kind."""
+    """The path of tablebases is sent to engines that declare such tables."""
     declared = Features()
     declared.read(features)
     spec = EngineSpec("e", ("/e",), "cecp", offered=(("SyzygyPath", "/tables"),))
@@ -266,7 +266,7 @@ def test_tables_go_by_egtpath(features: str, lines: list[bytes]) -> None:
 
 
 def cecp_engine(*features: str) -> CecpEngine:
-    """An engine that has shaken hands and declares more than it did; it is dead, and can still be asked for words."""
+    """Return an engine after its handshake that declares more than it did; it has ended, but still builds lines."""
     engine = open_engine(scripted("cecp"))
     assert isinstance(engine, CecpEngine)
     assert run_scripts({engine: engine.handshake()}, Link())[engine] is None
@@ -283,7 +283,7 @@ def after(*moves: str) -> Position:
 
 
 def test_moves_in_san_whenever_san_was_declared() -> None:
-    """Features may come in the middle of a game; the next move is told in the form they ask for."""
+    """Features may come during a game; the next move is sent in the form that they request."""
     engine = cecp_engine()
     control = TimeControl.parse("10")
     lines = engine.go_lines(Ask(after("e2e4"), white=False, tc=control)).split(b"\n")
@@ -300,7 +300,7 @@ def told(engine: CecpEngine) -> list[str]:
 
 @pytest.mark.parametrize("command", ["?", "computer", "result", "easy", "post"])
 def test_what_is_sent_to_everybody_may_be_unknown(command: str) -> None:
-    """Fairy-Max, idle again after a late move, knows no `?`: that was a warning beside its loss on time."""
+    """An unknown standard command is not a warning: Fairy-Max, idle after a late move, rejected `?`."""
     engine = cecp_engine()
     engine.intake.feed(f"Error (unknown command): {command}\n".encode())
     engine.heard()
@@ -312,7 +312,7 @@ def test_what_is_sent_to_everybody_may_be_unknown(command: str) -> None:
 
 
 def test_what_was_declared_is_sent_and_nothing_else() -> None:
-    """The opponent's name, moves of the opening in SAN, offers, clocks: each by its feature, by default or not."""
+    """Opponent's name, opening moves in SAN, offers and clocks are sent according to the declared features."""
     control = TimeControl.parse("10")
     engine = cecp_engine("name=1 san=1 draw=1 time=0 usermove=0")
     assert (
@@ -332,7 +332,7 @@ def test_what_was_declared_is_sent_and_nothing_else() -> None:
 
 @pytest.mark.parametrize(("rook_castling", "told_as"), [(False, "O-O"), (True, "f1g1")])
 def test_castling_where_back_ranks_are_shuffled(rook_castling: bool, told_as: str) -> None:
-    """By letters, or as king takes rook to those that know no letters: in an opening and in the game."""
+    """Castling is sent as letters, or as king takes rook if the engine needs that, in the opening and in the game."""
     control, fen = TimeControl.parse("10"), "4k3/8/8/8/8/8/8/5KR1 w K - 0 1"
     engine = cecp_engine('variants="normal,fischerandom"')
     engine.spec = replace(engine.spec, quirks=replace(engine.spec.quirks, rook_castling=rook_castling))
@@ -340,13 +340,13 @@ def test_castling_where_back_ranks_are_shuffled(rook_castling: bool, told_as: st
     position.push(chess.Move.from_uci("f1g1"))
     assert run_scripts({engine: engine.new_game(Setup(position, control))}, Link())[engine] is None
     assert told(engine)[-2] == f"usermove {told_as}"
-    engine._told = 0  # as if it had been played since
+    engine._told = 0  # as if it had been played since then
     assert f"usermove {told_as}\n".encode() in engine.go_lines(Ask(position, white=False, tc=control))
     engine.kill()
 
 
 def test_the_result_is_told() -> None:
-    """To both, in the words of the game's end: one that lives on would think that it still plays."""
+    """Both engines get the result, because an engine that lives on would think that the game continues."""
     specs, pool = (scripted("cecp", name="one"), scripted("cecp", name="two")), EnginePool()
     game(*specs, pool=pool)
     for engine in pool.take(*specs):
@@ -356,7 +356,7 @@ def test_the_result_is_told() -> None:
 
 
 def test_a_new_game_forgets_the_moves_of_the_last() -> None:
-    """A numbered move is an echo of a move of this game only."""
+    """A numbered move is an echo only of a move of the same game."""
     engine = cecp_engine()
     control = TimeControl.parse("10")
     engine.go_lines(Ask(after("g1f3"), white=False, tc=control))
@@ -372,7 +372,7 @@ def test_a_new_game_forgets_the_moves_of_the_last() -> None:
 
 
 def test_a_refused_move_of_the_opening_is_no_ones_loss() -> None:
-    """Whichever of its moves is refused, the engine cannot be told the position."""
+    """An engine that rejects a move of the opening does not support the position, whichever move it is."""
     engine = cecp_engine()
     script = engine.new_game(Setup(after("e2e4", "e7e5"), TimeControl.parse("10")))
     next(script)
@@ -386,7 +386,7 @@ def test_a_refused_move_of_the_opening_is_no_ones_loss() -> None:
 
 
 def test_an_unknown_feature_is_rejected_without_a_warning() -> None:
-    """Engines may declare what they like; what is known is accepted by its name."""
+    """An unknown feature is rejected without a warning; known features are accepted by name."""
     engine = cecp_engine()
     assert {"accepted ping", "accepted myname", "accepted done"} <= set(told(engine))
     engine.intake.feed(b"feature wheel=3\n")
@@ -397,7 +397,7 @@ def test_an_unknown_feature_is_rejected_without_a_warning() -> None:
 
 
 def test_what_a_cecp_engine_hears() -> None:
-    """One `go` a game, clocks before every move, memory and options before the first `new`."""
+    """A game has one `go`; clocks are sent before every move, memory and options before the first `new`."""
     options = (("memory", "8"), ("Depth", "4"), ("Book", "false"), ("level", "easy"), ("Wipe", ""))
     short = game(scripted("cecp", "illegal", at=2, options=options), sound("cecp"), white_tc="40/60+1")
     sent = [line.split(" > ", 1)[1] for line in short.incidents[-1].traffic if " > " in line]
@@ -420,7 +420,7 @@ def test_what_a_cecp_engine_hears() -> None:
     ],
 )
 def test_a_stage_ends_where_the_engine_was_told(opening: Opening, levels: list[str]) -> None:
-    """The moves of the opening are none of a stage, and those of a position are counted from it."""
+    """Moves of the opening are not part of a stage; those of a position are counted from it."""
     played = game(scripted("cecp", "illegal", at=4), sound("cecp"), white_tc="2/30", opening=opening)
     assert (played.termination, played.culprit) == (Termination.ILLEGAL_MOVE, "illegal"), played.cause
     sent = [line.split(" > ", 1)[1] for line in played.incidents[-1].traffic if " > " in line]
@@ -430,7 +430,7 @@ def test_a_stage_ends_where_the_engine_was_told(opening: Opening, levels: list[s
 
 @pytest.mark.parametrize("ponder", [False, True])
 def test_nobody_ponders_between_games(ponder: bool, pool: EnginePool) -> None:
-    """HoiChess and Sjaak II took a processor after `result`, for as long as their slot had no other game."""
+    """No engine ponders between games: HoiChess and Sjaak II used a processor after `result`."""
     spec = replace(scripted("cecp", name="pondering"), ponder=ponder)
     played = game(spec, scripted(fault="illegal"), pool=pool)
     (engine,) = pool.take(spec)
@@ -441,7 +441,7 @@ def test_nobody_ponders_between_games(ponder: bool, pool: EnginePool) -> None:
 
 @pytest.mark.parametrize("words", ["'g1f3'", '"g1f3".', "g1f3.", "usermove `g1f3'"])
 def test_a_refused_move_in_quotes_is_that_move(words: str) -> None:
-    """It was a warning only: an opening refused so was lost by an illegal move, and no game was void."""
+    """A rejected move in quotes is recognized; it was only a warning, and the opening then lost a game."""
     engine = cecp_engine()
     engine.go_lines(Ask(after("g1f3"), white=False, tc=TimeControl.parse("10")))
     engine.intake.feed(f"Illegal move: {words}\n".encode())
@@ -451,11 +451,11 @@ def test_a_refused_move_in_quotes_is_that_move(words: str) -> None:
     engine.kill()
 
 
-# What an engine file says of an engine is done at its pipe.
+# Settings of an engine file act at the pipe of the engine.
 
 
 def sent(spec: EngineSpec, games: int = 1) -> list[tuple[float, str]]:
-    """Seconds and words of all that an engine was sent in its games."""
+    """Return the seconds and text of all lines that an engine got in its games."""
     pool = EnginePool()
     for _ in range(games):
         game(spec, sound(spec.protocol), pool=pool)
@@ -468,7 +468,7 @@ def sent(spec: EngineSpec, games: int = 1) -> list[tuple[float, str]]:
 
 @BOTH
 def test_init_lines_come_once_before_the_first_game(protocol: Protocol) -> None:
-    """As they are, in their order, behind the options."""
+    """Init lines are sent once, unchanged, in their order, after the options."""
     options = (("Hash", "8"),) if protocol == "uci" else (("Depth", "4"),)
     spec = scripted(protocol, name="initial", options=options, init=("book off", "log  on"))
     words = [line for _, line in sent(spec, games=2)]
@@ -483,7 +483,7 @@ def test_init_lines_come_once_before_the_first_game(protocol: Protocol) -> None:
 
 @BOTH
 def test_lines_keep_their_distance(protocol: Protocol) -> None:
-    """With `line_delay_ms` none follows another sooner; without it they come together."""
+    """With `line_delay_ms` lines have that distance; without it they come together."""
     stamps = [stamp for stamp, _ in sent(scripted(protocol, name="apart", line_delay_ms=3))]
     assert min(after - before for before, after in pairwise(stamps)) >= 0.003 - 1e-6
     together = [stamp for stamp, _ in sent(scripted(protocol, name="together"))]
@@ -494,7 +494,7 @@ def test_lines_keep_their_distance(protocol: Protocol) -> None:
 def test_a_silent_reader_of_single_lines_is_woken_once_a_wait(
     protocol: Protocol, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One empty line when an answer is overdue, in a search and at a fence; never to an engine without the quirk."""
+    """An engine with the quirk gets one empty line when an answer is overdue; other engines never get one."""
     monkeypatch.setattr(base, "POKE_NS", 50 * base.MS)
     words = [line for _, line in sent(scripted(protocol, "wordless", line_delay_ms=1, seconds=0.2))]
     asked = [at for at, line in enumerate(words) if line.startswith(("go", "usermove"))]
@@ -508,7 +508,7 @@ def test_a_silent_reader_of_single_lines_is_woken_once_a_wait(
 
 @BOTH
 def test_a_game_is_no_longer_than_an_engine_survives(protocol: Protocol) -> None:
-    """Of two engines with such a limit the shorter one holds."""
+    """The shorter limit of two engines ends a game."""
     frail, frailer = scripted(protocol, name="frail", max_plies=6), scripted(protocol, name="frailer", max_plies=4)
     assert [game(frail, other).plies for other in (sound(protocol), frailer)] == [6, 4]
     assert game(frail, sound(protocol)).termination is Termination.ADJUDICATION_LENGTH
@@ -516,7 +516,7 @@ def test_a_game_is_no_longer_than_an_engine_survives(protocol: Protocol) -> None
 
 @BOTH
 def test_limits_of_the_start_and_of_fences(protocol: Protocol) -> None:
-    """From the start of the process, whatever it prints: a minute, in a game five seconds, or what its file says."""
+    """A handshake has a minute from the start of the process, a fence in a game five seconds, or the file sets it."""
     engine = open_engine(scripted(protocol, handshake_timeout=2.5, ready_timeout=3.0))
     assert engine.handshake_deadline - engine.born_ns == 2_500 * base.MS
     assert engine.ready_ns == engine.game_fence_ns == 3_000 * base.MS
@@ -528,7 +528,7 @@ def test_limits_of_the_start_and_of_fences(protocol: Protocol) -> None:
 
 
 ENDING = "4k3/8/8/8/8/8/8/R3K3 w Q - 0 1"
-# What is fenced up to the second search of a game: the write with the ping, and for how many seconds.
+# The fences up to the second search of a game: the write with the ping, and its limit in seconds.
 FENCED: dict[Protocol, list[tuple[str, int]]] = {
     "uci": [
         ("setoption name Ponder value false\nsetoption name OwnBook value false\nisready\n", 30),
@@ -548,7 +548,7 @@ FENCED: dict[Protocol, list[tuple[str, int]]] = {
 
 @BOTH
 def test_a_ping_goes_out_with_what_it_fences(protocol: Protocol, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In one write: who stalls on two lines is found out before a clock runs. In a game it has five seconds."""
+    """A ping is in one write with the lines that it fences, so a stall is found before a clock runs."""
     limits, writes = list[int](), list[str]()
     fenced, write = base.Engine.fenced, EngineProcess.write
 
@@ -570,12 +570,12 @@ def test_a_ping_goes_out_with_what_it_fences(protocol: Protocol, monkeypatch: py
     white = scripted(protocol, "illegal", name="fenced", moves="a1a2", **quirks)
     game(white, scripted("uci", name="other", moves="e8e7"), opening=Opening(fen=ENDING))
     expected = FENCED[protocol]
-    first = protocol == "uci"  # the handshake's own, which fences nothing
+    first = protocol == "uci"  # the ping of the handshake, which fences nothing
     assert list(zip(writes[first:], limits, strict=False))[: len(expected)] == expected
 
 
 def greeted(spec: EngineSpec) -> tuple[CecpEngine, object]:
-    """A CECP engine after its handshake, and the fault in it; its process has ended."""
+    """Return a CECP engine after its handshake, and its fault; its process has ended."""
     engine = open_engine(spec)
     assert isinstance(engine, CecpEngine)
     fault = run_scripts({engine: engine.handshake()}, Link())[engine]
@@ -584,7 +584,7 @@ def greeted(spec: EngineSpec) -> tuple[CecpEngine, object]:
 
 
 def test_protover_comes_apart_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After `protover_delay_ms`, and once more while no feature comes; to nobody else a second time."""
+    """`protover 2` is sent after `protover_delay_ms`, and repeated only until the first feature."""
     monkeypatch.setattr(cecp, "POKE_NS", 50 * base.MS)
     monkeypatch.setattr(cecp, "SILENT_NS", 500 * base.MS)
     engine, fault = greeted(scripted("cecp", "loses-protover", protover_delay_ms=20, tells_features=True))
@@ -600,7 +600,7 @@ def test_protover_comes_apart_and_again(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_silence_of_one_that_tells_features_is_a_failed_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For its whole handshake, not two seconds; once there are some, silence ends them as ever."""
+    """An engine that always sends features and is silent for its whole handshake has failed to start."""
     monkeypatch.setattr(cecp, "SILENT_NS", 50 * base.MS)
     _, fault = greeted(scripted("cecp", "no-features", handshake_timeout=0.5, tells_features=True))
     assert isinstance(fault, StartFailed)

@@ -25,7 +25,7 @@ from enginetour.model.errors import InputRefused
 from enginetour.model.task import LimitName, Quirks, Resources
 from tests.support.tournaments import config, read, tour
 
-# Engine files: read, refused with the place, written.
+# Engine files: read, rejected with their place, written.
 
 LEAST = 'name = "X"\ncommand = ["x"]\nprotocol = "uci"\n'
 
@@ -36,7 +36,7 @@ def _read(tmp_path: Path, text: str) -> EngineEntry:
 
 
 def test_least_file(tmp_path: Path) -> None:
-    """Name, command and protocol are enough; limits are then the protocol's usual ones."""
+    """Name, command and protocol are enough; limits are then the usual ones of the protocol."""
     entry = _read(tmp_path, LEAST)
     assert (entry.id, entry.name, entry.command, entry.folder) == ("x", "X", ("x",), tmp_path)
     assert entry.obeyed == USUAL_LIMITS["uci"]
@@ -44,7 +44,7 @@ def test_least_file(tmp_path: Path) -> None:
 
 
 def test_command_and_args(tmp_path: Path) -> None:
-    """A command of one word may be plain text, and `args` follow it."""
+    """A command of one word may be plain text, and `args` are appended."""
     entry = _read(tmp_path, 'name = "X"\ncommand = "my engine"\nargs = ["-x", ""]\nprotocol = "uci"\n')
     assert entry.command == ("my engine", "-x", "")
 
@@ -66,14 +66,14 @@ def test_command_and_args(tmp_path: Path) -> None:
     ],
 )
 def test_refusals(tmp_path: Path, line: str, words: str) -> None:
-    """What is not allowed is told with file, line and the nearest key."""
+    """A rejected key is reported with file, line and the closest key."""
     with pytest.raises(InputRefused) as caught:
         _read(tmp_path, LEAST + line + "\n")
     assert str(caught.value).startswith(f"{tmp_path}/{words}")
 
 
 def test_missing_and_wrong_basics(tmp_path: Path) -> None:
-    """A file without protocol, with an empty command, or with a blank in its name's ends is refused."""
+    """A file without protocol, with an empty command or with blanks around its name is rejected."""
     for text, words in (
         ('name = "X"\ncommand = ["x"]\n', "protocol is missing"),
         (LEAST.replace('["x"]', "[]"), "x.toml:2: command"),
@@ -85,7 +85,7 @@ def test_missing_and_wrong_basics(tmp_path: Path) -> None:
 
 
 def test_changed_quirks() -> None:
-    """A configuration's quirks go over the file's; unknown and impossible ones are refused."""
+    """Quirks of a configuration replace those of the file; unknown and impossible ones are rejected."""
     quirks = Quirks(line_delay_ms=100)
     assert override(quirks, {"whitepov": True, "init": ["a"]}, "c:1") == replace(quirks, whitepov=True, init=("a",))
     with pytest.raises(InputRefused, match=r"c:1: unknown quirk 'whitpov', did you mean 'whitepov'"):
@@ -138,7 +138,7 @@ def test_written_and_read_back(
 
 
 def test_write_refuses_to_replace(tmp_path: Path) -> None:
-    """An engine file is written once, readable for all, and never over another; no draft is left."""
+    """An engine file is written once, readable for all, and never replaces another; no draft is left."""
     entry = EngineEntry("my-engine", "Mine", ("mine",), "uci")
     path = write_entry(tmp_path / "engines", entry)
     assert read_entry(path).name == "Mine"
@@ -151,13 +151,13 @@ def test_write_refuses_to_replace(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["../x", ".x", "", "X", "a/b", "a" * 65])
 def test_ids_are_file_names(tmp_path: Path, name: str) -> None:
-    """An id that could leave the folder, or hide in it, is refused."""
+    """An id that leaves the directory, or hides in it, is rejected."""
     with pytest.raises(InputRefused, match="is not a valid engine id"):
         write_entry(tmp_path, EngineEntry(name, "Mine", ("mine",), "uci"))
     assert list(tmp_path.iterdir()) == []
 
 
-# Hints of an examination in an engine file: what they change, and that everything else stays.
+# Hints of compliance checks in an engine file: what they change, and that the rest stays.
 
 FILE = """\
 # mine
@@ -175,7 +175,7 @@ whitepov = true  # sic
 
 
 def test_hints_change_and_add_lines(tmp_path: Path) -> None:
-    """At the top, in a section that is there; comments and the rest stay."""
+    """Hints change or add lines at the top or in a section; comments and the rest stay."""
     path = tmp_path / "kite.toml"
     path.write_text(FILE)
     write_hints(path, path, {"limits": ("clock",), "quirks.whitepov": False, "quirks.line_delay_ms": 100})
@@ -189,7 +189,7 @@ def test_hints_change_and_add_lines(tmp_path: Path) -> None:
 
 
 def test_a_section_that_lacks_is_made(tmp_path: Path) -> None:
-    """Behind everything else; a new key of the file itself stands before its first section."""
+    """A missing section is added at the end; a new key of the file comes before its first section."""
     path = tmp_path / "kite.toml"
     path.write_text('name = "Kite"\ncommand = "cat"\nprotocol = "uci"\n\n[options]\nHash = 64\n')
     copy = tmp_path / "engines" / "kite.toml"
@@ -210,7 +210,7 @@ def test_a_section_that_lacks_is_made(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_written_changes_nothing(tmp_path: Path, text: str, told: str) -> None:
-    """The file stays as it was, and nothing is left beside it."""
+    """If hints cannot be written, the file stays unchanged, and no other file remains."""
     path = tmp_path / "kite.toml"
     path.write_text(text)
     target = tmp_path / "engines" / "kite.toml" if "here" in text else path
@@ -221,18 +221,18 @@ def test_what_cannot_be_written_changes_nothing(tmp_path: Path, text: str, told:
 
 
 def test_hints_twice_are_hints_once() -> None:
-    """The same text again."""
+    """Writing hints a second time gives the same text."""
     hints = {"limits": ("clock",), "quirks.restart": True}
     assert with_hints(with_hints(FILE, hints), hints) == with_hints(FILE, hints)
 
 
-# An engine that is a script, written as a tester would write it (found by playing one from a file of his own).
+# An engine that is a script, as a tester would write it.
 
 WREN = Path(__file__).parents[2] / "engines"
 
 
 def test_a_script_is_found_from_the_folder_of_the_configuration(tmp_path: Path) -> None:
-    """`command = ["python3", "mine/engine.py"]` plays, from whatever folder the engine itself is started in."""
+    """`command = ["python3", "mine/engine.py"]` plays, whatever the working directory of the engine is."""
     (tmp_path / "results").mkdir()
     (tmp_path / "mine").symlink_to(WREN)
     command = '["{python}", "mine/wren.py", "1"]'
@@ -243,7 +243,7 @@ def test_a_script_is_found_from_the_folder_of_the_configuration(tmp_path: Path) 
 
 
 def test_only_words_that_name_a_file_there_are_changed(tmp_path: Path) -> None:
-    """Flags, placeholders, plain words and paths to nothing stay as written."""
+    """Only words that name an existing file are changed; flags, placeholders and other words stay."""
     (tmp_path / "net.bin").write_text("x")
     (tmp_path / "word").write_text("x")
     words = ("sh", "net.bin", "word", "--net.bin", "{scratch}/net.bin", "other/net.bin")

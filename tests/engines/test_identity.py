@@ -21,7 +21,7 @@ from tests.support.databases import STOPS, WITH_NET
 from tests.support.engines import PLAYING_SCRIPT
 from tests.support.tournaments import audit, config, entrant, read, scripted, tour
 
-# What makes two engine versions the same.
+# What makes two versions of an engine the same.
 
 
 def _engine(folder: Path, content: str = "binary") -> EngineSpec:
@@ -31,7 +31,7 @@ def _engine(folder: Path, content: str = "binary") -> EngineSpec:
 
 
 def test_shape(tmp_path: Path) -> None:
-    """A fingerprint is 16 hexadecimal digits and the same each time."""
+    """A fingerprint has 16 hexadecimal digits and is the same each time."""
     spec = _engine(tmp_path)
     assert len(fingerprint(spec)) == 16
     assert int(fingerprint(spec), 16) >= 0
@@ -39,7 +39,7 @@ def test_shape(tmp_path: Path) -> None:
 
 
 def test_what_does_not_count(tmp_path: Path) -> None:
-    """Place, name, margins, copies, the order and case of options, and logging leave an engine the same."""
+    """Place, name, margins, copies, order and case of options, and logging do not change the fingerprint."""
     spec = replace(_engine(tmp_path / "a"), options=(("Hash", "16"), ("Threads", "1")))
     moved = replace(_engine(tmp_path / "b"), options=(("threads", "1"), ("hash", "16"), ("Debug Log File", "x.log")))
     other = replace(moved, name="F", max_copies=1, limits=frozenset({"clock"}), quirks=Quirks(ready_timeout=3.0))
@@ -47,7 +47,7 @@ def test_what_does_not_count(tmp_path: Path) -> None:
 
 
 def test_what_counts(tmp_path: Path) -> None:
-    """Content, arguments, options, protocol, generated files, environment and init lines make another engine."""
+    """Content, arguments, options, protocol, generated files, environment and init lines change the fingerprint."""
     spec = _engine(tmp_path / "a")
     others = [
         _engine(tmp_path / "b", "other"),
@@ -74,7 +74,7 @@ def test_a_rebuilt_program(tmp_path: Path) -> None:
 
 
 def test_nets_and_generated_files(tmp_path: Path) -> None:
-    """A net counts by its content, wherever it lies; so does a program named in a generated file."""
+    """A net counts by its content, wherever it is; so does a program named in a generated file."""
     spec = _engine(tmp_path / "a")
     nets = []
     for name in ("x.nnue", "y.nnue"):
@@ -91,7 +91,7 @@ def test_nets_and_generated_files(tmp_path: Path) -> None:
 
 
 def test_modules_of_a_script(tmp_path: Path) -> None:
-    """A Python script counts with the modules beside it that it imports, near or far; others do not."""
+    """A Python script counts with the modules next to it that it imports, also indirectly; others do not."""
     spec = _engine(tmp_path)
     spec = replace(spec, command=(*spec.command, str(tmp_path / "s.py")))
     (tmp_path / "s.py").write_text("import os\nfrom near import x\n")
@@ -105,20 +105,20 @@ def test_modules_of_a_script(tmp_path: Path) -> None:
 
 
 def test_missing_program(tmp_path: Path) -> None:
-    """A program that cannot be read is an engine refused."""
+    """A program that cannot be read is rejected."""
     with pytest.raises(EngineRefused, match=r"E: .*/none cannot be read: No such file"):
         fingerprint(EngineSpec("E", (str(tmp_path / "none"),), "uci"))
 
 
 def test_own_levels_differ() -> None:
-    """The levels of our own engine are engines of their own."""
+    """Each level of Wren is an engine of its own."""
     registry = load([bundled_directory("engines")])
     assert len({fingerprint(to_spec(registry.get(f"wren{level}"))) for level in range(1, 9)}) == 8
 
 
 @pytest.mark.parametrize("option", ["Experience File", "LearnFile", "Hash File", "Persistent Learning"])
 def test_an_engine_that_learns_stays_itself(tmp_path: Path, option: str) -> None:
-    """It writes into that file after every game: the night would end at the second one."""
+    """An engine that writes what it learns after every game stays the same engine."""
     spec = replace(_engine(tmp_path), options=((option, "engine.exp"),))
     (tmp_path / "engine.exp").write_bytes(b"little")
     before = fingerprint(spec)
@@ -128,7 +128,7 @@ def test_an_engine_that_learns_stays_itself(tmp_path: Path, option: str) -> None
 
 @pytest.mark.parametrize("name", ["LogFile", "log_file", "Search Log", "Debug Log File", "DebugFile"])
 def test_a_log_is_no_part_of_an_engine(tmp_path: Path, name: str) -> None:
-    """LogFile, as Lc0 has it, counted by its content: the run stopped after the engine's first game."""
+    """A log is not part of an engine: LogFile of Lc0 counted by its content, and the run stopped after one game."""
     spec = _engine(tmp_path)
     assert fingerprint(replace(spec, options=((name, "run.log"),))) == fingerprint(spec)
     flag = replace(spec, command=(*spec.command, f"--{name.replace(' ', '-')}=run.log"))
@@ -141,7 +141,7 @@ def test_a_log_is_no_part_of_an_engine(tmp_path: Path, name: str) -> None:
 
 
 def test_a_net_behind_a_sign_of_equality(tmp_path: Path) -> None:
-    """``--weights=net.pb``: another net under this name passed for the same engine; where it lies is nothing."""
+    """A net behind an equals sign (``--weights=net.pb``) counts by its content, not by its place."""
     spec = _engine(tmp_path / "a")
     (tmp_path / "a" / "net.pb").write_text("weights")
     named, moved = (replace(spec, command=(*spec.command, f"--weights={net}")) for net in ("net.pb", tmp_path / "b.pb"))
@@ -151,7 +151,7 @@ def test_a_net_behind_a_sign_of_equality(tmp_path: Path) -> None:
     assert fingerprint(named) != fingerprint(moved)
 
 
-# Options that may make an engine open files: told by check and in the journal of a run.
+# Options that may make an engine open files: reported by check and in the event log of a run.
 
 LOUD = f"""
 [[entrants]]
@@ -171,12 +171,12 @@ options = {{ Log = "out.log", Hash = 2 }}
     ],
 )
 def test_what_looks_like_a_path(name: str, value: str, found: bool) -> None:
-    """A slash in the value, or a name that speaks of files and a value that says something."""
+    """An option names a file if its value has a slash, or its name mentions files and its value is not empty."""
     assert is_path(name, value) is found
 
 
 def test_each_is_named_with_its_engine() -> None:
-    """Those that are given and those that are offered, in the order of the entrants."""
+    """Set and offered options are listed with their engine, in the order of the entrants."""
     first = EngineSpec("A", ("/a",), "uci", options=(("Hash", "1"), ("EvalFile", "net")), offered=(("TbPath", "/tb"),))
     sides = [Side(spec, TimeControl.parse("1+1")) for spec in (first, EngineSpec("B", ("/b",), "uci"))]
     assert path_options(sides) == ("A: EvalFile = net", "A: TbPath = /tb")
@@ -194,7 +194,7 @@ def test_each_is_named_with_its_engine() -> None:
     ],
 )
 def test_what_is_not_there(tmp_path: Path, option: str, told: str) -> None:
-    """Stockfish ends at its first move without its net: check called it fit, and it lost every game without a word."""
+    """Missing files of options are reported: Stockfish ends at its first move without its net."""
     (tmp_path / "nets").mkdir()
     (tmp_path / "nets" / "a.nnue").touch()
     name, value = option.replace("HERE", str(tmp_path)).split("=", 1)
@@ -204,7 +204,7 @@ def test_what_is_not_there(tmp_path: Path, option: str, told: str) -> None:
 
 
 def test_run_and_check_warn_of_it(tmp_path: Path) -> None:
-    """Both, before the first game."""
+    """`run` and `check` warn before the first game."""
     reader = tmp_path / "reader.py"
     text = Path(PLAYING_SCRIPT).with_name("scripted.py").read_text()
     reader.write_text(text.replace("option name Log ", "option name BookFile "))
@@ -216,7 +216,7 @@ def test_run_and_check_warn_of_it(tmp_path: Path) -> None:
 
 
 def test_check_and_journal_tell_them(tmp_path: Path) -> None:
-    """Before the first game, in words and as JSON; nothing is said of engines without such options."""
+    """`check` and the event log list such options before the first game; engines without them are not mentioned."""
     path = config(tmp_path, ("wren1",), "roundrobin", "", LOUD)
     assert "may open files: loud: Log = out.log\n" in tour(tmp_path, "check", str(path)).stdout
     assert read(tmp_path, "check", str(path))["paths"] == ["loud: Log = out.log"]
@@ -225,9 +225,9 @@ def test_check_and_journal_tell_them(tmp_path: Path) -> None:
     assert json.loads(first)["paths"] == ["loud: Log = out.log"]
 
 
-# Engines replaced while a run goes on, or between two: noticed before their next game.
+# Engines replaced during a run or between two runs: noticed before their next game.
 
-# When its first game begins it touches its own file, at the second one it becomes another engine.
+# It touches its own file in its first game, and becomes another engine in the second one.
 HEAD = """\
 import os
 from pathlib import Path
@@ -247,7 +247,7 @@ BEGINS = """\
 
 
 def known(folder: Path) -> EngineSpec:
-    """An engine with a net, and the fingerprint of both."""
+    """Return an engine with a net, and the fingerprint of both."""
     (folder / "engine").write_text("binary")
     (folder / "net").write_text("weights")
     spec = EngineSpec("E", (str(folder / "engine"),), "uci", options=(("EvalFile", str(folder / "net")),))
@@ -255,7 +255,7 @@ def known(folder: Path) -> EngineSpec:
 
 
 def test_what_stays_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After the first look a game costs a `stat` of each file and no more."""
+    """After the first look, a game costs only a `stat` of each file."""
     spec, files = known(tmp_path), EngineFiles("trial")
     files.refuse_changed(spec)
     monkeypatch.setattr("enginetour.engines.identity.take_fingerprint", None)  # calling it would fail
@@ -263,7 +263,7 @@ def test_what_stays_is_not_read_again(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_a_net_that_is_gone_is_named(tmp_path: Path) -> None:
-    """The option then counts as a mere word; "changed" alone would send its owner to look at the program."""
+    """A missing net is named, because "changed" alone would suggest the program."""
     spec, files = known(tmp_path), EngineFiles("trial")
     files.refuse_changed(spec)
     (tmp_path / "net").unlink()
@@ -273,7 +273,7 @@ def test_a_net_that_is_gone_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["engine", "net"])
 def test_a_file_with_other_bytes_is_another_engine(tmp_path: Path, name: str) -> None:
-    """The program as well as a net, though size and times of the old file were put on the new one."""
+    """A program or net with other bytes is another engine, even with the size and times of the old file."""
     spec, files = known(tmp_path), EngineFiles("trial")
     files.refuse_changed(spec)
     path = tmp_path / name
@@ -286,7 +286,7 @@ def test_a_file_with_other_bytes_is_another_engine(tmp_path: Path, name: str) ->
 
 
 def test_a_touched_or_copied_file_is_the_same_engine(tmp_path: Path) -> None:
-    """Another time or inode with the same bytes goes on."""
+    """Another time or inode with the same bytes does not stop a run."""
     spec, files = known(tmp_path), EngineFiles("trial")
     files.refuse_changed(spec)
     os.utime(tmp_path / "engine")
@@ -298,7 +298,7 @@ def test_a_touched_or_copied_file_is_the_same_engine(tmp_path: Path) -> None:
 
 
 def test_a_program_that_is_gone_is_told_by_its_start(tmp_path: Path) -> None:
-    """While a compiler writes there may be none: that is a failed start; what comes in its place is looked at."""
+    """A missing program, as during a build, is a failed start; the new file is checked."""
     spec, files = known(tmp_path), EngineFiles("trial")
     files.refuse_changed(spec)
     (tmp_path / "engine").unlink()
@@ -310,7 +310,7 @@ def test_a_program_that_is_gone_is_told_by_its_start(tmp_path: Path) -> None:
 
 
 def test_an_engine_replaced_before_the_first_game(tmp_path: Path) -> None:
-    """The fingerprint was taken before the engines were tried; what happened since is seen as well."""
+    """A change after the fingerprint and before the first game is noticed."""
     spec = known(tmp_path)
     (tmp_path / "engine").write_text("another")
     with pytest.raises(InputRefused, match="changed since the last game: E"):
@@ -318,7 +318,7 @@ def test_an_engine_replaced_before_the_first_game(tmp_path: Path) -> None:
 
 
 def odd_one(folder: Path) -> Path:
-    """A round robin of four games between Ada and Netty, who is rebuilt meanwhile."""
+    """Return a round robin of four games between Ada and Netty, which is rebuilt meanwhile."""
     head, loop, rest = WITH_NET.partition(LOOP)
     (folder / "netty.py").write_text(HEAD + head + loop + BEGINS + rest)
     own = entrant("Netty", [sys.executable, "-I", str(folder / "netty.py")])
@@ -326,7 +326,7 @@ def odd_one(folder: Path) -> Path:
 
 
 def test_an_engine_rebuilt_while_a_run_goes_on_stops_it(tmp_path: Path) -> None:
-    """A touch is nothing; the game in which it was replaced counts and none begins after: exit 3, as at a resume."""
+    """A touch changes nothing; after a replacement the current game counts and none begins: exit 3, as for a resume."""
     path = odd_one(tmp_path)
     told = tour(tmp_path, "run", str(path), expect=3)
     assert STOPS in told.stderr
@@ -337,7 +337,7 @@ def test_an_engine_rebuilt_while_a_run_goes_on_stops_it(tmp_path: Path) -> None:
 
 
 def test_an_engine_that_is_not_in_the_file_any_more_is_looked_at_too(tmp_path: Path) -> None:
-    """It plays on as the log knows it: replaced between two runs it is refused, accepted it is a new version."""
+    """An engine that is no longer in the configuration is checked too; an accepted change is a new version."""
     path = odd_one(tmp_path)
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
     head, _, _ = path.read_text().partition("\n[[entrants]]")
@@ -349,5 +349,5 @@ def test_an_engine_that_is_not_in_the_file_any_more_is_looked_at_too(tmp_path: P
 
 
 def test_an_engine_of_unknown_content_has_not_changed(tmp_path: Path) -> None:
-    """Of a tournament that kept no fingerprint there is nothing to compare with."""
+    """A tournament without stored fingerprints has nothing to compare."""
     assert new_fingerprint(replace(known(tmp_path), fingerprint="")) is None

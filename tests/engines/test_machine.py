@@ -38,13 +38,13 @@ from enginetour.tournament.plan import own_cores
 from tests.support.engines import COMMAND, KEPT, LONG, odd, scripted, task
 from tests.support.tournaments import LONG_S, config, entrant, read, tour
 
-# Cores of their own for engines.
+# Separate cores for engines.
 
 
 def machine(
     folder: Path, monkeypatch: pytest.MonkeyPatch, siblings: dict[int, str], ours: set[int], quota: int = 99
 ) -> Cores:
-    """A machine with these threads, of which we may use some; two want a core in each slot."""
+    """Return a machine with these threads, some of which are usable; two engines need a core in each slot."""
     for number, text in siblings.items():
         place = folder / f"cpu{number}" / "topology"
         place.mkdir(parents=True)
@@ -59,7 +59,7 @@ EIGHT = {0: "0,4", 1: "1,5", 2: "2,6", 3: "3,7", 4: "0,4", 5: "1,5", 6: "2,6", 7
 
 
 def test_siblings_are_avoided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Four cores of two threads carry two slots of two, and are refused a third; no two engines share a core."""
+    """Four cores of two threads serve two slots of two, not three; no two engines share a core."""
     found = machine(tmp_path, monkeypatch, EIGHT, set(range(8)))
     assert [found.engines(slot) for slot in (0, 1)] == [(0, 1), (2, 3)]
     assert not found.lacking(2)
@@ -71,20 +71,20 @@ def test_siblings_are_avoided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_only_what_we_may_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An affinity that leaves one thread of a core leaves that one; neighbours 0-1 stay together."""
+    """An affinity that contains one thread of a core uses that one; neighbors 0-1 stay together."""
     found = machine(tmp_path, monkeypatch, {0: "0-1", 1: "0-1", 2: "2-3", 3: "2-3"}, {1, 2, 3})
     assert found.cores == ((1,), (2, 3))
     assert found.engines(0) == (1, 2)
 
 
 def test_a_quota_is_no_core(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A group that may use three processors' time cannot fill four cores; without a topology all are plain."""
+    """A quota of three processors does not fill four cores; without a topology every processor is a core."""
     assert machine(tmp_path, monkeypatch, EIGHT, set(range(8)), quota=3).lacking(2)
     assert find_cores(1, tmp_path / "none").cores == ((0,), (1,), (2,))
 
 
 def test_we_go_elsewhere_and_come_back() -> None:
-    """Every thread of ours is bound while games run, and is as before afterwards; no room changes nothing."""
+    """All threads of this process are pinned during games and released afterwards; without room nothing changes."""
     before = os.sched_getaffinity(0)
     first, *others = sorted(before)
     with off_engine_cores(Cores(((first,), *((number,) for number in others)), 1), 1):
@@ -92,11 +92,11 @@ def test_we_go_elsewhere_and_come_back() -> None:
     assert os.sched_getaffinity(0) == before
     Cores(((first,),), 1, tuple(before)).keep_off(1)
     assert os.sched_getaffinity(0) == before
-    set_affinity(2**22, (first,))  # nobody has this number: pid_max, proc_sys_kernel(5)
+    set_affinity(2**22, (first,))  # no process has this number: pid_max, proc_sys_kernel(5)
 
 
 def test_engines_of_a_slot_have_its_cores(tmp_path: Path) -> None:
-    """Their processes are bound before the program is loaded, to what the slot was given; else they run anywhere."""
+    """Engines are pinned before their program is loaded, to the processors of the slot; without them, to none."""
     first, here = min(os.sched_getaffinity(0)), os.sched_getaffinity(0)
     for given, bound in (((first,), {first}), ((), here)):
         with mock.patch.dict(os.environ, {CPUS: ",".join(map(str, given))}):
@@ -108,12 +108,12 @@ def test_engines_of_a_slot_have_its_cores(tmp_path: Path) -> None:
 
 
 def processors(game: Game) -> set[str]:
-    """Those that the engines of a game said they may use, a text for each answer."""
+    """Return the processors that the engines of a game reported, a text for each answer."""
     return {line.split()[-1] for move in game.moves for line in move.lines}
 
 
 def test_each_slot_has_cores_of_its_own() -> None:
-    """The engines of a place's slots run where they belong, and nowhere else."""
+    """The engines of an executor's slots run on their own cores only."""
     found = find_cores(1)
     slots = min(2, len(found.cores))
     specs = scripted("uci", "tells-processors"), scripted("cecp", "tells-processors")
@@ -127,7 +127,7 @@ def test_each_slot_has_cores_of_its_own() -> None:
 
 
 def test_a_tournament_with_affinity(tmp_path: Path) -> None:
-    """The setting reaches its engines: with it they have one processor each game, without it all of ours."""
+    """With affinity engines have one processor in each game, without it all processors."""
     specs = [scripted("uci", "tells-processors", name="U"), scripted("cecp", "tells-processors", name="C")]
     entrants = "".join(entrant(spec.name, spec.command, spec.protocol) for spec in specs)
     for affinity, expected in (("true", find_cores(1).engines(0)), ("false", os.sched_getaffinity(0))):
@@ -142,7 +142,7 @@ def test_a_tournament_with_affinity(tmp_path: Path) -> None:
 
 @pytest.fixture
 def binds(monkeypatch: pytest.MonkeyPatch) -> SimpleQueue[tuple[int, tuple[int, ...]]]:
-    """What would be bound where, by process; nobody is, so that processors need not be there."""
+    """Return what would be pinned, by process; nothing is pinned, so the processors need not exist."""
     told: SimpleQueue[tuple[int, tuple[int, ...]]] = SimpleQueue()
     for module in (cores, executor):
         monkeypatch.setattr(module, "set_affinity", lambda pid, processors: told.put((pid, processors)))
@@ -150,7 +150,7 @@ def binds(monkeypatch: pytest.MonkeyPatch) -> SimpleQueue[tuple[int, tuple[int, 
 
 
 def drained(told: SimpleQueue[tuple[int, tuple[int, ...]]]) -> list[tuple[bool, tuple[int, ...]]]:
-    """So far: whether it was this process or a slot's, and to what."""
+    """Return so far: whether it was this process or a slot's, and to what."""
     return [(pid == os.getpid(), to) for pid, to in (told.get() for _ in range(told.qsize()))]
 
 
@@ -158,7 +158,7 @@ FOUR_CORES = Cores(((0,), (1,), (2,), (3,)), 1, (0, 1, 2, 3))
 
 
 def test_slots_and_we_keep_off_the_engines(binds: SimpleQueue[tuple[int, tuple[int, ...]]]) -> None:
-    """A slot's process and ours have what no slot's engines have, also after a change of slots."""
+    """A slot's process and this one use processors without engines, also after a change of concurrency."""
     with LocalExecutor(2, command=COMMAND, settings=SlotSettings(cores=FOUR_CORES)) as place:
         place.submit(task("draw"), 1).result(LONG_S)
         assert drained(binds) == [(True, (2, 3)), (False, (2, 3))]
@@ -168,7 +168,7 @@ def test_slots_and_we_keep_off_the_engines(binds: SimpleQueue[tuple[int, tuple[i
 
 
 def test_without_room_nobody_is_in_another_slots_way(binds: SimpleQueue[tuple[int, tuple[int, ...]]]) -> None:
-    """Then a slot's process shares the cores of its own engines, and we run anywhere."""
+    """Without room a slot's process shares the cores of its own engines, and this process may run anywhere."""
     with LocalExecutor(4, command=COMMAND, settings=SlotSettings(cores=FOUR_CORES)) as place:
         place.submit(task("draw"), 3).result(LONG_S)
         assert drained(binds) == [(True, (0, 1, 2, 3)), (False, (3,))]
@@ -177,7 +177,7 @@ def test_without_room_nobody_is_in_another_slots_way(binds: SimpleQueue[tuple[in
 def test_a_run_is_elsewhere_from_before_its_first_game_to_its_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, binds: SimpleQueue[tuple[int, tuple[int, ...]]]
 ) -> None:
-    """The scheduler goes off the engines' cores, its slot follows, and at the end we are where we were."""
+    """The scheduler and its slot leave the engines' cores during a run; at the end all is as before."""
     before = tuple(os.sched_getaffinity(0))
     first = min(before)
     there = Cores(((first,), (1001,), (1002,)), 1, before)
@@ -190,7 +190,7 @@ def test_a_run_is_elsewhere_from_before_its_first_game_to_its_end(
 
 
 def test_processors_that_are_not_there(tmp_path: Path) -> None:
-    """A processor that was taken away is the machine's failure, with its number."""
+    """A missing processor is a failure of the machine, and its number is reported."""
     with (
         mock.patch.dict(os.environ, {CPUS: "1000"}),
         pytest.raises(MachineFailure, match="processors 1000 are not available"),
@@ -200,7 +200,7 @@ def test_processors_that_are_not_there(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("threads", "ponder", "each"), [(1, False, 1), (3, False, 3), (3, True, 6)])
 def test_a_slot_has_as_many_as_its_engines_threads(threads: int, ponder: bool, each: int) -> None:
-    """Those of its hungriest pair, of which both may think at a time."""
+    """A slot has as many cores as the pair with most threads needs, of which both may think at a time."""
     specs = [EngineSpec(name, ("/x",), "uci", options=(("Threads", str(threads)),), ponder=ponder) for name in "AB"]
     sides = [Side(spec, TimeControl.parse(LONG)) for spec in specs]
     words = f"7: affinity: 1000 concurrent games with {each} core{'s' * (each > 1)} each"
@@ -209,7 +209,7 @@ def test_a_slot_has_as_many_as_its_engines_threads(threads: int, ponder: bool, e
 
 
 def test_refused_with_the_reason(tmp_path: Path) -> None:
-    """Where cores lack, check and run say so at the line that asks for them; the log may go on without."""
+    """If there are not enough cores, check and run report the line of the setting; the log may continue without it."""
     path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "")
     plain = path.read_text()
     path.write_text(plain.replace('tc = "depth=1"', 'tc = "depth=1"\naffinity = true\nslots = 1000'))
@@ -225,13 +225,13 @@ def test_refused_with_the_reason(tmp_path: Path) -> None:
     tour(tmp_path, "run", str(path))
 
 
-# Clocks by the speed of the machine: measured once, kept with the tournament, in every game's record.
+# Clocks by the speed of the machine: measured once, stored with the tournament and with every game.
 
 OLD = '\n[[entrants]]\nname = "Old"\ncommand = ["true"]\nprotocol = "cecp"\n'
 
 
 def test_the_work_is_the_same_everywhere() -> None:
-    """Other bytes would be another measure."""
+    """The text of the speed test is always the same."""
     text = cores.speed_test_text()
     assert len(text) == 799_999
     assert text.startswith(b"d8h8 e2d1 a5f2 f8d4 ")
@@ -239,7 +239,7 @@ def test_the_work_is_the_same_everywhere() -> None:
 
 
 def test_other_threads_make_no_machine_slower(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Workers of one process measure at the same moment."""
+    """Other threads of the process do not change the measured speed."""
 
     spent: list[int] = []
 
@@ -268,7 +268,7 @@ def test_other_threads_make_no_machine_slower(monkeypatch: pytest.MonkeyPatch) -
     ],
 )
 def test_times_are_divided_and_nodes_are_not(control: str, speed: float, expected: str) -> None:
-    """A machine twice as fast has half the time; a number of nodes is the same work anywhere."""
+    """A machine twice as fast has half the time; nodes stay the same."""
     side = Side(EngineSpec("E", ("/e",), "uci"), TimeControl.parse(control), black=TimeTerms(TimeControl.parse("1"), 9))
     played = side.playing(white=True).at_speed(speed)
     assert (str(played.tc), played.speed) == (expected, speed)
@@ -276,7 +276,7 @@ def test_times_are_divided_and_nodes_are_not(control: str, speed: float, expecte
 
 
 def test_what_was_measured_here_is_not_measured_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another host or processor is another machine; a number of the user's own needs no measure."""
+    """A stored speed of the same host and processor is not measured again; a set number needs no measurement."""
     monkeypatch.setattr(cores, "measure_speed", lambda: 1.5)
     first = this_machine("measure")
     assert first.speed == 1.5
@@ -290,7 +290,7 @@ def test_what_was_measured_here_is_not_measured_again(monkeypatch: pytest.Monkey
 
 
 def test_a_tournament_is_played_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """check and run tell it, the games have the clocks they were played by, a resume takes what was measured."""
+    """check and run report the speed, games store their clocks, and a resume uses the measured speed."""
     monkeypatch.setattr(cores, "measure_speed", lambda: 2.0)
     tc = '60+1,depth=1"\nspeed = "measure"\n#'
     path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "games_per_pairing = 2", tc=tc)
@@ -318,7 +318,7 @@ def test_a_tournament_is_played_so(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     ],
 )
 def test_refused(tmp_path: Path, speed: str, tc: str, words: str) -> None:
-    """What an engine cannot be told, and what is no speed, at its line."""
+    """A time control that an engine does not support, or an invalid speed, is reported at its line."""
     path = config(tmp_path, ("wren1",), "roundrobin", "", OLD, tc=f'{tc}"\nspeed = {speed}\n#')
     line = path.read_text().splitlines().index(f"speed = {speed}") + 1
     refused = tour(tmp_path, "check", str(path), expect=3).stderr
@@ -327,19 +327,19 @@ def test_refused(tmp_path: Path, speed: str, tc: str, words: str) -> None:
 
 
 def test_a_clock_of_more_than_a_day_is_refused_once_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only then is it known; nothing was written."""
+    """A clock of more than a day is rejected after the measurement; nothing has been written."""
     monkeypatch.setattr(cores, "measure_speed", lambda: 0.1)
     path = config(tmp_path, ("wren1", "wren3"), "roundrobin", "", tc='20000,depth=1"\nspeed = "measure"\n#')
     assert "more than a day" in tour(tmp_path, "run", str(path), expect=3).stderr
 
 
 def test_a_speed_that_keeps_whole_seconds_is_taken(tmp_path: Path) -> None:
-    """Half a machine: two seconds a move, which every CECP engine can be told."""
+    """With speed 0.5, two seconds per move are allowed, because every CECP engine supports whole seconds."""
     path = config(tmp_path, ("wren2", "wren4"), "roundrobin", "", tc='movetime=1"\nspeed = 0.5\n#')
     tour(tmp_path, "check", str(path))
 
 
-# How many processors games may have.
+# How many processors games may use.
 
 FOUR = {0, 1, 2, 3}
 
@@ -357,34 +357,34 @@ def found(tmp_path: Path, own: str, monkeypatch: pytest.MonkeyPatch) -> Processo
 
 
 def test_affinity_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a quota it is those we are bound to; "max" is none, and so is a kernel without groups."""
+    """Without a quota the affinity counts; "max" is not a quota, nor is a kernel without groups."""
     group(tmp_path / "groups", "a", cpu__max="max 100000\n")
     assert str(found(tmp_path, "0::/a\n", monkeypatch)) == "4 processors"
     assert allowed_processors(tmp_path / "missing", tmp_path / "groups") == ProcessorAllowance(4)
 
 
 def test_the_smallest_quota_above_us_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A group's quota holds for all groups below it; a part of a processor is none."""
+    """The smallest quota counts, because a group limits all groups below it; parts of a processor are ignored."""
     group(tmp_path / "groups", "outer/inner", cpu__max="300000 100000\n")
     group(tmp_path / "groups", "outer", cpu__max="250000 100000\n")
     assert str(found(tmp_path, "0::/outer/inner\n", monkeypatch)) == "2 processors (a quota of 2.5 of 4)"
 
 
 def test_a_tiny_quota_is_one_processor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One slot is always possible; the root's own file is that of a container."""
+    """One slot is always possible; in a container the root's own file counts."""
     group(tmp_path / "groups", "", cpu__max="20000 100000\n")
     assert found(tmp_path, "0::/../..\n", monkeypatch).count == 1
 
 
 def test_the_older_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Version 1 has two files, and a hierarchy for each controller."""
+    """Version 1 of control groups has two files, and a hierarchy for each controller."""
     group(tmp_path / "groups", "cpu/box", cpu__cfs_quota_us="100000\n", cpu__cfs_period_us="50000\n")
     assert found(tmp_path, "7:memory:/box\n4:cpu,cpuacct:/box\n", monkeypatch).count == 2
     group(tmp_path / "groups", "cpu/box", cpu__cfs_quota_us="-1\n")
     assert found(tmp_path, "4:cpu,cpuacct:/box\n", monkeypatch).count == 4
 
 
-# How busy the machine was.
+# The load of the machine.
 
 
 @pytest.fixture
@@ -394,7 +394,7 @@ def stat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_steal_is_a_percentage_of_the_time_since(stat: Path) -> None:
-    """Guest time is in user time already and not counted twice; what passed before does not matter."""
+    """Steal is a percentage of the time since the start; guest time is not counted twice."""
     stat.write_text("cpu  100 0 50 800 0 0 0 900 70 0\ncpu0 1 1 1 1 1 1 1 1 1 1\n")
     seen = Workload()
     stat.write_text("cpu  160 0 60 820 0 0 0 910 90 0\n")
@@ -403,21 +403,21 @@ def test_steal_is_a_percentage_of_the_time_since(stat: Path) -> None:
 
 @pytest.mark.parametrize("text", [None, "", "cpu  1 2 3 4\n", "intr 1 2 3 4 5 6 7 8 9\n", "cpu  1 1 1 1 1 1 1 1\n"])
 def test_what_the_kernel_does_not_tell(stat: Path, text: str | None) -> None:
-    """No file, an older kernel, another system, no time passed: None, never a made-up number."""
+    """Unknown figures are None: no file, an older kernel, another system, or no time passed."""
     if text is not None:
         stat.write_text(text)
     assert Workload().steal_percent() is None
 
 
 def test_the_larger_load_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A load that ends with the game, or begins in it, was there."""
+    """The larger load of the begin and the end of a game counts."""
     for loads in ([2.5, 0.5], [0.5, 2.5]):
         monkeypatch.setattr(os, "getloadavg", lambda loads=loads: (loads.pop(), 0.0, 0.0))
         assert Workload().load() == 2.5
 
 
 def test_no_load_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """getloadavg fails where /proc is hidden."""
+    """There is no load if getloadavg fails, as where /proc is hidden."""
 
     def hidden() -> tuple[float, float, float]:
         raise OSError

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from enginetour.engines.pipes import TRAFFIC_CAP, WAITING_CAP, ByteRing, Doorbell, Outbox, Traffic, last_lines
 
-# Bytes on pipes: bounded memory, and writes that never block.
+# Bytes on pipes: limited memory, and writes that never block.
 
 
 @given(st.lists(st.binary(min_size=1, max_size=40)), st.integers(1, 60))
 def test_a_ring_holds_the_last_bytes(chunks: list[bytes], cap: int) -> None:
-    """A ring is the tail of its stream."""
+    """A ring buffer keeps the end of its stream."""
     ring = ByteRing(cap)
     for chunk in chunks:
         ring.append(chunk)
@@ -24,7 +24,7 @@ def test_a_ring_holds_the_last_bytes(chunks: list[bytes], cap: int) -> None:
 
 
 def test_traffic_joins_pieces_and_escapes() -> None:
-    """A line that came in pieces is told once, with the stamp of its first byte, and without control characters."""
+    """A line in pieces is shown once, with the time of its first byte and without control characters."""
     traffic = Traffic(1_000_000_000)
     traffic.append(">", 1_500_000_000, b"position startpos\ngo depth 1\n")
     traffic.append("<", 2_000_000_000, b"info \x1b[31m")
@@ -42,7 +42,7 @@ def test_traffic_joins_pieces_and_escapes() -> None:
 
 
 def test_traffic_is_bounded_in_chunks_and_in_lines() -> None:
-    """Neither long chunks, nor single bytes, nor long lines make an incident large."""
+    """Long chunks, single bytes and long lines do not make an incident large."""
     traffic = Traffic(0)
     for _ in range(100_000):
         traffic.append("<", 0, b"x")
@@ -52,7 +52,7 @@ def test_traffic_is_bounded_in_chunks_and_in_lines() -> None:
 
 
 def test_a_full_pipe_never_blocks_and_breaks_at_its_bound() -> None:
-    """What a full pipe does not take waits, in order; more than 64 KiB of it is a broken engine."""
+    """What a full pipe does not take waits in order; more than 64 KiB breaks it."""
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     out = Outbox(writing)
@@ -73,7 +73,7 @@ def test_a_full_pipe_never_blocks_and_breaks_at_its_bound() -> None:
 
 
 def test_a_reader_that_is_gone_breaks_without_an_exception() -> None:
-    """EPIPE is a fact about the engine, not a traceback."""
+    """A reader that is gone sets `broken` and raises nothing."""
     reading, writing = os.pipe()
     os.close(reading)
     out = Outbox(writing)
@@ -85,15 +85,15 @@ def test_a_reader_that_is_gone_breaks_without_an_exception() -> None:
 
 
 def test_last_lines_are_printable() -> None:
-    """What is shown of stderr holds no control characters, in the order it came."""
+    """Shown lines of stderr are in order and have no control characters."""
     assert last_lines(b"one\n\ntwo \x07\n\xff\x00three\n", 2) == ("two \\x07", "\ufffd\\x00three")
 
 
-# What other threads ask of one that sleeps in a select.
+# Requests to a thread that sleeps in a select.
 
 
 def test_acts_are_done_in_their_order_by_whoever_answers() -> None:
-    """Ringing wakes a poll and does nothing yet; one answer carries out all, and the bell is quiet again."""
+    """A request wakes the poll; one answer carries out all requests in order, and the doorbell is quiet again."""
     bell, done = Doorbell(), list[int]()
     poll = select.poll()
     poll.register(bell.fd, select.POLLIN)
@@ -108,7 +108,7 @@ def test_acts_are_done_in_their_order_by_whoever_answers() -> None:
 
 
 def test_who_refuses_work_still_hears_the_rest() -> None:
-    """New work is turned away with the first reason given, other acts are not; at the end nothing is taken."""
+    """New work is rejected with the first reason, other requests are not; at the end nothing is accepted."""
     bell, done = Doorbell(), list[str]()
     bell.refuse("stopped")
     bell.refuse("again")

@@ -15,11 +15,11 @@ from enginetour.referee import verdict
 from enginetour.referee.ends import RuleEnds
 from enginetour.referee.startup import Seat
 
-# The position as engines are told it.
+# The position as it is sent to engines.
 
 
 def told(line: bytes) -> chess.Board:
-    """The board that an engine builds from a position line."""
+    """Return the board that an engine builds from a position line."""
     words = line.decode().split()
     at = words.index("moves") if "moves" in words else len(words)
     board = chess.Board() if words[1] == "startpos" else chess.Board(" ".join(words[2:at]))
@@ -29,7 +29,7 @@ def told(line: bytes) -> chess.Board:
 
 
 def test_the_line_is_extended_move_by_move() -> None:
-    """The same bytes, with one word more a ply."""
+    """The line is extended by one word per ply."""
     position = Position()
     assert position.line == b"position startpos"
     position.push(chess.Move.from_uci("e2e4"))
@@ -39,13 +39,13 @@ def test_the_line_is_extended_move_by_move() -> None:
 
 
 def test_a_start_position_of_its_own() -> None:
-    """Castling rights without king and rook at home are not told: engines die on them."""
+    """Castling rights without king and rook at home are not sent, because engines crash on them."""
     position = Position("4k3/8/8/8/8/8/4P3/4K3 w KQkq - 0 1")
     assert position.line == b"position fen 4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"
 
 
 def test_a_long_game_begins_anew_after_an_irreversible_move() -> None:
-    """The line never grows beyond what the shyest engine reads, and always leads to the same position."""
+    """The line never exceeds its limit, and always leads to the same position."""
     dice = random.Random(3)
     position = Position()
     for _ in range(900):
@@ -62,7 +62,7 @@ def test_a_long_game_begins_anew_after_an_irreversible_move() -> None:
 
 
 def test_the_last_move_in_san() -> None:
-    """As it was written before it was played, whenever it is asked for."""
+    """The last move in SAN is as written before the move, whenever it is requested."""
     position = Position()
     assert position.last_san == ""
     position.push(chess.Move.from_uci("g1f3"))
@@ -78,7 +78,7 @@ def test_the_last_move_in_san() -> None:
 
 
 def test_a_pawn_is_dropped_by_its_letter() -> None:
-    """CECP engines with san=1 were told ``@e5``: who calls that illegal has lost."""
+    """A pawn is dropped with its letter: CECP engines with san=1 got ``@e5``, and lost if they rejected it."""
     house = Position("4k3/8/8/8/8/8/8/4K3[PPn] w - - 0 1", "crazyhouse")
     house.push(chess.Move.from_uci("P@e5"))
     assert house.last_san == "P@e5"
@@ -88,7 +88,7 @@ def test_a_pawn_is_dropped_by_its_letter() -> None:
 
 
 def test_a_board_of_some_plies_ago() -> None:
-    """Played anew from the start, castling and all, in any variant."""
+    """A board of some plies ago is played again from the start, in any variant."""
     position = Position(variant="crazyhouse")
     boards = [position.board.fen()]
     for text in ("e2e4", "d7d5", "e4d5", "d8d5", "g1f3", "d5f3", "g2f3", "P@e2", "f1e2", "e7e5", "e1g1"):
@@ -97,7 +97,7 @@ def test_a_board_of_some_plies_ago() -> None:
     assert [position.back(plies).fen() for plies in range(len(boards))] == boards[::-1]
 
 
-# Texts of engines as moves.
+# Move texts of engines.
 
 CASTLING = "4k3/8/8/8/8/8/8/R3K2R w KQ - 0 1"
 PROMOTION = "3rk3/4P3/8/8/8/8/8/R3K2R w KQ - 0 1"
@@ -128,7 +128,7 @@ PROMOTION = "3rk3/4P3/8/8/8/8/8/R3K2R w KQ - 0 1"
     ],
 )
 def test_forms_that_are_understood(fen: str, text: str, uci: str, odd: bool) -> None:
-    """Plain moves are plain, all other forms are odd; a rook's or queen's e1a1 is no castling."""
+    """Plain moves are plain, all other forms are odd; e1a1 of a rook or queen is not castling."""
     move, was_odd = read_move(chess.Board(fen), text)
     assert move == chess.Move.from_uci(uci)
     assert was_odd is odd
@@ -155,30 +155,30 @@ def test_forms_that_are_understood(fen: str, text: str, uci: str, odd: bool) -> 
     ],
 )
 def test_what_is_never_a_move(text: str) -> None:
-    """Null moves, drops, moves of the other side and words."""
+    """Null moves, drops, moves of the other side and words are never moves."""
     assert read_move(chess.Board(), text)[0] is None
 
 
 @pytest.mark.parametrize("text", ["e7d8", "exd8", "e7d8k", "e7d8p", "e7d8=K", "exd8=K"])
 def test_a_promotion_needs_a_piece(text: str) -> None:
-    """No piece, a king, a pawn: illegal."""
+    """A promotion without a piece, to a king or to a pawn is illegal."""
     assert read_move(chess.Board(PROMOTION), text)[0] is None
 
 
 @pytest.mark.parametrize("text", ["e7d8", "exd8"])
 def test_a_lenient_reader_makes_a_queen(text: str) -> None:
-    """Only where the engine's file says so."""
+    """A promotion without a piece is a queen only if the engine file says so."""
     assert read_move(chess.Board(PROMOTION), text, lenient_promotion=True)[0] == chess.Move.from_uci("e7d8q")
 
 
 @pytest.mark.timeout(5)
 def test_a_long_answer_is_no_move_and_costs_nothing() -> None:
-    """An answer as long as a line may be is refused at once: the opponent's clock may be running."""
+    """A very long answer is rejected at once, because the opponent's clock may be running."""
     assert read_move(chess.Board(), "e2e4" + "." * 60_000 + "x") == (None, False)
     assert read_move(chess.Board(), "e2e4" + "!?" * 3) == (chess.Move.from_uci("e2e4"), True)
 
 
-# How a game ended, in the words that cutechess-cli and fastchess made known: scripts look for them.
+# Ends of games use the texts of cutechess-cli and fastchess, because scripts search for them.
 
 REPEATED = "g1f3 g8f6 f3g1 f6g8"
 
@@ -196,7 +196,7 @@ REPEATED = "g1f3 g8f6 f3g1 f6g8"
     ],
 )
 def test_ends_by_the_board(fen: str | None, moves: str, rules: dict[str, int], words: str) -> None:
-    """Were told in words of our own, "the position came 3 times"."""
+    """Ends on the board have the known texts."""
     ends = RuleEnds(Position(fen), Rules(**rules))  # type: ignore[arg-type]
     end = [ends.push(chess.Move.from_uci(text)) for text in moves.split()][-1]
     assert end is not None
@@ -204,7 +204,7 @@ def test_ends_by_the_board(fen: str | None, moves: str, rules: dict[str, int], w
 
 
 def test_faults() -> None:
-    """What went wrong follows behind the known words."""
+    """Details of a fault follow the known text."""
     seat = Seat(Side(EngineSpec("b", ("/b",), "uci"), TimeControl.parse("1"), 50), Rules(), white=False)
     seat.searched = True
     board = chess.Board("8/4k3/8/8/8/8/1p6/4K3 b - - 0 50")

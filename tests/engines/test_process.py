@@ -37,18 +37,18 @@ from enginetour.tournament.loopthread import LoopThread
 from tests.support.engines import BOTH, ODD, SECOND, Protocol, alive, drawn, game, lines_of, lost, odd, scripted, sound
 from tests.support.tournaments import BUSY_S, LONG_S, left_running, until
 
-# One engine process: its start, its pipes, its end, and nothing of it left.
+# One engine process: its start, its pipes, its end, and nothing left of it.
 
 
 @pytest.fixture(autouse=True)
 def nothing_left() -> Iterator[None]:
-    """Whatever a test does, its engines end with it."""
+    """End all engines after a test."""
     yield
     kill_running_engines()
 
 
 def outside(engine: EngineProcess, number: int) -> int:
-    """The process id, as we see it, of the process with this number in the engine's namespace."""
+    """Return the process id outside of the process with this number in the engine's namespace."""
     if engine.init is None:
         return number
     for pid in strays.process_tree(engine.init):
@@ -60,19 +60,19 @@ def outside(engine: EngineProcess, number: int) -> int:
 
 
 def child_of(engine: EngineProcess) -> int:
-    """The process id, as we see it, of the child that it told of."""
+    """Return the process id outside of the child that an engine reported."""
     return outside(engine, int(next(line for line in lines_of(engine, 1) if line.startswith("child")).split()[1]))
 
 
 @pytest.fixture(params=["pid", "off"])
 def namespace(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """With a PID namespace, where this machine has one for us, and without."""
+    """With a PID namespace, if this machine has one, and without."""
     monkeypatch.setenv("ENGINETOUR_NAMESPACE", request.param)
     return str(request.param)
 
 
 def test_an_engine_starts_in_a_clean_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Own session, default signals, no core file, first victim when memory lacks, 3 descriptors, little environment."""
+    """An engine has its own session, default signals, no core file, 3 descriptors and a small environment."""
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
     monkeypatch.setenv("SECRET", "s")
     monkeypatch.setenv("WANTED", "w")
@@ -90,7 +90,7 @@ def test_an_engine_starts_in_a_clean_room(monkeypatch: pytest.MonkeyPatch) -> No
     environment = told.pop("environment")
     assert environment.pop("ENGINETOUR_TAG") == engine.tag
     assert engine.tag.startswith("run-1/")
-    environment.pop("LC_CTYPE", None)  # set by the Python in which the scripted engine runs
+    environment.pop("LC_CTYPE", None)  # set by the Python that runs the scripted engine
     assert environment == {
         "PATH": os.environ["PATH"],
         "HOME": os.environ["HOME"],
@@ -115,7 +115,7 @@ def test_an_engine_starts_in_a_clean_room(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_the_working_directory_follows_the_rule(tmp_path: Path) -> None:
-    """The program's own folder if it can be written, never the system's, else scratch; a named folder as named."""
+    """The working directory is the program's own if writable and not the system's, else scratch, or as named."""
     program = tmp_path / "engine"
     program.write_text("#!/bin/sh\npwd\nread x\n")
     program.chmod(0o755)
@@ -132,7 +132,7 @@ def test_the_working_directory_follows_the_rule(tmp_path: Path) -> None:
 
 
 def test_generated_files_lie_in_scratch_and_nowhere_else() -> None:
-    """Files of the engine file are written with {scratch} replaced; a name that leads outside is refused."""
+    """Generated files are written into scratch with {scratch} replaced; a name that leads outside is rejected."""
     engine = EngineProcess(odd("quiet", files=(("sub/engine.ini", "book = {scratch}/book.bin\n"),)))
     assert (engine.scratch / "sub" / "engine.ini").read_text() == f"book = {engine.scratch}/book.bin\n"
     for name in ("../escape", "/tmp/escape"):
@@ -141,7 +141,7 @@ def test_generated_files_lie_in_scratch_and_nowhere_else() -> None:
 
 
 def test_every_failed_start_is_named(tmp_path: Path) -> None:
-    """Missing, a folder, not executable, no interpreter, wrong architecture, no program: each in its own words."""
+    """Each reason of a failed start has its own text."""
     elf = bytearray(Path("/proc/self/exe").read_bytes()[:4096])
     elf[18:20] = b"\xf3\x00" if elf[18:20] != b"\xf3\x00" else b"\x3e\x00"  # RISC-V or x86-64
     cases = {
@@ -170,7 +170,7 @@ def test_every_failed_start_is_named(tmp_path: Path) -> None:
 
 
 def test_a_failed_start_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No descriptor and no scratch folder outlives a start that failed, or an engine that ended."""
+    """A failed start or an ended engine leaves no descriptor and no scratch directory."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(3):
@@ -182,7 +182,7 @@ def test_a_failed_start_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_an_answer_before_the_death_is_read_and_the_death_is_named(namespace: str) -> None:
-    """Output written before a crash is there to read; then comes the end, with the signal's name and its last words."""
+    """Output before a crash is read; then the end is reported with its signal and the last lines."""
     engine = EngineProcess(odd("crashes"))
     assert lines_of(engine, 9) == ["bestmove e2e4"]
     assert engine.eof
@@ -195,7 +195,7 @@ def test_an_answer_before_the_death_is_read_and_the_death_is_named(namespace: st
 
 
 def test_the_end_is_seen_though_a_child_holds_the_pipes(namespace: str) -> None:
-    """A dead engine is at its end of file at once, though a child keeps its pipes open; the child dies too."""
+    """The end of an engine is seen at once though a child holds its pipes; the child is ended too."""
     engine = EngineProcess(odd("forks"))
     child = child_of(engine)
     deadline = time.monotonic_ns() + 10 * SECOND
@@ -211,7 +211,7 @@ def test_the_end_is_seen_though_a_child_holds_the_pipes(namespace: str) -> None:
 
 
 def test_the_end_is_seen_after_the_last_words() -> None:
-    """Output that came together with the end is read first; then the end is seen, though a child holds the pipes."""
+    """Output that came with the end is read first; then the end is seen, though a child holds the pipes."""
     engine = EngineProcess(odd("forks"))
     until(engine.exit_status)
     said = b""
@@ -224,7 +224,7 @@ def test_the_end_is_seen_after_the_last_words() -> None:
 
 @pytest.mark.parametrize("state", ["alive", "ended"])
 def test_a_child_in_a_session_of_its_own_is_found_and_told(state: str, namespace: str) -> None:
-    """A daemon that an engine left behind is found by its namespace or its tag, killed and reported."""
+    """A daemon that an engine left behind is found by its namespace or tag, ended and reported."""
     engine = EngineProcess(odd("escapes"))
     child = child_of(engine)
     assert os.getsid(child) not in (engine.pid, engine.engine_pid)
@@ -239,7 +239,7 @@ def test_a_child_in_a_session_of_its_own_is_found_and_told(state: str, namespace
 
 @pytest.mark.parametrize("name", [b"x\rstray 9", b"a\nfailed exec 2", b"\xff) S 1 (", b")\x85\x0b\x1c", b"running"])
 def test_any_name_of_a_leftover_process_is_reported(name: bytes, namespace: str) -> None:
-    """Line breaks, brackets and bytes that are not UTF-8 in a name: it is ended and reported once, in one line."""
+    """A process with line breaks, brackets or invalid UTF-8 in its name is ended and reported once, in one line."""
     engine = EngineProcess(odd("renamed", name.hex()))
     child = child_of(engine)
     engine.end()
@@ -253,7 +253,7 @@ def test_any_name_of_a_leftover_process_is_reported(name: bytes, namespace: str)
     "junk", [b"stray 9\n", b"\nstray 9 zz\ninit 0\n", b"failed namespace 1\n", b"\xff" * 65_000, b"running\r\x1c\n" * 9]
 )
 def test_an_engine_that_writes_into_the_pipe_of_its_report_harms_nobody(junk: bytes) -> None:
-    """What is not the launcher's is ignored, also where it fills the pipe; the next engine starts as usual."""
+    """Data that an engine writes into the launcher's pipe is ignored, even if it fills the pipe."""
     if why_no_namespace():
         pytest.skip(f"no PID namespace here: {why_no_namespace()}")
     engine = EngineProcess(odd("scribbles", junk.hex()))
@@ -271,7 +271,7 @@ def test_an_engine_that_writes_into_the_pipe_of_its_report_harms_nobody(junk: by
 
 @given(st.lists(st.one_of(st.binary(max_size=40), st.sampled_from([b"ready", b"init 7", b"stray 9 6162"])), max_size=9))
 def test_whatever_a_report_holds_is_read_without_an_error(lines: list[bytes]) -> None:
-    """Records of the launcher are found among any bytes, and nothing else is taken for one."""
+    """Records of the launcher are found among any bytes, and nothing else is read as a record."""
     found = launcher_records(b"".join(line + b"\n" for line in lines))
     assert all(RECORD.fullmatch(b" ".join(record)) for record in found)
     assert [record for record in found if record == [b"init", b"7"]] == [[b"init", b"7"]] * sum(
@@ -280,7 +280,7 @@ def test_whatever_a_report_holds_is_read_without_an_error(lines: list[bytes]) ->
 
 
 def test_a_process_that_names_itself_like_a_field_does_not_hide_its_memory(tmp_path: Path) -> None:
-    """Names are in the same file as sizes; a carriage return in one begins no line."""
+    """A process name that looks like a field does not hide the memory of the process."""
     for name in (b"\rRssAnon: 0", b"\rRssAnon: x", b"\rVmHWM: x", b"VmHWM:"):
         engine = EngineProcess(odd("renamed", name.hex()))
         child_of(engine)
@@ -290,9 +290,10 @@ def test_a_process_that_names_itself_like_a_field_does_not_hide_its_memory(tmp_p
 
 
 def test_only_the_right_tag_is_signalled() -> None:
-    """Ending one engine's leftovers touches no other engine, nor a process whose tag only begins the same."""
+    """Only processes with the right tag are signalled, not those whose tag begins in the same way."""
     tag = (
-        f"night-\udcff-{os.getpid()}"  # of a folder that is no UTF-8; tests of another process may run beside this one
+        # of a directory that is not UTF-8; tests of another process may run at the same time
+        f"night-\udcff-{os.getpid()}"
     )
     one, other = EngineProcess(odd("quiet"), tag=tag), EngineProcess(odd("quiet"), tag=f"{tag}ly")
     mine = {one.pid, *strays.process_tree(one.pid)}
@@ -303,7 +304,7 @@ def test_only_the_right_tag_is_signalled() -> None:
 
 
 def test_a_child_in_the_engines_own_session_is_no_orphan(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What dies with the group a moment later than the engine is nothing to report."""
+    """A child that dies with the engine's group a moment later is not reported."""
     engine = EngineProcess(odd("forks"))
     until(engine.exit_status)
     late = strays.ProcessInfo(10**9, "slow", "R", os.getpid(), engine.pid, engine.pid, 1)
@@ -313,14 +314,14 @@ def test_a_child_in_the_engines_own_session_is_no_orphan(monkeypatch: pytest.Mon
 
 
 def test_deaf_engines_end_together() -> None:
-    """Engines that ignore `quit` and SIGTERM are killed, all at the same time, and marked; polite ones are not."""
+    """Engines that ignore `quit` and SIGTERM are killed together and marked; others are not."""
     engines = [EngineProcess(odd("deaf")) for _ in range(8)]
     polite = EngineProcess(odd("quiet"))
     for engine in engines:
         lines_of(engine, 1)
     begun = time.monotonic()
     end_all([*engines, polite])
-    assert time.monotonic() - begun < 15  # 2.5 by the ladder; one after the other would be 20
+    assert time.monotonic() - begun < 15  # 2.5 s in all; one after the other would take 20 s
     assert [engine.deaf for engine in [*engines, polite]] == [True] * 8 + [False]
     assert [engine.exit_status() for engine in engines] == ["signal 9 (SIGKILL)"] * 8
     assert polite.exit_status() == "exit 0"
@@ -330,7 +331,7 @@ def test_deaf_engines_end_together() -> None:
 
 @pytest.mark.parametrize("whom", ["pid", "engine_pid"])
 def test_a_stopped_engine_dies_too(whom: str, namespace: str) -> None:
-    """SIGKILL reaches what SIGSTOP has stopped, the engine or its launcher."""
+    """SIGKILL reaches a stopped engine or launcher."""
     engine = EngineProcess(odd("quiet"))
     os.kill(getattr(engine, whom), signal.SIGSTOP)
     engine.kill()
@@ -339,7 +340,7 @@ def test_a_stopped_engine_dies_too(whom: str, namespace: str) -> None:
 
 
 def test_an_engine_that_does_not_read_never_blocks_us() -> None:
-    """A full pipe keeps what fits, then the engine counts as broken."""
+    """A full pipe never blocks; it keeps what fits, then the engine counts as broken."""
     engine = EngineProcess(odd("unread"))
     for _ in range(3):
         engine.write(b"x" * 40_000)
@@ -358,7 +359,7 @@ def test_a_closed_input_is_a_fact_and_no_exception() -> None:
 
 
 def test_a_closed_input_is_seen_without_a_write() -> None:
-    """A wait tells of it, once, and nothing is lost of what the engine says."""
+    """A wait reports a closed input once, and no output is lost."""
     engine = EngineProcess(odd("closes-stdin"))
     until(lambda: wait((engine,), None, time.monotonic_ns() + SECOND).readable and engine.broken)
     assert lines_of(engine, 1) == ["closed"]
@@ -366,7 +367,7 @@ def test_a_closed_input_is_seen_without_a_write() -> None:
 
 
 def test_waiting_input_is_pushed_when_there_is_room() -> None:
-    """A long command reaches an engine that reads slowly, in order."""
+    """A long command reaches a slow reader in order."""
     engine = EngineProcess(odd("quiet"))
     for number in range(1000):
         engine.write(b"%0100d\n" % number)
@@ -380,7 +381,7 @@ def test_waiting_input_is_pushed_when_there_is_room() -> None:
 
 @pytest.mark.parametrize("mode", ["chatter", "endless"])
 def test_output_does_not_move_a_deadline_nor_fill_memory(mode: str) -> None:
-    """An engine that prints for ever meets its absolute deadline, and costs constant memory."""
+    """Output without end neither moves a deadline nor fills the memory."""
     engine = EngineProcess(odd(mode))
     intake = LineBuffer()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -393,14 +394,14 @@ def test_output_does_not_move_a_deadline_nor_fill_memory(mode: str) -> None:
         total += len(data)
     assert time.monotonic_ns() >= deadline
     assert total
-    assert last > deadline - SECOND // 4  # it went on to the end
+    assert last > deadline - SECOND // 4  # it continued to the end
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     assert grown < 5_000, f"{grown} KiB more after {total} bytes"
     engine.kill()
 
 
 def test_a_flood_on_stderr_is_drained_and_bounded() -> None:
-    """stderr never blocks an engine: 3 MB pass, the last lines stay, escaped."""
+    """3 MB on stderr never block an engine; the last lines remain, escaped."""
     engine = EngineProcess(odd("complains"))
     assert lines_of(engine, 1) == ["done"]
     assert len(engine._stderr) <= 64 * 1024
@@ -409,7 +410,7 @@ def test_a_flood_on_stderr_is_drained_and_bounded() -> None:
 
 
 def test_a_wait_ends_for_the_control_pipe() -> None:
-    """The control descriptor is in every wait."""
+    """The control descriptor is part of every wait."""
     engine = EngineProcess(odd("quiet"))
     reading, writing = os.pipe()
     os.write(writing, b"!")
@@ -421,7 +422,7 @@ def test_a_wait_ends_for_the_control_pipe() -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGABRT, signal.SIGSEGV, signal.SIGKILL, signal.SIGTERM, 0])
 def test_the_signal_that_ended_an_engine_is_told(number: int, namespace: str) -> None:
-    """An abort is an abort and a segmentation fault one, though another process stands between."""
+    """The exit status shows the engine's signal, though another process is between."""
     engine = EngineProcess(odd("quiet"))
     engine.write(f"kill {number}\n".encode() if number else b"quit\n")
     until(engine.exit_status)
@@ -430,7 +431,7 @@ def test_the_signal_that_ended_an_engine_is_told(number: int, namespace: str) ->
 
 
 def test_a_polite_signal_reaches_the_engine(namespace: str) -> None:
-    """SIGTERM to the group is passed on to an engine that knows nothing of `quit`, and ends it."""
+    """SIGTERM to the group reaches an engine and ends it."""
     engine = EngineProcess(EngineSpec("sleeper", ("/bin/sleep", "600"), "uci", dir="scratch"))
     engine.signal(signal.SIGTERM)
     until(engine.exit_status)
@@ -438,7 +439,7 @@ def test_a_polite_signal_reaches_the_engine(namespace: str) -> None:
 
 
 def test_engines_die_with_a_parent_that_was_killed(namespace: str) -> None:
-    """After SIGKILL of the process that started it, an engine that ignores everything is gone."""
+    """After SIGKILL of its parent an engine ends, even if it ignores everything."""
     program = (
         "import sys, time; from enginetour.engines.process import EngineProcess; "
         "from enginetour.model.task import EngineSpec; "
@@ -455,7 +456,7 @@ def test_engines_die_with_a_parent_that_was_killed(namespace: str) -> None:
 
 
 def test_the_launcher_does_not_start_an_engine_for_a_dead_parent(tmp_path: Path) -> None:
-    """When the parent is another one than expected the engine is never started."""
+    """The launcher does not start an engine for another parent than expected."""
     reading, writing = os.pipe()
     mark = tmp_path / "ran"
     call = [*LAUNCHER, "1", str(writing), "/", "namespace=pid", "--", "/usr/bin/touch", str(mark)]
@@ -468,7 +469,7 @@ def test_the_launcher_does_not_start_an_engine_for_a_dead_parent(tmp_path: Path)
 
 
 def test_scratch_is_wiped_without_following_links(tmp_path: Path) -> None:
-    """Folders without rights, links, odd names and depth are removed; what a link points at stays."""
+    """Directories without permissions, links, odd names and depth are removed; targets of links stay."""
     kept = tmp_path / "kept"
     kept.mkdir()
     (kept / "book").write_text("x")
@@ -488,13 +489,13 @@ def test_scratch_is_wiped_without_following_links(tmp_path: Path) -> None:
     assert (kept / "book").exists()
 
 
-# Which threads hear the signals that end us.
+# Threads that handle the signals which end the program.
 
 SIGNS = sum(1 << (number - 1) for number in ENDING)  # proc(5), SigBlk
 
 
 def blocked(task: Path) -> bool:
-    """A thread or process hears none of them."""
+    """Return whether a thread or process blocks all of them."""
     fields = dict(line.split(":\t", 1) for line in (task / "status").read_text().splitlines() if ":\t" in line)
     return int(fields["SigBlk"], 16) & SIGNS == SIGNS
 
@@ -504,7 +505,7 @@ def threads() -> set[str]:
 
 
 def test_only_the_main_thread_hears_them(tmp_path: Path) -> None:
-    """Where another one might have been given a SIGTERM, a main thread that waited for something slept on."""
+    """Only the main thread receives ending signals: another thread would not wake it."""
     before = threads()
     reader, writer = os.pipe()
     NonBlockingStream(writer)  # its thread ends with the process
@@ -514,21 +515,22 @@ def test_only_the_main_thread_hears_them(tmp_path: Path) -> None:
         until(lambda: all(blocked(Path("/proc/self/task", each)) for each in threads() - before))
         place.submit(ProbeTask(sound())).result(LONG_S)
         (slot,) = place._slots.values()
-        assert not blocked(Path("/proc", str(slot.process.pid)))  # it has a main thread of its own
+        assert not blocked(Path("/proc", str(slot.process.pid)))  # it has its own main thread
     loop.wait_for(loop.end())
     loop.join()
     os.close(reader)
     os.close(writer)
 
 
-# Engines behind a command that passes on what is said, as those of another machine are behind ssh.
+# Engines behind a command that passes lines on, like ssh to another machine.
 
-UNDISTURBED_NS = 100_000  # of a write: two more processes pass the answer on, and a sleep is no shorter than asked
+# of a write: two more processes pass the answer on, and a sleep may take longer than requested
+UNDISTURBED_NS = 100_000
 RELAYING = str(Path(__file__).parents[1] / "programs" / "relaying.py")
 
 
 class Looking(Link):
-    """What of an engine is running, by its mark, when its game has its first move."""
+    """A look at which processes of an engine run, by their mark, when its game has its first move."""
 
     def __init__(self, mark: Path) -> None:
         self.mark = mark
@@ -541,21 +543,21 @@ class Looking(Link):
 
 @pytest.fixture
 def mark(tmp_path: Path) -> Iterator[Path]:
-    """What the wrapper and its program can be found by; neither is alive afterwards."""
+    """Return a mark that identifies the wrapper and its program; both have ended afterwards."""
     yield tmp_path
     assert not running_engines
     until(lambda: not left_running(tmp_path), BUSY_S)
 
 
 def wrapped(engine: EngineSpec, mark: Path, *words: str) -> EngineSpec:
-    """The same behind the wrapper."""
+    """Return the same engine behind the wrapper."""
     command = (sys.executable, "-E", "-S", RELAYING, "--mark", str(mark), *words, *engine.command)
     return replace(engine, command=command)
 
 
 @pytest.fixture
 def writing(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[int]]:
-    """By engine: how long each write took that set it thinking, in ns; its clock starts behind that."""
+    """Return how long each write took that started a search, by engine, in ns; its clock starts after that."""
     go, write = base.Engine.go, EngineProcess.write
     took: dict[str, list[int]] = {}
     last = 0
@@ -580,9 +582,9 @@ def writing(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[int]]:
 
 @BOTH
 def test_the_way_of_an_answer_is_charged(protocol: Protocol, mark: Path, writing: dict[str, list[int]]) -> None:
-    """The clock is that of this side: each move costs what its answer was held back, whatever the engine says.
+    """Each move costs the time that its answer was held back, whatever the engine reports.
 
-    Who was preempted in the write before it has not waited that long for the answer, and the clock says so.
+    A process that was preempted during the write has not waited that long for the answer.
     """
     here, looking = replace(sound(protocol), name="here"), Looking(mark)
     played = drawn(game(wrapped(sound(protocol), mark, "--ms", "30"), here, link=looking))
@@ -596,7 +598,7 @@ def test_the_way_of_an_answer_is_charged(protocol: Protocol, mark: Path, writing
 
 @BOTH
 def test_an_answer_that_is_long_under_way_loses_on_time(protocol: Protocol, mark: Path) -> None:
-    """The engine itself has answered at once."""
+    """An answer that is held back too long loses on time, though the engine answered at once."""
     engine = wrapped(replace(sound(protocol), name="far"), mark, "--ms", "1000")
     lost(game(engine, sound(protocol), white_tc="0.2"), "far", Termination.TIME)
 
@@ -606,7 +608,7 @@ def test_an_answer_that_is_long_under_way_loses_on_time(protocol: Protocol, mark
 def test_a_kill_takes_both(
     protocol: Protocol, apart: tuple[str, ...], mark: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An engine that hears nothing any more goes with its wrapper, in the wrapper's session or in one of its own."""
+    """An engine that hangs is ended with its wrapper, in any session."""
     monkeypatch.setattr(base, "OWED_NS", 100 * base.MS)
     monkeypatch.setattr(process, "QUIT_WAIT", 0.2)
     engine = wrapped(scripted(protocol, "deaf", at=1), mark, *apart)
@@ -616,7 +618,7 @@ def test_a_kill_takes_both(
 @pytest.mark.parametrize("apart", [(), ("--apart",)])
 @BOTH
 def test_a_lost_connection_is_a_crash(protocol: Protocol, apart: tuple[str, ...], mark: Path) -> None:
-    """The wrapper ends while a move is owed: its exit code is told, and what it leaves behind does not stay."""
+    """A wrapper that ends while a move is owed is a crash with its exit code; its program is ended."""
     engine = wrapped(replace(sound(protocol), name="far"), mark, "--breaks", "2", *apart)
     played = lost(game(engine, sound(protocol)), "far", Termination.CRASH)
     assert played.plies == 2

@@ -1,4 +1,4 @@
-"""Tests of engines/protocol: the wishes of a user against the options that an engine declares."""
+"""Tests of engines/protocol: the settings of a user against the options that an engine declares."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ DECLARED = (
     ],
 )
 def test_what_fits_is_sent_in_the_declared_spelling(name: str, value: str, sent: tuple[str, str]) -> None:
-    """Names and values are found whatever their case."""
+    """Names and values are found in any case, and sent as declared."""
     settings, problems = check_settings(DECLARED, ((name, value),))
     assert [(option.name, text) for option, text in settings] == [sent]
     assert not problems
@@ -65,7 +65,7 @@ def test_what_fits_is_sent_in_the_declared_spelling(name: str, value: str, sent:
     ],
 )
 def test_what_does_not_fit_is_named(name: str, value: str, words: str) -> None:
-    """Nothing wrong is ever sent; the sentence tells what is allowed."""
+    """A wrong value is never sent; the message gives the allowed values."""
     settings, problems = check_settings(DECLARED, ((name, value),))
     assert not settings
     assert len(problems) == 1
@@ -73,29 +73,29 @@ def test_what_does_not_fit_is_named(name: str, value: str, words: str) -> None:
 
 
 def test_an_engine_without_options() -> None:
-    """Its message does not list nothing."""
+    """The message for an engine without options has no list."""
     assert "declares no options" in check_settings((), (("Hash", "1"),))[1][0]
 
 
 def test_a_button_set_to_false_is_not_pressed() -> None:
-    """No press, no problem."""
+    """A button set to false is not pressed, without a message."""
     assert check_settings(DECLARED, (("Clear Hash", "false"),)) == ((), ())
 
 
 def test_the_last_wish_for_an_option_counts() -> None:
-    """The same option twice is sent once."""
+    """If an option is set twice, the last value is sent once."""
     settings, _ = check_settings(DECLARED, (("Hash", "1"), ("hash", "2")))
     assert [text for _, text in settings] == ["2"]
 
 
 def test_the_standard_settings() -> None:
-    """Ponder goes off where it is declared and takes a false; what the user decides stays his."""
+    """Ponder is switched off if it is declared and accepts false; a value of the user stays."""
     assert standard_settings(DECLARED, ()) == (("Ponder", "false"),)
     assert standard_settings(DECLARED, (("ponder", "true"),)) == ()
 
 
 def test_no_default_is_relied_on() -> None:
-    """Own books, pondering, analysis and other variants go off, wherever they are declared."""
+    """Own books, pondering, analysis and other variants are switched off wherever they are declared."""
     checks = ("OwnBook", "ponder", "UCI_AnalyseMode", "UCI_Chess960")
     variant = DeclaredOption("UCI_Variant", "combo", "crazyhouse", choices=("crazyhouse", "chess"))
     declared = (*(DeclaredOption(name, "check", "true") for name in checks), variant)
@@ -107,7 +107,7 @@ def test_no_default_is_relied_on() -> None:
 
 
 def test_what_is_offered_goes_to_those_that_declare_it() -> None:
-    """An option that is not there is no error, and the user's own value stays."""
+    """An offered option is set only if it is declared; a value of the user stays."""
     offered = (("SyzygyPath", "/tables"), ("hash", "2"))
     assert standard_settings(DECLARED, (("ponder", "true"),), offered)[0][1] == "2"
     assert standard_settings(DECLARED, (("ponder", "true"), ("Hash", "1")), offered) == ()

@@ -1,4 +1,4 @@
-"""The engines we know, and how each is started."""
+"""Tests of engines/registry."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ DEBIAN = {
 
 @pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder as the whole PATH; programs can be put there by `_program`."""
+    """Return an empty directory that is the whole PATH; `_program` adds programs."""
     folder = tmp_path / "bin"
     folder.mkdir()
     monkeypatch.setenv("PATH", str(folder))
@@ -53,7 +53,7 @@ def _program(path: Path) -> Path:
 
 
 def test_shipped_files() -> None:
-    """Every engine file we ship loads, has a name of its own, a family and an origin; limits are as surveyed."""
+    """Every bundled engine file loads and has a unique name, a family, an origin and the surveyed limits."""
     registry = load([bundled_directory("engines")])
     entries = {entry.id: entry for entry in registry.entries()}
     assert set(entries) == {*DEBIAN, *(f"wren{level}" for level in range(1, 9))}
@@ -93,7 +93,7 @@ def test_shipped_files() -> None:
 def test_one_thread_no_pondering_no_book(
     name: str, options: dict[str, str], init: tuple[str, ...], words: tuple[str, ...]
 ) -> None:
-    """Whatever an engine's defaults are: two of the surveyed think in two threads, others ponder or have books."""
+    """Bundled engine files set one thread, no pondering and no book."""
     entry = load([bundled_directory("engines")]).get(name)
     assert options.items() <= {key: str(value).lower() for key, value in entry.options.items()}.items()
     assert entry.quirks.init == init
@@ -103,7 +103,7 @@ def test_one_thread_no_pondering_no_book(
 @pytest.mark.engine("stockfish")
 @pytest.mark.engine("polyglot")
 def test_polyglot_ini() -> None:
-    """The adapter's ini is generated with the engine's absolute path; its place is the process's scratch folder."""
+    """The ini file of the adapter contains the engine's absolute path, and is in the scratch directory."""
     spec = to_spec(load([bundled_directory("engines")]).get("polyglot-stockfish-cecp"))
     assert spec.command[1] == "{scratch}/stockfish.ini"
     ((name, text),) = spec.files
@@ -112,14 +112,14 @@ def test_polyglot_ini() -> None:
 
 
 def test_wren_starts_by_our_python() -> None:
-    """Our own engines are started by the running interpreter, from the folder of their files."""
+    """Wren is started by the running interpreter, from the directory of its files."""
     spec = to_spec(load([bundled_directory("engines")]).get("wren3"))
     assert spec.command == (sys.executable, str(bundled_directory("engines") / "wren.py"), "3")
     assert spec.dir == "scratch"
 
 
 def test_unknown_id() -> None:
-    """An unknown engine is told with the nearest id and the command that lists them."""
+    """An unknown engine is reported with the closest id and the command that lists them."""
     with pytest.raises(InputRefused) as caught:
         load([bundled_directory("engines")]).get("stokfish", "t.toml:4")
     hint = "Hint: list all engines with enginetour engines list."
@@ -127,7 +127,7 @@ def test_unknown_id() -> None:
 
 
 def test_order_of_folders(tmp_path: Path) -> None:
-    """A file of the workspace goes before a shipped one of the same id; hidden files are none."""
+    """A file of the workspace replaces a bundled file with the same id; hidden files are ignored."""
     write_entry(tmp_path, EngineEntry("stockfish", "Mine", ("mine",), "uci"))
     (tmp_path / ".hidden.toml").write_text("")
     registry = load([tmp_path, tmp_path / "missing", bundled_directory("engines")])
@@ -137,14 +137,14 @@ def test_order_of_folders(tmp_path: Path) -> None:
 
 
 def test_ids_count_upwards(tmp_path: Path) -> None:
-    """Ids with numbers are listed by size."""
+    """Ids with numbers are listed by value."""
     for name in ("e10", "e9", "d"):
         (tmp_path / f"{name}.toml").write_text("")
     assert load([tmp_path]).ids == ("d", "e9", "e10")
 
 
 def test_a_broken_file_stops_only_its_users(tmp_path: Path) -> None:
-    """A broken engine file is refused when it is asked for and not before."""
+    """A broken engine file is rejected when it is needed, not before."""
     write_entry(tmp_path, EngineEntry("good", "Good", ("good",), "uci"))
     (tmp_path / "broken.toml").write_text("name = 1\n")
     registry = load([tmp_path])
@@ -154,7 +154,7 @@ def test_a_broken_file_stops_only_its_users(tmp_path: Path) -> None:
 
 
 def test_missing_program(programs: Path) -> None:
-    """A missing program is an engine refused, with the package that brings it."""
+    """A missing program is rejected with the package that contains it."""
     entry = EngineEntry("x", "X 1", ("nowhere",), "uci", package="x-chess")
     with pytest.raises(EngineRefused) as caught:
         to_spec(entry)
@@ -164,7 +164,7 @@ def test_missing_program(programs: Path) -> None:
 
 
 def test_where_programs_are_looked_for(programs: Path, tmp_path: Path) -> None:
-    """PATH goes before the games folders; a path begins at the engine file; what cannot run is no program."""
+    """PATH comes before the games directories; a path starts at the engine file; files must be executable."""
     _program(tmp_path / "games" / "one")
     assert find_program("one", tmp_path) == str(tmp_path / "games" / "one")
     _program(programs / "one")
@@ -176,14 +176,14 @@ def test_where_programs_are_looked_for(programs: Path, tmp_path: Path) -> None:
 
 
 def test_links_stay(programs: Path, tmp_path: Path) -> None:
-    """A program that is a link is started by the link's name: environments and dispatchers live by it."""
+    """A program that is a link is started by the name of the link."""
     _program(programs / "one")
     (tmp_path / "two").symlink_to(programs / "one")
     assert find_program("./two", tmp_path) == str(tmp_path / "two")
 
 
 def test_placeholders(programs: Path, tmp_path: Path) -> None:
-    """Placeholders are filled in everywhere but for the scratch folder, which each process has of its own."""
+    """Placeholders are replaced everywhere, except for the scratch directory of each process."""
     one = _program(programs / "one")
     entry = EngineEntry(
         "x",
@@ -205,7 +205,7 @@ def test_placeholders(programs: Path, tmp_path: Path) -> None:
 
 
 def test_a_net_named_from_the_folder_of_the_file(programs: Path, tmp_path: Path) -> None:
-    """Alone or behind a flag: the engine runs elsewhere, and did not find ``--weights=nets/a.pb``."""
+    """A net next to the engine file is found, alone or in ``--weights=nets/a.pb``."""
     _program(programs / "one")
     (tmp_path / "nets").mkdir()
     (tmp_path / "nets" / "a.pb").touch()
@@ -215,7 +215,7 @@ def test_a_net_named_from_the_folder_of_the_file(programs: Path, tmp_path: Path)
 
 
 def test_options_go_over(programs: Path) -> None:
-    """A configuration's options replace the file's whatever their case; truth is written small."""
+    """Options of a configuration replace those of the file in any case; booleans are lower case."""
     _program(programs / "one")
     entry = EngineEntry("x", "X", ("one",), "uci", options={"Hash": 16, "OwnBook": False})
     spec = to_spec(entry, name="Mine", options={"hash": 64, "Contempt": 0.5, "Ponder": True})
@@ -224,7 +224,7 @@ def test_options_go_over(programs: Path) -> None:
 
 
 def test_find(programs: Path, tmp_path: Path) -> None:
-    """Known programs here that have no file yet are found, also with a version behind the name, and only once."""
+    """Known programs without a file are found once, also with a version after the name."""
     _program(tmp_path / "games" / "toga2")
     _program(programs / "gnuchess")
     _program(programs / "stockfish-16.1")
@@ -243,7 +243,7 @@ def test_find(programs: Path, tmp_path: Path) -> None:
 
 
 def test_candidates(programs: Path) -> None:
-    """A new command is tried as UCI, then as CECP; known programs get the arguments they need."""
+    """A new command is tried as UCI, then as CECP; known programs get their arguments."""
     _program(programs / "gnuchess")
     _program(programs / "mine")
     uci, cecp = candidates(("gnuchess",), programs)
@@ -257,7 +257,7 @@ def test_candidates(programs: Path) -> None:
 
 
 def test_find_leaves_out_what_cannot_start(programs: Path, tmp_path: Path) -> None:
-    """An adapter without the engine behind it is not found."""
+    """An adapter without its engine is not found."""
     _program(programs / "polyglot")
     assert find(tmp_path / "engines") == ()
     _program(programs / "stockfish")
@@ -265,7 +265,7 @@ def test_find_leaves_out_what_cannot_start(programs: Path, tmp_path: Path) -> No
 
 
 def test_found_engines_have_the_names_that_they_report(programs: Path, tmp_path: Path) -> None:
-    """Another release than the known one, a development build, a protocol that reports none; each name once."""
+    """Found engines have the names that they report, each name once."""
     for name in ("gnuchess", "hoichess", "phalanx", "stockfish", "stockfish-9", "toga2"):
         _program(programs / name)
     found = find(tmp_path / "engines")
@@ -304,12 +304,12 @@ def test_found_engines_have_the_names_that_they_report(programs: Path, tmp_path:
     ],
 )
 def test_a_file_that_states_another_release(name: str, version: str, reported: str, differs: bool) -> None:
-    """Only what both state is compared: words, processors and names that people chose are no difference."""
+    """Only releases that both names state are compared, not words, processors or chosen names."""
     assert EngineEntry("x", name, ("x",), "uci", version=version).contradicts(reported) is differs
 
 
 def test_check_run_and_find_tell_another_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`check` and `run` name file, engine and next step; `find` writes the name that the engine reports."""
+    """`check` and `run` report another release with file and next step; `find` writes the reported name."""
     monkeypatch.setattr("enginetour.engines.registry.GAMES", ())
     monkeypatch.setattr("enginetour.engines.registry.GAMES", ())
     (tmp_path / "bin").mkdir()
@@ -332,7 +332,7 @@ def test_check_run_and_find_tell_another_release(tmp_path: Path, monkeypatch: py
 
 
 def test_a_missing_folder_is_empty(tmp_path: Path) -> None:
-    """Folders that are not there hold no engines."""
+    """A missing directory contains no engines."""
     assert load([tmp_path / "none"]).ids == ()
 
 
@@ -364,14 +364,14 @@ HERON: dict[str, Any] = {
 
 
 def listed(tmp_path: Path, *rows: object) -> Path:
-    """A list as Cute Chess writes it."""
+    """Return a list in the format of Cute Chess."""
     path = tmp_path / "engines.json"
     path.write_text(json.dumps(rows))
     return path
 
 
 def test_what_an_engine_file_says(tmp_path: Path) -> None:
-    """Options that differ from the engine's own, lines at the start, point of view, restart; the program absolute."""
+    """Changed options, init lines, point of view and restart are imported; the program becomes absolute."""
     (tmp_path / "engines of mine").mkdir()
     (tmp_path / "engines of mine" / "kite").touch()
     (kite, heron), skipped = read_engines(listed(tmp_path, KITE, HERON))
@@ -389,7 +389,7 @@ def test_what_an_engine_file_says(tmp_path: Path) -> None:
 
 
 def test_a_list_from_windows_keeps_its_paths(tmp_path: Path) -> None:
-    """It said ``C:Enginesmy kite.exe`` in two words, which nobody finds and mends."""
+    """Backslashes of Windows paths are kept; ``C:Enginesmy kite.exe`` was written instead."""
     row = {"name": "K", "command": "C:\\Engines\\my kite.exe", "workingDirectory": "C:\\Engines", "protocol": "uci"}
     ((one,), _) = read_engines(listed(tmp_path, row))
     assert one.entry.command == ("C:\\Engines\\my kite.exe",)
@@ -397,7 +397,7 @@ def test_a_list_from_windows_keeps_its_paths(tmp_path: Path) -> None:
 
 
 def test_engines_of_one_name_have_ids_of_their_own(tmp_path: Path) -> None:
-    """The later ones are numbered."""
+    """Engines with the same name get numbered ids."""
     found, _ = read_engines(listed(tmp_path, HERON, HERON, {**HERON, "name": "heron"}))
     assert [one.entry.id for one in found] == ["heron", "heron-2", "heron-3"]
 
@@ -414,7 +414,7 @@ def test_engines_of_one_name_have_ids_of_their_own(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_engine_is_left_out_by_number(tmp_path: Path, row: object, told: str) -> None:
-    """The others come all the same."""
+    """An invalid entry is reported by its number; the others are imported."""
     found, skipped = read_engines(listed(tmp_path, row, KITE))
     assert [one.entry.name for one in found] == ["Kite 2.0 / dev"]
     assert len(skipped) == 1
@@ -424,7 +424,7 @@ def test_what_is_no_engine_is_left_out_by_number(tmp_path: Path, row: object, to
 
 @pytest.mark.parametrize("text", ["", "{}", "[1", "[" * 100_000])
 def test_another_file_is_refused(tmp_path: Path, text: str) -> None:
-    """With its name."""
+    """Another file is rejected with its name."""
     path = tmp_path / "engines.json"
     path.write_text(text)
     with pytest.raises(InputRefused, match=r"engines\.json"):
@@ -432,7 +432,7 @@ def test_another_file_is_refused(tmp_path: Path, text: str) -> None:
 
 
 def test_import_writes_files_and_leaves_those_that_are_there(tmp_path: Path) -> None:
-    """A second time nothing is written."""
+    """An import writes files, and a second import writes nothing."""
     (tmp_path / "engines").mkdir()
     path = listed(tmp_path, KITE, HERON, 7)
     told = tour(tmp_path, "engines", "import", path.name)

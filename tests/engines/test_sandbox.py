@@ -65,18 +65,18 @@ from tests.support.tournaments import (
     until,
 )
 
-# What an engine may use and touch: memory, files, niceness, and the two sandboxes.
+# What an engine may use and reach: memory, files, niceness, and the two sandboxes.
 
 
 @pytest.fixture(autouse=True)
 def nothing_left() -> Iterator[None]:
-    """Whatever a test does, its engines end with it."""
+    """End all engines after a test."""
     yield
     kill_running_engines()
 
 
 def tried(outside: Path, **more: Any) -> dict[str, Any]:
-    """What an engine could do under these settings, beside a port that answers."""
+    """Return what an engine could do under these settings, next to a port that answers."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         engine = EngineProcess(odd("tries", str(outside), str(server.getsockname()[1]), **more))
         told: dict[str, Any] = json.loads(lines_of(engine, 1)[0])
@@ -91,13 +91,13 @@ def guards() -> str:
 
 
 def needs(sandbox: Sandbox) -> None:
-    """Skips where this machine has none."""
+    """Skip the test if this machine has no such sandbox."""
     if f"{sandbox} no" in guards():
         pytest.skip(f"no {sandbox} here")
 
 
 def test_without_a_sandbox_an_engine_may_do_what_we_may(tmp_path: Path) -> None:
-    """The other tests show something: a write and a connection succeed here."""
+    """Without a sandbox a write and a connection succeed, so the other tests show something."""
     told = tried(tmp_path / "written")
     assert (told["scratch"], told["outside"], told["null"], told["tcp"]) == (True, True, True, True)
     assert (tmp_path / "written").exists()
@@ -105,9 +105,9 @@ def test_without_a_sandbox_an_engine_may_do_what_we_may(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("sandbox", ["landlock", "bwrap"])
 def test_a_sandbox_lets_it_write_in_scratch_only(sandbox: Sandbox, tmp_path: Path) -> None:
-    """A write outside scratch and a TCP connection fail, its scratch folder and /dev/null stay open.
+    """In a sandbox a write outside scratch and a TCP connection fail; scratch and /dev/null stay open.
 
-    The same through bubblewrap, with the system read-only and no network at all.
+    The same holds for bubblewrap, with a read-only system and no network.
     """
     needs(sandbox)
     told = tried(tmp_path / "escaped", sandbox=sandbox)
@@ -117,11 +117,11 @@ def test_a_sandbox_lets_it_write_in_scratch_only(sandbox: Sandbox, tmp_path: Pat
 
 
 def broken_out(sandbox: Sandbox, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What an engine could do to a file in the hidden folder, and to listeners there, in /run and without a name."""
+    """Return what an engine could do to a hidden file, and to listeners there, in /run and without a name."""
     monkeypatch.setenv(HIDDEN_RESULTS, str(folder))
     victim = folder / "enginetour.db"
     victim.write_text("games")
-    # Where we may: who is not root has no place of their own directly in /run.
+    # Only root may create a directory in /run.
     runs = [f"/run/enginetour-test-{os.getpid()}.sock"] * os.access("/run", os.W_OK)
     places = [str(folder / "t.sock"), f"@enginetour-test-{os.getpid()}", *runs]
     with ExitStack() as stack:
@@ -141,13 +141,13 @@ def broken_out(sandbox: Sandbox, folder: Path, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.fixture
 def apart() -> Iterator[Path]:
-    """A folder that is not in /tmp, which bubblewrap hides anyway."""
+    """Return a directory outside /tmp, which bubblewrap hides anyway."""
     with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
         yield Path(name)
 
 
 def test_without_a_sandbox_an_engine_reaches_all(apart: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The next test shows something: files are changed and every listener is reached here."""
+    """Without a sandbox files are changed and every listener is reached, so the next test shows something."""
     done = broken_out("none", apart, monkeypatch)
     assert {"write", "truncate", "remove"} <= set(done)
     assert len([place for place in done if "enginetour-test" in place or "t.sock" in place]) >= 2
@@ -158,7 +158,7 @@ def test_without_a_sandbox_an_engine_reaches_all(apart: Path, monkeypatch: pytes
 def test_no_engine_breaks_out_of_a_sandbox(
     sandbox: Sandbox, namespace: str, apart: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No file, right, device, mount, setting or listener, as root too: it has no capability and no socket to ask by."""
+    """In a sandbox no file, permission, device, mount, setting or listener is reached, not even by root."""
     needs(sandbox)
     monkeypatch.setenv("ENGINETOUR_NAMESPACE", namespace)
     assert broken_out(sandbox, apart, monkeypatch) == []
@@ -169,7 +169,7 @@ X86_64, I386, AARCH64, RISCV64 = 0xC000003E, 0x40000003, 0xC00000B7, 0xC00000F3 
 
 
 def verdict(architecture: int, number: int, argument: int = 0) -> int:
-    """What the filter says of a call, by the rules of bpf(4)."""
+    """Return the decision of the filter for a call, by the rules of bpf(4)."""
     program, data, held, at = launch._program(), {0: number, 4: architecture, 16: argument}, 0, 0
     while True:
         code, then, otherwise, value = program[at]
@@ -195,7 +195,7 @@ def verdict(architecture: int, number: int, argument: int = 0) -> int:
 def test_the_filter_knows_each_architecture(
     architecture: int, socket_: int, chmod: int, mount: int, read: int, clone: int
 ) -> None:
-    """A socket, rights and a mount are forbidden, reading and starting threads is not, a user namespace is."""
+    """On each architecture sockets, permissions and mounts are forbidden; reading and threads are allowed."""
     assert {verdict(architecture, call) for call in (socket_, chmod, mount, 425)} == {FORBIDDEN}
     assert verdict(architecture, read) == ALLOWED
     assert [verdict(architecture, clone, flags) for flags in (0x3D0F00, 0x10000000)] == [ALLOWED, FORBIDDEN]
@@ -205,7 +205,7 @@ def test_the_filter_knows_each_architecture(
 
 
 def test_a_filter_of_calls_leaves_threads_and_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An engine may search with threads, start processes, and change its own memory as before."""
+    """An engine may use threads, start processes and change its memory with the filter."""
     needs("landlock")
     script = "import threading, subprocess; t = threading.Thread(target=print, args=('thread',)); t.start(); t.join(); "
     script += "subprocess.run(['echo', 'process'])"
@@ -217,7 +217,7 @@ def test_a_filter_of_calls_leaves_threads_and_processes(monkeypatch: pytest.Monk
 
 
 def test_a_death_inside_bubblewrap_is_told_as_it_was() -> None:
-    """bwrap ends with 128 and the signal's number: told as the signal."""
+    """bwrap ends with 128 plus the signal; the status shows the signal."""
     needs("bwrap")
     engine = EngineProcess(odd("quiet", sandbox="bwrap"))
     engine.write(b"kill 6\n")
@@ -226,7 +226,7 @@ def test_a_death_inside_bubblewrap_is_told_as_it_was() -> None:
 
 
 def test_a_missing_bubblewrap_is_named_with_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Asked for and not there: refused, and told what to install."""
+    """A missing bubblewrap is reported with its package."""
     monkeypatch.setattr(shutil, "which", lambda *_: None)
     with pytest.raises(StartFailed, match="run apt install bubblewrap"):
         EngineProcess(odd("quiet", sandbox="bwrap"))
@@ -240,21 +240,21 @@ def test_a_kernel_without_landlock_is_told(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_limits_are_set(tmp_path: Path) -> None:
-    """Open files, the size of a file and niceness are those of the engine file."""
+    """Open files, file size and niceness are those of the engine file."""
     told = tried(tmp_path / "written", resources=Resources(files=64, file_size=3, nice=7))
     own = os.nice(0)
     assert (told["files"], told["file_size"], told["nice"]) == ([64, 64], [3_000_000] * 2, min(19, own + 7))
 
 
 def test_a_limit_beyond_our_own_is_refused() -> None:
-    """More files than the kernel gives anybody: one line that names the key."""
+    """Too many open files are rejected in one line that names the key."""
     with pytest.raises(StartFailed, match="files = 2000000000 is not available; this machine allows"):
         EngineProcess(odd("quiet", resources=Resources(files=2_000_000_000)))
 
 
 @pytest.mark.parametrize("namespace", ["pid", "off"])
 def test_an_engine_over_its_memory_is_killed_alone(namespace: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It ends within a wait and says why; one below its limit, and one without, play on."""
+    """Only an engine above its memory limit is killed, within a wait, with the reason."""
     monkeypatch.setenv("ENGINETOUR_NAMESPACE", namespace)
     hog = EngineProcess(odd("eats", "120", resources=Resources(memory=60)))
     modest = EngineProcess(odd("eats", "20", resources=Resources(memory=60)))
@@ -269,7 +269,7 @@ def test_an_engine_over_its_memory_is_killed_alone(namespace: str, monkeypatch: 
 
 
 def test_shared_pages_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two processes that share what they hold are below a limit that their sum exceeds."""
+    """Shared pages are counted once: two processes stay below a limit that their sum exceeds."""
     sizes = {b"RssAnon:": 60 * machine.MB, b"Pss_Anon:": 30 * machine.MB}
     monkeypatch.setattr(machine, "_field", lambda _path, key: sizes[key])
     assert machine.memory_excess([1, 2], 100) == ""
@@ -278,13 +278,13 @@ def test_shared_pages_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_size_in_gigabytes_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a person would write it."""
+    """Large sizes are shown in GB."""
     monkeypatch.setattr(machine, "_field", lambda _path, _key: 1_900_000_000)
     assert machine.memory_excess([1], 1500) == "killed: 1.9 GB over limit 1.5 GB"
 
 
 def test_variables_that_are_named_are_passed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`pass_env` gives an engine more of our environment, and nothing that was not named."""
+    """`pass_env` passes the named variables and no others."""
     monkeypatch.setenv("LICENCE", "l")
     monkeypatch.setenv("SECRET", "s")
     engine = EngineProcess(odd("report", pass_env=("LICENCE", "MISSING")))
@@ -294,7 +294,7 @@ def test_variables_that_are_named_are_passed(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_scratch_folder_is_kept_on_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is named after its engine and stays."""
+    """A kept scratch directory is named after its engine and remains."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     engine = EngineProcess(odd("quiet", keep_scratch=True))
     engine.end()
@@ -304,7 +304,7 @@ def test_a_scratch_folder_is_kept_on_request(tmp_path: Path, monkeypatch: pytest
 
 
 def test_a_game_is_lost_by_eating_memory() -> None:
-    """The engine over its limit loses by a crash of its own category, the other wins; both have used the processor."""
+    """An engine above its memory limit loses by a crash of its own category; the other engine wins."""
     hog = replace(scripted("uci", "eats", at=2), resources=Resources(memory=150))
     played = game(hog, sound())
     assert (played.outcome, played.termination) == (Outcome.BLACK, Termination.CRASH), played.cause
@@ -317,7 +317,7 @@ def test_a_game_is_lost_by_eating_memory() -> None:
 
 
 def test_what_is_in_force_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One line, tried for real; without a namespace the reason stands in it."""
+    """The line of safeguards is tested for real; without a namespace it contains the reason."""
     monkeypatch.setenv("ENGINETOUR_NAMESPACE", "off")
     told = safeguards.describe_safeguards()
     assert told.startswith("engines run in: no PID namespace (ENGINETOUR_NAMESPACE=off)")
@@ -325,7 +325,7 @@ def test_what_is_in_force_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_machine_that_forbids_namespaces_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The launcher's refusal is remembered, the engine starts without, and why is told."""
+    """A machine that forbids namespaces is asked once; engines start without one, and the reason is shown."""
     hear, heard = starting._read_report, list[bytes]()
 
     def forbidden(report: int) -> bytes | None:
@@ -341,7 +341,7 @@ def test_a_machine_that_forbids_namespaces_is_asked_once(monkeypatch: pytest.Mon
 
 
 def test_tables_in_the_hidden_folder_stay_readable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Several folders in one option, parted as in PATH, are each let in."""
+    """Several directories of tables in one option, separated as in PATH, stay readable."""
     monkeypatch.setattr(sandbox, "HIDDEN", (tmp_path,))
     for name in ("three", "four"):
         (tmp_path / name).mkdir()
@@ -352,13 +352,13 @@ def test_tables_in_the_hidden_folder_stay_readable(tmp_path: Path, monkeypatch: 
 
 @pytest.mark.parametrize(("user", "warned"), [(0, True), (1000, False)])
 def test_root_is_warned(user: int, warned: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only root hears that its engines are root too."""
+    """Only root gets the warning that its engines are root too."""
     monkeypatch.setattr(os, "geteuid", lambda: user)
     assert ("running as root" in safeguards.root_warning()) == warned
 
 
 def test_settings_survive_the_store() -> None:
-    """A stored engine is started again under the same limits; one that was stored before they existed has none."""
+    """A stored engine starts again with the same limits; an older one has none."""
     spec = odd("quiet", resources=Resources(memory=900, nice=3), sandbox="landlock", pass_env=("A",), keep_scratch=True)
     spec = replace(spec, offered=(("SyzygyPath", "/tables"),))
     text = codecs.spec_text(spec)
@@ -372,7 +372,7 @@ def test_settings_survive_the_store() -> None:
     ("play", "entrant", "in_use"), [("landlock", "", "landlock"), ("landlock", "none", "none"), ("none", "", "none")]
 )
 def test_a_sandbox_for_all_gives_way_to_an_entrants_own(tmp_path: Path, play: str, entrant: str, in_use: str) -> None:
-    """`sandbox` under [play] is for those that name none."""
+    """`sandbox` under [play] applies to engines without their own."""
     own = f'sandbox = "{entrant}"\n' if entrant else ""
     entrants = "".join(f'[[entrants]]\nname = "{name}"\nprotocol = "uci"\ncommand = ["true"]\n{own}' for name in "AB")
     path = tmp_path / "t.toml"
@@ -382,13 +382,13 @@ def test_a_sandbox_for_all_gives_way_to_an_entrants_own(tmp_path: Path, play: st
     assert {side.spec.sandbox for side in prepare(path, None).sides.values()} == {in_use}
 
 
-# The security table of the reliability spec (5), row by row: the attack as listed, and what is shown for it.
+# The security table of the reliability spec (5), row by row.
 
 UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u2069\ufeff\ud800-\udfff]"
 )
 ODD = "\x1b[31m\u202eodd\x9b"
-# Every command that prints what others named, as testers type it; {t} is each tournament in turn.
+# Every command that prints names chosen by others; {t} is each tournament in turn.
 READING = (
     *("status -t {t}", "status -t {t} --json", "standings -t {t}", "standings -t {t} --json", "standings -t {t} --csv"),
     *(f"standings -t {{t}} --format {kind}" for kind in ("markdown", "bbcode", "html")),
@@ -447,7 +447,7 @@ ONCE = (
 
 
 def typed(words: str, **more: str) -> list[str]:
-    """The words of a line with the names put in."""
+    """Return the words of a line with the names inserted."""
     names = {"odd": ODD, "formula": FORMULA, "escapes": ESCAPES, "bidi": BIDI, "none": "", **more}
     return [re.sub(r"\{(\w+)\}", lambda found: names[found[1]], word) for word in words.split(" ")]
 
@@ -457,7 +457,7 @@ LINES = [typed(words, t=title) for title in TITLES.values() for words in READING
 
 @pytest.fixture(autouse=True)
 def _as_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Click takes escapes away from what is piped, but not from what a terminal gets."""
+    """Keep escapes as on a terminal; Click removes them in a pipe."""
     monkeypatch.setattr("click.utils.should_strip_ansi", lambda *_: False)
 
 
@@ -471,7 +471,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def folder(kept: Path, tmp_path: Path) -> Iterator[Path]:
-    """The hostile store of its own, and files of the same kind around it."""
+    """Return a directory with a hostile database and files of the same kind."""
     shutil.copytree(kept, tmp_path, dirs_exist_ok=True)
     databases.games(tmp_path / "games.pgn")
     shutil.copy(tmp_path / "games.pgn", tmp_path / f"{ODD}.pgn")
@@ -496,13 +496,13 @@ def folder(kept: Path, tmp_path: Path) -> Iterator[Path]:
 
 
 def test_terminal_escapes(folder: Path) -> None:
-    """No command passes on what moves a cursor, renames a window, or turns a line round; markup stays text."""
+    """No command prints characters that move a cursor, rename a window or reverse a line; markup stays text."""
     driven = set()
     for words in LINES:
         done = tour(folder, *words, expect=None)
         assert done.returncode in (0, 2, 3, 4, 5, 7), (words, done.stderr)
         for told in (done.stdout, done.stderr):
-            found = UNSAFE.search(told.replace("\r\n", "\n"))  # as TRF ends its lines
+            found = UNSAFE.search(told.replace("\r\n", "\n"))  # TRF ends its lines with CR LF
             assert found is None, (words, told[max(0, found.start() - 60) : found.end() + 20])
         driven.add(words[0])
     assert driven >= set(COMMANDS), "a command that is not driven"
@@ -520,8 +520,9 @@ def _with_csv(command: click.Command, path: tuple[str, ...]) -> Iterator[tuple[s
 
 
 def test_csv_has_names_unchanged(folder: Path) -> None:
-    """No --csv puts a sign before a name that begins like a formula; every command that has one is asked."""
-    commands = set(_with_csv(cli, ())) - {("simulate",), ("engines", "check")}  # the names there are our own
+    """--csv writes names unchanged, even if they begin like a formula."""
+    # the names there are those of enginetour
+    commands = set(_with_csv(cli, ())) - {("simulate",), ("engines", "check")}
     asked = set()
     making = ("lists", "publish", "import")
     for words in LINES:
@@ -546,13 +547,13 @@ def _games_in(text: str) -> list[chess.pgn.Game]:
 
 
 def _unescaped(value: str) -> str:
-    """As PGN 7 has it; python-chess leaves that to its users."""
+    """Remove the escapes of PGN 7; python-chess leaves that to its users."""
     return re.sub(r'\\(["\\])', r"\1", value)
 
 
 @pytest.mark.engine("pgn-extract")
 def test_pgn_header_and_comment_injection(folder: Path) -> None:
-    """Reading back gives the same games and tags, by python-chess and by pgn-extract."""
+    """python-chess and pgn-extract read back the same games and tags."""
     path = folder / "out.pgn"
     tour(folder, "export", "pgn", "-t", TITLES["roundrobin"], "-o", str(path))
     played = json.loads(tour(folder, "games", "-t", TITLES["roundrobin"], "--json").stdout)
@@ -568,13 +569,13 @@ def test_pgn_header_and_comment_injection(folder: Path) -> None:
 
 
 def test_report_injection(folder: Path) -> None:
-    """The name of a tournament begins no line of a TRF: it has the entrants it has."""
+    """The name of a tournament does not begin a line of a TRF."""
     lines = tour(folder, "export", "trf", "-t", TITLES["dutch"]).stdout.splitlines()
     assert sum(line.startswith("001") for line in lines) == len(databases.NAMES)
 
 
 def test_log_forging(tmp_path: Path) -> None:
-    """One event is one JSON line, whatever is in it."""
+    """One event is one JSON line, whatever it contains."""
     said: list[str] = []
     journal = EventLog(tmp_path / "log.jsonl", said.append)
     for name in databases.NAMES:
@@ -585,7 +586,7 @@ def test_log_forging(tmp_path: Path) -> None:
 
 
 def test_sql_and_integers_beyond_64_bits(folder: Path) -> None:
-    """The tables are still there, names with quotes are found, no number is too large to be refused."""
+    """Tables survive names with quotes, and too large numbers are rejected."""
     evil = databases.SQL
     for words in (("history", evil), ("games", "--engine", evil), ("standings", "-t", TITLES["roundrobin"])):
         tour(folder, *words)
@@ -597,7 +598,7 @@ def test_sql_and_integers_beyond_64_bits(folder: Path) -> None:
 
 
 def test_words_that_are_no_text(folder: Path) -> None:
-    """Bytes that are not UTF-8: names are refused, files are read and told."""
+    """Names that are not UTF-8 are rejected; files with such bytes are read and reported."""
     for words in (
         ("standings", "-t", "\udcff"),
         ("history", "\udcff"),
@@ -610,7 +611,7 @@ def test_words_that_are_no_text(folder: Path) -> None:
 
 
 def test_format_strings_and_shell_text(folder: Path, tmp_path: Path) -> None:
-    """Names with %s, {0} and $(...) come out as they are, and nothing is run."""
+    """Names with %s, {0} and $(...) are printed unchanged, and nothing is run."""
     assert "%s %n {0}" in tour(folder, "standings", "-t", TITLES["roundrobin"]).stdout
     keep = "import os, sys; open('heard', 'w').write(os.environ['ENGINETOUR_TEXT'] + repr(sys.argv))"
     (tmp_path / "tell").write_text(f"#!{sys.executable}\n{keep}\n")
@@ -630,21 +631,21 @@ def test_format_strings_and_shell_text(folder: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("engine", ["../odd", "../../etc/passwd", "/etc/passwd", "engines/odd", "odd.toml"])
 def test_path_traversal_by_the_id_of_an_engine(folder: Path, engine: str) -> None:
-    """An id is a name among those in the folder, never a path."""
+    """An id is a name among those in the directory, never a path."""
     path = config(folder, (engine, "wren1"), "roundrobin", "", name="walk")
     assert "unknown engine" in tour(folder, "check", path.name, expect=3).stderr
 
 
 @pytest.mark.parametrize("name", ["../out", "/tmp/out", "a/b", "..", "", "a\nb"])
 def test_path_traversal_by_generated_files(folder: Path, name: str) -> None:
-    """What is generated for an engine lies in its scratch folder."""
+    """Generated files stay in the scratch directory."""
     text = f'name = "odd"\ncommand = "true"\nprotocol = "uci"\n[files]\n{json.dumps(name)} = "x"\n'
     (folder / "engines" / "odd.toml").write_text(text)
     assert "files" in tour(folder, "engines", "check", "odd", expect=3).stderr
 
 
 def test_names_become_slugs(folder: Path) -> None:
-    """A tournament's name is no path: what it writes lies beside the database."""
+    """A tournament's name is not a path: its files are next to the database."""
     path = config(folder, ("wren1", "wren2"), "roundrobin", "", name="up")
     path.write_text(path.read_text().replace('name = "up"', 'name = "../../up"'))
     before = set(folder.parent.iterdir())
@@ -656,7 +657,7 @@ def test_names_become_slugs(folder: Path) -> None:
 
 @pytest.mark.parametrize("words", ["rate games.pgn -o made", "export csv -o made", "pair club.trf -o made"])
 def test_links_beside_exports(folder: Path, words: str) -> None:
-    """A link that waits where a file is written beside is not written through; nor is one in its place."""
+    """A link at the place of a written file is not followed."""
     victim = folder / "victim"
     victim.write_text("precious")
     (folder / ".made.new").symlink_to(victim)
@@ -669,7 +670,7 @@ def test_links_beside_exports(folder: Path, words: str) -> None:
 
 
 def test_scratch_wiping(tmp_path: Path) -> None:
-    """Links, mode 000, odd names: all go, what they point at stays."""
+    """Links, mode 000 and odd names are removed; targets of links stay."""
     (tmp_path / "kept").mkdir()
     (tmp_path / "kept" / "file").write_text("precious")
     inner = tmp_path / "scratch" / "-rf" / "a\nb" / os.fsdecode(b"\xff\xfe")
@@ -699,7 +700,7 @@ FOREIGN: dict[str, Callable[[Path], None]] = {
 @pytest.mark.parametrize("kind", FOREIGN)
 @pytest.mark.parametrize("words", ["standings", "games --json", "ratings --all", "import games.pgn", "void 1"])
 def test_databases_of_others(folder: Path, kind: str, words: str) -> None:
-    """A trigger, a view, torn pages, another application: exit 5, one line, not a byte changed."""
+    """A trigger, a view, torn pages or another application give exit 5 and one line; no byte changes."""
     path = folder / "results" / "enginetour.db"
     FOREIGN[kind](path)
     before = path.read_bytes()
@@ -708,14 +709,14 @@ def test_databases_of_others(folder: Path, kind: str, words: str) -> None:
     assert path.read_bytes() == before
 
 
-# What guards an engine where we are no root: the PID namespace comes through a user namespace, the sandboxes hold.
+# Safeguards of an engine without root: PID namespace through a user namespace, and both sandboxes.
 
 NOBODY = 65534  # /proc/sys/kernel/overflowuid: a user and a group without rights
 OTHER: dict[str, Any] = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
 PACKAGE = Path(__file__).parents[2] / "enginetour"
 NEW_ENOUGH = "import sys; sys.exit(sys.version_info < (3, 11))"
 
-# Tells, as JSON, what an engine could do in a sandbox and what guarded it.
+# Reports, as JSON, what an engine could do in a sandbox, and its safeguards.
 TRIES = """\
 import json, os, sys, time
 from enginetour.engines import safeguards
@@ -741,7 +742,7 @@ print(json.dumps(told))
 
 @pytest.fixture(scope="module")
 def unprivileged_folder() -> Iterator[Path]:
-    """Where nobody may read the package and write: checkout, interpreter and pytest's folders may be closed to him."""
+    """Return a directory in which the user nobody can read the package and write."""
     with tempfile.TemporaryDirectory() as name:
         made = Path(name)
         made.chmod(0o755)
@@ -755,13 +756,13 @@ def unprivileged_folder() -> Iterator[Path]:
 
 
 def run(program: str, *words: str, **more: Any) -> subprocess.CompletedProcess[str]:
-    """A Python program as nobody where we are root, as ourselves elsewhere."""
+    """Run a Python program as nobody if this user is root, else as this user."""
     command = [program, "-S", "-B", "-c", *words]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, **OTHER, **more)
 
 
 def interpreter() -> str:
-    """One that he may start; root's own may lie in root's home."""
+    """Return an interpreter that nobody may start; root's may be in root's home."""
     for program in (os.path.realpath(sys.executable), "/usr/bin/python3"):
         try:
             if run(program, NEW_ENOUGH).returncode == 0:
@@ -773,7 +774,7 @@ def interpreter() -> str:
 
 @pytest.mark.parametrize("sandbox", ["none", "landlock", "bwrap"])
 def test_an_unprivileged_user_has_namespace_and_sandboxes(sandbox: str, unprivileged_folder: Path) -> None:
-    """The engine is in a namespace of its own; in a sandbox it writes in scratch only and reaches no port."""
+    """The engine has its own namespace; in a sandbox it writes only in scratch and reaches no port."""
     outside = unprivileged_folder / "outside" / sandbox
     surroundings = {
         "PATH": os.environ["PATH"],
@@ -820,11 +821,11 @@ def test_an_unprivileged_user_has_namespace_and_sandboxes(sandbox: str, unprivil
     assert free or victim.read_text() == "games"
 
 
-# What a tester may get wrong: one line on stderr, the right exit code, nothing written.
+# Mistakes of testers: one line on stderr, the right exit code, nothing written.
 
 
 def refused(folder: Path, *words: str, code: int = 3) -> str:
-    """The one line of a refusal; the folder is as it was."""
+    """Return the one line of an error; the directory is unchanged."""
     before = sorted(folder.rglob("*"))
     done = tour(folder, *words, expect=code)
     assert done.stdout == ""
@@ -847,7 +848,7 @@ def refused(folder: Path, *words: str, code: int = 3) -> str:
     ],
 )
 def test_a_configuration_with_one_mistake(tmp_path: Path, old: str, new: str, told: str) -> None:
-    """The line, and what to write instead."""
+    """A mistake is reported with its line and what to write instead."""
     entrants = ("wren1",) if old == "[[entrants]]" else THREE
     path = config(tmp_path, entrants)
     path.write_text(path.read_text().replace(old, new, 1))
@@ -857,32 +858,32 @@ def test_a_configuration_with_one_mistake(tmp_path: Path, old: str, new: str, to
 
 
 def test_no_entrants_at_all(tmp_path: Path) -> None:
-    """What is to be added is told."""
+    """A configuration without entrants is reported with what to add."""
     assert "[[entrants]]" in refused(tmp_path, "run", config(tmp_path, ()).name)
 
 
 def test_one_entrant(tmp_path: Path) -> None:
-    """`check` refuses it as `run` does, both before any engine starts."""
+    """`check` rejects a single entrant as `run` does, before any engine starts."""
     path = config(tmp_path, ("wren1",))
     for command in ("run", "check"):
         assert "a tournament needs two" in refused(tmp_path, command, path.name)
 
 
 def test_seeds_that_leave_nobody(tmp_path: Path) -> None:
-    """A list of all entrants is refused as their number is."""
+    """Seeds that include all entrants are rejected."""
     path = config(tmp_path, ("wren1", "wren2"), "gauntlet", 'seeds = ["Wren 1", "Wren 2"]')
     assert "leave" in refused(tmp_path, "run", path.name)
 
 
 def test_a_mark_at_the_start_of_the_file_is_no_mistake(tmp_path: Path) -> None:
-    """Editors of some systems put a byte order mark there."""
+    """A byte order mark at the start of the file is accepted."""
     path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "")
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
     tour(tmp_path, "run", path.name)
 
 
 def test_a_program_that_says_nothing_is_no_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first version of CECP greets nobody, so a move is asked for; `cat` has none."""
+    """A program without output is not an engine: `cat` sends no move."""
     try_engines_once(monkeypatch)
     entrant = '\n[[entrants]]\nname = "X"\ncommand = ["/bin/cat"]\nprotocol = "cecp"\nquirks.handshake_timeout = 1'
     path = config(tmp_path, ("wren1",), "roundrobin", "", entrant, tc="1+0.1")
@@ -893,7 +894,7 @@ def test_a_program_that_says_nothing_is_no_engine(tmp_path: Path, monkeypatch: p
 
 @pytest.mark.parametrize("kind", ["garbage", "folder", "foreign"])
 def test_a_database_from_elsewhere(tmp_path: Path, kind: str) -> None:
-    """It is told before anything is written beside it, a lock among it."""
+    """A foreign database is reported before anything, such as a lock, is written next to it."""
     path, base = config(tmp_path, ("wren1", "wren2"), "roundrobin", ""), tmp_path / "x.db"
     if kind == "garbage":
         base.write_bytes(b"garbage" * 1000)
@@ -907,7 +908,7 @@ def test_a_database_from_elsewhere(tmp_path: Path, kind: str) -> None:
 
 
 def test_an_empty_file_becomes_the_database(tmp_path: Path) -> None:
-    """As `mktemp` leaves one."""
+    """An empty file, as `mktemp` leaves it, becomes the database."""
     path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "")
     (tmp_path / "x.db").touch()
     tour(tmp_path, "run", path.name, "--db", "x.db")
@@ -915,7 +916,7 @@ def test_an_empty_file_becomes_the_database(tmp_path: Path) -> None:
 
 
 def test_two_entrants_of_an_engine_that_may_run_once(tmp_path: Path) -> None:
-    """Each had a copy of its own: two instances at the same time, which is what the engine's file forbids."""
+    """Two entrants of an engine that may run once are rejected, because both run at the same time."""
     (tmp_path / "engines").mkdir()
     (tmp_path / "engines" / "one.toml").write_text(
         'name = "One"\nprotocol = "uci"\ncommand = ["/bin/true"]\nmax_copies = 1\n'
@@ -927,7 +928,7 @@ def test_two_entrants_of_an_engine_that_may_run_once(tmp_path: Path) -> None:
 
 
 def test_check_refuses_what_run_refuses(tmp_path: Path) -> None:
-    """It said "fit to run" of a setting that had been frozen, of an ended tournament and of too many slots."""
+    """`check` rejects frozen settings, ended tournaments and too much concurrency, as `run` does."""
     path = config(tmp_path, THREE[:2], "match", "games = 2")
     assert f"ready to run: enginetour run {path}\n" in tour(tmp_path, "check", str(path)).stdout
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
@@ -949,7 +950,7 @@ def test_check_refuses_what_run_refuses(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mode", [0o644, None])
 def test_a_program_that_is_there_is_not_called_missing(tmp_path: Path, mode: int | None) -> None:
-    """A download without its executable bit, a folder, a name without ./: each was "no program", to be installed."""
+    """A file that is not executable, a directory or a name without ./ is not reported as missing."""
     path = tmp_path / "owl"
     if mode is None:
         path.mkdir()
@@ -977,13 +978,13 @@ def test_a_program_that_is_there_is_not_called_missing(tmp_path: Path, mode: int
     ],
 )
 def test_init_names_what_was_typed(tmp_path: Path, words: tuple[str, ...], told: str) -> None:
-    """It named a line of a file that was gone by then, or wrote what its own check refused."""
+    """`init` reports what was typed, and writes nothing that `check` rejects."""
     assert refused(tmp_path, "init", "night.toml", "--format", "gauntlet", *words).startswith(f"enginetour: {told}")
     assert not (tmp_path / "night.toml").exists()
 
 
 def test_init_for_another_folder_keeps_the_suite(tmp_path: Path) -> None:
-    """What is typed begins here: the file looked for the suite beside itself."""
+    """Paths given to `init` start at the current directory, also for a file in another directory."""
     (tmp_path / "lists").mkdir()
     (tmp_path / "some.epd").write_text("rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -\n")
     tour(tmp_path, "init", "lists/night.toml", "--openings", "some.epd", "--engine", "wren1", "--engine", "wren2")
@@ -993,7 +994,7 @@ def test_init_for_another_folder_keeps_the_suite(tmp_path: Path) -> None:
 
 
 def test_what_is_to_be_typed_can_be(tmp_path: Path) -> None:
-    """A blank in a name was told without quotes, and another database not at all."""
+    """Suggested commands quote names with blanks, and contain the database."""
     told = tour(tmp_path, "init", "my night.toml", "--engine", "wren1", "--engine", "wren2", "--tc", "depth=1").stdout
     assert told.endswith(
         ". Hint: enginetour check 'my night.toml' tells the plan, enginetour run 'my night.toml' starts it\n"
@@ -1005,17 +1006,17 @@ def test_what_is_to_be_typed_can_be(tmp_path: Path) -> None:
 
 
 def test_a_step_that_no_engine_of_these_has(tmp_path: Path) -> None:
-    """A UCI engine was called fit by a step of CECP, which it was never taken through."""
+    """A check of CECP for a UCI engine is rejected."""
     told = refused(tmp_path, "engines", "check", "wren1", "--step", "setboard", code=2)
     assert told == "enginetour: --step: 'setboard' is not a step of uci, the protocol of the engine\n"
     tour(tmp_path, "engines", "check", "wren1", "wren2", "--step", "name")
 
 
-# Nothing to clean by hand after everything was killed at once: 44 such kills in a night had left 13 folders.
+# After everything was killed at once, nothing needs to be removed by hand.
 
 
 def test_scratch_folders_of_a_killed_run_are_wiped_by_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of its slots with all in them; folders of others, links and files of the name stay."""
+    """The next run removes scratch directories of a killed run, but not those of others, links or files."""
     monkeypatch.setenv(SCRATCH_ROOT, str(tmp_path))
     mine = [make_scratch("db:one"), make_scratch("db:one/12-1")]
     kept = [make_scratch(tag) for tag in ("db:two", "db:one2", "")]
@@ -1036,7 +1037,7 @@ def test_scratch_folders_of_a_killed_run_are_wiped_by_the_next(tmp_path: Path, m
 
 
 def test_folders_of_another_user_are_let_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a /tmp of all everybody may name a folder as they like, and its tag."""
+    """Directories of other users stay, whatever their names and tags are."""
     monkeypatch.setenv(SCRATCH_ROOT, str(tmp_path))
     folder = make_scratch("db:one")
     monkeypatch.setattr(os, "getuid", lambda: os.geteuid() + 1)
@@ -1045,13 +1046,13 @@ def test_folders_of_another_user_are_let_alone(tmp_path: Path, monkeypatch: pyte
 
 
 def test_a_folder_that_cannot_tell_its_tag_is_one_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A database in a very long path is played for."""
+    """A database in a very long path works, though its tag does not fit into a link."""
     monkeypatch.setenv(SCRATCH_ROOT, str(tmp_path))
     assert make_scratch("x" * 5_000).is_dir()
 
 
 def test_a_slot_leaves_its_folder_only_with_nothing_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is left in it keeps its tag, for the next run to find."""
+    """A slot's directory with something in it keeps its tag, so that the next run finds it."""
     monkeypatch.setenv(SCRATCH_ROOT, str(tmp_path))
     folders = [make_scratch("db:one"), make_scratch("db:one")]
     (folders[0] / "left").touch()
@@ -1063,12 +1064,12 @@ def test_a_slot_leaves_its_folder_only_with_nothing_in_it(tmp_path: Path, monkey
 
 
 def test_a_run_wipes_what_was_left_when_all_were_killed(tmp_path: Path) -> None:
-    """Scheduler, slots and engines die at once: their folders stay, until the same command has ended."""
+    """If scheduler, slots and engines are killed at once, the same command removes their directories later."""
     (tmp_path / "results").mkdir()
     words = ["run", str(quick(tmp_path)), "--concurrency", "2"]
     first = Forked(tmp_path, words, tmp_path / "first")
     first.first_game()
-    send(everybody(tmp_path), signal.SIGSTOP)  # a slot whose scheduler dies would tidy up
+    send(everybody(tmp_path), signal.SIGSTOP)  # a slot whose scheduler ends would clean up
     kill_everybody(tmp_path)
     assert first.ended()[0] == 137
     assert len(os.listdir(temporary(tmp_path))) == 2
@@ -1078,7 +1079,7 @@ def test_a_run_wipes_what_was_left_when_all_were_killed(tmp_path: Path) -> None:
 
 
 def test_a_slot_whose_folder_was_tidied_up_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cleaner of temporary folders had removed it: no engine could start in that slot any more, all night long."""
+    """A slot continues after its directory was removed by a cleaner of temporary files."""
     root = make_scratch("db:one")
     monkeypatch.setenv(SCRATCH_ROOT, str(root))
     monkeypatch.setenv(TAG, "db:one/12")
@@ -1088,7 +1089,7 @@ def test_a_slot_whose_folder_was_tidied_up_goes_on(tmp_path: Path, monkeypatch: 
     assert os.readlink(root / TAG_LINK) == "db:one/12"
     assert root.stat().st_mode & 0o777 == 0o700
     shutil.rmtree(root)
-    root.symlink_to(tmp_path)  # somebody else's idea of it
+    root.symlink_to(tmp_path)  # a link made by another program
     tmp_path.rename(tmp_path.with_name("elsewhere"))
     with pytest.raises(MachineFailure, match="cannot make a scratch directory"):
         make_scratch()

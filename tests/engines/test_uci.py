@@ -34,7 +34,7 @@ from enginetour.referee.talk import run_scripts
 from tests.support.engines import Protocol, game, scripted
 from tests.support.tournaments import config, tour
 
-# UCI: lines read, words sent, options pressed.
+# UCI: reading lines, sending lines, pressing options.
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ from tests.support.tournaments import config, tour
     ],
 )
 def test_options_as_declared(line: str, option: DeclaredOption) -> None:
-    """Names and values with blanks and words of the protocol; numbers beyond 64 bits stay as declared."""
+    """Names and values may contain blanks and protocol words; numbers beyond 64 bits stay as declared."""
     assert read_option(line) == option
 
 
@@ -98,12 +98,12 @@ def test_options_as_declared(line: str, option: DeclaredOption) -> None:
     ],
 )
 def test_options_that_cannot_be_used(line: str) -> None:
-    """Unknown types and spins without numbers are no options."""
+    """Unknown types and spins without numbers are not options."""
     assert read_option(line) is None
 
 
 def test_escapes_and_blanks_are_stripped() -> None:
-    """Coloured boards and titles leave their text, bad UTF-8 leaves marks."""
+    """Escapes and blanks are removed; text remains, and invalid UTF-8 is marked."""
     assert plain_line(b"\x1b[1;31mid\x1b[0m  name \t X\x1b]0;title\x07 \r") == "id name X"
     assert plain_line(b"\xff ok") == "\ufffd ok"
     assert plain_line(b"\xef\xbb\xbf bestmove\x08 g1f3\0") == "bestmove g1f3"
@@ -132,12 +132,12 @@ def test_escapes_and_blanks_are_stripped() -> None:
     ],
 )
 def test_the_last_scored_line(text: bytes, thought: SearchInfo) -> None:
-    """Mates as +-(32000 - n); other variations, strings and lines without a score change nothing."""
+    """Mates are +-(32000 - n); other variations, strings and lines without a score are ignored."""
     assert uci_lines_last_thought(text) == thought
 
 
 def test_the_last_exact_score() -> None:
-    """Bounds are passed over, and where there is nothing else there is no score."""
+    """Bounds are skipped; without an exact score there is no score."""
     bound = b"info depth 9 score cp 90 lowerbound nodes 5\ninfo depth 9 score cp 200 lowerbound nodes 7\n"
     assert uci_lines_last_thought(b"info depth 8 score cp 40 nodes 3\n" + bound, bounds=False) == SearchInfo(40, 8, 3)
     assert uci_lines_last_thought(bound, bounds=False) == SearchInfo()
@@ -151,20 +151,20 @@ def ask(tc: str, **kept: object) -> Ask:
     ("read", "line"), [(uci_lines_last_thought, b"info depth 1 score cp 5 pv "), (last_search_info, b"1 5 1 1 ")]
 )
 def test_a_pv_is_cut(read: Callable[[bytes], SearchInfo], line: bytes) -> None:
-    """At 200 plies, and at 2 KB of words that are longer than moves."""
+    """A PV is cut at 200 plies, and at 2 KB."""
     assert read(line + b"e2e4 " * 300 + b"\n").pv.split() == ["e2e4"] * 200
     assert len(read(line + b"e2e4-and-more " * 199 + b"\n").pv) == 2_048
 
 
 def test_go_tells_the_clocks_by_colour() -> None:
-    """wtime is White's, whoever asks; moves to go where the stage has an end."""
+    """wtime is White's for both engines; movestogo is sent if the stage has an end."""
     clocks = {"own_ms": 900, "other_ms": 1200, "own_increment_ms": 10, "other_increment_ms": 20}
     assert go_command(ask("1+0.01", **clocks)) == "go wtime 1200 btime 900 winc 20 binc 10"
     assert go_command(ask("5/1", own_ms=900, moves_to_go=4)) == "go wtime 900 btime 900 winc 0 binc 0 movestogo 4"
 
 
 def test_go_tells_limits() -> None:
-    """Fixed time, nodes, depth; beside a clock where configured."""
+    """Fixed time, nodes and depth are sent, also together with a clock."""
     assert go_command(ask("movetime=0.1")) == "go movetime 100"
     assert go_command(ask("nodes=1000")) == "go nodes 1000"
     assert go_command(ask("movetime=1,nodes=1")) == "go movetime 1000 nodes 1"
@@ -172,7 +172,7 @@ def test_go_tells_limits() -> None:
 
 
 def shaken(fault: str = "", options: tuple[tuple[str, str], ...] = (), **quirks: Any) -> tuple[UciEngine, object]:
-    """An engine after its handshake, and how that ended; the engine is dead."""
+    """Return an engine after its handshake, and its fault; its process has ended."""
     engine = open_engine(scripted("uci", fault, options=options, **quirks))
     assert isinstance(engine, UciEngine)
     end = run_scripts({engine: engine.handshake()}, Link())[engine]
@@ -181,7 +181,7 @@ def shaken(fault: str = "", options: tuple[tuple[str, str], ...] = (), **quirks:
 
 
 def test_what_a_handshake_leaves() -> None:
-    """Names, options, and what was sent: the standard settings and the user's."""
+    """A handshake leaves names and options, and sends the standard and the user's settings."""
     engine, end = shaken(options=(("hash", "32"), ("Clear Hash", ""), ("style", "very risky"), ("Log", "{scratch}/x")))
     assert end is None
     assert (engine.own_name, engine.author) == ("Scripted", "the tests")
@@ -211,7 +211,7 @@ def test_what_a_handshake_leaves() -> None:
     ],
 )
 def test_every_declared_value_can_be_set(name: str, value: str) -> None:
-    """Values that are keywords of the protocol, and numbers beyond 64 bits, reach the engine as they are declared."""
+    """Values that are protocol words, and numbers beyond 64 bits, are sent as declared."""
     command = (sys.executable, str(Path(__file__).parents[1] / "cases" / "engines" / "combo_keywords.py"))
     engine = open_engine(EngineSpec("Combo", command, "uci", dir="scratch", options=((name, value),)))
     end = run_scripts({engine: engine.handshake()}, Link())[engine]
@@ -223,7 +223,7 @@ def test_every_declared_value_can_be_set(name: str, value: str) -> None:
 
 
 def test_the_opponent_is_named_where_that_is_an_option() -> None:
-    """In letters that every engine reads, ahead of the game."""
+    """The opponent's name is sent in ASCII before the game, if there is such an option."""
     engine, _ = shaken()
     setup = Setup(Position(), TimeControl.parse("1"), "M\u00fcller\n 2")
     next(engine.new_game(setup))
@@ -235,7 +235,7 @@ def test_the_opponent_is_named_where_that_is_an_option() -> None:
 
 
 def test_odd_options_are_one_warning_a_kind() -> None:
-    """Duplicates, unknown types and spins without numbers do not stop a handshake."""
+    """Odd options give one warning per kind and do not stop a handshake."""
     engine, end = shaken("odd-options")
     assert end is None
     assert sorted(engine.notes) == ["double-option", "odd-option"]
@@ -243,7 +243,7 @@ def test_odd_options_are_one_warning_a_kind() -> None:
 
 
 def test_options_without_end_are_kept_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Memory does not grow with what an engine declares; one warning says so."""
+    """The number of kept options is limited, with one warning."""
     monkeypatch.setattr(uci, "MOST_OPTIONS", 3)
     engine, end = shaken()
     assert end is None
@@ -252,7 +252,7 @@ def test_options_without_end_are_kept_up_to_a_bound(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_wrong_option_is_never_sent() -> None:
-    """The handshake fails with what is allowed."""
+    """A wrong option is never sent; the handshake fails with the allowed values."""
     engine, end = shaken(options=(("Hash", "abc"),))
     assert isinstance(end, StartFailed)
     assert end.category == "bad-option"
@@ -261,7 +261,7 @@ def test_a_wrong_option_is_never_sent() -> None:
 
 
 def test_a_silent_engine_gets_a_hint() -> None:
-    """No output at all: perhaps its output waits in a buffer."""
+    """A silent engine gets a hint about buffered output."""
     _, end = shaken("silent", handshake_timeout=0.3)
     assert isinstance(end, StartFailed)
     assert end.category == "start-timeout"
@@ -269,7 +269,7 @@ def test_a_silent_engine_gets_a_hint() -> None:
 
 
 def test_the_words_of_a_late_engine_name_its_setting() -> None:
-    """A late start and a late pong each have their own; `line_delay_ms` is named where an empty line woke it twice."""
+    """A late start and a late pong name their own settings; `line_delay_ms` is named if an empty line woke it twice."""
     _, late = shaken("no-uciok", handshake_timeout=0.3)
     assert isinstance(late, StartFailed)
     assert (
@@ -285,7 +285,7 @@ def test_the_words_of_a_late_engine_name_its_setting() -> None:
 
 
 def test_what_the_scored_line_does_not_tell_comes_from_others() -> None:
-    """Older engines write nodes, speed and hash in lines of their own; strings and other variations tell nothing."""
+    """Missing figures come from other lines of the search, but not from strings or other variations."""
     text = (
         b"info nodes 7 nps 70 tbhits 1\ninfo depth 5 score cp 9 pv e2e4\n"
         b"info time 10 nodes 900 nps 90000 hashfull 12\ninfo multipv 2 nps 1\ninfo string nps 5\n"
@@ -295,31 +295,31 @@ def test_what_the_scored_line_does_not_tell_comes_from_others() -> None:
     )
 
 
-# Engines in their opponents' time: hits, misses, and every fault meanwhile.
+# Pondering: hits, misses, and every fault meanwhile.
 
-SLOW = 0.4  # s that the opponent thinks, so that there is time to ponder in
+SLOW = 0.4  # s that the opponent thinks, so that there is time to ponder
 
 
 @pytest.fixture(autouse=True)
 def nothing_left() -> object:
-    """Every test ends with no engine alive."""
+    """Check that every test ends without a running engine."""
     yield
     assert not running_engines
 
 
 def ponderer(fault: str = "", *, hint: str = "", at: int = 1, seconds: float = 0.1, **more: Any) -> EngineSpec:
-    """A UCI engine that expects its opponent to shuffle knights, or always `hint`."""
+    """Return a UCI engine that expects its opponent to shuffle knights, or always `hint`."""
     spec = scripted("uci", fault, name=fault or "ponderer", at=at, seconds=seconds, **more)
     command = (*spec.command, "--hint", hint)
     return replace(spec, command=command, ponder=True, offered=(("Ponder", "true"),))
 
 
 def thinker(moves: str = "", **more: Any) -> EngineSpec:
-    """An opponent that thinks at its first search, long enough to be pondered on."""
+    """Return an opponent that thinks at its first search, long enough to be pondered on."""
     return scripted("uci", "late", name="thinker", at=1, moves=moves, seconds=SLOW, **more)
 
 
-OTHERWISE = "b8c6,c6b8"  # moves that no knight of the king's side expects
+OTHERWISE = "b8c6,c6b8"  # moves that no knight of the king's side makes
 
 
 def said(played: Game, name: str) -> str:
@@ -328,14 +328,14 @@ def said(played: Game, name: str) -> str:
 
 
 def uneventful(played: Game) -> bool:
-    """Nobody was at fault, and nothing was told of pondering or answers out of turn; fixed PVs may be doubted."""
+    """Check that nobody was at fault, and that there is no warning about pondering or answers out of turn."""
     told = said(played, played.pairing.white) + said(played, played.pairing.black)
     odd = any(kind in told for kind in ("early-answer", "ponder-move", "out-of-turn"))
     return not odd and all(incident.is_warning for incident in played.incidents)
 
 
 def test_a_hit_is_played_without_another_go(tmp_path: Path) -> None:
-    """The expected move comes, `ponderhit` ends the wait, and the record counts it."""
+    """After the expected move, `ponderhit` is sent instead of `go`, and the record counts the hit."""
     link = EnginePool()
     played = game(ponderer(), thinker(), pool=link)
     traffic = "\n".join(link.take(ponderer())[0].process.traffic(200))  # type: ignore[union-attr]
@@ -350,13 +350,13 @@ def test_a_hit_is_played_without_another_go(tmp_path: Path) -> None:
     assert "ponderhit" in traffic
     assert played.black.ponders is None
     assert uneventful(played)
-    assert played.moves[2].score == 31  # what was said before `ponderhit` is of this search
+    assert played.moves[2].score == 31  # output before `ponderhit` belongs to this search
     told = {name: total for name, _, total in played.white.effort}
-    assert told["nodes_ms"] > played.white.think_ms  # its nodes too: they were shared out to its own clock's time alone
+    assert told["nodes_ms"] > played.white.think_ms  # its nodes too, whose time is that of the whole search
 
 
 def test_a_miss_is_stopped_and_its_answer_is_no_move() -> None:
-    """The owed answer (a1a1 here) is taken off the clock before the new `go`."""
+    """After a miss the owed answer is taken off the clock before the new `go`."""
     played = game(ponderer(hint="g8f6"), thinker(OTHERWISE))
     assert played.outcome is Outcome.DRAW, played.cause
     assert played.white.ponders
@@ -366,7 +366,7 @@ def test_a_miss_is_stopped_and_its_answer_is_no_move() -> None:
 
 @pytest.mark.parametrize("moves", ["", OTHERWISE])
 def test_nothing_is_said_before_the_search_runs(moves: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An engine that loses what comes in the first 30 ms of a ponder search hears hit and miss all the same."""
+    """Hits and misses are sent only after the ponder search runs, because an engine loses earlier lines."""
     monkeypatch.setattr(uci, "BEGIN_NS", 5_000 * protocol.MS)
     hasty = scripted("uci", "late", name="thinker", at=1, moves=moves, seconds=0.01)
     played = game(ponderer("ponder-deaf-at-first", seconds=0.03, hint="g8f6" if moves else ""), hasty)
@@ -377,7 +377,7 @@ def test_nothing_is_said_before_the_search_runs(moves: str, monkeypatch: pytest.
 
 
 def test_a_late_answer_to_stop_is_waited_for_off_the_clock() -> None:
-    """0.3 s between stop and answer cost the clock nothing."""
+    """A late answer to stop costs no time on the clock."""
     played = game(ponderer("ponder-late", seconds=0.3, hint="g8f6"), thinker(OTHERWISE))
     assert played.outcome is Outcome.DRAW, played.cause
     assert played.white.longest_ms < 300
@@ -385,7 +385,7 @@ def test_a_late_answer_to_stop_is_waited_for_off_the_clock() -> None:
 
 
 def test_a_second_answer_to_stop_is_no_move() -> None:
-    """It was played, as it happened to be legal, and the engine's own next move was illegal then."""
+    """A second answer to stop is not a move of the next search."""
     played = game(ponderer("ponder-stops-twice", hint="g8f6"), thinker(OTHERWISE))
     assert played.outcome is Outcome.DRAW, played.cause
     assert "b1c3" not in {move.uci for move in played.moves}
@@ -393,7 +393,7 @@ def test_a_second_answer_to_stop_is_no_move() -> None:
 
 
 def test_no_answer_to_stop_is_a_stall(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process that cannot be brought to its next move has lost."""
+    """An engine that does not answer stop stalls and loses."""
     monkeypatch.setattr(uci, "OWED_NS", 100 * protocol.MS)
     played = game(ponderer("ponder-deaf"), thinker(OTHERWISE))
     assert (played.outcome, played.termination, played.culprit) == (Outcome.BLACK, Termination.STALL, "ponder-deaf")
@@ -402,14 +402,14 @@ def test_no_answer_to_stop_is_a_stall(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("moves", ["", OTHERWISE])
 def test_a_crash_while_pondering_is_one(moves: str) -> None:
-    """It is judged at the engine's turn, however long its opponent thought: by 0.4 s it is over no clock."""
+    """A crash while pondering is judged at the engine's turn."""
     played = game(ponderer("ponder-crash"), thinker(moves), white_tc="0.2+0.1")
     assert (played.outcome, played.termination, played.culprit) == (Outcome.BLACK, Termination.CRASH, "ponder-crash")
     assert played.plies == 2
 
 
 def test_silence_after_ponderhit_loses_on_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its clock runs from `ponderhit` on."""
+    """The clock runs from `ponderhit` on."""
     monkeypatch.setattr(protocol, "OWED_NS", 100 * protocol.MS)
     played = game(ponderer("ponder-silent"), thinker(), white_tc="0.2+0.1")
     assert (played.outcome, played.termination) == (Outcome.BLACK, Termination.TIME), played.cause
@@ -417,7 +417,7 @@ def test_silence_after_ponderhit_loses_on_time(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_an_answer_while_pondering_counts_at_the_hit() -> None:
-    """It cost no time, and is one warning."""
+    """An answer during pondering costs no time and gives one warning."""
     played = game(ponderer("ponder-early"), thinker())
     assert played.outcome is Outcome.DRAW, played.cause
     assert (played.moves[2].uci, played.moves[2].elapsed_ms, played.moves[2].score) == ("f3g1", 0, 31)
@@ -425,21 +425,21 @@ def test_an_answer_while_pondering_counts_at_the_hit() -> None:
 
 
 def test_an_answer_while_pondering_is_nothing_after_a_miss() -> None:
-    """The position was another: the engine is asked as always."""
+    """After a miss, an answer during pondering is ignored."""
     played = game(ponderer("ponder-early"), thinker(OTHERWISE))
     assert played.outcome is Outcome.DRAW, played.cause
     assert played.white.ponder_hits == 0
 
 
 def test_a_ponder_move_that_nobody_sees_is_none() -> None:
-    """A control character is no word: nothing to ponder on, and nothing to warn of."""
+    """A control character as ponder move is ignored without a warning."""
     played = game(ponderer(hint="\x07"), thinker())
     assert (played.outcome, played.white.ponders, said(played, "ponderer")) == (Outcome.DRAW, 0, "")
 
 
 @pytest.mark.parametrize("hint", ["a1a1", "e2e5", "(none)", "\x07?"])
 def test_an_illegal_ponder_move_is_ignored(hint: str) -> None:
-    """One warning, no search, no verdict."""
+    """An illegal ponder move gives one warning, no search and no verdict."""
     played = game(ponderer(hint=hint), thinker())
     assert played.outcome is Outcome.DRAW, played.cause
     assert played.white.ponders == 0
@@ -447,7 +447,7 @@ def test_an_illegal_ponder_move_is_ignored(hint: str) -> None:
 
 
 def test_a_guess_that_ends_the_game_is_not_pondered_on() -> None:
-    """Who expects to be mated is not asked what it would do then."""
+    """A ponder move that ends the game is not pondered on."""
     white = replace(ponderer(hint="d8h4", moves="f2f3,g2g4"), name="fool")
     played = game(white, scripted("uci", "late", name="thinker", at=2, moves="e7e5,d8h4", seconds=SLOW))
     assert (played.outcome, played.termination) == (Outcome.BLACK, Termination.MATE)
@@ -455,14 +455,14 @@ def test_a_guess_that_ends_the_game_is_not_pondered_on() -> None:
 
 
 def test_after_an_answer_out_of_turn_the_guess_goes_behind_a_fence() -> None:
-    """The process pings in front of each ponder search from then on, and plays on."""
+    """After an answer out of turn, each ponder search has a ping before it."""
     played = game(ponderer("two", at=1), thinker())
     assert played.outcome is Outcome.DRAW, played.cause
     assert "out-of-turn" in said(played, "two")
 
 
 def test_who_did_not_declare_it_does_not_ponder() -> None:
-    """Wanted is not enough: the option must be there and be true."""
+    """An engine ponders only if it declares the option and the option is true."""
     spec = replace(ponderer(), options=(("Ponder", "false"),))
     assert game(spec, thinker()).white.ponders is None
     assert game(ponderer(line_delay_ms=1), thinker()).white.ponders is None
@@ -470,7 +470,7 @@ def test_who_did_not_declare_it_does_not_ponder() -> None:
 
 @pytest.mark.parametrize("black", [False, True])
 def test_both_sides_may_ponder(black: bool, pool: EnginePool) -> None:
-    """One thinks, the other ponders, and a game that ends meanwhile leaves no answer owed for the next."""
+    """Both sides may ponder, and a game that ends meanwhile leaves no owed answer."""
     pair = [ponderer("late", seconds=0.05), replace(ponderer("late", seconds=0.05, at=2), name="other")]
     for _ in range(2):
         played = game(*(reversed(pair) if black else pair), pool=pool)
@@ -480,7 +480,7 @@ def test_both_sides_may_ponder(black: bool, pool: EnginePool) -> None:
 
 @pytest.mark.parametrize("protocol", ["cecp"])
 def test_cecp_engines_hear_hard_or_easy(protocol: Protocol) -> None:
-    """They begin to ponder by themselves."""
+    """CECP engines get `hard` or `easy`, and ponder by themselves."""
     for ponder, word in ((True, " hard"), (False, " easy")):
         pool = EnginePool()
         spec = replace(scripted(protocol, name="c"), ponder=ponder)
@@ -492,7 +492,7 @@ def test_cecp_engines_hear_hard_or_easy(protocol: Protocol) -> None:
 
 
 def test_the_line_of_a_guess_is_one_move_longer() -> None:
-    """Also where it begins anew after an irreversible move; the position itself stays."""
+    """The line of a ponder search has one more move; the position itself stays."""
     position = Position()
     assert position.line_with(chess.Move.from_uci("e2e4")) == b"position startpos moves e2e4"
     position.push(chess.Move.from_uci("e2e4"))
@@ -503,7 +503,7 @@ def test_the_line_of_a_guess_is_one_move_longer() -> None:
 
 
 def test_ponder_is_a_setting_and_frozen(tmp_path: Path) -> None:
-    """For all or for one; a resume with another is refused."""
+    """`ponder` can be set for all or for one engine; a resume with another value is rejected."""
     path = config(tmp_path, ("wren1",), "roundrobin", "games_per_pairing = 2", '\n[[entrants]]\nengine = "wren2"\n')
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
     text = path.read_text()
@@ -514,7 +514,7 @@ def test_ponder_is_a_setting_and_frozen(tmp_path: Path) -> None:
 
 
 def test_a_guess_is_asked_with_the_clocks_as_they_stand() -> None:
-    """Its own after its move, and its opponent's, whose time runs from now on."""
+    """A ponder search has the clocks of that moment."""
     spec, pool = ponderer(), EnginePool()
     played = game(spec, thinker(), white_tc="60+1", black_tc="50+2", pool=pool)
     assert played.outcome is Outcome.DRAW, played.cause
@@ -532,7 +532,7 @@ def test_a_guess_is_asked_with_the_clocks_as_they_stand() -> None:
     assert set(lines) <= set(possible)
 
 
-# Our own engine, in both protocols.
+# Wren in both protocols.
 
 WREN = bundled_directory("engines") / "wren.py"
 ITALIAN = ["e2e4", "e7e5", "g1f3", "b8c6", "f1c4", "f8c5"]
@@ -540,7 +540,7 @@ MATE_IN_ONE = "6k1/5ppp/8/8/8/8/8/R5K1 w - - 0 1"
 
 
 class Talk:
-    """A running Wren and what is said to it."""
+    """A running Wren, and the lines sent to it."""
 
     def __init__(self, level: int) -> None:
         self.process = subprocess.Popen(
@@ -565,7 +565,7 @@ class Talk:
             yield line.rstrip("\n")
 
     def until(self, *starts: str) -> list[str]:
-        """What comes up to the first line that begins so, that one included."""
+        """Return all output up to and including the first line that begins so."""
         heard: list[str] = []
         for line in self.lines():
             heard.append(line)
@@ -594,7 +594,7 @@ def _cecp(level: int, *lines: str) -> Talk:
 
 
 def test_uci_handshake() -> None:
-    """It names itself and its level, and declares Level and Seed."""
+    """Wren reports its name and level, and declares Level and Seed."""
     with Talk(3) as talk:
         talk.say("uci")
         heard = talk.until("uciok")
@@ -604,7 +604,7 @@ def test_uci_handshake() -> None:
 
 
 def test_cecp_handshake() -> None:
-    """It declares what a referee needs, between done=0 and done=1."""
+    """Wren declares what a referee needs, between done=0 and done=1."""
     with Talk(4) as talk:
         talk.say("xboard", "protover 2")
         heard = talk.until("feature done=1")
@@ -616,7 +616,7 @@ def test_cecp_handshake() -> None:
 
 @pytest.mark.parametrize("level", range(1, 9))
 def test_uci_game(level: int) -> None:
-    """Every level plays a legal game against itself, under depth, with the history sent as it grows."""
+    """Every level plays a legal game against itself by depth."""
     board = chess.Board()
     with _uci(level) as talk:
         for _ in range(40):
@@ -629,7 +629,7 @@ def test_uci_game(level: int) -> None:
 
 
 def test_cecp_game() -> None:
-    """Two Wrens play a legal game over CECP by the clock, each getting one `go`."""
+    """Two Wrens play a legal game over CECP with a clock, each with one `go`."""
     board = chess.Board()
     with _cecp(2, "level 0 0:01 0.05", "post") as white, _cecp(4, "level 0 0:01 0.05", "post") as black:
         black.say("force")
@@ -653,7 +653,7 @@ def test_cecp_game() -> None:
 @pytest.mark.parametrize("limit", ["nodes 300", "depth 2"])
 @pytest.mark.parametrize("level", [1, 3, 8])
 def test_same_seed_same_moves(level: int, limit: str) -> None:
-    """Under nodes and depth a seed plays the same moves, whatever was played before; another seed plays others."""
+    """With nodes or depth the same seed plays the same moves; another seed plays others."""
     lines = [ITALIAN[:n] for n in range(7)]
 
     def answers(seed: int, order: list[list[str]]) -> dict[int, str]:
@@ -668,7 +668,7 @@ def test_same_seed_same_moves(level: int, limit: str) -> None:
 
 
 def test_level_option() -> None:
-    """The Level option counts over the command line; what is out of range changes nothing."""
+    """The option Level replaces the argument; a value out of range changes nothing."""
     with _uci(8) as weak, _uci(1) as plain:
         weak.say("setoption name Level value 1", "setoption name Level value 9", "setoption name Level value x")
         assert [weak.best(ITALIAN[:n], "depth 3") for n in range(7)] == [
@@ -678,14 +678,14 @@ def test_level_option() -> None:
 
 @pytest.mark.parametrize("level", range(2, 9))
 def test_mates_when_it_can(level: int) -> None:
-    """From the second level on it sees a mate in one."""
+    """From the second level on it finds a mate in one."""
     with _uci(level) as talk:
         talk.say(f"position fen {MATE_IN_ONE}", "go depth 3")
         assert talk.until("bestmove")[-1] == "bestmove a1a8"
 
 
 def test_score_lines() -> None:
-    """Score lines have depth, score, nodes, time and a legal line; a mate is told as one."""
+    """Score lines have depth, score, nodes, time and a legal line; a mate is reported as one."""
     with _uci(8) as talk:
         talk.say(f"position startpos moves {' '.join(ITALIAN)}", "go depth 3")
         for line in talk.until("bestmove")[:-1]:
@@ -717,7 +717,7 @@ def test_the_last_line_begins_with_the_move(level: int) -> None:
 
 
 def test_hears_while_thinking() -> None:
-    """In an endless search it answers isready, and stop brings its move; quit ends it at once."""
+    """During an endless search it answers isready, moves after stop, and ends after quit."""
     with _uci(8) as talk:
         talk.say("position startpos", "go infinite", "isready")
         assert talk.until("readyok")[-1] == "readyok"
@@ -729,7 +729,7 @@ def test_hears_while_thinking() -> None:
 
 
 def test_infinite_waits_for_stop() -> None:
-    """A level that has seen all it looks at keeps its move until stop."""
+    """With `go infinite` it keeps its move until stop."""
     with _uci(1) as talk:
         talk.say("position startpos", "go infinite", "isready")
         assert not [line for line in talk.until("readyok") if line.startswith("bestmove")]
@@ -738,7 +738,7 @@ def test_infinite_waits_for_stop() -> None:
 
 
 def test_cecp_hears_while_thinking() -> None:
-    """While thinking it answers ping, moves at `?`, and drops its move at force."""
+    """During a search it answers ping, moves after `?`, and drops its move after force."""
     with _cecp(8, "level 0 60 0", "time 360000") as talk:
         talk.say("go", "ping 8")
         assert talk.until("pong 8") == ["pong 8"]
@@ -752,7 +752,7 @@ def test_cecp_hears_while_thinking() -> None:
 
 
 def test_cecp_mistakes() -> None:
-    """Illegal moves, bad positions, unknown commands and bad numbers are answered, and it lives on."""
+    """Illegal moves, bad positions, unknown commands and bad numbers give an error, and it continues."""
     with _cecp(4, "force") as talk:
         talk.say("usermove e2e5", "setboard nonsense", "frobnicate", "sd x", "level 1", "ping 8")
         assert talk.until("pong 8") == [
@@ -766,7 +766,7 @@ def test_cecp_mistakes() -> None:
 
 
 def test_finished_positions() -> None:
-    """Mated or stalemated it says so instead of moving."""
+    """In a finished position it reports the result instead of a move."""
     with _uci(8) as talk:
         talk.say("position startpos moves f2f3 e7e5 g2g4 d8h4", "go depth 2")
         assert talk.until("bestmove")[-1] == "bestmove (none)"
@@ -776,7 +776,7 @@ def test_finished_positions() -> None:
 
 
 def test_end_of_file() -> None:
-    """It ends with its input, idle or thinking, and with status 0."""
+    """It ends with its input, idle or searching, with status 0."""
     for lines in ([], ["uci"], ["uci", "position startpos", "go infinite"]):
         with Talk(8) as talk:
             talk.say(*lines)
@@ -787,14 +787,14 @@ def test_end_of_file() -> None:
 
 
 def test_impossible_level() -> None:
-    """A level that is none is refused."""
+    """An invalid level is rejected."""
     done = subprocess.run([sys.executable, str(WREN), "9"], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr == "a level is 1 to 8, found 9\n"
 
 
 def test_clock_left() -> None:
-    """By its own sums it keeps a reserve: half a second and 20 ms a move last for a thousand moves."""
+    """It keeps a reserve on the clock: half a second and 20 ms per move last for a thousand moves."""
     sys.path.insert(0, str(WREN.parent))
     try:
         from wren_voice import share

@@ -1,4 +1,4 @@
-"""Bytes in, lines out, whatever comes."""
+"""Tests of engines/wire: lines of a stream of bytes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from enginetour.engines.wire import BUFFER_CAP, LINE_CAP, LineBuffer
 
 @given(st.lists(st.binary(max_size=20)), st.integers(1, 7))
 def test_lines_do_not_depend_on_how_the_stream_was_cut(pieces: list[bytes], size: int) -> None:
-    """A stream gives the same lines in one read or byte by byte."""
+    """A stream gives the same lines in one read and byte by byte."""
     stream = b"\n".join(pieces)
     whole, cut = LineBuffer(), LineBuffer()
     whole.feed(stream)
@@ -27,7 +27,7 @@ def test_lines_do_not_depend_on_how_the_stream_was_cut(pieces: list[bytes], size
 
 
 def test_an_answer_is_found_at_a_line_start_only() -> None:
-    """A word inside another line is no answer; blanks before it mean nothing."""
+    """An answer is found only at the start of a line; blanks before it are ignored."""
     intake = LineBuffer()
     intake.feed(b"info string bestmove e2e4\n \tbestmove d2d4 ponder d7d5\nbestmove a2a3\n")
     assert intake.answer(b"bestmove") == (b"info string bestmove e2e4\n", b" \tbestmove d2d4 ponder d7d5")
@@ -35,7 +35,7 @@ def test_an_answer_is_found_at_a_line_start_only() -> None:
 
 
 def test_an_answer_byte_by_byte() -> None:
-    """It is whole only with its line end."""
+    """An answer is complete only with its line end."""
     intake = LineBuffer()
     for byte in b"info depth 1\nbestmove e2e4":
         intake.feed(bytes([byte]))
@@ -47,7 +47,7 @@ def test_an_answer_byte_by_byte() -> None:
 
 @given(st.lists(st.sampled_from([b"info bestmove", b"bestmove", b" e2e4", b"best", b"move", b"\n", b"1. e4", b"\xff"])))
 def test_what_is_chatter_holds_no_answer(pieces: list[bytes]) -> None:
-    """Who asks `lacks` before `answer`, or `lacks_line` before `match`, hears the same as who does not."""
+    """`lacks` before `answer`, and `lacks_line` before `match`, do not change the result."""
     words, lines = (LineBuffer(), LineBuffer()), (LineBuffer(), LineBuffer())
     for piece in pieces:
         for intake in (*words, *lines):
@@ -59,7 +59,7 @@ def test_what_is_chatter_holds_no_answer(pieces: list[bytes]) -> None:
 
 
 def test_memory_stays_bounded_and_the_last_score_survives() -> None:
-    """Old lines go first, but for the last one with a score; an endless line is cut."""
+    """Old lines are dropped first, except the last one with a score; an endless line is cut."""
     intake = LineBuffer()
     intake.feed(b"info depth 9 score cp 3\n")
     for _ in range(40):
@@ -72,7 +72,7 @@ def test_memory_stays_bounded_and_the_last_score_survives() -> None:
 
 
 def test_an_endless_line_is_cut_and_the_next_one_read() -> None:
-    """The rest of the line is thrown away as it streams in."""
+    """The rest of an overlong line is dropped as it arrives."""
     intake = LineBuffer()
     for _ in range(10):
         intake.feed(b"x" * 65536)
@@ -83,7 +83,7 @@ def test_an_endless_line_is_cut_and_the_next_one_read() -> None:
 
 
 def test_the_last_line_may_lack_its_end() -> None:
-    """At end of file an unfinished line is closed, and that is told."""
+    """At end of file an unfinished line is closed and reported."""
     intake = LineBuffer()
     intake.feed(b"a\nbestmove e2e4")
     assert intake.end()
@@ -92,7 +92,7 @@ def test_the_last_line_may_lack_its_end() -> None:
 
 
 def test_a_pattern_takes_its_line_and_what_came_before() -> None:
-    """Unfinished lines wait."""
+    """A pattern takes whole lines only."""
     intake = LineBuffer()
     pattern = re.compile(rb"^[ ]*move [^\n]*", re.MULTILINE)
     intake.feed(b"5 3 1 9 move it\n move e2e4\nmove e7")
@@ -105,7 +105,7 @@ def test_a_pattern_takes_its_line_and_what_came_before() -> None:
 
 @pytest.mark.parametrize("unseen", [b"", b"\x1b[32m", b"\0", b"\x08", b"\xef\xbb\xbf", b" \x1b[0m\x1b[1;31m "])
 def test_what_nobody_sees_before_an_answer_is_no_part_of_it(unseen: bytes) -> None:
-    """Colours, a NUL, a byte order mark: the answer was not known as one, and its engine lost on time."""
+    """Colors, a NUL or a byte order mark before an answer are ignored; the answer was lost, and a game on time."""
     intake = LineBuffer()
     intake.feed(b"info depth 1\n" + unseen + b"bestmove e2e4\n")
     assert intake.answer(b"bestmove") == (b"info depth 1\n", unseen + b"bestmove e2e4")
