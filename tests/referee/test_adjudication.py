@@ -1,4 +1,4 @@
-"""Draws and resignations by adjudication, over histories of scores (runner spec 10)."""
+"""Tests of referee/adjudication: draws and resignations for sequences of scores (runner spec 10)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FAR = "4k3/pppppppp/8/8/8/8/PPPPPPPP/4K2R w - - 0 30"
 
 
 def ended(rules: Rules, scores: Sequence[int | None], moves: Sequence[str] = SHUFFLE) -> tuple[int, str] | None:
-    """After how many plies a game with these scores ends, and in which words; moves are played round and round."""
+    """Return after how many plies a game with these scores ends, and the text; moves are repeated."""
     adjudicator, board = Adjudicator(rules), chess.Board()
     for ply, score in enumerate(scores):
         board.push_uci(moves[ply % len(moves)])
@@ -30,12 +30,12 @@ def ended(rules: Rules, scores: Sequence[int | None], moves: Sequence[str] = SHU
 
 
 def draw(after_move: int, moves: int, score: int) -> Rules:
-    """With a draw rule alone."""
+    """Return an adjudicator with a draw rule only."""
     return Rules(draw=DrawRule(after_move, moves, score))
 
 
 def resign(moves: int, score: int, *, two_sided: bool = True) -> Rules:
-    """With a resign rule alone."""
+    """Return an adjudicator with a resign rule only."""
     return Rules(resign=ResignRule(moves, score, two_sided))
 
 
@@ -49,7 +49,7 @@ def test_both_sides_within_the_score_for_so_many_moves_each() -> None:
 
 
 def test_a_draw_is_not_judged_before_its_move() -> None:
-    """The run may begin before; both sides must have played that many moves."""
+    """A draw needs the move number of the rule; the count may begin before."""
     assert ended(draw(5, 2, 10), [0] * 12) == (10, "Draw by adjudication: both scores within 10 centipawns for 2 moves")
 
 
@@ -63,7 +63,7 @@ def test_moves_are_counted_as_the_position_counts_them() -> None:
 
 @pytest.mark.parametrize("breaking", [11, -11, None, 31_990])
 def test_another_score_or_none_breaks_the_run(breaking: int | None) -> None:
-    """The count begins with the move after it."""
+    """Another score, or none, starts the count again."""
     assert ended(draw(0, 2, 10), [0, 0, 0, breaking, 0, 0, 0, 0]) == (
         8,
         "Draw by adjudication: both scores within 10 centipawns for 2 moves",
@@ -71,7 +71,7 @@ def test_another_score_or_none_breaks_the_run(breaking: int | None) -> None:
 
 
 def test_a_pawn_move_or_capture_begins_the_run() -> None:
-    """It is the first move of a new one itself."""
+    """A pawn move or capture is the first move of a new count."""
     moves = ["g1f3", "g8f6", "f3g1", "e7e5", "g1f3", "f6g8", "f3g1", "g8f6"]
     assert ended(draw(0, 2, 10), [0] * 8, moves) == (
         7,
@@ -85,7 +85,7 @@ def test_a_pawn_move_or_capture_begins_the_run() -> None:
 
 
 def test_a_side_resigns_with_its_own_move_when_the_other_agrees() -> None:
-    """Black's fourth bad score in a row, after four good ones of White."""
+    """A side resigns with its own move, if the other side agrees."""
     words = "White wins by adjudication: Black at -600 centipawns or less for 4 moves, the opponent agrees"
     assert ended(resign(4, 600), [600, -600] * 4) == (8, words)
     words = "Black wins by adjudication: White at -600 centipawns or less for 4 moves, the opponent agrees"
@@ -93,7 +93,7 @@ def test_a_side_resigns_with_its_own_move_when_the_other_agrees() -> None:
 
 
 def test_the_opponent_must_have_agreed_as_often() -> None:
-    """Three good scores are not four, and a missing one breaks its run."""
+    """The opponent must have agreed as many times; three scores are not four."""
     assert ended(resign(4, 600), [500, -600] + [600, -600] * 3) is None
     assert ended(resign(4, 600), [500, -600] + [600, -600] * 4) == (
         10,
@@ -103,7 +103,7 @@ def test_the_opponent_must_have_agreed_as_often() -> None:
 
 
 def test_one_sided_the_opponent_is_not_asked() -> None:
-    """One score above the bound, or none, and the count begins anew."""
+    """In a one-sided rule only own scores count."""
     words = "Black wins by adjudication: White at -500 centipawns or less for 2 moves"
     assert ended(resign(2, 500, two_sided=False), [-500, None, -500]) == (3, words)
     assert ended(resign(2, 500, two_sided=False), [-500, 0, -499, 0, -500, 0, None, 0, -500, 0, -500]) == (11, words)
@@ -118,7 +118,7 @@ def test_mates_count_as_scores() -> None:
 
 
 def test_resignation_goes_before_a_draw() -> None:
-    """Rules so wide that both hold: the order of the spec."""
+    """If both rules hold, the resignation counts."""
     rules = Rules(draw=DrawRule(0, 1, 10_000), resign=ResignRule(1, 10))
     assert ended(rules, [10, -10]) == (
         2,
@@ -127,7 +127,7 @@ def test_resignation_goes_before_a_draw() -> None:
 
 
 def test_the_board_goes_first() -> None:
-    """A mate is a mate, whatever was said of it; the length is an end of the board too."""
+    """Ends on the board come before adjudication; so does the limit of moves."""
     for rules, last, expected in (
         (resign(1, 1, two_sided=False), "d8h4", Termination.MATE),
         (Rules(max_moves=2, resign=ResignRule(1, 1, two_sided=False)), "d8e7", Termination.ADJUDICATION_LENGTH),
@@ -142,7 +142,7 @@ def test_the_board_goes_first() -> None:
 
 
 def test_scores_are_read_only_for_a_rule() -> None:
-    """Without a rule nothing is parsed between an answer and the opponent's go."""
+    """Without a rule no score is read between an answer and the opponent's go."""
     ends = RuleEnds(Position(), Rules())
 
     def score() -> int:
@@ -153,7 +153,7 @@ def test_scores_are_read_only_for_a_rule() -> None:
 
 @pytest.mark.parametrize("protocol", ["uci", "cecp"])
 def test_engines_that_see_a_draw_for_so_long_get_it(protocol: str) -> None:
-    """Both say +0.31 at every move, so the sixth move each of a rule for six ends the game."""
+    """If both engines report +0.31 in every move, a rule for six moves ends the game with the sixth."""
     played = game(sound(protocol), sound(protocol), draw=DrawRule(3, 6, 31))  # type: ignore[arg-type]
     assert (played.outcome, played.termination, played.plies) == (Outcome.DRAW, Termination.ADJUDICATION_DRAW, 12)
     assert played.cause == "Draw by adjudication: both within 31 for 6 moves"
@@ -164,7 +164,7 @@ def test_engines_that_see_a_draw_for_so_long_get_it(protocol: str) -> None:
 
 @pytest.mark.parametrize("protocol", ["uci", "cecp"])
 def test_a_bound_is_no_score_to_judge_by(protocol: Protocol) -> None:
-    """Cut short at a bound of -9 a search still stands by its +0.31: nobody resigns, and the draw is seen."""
+    """A bound does not count: after a search that ends with a bound, its last exact score counts."""
     cut = scripted(protocol, "ends-with-a-bound")
     played = game(cut, sound(protocol), resign=ResignRule(2, 600, False))
     assert played.termination is Termination.REPETITION
@@ -174,7 +174,7 @@ def test_a_bound_is_no_score_to_judge_by(protocol: Protocol) -> None:
 
 @pytest.mark.parametrize("protocol", ["uci", "cecp"])
 def test_scores_from_whites_side_are_turned(protocol: Protocol) -> None:
-    """Of two engines that say +0.31 one is behind, if Black speaks from White's side."""
+    """Scores of an engine with `whitepov` are turned for Black."""
     rule = ResignRule(3, 31)
     black = scripted(protocol, name="black", whitepov=True)
     played = game(sound(), black, resign=rule)

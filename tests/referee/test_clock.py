@@ -26,7 +26,7 @@ from enginetour.referee.record import Record
 from tests.support.engines import BOTH, Protocol, game, scripted, sound
 from tests.support.tournaments import Forked, audit, left_running, quick, read
 
-# One side's clock: what is charged, what is late, what engines are told.
+# One side's clock: what is charged, what is late, what is sent to engines.
 
 SPEC = EngineSpec("e", ("/e",), "uci")
 
@@ -42,7 +42,7 @@ def test_the_first_clock_is_base_and_increment() -> None:
 
 @given(st.lists(st.integers(0, 400), max_size=40))
 def test_what_one_hourglass_uses_runs_to_the_other(spent: list[int]) -> None:
-    """Nothing of it is lost or made, also by a move within the margin."""
+    """What one hourglass uses goes to the other, also by a move within the margin."""
     glasses = clock("hourglass=1"), clock("hourglass=1")
     for ply, ms in enumerate(spent):
         own, other = glasses[ply % 2], glasses[(ply + 1) % 2]
@@ -53,7 +53,7 @@ def test_what_one_hourglass_uses_runs_to_the_other(spent: list[int]) -> None:
 
 
 def test_an_hourglass_gives_a_clock_nothing() -> None:
-    """Nor the other way round: a clock has no other end."""
+    """An hourglass and another clock do not exchange time."""
     glass, plain = clock("hourglass=1"), clock("1")
     glass.charge(100 * MS, plain)
     plain.charge(200 * MS, glass)
@@ -72,7 +72,7 @@ def test_elapsed_time_is_cut_to_whole_milliseconds() -> None:
     [(1_000 * MS, 1000, 0), (1_001 * MS, 1001, 1), (1_050_999_999, 1050, 1), (1_051 * MS, None, 0)],
 )
 def test_within_the_margin_nothing_is_lost(elapsed_ns: int, spent: int | None, uses: int) -> None:
-    """A move within clock and margin is in time, its negative rest becomes 0, and its margin use is counted."""
+    """A move within clock and margin is in time; the clock becomes 0, and the use of the margin is counted."""
     side = clock("1")
     assert side.charge(elapsed_ns) == spent
     assert side.margin_uses == uses
@@ -80,7 +80,7 @@ def test_within_the_margin_nothing_is_lost(elapsed_ns: int, spent: int | None, u
 
 
 def test_the_wait_ends_a_grace_after_the_flag() -> None:
-    """Waiting goes on for 100 ms, only to learn the true overrun."""
+    """Waiting continues for 100 ms after the flag, to learn the true overrun."""
     side = clock("1", margin=0)
     assert side.flag_ns() == 1_001 * MS
     assert side.wait_ns() == 1_101 * MS
@@ -88,7 +88,7 @@ def test_the_wait_ends_a_grace_after_the_flag() -> None:
 
 
 def test_a_clock_is_never_shown_below_one() -> None:
-    """Two surveyed engines search for ever on a clock of nothing."""
+    """A clock is never sent as less than 1 ms: two surveyed engines would search for ever."""
     side = clock("0.1")
     side.charge(120 * MS)
     assert side.rest_ms == 0
@@ -96,7 +96,7 @@ def test_a_clock_is_never_shown_below_one() -> None:
 
 
 def test_stages_follow_each_other_and_the_last_repeats() -> None:
-    """After its moves a stage gives way to the next one's base and increment; the last one comes again."""
+    """After its moves a stage is followed by the next one; the last one is repeated."""
     side = clock("2/10:3/5+1")
     left = []
     for _ in range(8):
@@ -115,7 +115,7 @@ def test_stages_follow_each_other_and_the_last_repeats() -> None:
 
 
 def test_the_stage_for_the_rest_of_the_game_has_no_move_count() -> None:
-    """Without a number of moves nothing is left to go."""
+    """A stage without a number of moves lasts to the end of the game."""
     side = clock("1/10:20")
     assert side.moves_to_go == 1
     side.charge(0)
@@ -123,7 +123,7 @@ def test_the_stage_for_the_rest_of_the_game_has_no_move_count() -> None:
 
 
 def test_a_fixed_time_knows_its_margin_and_no_clock() -> None:
-    """movetime and margin make the limit; nothing runs down."""
+    """A fixed time has its limit and margin; nothing runs down."""
     side = clock("movetime=0.5", margin=100)
     assert side.shown_ms() is None
     assert side.charge(600 * MS) == 600
@@ -132,7 +132,7 @@ def test_a_fixed_time_knows_its_margin_and_no_clock() -> None:
 
 
 def test_nodes_and_depth_have_a_hang_limit() -> None:
-    """Without a clock the limit for a hung engine holds, without any margin."""
+    """Without a clock the hang limit applies, without a margin."""
     side = clock("nodes=1000", hang_limit=2.0)
     assert side.flag_ns() == 2_001 * MS
     beside = clock("10+0.1,depth=4", hang_limit=2.0)
@@ -141,7 +141,7 @@ def test_nodes_and_depth_have_a_hang_limit() -> None:
 
 
 def test_what_is_counted() -> None:
-    """Moves, their sum, the longest, the smallest clock left."""
+    """Moves, their sum, the longest move and the smallest clock are counted."""
     side = clock("1")
     for spent in (100, 300, 200):
         side.charge(spent * MS)
@@ -153,7 +153,7 @@ def words(halts: Interruptions) -> str:
 
 
 def test_a_referee_that_overslept_knows_it() -> None:
-    """A wait that ended more than a second late is told, less is not."""
+    """A wait that ended more than a second late is reported, less is not."""
     halts = Interruptions()
     halts.overslept(900 * MS)
     assert words(halts) == ""
@@ -163,7 +163,7 @@ def test_a_referee_that_overslept_knows_it() -> None:
 
 
 def test_a_machine_that_slept_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The clock since boot runs on in a sleep, the monotonic one does not: more than a second between them is told."""
+    """A suspension of more than a second is noticed by the clock since boot."""
     halts = Interruptions()
     awake = module.suspended_ns()
     monkeypatch.setattr(module, "suspended_ns", lambda: awake + 900 * MS)
@@ -173,7 +173,7 @@ def test_a_machine_that_slept_is_noticed(monkeypatch: pytest.MonkeyPatch) -> Non
     halts.close()
 
 
-# What is told of a flag, to the millisecond: the true overrun, and what the referee itself may have cost.
+# The text of a time loss, to the millisecond: the true overrun, and the delay of the referee.
 
 LIMIT_MS, MARGIN_MS, GRACE_MS, OWED_MS = 20, 10, 100, 1_000
 FLAG_MS = LIMIT_MS + MARGIN_MS + 1
@@ -181,14 +181,14 @@ SECOND = 1_000 * MS
 
 
 class StillClock:
-    """Time passes only where a test says that something takes it, in ns; by Python's clock, which C does not read."""
+    """A clock on which time passes only where a test says so, in ns; C does not read it."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = time.monotonic_ns()
         self.write = self.judging = 0  # of each ply
         self.think = 0  # of the second search of the engine called late
-        self.silent = False  # it is not heard up to the deadline
-        self.deaf = False  # nor behind it
+        self.silent = False  # no output up to the deadline
+        self.deaf = False  # nor after it
         self._searches = 0
         self._late: Engine | None = None
         self._answered = True
@@ -239,12 +239,12 @@ class StillClock:
 
 @pytest.fixture
 def still(monkeypatch: pytest.MonkeyPatch) -> StillClock:
-    """A game on a clock that stands, played in Python alone."""
+    """Return a game on such a clock, played in Python alone."""
     return StillClock(monkeypatch)
 
 
 def flagged(protocol: Protocol = "uci", *, limit_ms: int = LIMIT_MS, **more: Any) -> Game:
-    """White is late with its second move."""
+    """Return a game in which White is late with its second move."""
     late = scripted(protocol, name="late")
     played = game(late, sound(protocol), white_tc=f"{limit_ms / 1000}", margin=MARGIN_MS, **more)
     assert (played.termination, played.plies) == (Termination.TIME, 2), played.cause
@@ -253,7 +253,7 @@ def flagged(protocol: Protocol = "uci", *, limit_ms: int = LIMIT_MS, **more: Any
 
 @BOTH
 def test_an_overrun_is_that_of_the_answer(protocol: Protocol, still: StillClock) -> None:
-    """Beyond the clock, not beyond clock and margin, cut to whole milliseconds; the referee has cost nothing of it."""
+    """The overrun is that of the answer beyond the clock, in whole milliseconds, without a delay of the referee."""
     still.think = 56 * MS + 700_000
     played = flagged(protocol)
     assert played.cause.startswith(
@@ -264,7 +264,7 @@ def test_an_overrun_is_that_of_the_answer(protocol: Protocol, still: StillClock)
 
 @BOTH
 def test_an_answer_to_stop_is_told_with_the_time_of_its_arrival(protocol: Protocol, still: StillClock) -> None:
-    """81 ms after the wait was given up, which is no part of what is told of it by itself."""
+    """An answer to stop is reported with the time of its arrival."""
     still.silent, still.think = True, 81 * MS + 500_000
     over = FLAG_MS + GRACE_MS + 81 - LIMIT_MS
     assert flagged(protocol).cause.startswith(f"White loses on time, {over} ms over the limit, after stop (time margin")
@@ -272,7 +272,7 @@ def test_an_answer_to_stop_is_told_with_the_time_of_its_arrival(protocol: Protoc
 
 @BOTH
 def test_no_answer_is_told_with_all_that_was_waited(protocol: Protocol, still: StillClock) -> None:
-    """From the flag on: the grace, and the second in which an answer to `stop` may come."""
+    """Without an answer, the whole wait after the flag is reported."""
     still.silent = still.deaf = True
     late = (GRACE_MS + OWED_MS) / 1000
     cause = flagged(protocol, limit_ms=3_000).cause
@@ -284,7 +284,7 @@ def test_no_answer_is_told_with_all_that_was_waited(protocol: Protocol, still: S
 def test_what_the_referee_cost_is_told_with_a_flag(
     part: str, *, enough: bool, still: StillClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The write, the relay gap, the wait for a processor: each by itself makes a smaller overrun doubtful."""
+    """The write, the relay gap and the wait for a processor each make a smaller overrun doubtful."""
     still.think = FLAG_MS * MS + 5 * MS
     cost = (6 if enough else 4) * MS
     if part == "queue":
@@ -299,7 +299,7 @@ def test_what_the_referee_cost_is_told_with_a_flag(
 
 
 def test_what_the_referee_cost_is_added_up(still: StillClock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All of one ply, nothing of those before it."""
+    """The delays of one ply are added up, without those of earlier plies."""
     stamps = itertools.count(step=7 * MS)
     monkeypatch.setattr(waits.OwnWaits, "look", lambda queue: b"1 %d 1" % next(stamps))
     still.write, still.judging, still.think = 2 * MS, 3 * MS, 56 * MS
@@ -310,14 +310,14 @@ def test_what_the_referee_cost_is_added_up(still: StillClock, monkeypatch: pytes
 
 
 def test_a_freeze_is_the_referees_in_python_too(still: StillClock) -> None:
-    """Who waited was woken long after the deadline: nobody can tell when the answer came."""
+    """After a freeze nobody knows when the answer came, so the time loss is doubtful."""
     still.think = SECOND // 2
     played = flagged(doubtful_flag="void")
     assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "host", ""), played.cause
 
 
 class Retold:
-    """A relay that tells of a search which it leaves to Python what the test says."""
+    """A relay that reports a search left to Python with the values of the test."""
 
     def __init__(self, own: Any, **told: Any) -> None:
         self._own, self._told = own, told
@@ -337,7 +337,7 @@ COMPILED = {"write": 5 * SECOND, "gap": 7 * SECOND, "queue": 9 * SECOND}
 @pytest.mark.skipif(native is None, reason="without the compiled part all is Python's")
 @pytest.mark.parametrize("part", COMPILED)
 def test_what_compiled_code_cost_is_told_with_a_flag(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It leaves an answer to Python that came 86 ms too late, and what it noted of the search on its way there."""
+    """Compiled code leaves a late answer to Python with the delays that it noted."""
     made, take_over = relay.CompiledRelay, UciEngine.take_over
     cost = dict.fromkeys(COMPILED, 0) | {part: COMPILED[part]}
 
@@ -362,19 +362,19 @@ def test_what_compiled_code_cost_is_told_with_a_flag(part: str, monkeypatch: pyt
     assert played.referee_us == COMPILED[part] // 1000
 
 
-# A wall clock that jumps by days, back and forth, at every look of the scheduler.
+# A wall clock that jumps by days at every look of the scheduler.
 
 DAYS_S = 5 * 86_400.0
 
 
 def jumping() -> None:
-    """From here on every stamp of this process is days before or after the last."""
+    """Make every time stamp of this process jump by days from here on."""
     true, jumps = time.time, itertools.cycle((0.0, DAYS_S, -DAYS_S))
     time.time = lambda: true() + next(jumps)
 
 
 def test_days_more_or_less_touch_no_game(tmp_path: Path) -> None:
-    """Stopped and gone on with under such a clock: all games once, in order, none void, the list rated."""
+    """Under such a clock all games are played once, in order, none void, and the list is rated."""
     (tmp_path / "results").mkdir()
     path = quick(tmp_path, system="roundrobin", settings="cycles = 1\ngames_per_pairing = 2")
     for more, expected in (("--max-games", "5"), 8), ((), 0):

@@ -1,4 +1,4 @@
-"""The part in C is built where that can be done, and nobody is stopped where it cannot."""
+"""Tests of the compiled part: it is built where possible, and not needed elsewhere."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from tests.support.engines import ROOT, build_hook, built, loaded
 
 @pytest.fixture
 def build() -> Any:
-    """What builds it, without the builder that calls it."""
+    """Return the build function without its caller."""
     return build_hook()
 
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """The sources, and nothing else."""
+    """Return a tree with the sources only."""
     shutil.copytree(ROOT / "enginetour" / "native", tmp_path / "enginetour" / "native")
     return tmp_path
 
 
 def test_it_is_built_beside_the_package(build: Any, tree: Path) -> None:
-    """Under the name by which this interpreter looks for it, and nothing else is left."""
+    """The module has the name that this interpreter looks for, and no other file remains."""
     built = build.compiled(tree)
     assert built is not None
     assert sorted(path.name for path in (tree / "enginetour").iterdir()) == [built.name, "native"]
@@ -39,7 +39,7 @@ def test_it_is_built_beside_the_package(build: Any, tree: Path) -> None:
 def test_a_compiler_that_fails_stops_nobody(
     compiler: str, build: Any, tree: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One line says that it is only slower, and why; nothing is left behind."""
+    """A compiler that fails gives one message with the reason, and no file remains."""
     monkeypatch.setenv("CC", compiler)
     monkeypatch.setenv("PATH", "/usr/bin:/bin" if compiler[0] != "/" else "/nowhere")
     assert build.compiled(tree) is None
@@ -48,13 +48,13 @@ def test_a_compiler_that_fails_stops_nobody(
 
 
 def test_whoever_wants_none_gets_none(build: Any, tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in the running program."""
+    """ENGINETOUR_NO_NATIVE prevents the build, as in the running program."""
     monkeypatch.setenv("ENGINETOUR_NO_NATIVE", "1")
     assert build.compiled(tree) is None
 
 
 def test_bytes_are_read_alike_where_char_is_unsigned(tree: Path) -> None:
-    """Any byte in a search line leaves the same lines to Python, whether the platform's char is signed or unsigned."""
+    """Bytes in a search line are read in the same way with signed and unsigned char."""
     found = {}
     for flag in ("-fsigned-char", "-funsigned-char"):
         native = loaded("_native", made := built(tree, f"-Werror {flag}"))
@@ -65,7 +65,7 @@ def test_bytes_are_read_alike_where_char_is_unsigned(tree: Path) -> None:
 
 
 def _reads(native: Any, value: int) -> bool:
-    """Whether the compiled part reads a scored line that contains this byte."""
+    """Return whether the compiled part reads a scored line that contains this byte."""
     text = b"info depth 4 w%cd score cp 3 nodes 5\n" % value
     raw = RawPly(chess.Move.from_uci("e2e4"), None, 50, 60, text)
     return native.Board(chess.Board()).write(MoveMade, raw, None, "e2e4") is not None

@@ -16,11 +16,11 @@ from enginetour.referee.ends import DrawClaims, RuleEnds
 from enginetour.referee.startup import Seat
 from tests.support.engines import game, scripted
 
-# Rule ends, against python-chess's own count.
+# Ends by the rules, compared with python-chess.
 
 
 def play(fen: str | None, moves: str, **rules: int) -> tuple[Outcome, Termination] | None:
-    """How a game ends by these moves; the end must come with the last one."""
+    """Return how a game ends by these moves; the end must come with the last one."""
     ends = RuleEnds(Position(fen), Rules(**rules))  # type: ignore[arg-type]
     end = None
     for text in moves.split():
@@ -31,7 +31,7 @@ def play(fen: str | None, moves: str, **rules: int) -> tuple[Outcome, Terminatio
 
 @pytest.mark.parametrize("start", [None, "7k/8/8/8/8/8/QQ6/K7 w - - 0 1"])
 def test_checks_and_mates_are_marked_as_python_chess_marks_them(start: str | None) -> None:
-    """In random games, up to their last move; where FIDE's rules do not hold nobody has looked."""
+    """Checks and mates of random games are marked as by python-chess; in variants they are not tested."""
     dice, marks = random.Random(7), set()
     for _ in range(6):
         position = Position(start)
@@ -49,7 +49,7 @@ def test_checks_and_mates_are_marked_as_python_chess_marks_them(start: str | Non
 
 @pytest.mark.parametrize("seed", range(12))
 def test_repetitions_as_python_chess_counts_them(seed: int) -> None:
-    """In random games of few pieces the game ends exactly where python-chess sees the third occurrence."""
+    """Random games of few pieces end where python-chess sees the third occurrence."""
     dice = random.Random(seed)
     starts = [None, "r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1", "4k3/pp6/8/8/8/8/PP6/4K3 w - - 0 1"]
     for start in starts:
@@ -70,7 +70,7 @@ def test_repetitions_as_python_chess_counts_them(seed: int) -> None:
 
 
 def test_lost_castling_rights_make_another_position() -> None:
-    """The king went and came back: the placement repeats, the position does not (FIDE 9.2.3)."""
+    """Lost castling rights make another position (FIDE 9.2.3)."""
     shuffle = "e1e2 e8e7 e2e1 e7e8 "
     kings = "4k2r/8/8/8/8/8/8/4K2R w Kk - 0 1"
     assert play(kings, shuffle * 2 + "e1e2") is None
@@ -78,7 +78,7 @@ def test_lost_castling_rights_make_another_position() -> None:
 
 
 def test_en_passant_counts_only_when_it_is_legal() -> None:
-    """A pawn that could be taken in passing makes a position of its own, one that could not does not."""
+    """En passant makes another position only if the capture is legal."""
     shuffle = "g8f6 g1f3 f6g8 f3g1 "
     assert play(None, "e2e4 " + shuffle * 2) == (Outcome.DRAW, Termination.REPETITION)
     taking = "rnbqkbnr/ppp1pppp/8/8/3p4/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
@@ -97,12 +97,12 @@ def test_en_passant_counts_only_when_it_is_legal() -> None:
     ],
 )
 def test_each_end(fen: str | None, moves: str, expected: tuple[Outcome, Termination] | None) -> None:
-    """Mate on the move that completes the fifty wins; bare kings are a draw at once."""
+    """A mate on the last move of the fifty wins; bare kings are a draw."""
     assert play(fen, moves) == expected
 
 
 def test_counts_can_be_set() -> None:
-    """Moves without capture or pawn move, up to 75; occurrences of a position, up to five."""
+    """The number of moves can be set up to 75, the number of occurrences up to five."""
     start, draw = "4k3/8/8/8/8/8/8/R3K3 w - - {} 80", (Outcome.DRAW, Termination.FIFTY)
     assert play(start.format(99), "a1a2", fifty=51) is None
     assert play(start.format(101), "a1a2", fifty=51) == draw
@@ -112,7 +112,7 @@ def test_counts_can_be_set() -> None:
 
 
 def test_length_is_counted_with_the_opening() -> None:
-    """`max_moves` of both sides, or an engine's own limit of plies."""
+    """`max_moves` of both sides, or an engine's limit of plies, includes the opening."""
     assert play(None, "a2a3 a7a6 b2b3 b7b6", max_moves=2) == (Outcome.DRAW, Termination.ADJUDICATION_LENGTH)
     ends = RuleEnds(Position(), Rules(), max_plies=1)
     end = ends.push(chess.Move.from_uci("e2e4"))
@@ -121,7 +121,7 @@ def test_length_is_counted_with_the_opening() -> None:
 
 
 def test_a_claim_is_true_at_the_third_time_whatever_the_referee_waits_for() -> None:
-    """With `repetition = 5` a side may claim from the third occurrence on."""
+    """With `repetition = 5` a side may claim a draw from the third occurrence on."""
     ends = RuleEnds(Position(), Rules(repetition=5))
     for number, text in enumerate(("g1f3 g8f6 f3g1 f6g8 " * 2).split()):
         assert ends.push(chess.Move.from_uci(text)) is None
@@ -129,7 +129,7 @@ def test_a_claim_is_true_at_the_third_time_whatever_the_referee_waits_for() -> N
 
 
 def test_fifty_moves_may_be_claimed_whatever_the_referee_waits_for() -> None:
-    """With `fifty = 75`, and never in crazyhouse."""
+    """With `fifty = 75` a side may claim a draw after fifty moves, but not in crazyhouse."""
     for variant, why in (("standard", "fifty moves rule"), ("crazyhouse", "")):
         ends = RuleEnds(Position("4k3/8/8/8/8/8/8/R3K3 w - - 98 90", variant), Rules(fifty=75))
         for text, now in (("a1a2", ""), ("e8e7", why)):
@@ -137,26 +137,26 @@ def test_fifty_moves_may_be_claimed_whatever_the_referee_waits_for() -> None:
             assert ends.drawn() == now
 
 
-# Draws by agreement between CECP engines, offered, passed on, accepted (FIDE 9.1; runner spec 7).
+# Draws by agreement between CECP engines: offered, passed on, accepted (FIDE 9.1; runner spec 7).
 
 OFFER = Message(MessageKind.OFFER, "offer draw")
 
 
 def table() -> tuple[Seat, Seat, DrawClaims]:
-    """Two seats and their offers, before the first move."""
+    """Return two seats and their offers, before the first move."""
     side = Side(EngineSpec("engine", ("/engine",), "cecp"), TimeControl.parse("1"), 50)
     white, black = Seat(side, Rules(), white=True), Seat(side, Rules(), white=False)
     return white, black, DrawClaims((white, black), RuleEnds(Position(), Rules()), by_agreement=True)
 
 
 def standing(*seats: Seat) -> list[bool]:
-    """Whose offers stand."""
+    """Return whose offers are valid."""
     return [seat.offers_draw for seat in seats]
 
 
 @pytest.mark.parametrize("answer", ["agrees", "agrees-by-claim"])
 def test_an_offer_that_is_answered_ends_the_game(answer: str) -> None:
-    """Who is told of an offer and offers a draw too, or claims it, has agreed."""
+    """An engine that gets an offer and offers or claims a draw has agreed."""
     played = game(scripted("cecp", "offer"), scripted("cecp", answer, at=99), draw_offers=True)
     assert (played.outcome, played.termination, played.cause) == (
         Outcome.DRAW,
@@ -168,21 +168,21 @@ def test_an_offer_that_is_answered_ends_the_game(answer: str) -> None:
 
 
 def test_without_draw_offers_nobody_hears_of_them() -> None:
-    """An offer is not passed on, so that nobody can take it for a draw."""
+    """Without `draw_offers` no offer is passed on."""
     played = game(scripted("cecp", "offer"), scripted("cecp", "agrees-by-claim", at=99))
     assert played.termination is Termination.REPETITION
 
 
 @pytest.mark.parametrize(("second", "agreed"), [(2, True), (3, False)])
 def test_two_offers_agree_within_one_pair_of_moves(second: int, agreed: bool) -> None:
-    """An engine that is not told of offers may still make one in time; a move later the first has lapsed."""
+    """Two offers within one pair of moves agree; a move later the first is no longer valid."""
     black = scripted("cecp", "offer", name="black", at=second)
     played = game(scripted("cecp", "offer", at=2), black, draw_offers=True)
     assert (played.termination is Termination.AGREEMENT) == agreed, played.cause
 
 
 def test_an_offer_out_of_turn_is_made_with_the_next_move() -> None:
-    """It does not accept what the opponent offers in the same search, but stands with the own move."""
+    """An offer out of turn is made with the next own move."""
     white, black, draws = table()
     assert draws.heard(white, OFFER, thinking=True) is None
     assert draws.heard(black, OFFER, thinking=False) is None
@@ -193,7 +193,7 @@ def test_an_offer_out_of_turn_is_made_with_the_next_move() -> None:
 
 
 def test_a_move_declines_an_offer() -> None:
-    """After the answer of its opponent an offer stands no more; the next one is a new one."""
+    """A move of the opponent declines an offer; the next offer is a new one."""
     white, black, draws = table()
     draws.heard(white, OFFER, thinking=True)
     assert draws.answered(white) is None

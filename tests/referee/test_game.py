@@ -42,19 +42,19 @@ from tests.support.engines import BOTH, PLAYING_SCRIPT, Eavesdropper, Protocol, 
 from tests.support.tournaments import Forked, audit, config, entrant, left_running, read, slots_of, tour
 from tests.support.tournaments import scripted as tournaments_scripted
 
-# The referee's verdicts, fault by fault, in both protocols (reliability spec section 2).
+# Verdicts of the referee, fault by fault, in both protocols (reliability spec section 2).
 
 
 @pytest.fixture(autouse=True)
 def nothing_left() -> object:
-    """Every test ends with no engine alive."""
+    """Check that every test ends without a running engine."""
     yield
     assert not running_engines
 
 
 @pytest.fixture(autouse=True)
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the part in C, and without it where a test says so: the same verdicts."""
+    """Play with the compiled part, or without it where a test says so: the verdicts are the same."""
     if getattr(request, "param", "") == "plain":
         monkeypatch.setattr(relay, "native", None)
         monkeypatch.setattr(compiled, "native", None)
@@ -69,20 +69,20 @@ BOTH_AND_WAYS = pytest.mark.parametrize(
 
 @pytest.fixture
 def unanswered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who is silent for ever is silent for a tenth of a second too: so long its answer to `stop` is waited for."""
+    """Shorten the wait for an answer to `stop` to a tenth of a second."""
     monkeypatch.setattr(base, "OWED_NS", 100 * base.MS)
 
 
 @pytest.fixture
 def idle(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody waits for a processor, however busy the machine is: what else makes a flag doubtful is seen alone."""
+    """Report no wait for a processor, so that other reasons of a doubtful time loss are tested alone."""
     monkeypatch.setattr(waits.OwnWaits, "look", lambda queue: b"")
     monkeypatch.setattr(waits.EngineWaits, "machine_ns", lambda queue: None)
 
 
 @BOTH_AND_WAYS
 def test_sound_engines_draw_by_repetition(protocol: Protocol) -> None:
-    """Two sound engines play until the fifth repetition, and the record holds every ply."""
+    """Two sound engines play until the fifth repetition, and the record contains every ply."""
     played = drawn(game(sound(protocol), sound(protocol)))
     assert played.plies == 16
     assert [move.uci for move in played.moves[:3]] == ["g1f3", "g8f6", "f3g1"]
@@ -96,7 +96,7 @@ def test_sound_engines_draw_by_repetition(protocol: Protocol) -> None:
 
 @BOTH_AND_WAYS
 def test_the_way_of_each_answer_is_in_the_record(protocol: Protocol) -> None:
-    """Down to the PGN, of every move but the first, which answers nobody; the game's figures are of the same gaps."""
+    """The relay gap of every move but the first is in the record and in the PGN."""
     played = drawn(game(sound(), sound(protocol)))
     first, *gaps = [move.gap_us for move in played.moves]
     known = sorted(gap for gap in gaps if gap is not None)
@@ -110,7 +110,7 @@ def test_the_way_of_each_answer_is_in_the_record(protocol: Protocol) -> None:
 @WAYS
 @pytest.mark.parametrize("keep_lines", ["", "depth"])
 def test_all_that_is_told_of_a_search_is_in_the_record(keep_lines: str) -> None:
-    """Down to the PGN, each figure by its name, whoever wrote the ply."""
+    """All reported search figures are in the record and in the PGN, in both ways to write a ply."""
     white = scripted(told="info depth 5 seldepth 9 score cp 31 nodes 1234 nps 88 hashfull 17 tbhits 2 time 1 pv g1f3")
     played = drawn(game(white, sound(), keep_lines=keep_lines))
     move = played.moves[0]
@@ -125,7 +125,7 @@ def test_all_that_is_told_of_a_search_is_in_the_record(keep_lines: str) -> None:
 @BOTH_AND_WAYS
 @pytest.mark.parametrize("turned", [0, 1])
 def test_scores_from_whites_side_are_recorded_from_the_movers(protocol: Protocol, turned: int) -> None:
-    """Of two engines that say +0.31 in each move one speaks from White's side; the other is of the other protocol."""
+    """Scores from White's side are recorded from the mover's side."""
     other: Protocol = "cecp" if protocol == "uci" else "uci"
     pvs = ("g8f6", "f6g8") if turned else ("g1f3", "f3g1")  # with one the compiled part would write the ply
     told = "|".join(f"info depth 5 score cp 31 nodes 9 pv {pv}" for pv in pvs * 4) if other == "uci" else ""
@@ -139,9 +139,9 @@ def test_scores_from_whites_side_are_recorded_from_the_movers(protocol: Protocol
 
 @WAYS
 def test_what_an_engine_claims_and_does_not_hold_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By kind, with the first of each: of its PV, its mates and its silence; nothing of it ends the game."""
+    """Claims about PVs and mates that prove wrong are counted by kind; they do not end the game."""
     write = PlyWriter.write
-    took = {"elapsed_ms": 100}  # so many plies of a PV are looked at as milliseconds were thought
+    took = {"elapsed_ms": 100}  # as many plies of a PV are checked as the search took milliseconds
     monkeypatch.setattr(PlyWriter, "write", lambda scribe, raw, gap: write(scribe, raw._replace(**took), gap))
     told = [
         "info depth 5 score cp 31 pv d2d4 d7d5",
@@ -172,7 +172,7 @@ def test_what_an_engine_claims_and_does_not_hold_is_counted(monkeypatch: pytest.
 @BOTH_AND_WAYS
 @pytest.mark.parametrize("fault", ["crash", "segv", "eof", "half-move", "closes-input-and-thinks"])
 def test_a_death_in_a_search_loses(protocol: Protocol, fault: str) -> None:
-    """Whoever dies, or closes its output, while it owes a move has lost by a crash."""
+    """An engine that ends, or closes its output, while it owes a move loses by a crash."""
     played = lost(game(scripted(protocol, fault), sound(protocol)), fault, Termination.CRASH)
     assert played.plies == 2
     expected = {"crash": "exit 3", "segv": "signal 11 (SIGSEGV)", "eof": "closed its output", "half-move": "exit 5"}
@@ -184,13 +184,13 @@ def test_a_death_in_a_search_loses(protocol: Protocol, fault: str) -> None:
 
 @BOTH_AND_WAYS
 def test_a_crash_in_the_first_search_is_a_loss(protocol: Protocol) -> None:
-    """The first search is part of the game: a death in it is a loss, not a failed start."""
+    """A crash in the first search is a loss, not a failed start."""
     lost(game(scripted(protocol, "crash", at=1), sound()), "crash", Termination.CRASH)
 
 
 @WAYS
 def test_an_illegal_instruction_at_the_first_search_is_void() -> None:
-    """A binary for another CPU is a failed start."""
+    """A binary for another processor is a failed start."""
     played = game(scripted("uci", "sigill", at=1), sound())
     assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "start-failure", "sigill")
     assert "another processor" in played.cause
@@ -199,15 +199,15 @@ def test_an_illegal_instruction_at_the_first_search_is_void() -> None:
 @BOTH_AND_WAYS
 @pytest.mark.parametrize("fault", ["answer-die", "closes-input", "half"])
 def test_an_answer_before_the_end_counts(protocol: Protocol, fault: str) -> None:
-    """A move that came before the death is played; the death is judged at that engine's next turn."""
-    slow = scripted(protocol, "late", at=2, seconds=0.3)  # time to die in
+    """A move that came before the crash is played; the crash is judged at the engine's next turn."""
+    slow = scripted(protocol, "late", at=2, seconds=0.3)  # time to end in
     played = lost(game(scripted(protocol, fault), slow), fault, Termination.CRASH)
     assert played.plies == 4
 
 
 @WAYS
 def test_a_dying_engine_may_still_mate() -> None:
-    """The mating move counts even if it was the engine's last breath."""
+    """A mating move counts even if the engine ends with it."""
     white = scripted("uci", "answer-die", at=4, moves="e2e4,d1h5,f1c4,h5f7")
     played = game(white, sound("cecp", moves="e7e5,b8c6,g8f6"))
     assert (played.outcome, played.termination, played.cause) == (Outcome.WHITE, Termination.MATE, "White mates")
@@ -217,7 +217,7 @@ def test_a_dying_engine_may_still_mate() -> None:
 @pytest.mark.usefixtures("unanswered")
 @pytest.mark.parametrize("fault", ["hang", "deaf"])
 def test_silence_loses_on_time(protocol: Protocol, fault: str) -> None:
-    """No answer by the flag is a loss on time, whether the engine still answers pings or not."""
+    """No answer by the flag is a time loss, whether the engine answers pings or not."""
     played = game(scripted(protocol, fault, at=1), sound(), white_tc="0.2")
     assert "after the flag" in lost(played, fault, Termination.TIME).cause
 
@@ -225,7 +225,7 @@ def test_silence_loses_on_time(protocol: Protocol, fault: str) -> None:
 @WAYS
 @pytest.mark.parametrize("fault", ["flood", "endless-line"])
 def test_output_extends_no_deadline(fault: str) -> None:
-    """Who prints for ever without a move loses on time."""
+    """Output without a move does not extend the deadline."""
     lost(game(scripted("uci", fault, at=1), sound(), white_tc="0.2"), fault, Termination.TIME)
 
 
@@ -241,7 +241,7 @@ def test_output_extends_no_deadline(fault: str) -> None:
     ],
 )
 def test_a_hang_without_a_clock_ends_too(protocol: Protocol, control: str, after: str) -> None:
-    """Depth and nodes games know a hang limit, which is told and has no margin; fixed times have their own."""
+    """Games by depth or nodes have a hang limit without a margin; fixed times have their own limit."""
     played = game(scripted(protocol, "hang", at=1), sound(), white_tc=control, hang_limit=0.3)
     cause = lost(played, "hang", Termination.TIME).cause
     assert re.search(rf"^White loses on time, no answer \d+\.\d s after {after} \(", cause), cause
@@ -250,7 +250,7 @@ def test_a_hang_without_a_clock_ends_too(protocol: Protocol, control: str, after
 
 @BOTH_AND_WAYS
 def test_a_late_answer_is_told_with_its_true_overrun(protocol: Protocol, pool: EnginePool) -> None:
-    """The answer after `stop` tells by how much it was late, and the engine plays on in the next game."""
+    """The answer after `stop` shows the true overrun, and the engine plays the next game."""
     late = scripted(protocol, "late", at=1, seconds=0.6)
     played = lost(game(late, sound(), white_tc="0.2", pool=pool), "late", Termination.TIME)
     assert "ms over the limit, after stop" in played.cause
@@ -261,12 +261,12 @@ def test_a_late_answer_is_told_with_its_true_overrun(protocol: Protocol, pool: E
 
 @WAYS
 def test_the_time_of_one_hourglass_is_the_other_ones() -> None:
-    """White's first move takes a fifth of a second; the record has what each has left after its own move."""
+    """The record has both hourglasses after each move."""
     slow = scripted("uci", "late", at=1, seconds=0.2)
     played = game(slow, sound(), white_tc="hourglass=60", black_tc="hourglass=60")
     whole = 120_000
     first, *rest = played.moves
-    assert first.elapsed_ms > 100  # the engine may have begun its fifth of a second before our write was back
+    assert first.elapsed_ms > 100  # the engine may have begun its fifth of a second before the write returned
     assert first.clock_ms == 60_000 - first.elapsed_ms
     for before, move in itertools.pairwise([first, *rest]):
         assert before.clock_ms is not None
@@ -275,7 +275,7 @@ def test_the_time_of_one_hourglass_is_the_other_ones() -> None:
 
 @WAYS
 def test_a_late_answer_without_a_clock_is_told_with_the_limit() -> None:
-    """It is the hang limit that it was over, by the true overrun."""
+    """Without a clock, the overrun is that of the hang limit."""
     played = game(scripted("uci", "late", at=1, seconds=0.4), sound(), white_tc="nodes=1", hang_limit=0.1)
     cause = lost(played, "late", Termination.TIME).cause
     assert re.search(r"on time, \d+ ms over the hang limit of 0\.1 s, after stop \(referee", cause), cause
@@ -284,7 +284,7 @@ def test_a_late_answer_without_a_clock_is_told_with_the_limit() -> None:
 @WAYS
 @pytest.mark.usefixtures("idle")
 def test_an_old_late_answer_excuses_no_new_silence(pool: EnginePool) -> None:
-    """Who was late in one game and says nothing in the next has lost both, and nothing of it is doubtful."""
+    """An engine that was late in one game and is silent in the next one has lost both."""
     late = scripted("uci", "late-then-hang", at=1, seconds=0.6)
     lost(game(late, sound(), white_tc="0.2", pool=pool), "late-then-hang", Termination.TIME)
     silent = lost(game(late, sound(), white_tc="0.2", pool=pool), "late-then-hang", Termination.TIME)
@@ -295,7 +295,7 @@ def test_an_old_late_answer_excuses_no_new_silence(pool: EnginePool) -> None:
 @WAYS
 @pytest.mark.usefixtures("idle")
 def test_a_delay_between_lines_excuses_no_flag() -> None:
-    """Time spent between an engine's lines is on nobody's clock, so it makes no overrun doubtful."""
+    """Time between an engine's lines is on no clock, so it makes no overrun doubtful."""
     slow = scripted("uci", "late", at=2, seconds=0.5, line_delay_ms=400)
     played = lost(game(slow, sound(), white_tc="0.1", margin=0), "late", Termination.TIME)
     assert "doubtful" not in played.cause
@@ -303,7 +303,7 @@ def test_a_delay_between_lines_excuses_no_flag() -> None:
 
 @WAYS
 def test_a_wait_of_ours_for_a_processor_makes_a_late_answer_doubtful(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the kernel says that this process waited during the search is a part of the referee's own share."""
+    """The wait of this process for a processor is part of the delay of the referee."""
     monkeypatch.setattr(relay, "native", None)  # it asks the kernel by itself
     stamps = itertools.count(step=10**9)
     monkeypatch.setattr(waits.OwnWaits, "look", lambda queue: b"1 %d 1" % next(stamps))
@@ -316,7 +316,7 @@ def test_a_wait_of_ours_for_a_processor_makes_a_late_answer_doubtful(monkeypatch
 @WAYS
 @pytest.mark.usefixtures("unanswered")
 def test_a_flag_against_a_bare_king_is_a_draw() -> None:
-    """The opponent of a flagged engine that cannot mate by any means gets a draw."""
+    """A time loss is a draw if the opponent cannot mate."""
     opening = Opening(fen="8/8/4k3/8/8/4K3/4Q3/8 w - - 0 1")
     played = game(scripted("uci", "hang", at=1), sound(), white_tc="0.2", opening=opening)
     assert (played.outcome, played.termination, played.culprit) == (Outcome.DRAW, Termination.TIME, "hang")
@@ -325,7 +325,7 @@ def test_a_flag_against_a_bare_king_is_a_draw() -> None:
 @BOTH_AND_WAYS
 @pytest.mark.parametrize("fault", ["illegal", "other-side", "null", "none", "a1a1", "empty", "garbage", "resign-word"])
 def test_what_is_no_legal_move_loses(protocol: Protocol, fault: str) -> None:
-    """Null moves, moves of the other side and garbage are illegal; text and position are in the record."""
+    """Null moves, moves of the other side and garbage are illegal; text and position are recorded."""
     played = lost(game(scripted(protocol, fault), sound(protocol)), fault, Termination.ILLEGAL_MOVE)
     assert "rnbqkb1r/pppppppp/5n2/8/8/5N2/PPPPPPPP/RNBQKB1R w KQkq" in played.cause
     assert played.cause.isprintable()
@@ -335,7 +335,7 @@ def test_what_is_no_legal_move_loses(protocol: Protocol, fault: str) -> None:
 @BOTH_AND_WAYS
 @pytest.mark.parametrize("fault", ["two", "stale-first"])
 def test_a_stale_answer_is_dropped(protocol: Protocol, fault: str) -> None:
-    """The first of two answers counts; an illegal answer followed by a second one was a stale one."""
+    """The first of two answers counts; an illegal one followed by a second one belonged to an earlier search."""
     played = drawn(game(scripted(protocol, fault), sound(protocol)))
     assert any(warning.startswith("out-of-turn") for warning in played.white.warnings)
     assert [incident.category for incident in played.incidents] == ["protocol-warning"]
@@ -343,7 +343,7 @@ def test_a_stale_answer_is_dropped(protocol: Protocol, fault: str) -> None:
 
 @BOTH_AND_WAYS
 def test_who_answered_out_of_turn_is_fenced_from_then_on(protocol: Protocol) -> None:
-    """A ping before each search for the rest of its life, and none before."""
+    """After an answer out of turn, every search has a ping before it."""
     pool, spec = EnginePool(), scripted(protocol, "two", at=3)
     drawn(game(spec, sound(protocol), pool=pool))
     engine = pool.take(spec)[0]
@@ -356,7 +356,7 @@ def test_who_answered_out_of_turn_is_fenced_from_then_on(protocol: Protocol) -> 
             searches += "p"
         elif word == "go" or (word == "usermove" and not forced):
             searches += "g"
-    assert re.fullmatch("p*ggg?p+g(pg)+", searches), searches  # in CECP it is first told the position again
+    assert re.fullmatch("p*ggg?p+g(pg)+", searches), searches  # in CECP the position is sent again first
     pool.end(engine)
 
 
@@ -370,14 +370,14 @@ def test_odd_output_is_tolerated(protocol: Protocol, fault: str) -> None:
 @BOTH_AND_WAYS
 @pytest.mark.parametrize("fault", ["upper", "san"])
 def test_odd_forms_of_moves_are_understood_with_a_warning(protocol: Protocol, fault: str) -> None:
-    """E2E4 and SAN are read, and noted once."""
+    """E2E4 and SAN are read, with one warning."""
     played = drawn(game(scripted(protocol, fault), sound(protocol)))
     assert [warning.partition(":")[0] for warning in played.white.warnings] == ["odd-move"]
 
 
 @WAYS
 def test_castling_by_letters_is_ordinary_in_cecp() -> None:
-    """O-O is a form of the protocol's own; in UCI it is odd, and understood."""
+    """O-O is a normal form in CECP; in UCI it is odd, but read."""
     opening = Opening(fen="4k3/7p/8/8/8/8/7P/4K2R w K - 0 1")
     for protocol, warnings in (("cecp", 0), ("uci", 1)):
         white = scripted(protocol, "castles", at=1)  # type: ignore[arg-type]
@@ -387,14 +387,14 @@ def test_castling_by_letters_is_ordinary_in_cecp() -> None:
 
 
 def test_thinking_lines_with_a_dot_after_the_depth() -> None:
-    """They look like a numbered move at first and are thinking lines all the same."""
+    """Search output with a dot after the depth is not a numbered move."""
     played = drawn(game(scripted("cecp", "dotted-depth"), sound()))
     assert {(move.score, move.depth) for move in played.moves} == {(31, 5)}
 
 
 @WAYS
 def test_numbers_beyond_sense_are_clamped() -> None:
-    """A score of 25 digits is cut to 64 bits, a PV of thousands of plies is cut."""
+    """A score of 25 digits is limited to 64 bits, a PV of thousands of plies is cut."""
     played = drawn(game(scripted("uci", "absurd"), sound()))
     odd = played.moves[2]
     assert odd.score == 2**63 - 1
@@ -408,7 +408,7 @@ def test_numbers_beyond_sense_are_clamped() -> None:
 @BOTH_AND_WAYS
 @pytest.mark.parametrize(("fault", "words"), [("exit-at-start", "exit 7"), ("kill-at-start", "SIGKILL")])
 def test_a_failed_start_is_void(protocol: Protocol, fault: str, words: str) -> None:
-    """An engine that ends before it is ready plays no game; its exit and stderr are told."""
+    """An engine that ends before it is ready makes the game void; its exit status and stderr are recorded."""
     played = game(scripted(protocol, fault), sound(protocol))
     assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "start-failure", fault)
     assert words in played.cause
@@ -422,14 +422,14 @@ def test_a_failed_start_is_void(protocol: Protocol, fault: str, words: str) -> N
     [("uci", "no-uciok"), ("uci", "silent"), ("uci", "chatter"), ("cecp", "done-0"), ("uci", "no-pong")],
 )
 def test_an_endless_handshake_is_void(protocol: Protocol, fault: str) -> None:
-    """Silence and chatter alike end at the one total limit of the handshake."""
+    """Silence and endless output both end at the limit of the handshake."""
     played = game(scripted(protocol, fault, handshake_timeout=0.5, ready_timeout=0.5), sound())
     assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "start-timeout", fault)
 
 
 @WAYS
 def test_both_at_fault_is_void() -> None:
-    """When neither can start the words name both, and each has its incident."""
+    """If neither engine can start, the cause names both, and each has its incident."""
     played = game(scripted("uci", "exit-at-start", name="one"), scripted("cecp", "kill-at-start", name="two"))
     assert played.outcome is Outcome.VOID
     assert "one: " in played.cause
@@ -439,7 +439,7 @@ def test_both_at_fault_is_void() -> None:
 
 @WAYS
 def test_a_missing_program_is_a_failed_start() -> None:
-    """A program that vanished during the run is a failed start like any other."""
+    """A program that vanished during the run is a failed start."""
     spec = scripted("uci", name="gone")
     gone = type(spec)("gone", ("/nonexistent/engine",), "uci")
     played = game(sound(), gone)
@@ -448,7 +448,7 @@ def test_a_missing_program_is_a_failed_start() -> None:
 
 @WAYS
 def test_a_bad_option_is_void_and_named() -> None:
-    """A wrong option value plays no game and says what is allowed."""
+    """A wrong option value makes the game void and names the allowed values."""
     played = game(scripted("uci", name="wrong", options=(("Hash", "4096"),)), sound())
     assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "bad-option", "wrong")
     assert "from 1 to 1024, found '4096'" in played.cause
@@ -456,21 +456,21 @@ def test_a_bad_option_is_void_and_named() -> None:
 
 @BOTH_AND_WAYS
 def test_a_banner_is_no_handshake(protocol: Protocol) -> None:
-    """Lines before the first command are a banner, whatever they look like."""
+    """Lines before the first command are a banner, whatever they contain."""
     drawn(game(scripted(protocol, "banner"), sound(protocol)))
 
 
 @BOTH_AND_WAYS
 @pytest.mark.parametrize("fault", ["double-pong", "late-pong"])
 def test_pongs_are_counted(protocol: Protocol, fault: str) -> None:
-    """Pongs that come twice or late harm nothing."""
+    """Pongs that come twice or late change nothing."""
     drawn(game(scripted(protocol, fault, seconds=0.1), sound(protocol)))
 
 
 @BOTH_AND_WAYS
 @pytest.mark.parametrize("fault", ["dies-at-second-game", "hangs-at-second-game"])
 def test_a_death_between_games_is_a_restart(protocol: Protocol, fault: str, pool: EnginePool) -> None:
-    """An engine that cannot begin a second game is started anew, and the game is played."""
+    """An engine that cannot begin a second game is started again, and the game is played."""
     spec = scripted(protocol, fault, ready_timeout=2.0 if fault.startswith("hangs") else 20.0)
     drawn(game(spec, sound(protocol), pool=pool))
     drawn(game(spec, sound(protocol), pool=pool))
@@ -478,7 +478,7 @@ def test_a_death_between_games_is_a_restart(protocol: Protocol, fault: str, pool
 
 @WAYS
 def test_a_stall_at_a_fence_in_the_game_is_a_loss() -> None:
-    """An engine behind a fence that no longer answers pings stalls, and loses."""
+    """An engine that does not answer a ping in a game stalls and loses."""
     spec = scripted("uci", "no-pong-in-game", fence="wait", ready_timeout=2.0)
     lost(game(spec, sound()), "no-pong-in-game", Termination.STALL)
 
@@ -497,25 +497,25 @@ def test_line_by_line(protocol: Protocol) -> None:
     assert played.white.moves == 8
 
 
-# What CECP engines claim.
+# Claims of CECP engines.
 
 
 @pytest.mark.parametrize("fault", ["resign", "own-loss", "resign-out-of-turn"])
 def test_a_resignation_ends_the_game_at_once(fault: str) -> None:
-    """`resign` and an own loss count, also during the opponent's turn; nobody is at fault."""
+    """`resign` and an own loss end the game at once, also in the opponent's turn."""
     opponent = sound("uci") if fault != "resign-out-of-turn" else scripted("uci", "late", at=2, seconds=3)
     played = game(scripted("cecp", fault), opponent)
     assert (played.outcome, played.termination) == (Outcome.BLACK, Termination.RESIGN)
     assert not played.culprit
 
 
-@pytest.mark.timeout(30)  # half of what the engine has on its clock: it is heard at once
+@pytest.mark.timeout(30)  # half of the engine's clock: it is processed at once
 @pytest.mark.parametrize(
     ("fault", "termination"),
     [("resigns-at-a-fence", Termination.RESIGN), ("blames-at-a-fence", Termination.FALSE_CLAIM)],
 )
 def test_what_is_said_at_a_fence_counts(fault: str, termination: Termination) -> None:
-    """A resignation or a claim is heard though it comes while a pong is waited for."""
+    """A resignation or claim counts though it comes while a pong is awaited."""
     played = game(scripted("cecp", fault, at=3, fence="wait"), sound())
     assert (played.outcome, played.termination) == (Outcome.BLACK, termination), played.cause
     assert played.plies == 4
@@ -523,31 +523,31 @@ def test_what_is_said_at_a_fence_counts(fault: str, termination: Termination) ->
 
 @pytest.mark.parametrize("fault", ["win", "move-and-win", "blames", "error-blames"])
 def test_a_false_claim_loses(fault: str) -> None:
-    """A win that is not on the board, and a legal move called illegal, lose the game."""
+    """A claim of a win that is not on the board, or that a legal move is illegal, loses."""
     lost(game(scripted("cecp", fault), sound()), fault, Termination.FALSE_CLAIM)
 
 
 @pytest.mark.usefixtures("unanswered")
 def test_a_false_draw_claim_without_a_move_loses() -> None:
-    """Who claims a draw that is none may still move; without a move the claim loses at the deadline."""
+    """A false claim of a draw loses at the deadline if no move comes."""
     lost(game(scripted("cecp", "draw-silent", at=1), sound(), white_tc="0.2"), "draw-silent", Termination.FALSE_CLAIM)
 
 
 def test_a_false_draw_claim_with_a_move_is_ignored() -> None:
-    """With a move the game goes on."""
+    """With a move a false claim of a draw is ignored."""
     drawn(game(scripted("cecp", "draw-move"), sound()))
 
 
 @pytest.mark.parametrize("fault", ["draw-silent", "draw-move"])
 def test_a_true_draw_claim_ends_the_game(fault: str) -> None:
-    """A third occurrence may be claimed where the referee itself waits for the fifth."""
+    """A third occurrence may be claimed if the referee itself waits for the fifth."""
     played = game(scripted("cecp", fault, at=5), sound())
     assert (played.outcome, played.termination, played.plies) == (Outcome.DRAW, Termination.CLAIM, 8)
     assert played.cause == "Draw by 3-fold repetition, claimed by White"
 
 
 def test_an_abort_is_void_twice_and_then_a_loss() -> None:
-    """`*` voids the game; the third time the engine that aborts loses."""
+    """`*` voids the game twice; the third time the engine loses."""
     first, third = (game(scripted("cecp", "abort"), sound(), aborts=aborts) for aborts in (0, 2))
     assert (first.outcome, first.category, first.culprit) == (Outcome.VOID, "engine-abort", "abort")
     assert (third.outcome, third.termination, third.culprit) == (Outcome.BLACK, Termination.ABORTED, "abort")
@@ -561,8 +561,8 @@ def test_talk_is_no_claim(fault: str) -> None:
 
 @pytest.mark.parametrize("fault", ["no-features", "late-features", "no-ping", "done-0-then-1", "no-reuse"])
 def test_all_ways_to_declare_features(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Protocol 1, features in the middle of the game, no ping, a slow start, no reuse: all play."""
-    if fault in ("no-features", "late-features"):  # nothing comes before the first search, however long one waits
+    """All ways to declare features play a game."""
+    if fault in ("no-features", "late-features"):  # nothing comes before the first search, however long the wait is
         monkeypatch.setattr(cecp, "SILENT_NS", 200 * base.MS)
     played = drawn(game(scripted("cecp", fault), sound()))
     if fault == "late-features":
@@ -571,13 +571,13 @@ def test_all_ways_to_declare_features(fault: str, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("fault", ["numbered", "my-move-is"])
 def test_old_ways_to_announce_a_move(fault: str) -> None:
-    """Numbered moves are answers of an engine that knows no other form, else echoes."""
+    """Numbered moves are answers of an engine without another form, else echoes."""
     played = drawn(game(sound("cecp"), scripted("cecp", fault)))
     assert (fault == "numbered") == any(warning.startswith("numbered") for warning in played.black.warnings)
 
 
 def test_a_move_by_its_number_counts_when_it_came(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Held back because it may be an echo, it is the answer at the deadline, and in time if it came in time."""
+    """A numbered move that is held back counts at the deadline, with the time when it came."""
     monkeypatch.setattr(cecp_lines, "HELD_NS", 10**11)
     played = game(sound(), scripted("cecp", "numbered"), black_tc="1", max_moves=2)
     assert (played.termination, played.plies) == (Termination.ADJUDICATION_LENGTH, 4), played.cause
@@ -585,13 +585,13 @@ def test_a_move_by_its_number_counts_when_it_came(monkeypatch: pytest.MonkeyPatc
 
 @WAYS
 def test_a_flood_out_of_turn_costs_the_opponent_nothing() -> None:
-    """While one engine prints without end the other's answer is heard and the books are kept."""
+    """While one engine floods, the other's answer is read and bookkeeping is done."""
     link = Eavesdropper()
     white = scripted("uci", "flood-out-of-turn", at=2)
     played = game(white, scripted("cecp", "numbered", seconds=0.5), white_tc="1", black_tc="60", link=link)
     lost(played, "flood-out-of-turn", Termination.TIME)
     assert played.plies == 4
-    assert sum(move.elapsed_ms for move in played.moves[1::2]) < 3_000  # no more than that is waited (reliability 1)
+    assert sum(move.elapsed_ms for move in played.moves[1::2]) < 3_000  # the longest wait (reliability 1)
 
 
 # Openings.
@@ -599,7 +599,7 @@ def test_a_flood_out_of_turn_costs_the_opponent_nothing() -> None:
 
 @BOTH_AND_WAYS
 def test_an_opening_is_on_the_board_before_the_clocks_run(protocol: Protocol) -> None:
-    """Its moves are in the record as book moves, and the engines go on from there."""
+    """Moves of the opening are recorded as book moves, and the engines continue from there."""
     opening = Opening("line", 1, None, ("e2e4", "e7e5", "a2a3"))
     played = drawn(game(sound(protocol), sound(protocol), opening=opening))
     assert [move.book for move in played.moves[:4]] == [True, True, True, False]
@@ -609,28 +609,28 @@ def test_an_opening_is_on_the_board_before_the_clocks_run(protocol: Protocol) ->
 
 @BOTH_AND_WAYS
 def test_a_position_is_set(protocol: Protocol) -> None:
-    """A FEN reaches both protocols, with Black to move too."""
+    """A FEN is sent in both protocols, also with Black to move."""
     opening = Opening(fen="rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1")
     played = drawn(game(sound(protocol), sound(protocol), opening=opening))
     assert played.moves[0].uci == "g8f6"
 
 
 def test_a_refused_position_is_void_and_unsupported() -> None:
-    """An engine that cannot be told the position loses nothing."""
+    """A rejected position makes the game void, without a loss."""
     opening = Opening(fen="4k3/8/8/8/8/8/4P3/4K1N1 w - - 0 1")
     played = game(scripted("cecp", "refuses-setboard"), sound(), opening=opening)
     assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "unsupported", "refuses-setboard")
 
 
 def test_a_position_that_edit_cannot_say_is_unsupported() -> None:
-    """Without setboard a position with lost castling rights and kings at home cannot be told."""
+    """Without setboard a position with lost castling rights is not supported."""
     opening = Opening(fen="rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w - - 0 1")
     played = game(scripted("cecp", "no-setboard"), sound(), opening=opening)
     assert (played.outcome, played.category) == (Outcome.VOID, "unsupported")
 
 
 def test_an_engine_without_setboard_plays_from_the_spare_opening() -> None:
-    """Nothing of the opening that it cannot be told is tried; one with setboard plays the opening itself."""
+    """An engine without setboard plays from the spare opening; one with setboard plays the opening itself."""
     opening = Opening("bare", 1, "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w - - 0 1")
     spare = Opening("counted", 2, "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 96 60")
     for fault, begun in (("no-setboard", spare), ("", opening)):
@@ -643,13 +643,13 @@ def test_an_engine_without_setboard_plays_from_the_spare_opening() -> None:
 
 
 def test_a_control_that_an_engine_lacks_is_unsupported() -> None:
-    """Nodes in CECP need a declared nps."""
+    """Nodes in CECP need the feature nps."""
     played = game(scripted("cecp", name="cannot"), sound(), white_tc="nodes=100")
     assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "unsupported", "cannot")
 
 
 def test_a_game_of_nodes_in_cecp() -> None:
-    """Told by `nps` and `st` once a game to who declares them; the clocks stand still (protocol spec, "nps")."""
+    """A game of nodes in CECP uses `nps` and `st`; clocks do not run (protocol spec, "nps")."""
     white, pool = scripted("cecp", "tells-nps"), EnginePool()
     played = drawn(game(white, sound(), white_tc="nodes=700", black_tc="nodes=900", pool=pool))
     assert (played.white_tc, {move.clock_ms for move in played.moves}) == ("nodes=700", {None})
@@ -662,13 +662,13 @@ def test_a_game_of_nodes_in_cecp() -> None:
 
 @WAYS
 def test_an_opening_that_ends_the_game_is_ours_to_refuse() -> None:
-    """Such an opening is no engine's failure."""
+    """An opening that ends the game raises ValueError, which is no engine's fault."""
     with pytest.raises(ValueError, match="ends the game"):
         game(sound(), sound(), opening=Opening("mate", 1, None, ("f2f3", "e7e5", "g2g4", "d8h4")))
 
 
 class Stopping(Link):
-    """A link over which the word comes to drop the game at once, as soon as a move was played."""
+    """A link that requests a stop now, as soon as a move was played."""
 
     def __init__(self) -> None:
         self._read, self._write = os.pipe()
@@ -689,7 +689,7 @@ class Stopping(Link):
 
 @WAYS
 def test_a_stop_leaves_no_game_and_no_engine() -> None:
-    """Told to stop now, the game does not exist, and both engines are dead."""
+    """After a stop now there is no game, and both engines have ended."""
     link = Stopping()
     with pytest.raises(MachineFailure):
         game(sound(), scripted("uci", "hang", at=2), link=link)
@@ -697,7 +697,7 @@ def test_a_stop_leaves_no_game_and_no_engine() -> None:
 
 
 class Halting(Link):
-    """A link that stops and continues the referee's process, as far as it can tell, when a move was played."""
+    """A link that seems to stop and continue the referee's process when a move was played."""
 
     def tell(self, name: str, payload: object) -> None:
         if name == "moves":
@@ -708,7 +708,7 @@ class Halting(Link):
 @pytest.mark.usefixtures("unanswered")
 @pytest.mark.parametrize("fault", ["late", "hang"])
 def test_a_referee_that_was_stopped_judges_no_time(fault: str) -> None:
-    """Whoever stopped this process stopped the clock's reader, not the clock: the game is void, nobody is to blame."""
+    """After SIGSTOP of the referee the game is void, and nobody is at fault."""
     before = signal.getsignal(signal.SIGCONT)
     control = {"late": "2", "hang": "0.3"}[fault]
     played = game(sound(), scripted("uci", fault, at=1, seconds=0.3), black_tc=control, link=Halting())
@@ -719,7 +719,7 @@ def test_a_referee_that_was_stopped_judges_no_time(fault: str) -> None:
 
 @WAYS
 def test_engines_live_on_between_games(pool: EnginePool) -> None:
-    """The second game is played by the same processes, whatever their colours."""
+    """The second game is played by the same processes, whatever their colors are."""
     one, two = sound(fence="inline"), sound("cecp")
     drawn(game(one, two, pool=pool))
     pids = sorted(process.pid for process in running_engines)
@@ -730,7 +730,7 @@ def test_engines_live_on_between_games(pool: EnginePool) -> None:
 
 @WAYS
 def test_what_may_not_play_again_is_ended(pool: EnginePool) -> None:
-    """Who broke a rule or declares reuse=0 leaves after the game; another pair sends all others off."""
+    """An engine that broke a rule or declares reuse=0 is ended after the game; another pair ends all others."""
     lost(game(scripted("uci", "illegal"), scripted("cecp", "no-reuse"), pool=pool), "illegal", Termination.ILLEGAL_MOVE)
     assert not running_engines
     drawn(game(sound(), sound("cecp"), pool=pool))
@@ -749,8 +749,8 @@ def test_what_may_not_play_again_is_ended(pool: EnginePool) -> None:
 def test_a_bad_parting_is_a_warning(
     fault: str, category: str, words: str, monkeypatch: pytest.MonkeyPatch, pool: EnginePool
 ) -> None:
-    """Who must be ended by a signal, or leaves a process behind, is told once, in the game with which it went."""
-    if fault == "ignores-quit":  # it parts alone, and would ignore it for longer
+    """An engine that must be ended with a signal, or leaves a process behind, gives one incident."""
+    if fault == "ignores-quit":  # it ends alone, and would ignore it for longer
         monkeypatch.setattr(process, "QUIT_WAIT", 0.2)
     rude, polite = scripted("uci", fault, restart=True), sound("cecp")
     first = drawn(game(rude, polite, pool=pool))
@@ -761,14 +761,14 @@ def test_a_bad_parting_is_a_warning(
 
 @WAYS
 def test_a_bad_parting_between_games_is_told_with_the_next(pool: EnginePool) -> None:
-    """An engine that makes room for another pair has left before that pair's game."""
+    """An engine that is ended for another pair gives its incident with the next game."""
     drawn(game(scripted("uci", "ignores-quit"), sound("cecp"), pool=pool))
     told = drawn(game(sound("uci"), sound("cecp", fence="wait"), pool=pool)).incidents
     assert [(warning.engine, warning.category) for warning in told] == [("ignores-quit", "shutdown-warning")]
 
 
 def test_another_kind_of_control_needs_another_process_in_cecp(pool: EnginePool) -> None:
-    """Depths and fixed times outlive `new` in surveyed engines."""
+    """Another kind of time control needs another process in CECP."""
     drawn(game(sound("cecp"), sound(), pool=pool, white_tc="depth=2"))
     before = {process.pid for process in running_engines}
     drawn(game(sound("cecp"), sound(), pool=pool))
@@ -778,7 +778,7 @@ def test_another_kind_of_control_needs_another_process_in_cecp(pool: EnginePool)
 @WAYS
 @pytest.mark.parametrize("begun", [(), ("e2e3",)])
 def test_what_the_live_page_hears(begun: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A start, each move with the clocks as they stand then, an end."""
+    """Live events are the start, each move with the clocks of that moment, and the end."""
     monkeypatch.setattr(record, "HELD_PLIES", 1)
     monkeypatch.setattr(record, "PATIENCE_NS", 0)
     monkeypatch.setattr(record, "LIVE_INTERVAL_NS", 0)
@@ -787,7 +787,7 @@ def test_what_the_live_page_hears(begun: tuple[str, ...], monkeypatch: pytest.Mo
     played = game(sound(), sound("cecp"), link=link, opening=opening, white_tc="60", black_tc="50")
     (start, told), *tellings, (end, how) = link.told
     assert (start, told["moves"], told["clocks"]) == ("start", list(begun), [60_000, 50_000])
-    assert "number" not in told  # the log gives it when the game has ended; status told 0 of every game
+    assert "number" not in told  # the log gives the number when the game has ended
     assert (end, how["outcome"]) == ("end", "1/2-1/2")
     assert {name for name, _ in tellings} == {"moves"}
     clocks = told["clocks"]
@@ -799,16 +799,16 @@ def test_what_the_live_page_hears(begun: tuple[str, ...], monkeypatch: pytest.Mo
 
 @WAYS
 def test_a_game_that_is_over_at_once_is_told_by_its_result(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody could follow it, and telling its moves would take their time from the games."""
+    """A game that ends at once is reported only by its result."""
     monkeypatch.setattr(record, "LIVE_INTERVAL_NS", 3600 * clock.MS * 1000)
     link = Eavesdropper()
     assert game(sound(), sound("cecp"), link=link).plies > 1
     assert [name for name, _ in link.told] == ["start", "end"]
 
 
-# What keeps the referee from its clock: the machine's sleep, and a slot that was stopped in a whole run.
+# Interruptions of the referee: suspension of the machine, and a slot that was stopped in a whole run.
 
-# Answers at once, but the first search of all waits for the pipe beside it.
+# It answers at once, but the first search of all waits for the pipe next to it.
 HELD = """\
 import os, sys
 moves, plies, held = ["g1f3", "g8f6", "f3g1", "f6g8"], 0, True
@@ -827,7 +827,7 @@ for line in sys.stdin:
 
 
 def test_a_game_the_machine_slept_through_is_void(monkeypatch: pytest.MonkeyPatch) -> None:
-    """BOOTTIME has run ahead of MONOTONIC by more than a second: whose time it was nobody can tell."""
+    """A game during which the machine was suspended is void."""
     slept = [0]
 
     class Sleeping(Link):
@@ -841,7 +841,7 @@ def test_a_game_the_machine_slept_through_is_void(monkeypatch: pytest.MonkeyPatc
 
 
 class Frozen:
-    """Waits of a module, one of which this process and all clocks but the machine's own sleep through."""
+    """Waits of a module, one of which this process sleeps through, with all clocks but the machine's."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, module: ModuleType, seconds: float, at: int) -> None:
         self._offset, self._seconds, self.left = 0, seconds, at
@@ -863,7 +863,7 @@ class Frozen:
 def test_a_freeze_shorter_than_the_clock_is_charged_to_nobody(
     seconds: float, void: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A freezer of control groups gives no signal, and the machine's sleep does not grow: a wait was far too long."""
+    """A short freeze of the machine, which gives no signal, is charged to nobody."""
     Frozen(monkeypatch, relay, seconds, at=2)
     played = game(sound(), sound(), white_tc="60", black_tc="60")
     assert (played.outcome is Outcome.VOID, played.category) == (void, "host" if void else "")
@@ -871,7 +871,7 @@ def test_a_freeze_shorter_than_the_clock_is_charged_to_nobody(
 
 
 def test_a_freeze_over_the_flag_blames_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What froze us froze the engine, which answers a moment after us: that moment made it lose on time."""
+    """A freeze over the flag is no engine's fault, because it froze the engine too."""
     Frozen(monkeypatch, relay, 0.9, at=1)
     late = engines.scripted("uci", "late", at=1, seconds=0.05)
     played = game(late, sound(), white_tc="0.5", doubtful_flag="void")
@@ -880,7 +880,7 @@ def test_a_freeze_over_the_flag_blames_nobody(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_freeze_before_the_flag_blames_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It took an engine's time without a word, and it lost by less than that."""
+    """A freeze before the flag is no engine's fault, because it took the engine's time."""
     Frozen(monkeypatch, relay, 0.45, at=2)
     late = engines.scripted("uci", "late", at=1, seconds=0.15)
     played = game(late, sound(), white_tc="0.5", doubtful_flag="void")
@@ -890,7 +890,7 @@ def test_a_freeze_before_the_flag_blames_nobody(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize(("where", "words"), [("at its start", "no uciok"), ("before a move", "no answer to a ping")])
 def test_a_freeze_in_a_fence_is_no_stall(where: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An engine that is waited for outside its clock was too slow by the machine's own pause."""
+    """A freeze during a fence is not a stall."""
     frozen = Frozen(monkeypatch, talk, 20.0, at=1 if where == "at its start" else 0)
     converse = talk.run_scripts
 
@@ -906,7 +906,7 @@ def test_a_freeze_in_a_fence_is_no_stall(where: str, words: str, monkeypatch: py
 
 
 def test_a_slot_that_was_stopped_replays_its_game(tmp_path: Path) -> None:
-    """SIGSTOP and SIGCONT in a move: void, played again with the same colours, and nobody is blamed."""
+    """After SIGSTOP and SIGCONT the game is void and played again with the same colors."""
     (tmp_path / "results").mkdir()
     (tmp_path / "held.py").write_text(HELD.format(here=str(tmp_path)))
     for name in ("held", "gate"):
@@ -934,10 +934,10 @@ def test_a_slot_that_was_stopped_replays_its_game(tmp_path: Path) -> None:
     assert "1 incident to look at: the machine (1)" in told
 
 
-# Whole games of every variant through both adapters, against what python-chess plays from the true positions.
+# Whole games of every variant in both protocols, compared with those of python-chess.
 
 SCRIPT = str(Path(__file__).parents[1] / "programs" / "variantplayer.py")
-# A seed by which much happens in a short game, where it begins, what happens, what ends it.
+# A seed of a short game with many events, its start, its events and its end.
 Told = tuple[str, str | None, str, str]
 GAMES: dict[str, list[Told]] = {
     "standard": [("101", None, "white O-O, black O-O-O, crowned n", "material")],
@@ -982,7 +982,7 @@ Protocols = tuple[str, str]  # of White, of Black; san is CECP with san=1
 
 
 def player(protocol: str, colour: str, seed: str, *faults: str) -> EngineSpec:
-    """An engine that chooses by its colour too: who plays it changes no game."""
+    """Return an engine that also chooses by its color, so that the game does not depend on it."""
     return EngineSpec(
         f"{colour} {protocol}",
         (sys.executable, SCRIPT, protocol, f"{colour} {seed}", *faults),
@@ -995,7 +995,7 @@ def player(protocol: str, colour: str, seed: str, *faults: str) -> EngineSpec:
 def true_game(
     variant: str, seed: str, fen: str | None, colours: tuple[str, str] = ("Black", "White")
 ) -> tuple[chess.Board, set[str]]:
-    """The game that both play if nothing is told wrongly, and what happens in it."""
+    """Return the game that both engines play if everything is sent correctly, and its events."""
     board, happened = board_of(variant, fen), set()
     while board.outcome() is None:
         colour = "white" if board.turn else "black"
@@ -1013,7 +1013,7 @@ def true_game(
 
 
 def holds(played: Game, true: chess.Board, end: str) -> None:
-    """Moves, end and winner are the true ones; python-chess reads the same from the PGN."""
+    """Check that moves, end and winner are the true ones, and that python-chess reads the same from the PGN."""
     moves = [move.uci() for move in true.move_stack]
     assert [move.uci for move in played.moves] == moves, played.cause
     outcome = true.outcome()
@@ -1044,9 +1044,9 @@ SURPLUS = [
 def test_surplus_moves_change_no_game(
     fault: str, protocol: str, variant: str, seed: str, fen: str | None, lacks: str
 ) -> None:
-    """An engine that also moves for its opponent is told the position again: both play the true game to its end.
+    """An engine that also moves for its opponent gets the position again: both play the true game.
 
-    Its move may also come when the opponent has moved already, which it then refuses. In SAN it may be a legal answer.
+    Its move may come when the opponent has moved already, and be rejected. In SAN it may be a legal answer.
     """
     true, _ = true_game(variant, seed, fen)
     white = player(protocol, "White", seed, fault, *lacks.split())
@@ -1073,9 +1073,9 @@ def test_a_whole_game(
     monkeypatch: pytest.MonkeyPatch,
     pool: EnginePool,
 ) -> None:
-    """From its start; then anew in the same processes, its first half told as the opening.
+    """A whole game is the same from its start, and with its first half as the opening.
 
-    What is told in UCI begins anew again and again.
+    In UCI the position line begins again and again.
     """
     monkeypatch.setattr(position, "MAX_LINE", 250)
     true, happened = true_game(variant, seed, fen)
@@ -1090,7 +1090,7 @@ def test_a_whole_game(
 
 
 def test_ends_of_a_variant_are_counted(tmp_path: Path) -> None:
-    """In a match of three-check, as what they are: points, `games`, `status` and PGN say the same."""
+    """Ends of three-check are counted the same in points, `games`, `status` and PGN."""
     (tmp_path / "results").mkdir()
     specs = [player(protocol, "White", "1") for protocol in ("uci", "cecp")]
     entrants = "".join(entrant(spec.name, spec.command, spec.protocol) for spec in specs)
@@ -1114,17 +1114,17 @@ def test_ends_of_a_variant_are_counted(tmp_path: Path) -> None:
 
 
 def test_every_variant_is_played() -> None:
-    """A new one needs a game here."""
+    """Every variant has a game here."""
     assert GAMES.keys() == VARIANTS.keys()
 
 
-# What once was judged or told wrongly of a game.
+# Games that were once judged or reported wrongly.
 
 MISBEHAVING = str(Path(PLAYING_SCRIPT).with_name("misbehaving.py"))
 
 
 def misbehaving(protocol: Protocol, fault: str, **more: float) -> EngineSpec:
-    """An engine of the script with more faults."""
+    """Return an engine of the script with more faults."""
     spec = scripted(protocol, fault, **more)  # type: ignore[arg-type]
     command = tuple(word.replace(PLAYING_SCRIPT, MISBEHAVING) for word in spec.command)
     return EngineSpec(spec.name, command, spec.protocol, dir=spec.dir, quirks=spec.quirks)
@@ -1132,7 +1132,7 @@ def misbehaving(protocol: Protocol, fault: str, **more: float) -> EngineSpec:
 
 @BOTH
 def test_an_engine_that_flags_and_then_dies_lost_on_time(protocol: Protocol) -> None:
-    """The first cause wins, also when the death comes while the true overrun is still awaited."""
+    """An engine that exceeds its time and then crashes has lost on time."""
     late = misbehaving(protocol, "late-then-dies", at=1, seconds=0.29)
     played = game(late, sound(protocol), white_tc="0.2", doubtful_flag="loss")
     assert (played.outcome, played.termination) == (Outcome.BLACK, Termination.TIME), played.cause
@@ -1140,7 +1140,7 @@ def test_an_engine_that_flags_and_then_dies_lost_on_time(protocol: Protocol) -> 
 
 @pytest.mark.parametrize(("fault", "at"), [("late-abort", 2), ("late-draw", 5)])
 def test_a_word_after_the_flag_ends_no_game(fault: str, at: int) -> None:
-    """Who gave the game up while its true overrun was awaited had it replayed; a right claim of a draw was a draw."""
+    """A message after the flag does not end the game."""
     late = misbehaving("cecp", fault, at=at, seconds=0.29)
     played = game(late, sound(), white_tc="0.2")
     assert (played.outcome, played.termination) == (Outcome.BLACK, Termination.TIME), played.cause
@@ -1148,7 +1148,7 @@ def test_a_word_after_the_flag_ends_no_game(fault: str, at: int) -> None:
 
 @BOTH
 def test_who_ends_first_has_lost_though_its_opponent_ends_too(protocol: Protocol) -> None:
-    """Two builds that end after an answer were the machine's failure, for ever: no game of theirs was ever over."""
+    """The engine that ends first has lost, though its opponent ends too."""
     played = game(scripted(protocol, "answer-die"), misbehaving(protocol, "late-last-move", at=2, seconds=0.3))
     assert (played.outcome, played.termination) == (Outcome.BLACK, Termination.CRASH), played.cause
     assert (played.culprit, played.plies) == ("answer-die", 4)
@@ -1158,7 +1158,7 @@ def test_who_ends_first_has_lost_though_its_opponent_ends_too(protocol: Protocol
 def test_a_stop_is_looked_for_before_an_end_at_a_fence_is_a_loss(
     protocol: Protocol, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where a service manager signals engines and us in one go, one that was just pinged had lost its game."""
+    """A stop is looked for before an end at a fence counts as a loss."""
     spec = scripted(protocol, "dies-at-a-fence", at=3, fence="wait")
     played = game(spec, sound(protocol))
     assert (played.outcome, played.termination, played.plies) == (Outcome.BLACK, Termination.CRASH, 4), played.cause
@@ -1173,7 +1173,7 @@ def test_a_stop_is_looked_for_before_an_end_at_a_fence_is_a_loss(
 
 
 def test_two_that_end_at_once() -> None:
-    """By themselves they have two replays like any other, from outside it is the machine."""
+    """Two engines that end at the same time have two replays; by a signal from outside it is the machine."""
     seat = cast("Seat", SimpleNamespace(name="Ada"))
     ends = [("exit 3", "exit 3"), ("signal 11 (SIGSEGV)", "exit 0"), ("exit 0", "signal 15 (SIGTERM)")]
     found = [verdict.both_ended(seat, *statuses) for statuses in ends]
@@ -1188,7 +1188,7 @@ def test_two_that_end_at_once() -> None:
 
 @BOTH
 def test_a_flag_before_both_engines_end_is_lost_on_time(protocol: Protocol) -> None:
-    """Its opponent had ended a moment before, after an answer: the flag came first all the same."""
+    """A time loss counts, though the opponent ended a moment before."""
     late = misbehaving(protocol, "late-then-dies", at=2, seconds=0.29)
     played = game(late, scripted(protocol, "answer-die", at=1), white_tc="0.2")
     assert (played.outcome, played.termination) == (Outcome.BLACK, Termination.TIME), played.cause
@@ -1196,7 +1196,7 @@ def test_a_flag_before_both_engines_end_is_lost_on_time(protocol: Protocol) -> N
 
 @BOTH
 def test_a_restart_between_games_is_told(protocol: Protocol, pool: EnginePool) -> None:
-    """Once for each process that could not begin another game; it costs nobody anything."""
+    """Each process that could not begin another game gives one incident."""
     spec = scripted(protocol, "dies-at-second-game")
     told = [game(spec, sound(protocol), pool=pool).incidents for _ in range(3)]
     assert [[incident.category for incident in incidents] for incidents in told] == [[], ["restart"], ["restart"]]
@@ -1206,7 +1206,7 @@ def test_a_restart_between_games_is_told(protocol: Protocol, pool: EnginePool) -
 
 @BOTH
 def test_a_line_that_was_cut_is_told(protocol: Protocol) -> None:
-    """Once, and the move after it counts."""
+    """A line that was cut gives one warning, and the move after it counts."""
     played = game(scripted(protocol, "long-line"), sound(protocol))
     assert played.outcome is Outcome.DRAW
     assert [incident.cause for incident in played.incidents] == [
@@ -1215,7 +1215,7 @@ def test_a_line_that_was_cut_is_told(protocol: Protocol) -> None:
 
 
 def test_a_refused_position_is_one_incident() -> None:
-    """`tellusererror` says why the game is void; it is no warning beside that."""
+    """`tellusererror` is the cause of a void game, not another warning."""
     spec = scripted("cecp", "refuses-setboard")
     fen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR b KQkq - 0 1"
     played = game(spec, sound(), opening=Opening(fen=fen))
@@ -1225,7 +1225,7 @@ def test_a_refused_position_is_one_incident() -> None:
 
 @BOTH
 def test_waiting_for_the_owed_answer_excuses_no_silence(protocol: Protocol, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What this process waits for a processor after the flag, while it says stop, is no part of its share."""
+    """Waiting for the owed answer is not a delay by the referee."""
     settle, stopped = Engine.settle, list[Engine]()
 
     def settling(engine: Engine) -> Script:
@@ -1241,16 +1241,16 @@ def test_waiting_for_the_owed_answer_excuses_no_silence(protocol: Protocol, monk
 @BOTH
 @pytest.mark.parametrize("fault", ["hang", "flood"])
 def test_who_has_not_answered_has_not(protocol: Protocol, fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Our own share makes the moment of an answer doubtful, never its absence: a flood on a busy machine had no end."""
+    """A missing answer is never doubtful, however long the referee's delay is."""
     monkeypatch.setattr(Record, "waited_now", lambda _: 10_000_000_000)
     played = game(scripted(protocol, fault, at=1), sound(protocol), white_tc="0.2", doubtful_flag="void")
     assert (played.outcome, played.termination) == (Outcome.BLACK, Termination.TIME), played.cause
-    assert re.search(r"referee delay up to 10\d\d\d\.\d ms", played.cause)  # and what this machine adds
+    assert re.search(r"referee delay up to 10\d\d\d\.\d ms", played.cause)  # and the delay of this machine
 
 
 @BOTH
 def test_who_answers_only_when_told_to_stop_has_hung(protocol: Protocol, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An engine that ignores `nodes` and heeds `stop` was void for ever: we had waited 0.15 s of its minute."""
+    """An engine that answers only after stop has exceeded the hang limit."""
     monkeypatch.setattr(Record, "waited_now", lambda _: 10_000_000_000)
     late = scripted(protocol, "late", at=1, seconds=0.6)
     played = game(late, sound(protocol), white_tc="depth=1", hang_limit=0.2, doubtful_flag="void")
@@ -1263,7 +1263,7 @@ def test_who_answers_only_when_told_to_stop_has_hung(protocol: Protocol, monkeyp
 def test_what_comes_with_the_pong_of_a_fence_is_stale(
     protocol: Protocol, fault: str, fence: Literal["inline", "wait"]
 ) -> None:
-    """A legal move before the pong, in CECP too, or right behind it: it was played as the answer to the next search."""
+    """A move before the pong of a fence, or right after it, belongs to an earlier search."""
     played = game(scripted(protocol, fault, fence=fence), sound(protocol))
     assert played.outcome is Outcome.DRAW, played.cause
     assert [warning.partition(":")[0] for warning in played.white.warnings] == ["out-of-turn"]
@@ -1271,7 +1271,7 @@ def test_what_comes_with_the_pong_of_a_fence_is_stale(
 
 
 def test_rights_are_told_by_files_where_back_ranks_are_shuffled() -> None:
-    """An engine that took K for a rook on h castled with one that had no right to: its loss was ours."""
+    """Castling rights are sent as files where back ranks are shuffled, because an engine took K for a rook on h."""
     shuffled = Position("1r3kr1/8/8/8/8/8/8/1R3KR1 w KQkq - 0 1", "chess960")
     assert shuffled.line == b"position fen 1r3kr1/8/8/8/8/8/8/1R3KR1 w GBgb - 0 1"
     usual = Position("r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1")
@@ -1280,7 +1280,7 @@ def test_rights_are_told_by_files_where_back_ranks_are_shuffled() -> None:
 
 @pytest.mark.engine("glaurung")
 def test_an_engine_knows_with_which_rook_it_may_castle() -> None:
-    """The only mate is castling, with a rook that stands beside the king."""
+    """The only mate is castling, with a rook next to the king."""
     spec = to_spec(load([bundled_directory("engines")]).get("glaurung"))
     opening = Opening(fen="4rkr1/4p1p1/8/8/8/8/8/5KR1 w K - 0 1", variant="chess960")
     played = game(spec, sound(variants="chess960"), white_tc="depth=4", opening=opening)
@@ -1289,13 +1289,13 @@ def test_an_engine_knows_with_which_rook_it_may_castle() -> None:
 
 @pytest.mark.parametrize(("dead", "words"), [(True, "exit 3"), (False, "closed its output but is still running")])
 def test_a_dead_engine_is_waited_for(monkeypatch: pytest.MonkeyPatch, dead: bool, words: str) -> None:
-    """On a busy machine the namespace of one that had crashed told how only later: it was said to live."""
+    """The exit status of a crashed engine is awaited on a busy machine."""
     process = SimpleNamespace(exited=False, is_dead=dead, broken=False, eof=True)
     process.exit_status = lambda: "exit 3" if process.exited else ""
     now = [0]
 
     def wait(_: object, control: None, until_ns: int) -> None:
-        process.exited = now[0] > 0  # later than the usual moment
+        process.exited = now[0] > 0  # later than usual
         now[0] = until_ns
 
     monkeypatch.setattr(talk, "wait", wait)
@@ -1309,7 +1309,7 @@ def test_a_dead_engine_is_waited_for(monkeypatch: pytest.MonkeyPatch, dead: bool
 def test_a_move_beside_a_word_that_ends_the_game_is_no_answer_out_of_turn(
     fault: str, at: int, end: Termination
 ) -> None:
-    """Engines that resign, or claim a draw rightly, may say their move too: a warning, and a ping before each move."""
+    """A move next to a resignation or a correct claim is not an answer out of turn."""
     white, pool = scripted("cecp", fault, at=at), EnginePool()
     played = [game(white, sound(restart=True), pool=pool) for _ in range(2)]
     pool.close_all()
@@ -1318,13 +1318,13 @@ def test_a_move_beside_a_word_that_ends_the_game_is_no_answer_out_of_turn(
 
 
 def test_answers_to_features_are_not_piled_up() -> None:
-    """One that declares more than a pipe holds answers to, before it reads, had closed its input: it was to be read."""
+    """Answers to features do not fill the pipe of an engine that does not read yet."""
     played = game(scripted("cecp", "feature-flood"), sound())
     assert played.termination is Termination.REPETITION, played.cause
 
 
 def test_who_does_not_read_has_not_closed_its_input() -> None:
-    """What waits for it is bounded; past that the words say why it was given up."""
+    """Input that waits for an engine is limited; beyond that the text says that it does not read."""
     engine = open_engine(scripted("cecp", "silent"))
     engine.process.write(b"x" * (1 << 18))
     assert describe_exit(engine) == "does not read its input but is still running"
@@ -1332,7 +1332,7 @@ def test_who_does_not_read_has_not_closed_its_input() -> None:
 
 
 def test_an_illegal_pv_is_told_with_its_own_move() -> None:
-    """It was told with the number of whatever move was written when the PV was looked at, most often the last."""
+    """An illegal PV is reported with the number of its own move."""
     claims, board = SearchClaims(reads_pv=True, usual=True), chess.Board()
     looks = []
     for uci, pv in (("e2e4", "e2e4 e7e4"), ("e7e5", ""), ("g1f3", "g1f3 e5e5")):

@@ -28,18 +28,18 @@ from enginetour.tournament.config.entrants import refuse_limits
 from enginetour.tournament.probing import refuse_unfit
 from tests.support.engines import BOTH, PLAYING_SCRIPT, Eavesdropper, Protocol, deaf_at_first, game, scripted, sound
 
-# Probes: what is told of an engine before it plays.
+# Probes: what is reported of an engine before it plays.
 
 
 @pytest.fixture
 def once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One try is enough to see what is told of it, and nobody here wakes late or answers `stop`."""
+    """Allow one attempt, and no delays."""
     monkeypatch.setattr(probes, "AGAIN_S", ())
     monkeypatch.setattr(base, "OWED_NS", 100 * base.MS)
 
 
 def tried(spec: EngineSpec) -> ProbeResult:
-    """A probe; nothing of the engine is alive afterwards."""
+    """Return a probe; no engine process is left afterwards."""
     found = probe(ProbeTask(spec), Link())
     assert not running_engines
     return found
@@ -48,7 +48,7 @@ def tried(spec: EngineSpec) -> ProbeResult:
 @pytest.mark.usefixtures("once")
 @BOTH
 def test_a_sound_engine_passes(protocol: Protocol) -> None:
-    """Handshake, options, quit: nothing is searched."""
+    """A probe runs handshake, options and quit, without a search."""
     found = tried(sound(protocol))
     assert not found.problems
     assert not found.category
@@ -60,7 +60,7 @@ def test_a_sound_engine_passes(protocol: Protocol) -> None:
 
 @pytest.mark.usefixtures("once")
 def test_a_program_that_dies_at_its_start_is_told_with_its_last_words() -> None:
-    """How it ended, and what it said of it."""
+    """A program that ends at its start is reported with its status and last line."""
     for protocol in ("uci", "cecp"):
         found = tried(scripted(protocol, "exit-at-start", at=1))
         assert found.category == "start-failure"
@@ -70,7 +70,7 @@ def test_a_program_that_dies_at_its_start_is_told_with_its_last_words() -> None:
 
 @pytest.mark.usefixtures("once")
 def test_silence_is_no_uci_engine() -> None:
-    """Nothing of its handshake can be missing."""
+    """A silent UCI engine gets no search."""
     found = tried(scripted("uci", "silent", at=1, handshake_timeout=1.0))
     assert found.category == "start-timeout"
     (problem,) = found.problems
@@ -93,7 +93,7 @@ def test_silence_is_no_uci_engine() -> None:
 def test_an_engine_without_features_is_asked_for_a_move(
     on_go: str, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Protocol 1 has no handshake: only a move shows that there is an engine and that it has started."""
+    """An engine without features is asked for a move, because protocol 1 has no handshake."""
     monkeypatch.setattr(cecp, "SILENT_NS", 200 * base.MS)
     script = f'while read -r word rest; do case "$word" in go) {on_go};; quit) exit;; esac; done'
     quirks = Quirks(handshake_timeout=20.0 if on_go != ":" else 1.5)
@@ -103,7 +103,7 @@ def test_an_engine_without_features_is_asked_for_a_move(
 
 
 def slow(*words: str) -> EngineSpec:
-    """An engine that takes its time at its start or at each new game."""
+    """Return an engine that is slow at its start or at each new game."""
     command = (sys.executable, str(Path(__file__).parents[1] / "cases" / "engines" / "slow.py"), *words)
     return EngineSpec("slow", command, "cecp" if words[0] == "cecp" else "uci", dir="scratch")
 
@@ -111,7 +111,7 @@ def slow(*words: str) -> EngineSpec:
 @pytest.mark.usefixtures("once")
 @pytest.mark.parametrize("seconds", ["0.3", "1"])
 def test_a_slow_cecp_start_is_a_start(seconds: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Features that come later than they usually do are taken as they are, and no single lines are suspected."""
+    """Late features are accepted, and the engine is not taken for a reader of single lines."""
     monkeypatch.setattr(cecp, "SILENT_NS", 100 * base.MS)
     found = tried(slow("cecp", "start", seconds))
     assert not found.problems
@@ -124,7 +124,7 @@ def test_a_slow_cecp_start_is_a_start(seconds: str, monkeypatch: pytest.MonkeyPa
 def test_only_an_empty_line_that_wakes_it_twice_shows_a_reader_of_single_lines(
     answers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An engine that happens to write just after the first one is slow; the reader gets its hint."""
+    """Only an engine that an empty line wakes twice is a reader of single lines."""
     monkeypatch.setattr(cecp, "SILENT_NS", 300 * base.MS)
     monkeypatch.setattr(base, "WOKEN_NS", (5_000 if answers else 200) * base.MS)
     script = str(Path(PLAYING_SCRIPT).with_name("misbehaving.py"))
@@ -149,7 +149,7 @@ def test_only_an_empty_line_that_wakes_it_twice_shows_a_reader_of_single_lines(
 def test_a_long_wait_is_told(
     words: tuple[str, ...], awaited: str, setting: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Once, with the setting that limits it."""
+    """A long wait is reported once, with the setting that limits it."""
     monkeypatch.setattr(talk, "WAIT_REPORT_NS", 500 * base.MS)
     link = Eavesdropper()
     played = game(slow(*words), sound("uci", moves="/g8f6,f6g8"), max_moves=1, link=link)
@@ -161,7 +161,7 @@ def test_a_long_wait_is_told(
 @pytest.mark.usefixtures("once")
 @BOTH
 def test_all_wrong_options_are_told_at_once(protocol: Protocol) -> None:
-    """One sentence each, and nothing was sent."""
+    """All wrong options are reported with one sentence each, and nothing is sent."""
     found = tried(scripted(protocol, options=(("Hush", "1"), ("Nonsense", "2"))))
     assert found.category == "bad-option"
     assert len(found.problems) == 2
@@ -170,7 +170,7 @@ def test_all_wrong_options_are_told_at_once(protocol: Protocol) -> None:
 
 @pytest.mark.usefixtures("once")
 def test_a_program_that_is_no_engine() -> None:
-    """`cat` shakes no hands."""
+    """`cat` is not an engine."""
     found = tried(EngineSpec("cat", ("/bin/cat",), "uci", quirks=scripted(handshake_timeout=0.5).quirks))
     assert found.category == "start-timeout"
     assert found.problems
@@ -178,7 +178,7 @@ def test_a_program_that_is_no_engine() -> None:
 
 @pytest.mark.usefixtures("once")
 def test_a_missing_program() -> None:
-    """It says so, and nothing was started."""
+    """A missing program is reported, and nothing is started."""
     found = tried(EngineSpec("gone", ("/nonexistent/engine",), "uci"))
     assert found.category == "start-failure"
 
@@ -202,7 +202,7 @@ REAL = [
     ("name", "protocol"), [pytest.param(*pair, marks=pytest.mark.engine(pair[0]), id="-".join(pair)) for pair in REAL]
 )
 def test_real_engines_pass(name: str, protocol: Protocol) -> None:
-    """Engines of the survey start, shake hands, take their options and quit."""
+    """Engines of the survey start, accept their options and quit."""
     program = shutil.which(name, path="/usr/games:/usr/local/games:" + os.environ.get("PATH", ""))
     assert program
     quirks = Quirks(no_computer=name == "fairymax")
@@ -213,7 +213,7 @@ def test_real_engines_pass(name: str, protocol: Protocol) -> None:
 
 @pytest.mark.usefixtures("once")
 def test_a_silent_program_is_no_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Protocol 1 has no handshake, so a program that only listens is found out by asking it for a move."""
+    """A silent program is not an engine: it does not move."""
     monkeypatch.setattr(cecp, "SILENT_NS", 200 * base.MS)
     quirks = Quirks(handshake_timeout=1.0)
     found = tried(EngineSpec("cat", (shutil.which("cat") or "/bin/cat",), "cecp", quirks=quirks))
@@ -223,7 +223,7 @@ def test_a_silent_program_is_no_engine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("once")
 def test_an_engine_that_dies_of_tablebases_is_found_out() -> None:
-    """It is tried without them at once, and what to write is told; one that dies of something else is not."""
+    """An engine that crashes with tablebases is tried without them, and the setting is named."""
     path = (("SyzygyPath", "/tables"),)
     found = tried(replace(scripted("uci", "no-tables"), offered=path))
     ended, hint = found.problems
@@ -236,7 +236,7 @@ def test_an_engine_that_dies_of_tablebases_is_found_out() -> None:
 
 @pytest.mark.usefixtures("once")
 def test_a_deaf_start_is_not_the_last_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that surely tells features is tried again as after any failed start, and no empty line is to wake it."""
+    """An engine that always sends features is tried again after a silent start."""
     monkeypatch.setattr(probes, "AGAIN_S", (0.0,))
     found = tried(deaf_at_first(tmp_path / "starts", 1, monkeypatch))
     assert not found.problems
@@ -245,13 +245,13 @@ def test_a_deaf_start_is_not_the_last_word(tmp_path: Path, monkeypatch: pytest.M
     assert words.startswith("no feature line within 20 s")
 
 
-# What once made a whole run refuse an engine that was fit.
+# Faults that once made a run reject a sound engine.
 
 SOON = (0.01, 0.02)
 
 
 def moody(folder: Path, protocol: Protocol, fault: str, times: int, **quirks: Any) -> EngineSpec:
-    """An engine with a fault in its first processes, and sound from then on; it counts them in the folder."""
+    """Return an engine with a fault in its first processes, which it counts in its directory."""
     bad, good = scripted(protocol, fault, at=1, **quirks), sound(protocol)
     count = f'n=$(cat {folder}/tries 2>/dev/null || echo 0); echo $((n + 1)) > {folder}/tries; [ "$n" -lt {times} ]'
     script = f"if {count}; then exec {shlex.join(bad.command)}; else exec {shlex.join(good.command)}; fi"
@@ -273,7 +273,7 @@ def probe_tried(spec: EngineSpec) -> ProbeResult:
 def test_an_engine_that_fails_at_its_first_starts_is_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, protocol: Protocol, times: int
 ) -> None:
-    """As the suspend rule: two more tries; what was wrong stays among the steps."""
+    """An engine that fails at its first starts is tried twice again; failures remain among the steps."""
     monkeypatch.setattr(probes, "AGAIN_S", SOON)
     found = probe_tried(moody(tmp_path, protocol, "exit-at-start", times))
     assert not found.problems
@@ -282,7 +282,7 @@ def test_an_engine_that_fails_at_its_first_starts_is_tried_again(
 
 
 def test_after_three_tries_it_is_unfit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No fourth one, and the problem is told once."""
+    """After three attempts the engine is rejected, and the problem is reported once."""
     monkeypatch.setattr(probes, "AGAIN_S", SOON)
     found = probe_tried(moody(tmp_path, "uci", "exit-at-start", 9))
     assert len(found.problems) == 1
@@ -290,14 +290,14 @@ def test_after_three_tries_it_is_unfit(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_what_would_be_found_again_is_not_tried_again(tmp_path: Path) -> None:
-    """A program that says nothing of the protocol in all its time does not speak it."""
+    """A failure that would repeat is not tried again."""
     found = probe_tried(moody(tmp_path, "uci", "silent", 9, handshake_timeout=1.0))
     assert found.category == "start-timeout"
     assert tries(tmp_path) == 1
 
 
 def test_a_stop_ends_the_wait_for_the_next_try(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody who says stop waits for the five seconds."""
+    """A stop ends the wait for the next attempt."""
 
     class Stopped(Link):
         def stopping(self) -> str:  # type: ignore[override]
@@ -316,7 +316,7 @@ def test_a_stop_ends_the_wait_for_the_next_try(tmp_path: Path, monkeypatch: pyte
 
 
 def test_nodes_that_a_cecp_engine_cannot_be_told_are_refused() -> None:
-    """Its file may list them: each game was void then, and every pairing stayed open."""
+    """Node limits are rejected for a CECP engine that does not declare nps."""
     spec, nodes, clock = scripted("cecp", name="Ada"), TimeControl.parse("nodes=500"), TimeControl.parse("9")
     told = ProbeResult("Ada", features=(("nps", "1"), ("ping", "1")))
     for side in (Side(spec, nodes, 0), Side(spec, clock, 0, black=TimeTerms(nodes, 0))):
@@ -331,7 +331,7 @@ def test_nodes_that_a_cecp_engine_cannot_be_told_are_refused() -> None:
 
 
 def test_an_engine_of_protocol_1_may_mind_an_empty_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its complaint of it was taken for features that came late: the whole run was refused, with a wrong hint."""
+    """A complaint about an empty line is not taken for late features."""
     monkeypatch.setattr(cecp, "SILENT_NS", 200 * base.MS)
     found = probe_tried(scripted("cecp", "minds-empty-lines"))
     assert not found.problems

@@ -35,7 +35,7 @@ from enginetour.tournament.executor import LocalExecutor, SlotSettings
 from tests.support.engines import KEPT, LONG, scripted, sound
 from tests.support.tournaments import config, tour
 
-# Quick games by a fixed time a move were played on one processor, where a neighbour could make an engine late.
+# Fast games with a short limit were pinned, where another process could make an engine late.
 
 
 @pytest.mark.parametrize(
@@ -51,18 +51,18 @@ from tests.support.tournaments import config, tour
     ],
 )
 def test_a_flag_that_is_near_is_no_game_of_turns(tc: str, hang_limit: float, may: bool) -> None:
-    """Whatever says when it falls: a clock, the time of a move, the limit of a search without either."""
+    """A game with a near flag is not pinned, whatever sets the flag."""
     seat = Seat(Side(sound(), TimeControl.parse(tc)), Rules(hang_limit=hang_limit), white=True)
     engine: Any = SimpleNamespace(games=2)
     seat.engine = engine
     assert _takes_turns(seat) == may
 
 
-# Processes on one processor for a while: nobody is forgotten, no stranger touched, and no two slots meet there.
+# Processes on one processor: all are pinned and released, no others are changed, and slots do not share one.
 
 ALL = os.sched_getaffinity(0)
 FIRST, LAST = min(ALL), max(ALL)
-# It starts a thread and a process when it is told to, and says when they are there.
+# It starts a thread and a process on request, and reports when they run.
 BUSY = """\
 import subprocess, sys, threading
 def more():
@@ -81,7 +81,7 @@ for child in children:
 
 @pytest.fixture(autouse=True)
 def _alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Slots of other tests have claims too; whatever fails here leaves nobody bound."""
+    """Release all claims and processes after a test."""
     for name in ("TURNS", "OWN"):
         monkeypatch.setattr(quickgames, name, f"\0enginetour/test/{os.urandom(8).hex()}/{{}}")
     yield
@@ -92,7 +92,7 @@ def _alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def busy() -> Iterator[Any]:
-    """An engine with threads and children, more of them behind `more()`."""
+    """Return an engine with threads and children; `more()` starts more of them."""
     with subprocess.Popen(
         [sys.executable, "-S", "-c", BUSY], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
@@ -110,7 +110,7 @@ def busy() -> Iterator[Any]:
 
 
 def masks(*roots: int) -> set[frozenset[int]]:
-    """Processors of all threads of processes and their children."""
+    """Return the processors of all threads of processes and their children."""
     found = set()
     for root in roots:
         for thread in Path(f"/proc/{root}/task").iterdir():
@@ -128,7 +128,7 @@ def child_of(pid: int) -> int:
 
 @pytest.fixture
 def cores(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Those of a machine of ours, and where we are on it."""
+    """Set the cores of a machine, and the current processor."""
     machine = SimpleNamespace(cores=((0, 4), (1, 5), (2, 6)), here=1)
     monkeypatch.setattr(quickgames, "find_cores", lambda _: machine)
     monkeypatch.setattr(quickgames, "_here", lambda: machine.here)
@@ -136,7 +136,7 @@ def cores(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def taken(count: int, but: int | None = None) -> list[int | None]:
-    """What so many slots get, one after the other."""
+    """Return what so many slots claim, one after the other."""
     found = [claim_processor(but) for _ in range(count)]
     for one in found:
         if one is not None:
@@ -145,7 +145,7 @@ def taken(count: int, but: int | None = None) -> list[int | None]:
 
 
 def test_a_processor_is_one_slots(cores: Any) -> None:
-    """From where we are on, threads of a core that has a slot last, until none is left; then they are free again."""
+    """Claims start at the current core, with threads of claimed cores last, until none is left."""
     assert taken(7) == [1, 2, 0, 5, 6, 4, None]
     cores.here = 6
     assert taken(2) == [2, 0]
@@ -156,14 +156,14 @@ def test_a_processor_is_one_slots(cores: Any) -> None:
 
 
 def test_what_did_not_pay_is_tried_last(cores: Any) -> None:
-    """Not never: the others may be taken."""
+    """The processor that did not pay off is claimed last."""
     assert taken(7, but=1) == [2, 0, 5, 6, 4, 1, None]
     cores.cores = ((0, 4),)
     assert taken(2, but=4) == [0, 4]
 
 
 def test_cores_of_a_tournament_are_its_own(cores: Any) -> None:
-    """No thread of them is claimed, and who is there already sees it; two such tournaments are their users' matter."""
+    """No thread of a tournament's own cores is claimed, and other slots notice them."""
     del cores
     early = claim_processor() or pytest.fail("a core is free")
     assert (early.processor, early.is_owned) == (1, False)
@@ -176,7 +176,7 @@ def test_cores_of_a_tournament_are_its_own(cores: Any) -> None:
 
 
 def test_a_slot_with_cores_of_its_own_claims_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As long as it serves."""
+    """A slot with its own cores claims them while it serves."""
     monkeypatch.setenv(CPUS, "4711,4712")
     seen = list[bool]()
 
@@ -190,7 +190,7 @@ def test_a_slot_with_cores_of_its_own_claims_them(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_claim_ends_with_its_slot() -> None:
-    """However it ends: the kernel gives the name back."""
+    """A claim ends with its slot, because the kernel frees the name."""
     words = (
         f"from enginetour.referee import quickgames as g; g.TURNS = {quickgames.TURNS!r}; c = g.ProcessorClaim((7,), 7)"
     )
@@ -205,15 +205,15 @@ def test_a_claim_ends_with_its_slot() -> None:
 
 
 def test_where_we_are_is_one_of_ours() -> None:
-    """By the kernel's word."""
+    """The current processor is one of the usable ones."""
     assert quickgames._here() in ALL
 
 
-# Who is bound.
+# Pinned processes.
 
 
 def gathered(*engines: Any) -> PinnedThreads | None:
-    """On the first of our processors; None where that is the only one, on which they are already."""
+    """Return the first usable processor with these processes pinned; None if there is only one."""
     if len(ALL) > 1:
         return PinnedThreads(FIRST, engines)
     with pytest.raises(PermissionError):
@@ -222,7 +222,7 @@ def gathered(*engines: Any) -> PinnedThreads | None:
 
 
 def test_all_threads_are_bound_and_let_go(busy: Any) -> None:
-    """Those below an engine too, and what they start meanwhile; in the next game again."""
+    """All threads, children and later ones are pinned and released, in the next game again."""
     if (found := gathered(busy)) is None:
         return
     assert masks(busy.pid) == {frozenset({FIRST})}
@@ -241,7 +241,7 @@ def test_all_threads_are_bound_and_let_go(busy: Any) -> None:
 
 
 def test_who_was_left_behind_is_let_go_later(busy: Any) -> None:
-    """A process whose start was under way: by another look, or with the others behind the next game."""
+    """A process that was being started is released by a second look, or after the next game."""
     if (found := gathered(busy)) is None:
         return
     for goes_on in (False, True):
@@ -254,7 +254,7 @@ def test_who_was_left_behind_is_let_go_later(busy: Any) -> None:
 
 
 def test_who_is_bound_already_stays_so(busy: Any) -> None:
-    """By its user, or by its own will, before or meanwhile, and we too; nobody else is bound then."""
+    """A process that was pinned by others stays so, and then nothing is pinned."""
     if gathered() is None:
         return
     os.sched_setaffinity(0, ALL)
@@ -276,7 +276,7 @@ def test_who_is_bound_already_stays_so(busy: Any) -> None:
 
 
 def test_an_engine_of_too_many_processes_is_not_bound(busy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """To look at them all in each game would take longer than it saves."""
+    """An engine with too many processes is not pinned."""
     monkeypatch.setattr(quickgames, "MOST_PROCESSES", 2)
     with pytest.raises(OSError):
         PinnedThreads(FIRST, (busy,))
@@ -285,28 +285,28 @@ def test_an_engine_of_too_many_processes_is_not_bound(busy: Any, monkeypatch: py
 
 
 def test_an_engine_that_has_gone_is_no_harm() -> None:
-    """It ended before, or in the game."""
+    """An engine that has ended does not prevent pinning."""
     gone = subprocess.Popen([sys.executable, "-S", "-c", ""])
     gone.wait()
     if (found := gathered(SimpleNamespace(family=lambda: [gone.pid]))) is not None:
         found.part()
 
 
-# Quick games on one processor: which games, and who is bound for how long.
+# Fast games on one processor: which games, and who is pinned for how long.
 
 EVER = 1 << 62
 WIDE = {",".join(map(str, sorted(ALL)))}
-NARROW = {str(FIRST)}  # the same where there is but one
+NARROW = {str(FIRST)}  # the same if there is only one
 
 
-# What a slot goes by.
+# The decisions of a slot.
 
 
 @pytest.fixture
 def rule(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Those of a slot whose clock is ours; a game takes so long and so many plies, and `done` is what it did."""
+    """Return the pinning of a slot with a set clock; `done` lists its actions."""
     now, done, claimed = SimpleNamespace(ns=1), list[Any](), list[int]()
-    claims = [3, 4]  # those that are free, the usual one first
+    claims = [3, 4]  # free processors, the usual one first
     monkeypatch.setenv(SHARE_PROCESSOR, "1")
     monkeypatch.setattr(quickgames, "time", SimpleNamespace(monotonic_ns=lambda: now.ns))
 
@@ -343,7 +343,7 @@ def rule(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def _seat(name: str, engine: Any, seats: Any) -> Any:
-    """`seats` has settings of both, and of one by its name and an underscore."""
+    """Return a seat; `seats` has settings of both, or of one by its name and an underscore."""
     said = {"limit_ms": 60_000, "threads": 1, "tc": "nodes=1"} | seats
     said |= {key[2:]: value for key, value in seats.items() if key.startswith(f"{name}_")}
     clock = SimpleNamespace(limit_ms=said["limit_ms"], tc=TimeControl.parse(said["tc"]))
@@ -352,18 +352,18 @@ def _seat(name: str, engine: Any, seats: Any) -> Any:
 
 
 def test_the_game_behind_a_quick_one_is_played_together(rule: Any) -> None:
-    """The first one is to compare with. A game that is not quick leaves the processor to others."""
+    """The game after a fast one is pinned; a game that is not fast leaves the processor to others."""
     assert [rule.play(0.2), rule.play(0.1), rule.play(0.25)] == [False, True, True]
     assert rule.done == [3, "part", "again", "part"]
     assert rule.claimed == [3]
     rule.done.clear()
     assert [rule.play(0.2, tc="nodes=9"), rule.play(2, tc="nodes=99")] == [False, False]
-    assert rule.done == ["part", "leave"]  # who was left behind
+    assert rule.done == ["part", "leave"]  # processes that `part` did not reach
     assert [rule.play(9, tc="nodes=99"), rule.play(0.1)] == [False, True]
 
 
 def test_quick_is_half_a_millisecond_a_ply(rule: Any) -> None:
-    """On the average, our own part and all."""
+    """A fast game takes at most half a millisecond per ply on average."""
     assert [rule.play(0.51), rule.play(0.1), rule.play(0.1)] == [False, False, True]
     assert [rule.play(0.49, tc="nodes=2"), rule.play(0.1, tc="nodes=2")] == [False, True]
     assert quickgames.SLOW_NS == 10_000_000 == quickgames.LEAST_MS * 1000  # a thousandth of what it may cost
@@ -371,7 +371,7 @@ def test_quick_is_half_a_millisecond_a_ply(rule: Any) -> None:
 
 @pytest.mark.parametrize("colour", ["", "A_", "B_"])
 def test_who_wants_more_than_turns_is_not_bound(rule: Any, colour: str) -> None:
-    """Threads, or a flag beside which a moment is something, of whichever colour; and the processor is for others."""
+    """Engines with threads, or with a near flag of either color, are not pinned."""
     assert [rule.play(0.1, limit_ms=10_000) for _ in range(2)] == [False, True]
     rule.done.clear()
     for word, value in (("threads", 2), ("limit_ms", 9_999)):
@@ -380,7 +380,7 @@ def test_who_wants_more_than_turns_is_not_bound(rule: Any, colour: str) -> None:
 
 
 def test_the_first_game_of_a_process_is_played_apart(rule: Any) -> None:
-    """Some engines look at its first `go` how many processors there are; of a new process they do."""
+    """The first game of a process is not pinned, because some engines count processors at its first `go`."""
     for engine in rule.engines:
         rule.play(0.1)
         engine.games = 1
@@ -390,11 +390,11 @@ def test_the_first_game_of_a_process_is_played_apart(rule: Any) -> None:
     rule.engines[0].process = "a third one"
     rule.done.clear()
     assert rule.play(0.1)
-    assert rule.done == ["part", 3, "part"]  # the others are let go, wherever they are
+    assert rule.done == ["part", 3, "part"]  # the others are released, wherever they are
 
 
 def test_a_game_apart_that_is_slow_is_believed(rule: Any) -> None:
-    """Whatever an earlier one of the same two was like: here two in a pause."""
+    """A slow game without pinning ends pinning of that pair."""
     assert [rule.play(0.1), rule.play(0.2), rule.play(0.1), rule.play(2)] == [False, True, False, False]
     rule.now.ns += 1_000_000_000
     assert [rule.play(0.1), rule.play(0.1)] == [False, True]
@@ -402,7 +402,7 @@ def test_a_game_apart_that_is_slow_is_believed(rule: Any) -> None:
 
 @pytest.mark.parametrize("closes", [True, False])
 def test_a_game_that_broke_off_says_nothing(rule: Any, closes: bool) -> None:
-    """Not even when a game behind it, of which nothing is to be learned, ends in its place."""
+    """A game that broke off is not a measurement."""
     rule.play(0.1, ends=0, closes=closes)
     rule.play(0.1, threads=2)
     assert [rule.play(0.1), rule.play(0.1, ends=0), rule.play(0.1)] == [False, True, True]
@@ -410,14 +410,14 @@ def test_a_game_that_broke_off_says_nothing(rule: Any, closes: bool) -> None:
 
 
 def test_a_few_plies_say_nothing(rule: Any) -> None:
-    """Neither that a game was quick nor that it paid."""
+    """A game of a few plies is not a measurement."""
     assert [rule.play(0.1, plies=7), rule.play(0.1, plies=8), rule.play(9, plies=7), rule.play(0.1)] == [
         False, False, True, True
     ]  # fmt: skip
 
 
 def test_where_it_does_not_pay_they_stay_apart_for_a_while(rule: Any) -> None:
-    """Each time twice as long, as long as it goes on so, and then on another processor; at last a minute."""
+    """If pinning does not pay off it pauses, each time twice as long, up to a minute."""
     rule.play(0.1)
     for at, wait_ms in enumerate((1000, 2000, 4000, 8000, 16_000, 32_000, 64_000, 64_000)):
         rule.done.clear()
@@ -435,7 +435,7 @@ def test_where_it_does_not_pay_they_stay_apart_for_a_while(rule: Any) -> None:
 
 @pytest.mark.parametrize("wrong", [{"slow": True}, {"plies": 7}])
 def test_slow_answers_in_a_row_are_no_chance(rule: Any, wrong: Any) -> None:
-    """A processor that somebody else has looks like that; what is well in between begins the count anew."""
+    """Slow answers in three games in a row end pinning; a good game between starts the count again."""
     rule.play(0.1)
     games: list[dict[str, Any]] = [wrong, wrong, {"plies": 8}, wrong, wrong, wrong, {}]
     assert [rule.play(0.1, **how) for how in games] == [True] * 6 + [False]
@@ -444,14 +444,14 @@ def test_slow_answers_in_a_row_are_no_chance(rule: Any, wrong: Any) -> None:
 
 
 def test_what_is_compared_with_is_measured_anew(rule: Any) -> None:
-    """The first game may have been the coldest: every 65th is apart, and by it the next are judged."""
+    """Every 65th game is not pinned, and the next ones are compared with it."""
     rule.play(0.45)
     assert [rule.play(0.3) for _ in range(64)] == [True] * 64
     assert [rule.play(0.1), rule.play(0.3), rule.play(0.3)] == [False, True, False]
 
 
 def test_pairs_are_not_told_apart_without_end(rule: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of so many it is known how quick they are."""
+    """The number of remembered pairs is limited."""
     monkeypatch.setattr(quickgames, "MOST_PAIRS", 2)
     for nodes in (1, 2, 3):
         assert not rule.play(0.1, tc=f"nodes={nodes}")
@@ -459,7 +459,7 @@ def test_pairs_are_not_told_apart_without_end(rule: Any, monkeypatch: pytest.Mon
 
 
 def test_without_a_processor_they_are_apart(rule: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All are taken, or an engine cannot be bound."""
+    """Without a free processor, or if an engine cannot be pinned, games are not pinned."""
 
     def refuse(*_: object) -> None:
         raise PermissionError
@@ -480,7 +480,7 @@ def test_without_a_processor_they_are_apart(rule: Any, monkeypatch: pytest.Monke
 
 
 def test_a_core_that_is_somebodys_now_is_left(rule: Any) -> None:
-    """From the next game on."""
+    """A core that another tournament has taken is left in the next game."""
     rule.play(0.1)
     rule.play(0.1)
     rule.slot._claim.is_owned = True
@@ -491,7 +491,7 @@ def test_a_core_that_is_somebodys_now_is_left(rule: Any) -> None:
 
 
 def test_a_slot_must_be_told(rule: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a place was not told, its slots do not do."""
+    """A slot pins only if its environment allows it."""
     monkeypatch.delenv(SHARE_PROCESSOR)
     slot = SharedProcessor()
     for _ in range(3):
@@ -504,7 +504,7 @@ def test_a_slot_must_be_told(rule: Any, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def played(pool: EnginePool, white: EngineSpec | None = None, **rules: Any) -> list[set[str]]:
-    """What the engines of a game told of their processors, by ply."""
+    """Return the processors that the engines of a game reported, by ply."""
     specs = white or scripted("uci", "tells-processors", name="A"), scripted("uci", "tells-processors", name="B")
     one, other = (Side(spec, TimeControl.parse(LONG)) for spec in specs)
     task = GameTask(Pairing("A", "B"), one, other, Opening(), Rules(**{"repetition": 5} | rules), keep_lines=KEPT)
@@ -513,7 +513,7 @@ def played(pool: EnginePool, white: EngineSpec | None = None, **rules: Any) -> l
 
 @pytest.fixture
 def pool(monkeypatch: pytest.MonkeyPatch) -> Iterator[EnginePool]:
-    """Of a slot that takes every game for a quick one, on the first of our processors."""
+    """Return the pool of a slot that takes every game for a fast one."""
     monkeypatch.setenv(SHARE_PROCESSOR, "1")
     for name in ("QUICK_NS", "WORSE", "SLOW_NS"):
         monkeypatch.setattr(quickgames, name, EVER)
@@ -525,7 +525,7 @@ def pool(monkeypatch: pytest.MonkeyPatch) -> Iterator[EnginePool]:
 
 
 def test_engines_of_a_quick_game_share_ours(pool: EnginePool) -> None:
-    """In each of its plies, and we with them; not between two games."""
+    """Engines of a fast game share this processor in each of its plies, but not between games."""
     assert [played(pool) for _ in range(2)] == [[WIDE] * 16] * 2
     for _ in range(2):
         assert os.sched_getaffinity(0) == ALL
@@ -534,7 +534,7 @@ def test_engines_of_a_quick_game_share_ours(pool: EnginePool) -> None:
 
 
 def test_a_slow_answer_sets_them_free(pool: EnginePool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While it is waited for: from then on the game is played as if nothing had been, and the next one together."""
+    """A slow answer releases the engines; the next game is pinned again."""
     slow = scripted("uci", "wordless", name="A", at=20, seconds=0.5)  # in its fourth search of the third game
     for _ in range(2):
         assert played(pool, slow)[1::2] == [WIDE] * 8
@@ -545,7 +545,7 @@ def test_a_slow_answer_sets_them_free(pool: EnginePool, monkeypatch: pytest.Monk
 
 
 def test_what_is_not_plain_sets_them_free(pool: EnginePool) -> None:
-    """A ply of Python's may take any time; the plain ones behind it are played apart."""
+    """A ply in Python releases the engines; later plain plies are not pinned."""
     talks = scripted("uci", "two", name="A", at=20)  # as above
     for _ in range(2):
         played(pool, talks)
@@ -554,7 +554,7 @@ def test_what_is_not_plain_sets_them_free(pool: EnginePool) -> None:
 
 @pytest.mark.parametrize("fault", ["crash", "illegal"])
 def test_an_engine_that_fails_leaves_nobody_bound(pool: EnginePool, fault: str) -> None:
-    """Neither us nor the other one, which waits for its next game."""
+    """After an engine's failure neither this process nor the other engine is pinned."""
     fails = scripted("uci", fault, name="A", at=20)
     for _ in range(2):
         played(pool, fails)
@@ -563,7 +563,7 @@ def test_an_engine_that_fails_leaves_nobody_bound(pool: EnginePool, fault: str) 
 
 
 def test_an_adjudicated_end_sets_us_free(pool: EnginePool) -> None:
-    """The relay has it decided by Python, and nothing is read behind it."""
+    """After an adjudicated end nothing is pinned."""
     rule = DrawRule(after_move=1, moves=6, score=1000)
     for told in (WIDE, WIDE, NARROW):
         assert played(pool, draw=rule) == [told] * 12
@@ -571,7 +571,7 @@ def test_an_adjudicated_end_sets_us_free(pool: EnginePool) -> None:
 
 
 def test_a_game_that_breaks_off_sets_us_free(pool: EnginePool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever broke it off, and whatever cannot be closed then."""
+    """After a game that breaks off nothing is pinned."""
     for _ in range(2):
         played(pool)
 
@@ -587,7 +587,7 @@ def test_a_game_that_breaks_off_sets_us_free(pool: EnginePool, monkeypatch: pyte
 
 
 def test_a_game_that_breaks_off_leaves_its_processor(pool: EnginePool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A slot begins anew behind it, and would be in its own way."""
+    """A game that breaks off gives up its processor."""
     left = list[int]()
     free = SimpleNamespace(processor=FIRST, close=lambda: left.append(FIRST), is_owned=False)
     monkeypatch.setattr(quickgames, "claim_processor", lambda **_: free)
@@ -605,7 +605,7 @@ def test_a_game_that_breaks_off_leaves_its_processor(pool: EnginePool, monkeypat
 
 @pytest.mark.parametrize(("setting", "may"), [("", True), ('affinity = "quick"', True), ("affinity = false", False)])
 def test_affinity_says_whether(tmp_path: Path, setting: str, may: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of [play]; "quick" if nothing is said."""
+    """`affinity` under [play] is "quick" by default."""
     path = config(tmp_path, ("wren1", "wren2"), "match", "games = 4")
     path.write_text(path.read_text().replace("[play]\n", f"[play]\n{setting}\n"))
     told = list[bool]()
@@ -622,7 +622,7 @@ def test_affinity_says_whether(tmp_path: Path, setting: str, may: bool, monkeypa
 
 @pytest.mark.parametrize("may", [True, False])
 def test_a_slot_is_told_whether_it_may(may: bool) -> None:
-    """In its environment."""
+    """The environment of a slot says whether it may pin."""
     with LocalExecutor(1, settings=SlotSettings(together=may)) as place:
         place.submit(ProbeTask(scripted())).result(60)
         environment = Path(f"/proc/{place._slots[0].process.pid}/environ").read_bytes().split(b"\0")
@@ -630,7 +630,7 @@ def test_a_slot_is_told_whether_it_may(may: bool) -> None:
 
 
 def test_a_match_says_it_on_its_line(tmp_path: Path) -> None:
-    """Either way, or not at all."""
+    """A match can set it on its command line."""
     for words, told in (((), None), (("--affinity",), "affinity = true"), (("--no-affinity",), "affinity = false")):
         name = f"m{len(words)}{told}".replace(" = ", "-")
         tour(tmp_path, "match", "wren1", "wren2", *words, "--name", name, "--write-only")

@@ -1,4 +1,4 @@
-"""When the books of a game are written: never while a quick answer is waited for, never long after."""
+"""Tests of the record: bookkeeping never delays a fast answer, and never waits for long."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SECOND_NS = 1_000_000_000
 
 
 class Table:
-    """Books in which plies can be entered without a game."""
+    """A record in which plies can be entered without a game."""
 
     def __init__(self) -> None:
         self.link, self.position = Eavesdropper(), Position()
@@ -46,7 +46,7 @@ class Table:
             self.position.push(move)
 
     def ask(self, go_ns: int) -> int:
-        """A search begins; when the books want their first step in it."""
+        """Start a search; return when the first step of bookkeeping is due in it."""
         side = Side(sound(), TimeControl.parse("60"))
         white, black = (Seat(side, Rules(), white=white) for white in (True, False))
         for seat in (white, black):
@@ -55,7 +55,7 @@ class Table:
         return self.record.due_ns
 
     def work(self) -> int:
-        """Steps up to the last."""
+        """Run all steps."""
         steps = 0
         while self.record.due_ns < NEVER_NS:
             self.record.step()
@@ -64,7 +64,7 @@ class Table:
 
 
 class Silent:
-    """An engine that gives no reason for a note."""
+    """An engine without warnings."""
 
     def __init__(self) -> None:
         self.new_notes: list[object] = []
@@ -79,12 +79,12 @@ def table() -> Iterator[Table]:
 
 
 def test_there_is_nothing_to_do_before_a_ply(table: Table) -> None:
-    """An engine that thinks on its first move is waited for without a break."""
+    """Before the first ply there is no bookkeeping."""
     assert table.ask(SECOND_NS) == NEVER_NS
 
 
 def test_plies_of_quick_searches_wait_for_each_other(table: Table) -> None:
-    """A quarter of a second, but for no search that may be answered at once; then, or when they are many, all."""
+    """Plies of fast searches wait for a quarter of a second, or until there are many."""
     table.play(1)
     assert table.ask(SECOND_NS) == SECOND_NS + HELD_NS
     table.play(1)
@@ -99,13 +99,13 @@ def test_plies_of_quick_searches_wait_for_each_other(table: Table) -> None:
 
 
 def test_a_ply_of_a_slow_game_waits_for_no_other(table: Table) -> None:
-    """None would come in time: it is on the live page as soon as before."""
+    """A ply of a slow game does not wait for others."""
     table.play(1, elapsed_ms=HELD_NS // 1_000_000)
     assert table.ask(SECOND_NS) == SECOND_NS + PATIENCE_NS
 
 
 def test_a_row_of_plies_is_written_piece_by_piece(table: Table) -> None:
-    """A step is some 30 us; afterwards the next one waits anew. Sides take turns at being thinking meanwhile."""
+    """A step takes about 30 us; sides take turns."""
     assert HELD_PLIES % 2
     table.play(HELD_PLIES)
     assert table.ask(SECOND_NS) == SECOND_NS
@@ -116,7 +116,7 @@ def test_a_row_of_plies_is_written_piece_by_piece(table: Table) -> None:
 
 
 def test_who_looks_on_sees_both_ends_of_an_hourglass(table: Table) -> None:
-    """What the mover has used stands on the other clock."""
+    """Both hourglasses are reported: the mover's time goes to the other clock."""
     live = LiveMoves(table.link, table.position, (1000, 1000), hourglass=True)
     live.next_ns = 0
     live.look([MoveMade("g1f3", "Nf3", clock_ms=700, elapsed_ms=300)])
@@ -124,7 +124,7 @@ def test_who_looks_on_sees_both_ends_of_an_hourglass(table: Table) -> None:
 
 
 def test_moves_are_told_ten_times_a_second_at_most(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was written in between is told together, in the first search that lasts until it is time to."""
+    """Moves are reported at most ten times a second, several together."""
     now = SECOND_NS
     monkeypatch.setattr(time, "monotonic_ns", lambda: now)
     table.record._live = LiveMoves(table.link, table.position, (None, None))
@@ -135,14 +135,14 @@ def test_moves_are_told_ten_times_a_second_at_most(table: Table, monkeypatch: py
         return table.record.due_ns
 
     table.play(1)
-    assert step() == SECOND_NS + LIVE_INTERVAL_NS  # it is written, and told in this search if that lasts so long
+    assert step() == SECOND_NS + LIVE_INTERVAL_NS  # it is written, and reported in this search if that is long enough
     table.play(1)
     now += 1
     assert step() == SECOND_NS + LIVE_INTERVAL_NS
     assert table.ask(now) == SECOND_NS + LIVE_INTERVAL_NS
     assert table.link.told == []
     now = SECOND_NS + LIVE_INTERVAL_NS
-    assert table.ask(now) == now + PATIENCE_NS  # nor is a quick answer kept waiting by it
+    assert table.ask(now) == now + PATIENCE_NS  # it does not delay a fast answer either
     assert step() == NEVER_NS
     ((name, told),) = table.link.told
     assert (name, [move["ply"] for move in told]) == ("moves", [1, 2])
@@ -151,7 +151,7 @@ def test_moves_are_told_ten_times_a_second_at_most(table: Table, monkeypatch: py
     assert len(table.link.told) == 1
 
 
-# What engines say of their own searches, held against the board.
+# Claims of engines about their searches, compared with the board.
 
 Search = tuple[str, SearchInfo]
 E4, D4 = "e2e4", "d2d4"
@@ -167,30 +167,30 @@ NO_MATE = [(E4, SearchInfo(50))] * 3
         ([(E4, SearchInfo(30, 9, 1, "e2e4 0000 g1f3"))], "pv-illegal"),
         ([(E4, SearchInfo(30, 9, 1, "e2e4 e7e5 nonsense"))], "pv-illegal"),
         ([(E4, SearchInfo())], "no-score"),
-        # A mate that comes in time is a promise kept: in 3, 2, 1; in 3 with another score between.
+        # A mate in time is correct: in 3, 2, 1; in 3 with another score between.
         ([(E4, SearchInfo(32_000 - n)) for n in (3, 2, 1)], ""),
         ([(E4, SearchInfo(31_997)), (D4, SearchInfo(900)), (E4, SearchInfo(31_999))], ""),
-        # One that does not come is counted once: in 2, and two moves later still no mate.
+        # A missing mate is counted once: in 2, and two moves later still no mate.
         ([(E4, SearchInfo(31_998)), (D4, SearchInfo(31_998)), *NO_MATE], "mate-late"),
-        # From mating to being mated no reply of the opponent leads; from being mated to mating its blunder does.
+        # No reply of the opponent turns a mate into being mated; its blunder turns being mated into a mate.
         ([(E4, SearchInfo(31_990)), (D4, SearchInfo(-31_995))], "mate-lost"),
         ([(E4, SearchInfo(-31_990)), (D4, SearchInfo(31_995))], ""),
         ([(E4, SearchInfo(31_990, bound=-1)), (D4, SearchInfo(-31_995))], ""),
-        # A scale of its own promises no mate: scores beyond the mates count no moves.
+        # Scores beyond the mates are a scale of the engine.
         ([(E4, SearchInfo(40_000)), *NO_MATE], ""),
         ([(E4, SearchInfo(31_990)), (D4, SearchInfo(-40_000))], ""),
-        # A bound has no variation: what a search that failed leaves as PV leads nowhere.
+        # The PV of a bound proves nothing.
         ([(E4, SearchInfo(30, 9, 1, "d2d4 d7d5", bound=-1))], ""),
         ([(E4, SearchInfo(30, 9, 1, "d2d4 d7d5", bound=1))], ""),
     ],
 )
 def test_each_kind_is_seen(searches: list[Search], broken: str) -> None:
-    """One kind, once, after one side's searches, each from the same position; a sound search claims nothing false."""
+    """Each kind of claim is counted once; a sound search gives none."""
     assert claimed(*searches) == ({broken: 1} if broken else {})
 
 
 def claimed(*searches: Search, fen: str = chess.STARTING_FEN, ms: int = 100, reads_pv: bool = True) -> dict[str, int]:
-    """Kinds and counts, by FIDE's rules as by any others."""
+    """Return kinds and counts, by FIDE's rules and by others."""
     found = []
     for usual in (True, False):
         claims, board = SearchClaims(reads_pv=reads_pv, usual=usual), chess.Board(fen)
@@ -203,7 +203,7 @@ def claimed(*searches: Search, fen: str = chess.STARTING_FEN, ms: int = 100, rea
 
 
 def test_a_claim_tells_its_move_by_the_number_of_the_pgn() -> None:
-    """Behind an opening of four moves an engine's first is the fifth, which was called move 1."""
+    """A claim has the move number of the PGN, also after an opening."""
     claims = SearchClaims(reads_pv=True, usual=True)
     board = chess.Board("r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 5")
     claims.heard(SearchInfo(), chess.Move.from_uci("f1b5"), board, 100)
@@ -211,19 +211,19 @@ def test_a_claim_tells_its_move_by_the_number_of_the_pgn() -> None:
 
 
 def test_a_forced_move_needs_no_score() -> None:
-    """An engine with one legal move may answer at once."""
+    """A forced move needs no score."""
     assert claimed(("h1g1", SearchInfo()), fen="8/8/8/8/8/6k1/4r3/7K w - - 0 1") == {}
 
 
 def test_the_pv_of_a_quick_search_is_looked_at_no_further_than_its_milliseconds() -> None:
-    """The fourth ply is wrong: seen after 4 ms, not after 3."""
+    """As many plies of a PV are checked as the search took milliseconds."""
     wrong = (E4, SearchInfo(30, 9, 1, "e2e4 e7e5 g1f3 a1a5"))
     assert claimed(wrong, ms=3) == {}
     assert claimed(wrong, ms=4) == {"pv-illegal": 1}
 
 
 def test_a_pv_of_cecp_is_text() -> None:
-    """Numbers and SAN are read where they can be; what follows the first move is nobody's business."""
+    """In CECP only the first move of a PV is checked."""
     said = SearchInfo(30, 9, 1, "(-) 1. Nf3 e4 whatever")
     assert claimed(("g1f3", said), reads_pv=False) == {}
     assert claimed((E4, said), reads_pv=False) == {"pv-other": 1}

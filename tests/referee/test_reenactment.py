@@ -1,4 +1,4 @@
-"""An incident again: an engine is told what it was told, and does it once more or not."""
+"""Tests of referee/reenactment: an engine gets the same lines again, and repeats its fault or not."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.support.engines import BOTH, LONG, Protocol, game, scripted, sound
 
 
 def task(played: Game, spec: EngineSpec, *, white: bool = True, hang_limit: float = 60.0, **more: Any) -> ReenactTask:
-    """As the command line makes it, but quick."""
+    """Return a task as the command line makes it, but faster."""
     own = Side(spec, TimeControl.parse(played.white_tc if white else played.black_tc))
     other = Side(sound(), TimeControl.parse(LONG))
     seats = (own, other) if white else (other, own)
@@ -49,7 +49,7 @@ CASES = [
 def test_what_happened_happens_again(
     protocol: Protocol, fault: str, settings: dict[str, Any], category: str, words: str
 ) -> None:
-    """At the same search, though it is the third of the game: the searches before it are made again."""
+    """A fault in the third search is repeated, because earlier searches are repeated."""
     spec = scripted(protocol, fault, at=3, seconds=0.58)
     played = game(spec, sound(), doubtful_flag="loss", **settings)
     found = reenact(task(played, spec), Link())
@@ -59,7 +59,7 @@ def test_what_happened_happens_again(
 
 
 def test_the_last_search_alone() -> None:
-    """A fault that comes with the first search of a process comes from the position too, one that counts does not."""
+    """The last search alone repeats a fault of the position, not a fault of an earlier search."""
     for at, category in ((1, "crash"), (3, "")):
         spec = scripted("uci", "crash", at=3)
         played = game(spec, sound())
@@ -80,9 +80,9 @@ def test_the_last_search_alone() -> None:
 def test_the_limit_is_told_as_it_is(
     fault: str, control: str, limit: float, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In games by nodes or depth it is the hang limit, which has no margin."""
+    """In games by nodes or depth the hang limit is shown, which has no margin."""
     monkeypatch.setattr(protocol, "OWED_NS", 100 * protocol.MS)
-    if fault == "late":  # it is waited for, however busy the machine is
+    if fault == "late":  # it is awaited, however busy the machine is
         monkeypatch.setattr(clock, "GRACE_NS", 60_000 * protocol.MS)
     spec = scripted("uci", fault, at=1, seconds=0.25)
     pairing = Pairing(spec.name, "sound")
@@ -93,7 +93,7 @@ def test_the_limit_is_told_as_it_is(
 
 @BOTH
 def test_a_mended_engine_does_not_do_it_again(protocol: Protocol) -> None:
-    """It moves in time: nothing happened, and nothing of it is alive."""
+    """A repaired engine moves in time, and no process is left."""
     played = game(sound(), scripted(protocol, "crash", at=2))
     found = reenact(task(played, sound(protocol), white=False), Link())
     assert (found.category, found.status) == ("", "")
@@ -103,14 +103,14 @@ def test_a_mended_engine_does_not_do_it_again(protocol: Protocol) -> None:
 
 @pytest.mark.parametrize("fault", ["move-and-win", "abort"])
 def test_claims(fault: str) -> None:
-    """A claim of a CECP engine is repeated too."""
+    """A claim of a CECP engine is repeated."""
     played = game(scripted("cecp", fault), sound())
     found = reenact(task(played, scripted("cecp", fault)), Link())
     assert is_reproduced(grave(played), found), found
 
 
 def test_a_claim_behind_its_move() -> None:
-    """Heard instead of a move then, and a moment after one now: it is the same claim."""
+    """A claim that came instead of a move counts a moment after a move too."""
     played = game(scripted("cecp", "win"), sound())
     found = reenact(task(played, scripted("cecp", "move-and-later-win", seconds=0.05)), Link())
     assert is_reproduced(grave(played), found), found
@@ -118,7 +118,7 @@ def test_a_claim_behind_its_move() -> None:
 
 
 def test_a_claim_between_two_searches() -> None:
-    """It comes while the other one thinks: nothing of it is thrown away before the next question."""
+    """A claim between two searches is not lost."""
     played = game(scripted("cecp", "win", at=3), sound())
     again = task(played, scripted("cecp", "move-and-later-win", seconds=0.01), speed=1.0)
     again = replace(again, moves=(*again.moves[:-1], (again.moves[-1][0], 300)))
@@ -128,7 +128,7 @@ def test_a_claim_between_two_searches() -> None:
 
 @pytest.mark.parametrize(("fault", "category"), [("exit-at-start", "start-failure"), ("silent", "start-timeout")])
 def test_failed_starts(fault: str, category: str) -> None:
-    """What went wrong before the first search goes wrong there again."""
+    """A failed start is repeated."""
     spec = scripted("uci", fault, handshake_timeout=0.5 if fault == "silent" else 20.0)
     played = game(spec, sound())
     found = reenact(task(played, spec), Link())
@@ -137,7 +137,7 @@ def test_failed_starts(fault: str, category: str) -> None:
 
 
 def test_a_cecp_engine_that_moves_otherwise_cannot_go_on() -> None:
-    """Its board has its own move; UCI is told every position anew."""
+    """A CECP engine that plays another move cannot continue; in UCI every position is sent again."""
     played = game(scripted("cecp", "crash", at=3), sound())
     other = scripted("cecp", "crash", at=3, moves="b1c3 c3b1")
     found = reenact(task(played, other), Link())
@@ -148,7 +148,7 @@ def test_a_cecp_engine_that_moves_otherwise_cannot_go_on() -> None:
 
 
 def test_an_opening_and_the_program_that_is_gone(tmp_path: Path) -> None:
-    """The opening stands on the board; a program that vanished is a failed start."""
+    """The opening is on the board; a missing program is a failed start."""
     spec = scripted("uci", "crash", at=1)
     played = game(spec, sound(), opening=Opening("two", moves=("e2e3", "e7e6")))
     assert reenact(task(played, spec), Link()).ply == 2
@@ -158,7 +158,7 @@ def test_an_opening_and_the_program_that_is_gone(tmp_path: Path) -> None:
 
 
 def test_another_signal_is_another_crash() -> None:
-    """Neither another signal nor another illegal move is the same incident; old ones have the status in their words."""
+    """Another signal or another illegal move is another incident."""
     old = Incident("x", "crash", "White disconnects: signal 11 (SIGSEGV)")
     assert is_reproduced(old, ReenactResult("crash", "", "signal 11 (SIGSEGV)"))
     assert not is_reproduced(old, ReenactResult("crash", "", "signal 1 (SIGHUP)"))

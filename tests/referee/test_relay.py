@@ -27,7 +27,7 @@ from enginetour.referee.record import RawPly
 from enginetour.referee.startup import EnginePool
 from tests.support.engines import Protocol, game, scripted, sound
 
-# Compiled plies: what is plain is played, what is not is handed over as it came, with nothing decided.
+# Compiled plies: plain plies are played, others are handed over unchanged.
 
 PLAIN, BOOKS, STIRRED, SLOW, ODD, ENDED = range(6)  # native/relay.h
 NEVER = 1 << 62
@@ -36,7 +36,7 @@ Reply = bytes | Callable[["Desk"], None]
 
 
 class Desk:
-    """Two engines that are this test: for each `go` the next reply is written by a thread."""
+    """Two engines played by this test: a thread writes the next reply to each `go`."""
 
     def __init__(self, *replies: Reply, board: chess.Board | None = None, **terms: Any) -> None:
         assert native is not None
@@ -46,10 +46,10 @@ class Desk:
         self.plies: list[Any] = []
         self.gaps: list[int] = []
         self.noted: list[tuple[str, bytes]] = []
-        self.stamps: list[int] = []  # of what was noted
+        self.stamps: list[int] = []  # of noted chunks
         self.halts = SimpleNamespace(continued=False)
         self.control, self.tell = os.pipe()
-        self.ins = [os.pipe2(os.O_NONBLOCK), os.pipe2(os.O_NONBLOCK)]  # by colour: what the engine hears
+        self.ins = [os.pipe2(os.O_NONBLOCK), os.pipe2(os.O_NONBLOCK)]  # by color: the input of the engine
         self.outs = [os.pipe2(os.O_NONBLOCK), os.pipe2(os.O_NONBLOCK)]
         self.err = os.pipe2(os.O_NONBLOCK)
         judge = terms.pop("judge", None)
@@ -95,7 +95,7 @@ class Desk:
             voices.join()
 
     def _voices(self) -> None:
-        """Ends when the run has: nothing is written behind it."""
+        """Check that the threads end after the run."""
         white = self.board.turn
         held = b""
         while self.busy:
@@ -128,7 +128,7 @@ class Desk:
 
 @pytest.fixture
 def desk() -> Iterator[Callable[..., Desk]]:
-    """Makes them, and gives their pipes back."""
+    """Make them, and close their pipes."""
     made: list[Desk] = []
 
     def make(*replies: Reply, **terms: Any) -> Desk:
@@ -141,11 +141,11 @@ def desk() -> Iterator[Callable[..., Desk]]:
 
 
 INFO = b"info depth 3 score cp 20 pv e2e4\n"
-END = b"bestmove (none)\n"  # that nobody plays
+END = b"bestmove (none)\n"  # played by no engine
 
 
 def test_plain_plies_are_played(desk: Callable[..., Desk]) -> None:
-    """Words out, clocks, record, board, line and keys are those of Python; the ply behind them is handed over."""
+    """Plain plies have the lines, clocks, record, board and keys of Python; the next ply is handed over."""
     table = desk(INFO + b"bestmove e2e4 ponder e7e5\n", b"bestmove e7e5\r\n", b"bestmove g1f3\n", END)
     assert table.run() == ODD
     assert table.moves == ["e2e4", "e7e5", "g1f3"]
@@ -168,7 +168,7 @@ def test_plain_plies_are_played(desk: Callable[..., Desk]) -> None:
     rest, _, moves, total, longest, least, uses, searches, asked, *_ = table.own.clocked(True)
     assert (moves, searches, uses) == (2, 2, 0)
     assert (rest, least <= LONG, longest <= total) == (LONG - total + 20, True, True)
-    assert asked and table.own.clocked(False)[7] == 2  # the last was begun
+    assert asked and table.own.clocked(False)[7] == 2  # the last one was begun
     assert [way for way, _ in table.noted].count(">") == 4
 
 
@@ -193,7 +193,7 @@ def test_plain_plies_are_played(desk: Callable[..., Desk]) -> None:
     ],
 )
 def test_what_is_no_plain_answer_is_handed_over(reply: bytes, desk: Callable[..., Desk]) -> None:
-    """As it came, and nothing was done about it."""
+    """An answer that is not plain is handed over unchanged."""
     table = desk(reply)
     assert table.run() == ODD
     left = table.left()
@@ -202,7 +202,7 @@ def test_what_is_no_plain_answer_is_handed_over(reply: bytes, desk: Callable[...
 
 
 def test_a_flood_is_handed_over_before_it_fills_the_memory(desk: Callable[..., Desk]) -> None:
-    """64 KiB of one search, and one read more."""
+    """A search with more than 64 KiB of output is handed over."""
 
     def flood(table: Desk) -> None:
         while table.busy:
@@ -217,7 +217,7 @@ def test_a_flood_is_handed_over_before_it_fills_the_memory(desk: Callable[..., D
 
 
 def test_words_out_of_turn_come_with_no_search_begun(desk: Callable[..., Desk]) -> None:
-    """What lies in the pipe before `go` is read and handed over, and `go` was not written."""
+    """Output before `go` is handed over, and `go` is not written."""
     table = desk()
     os.write(table.outs[1][1], b"bestmove e2e4\n")
     assert table.run() == ODD
@@ -226,20 +226,20 @@ def test_words_out_of_turn_come_with_no_search_begun(desk: Callable[..., Desk]) 
 
 
 def test_the_other_sides_words_end_the_run(desk: Callable[..., Desk]) -> None:
-    """They are left in its pipe."""
+    """Output of the other side ends the run and stays in its pipe."""
     table = desk(lambda table: os.write(table.outs[0][1], b"info x\n"))
     assert table.run() == ODD
     assert (table.left().thinking, os.read(table.outs[0][0], 99)) == (True, b"info x\n")
 
 
 def test_the_place_is_heard(desk: Callable[..., Desk]) -> None:
-    """A word on the control pipe ends the run in mid-search."""
+    """A message on the control pipe ends the run during a search."""
     table = desk(lambda table: os.write(table.tell, b"x"))
     assert (table.run(), table.left().thinking) == (ODD, True)
 
 
 def test_what_the_way_of_an_answer_cost_is_told(desk: Callable[..., Desk], tmp_path: Path) -> None:
-    """The write, the gap from the answer's stamp to its begin, the kernel's words: all that Python judges a flag by."""
+    """The write, the gap and the kernel's figures are handed over."""
     (tmp_path / "schedstat").write_bytes(b"1 7 1\n")
     with (tmp_path / "schedstat").open("rb") as queue:
         table = desk(b"bestmove e2e4\n", b"bestmove e7e5\n", END, queue=queue.fileno())
@@ -251,19 +251,19 @@ def test_what_the_way_of_an_answer_cost_is_told(desk: Callable[..., Desk], tmp_p
 
 
 def test_stderr_is_for_who_drains_it(desk: Callable[..., Desk]) -> None:
-    """And the search goes on behind it."""
+    """Output on stderr is reported, and the search continues."""
     table = desk(lambda table: os.write(table.err[1], b"cough"))
     assert table.run() == STIRRED
     os.read(table.err[0], 99)
     os.write(table.outs[1][1], b"bestmove e2e4\n")
     table.replies.append(END)
-    table.board.turn = chess.BLACK  # for the voices: whose turn comes
+    table.board.turn = chess.BLACK  # for the threads: whose turn comes
     assert table.run() == ODD
     assert table.moves == ["e2e4"]
 
 
 def test_a_search_that_is_no_longer_quick_is_told_of(desk: Callable[..., Desk]) -> None:
-    """Once, to who lets the engines go; it goes on, and one that is quick is not told of."""
+    """A search that is no longer fast is reported once, and continues."""
     table = desk()
     assert (table.run(quick=1), table.left().thinking, table.own.stirs()) == (SLOW, True, False)
     os.write(table.outs[1][1], b"bestmove d2d4\n")
@@ -274,7 +274,7 @@ def test_a_search_that_is_no_longer_quick_is_told_of(desk: Callable[..., Desk]) 
 
 
 def test_books_that_are_due_come_first(desk: Callable[..., Desk]) -> None:
-    """In the time of who thinks, whose search goes on."""
+    """Due bookkeeping comes first, during a search that continues."""
     table = desk()
     assert (table.run(urgent=True), table.left().thinking, table.own.stirs()) == (BOOKS, True, False)
     os.write(table.outs[1][1], b"bestmove d2d4\n")
@@ -286,7 +286,7 @@ def test_books_that_are_due_come_first(desk: Callable[..., Desk]) -> None:
 
 
 def test_a_full_pipe_is_told_by_what_it_took(desk: Callable[..., Desk]) -> None:
-    """The rest is for the outbox; the search has begun."""
+    """A full pipe is reported with the bytes that it took."""
     table = desk()
     size = fcntl.fcntl(table.ins[1][1], fcntl.F_SETPIPE_SZ, 4096)
     while True:
@@ -300,7 +300,7 @@ def test_a_full_pipe_is_told_by_what_it_took(desk: Callable[..., Desk]) -> None:
 
 
 def test_the_end_of_an_engine_is_handed_over(desk: Callable[..., Desk]) -> None:
-    """End of file, in mid-search and before it."""
+    """End of file is handed over, during a search and before it."""
     table = desk(lambda table: os.dup2(table.err[1], table.outs[1][1]) and None)
     assert (table.run(), table.left().thinking, table.left().text) == (ODD, True, b"")
     dead = desk()
@@ -312,7 +312,7 @@ def test_the_end_of_an_engine_is_handed_over(desk: Callable[..., Desk]) -> None:
 def test_late_answers_and_the_ends_of_stages_are_judged_by_python(
     rest: int, to_go: int, desk: Callable[..., Desk]
 ) -> None:
-    """Nothing is charged here."""
+    """Late answers and ends of stages are left to Python, without a charge."""
     table = desk(b"bestmove e2e4\n")
     table.clock(1, rest, to_go) if rest > 0 else table.own.clock(True, -1, 0, 0, 0, 1, 1, -1, 0)
     assert (table.run(), table.moves, table.own.clocked(True)[2]) == (ODD, [], 0)
@@ -325,19 +325,19 @@ def test_late_answers_and_the_ends_of_stages_are_judged_by_python(
         ("7k/8/6K1/5Q2/8/8/8/8 w - - 0 1", "f5f7"),  # stalemate
         ("7k/8/6K1/8/8/8/8/6r1 w - - 0 1", "g6f5"),  # none of it: plain
         ("7k/8/8/8/8/8/6r1/7K w - - 0 1", "h1g2"),  # bare kings
-        ("7k/8/8/8/8/8/1R4r1/7K w - - 99 90", "b2b3"),  # illegal besides
+        ("7k/8/8/8/8/8/1R4r1/7K w - - 99 90", "b2b3"),  # illegal too
         ("7k/8/8/8/8/8/1R6/7K w - - 99 90", "b2b3"),  # fifty moves
     ],
 )
 def test_ends_are_left_to_python(fen: str, move: str, desk: Callable[..., Desk]) -> None:
-    """The move that ends the game is not made."""
+    """A move that ends the game is not made."""
     table = desk(f"bestmove {move}\n".encode(), END, board=chess.Board(fen))
     assert table.run() == ODD
     assert table.moves == ([move] if move == "g6f5" else [])
 
 
 def test_adjudication_is_asked_with_the_last_exact_score(desk: Callable[..., Desk]) -> None:
-    """None without one; its word ends the run behind the move."""
+    """Adjudication gets the last exact score; its result ends the run after the move."""
     asked: list[Any] = []
 
     def judge(*told: Any) -> Any:
@@ -352,14 +352,14 @@ def test_adjudication_is_asked_with_the_last_exact_score(desk: Callable[..., Des
 
 
 def test_a_stop_of_this_process_is_seen_before_the_answer_counts(desk: Callable[..., Desk]) -> None:
-    """As the handler of SIGCONT notes it, whenever it ran."""
+    """SIGCONT of this process is noticed before the answer counts."""
     table = desk(b"bestmove e2e4\n")
     table.halts.continued = True
     assert (table.run(), table.moves) == (ODD, [])
 
 
 def test_a_signal_ends_the_run_when_its_handler_ran(desk: Callable[..., Desk]) -> None:
-    """Whatever the handler does is for Python to see."""
+    """A signal ends the run after its handler."""
     ran: list[int] = []
     before = signal.signal(signal.SIGUSR1, lambda number, _: ran.append(number))
     try:
@@ -372,7 +372,7 @@ def test_a_signal_ends_the_run_when_its_handler_ran(desk: Callable[..., Desk]) -
 
 
 def test_an_exception_of_a_handler_comes_through(desk: Callable[..., Desk]) -> None:
-    """Ctrl-C and what a test's time limit raises."""
+    """An exception of a signal handler is raised."""
 
     def stop(number: int, frame: Any) -> None:
         raise KeyboardInterrupt
@@ -391,14 +391,14 @@ def test_an_exception_of_a_handler_comes_through(desk: Callable[..., Desk]) -> N
     "board", [chess.Board("k7/8/8/8/8/8/8/8 w - - 0 1"), chess.Board("k7/Q7/8/8/8/8/8/K7 w - - 0 1")]
 )
 def test_odd_positions_are_not_taken(board: chess.Board, desk: Callable[..., Desk]) -> None:
-    """They are Python's from the first ply."""
+    """Odd positions are left to Python from the first ply."""
     table = desk()
     assert not table.own.take(board, b"position", False, 0, 0, 0, {}, 0)
 
 
 def test_a_game_leaves_no_descriptor() -> None:
-    """Not even one with an adjudicator, which the compiled part and ours hold between them."""
-    gc.collect()  # what tests before left
+    """A game leaves no descriptor open, even with an adjudicator."""
+    gc.collect()  # objects of earlier tests
     gc.disable()
     try:
         game(sound(), sound(), draw=DrawRule(1, 50, 10))
@@ -410,7 +410,7 @@ def test_a_game_leaves_no_descriptor() -> None:
 
 
 class Delayed:
-    """A relay whose last wait ended so much too late, as if all had been frozen."""
+    """A relay whose last wait ended so much too late, as after a freeze."""
 
     def __init__(self, own: Any, late_ns: int) -> None:
         self._own, self._late_ns = own, late_ns
@@ -425,7 +425,7 @@ class Delayed:
 
 
 def test_a_freeze_in_a_compiled_wait_blames_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It took an engine's time without a word, and the engine lost by less than that."""
+    """A freeze in a compiled wait is no engine's fault."""
     made = relay.CompiledRelay
 
     def delayed(*words: Any) -> Any:
@@ -442,13 +442,13 @@ def test_a_freeze_in_a_compiled_wait_blames_nobody(monkeypatch: pytest.MonkeyPat
     assert (played.outcome, played.culprit) == (Outcome.BLACK, "late")
 
 
-# What engines are told of both clocks before each move of a game, by the record of that game.
+# Clocks sent before each move, compared with the record of the game.
 
 WHITE, BLACK = "3/60+1:40+0.5,nodes=7", "50+2,depth=3"
 
 
 def clocks_before(played: Game) -> list[tuple[int, int]]:
-    """Milliseconds of White and Black ahead of each ply."""
+    """Return milliseconds of White and Black before each ply."""
     left = [TimeControl.parse(text).stage(0) for text in (played.white_tc, played.black_tc)]
     now = [stage.base_ms + stage.increment_ms for stage in left]
     found = []
@@ -470,7 +470,7 @@ def lines_to(pool: EnginePool, *specs: EngineSpec) -> list[list[str]]:
 
 @pytest.mark.parametrize("compiled", [True, False])
 def test_uci_engines_are_told_both_clocks(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """White's first whoever is asked, increments of each, the moves of the own stage and the own limits."""
+    """UCI engines get both clocks, White's first, with increments, moves to go and limits."""
     if not compiled:
         monkeypatch.setattr(relay, "native", None)
     white, black = scripted(name="w"), scripted(name="b")
@@ -490,7 +490,7 @@ def test_uci_engines_are_told_both_clocks(compiled: bool, monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("white_protocol", ["cecp", "uci"])
 def test_cecp_engines_are_told_their_own_clock_first(white_protocol: Protocol) -> None:
-    """In hundredths of a second, whichever colour they have."""
+    """CECP engines get their own clock first, in hundredths of a second."""
     white = scripted(white_protocol, name="w")
     black = scripted("uci" if white_protocol == "cecp" else "cecp", name="b")
     pool = EnginePool()

@@ -1,4 +1,4 @@
-"""The process of one slot: its start, its stream, and that it never outlives its scheduler."""
+"""Tests of the slot process: its start, its messages, and its end with the scheduler."""
 
 import array
 import fcntl
@@ -30,7 +30,7 @@ Child = subprocess.Popen[bytes]
 
 @pytest.fixture
 def child(tmp_path: Path) -> Iterator[Child]:
-    """A slot with the scripted referee."""
+    """Return a slot with the scripted referee."""
     environment = os.environ | {"ENGINETOUR_TAG": TAG, "ENGINETOUR_SCRATCH": str(tmp_path)}
     with subprocess.Popen(
         [sys.executable, "-P", SCRIPTED],
@@ -49,18 +49,18 @@ def child(tmp_path: Path) -> Iterator[Child]:
 
 
 def pipe(end: IO[bytes] | None) -> IO[bytes]:
-    """The same end, known to be a pipe."""
+    """Return the same end, which is a pipe."""
     assert end
     return end
 
 
 def send(child: Child, message: object) -> None:
-    """One frame in."""
+    """Send one frame."""
     pipe(child.stdin).write(frame(message))
 
 
 def hear(child: Child) -> Any:
-    """One frame out."""
+    """Read one frame."""
     stream = pipe(child.stdout)
     frames = Frames()
     _, length, _ = HEAD.unpack(head := stream.read(HEAD.size))
@@ -74,14 +74,14 @@ def hear(child: Child) -> Any:
 
 
 def waiting_bytes(fd: int) -> int:
-    """How much a pipe holds."""
+    """Return how much a pipe holds."""
     count = array.array("i", [0])
     fcntl.ioctl(fd, termios.FIONREAD, count)
     return count[0]
 
 
 def test_frames_do_not_depend_on_how_they_are_cut() -> None:
-    """Messages come out whole and in order, byte by byte as in one piece."""
+    """Messages come whole and in order, in one piece or byte by byte."""
     messages: list[object] = [Stop(now=True), ("event", "moves", ["e2e4"] * 1000), ("failed", "")]
     stream = b"".join(frame(message) for message in messages)
     assert Frames().feed(stream) == messages
@@ -90,14 +90,14 @@ def test_frames_do_not_depend_on_how_they_are_cut() -> None:
 
 
 def test_the_link_of_a_game_in_our_own_process_leads_nowhere() -> None:
-    """A game needs no place to be played."""
+    """A game in this process needs no executor."""
     link = Link()
     link.tell("moves", ["e2e4"])
     assert (link.control_fd, link.stopping()) == (None, "")
 
 
 def test_games_and_probes_are_answered_in_order(child: Child) -> None:
-    """Each task has one answer; a game keeps the engines' tag below its own."""
+    """Each task has one answer, in order; a game keeps the tag of its engines below its own."""
     send(child, task("draw"))
     send(child, ProbeTask(odd("quiet")))
     kind, game = hear(child)
@@ -107,7 +107,7 @@ def test_games_and_probes_are_answered_in_order(child: Child) -> None:
 
 
 def test_stray_prints_do_not_reach_the_stream(child: Child) -> None:
-    """What anybody prints or writes to descriptor 1 goes to stderr."""
+    """Output to descriptor 1 goes to stderr, not into the messages."""
     send(child, task("prints"))
     kind, game = hear(child)
     assert (kind, game.pairing.white) == ("result", "prints")
@@ -120,7 +120,7 @@ WHOLE = [frame(Stop(now=True)), frame(("failed", ""))]
 
 @given(st.lists(st.one_of(st.binary(min_size=1, max_size=30), st.sampled_from(WHOLE))))
 def test_whatever_comes_through_a_pipe_is_read_without_an_error(pieces: list[bytes]) -> None:
-    """Up to the first byte that no frame of ours holds; what comes after it is not heard."""
+    """Any bytes are read without an error, up to the first that is not part of a valid frame."""
     frames, heard = Frames(), list[Any]()
     for piece in pieces:
         heard += frames.feed(piece)
@@ -129,7 +129,7 @@ def test_whatever_comes_through_a_pipe_is_read_without_an_error(pieces: list[byt
 
 
 def test_a_pickle_of_anything_else_is_not_loaded() -> None:
-    """A frame may hold what enginetour itself is made of, no function of the system."""
+    """A pickle of anything but enginetour's own classes is not loaded."""
     for odd_one in (os.system, os.getpid, print, partial(os.system, "false")):
         frames = Frames()
         assert frames.feed(frame(odd_one)) == []
@@ -137,7 +137,7 @@ def test_a_pickle_of_anything_else_is_not_loaded() -> None:
 
 
 def test_a_slot_whose_control_pipe_is_scribbled_on_ends(child: Child) -> None:
-    """It cannot know what it is told, so it goes, without a traceback."""
+    """A slot whose control pipe has invalid data ends without a traceback."""
     send(child, task("waits"))
     assert hear(child)[:2] == ("event", "playing")
     pipe(child.stdin).write(b"info depth 1\n")
@@ -147,7 +147,7 @@ def test_a_slot_whose_control_pipe_is_scribbled_on_ends(child: Child) -> None:
 
 
 def test_a_mistake_of_ours_is_a_failure_and_the_slot_goes_on(child: Child) -> None:
-    """An exception in a game, or a result that cannot be sent, is told; the next game is played by the same process."""
+    """An exception in a game is reported, and the same process plays the next game."""
     send(child, task("raise"))
     assert hear(child) == ("internal", "the slot failed: ValueError('a mistake of ours')")
     send(child, task("fail"))
@@ -160,7 +160,7 @@ def test_a_mistake_of_ours_is_a_failure_and_the_slot_goes_on(child: Child) -> No
 
 
 def test_events_are_dropped_when_nobody_reads_and_the_result_is_not(child: Child) -> None:
-    """Of 20 MB of moves into a pipe of 64 KiB some arrive, whole and in order; then the result."""
+    """Events are dropped if nobody reads; the result is not."""
     send(child, task("events"))
     until(lambda: waiting_bytes(pipe(child.stdout).fileno()) > 40_000)  # full: pages of 4 KiB with three frames each
     messages = [hear(child)]
@@ -174,7 +174,7 @@ def test_events_are_dropped_when_nobody_reads_and_the_result_is_not(child: Child
 
 @pytest.mark.parametrize("how", ["end of file", "stop now", "terminate"])
 def test_a_slot_told_to_go_takes_its_engines_along(child: Child, how: str, tmp_path: Path) -> None:
-    """End of file on its input, Stop(now) and SIGTERM end its deaf engines, their escaped children and their files."""
+    """End of file, Stop(now) and SIGTERM end a slot with its engines, their children and their files."""
     send(child, task("plays", odd("escapes"), odd("deaf")))
     _, _, (slot, engines, children) = hear(child)
     everybody = [slot, *engines, *children]
@@ -191,7 +191,7 @@ def test_a_slot_told_to_go_takes_its_engines_along(child: Child, how: str, tmp_p
 
 
 def test_a_running_game_may_end_when_asked_politely(child: Child) -> None:
-    """Stop without hurry: the game sees it, its result arrives, and the slot goes with exit code 0."""
+    """After Stop without `now` the game ends, its result arrives, and the slot exits with 0."""
     send(child, task("waits"))
     assert hear(child)[1] == "playing"
     send(child, Stop(now=False))
@@ -200,7 +200,7 @@ def test_a_running_game_may_end_when_asked_politely(child: Child) -> None:
 
 
 def test_engines_kept_between_games_end_with_the_slot(child: Child) -> None:
-    """What lives in the pool is ended when the slot goes."""
+    """Engines in the pool end with the slot."""
     send(child, task("keeps"))
     _, _, (_, engines, _) = hear(child)
     assert hear(child)[0] == "result"
@@ -211,7 +211,7 @@ def test_engines_kept_between_games_end_with_the_slot(child: Child) -> None:
 
 
 def test_a_daemon_without_our_tag_is_adopted_and_ended(child: Child) -> None:
-    """A child that left the session and dropped its environment becomes the slot's own and dies with its engine."""
+    """A daemon without the tag is adopted by the slot and ends with its engine."""
     send(child, task("leaves", odd("escapes-bare")))
     pid, told = hear(child)[1].cause.split(" ", 1)
     assert not alive(int(pid))
@@ -219,7 +219,7 @@ def test_a_daemon_without_our_tag_is_adopted_and_ended(child: Child) -> None:
 
 
 def test_a_hung_slot_is_ended_by_its_alarm(child: Child) -> None:
-    """A slot that cannot act on SIGTERM in its game does not stay: here the signal arrives while it sleeps for ever."""
+    """A slot that cannot act on SIGTERM is ended by its alarm."""
     send(child, task("sleeps"))
     assert hear(child)[1] == "playing"
     child.send_signal(signal.SIGTERM)
@@ -227,7 +227,7 @@ def test_a_hung_slot_is_ended_by_its_alarm(child: Child) -> None:
 
 
 def test_a_slot_loads_the_rules_only() -> None:
-    """No table, store, configuration or event loop is in a slot process."""
+    """A slot process loads no database, configuration or event loop."""
     program = (
         "import sys, enginetour.referee.slot\n"
         "print(*sorted({'pydantic','sqlalchemy','sqlmodel','click','rich','numpy','networkx','asyncio','tempfile',"
@@ -238,7 +238,7 @@ def test_a_slot_loads_the_rules_only() -> None:
 
 
 def test_a_task_that_came_before_the_end_is_played(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where both are read at once; after "now" nothing is."""
+    """A task that came before the stop is played; after "now" none is."""
     monkeypatch.setattr(signal, "setitimer", lambda *_: None)
     monkeypatch.setattr(signal, "set_wakeup_fd", lambda *_, **__: -1)
     for now in (False, True):

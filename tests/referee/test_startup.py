@@ -1,4 +1,4 @@
-"""Whether engines live on between games: restart = "auto", "on", "off"."""
+"""Tests of referee/startup: whether engines live on between games (restart = "auto", "on", "off")."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def pids() -> set[int]:
 
 
 def test_on_is_a_new_process_for_each_game(pool: EnginePool) -> None:
-    """Of one side only, where the other has no such wish."""
+    """ "on" means a new process for each game of that side only."""
     fresh, kept = replace(sound(), restart="on"), sound("cecp")
     drawn(game(fresh, kept, pool=pool))
     assert len(before := pids()) == 1
@@ -36,7 +36,7 @@ def test_on_is_a_new_process_for_each_game(pool: EnginePool) -> None:
 
 @pytest.mark.parametrize(("mode", "left"), [("auto", 0), ("off", 2)])
 def test_off_keeps_whoever_can_go_on(mode: Restart, left: int, pool: EnginePool) -> None:
-    """A broken rule and `reuse=0` end a process by "auto" alone; both are fit for the next game by "off"."""
+    """A broken rule and `reuse=0` end a process with "auto", but not with "off"."""
 
     def wish(spec: EngineSpec) -> EngineSpec:
         return replace(spec, restart=mode)
@@ -47,13 +47,13 @@ def test_off_keeps_whoever_can_go_on(mode: Restart, left: int, pool: EnginePool)
 
 
 def test_off_cannot_keep_the_dead(pool: EnginePool) -> None:
-    """A crash is a crash: only the other one waits for the next game."""
+    """ "off" cannot keep an engine that crashed."""
     lost(game(replace(scripted("uci", "crash"), restart="off"), sound(), pool=pool), "crash", Termination.CRASH)
     assert len(running_engines) == 1
 
 
 def test_the_entrants_wish_goes_before_the_tournaments(tmp_path: Path) -> None:
-    """[play] restart is for all, an entrant's own for itself; another word is refused at its place."""
+    """An entrant's own `restart` replaces that of [play]; another word is rejected at its place."""
     path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "", more='\nrestart = "off"')
     plain = path.read_text()
     path.write_text(plain.replace("[play]", '[play]\nrestart = "on"'))
@@ -64,7 +64,7 @@ def test_the_entrants_wish_goes_before_the_tournaments(tmp_path: Path) -> None:
 
 
 def test_one_that_is_deaf_at_its_first_start_is_started_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The game is played, and tells of it: a lost line at a start is no lost game."""
+    """An engine that misses its input at its first start is started again, with an incident."""
     played = game(sound(), deaf_at_first(tmp_path / "starts", 1, monkeypatch))
     drawn(played)
     (told,) = played.incidents
@@ -76,7 +76,7 @@ def test_one_that_is_deaf_at_its_first_start_is_started_again(tmp_path: Path, mo
 
 
 def test_one_that_stays_deaf_is_started_three_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Then it is a start time-out as any other, and nobody's loss."""
+    """After three silent starts the game is void."""
     starts = tmp_path / "starts"
     played = game(deaf_at_first(starts, 9, monkeypatch), sound())
     assert played.outcome is Outcome.VOID
@@ -89,14 +89,14 @@ CHILD = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {HOLD!r}
 
 
 def seat(pid: int) -> Seat:
-    """One at which an engine with this process sits."""
+    """Return a seat with an engine of this process."""
     found = Seat(Side(sound(), TimeControl()), Rules(), white=True)
     found.sit(SimpleNamespace(process=SimpleNamespace(engine_pid=pid)))  # type: ignore[arg-type]  # all that is asked
     return found
 
 
 def test_children_count_and_the_dead_are_remembered() -> None:
-    """The sum over the process and what it started; its end does not change what was seen."""
+    """Memory is the sum over the process and its children; its end does not change it."""
     command = [sys.executable, "-c", CHILD]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
@@ -110,7 +110,7 @@ def test_children_count_and_the_dead_are_remembered() -> None:
 
 
 def test_who_was_never_seen_has_none() -> None:
-    """A process that is gone before the first look."""
+    """A process that is gone before the first look has no memory figure."""
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
     assert seat(gone.pid).look() is None
@@ -123,7 +123,7 @@ def told(fault: str, protocol: Protocol = "uci", **more: str) -> Incident:
 
 
 def test_what_is_measured_beside_a_crash() -> None:
-    """How it ended, when it was asked, memory, load and the referee's own share."""
+    """A crash is recorded with status, time of `go`, memory, load and the delay of the referee."""
     crash = told("segv")
     assert crash.status == "signal 11 (SIGSEGV)"
     assert f"{(crash.last_go_us or 0) / 1e6:.6f} > go" in "\n".join(crash.traffic)
@@ -133,7 +133,7 @@ def test_what_is_measured_beside_a_crash() -> None:
 
 
 def test_what_is_measured_beside_a_time_loss() -> None:
-    """It lives, so it has no status; in CECP the line that set it thinking is the move or `go`."""
+    """A time loss has no status; in CECP the time is that of the move or `go`."""
     late = told("hang", "cecp", white_tc="0.2")
     assert (late.status, late.category) == ("", "time")
     stamped = [line for line in late.traffic if line.startswith(f"{(late.last_go_us or 0) / 1e6:.6f} > ")]

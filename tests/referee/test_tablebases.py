@@ -1,4 +1,4 @@
-"""Syzygy tables: what they say counts only where it is exact, and what is missing has a name."""
+"""Tests of referee/tablebases: results count only where they are exact, and missing files are named."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Saying:
 
 
 def said(fen: str, wdl: int | None, dtz: int | None = None, *, fifty_moves: int = 50, **rule: Any) -> Outcome | None:
-    """The result of a position of which the tables say this, for the side to move."""
+    """Return the result of a position for the side to move, with these values in the tables."""
     rules = Rules(fifty=fifty_moves, tables=TablebaseRule(("/tables",), **{"pieces": 5, **rule}))
     return TableJudge(cast("Tablebase", Saying(wdl, dtz)), rules).result(chess.Board(fen))
 
@@ -57,32 +57,32 @@ def said(fen: str, wdl: int | None, dtz: int | None = None, *, fifty_moves: int 
     ],
 )
 def test_right_after_a_capture_the_result_counts(turn: str, wdl: int | None, expected: Outcome | None) -> None:
-    """Cursed wins and blessed losses are draws."""
+    """After a capture the WDL counts; cursed wins and blessed losses are draws."""
     assert said(KQK.format(turn, 0), wdl) is expected
 
 
 @pytest.mark.parametrize(("clock", "dtz", "won"), [(1, 98, True), (1, 99, False), (60, -39, True), (60, -40, False)])
 def test_with_moves_on_the_counter_dtz_must_confirm(clock: int, dtz: int, won: bool) -> None:
-    """The last ply before the hundredth is not trusted, for DTZ may be one too small."""
+    """With moves on the counter DTZ must confirm a win; it may be one ply too small."""
     assert said(KQK.format("w", clock), 2 if dtz > 0 else -2, dtz) == (
         (Outcome.WHITE if dtz > 0 else Outcome.BLACK) if won else None
     )
 
 
 def test_without_dtz_a_win_waits_and_a_draw_does_not() -> None:
-    """More moves on the counter make no draw a win."""
+    """Without DTZ a win waits, and a draw does not."""
     assert said(KQK.format("w", 7), 2, None) is None
     assert said(KQK.format("w", 7), 0, None) is Outcome.DRAW
 
 
 def test_without_the_fifty_move_rule_a_win_is_a_win() -> None:
-    """Cursed ones too, whatever the counter says."""
+    """Without the fifty-move rule every win is a win."""
     assert said(KQK.format("w", 90), 1, fifty=False) is Outcome.WHITE
     assert said(KQK.format("b", 90), 2, fifty=False) is Outcome.BLACK
 
 
 def test_tables_know_nothing_of_a_longer_counter() -> None:
-    """With `fifty = 75` of the board a cursed win may be one."""
+    """With `fifty = 75` a cursed win is unknown."""
     assert said(KQK.format("w", 0), 1, fifty_moves=75) is None
     assert said(KQK.format("w", 60), 2, 70, fifty_moves=75) is Outcome.WHITE
 
@@ -92,12 +92,12 @@ def test_tables_know_nothing_of_a_longer_counter() -> None:
     [("wins", 0, None), ("wins", 1, None), ("wins", -2, Outcome.BLACK), ("draws", 2, None), ("draws", 1, Outcome.DRAW)],
 )
 def test_only_wins_or_only_draws(only: str, wdl: int, expected: Outcome | None) -> None:
-    """What is not asked for is played out."""
+    """With `only`, other results are played out."""
     assert said(KQK.format("w", 0), wdl, only=only) is expected
 
 
 def test_no_castling_rights_and_not_more_pieces_than_asked_for() -> None:
-    """Tables know neither."""
+    """Positions with castling rights or too many pieces are not adjudicated."""
     assert said("4k3/8/8/8/8/8/8/4K2R w K - 0 1", 2) is None
     assert said("4k3/8/8/8/8/8/8/4K2R w - - 0 1", 2) is Outcome.WHITE
     assert said("4k3/8/8/8/8/8/8/4K2R w - - 0 1", 2, pieces=3) is Outcome.WHITE
@@ -105,14 +105,14 @@ def test_no_castling_rights_and_not_more_pieces_than_asked_for() -> None:
 
 
 def folder_with(path: Path, *names: str, size: int = 80) -> str:
-    """A folder of files that look like tables."""
+    """Return a directory of files that look like tables."""
     for name in names:
         (path / name).write_bytes(b"\0" * size)
     return str(path)
 
 
 def test_missing_tables_have_names(tmp_path: Path) -> None:
-    """Of each number of pieces how many there are, the first that are missing, and what lacks without DTZ."""
+    """Missing tables are listed for each number of pieces."""
     where = folder_with(tmp_path, *(f"{name}.rtbw" for name in ("KQvK", "KRvK", "KPvK", "KNvK")), "KQvK.rtbz", "x.txt")
     found = find_tables((where,))
     assert found.most == 3
@@ -125,13 +125,13 @@ def test_missing_tables_have_names(tmp_path: Path) -> None:
 
 
 def test_a_cut_file_is_no_table(tmp_path: Path) -> None:
-    """A download that broke off is found before game 1."""
+    """A truncated file is found before game 1."""
     where = folder_with(tmp_path, "KQvK.rtbw", size=90)
     assert find_tables((where,)).damaged == (f"{where}/KQvK.rtbw",)
 
 
 def test_variants_have_their_own_tables(tmp_path: Path) -> None:
-    """Tables of atomic chess are none of chess."""
+    """Variants have their own tables."""
     where = folder_with(tmp_path, "KQvK.atbw", "KRvK.rtbw")
     assert find_tables((where,), "atomic").wdl == {"KQvK"}
     assert find_tables((where,), "chess960").wdl == {"KRvK"}
@@ -141,7 +141,7 @@ def test_variants_have_their_own_tables(tmp_path: Path) -> None:
 
 
 def test_a_table_that_cannot_be_read_is_the_machines_failure(tmp_path: Path) -> None:
-    """Neither engine has lost a game in which a table is no table."""
+    """A table that cannot be read is a failure of the machine."""
     where = folder_with(tmp_path, "KQvK.rtbw")
     judge = tablebases.open_tables(Rules(tables=TablebaseRule((where,), 3)), "standard")
     assert judge is not None
@@ -150,9 +150,9 @@ def test_a_table_that_cannot_be_read_is_the_machines_failure(tmp_path: Path) -> 
 
 
 def of_one_value(path: Path) -> str:
-    """A folder with a table of king and queen that says "won" of all with the queen to move, "lost" of all others.
+    """Return a directory with a table of king and queen: "won" with the queen to move, else "lost".
 
-    Syzygy tables with one value a side hold no more than that: flag 0x80 and the value, 4 for won and 0 for lost.
+    Syzygy tables with one value per side contain only flag 0x80 and the value, 4 for won and 0 for lost.
     """
     path.mkdir()
     head = bytes.fromhex("71e8235d 01 00 6655ee 00")  # "WDL", of two sides; pieces: king, queen, and the other king
@@ -165,7 +165,7 @@ KNOWN_END = "White wins by adjudication: SyzygyTB"
 
 
 def test_a_game_ends_where_the_tables_know_it(tmp_path: Path) -> None:
-    """With the move that leads there, and only by the rule; the moves before it are played."""
+    """A game ends with the move that leads to a known position, and only with the rule."""
     tables, opening = TablebaseRule((of_one_value(tmp_path / "tables"),), 3), Opening(fen=TAKES)
     white, black = sound(moves="a1a2,d1d5"), sound("cecp", moves="h8g8")
     ended = game(white, black, opening=opening, tables=tables, max_moves=2)
@@ -177,7 +177,7 @@ def test_a_game_ends_where_the_tables_know_it(tmp_path: Path) -> None:
 
 
 def test_a_tournament_with_tables(tmp_path: Path) -> None:
-    """`tablebases` of a configuration ends its games, and the PGN says by what."""
+    """`tablebases` of a configuration ends games, and the PGN says so."""
     of_one_value(tmp_path / "tables")
     (tmp_path / "results").mkdir()
     (tmp_path / "takes.epd").write_text(f"{TAKES}\n")
@@ -193,7 +193,7 @@ def test_a_tournament_with_tables(tmp_path: Path) -> None:
 
 
 def test_tables_are_opened_once_in_a_process(tmp_path: Path) -> None:
-    """Two games of one slot share them."""
+    """Two games of one slot share the open tables."""
     rules = Rules(tables=TablebaseRule((folder_with(tmp_path, "KQvK.rtbw"),), 3))
     first, second = (tablebases.open_tables(rules, "standard") for _ in range(2))
     assert first is not None

@@ -25,9 +25,9 @@ from enginetour.tournament.executor import LocalExecutor
 from tests.support.engines import sound
 from tests.support.tournaments import LONG_S
 
-# A flood of info lines in one game, seen by the stamps of all four engines of two games at once.
+# A flood of info lines in one game, measured by the time stamps of all four engines of two games.
 
-# Shuffles its knights and writes down when it heard each `go` and when it had its answer; prints info lines meanwhile.
+# It shuffles its knights, notes the time of each `go` and answer, and prints info lines meanwhile.
 STAMPING = """\
 import os, sys, time
 path, lines, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
@@ -51,15 +51,15 @@ for line in sys.stdin:
             print(plies, heard, answered, file=file)
     print({"uci": "uciok", "isready": "readyok"}.get(words[0], ""), flush=True)
 """
-LINES = 100_000  # a second (reliability spec 6)
-FLOOD_S = 0.3  # a move
+LINES = 100_000  # per second (reliability spec 6)
+FLOOD_S = 0.3  # per move
 CLOCK_ERROR_MS = 10.0  # of the engine that floods: the same
 DELAY_MS = 5.0  # of moves of other games: the same
 
 
 @dataclass(frozen=True)
 class Stamp:
-    """One search by the engine's own watch, CLOCK_MONOTONIC in ns."""
+    """One search by the engine's own clock, CLOCK_MONOTONIC in ns."""
 
     ply: int
     heard: int
@@ -83,14 +83,14 @@ def stamps(folder: Path, name: str) -> list[Stamp]:
 
 
 def test_a_flood_touches_no_other_game_and_not_its_own_clock(tmp_path: Path) -> None:
-    """100 000 lines a second: moves of the game beside it are passed on as ever, and the flooder's clock is right.
+    """100 000 lines per second delay neither the other game nor the flooding engine's clock.
 
-    Medians, so that a busy machine does not decide.
+    Medians are compared, so that a busy machine does not decide.
     """
     flood = task(engine(tmp_path, "Flood", LINES), engine(tmp_path, "Calm"))
     quiet = task(engine(tmp_path, "Ada"), engine(tmp_path, "Bea"))
     with LocalExecutor(2) as place:
-        others = [place.submit(quiet, prefer=0).result(LONG_S)]  # its engines stay: the next ones begin at once
+        others = [place.submit(quiet, prefer=0).result(LONG_S)]  # its engines stay, so that the next ones begin at once
         flooded = place.submit(flood, prefer=1)
         while not flooded.done():
             others.append(place.submit(quiet, prefer=0).result(LONG_S))
@@ -116,9 +116,9 @@ def test_a_flood_touches_no_other_game_and_not_its_own_clock(tmp_path: Path) -> 
     assert median(gaps) < DELAY_MS, gaps
 
 
-# Engines that begin side by side: none waits for another, and a failure leaves none behind.
+# Engines that start together: none waits for another, and a failure leaves none behind.
 
-# Tells of itself, then speaks no word before the other has told of itself too.
+# It marks its start, then is silent until the other one has started too.
 SHY = """\
 import os, sys, time
 mine, other = sys.argv[1:]
@@ -132,7 +132,7 @@ GONE = EngineSpec("gone", ("/no/such/engine",), "uci")
 
 
 def test_two_greet_at_the_same_time(tmp_path: Path) -> None:
-    """Two engines of which neither speaks before the other runs shake hands."""
+    """Two engines that are silent until the other one runs complete their handshakes."""
     script, one, other = tmp_path / "shy.py", tmp_path / "one", tmp_path / "other"
     script.write_text(SHY)
     specs = [
@@ -171,7 +171,7 @@ def test_all_are_launched_before_one_is_waited_for(monkeypatch: pytest.MonkeyPat
 def test_a_failure_of_the_machine_leaves_none(
     what: str, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whichever start it fails, before or after the others: no engine, launcher, descriptor or scratch folder."""
+    """A failed start leaves no engine, launcher, descriptor or scratch directory."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     usual, calls = getattr(Launch, what), iter(range(1, 3))
 

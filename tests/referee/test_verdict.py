@@ -17,7 +17,7 @@ from enginetour.referee.clock import MS
 from enginetour.referee.startup import Seat
 from tests.support.faults import KINDS, RULES, TABLES, Kind, Row, course, judge, title
 
-# Verdicts that no scripted engine can bring about.
+# Verdicts that no scripted engine can cause.
 
 
 def black() -> Seat:
@@ -32,7 +32,7 @@ def flag(
 
 
 def test_a_flag_beyond_the_referees_own_share_is_a_loss() -> None:
-    """Nothing is doubtful when the overrun is larger than all the referee can have cost."""
+    """An overrun larger than the delay of the referee is a loss."""
     told = flag(5, 4, Rules())
     assert (told.outcome, told.termination, told.category) == (Outcome.WHITE, Termination.TIME, "time")
     assert "doubtful" not in told.cause
@@ -40,7 +40,7 @@ def test_a_flag_beyond_the_referees_own_share_is_a_loss() -> None:
 
 
 def test_a_doubtful_flag_is_void_and_the_hosts() -> None:
-    """A smaller overrun voids the game; nobody is to blame."""
+    """A smaller overrun makes the game void, and nobody is at fault."""
     told = flag(4, 5, Rules())
     assert (told.outcome, told.category, told.culprit) == (Outcome.VOID, "host", None)
     assert "up to 5.0 ms" in told.cause
@@ -48,7 +48,7 @@ def test_a_doubtful_flag_is_void_and_the_hosts() -> None:
 
 @pytest.mark.parametrize(("own", "waited", "outcome"), [(3, 1017, Outcome.VOID), (3, 927, Outcome.WHITE)])
 def test_a_wait_of_the_engine_for_a_processor_is_in_the_budget(own: int, waited: int, outcome: Outcome) -> None:
-    """930 ms over after a wait of 1,017 ms is the machine's fault; with the referee's share a wait of 927 ms is not."""
+    """The engine's wait for a processor and the delay of the referee are one budget."""
     told = flag(930, own, Rules(), waited_ms=waited)
     assert (told.outcome, told.termination) == (outcome, Termination.TIME)
     assert f"engine waited up to {waited}.0 ms for a processor" in told.cause
@@ -56,14 +56,14 @@ def test_a_wait_of_the_engine_for_a_processor_is_in_the_budget(own: int, waited:
 
 @pytest.mark.parametrize(("waited", "outcome"), [(31_000, Outcome.VOID), (29_000, Outcome.WHITE)])
 def test_an_engine_that_waited_for_half_of_the_hang_limit_has_not_hung(waited: int, outcome: Outcome) -> None:
-    """Less than that excuses nothing: the referee ends such a move, so that its overrun says nothing."""
+    """A move is doubtful if the engine waited for half of the hang limit."""
     seat = Seat(Side(EngineSpec("b", ("/b",), "uci"), TimeControl.parse("nodes=1"), 50), Rules(), white=False)
     told = verdict.flag(seat, chess.Board(), Rules(), 5 * MS, 0, "late", waited_ns=waited * MS)
     assert told.outcome is outcome
 
 
 def test_a_doubtful_flag_may_be_kept_as_a_loss() -> None:
-    """With the figures beside it."""
+    """A doubtful time loss may stay a loss, with the figures."""
     told = flag(4, 5, Rules(doubtful_flag="loss"))
     assert told.outcome is Outcome.WHITE
     assert "doubtful" in told.cause
@@ -71,7 +71,7 @@ def test_a_doubtful_flag_may_be_kept_as_a_loss() -> None:
 
 @pytest.mark.parametrize("claim", ["1-0", "0-1", "1/2-1/2"])
 def test_a_claim_before_the_first_search_is_noise(claim: str) -> None:
-    """Surveyed engines claim results of the moves they are fed in force mode; in the game it counts."""
+    """Claims before the first search are ignored; in the game they count."""
     seat = black()
     said = Message(MessageKind.RESULT, claim)
     assert verdict.by_message(seat, said, thinking=False, aborts=0) is None
@@ -90,7 +90,7 @@ def test_a_claim_before_the_first_search_is_noise(claim: str) -> None:
 
 
 def test_who_refuses_the_opening_late_has_not_lost() -> None:
-    """Without ping 0.2 s of quiet are its fence: what came a moment later, before its first search, was a loss."""
+    """A rejection of the opening that comes late, before the first search, is not a loss."""
     seat = black()
     said = Message(MessageKind.REFUSED_MOVE, "Illegal move: e7e5")
     told = verdict.by_message(seat, said, thinking=False, aborts=0)
@@ -113,7 +113,7 @@ def test_who_refuses_the_opening_late_has_not_lost() -> None:
     ],
 )
 def test_who_cannot_mate_cannot_win_by_a_flag(fen: str, outcome: Outcome) -> None:
-    """Nor by an illegal move of the opponent (FIDE 6.9, 7.5.5), in blocked positions too; the culprit stays named."""
+    """An engine that cannot mate does not win on time or by an illegal move (FIDE 6.9, 7.5.5)."""
     for told in (flag(5, 0, Rules(), fen), verdict.illegal(black(), "e8e1", chess.Board(fen))):
         assert told.outcome is outcome
         assert told.culprit is not None and told.category == told.termination.value
@@ -122,7 +122,7 @@ def test_who_cannot_mate_cannot_win_by_a_flag(fen: str, outcome: Outcome) -> Non
 
 @pytest.mark.parametrize(("moves", "outcome"), [(0, Outcome.VOID), (1, Outcome.WHITE)])
 def test_a_binary_of_another_cpu_cannot_have_moved(moves: int, outcome: Outcome) -> None:
-    """An illegal instruction at its first search is no fault of its chess; one that has moved crashes like any."""
+    """An illegal instruction is a failed start only before the first move."""
     seat = black()
     seat.searched, seat.clock.moves = True, moves
     told = verdict.crash(seat, "signal 4 (SIGILL)")
@@ -132,7 +132,7 @@ def test_a_binary_of_another_cpu_cannot_have_moved(moves: int, outcome: Outcome)
 
 @pytest.mark.parametrize(("category", "halted"), [("start-timeout", True), ("start-failure", False)])
 def test_a_halt_excuses_whoever_was_too_slow_alone(category: str, *, halted: bool) -> None:
-    """A program that is not there is missed however long the machine slept."""
+    """After a halt only a start timeout is excused, not a missing program."""
     late, other = black(), black()
     faults: dict[Seat, EngineFault] = {
         late: StartFailed("no answer", category="start-timeout"),
@@ -143,7 +143,7 @@ def test_a_halt_excuses_whoever_was_too_slow_alone(category: str, *, halted: boo
     assert (told.culprit, told.category) == ((None, "host") if halted else (late, "start-timeout"))
 
 
-# A cross-section of the engines that misbehave, the quickest; `make night` plays all of them.
+# A selection of misbehaving engines, the fastest; `make night` plays all of them.
 
 QUICK = {
     "uci-segv",
@@ -163,12 +163,12 @@ QUICK = {
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.title in QUICK], ids=title)
 def test_a_tournament_with_a_misbehaving_engine(kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It ends by itself with the right verdicts, the sound ones lose nothing, and nothing is left."""
+    """A tournament with them ends by itself with the right verdicts, and nothing is left."""
     judge(course(kind, tmp_path, monkeypatch))
 
 
 def test_every_kind_has_a_name_of_its_own() -> None:
-    """The cross-section is part of the whole, and no kind hides another."""
+    """Each kind has a unique name, and the selection is part of the whole."""
     titles = [kind.title for kind in KINDS]
     assert len(set(titles)) == len(titles)
     assert set(titles) >= QUICK
@@ -179,7 +179,7 @@ HERE = Path(__file__).parents[1]
 
 
 def shown(row: Row) -> list[Kind]:
-    """The kinds that show a row; KeyError for one that is not there."""
+    """Return the kinds that show a row; KeyError for an unknown kind."""
     titles = [
         title
         for word in row.faults.split()
@@ -190,7 +190,7 @@ def shown(row: Row) -> list[Kind]:
 
 @pytest.mark.parametrize("row", [*TABLES, *RULES], ids=lambda row: row.words)
 def test_every_row_is_shown(row: Row) -> None:
-    """By a kind in each protocol and under each control, with the verdict of the table; or by a test that is there."""
+    """Each row of the table is shown by a kind in each protocol and control, or by an existing test."""
     kinds = shown(row)
     assert kinds or row.tests
     for kind in kinds:
@@ -210,5 +210,5 @@ def test_every_row_is_shown(row: Row) -> None:
 
 
 def test_every_kind_belongs_to_a_row() -> None:
-    """Nothing is played that no table asks for."""
+    """Each kind belongs to a row of the table."""
     assert {kind.title for row in TABLES for kind in shown(row)} == set(BY_TITLE)

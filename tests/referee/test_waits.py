@@ -1,4 +1,4 @@
-"""How long engines waited for a processor."""
+"""Tests of referee/waits: how long engines waited for a processor."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from enginetour.referee.clock import MS
 from enginetour.referee.waits import EngineWaits, ProcessorShortage, _Process
 from tests.support.engines import game, scripted, sound
 
-NOBODY = 1 << 30  # beyond all numbers of processes
+NOBODY = 1 << 30  # beyond all process ids
 
 
 def descriptors() -> int:
@@ -37,7 +37,7 @@ def spent(pid: int, *waits_ms: float, ran_ms: float = 0, clock_ms: float | None 
 
 
 def queue_of(monkeypatch: pytest.MonkeyPatch, *found: _Process, window_ms: int = 100, processors: int = 2) -> float:
-    """The machine's part of a move in which its processes did that, in ms."""
+    """Return the machine's part of a move of these processes, in ms."""
     queue = EngineWaits(0, list)
     queue._marked_ns = time.monotonic_ns()
     monkeypatch.setattr(queue, "_since_mark", lambda window: iter(found))
@@ -50,7 +50,7 @@ def queue_of(monkeypatch: pytest.MonkeyPatch, *found: _Process, window_ms: int =
 
 
 def test_the_wait_of_a_move_is_that_since_its_mark(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the game the thread that waited longest counts; a thread that has ended is left out."""
+    """The wait of a game is that of the thread that waited longest; a thread that has ended does not count."""
     waits: dict[int, list[float | None]] = {7: [1, 3, 8], 8: [2, 2.5, None], -9: [10, 10, 10]}
     at = 0
 
@@ -67,7 +67,7 @@ def test_the_wait_of_a_move_is_that_since_its_mark(monkeypatch: pytest.MonkeyPat
     assert queue.of_game_ms() == 2.0
     queue.mark(5 * MS)
     at = 2
-    queue.mark(5 * MS + 999_999)  # too soon after it to be marked again
+    queue.mark(5 * MS + 999_999)  # too soon to be marked again
     found = next(iter(queue._since_mark(1000 * MS)))
     assert (found.pid, found.waits) == (NOBODY, [5 * MS])
     assert queue.of_game_ms() == 7.0
@@ -78,12 +78,12 @@ def test_the_wait_of_a_move_is_that_since_its_mark(monkeypatch: pytest.MonkeyPat
     [((30.0,), 30.0), ((10.0, 30.0), 40.0), ((5.0, 4.0, 3.0, 2.0), 12.0), ((80.0, 70.0), 100.0)],
 )
 def test_waits_of_one_answer_add_up(waits: tuple[float, ...], machine: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the threads that an answer passes through, three at most, and never more than the move took."""
+    """Waits of up to three threads of an answer add up, but never to more than the move took."""
     assert queue_of(monkeypatch, spent(1, *waits)) == machine
 
 
 def test_an_engine_behind_an_adapter_waits_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Polyglot waits for a processor, then the engine that it started."""
+    """Waits of an adapter and of its engine add up."""
     assert queue_of(monkeypatch, spent(1, 20.0), spent(2, 30.0, ran_ms=40)) == 50.0
 
 
@@ -91,7 +91,7 @@ def test_an_engine_behind_an_adapter_waits_twice(monkeypatch: pytest.MonkeyPatch
 def test_own_threads_that_compete_are_not_the_machine(
     used: float, machine: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Four threads on two processors wait for each other: only what the engine did not get of both is the machine's."""
+    """Threads that compete with each other are not the machine's fault."""
     assert queue_of(monkeypatch, spent(1, 30.0, 30.0, 30.0, 30.0, ran_ms=used)) == machine
 
 
@@ -99,13 +99,13 @@ def test_own_threads_that_compete_are_not_the_machine(
 def test_a_thread_that_has_ended_took_its_wait_along(
     busy: bool, machine: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An engine that starts a thread for each search: on a busy machine all that it did not run was a wait."""
+    """If a thread has ended on a busy machine, all time without a processor counts as a wait."""
     monkeypatch.setattr(module, "is_busy", lambda: busy)
     assert queue_of(monkeypatch, spent(1, 3.0, ran_ms=1, clock_ms=10)) == machine
 
 
 def test_a_thread_that_is_not_marked_counts_with_all_that_it_waited() -> None:
-    """A thread that is started in the search, and a process too."""
+    """A thread that starts during the search counts with all its waits."""
     pids = [os.getpid()]
     queue = EngineWaits(os.getpid(), lambda: pids)
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
@@ -133,7 +133,7 @@ def spinning(processor: int) -> subprocess.Popen[bytes]:
 
 
 def test_two_on_one_processor_keep_each_other_waiting() -> None:
-    """As the kernel tells it: together they wait as long as one of them runs."""
+    """Two processes on one processor wait as long as one of them runs."""
     first = min(os.sched_getaffinity(0))
     with spinning(first) as one, spinning(first) as other:
         queues = [EngineWaits(process.pid) for process in (one, other)]
@@ -153,7 +153,7 @@ def test_two_on_one_processor_keep_each_other_waiting() -> None:
 
 
 def test_an_engine_that_does_not_run_at_all_is_kept_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that sleeps is not, nor one that runs and is silent."""
+    """An engine that cannot run is kept waiting; one that sleeps or runs is not."""
     queue = EngineWaits(os.getpid())
     used = queue.used_ns()
     monkeypatch.setattr(queue, "used_ns", lambda: used + 9 * MS)
@@ -167,16 +167,16 @@ def test_an_engine_that_does_not_run_at_all_is_kept_waiting(monkeypatch: pytest.
 
 
 def test_a_slot_warns_while_many_moves_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From a twentieth of the last 100 moves on, once a second, until it is less than a fiftieth."""
+    """The warning begins at a twentieth of the last 100 moves, once a second, and ends below a fiftieth."""
     now = 10**12
     monkeypatch.setattr(time, "monotonic_ns", lambda: now)
     monkeypatch.setattr(module, "load_average", lambda: 1.5)
     monkeypatch.setattr(module, "runnable_threads", lambda: 15)
     monkeypatch.setattr(module, "processor_count", lambda: 2)
     crowd = ProcessorShortage()
-    assert crowd.add(19, 2) is None  # too few to say anything
+    assert crowd.add(19, 2) is None  # too few moves
     assert crowd.add(1, 0) == {"crowded": True, "share": 0.1, "load": 15.0, "processors": 2}
-    assert crowd.add(20, 2) is None  # told a moment ago
+    assert crowd.add(20, 2) is None  # reported a moment ago
     now += module.TELL_NS
     told = crowd.add(20, 0)
     assert told is not None and told["crowded"]
@@ -185,7 +185,7 @@ def test_a_slot_warns_while_many_moves_wait(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_the_kernel_tells_of_every_thread() -> None:
-    """Of this process: never less than nothing, and all descriptors come back."""
+    """The kernel reports every thread of this process, and all descriptors are closed."""
     before, stop = descriptors(), threading.Event()
     other = threading.Thread(target=stop.wait)
     other.start()
@@ -201,7 +201,7 @@ def test_the_kernel_tells_of_every_thread() -> None:
 
 
 def test_of_a_process_that_is_gone_nothing_is_known() -> None:
-    """Neither from the start nor when it ends under way."""
+    """Nothing is known of a process that is gone."""
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
         queue = EngineWaits(process.pid)
         assert queue.machine_ns() is not None
@@ -213,7 +213,7 @@ def test_of_a_process_that_is_gone_nothing_is_known() -> None:
 
 
 def test_a_time_loss_has_it_beside_and_every_game_in_its_record() -> None:
-    """The words of the loss tell of the move, the record of the game."""
+    """A time loss shows the wait of its move, the record the wait of the game."""
     before = descriptors()
     lost = game(scripted("uci", "late", at=2, seconds=0.3), sound(), white_tc="0.1", margin=0, hang_limit=5.0)
     assert (lost.termination, lost.outcome) == (Termination.TIME, Outcome.BLACK)
@@ -225,7 +225,7 @@ def test_a_time_loss_has_it_beside_and_every_game_in_its_record() -> None:
 
 @pytest.mark.parametrize("compiled", [True, False])
 def test_moves_are_told_apart_on_both_ways(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each move but the first of a side, whoever plays it; none of them counts twice."""
+    """Each move but the first of a side is measured once, in both ways to play it."""
     if not compiled:
         monkeypatch.setattr(relay, "native", None)
     counted = list[int]()
@@ -247,7 +247,7 @@ def test_moves_are_told_apart_on_both_ways(compiled: bool, monkeypatch: pytest.M
 def test_an_engine_that_could_not_run_is_not_late(
     starved: bool, outcome: Outcome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It had no processor for the second in which it was to answer `stop`: the machine's fault, however long it was."""
+    """An engine that got no processor to answer `stop` is not late."""
     monkeypatch.setattr(protocol, "OWED_NS", 100 * MS)
     monkeypatch.setattr(EngineWaits, "is_kept_waiting", lambda queue, used: starved)
     played = game(scripted("uci", "hang", at=1), sound(), white_tc="0.2", doubtful_flag="void")

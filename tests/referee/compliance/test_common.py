@@ -1,6 +1,6 @@
-"""Each step of both courses finds a fault: here and in test_compliance.py one a step; `make night` takes all of them.
+"""Each check of both protocols finds a fault, one per check; `make night` runs all of them.
 
-Left to the night: what takes seconds (`features`, `limit-movetime`), and the second protocol of slow steps of both.
+The night has checks that take seconds (`features`, `limit-movetime`), and slow checks in the second protocol.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.night.test_compliance_faults import FAULTS, OWN
 from tests.referee.compliance.test_course import TOGETHER
 from tests.support.engines import Protocol, hasty, patient, taken
 
-# Found by what does not come: only the wait for that is short. All else may take as long as a busy machine needs.
+# Found by missing output: only that wait is shortened. All else may take as long as a busy machine needs.
 SHORT: dict[str, tuple[tuple[ModuleType, str], ...]] = {
     "pieces": ((exam, "ANSWER_S"),),
     "crlf": ((exam, "ANSWER_S"),),
@@ -30,8 +30,8 @@ SHORT: dict[str, tuple[tuple[ModuleType, str], ...]] = {
     "second-uci": ((exam, "ANSWER_S"),),
     "move-now": ((exam, "OWED_S"),),
 }
-SILENT_NS = 500 * MS  # who tells no features says so by its silence
-BY_DAY = {  # in test_compliance.py
+SILENT_NS = 500 * MS  # an engine without features is silent for this time
+BY_DAY = {  # in test_course.py
     *((protocol, key) for protocol, faults in TOGETHER.items() for _, key, _ in faults),
     *((protocol, key) for protocol in TOGETHER for key in ("lines-together", "limit-nodes", "variants")),
 }
@@ -48,7 +48,7 @@ ONE_PROTOCOL: dict[str, Protocol] = {
 
 
 def rows() -> list[tuple[Protocol, str, str, str, str]]:
-    """The first row of each step, of each protocol."""
+    """Return the first row of each check, of each protocol."""
     protocols: tuple[Protocol, ...] = ("uci", "cecp")
     found: dict[tuple[Protocol, str], tuple[Protocol, str, str, str, str]] = {}
     for protocol in protocols:
@@ -61,7 +61,7 @@ def rows() -> list[tuple[Protocol, str, str, str, str]]:
 
 @pytest.fixture(autouse=True)
 def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is waited for that never comes, but for what a test shortens."""
+    """Shorten waits for output that never comes."""
     hasty(monkeypatch)
     patient(monkeypatch)
     monkeypatch.setattr(exam, "QUIET_S", 1.0)
@@ -74,7 +74,7 @@ def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_step_finds_its_fault(
     protocol: Protocol, key: str, fault: str, verdict: str, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its verdict, and in words what was seen."""
+    """A check finds its fault, with verdict and text."""
     for module, name in SHORT.get(fault, ()):
         monkeypatch.setattr(module, name, 0.5)
     if fault == "no-features":
@@ -87,7 +87,7 @@ def test_a_step_finds_its_fault(
 
 @pytest.mark.parametrize(("protocol", "beginning"), [("uci", "position-"), ("cecp", "limit-")])
 def test_no_place_and_no_limit_excuses_an_illegal_move(protocol: Protocol, beginning: str) -> None:
-    """Each of them looks at the move."""
+    """Each check of positions and limits tests the move."""
     keys = [step.key for step in steps_of(protocol) if step.key.startswith(beginning) and step.key != "limit-nodes"]
     found = taken(protocol, "illegal", *keys)
     assert {step.key for step in found.steps[1:]} == set(keys)

@@ -1,4 +1,4 @@
-"""Courses of UCI and CECP: a sound engine passes whole, and steps find their faults."""
+"""Tests of the checks of UCI and CECP: a sound engine passes, and checks find their faults."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from tests.support.engines import BOTH, Protocol, hasty, patient, taken
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No long waits."""
+    """Shorten all waits."""
     hasty(monkeypatch)
 
 
 @BOTH
 def test_a_sound_engine_passes_the_whole_course(protocol: Protocol, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sixty steps and more, each ok but for what it does not offer."""
+    """A sound engine passes more than sixty checks, except those it does not support."""
     patient(monkeypatch)
     found = taken(protocol, "")
     odd = [(step.key, step.verdict, step.words) for step in found.steps if step.verdict not in ("ok", "not offered")]
@@ -29,7 +29,7 @@ def test_a_sound_engine_passes_the_whole_course(protocol: Protocol, monkeypatch:
     assert missing == (set() if protocol == "uci" else {"limit-nodes"})
 
 
-# What may be wrong in one engine at a time: fault, step, words.
+# Faults of one engine at the same time: fault, check, text.
 TOGETHER: dict[Protocol, list[tuple[str, str, str]]] = {
     "uci": [
         ("nameless", "name", "tables use the name of the engine file"),
@@ -59,7 +59,7 @@ TOGETHER: dict[Protocol, list[tuple[str, str, str]]] = {
 
 @BOTH
 def test_what_does_not_hinder_a_game_is_a_warning(protocol: Protocol) -> None:
-    """Each in words of its own; such an engine is fit all the same, and its point of view is a hint."""
+    """Faults that do not prevent a game are warnings; the point of view gives a hint."""
     rows = TOGETHER[protocol]
     found = taken(protocol, ",".join(fault for fault, _, _ in rows), *(key for _, key, _ in rows))
     told = {step.key: step for step in found.steps}
@@ -80,7 +80,7 @@ def test_what_does_not_hinder_a_game_is_a_warning(protocol: Protocol) -> None:
     ],
 )
 def test_what_would_lose_games_is_a_failure(protocol: Protocol, key: str, fault: str, words: str) -> None:
-    """Illegal moves, ends in mid-game, another game than chess."""
+    """Illegal moves, crashes in a game and other games than chess are failures."""
     found = taken(protocol, fault, key)
     assert words in found.steps[-1].words
     assert found.steps[-1].verdict == "FAIL"
@@ -88,7 +88,7 @@ def test_what_would_lose_games_is_a_failure(protocol: Protocol, key: str, fault:
 
 
 def test_a_limit_that_is_not_obeyed_is_left_out_of_the_file() -> None:
-    """A failure with a hint where the file lists it, no word where it does not."""
+    """An unsupported limit is a failure with a hint if the file lists it, else not."""
     found = taken("uci", "ignores-nodes", "limit-nodes")
     assert found.steps[-1].verdict == "FAIL"
     assert dict(found.hints) == {"limits": ("clock", "depth", "movetime")}
@@ -99,14 +99,14 @@ def test_a_limit_that_is_not_obeyed_is_left_out_of_the_file() -> None:
 
 
 def test_nodes_that_are_not_understood() -> None:
-    """An engine that moves at once instead, as Ethereal 12, played its games of nodes at depth 1."""
+    """An engine that moves at once with nodes, as Ethereal 12, fails."""
     found = taken("uci", "few-nodes", "limit-nodes")
     assert (found.steps[-1].verdict, found.steps[-1].words) == ("FAIL", "searched 6 nodes (limit 20000)")
     assert dict(found.hints) == {"limits": ("clock", "depth", "movetime")}
 
 
 def test_one_line_at_a_time_is_a_hint() -> None:
-    """The rest of a write is lost: lines are to be sent with a pause."""
+    """An engine that loses the rest of a write gives a hint to pause between lines."""
     found = taken("uci", "drops-lines", "lines-together")
     assert found.steps[-1].verdict == "FAIL"
     assert dict(found.hints) == {"quirks.line_delay_ms": 100}
@@ -114,7 +114,7 @@ def test_one_line_at_a_time_is_a_hint() -> None:
 
 
 def test_a_line_that_it_cannot_bear_is_left_out() -> None:
-    """One engine dies of `computer`, which every game begins with: known by its file, it is never sent."""
+    """An engine that crashes after `computer` gives a hint, and never gets it with no_computer."""
     found = taken("cecp", "computer", "computer")
     assert "exits or stops answering after 'computer'" in found.steps[-1].words
     assert dict(found.hints) == {"quirks.no_computer": True}
@@ -123,14 +123,14 @@ def test_a_line_that_it_cannot_bear_is_left_out() -> None:
 
 
 def test_who_moves_before_it_is_told_to_obeys_as_well() -> None:
-    """A move from a book came before `?`: the course said that none came after it. On a busy machine it may be late."""
+    """A move from a book before `?` is not a fault."""
     found = taken("cecp", "from-book", "move-now")
     assert found.steps[-1].key == "move-now"
     assert found.steps[-1].verdict in ("not offered", "ok"), found.steps[-1].words
 
 
 def test_an_engine_that_does_not_start_takes_no_course() -> None:
-    """One step, and what it says."""
+    """An engine that does not start has one failed step."""
     found = taken("uci", "no-such-protocol", program="/bin/false")
     assert [(step.key, step.verdict) for step in found.steps] == [("handshake", "FAIL")]
     assert not found.fit
