@@ -156,7 +156,7 @@ def test_engines_that_see_a_draw_for_so_long_get_it(protocol: str) -> None:
     """If both engines report +0.31 in every move, a rule for six moves ends the game with the sixth."""
     played = game(sound(protocol), sound(protocol), draw=DrawRule(3, 6, 31))  # type: ignore[arg-type]
     assert (played.outcome, played.termination, played.plies) == (Outcome.DRAW, Termination.ADJUDICATION_DRAW, 12)
-    assert played.cause == "Draw by adjudication: both within 31 for 6 moves"
+    assert played.cause == "Draw by adjudication: both scores within 31 centipawns for 6 moves"
     assert termination_tag(played.termination) == "adjudication"
     assert not played.incidents
     assert game(sound(), sound(), draw=DrawRule(0, 6, 30)).termination is Termination.REPETITION

@@ -276,7 +276,7 @@ def test_no_answer_is_told_with_all_that_was_waited(protocol: Protocol, still: S
     still.silent = still.deaf = True
     late = (GRACE_MS + OWED_MS) / 1000
     cause = flagged(protocol, limit_ms=3_000).cause
-    assert cause.startswith(f"White loses on time, no answer {late:.1f} s after the flag (margin")
+    assert cause.startswith(f"White loses on time, no answer {late:.1f} s after the flag (time margin")
 
 
 @pytest.mark.parametrize("part", ["write", "judging", "queue"])
