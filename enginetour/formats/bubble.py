@@ -57,16 +57,15 @@ def _entry_text(who: Entry, threshold: int) -> str:
     return f"{who.engine} enters from the list; {_matches(who.to_play)} to play"
 
 
-def _decision_text(choice: Choice, minimum: int, place: int) -> str:
-    """Describe which engine leaves the section and why; `place` counts from the bottom of the new ranking."""
+def _decision_text(choice: Choice, minimum: int) -> str:
+    """Describe which engine leaves the section and why, without its place, which later entrants can change."""
     played = _matches(choice.matches)
     if choice.reason == "last_below_min_matches":
         few = f"has played {played} and can drop out only after {minimum}"
         return f"{choice.leaver}, the first, is parked: {choice.last}, the last, {few}"
-    where = f"{choice.leaver} drops out as number {place} from the bottom"
     if choice.reason == "last_has_min_matches":
-        return f"{where}: it is last and has played {played} of at least {minimum}"
-    return f"{where}: it is last and has met all remaining engines, after {played} of {minimum}"
+        return f"{choice.leaver}, the last, drops out: it has played {played} of at least {minimum}"
+    return f"{choice.leaver}, the last, drops out: it has met all remaining engines, after {played} of {minimum}"
 
 
 def _withdrawal_text(name: str, was: str, replacement: Entry | None) -> str:
@@ -200,7 +199,7 @@ class Bubble(Format[BubbleState]):
             return self._finished(state, [line.name for line in lines], record)
         choice = choose_change(state, lines[0].name, lines[-1].name, self.options)
         left = remove_leaver(state, choice)
-        text = _decision_text(choice, self.options.min_matches, len(left.new))
+        text = _decision_text(choice, self.options.min_matches)
         parked = [name for name in left.parked if name != choice.entry.engine]
         record |= {"parked": parked, "action": choice.action, "engine": choice.leaver, "reason": choice.reason}
         left = left.noted(choice.action, text, **record, last=choice.last, last_matches=choice.matches)

@@ -249,7 +249,7 @@ def machine_lines(game: Game) -> Iterator[str]:
         if record.waited_ms is not None
     ]
     if waits:
-        yield f"wait for a processor in the whole game: {', '.join(waits)}"
+        yield f"wait for a processor: {', '.join(waits)} in the whole game"
     if game.referee_us is not None:
         yield f"late move: at most {game.referee_us / 1000:.1f} ms are latency of enginetour"
 

@@ -85,9 +85,9 @@ def _brief(note: Note, row: dict[str, Any], place: int) -> str:
         return note.text
     last, played = row["last"], _matches(row["last_matches"])
     if note.kind == "park":
-        return f"{row['engine']} (first) is parked; {last} (last) has played only {played}"
+        return f"{row['engine']}, the first, is parked: {last}, the last, has played only {played}"
     why = "" if row["reason"] == "last_has_min_matches" else " and has met all remaining engines"
-    return f"{row['engine']} (last) drops out in place {place}; it has played {played}{why}"
+    return f"{row['engine']}, the last, drops out in place {place}: it has played {played}{why}"
 
 
 def _entered(entries: Sequence[dict[str, Any]]) -> str:
@@ -96,7 +96,7 @@ def _entered(entries: Sequence[dict[str, Any]]) -> str:
     (entry,) = entries
     if entry["from"] == "list":
         return f"{entry['engine']} enters from the starting list"
-    return f"{entry['engine']} returns from parking; it has met {entry['met']} of {entry['met'] + entry['to_play']}"
+    return f"{entry['engine']} returns from parking: it has met {entry['met']} of {entry['met'] + entry['to_play']}"
 
 
 def _matches(count: int) -> str:
@@ -125,7 +125,7 @@ def orders_sheet(ranking: Sequence[StandingsRow], by_rating: Sequence[str]) -> S
     columns = (
         Column("rank", "#"),
         Column("engine", "final ranking" if has_ended else "ranking so far", left=True, flexible=True),
-        Column("status", "status", left=True),
+        *(() if has_ended else (Column("status", "status", left=True),)),
         Column("opponent", "order by rating", left=True, flexible=True),
     )
     pairs = zip_longest((line for line in ranking if line.rank is not None), by_rating)
@@ -133,12 +133,12 @@ def orders_sheet(ranking: Sequence[StandingsRow], by_rating: Sequence[str]) -> S
         {"rank": rank, "engine": line and line.name, "status": line and line.status, "opponent": other}
         for rank, (line, other) in enumerate(pairs, 1)
     )
-    return Sheet("both rankings", columns, rows)
+    withdrawn = [line.name for line in ranking if line.rank is None]
+    notes = (f"withdrawn: {', '.join(withdrawn)}",) if withdrawn else ()
+    return Sheet("both rankings", columns, rows, notes=notes)
 
 
 def _rankings(ranking: Sequence[StandingsRow], by_rating: Sequence[str]) -> list[str]:
     both = orders_sheet(ranking, by_rating)
-    gone = [line.name for line in ranking if line.rank is None]
-    notes = (f"withdrawn: {', '.join(gone)}",) if gone else ()
     columns = tuple(column for column in both.columns if column.key != "status")
-    return ["", *render(replace(both, title="", columns=columns, notes=notes), _TEXT_WIDTH).splitlines()]
+    return ["", *render(replace(both, title="", columns=columns), _TEXT_WIDTH).splitlines()]

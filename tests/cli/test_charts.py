@@ -356,7 +356,7 @@ def test_a_ladder_of_a_bubble(bubble: Path, tmp_path: Path) -> None:
         told = chart(path, "bubble", "-t", "b", "--by", by)
         assert "round robin 1 (from the starting list): place 2 of 2, decided after 1 games, then dropped out" in told
     refused = ask(path, "chart", "bubble", "-t", "autumn", "-o", str(tmp_path / "x.svg"))
-    assert isinstance(refused.exception, TourError) and "only a bubble has a ladder" in str(refused.exception)
+    assert isinstance(refused.exception, TourError) and "only a bubble tournament has" in str(refused.exception)
     assert not (tmp_path / "x.svg").exists()
 
 
@@ -366,7 +366,7 @@ def test_a_ladder_is_a_table_too(bubble: Path) -> None:
     assert rows[:3] == [
         "step,games,told",
         '1,,"the section starts with HoiChess, Phalanx"',
-        "1,1,HoiChess (last) drops out in place 4; it has played 1 match",
+        '1,1,"HoiChess, the last, drops out in place 4: it has played 1 match"',
     ]
     assert len(rows) == 1 + 6
     for words in (("bubble", "-t", "b"), ("bubble", "-t", "b", "--step", "1")):

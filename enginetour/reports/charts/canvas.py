@@ -20,7 +20,7 @@ from enginetour.reports.sheet import safe_text, shorten_middle
 TEXT_SIZE = 12.0  # units: small text of a page
 SMALL_SIZE = 10.5  # units: ticks and notes
 TITLE_SIZE, TITLE_HEIGHT = 14.0, 24.0  # units: font size of the title, and the height that it takes
-_MAX_NAME_LENGTH = 34  # characters of a name in a chart; the tooltip has the whole name
+_MAX_NAME_LENGTH = 44  # characters of a name in a chart; the tooltip has the whole name
 _MAX_VALUE = 1e9  # the largest number that is drawn
 _NO_XML = re.compile("[\ufffe\uffff]")  # noncharacters that XML 1.0 (2.2) forbids; `safe_text` removes the others
 

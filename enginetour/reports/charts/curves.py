@@ -73,8 +73,9 @@ def _curve_chart(
 
     `level` is the height of an additional horizontal line. `least` is the smallest span of the y axis.
     """
-    legend = max(110.0, 0.22 * width)
     shown = [Curve(line.name, _drawable(line.points)) for line in lines[:_MAX_CURVES]]
+    names = [line.name for line in shown]
+    legend = max(0.2 * width, output.name_column_width(names, 0.36 * width, SMALL_SIZE) + 20)
     places = [point for line in shown for point in line.points]
     top, bottom = output.HEADING_HEIGHT, output.HEADING_HEIGHT + _HEIGHT
     ends = [value for point in places for value in (point.y, point.low, point.high)]

@@ -135,29 +135,34 @@ _TIPS_UP_TO = 1500  # cells; with more, the tooltips would be most of the file
 
 
 def ladder_chart(
-    rounds: Sequence[SectionRound], ranking: Sequence[StandingsRow], *, title: str, by_games: bool | None = None
+    rounds: Sequence[SectionRound],
+    ranking: Sequence[StandingsRow],
+    *,
+    title: str,
+    by_games: bool | None = None,
+    width: float = output.CHART_WIDTH,
 ) -> Picture:
     """Return the chart with rows in the order of `ranking`.
 
     The x axis counts games (`by_games`) or round robins; None selects games if most round robins are then wide enough
-    for the places.
+    for the places. The chart is wider than `width` if its places need it, except on a phone.
     """
     size = TEXT_SIZE if len(ranking) <= 60 else SMALL_SIZE
     row = 20.0 if len(ranking) <= 30 else 16.0
     rank = text_width(str(len(ranking)), size) + 8
-    left = rank + output.name_column_width([line.name for line in ranking], 190, size) + 10
+    left = rank + output.name_column_width([line.name for line in ranking], 0.4 * width, size) + 10
     right = max((text_width(_end(line), SMALL_SIZE) for line in ranking), default=0.0) + 20
     edges = [0.0, *(float(one.games) for one in rounds)]
-    scale = _scale(edges, left, right)
+    scale = _scale(edges, left, right, width)
     if by_games is None:
         by_games = scale.at(_usual(edges)) - scale.start >= _FIGURE
     if not by_games:
         edges = [float(number) for number in range(len(rounds) + 1)]
-        scale = _scale(edges, left, right)
+        scale = _scale(edges, left, right, width)
     top = output.HEADING_HEIGHT + output.AXIS_HEIGHT
     bottom = top + row * max(1, len(ranking))
-    width = scale.end + right
-    marks = [*output.heading(title, width), *output.row_bands(len(ranking), row, top, width)]
+    whole = scale.end + right
+    marks = [*output.heading(title, whole), *output.row_bands(len(ranking), row, top, whole)]
     if by_games:
         marks += output.x_axis(scale, top, bottom, "games finished", grid=False)
     else:
@@ -171,8 +176,8 @@ def ladder_chart(
         marks.append(Label(rank, base, output.fit_text(line.name, left - rank - 8, size), size=size))
         marks.append(Label(scale.end + 16, base, _end(line), "muted", SMALL_SIZE))
         marks += _row_marks(line.name, rounds, edges, scale, y, row, tips=tips)
-    marks += _legend(left, bottom + 36)
-    return Picture(clean_text(title), _summary(rounds, ranking), width, bottom + 56, tuple(marks))
+    marks += _legend(left if width > output.PHONE_WIDTH else 0.0, bottom + 36)
+    return Picture(clean_text(title), _summary(rounds, ranking), whole, bottom + 56, tuple(marks))
 
 
 def _usual(edges: Sequence[float]) -> float:
@@ -181,12 +186,13 @@ def _usual(edges: Sequence[float]) -> float:
     return median(steps) if steps else max(1.0, edges[-1])
 
 
-def _scale(edges: Sequence[float], left: float, right: float) -> Scale:
+def _scale(edges: Sequence[float], left: float, right: float, width: float) -> Scale:
     """Return a scale as wide as a page, or wider if the places need it."""
     whole = max(1.0, edges[-1])
     wanted = min(_FIGURE / _usual(edges) * whole, _ROOMY * (len(edges) - 1))
-    room = output.CHART_WIDTH - left - right
-    return Scale(0, whole, left, left + min(max(room, wanted), _WIDEST - left - right))
+    room = width - left - right
+    most = width if width <= output.PHONE_WIDTH else _WIDEST
+    return Scale(0, whole, left, left + max(60.0, min(max(room, wanted), most - left - right)))
 
 
 def _games(rounds: Sequence[SectionRound], scale: Scale, bottom: float) -> Iterator[Mark]:

@@ -84,7 +84,7 @@ def rating_chart(
     rows, more = rows[:most], max(0, len(rows) - most)
     size, row = (TEXT_SIZE, _ROW) if len(rows) <= _MANY else (SMALL_SIZE, _CLOSE_ROW)
     rank = text_width(str(len(rows)), size) + 8
-    names = output.name_column_width([one.name for one in rows], 0.32 * width, size)
+    names = output.name_column_width([one.name for one in rows], 0.4 * width, size)
     figures = max((text_width(_figures(one), size) for one in rows), default=0.0)
     top = output.HEADING_HEIGHT + output.AXIS_HEIGHT
     bottom = top + row * max(1, len(rows))
@@ -186,7 +186,7 @@ def crosstable_chart(rows: Sequence[_CrossRow], *, title: str) -> Picture:
         [format_points(met.half_points) for row in rows for met in row.cells if met and met.games] if figures else []
     )
     rank = text_width(str(count), size) + 8
-    names = output.name_column_width([row.name for row in rows], 190, size)
+    names = output.name_column_width([row.name for row in rows], 290, size)
     scores = max((text_width(_score(row), size) for row in rows), default=0.0) + 12
     before = ceil(rank + names + 8 + scores)  # whole units are short numbers, which occur thousands of times
     if figures:

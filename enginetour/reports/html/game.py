@@ -293,7 +293,7 @@ def _game_facts(row: GamePage) -> Iterator[tuple[str, str]]:
     yield "opening", _format_opening(game)
     yield "length", f"{game.plies} plies in {format_duration(max(0.0, game.ended_unix - game.started_unix))}"
     replayed = f", replay {game.replay}" if game.replay else ""
-    yield "number", f"round {pairing.round}, encounter {pairing.encounter}, leg {pairing.leg}{replayed}"
+    yield "pairing", f"round {pairing.round}, encounter {pairing.encounter}, leg {pairing.leg}{replayed}"
     yield "hardware", game.hardware
     for line in machine_lines(game):
         label, _, rest = line.partition(": ")

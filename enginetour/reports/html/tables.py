@@ -84,7 +84,8 @@ def _link(address: str, shown: str, site: Site, here: str) -> str:
 
 _ENGINE_COLUMNS = frozenset({"name", "engine", "opponent", "white", "black"})  # columns that name engines
 _GAME_COLUMNS = frozenset({"number", "game"})  # columns with the number of a game
-_NOT_ON_PHONES = frozenset(WIDE_COLUMNS) - frozenset(NARROW_COLUMNS)  # columns of a rating list
+# Columns of a rating list, or of ratings game by game, that narrow windows hide.
+_NOT_ON_PHONES = (frozenset(WIDE_COLUMNS) - frozenset(NARROW_COLUMNS)) | {"score", "lowest", "highest"}
 
 
 def sheet_table(sheet: Sheet, site: Site, here: str, *, label: str = "", kind: str = "") -> Markup:
@@ -94,7 +95,7 @@ def sheet_table(sheet: Sheet, site: Site, here: str, *, label: str = "", kind: s
     """
     lines = sheet.cells()
     used = [place for place, column in enumerate(sheet.columns) if column.header or any(line[place] for line in lines)]
-    is_list = any(column.key == "rating" for column in sheet.columns)
+    is_list = any(column.key in ("rating", "lowest") for column in sheet.columns)
     classes = [_class(column, wide=is_list and column.key in _NOT_ON_PHONES) for column in sheet.columns]
     heads = "".join(f'<th scope="col"{classes[place]}>{escape(sheet.columns[place].header)}</th>' for place in used)
 
@@ -177,13 +178,13 @@ def crosstable_markup(rows: Sequence[CrossRow[CrossGames]], site: Site, here: st
     lines = "\n".join(
         f'<tr><th scope="row" class="stick"><span class="rank">{place + 1}</span> '
         f"{engine_link(row.name, site, here)}</th>"
-        f'<td class="n">{format_points(row.half_points)}</td><td class="n muted">{row.games}</td>'
+        f'<td class="n">{format_points(row.half_points)}</td><td class="n muted wide">{row.games}</td>'
         f"{_cross_cells(place, row, sign)}</tr>"
         for place, row in enumerate(rows)
     )
     heads = (
         '<th scope="col" class="stick">engine</th><th scope="col" class="n">points</th>'
-        f'<th scope="col" class="n">games</th>{heads}'
+        f'<th scope="col" class="n wide">games</th>{heads}'
     )
     return scroll_box(heads, lines, "crosstable", "cross")
 
@@ -239,7 +240,7 @@ def list_table(games: Sequence[GameLine], site: Site, here: str) -> Markup:
     lines = "\n".join(
         f'<tr><td class="n">{game_link(one.number, site, here)}</td><td class="n wide">{one.round}</td>'
         f'<td class="name"><bdi>{ESCAPED[one.white]}</bdi></td><td class="name"><bdi>{ESCAPED[one.black]}</bdi></td>'
-        f"<td>{one.outcome if one.counts else 'void'}</td><td>{one.termination}</td>"
+        f'<td class="nowrap">{one.outcome if one.counts else "void"}</td><td>{one.termination}</td>'
         f'<td class="n wide">{(one.plies + 1) // 2}</td><td class="n wide">{format_duration(one.seconds)}</td>'
         f'<td class="wide">{one.incidents or ""}</td></tr>'
         for one in games

@@ -61,10 +61,16 @@ def _results(names: Iterable[str], games: Iterable[GameLine]) -> dict[str, list[
 
 
 def ladder_picture(
-    notes: Sequence[Note], games: int, placed: Sequence[StandingsRow], title: str, *, by_games: bool | None = None
+    notes: Sequence[Note],
+    games: int,
+    placed: Sequence[StandingsRow],
+    title: str,
+    *,
+    by_games: bool | None = None,
+    width: float = CHART_WIDTH,
 ) -> Picture:
     """Return the chart of a bubble over its `games`: engines in the section, parked and dropped out."""
-    return ladder_chart(round_robins(notes, games), placed, title=title, by_games=by_games)
+    return ladder_chart(round_robins(notes, games), placed, title=title, by_games=by_games, width=width)
 
 
 def opponents_picture(rating: float | None, faced: Sequence[lists.OpponentScore]) -> Picture | None:

@@ -292,11 +292,10 @@ _MAX_OPENINGS = 1_000  # rows of the table of openings
 
 
 def _share_words(share: WhiteShare) -> str:
-    """Format ``52.4 % ±3.1``, or "too few games" instead of the error."""
+    """Format ``52.4 % ±3.1``, without the error for too few games."""
     if share.share is None:
         return ""
-    words = f"{100 * share.share:.1f} %"
-    return f"{words} ±{100 * share.error:.1f}" if share.error is not None else f"{words}, too few games"
+    return f"{100 * share.share:.1f} %" + ("" if share.error is None else f" ±{100 * share.error:.1f}")
 
 
 def measures_sheet(found: Fairness) -> Sheet:
@@ -356,7 +355,10 @@ def openings_sheet(found: Fairness) -> Sheet:
         for line in ordered[:_MAX_OPENINGS]
     )
     more = len(ordered) - len(rows)
-    return Sheet("openings", columns, rows, notes=(f"{more} more openings with a more even score",) if more else ())
+    notes = [f"{more} more openings with a more even score"] if more else []
+    if any(line.white.games and line.white.error is None for line in ordered):
+        notes.append(f"shares of fewer than {_MIN_GAMES} games have no confidence interval")
+    return Sheet("openings", columns, rows, notes=tuple(notes))
 
 
 def _share_one_sided(share: WhiteShare) -> float:

@@ -119,8 +119,9 @@ def _crosstable_page(review: TournamentReview, site: Site) -> str:
 def _bubble_page(review: TournamentReview, site: Site) -> str:
     here, facts = "bubble.html", review.facts
     title = "Engines in the section and their places"
-    picture = charts.ladder_picture(review.notes, facts.games, review.standings, title)
-    orders, chart = orders_sheet(review.standings, review.by_rating), _chart_figure(picture)
+    draw = partial(charts.ladder_picture, review.notes, facts.games, review.standings, title)
+    orders, chart = orders_sheet(review.standings, review.by_rating), _both_widths(draw)
+
     steps, finished = review.bubble, facts.finished
     return render_page(here, site=site, here=here, steps=steps, chart=chart, orders=orders, finished=finished)
 
