@@ -30,8 +30,8 @@ system = "roundrobin"
 games_per_pairing = {games}
 [play]
 tc = "{limit}"
-slots = {slots}
-margin_ms = 0
+concurrency = {slots}
+timemargin = 0
 doubtful_flag = "loss"
 openings = {{ plies = 0 }}
 [report]

@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 # `enginetour match`: write the configuration of a match and run it.
 
-_OWN = frozenset({"tc", "slots", "openings"})  # settings of [play] with an option written out below
+_OWN = frozenset({"tc", "concurrency", "openings"})  # settings of [play] with an option written out below
 _ELSEWHERE = frozenset({"odds"})  # needs a handicap under [format], which this command does not have
 _LISTED = frozenset({"--option", "--entrant"})  # take one value each time
 _EXAMPLES = {  # values that are tables or lists
-    "draw": "after_move=40 moves=8 score=10",
-    "resign": "moves=4 score=600",
+    "draw": "movenumber=40 movecount=8 score=10",
+    "resign": "movecount=4 score=600",
     "tablebases": "path=/syzygy",
     "pgn": "nodes,nps,pv",
 }
@@ -64,13 +64,16 @@ class _Match(click.Command):
 
 @lru_cache(maxsize=1)
 def _play_options() -> list[click.Option]:
+    from enginetour.model.renamed import RENAMED_KEYS
     from enginetour.tournament.config.sections import PlaySection
 
     options = []
     for key, field in PlaySection.model_fields.items():
         if key in _OWN | _ELSEWHERE:
             continue
-        option = f"--{key.replace('_', '-')}"
+        previous = [path[1] for path, current in RENAMED_KEYS.items() if path[:-1] == ("play",) and current == key]
+        options_of_key = [f"--{name.replace('_', '-')}" for name in (key, *previous)]
+        option = options_of_key[0]
         usual = field.get_default(call_default_factory=True)
         text = field.description or f"Setting {key} of [play]."
         if key in _EXAMPLES:
@@ -78,9 +81,10 @@ def _play_options() -> list[click.Option]:
         default = False if usual in (None, (), "") else str(usual)
         settings: dict[str, Any] = {"help": text, "show_default": default}
         if field.annotation is bool or bool in get_args(field.annotation):
-            options.append(click.Option([f"{option}/--no-{option[2:]}", f"play_{key}"], default=None, **settings))
+            switches = [f"{name}/--no-{name[2:]}" for name in options_of_key]
+            options.append(click.Option([*switches, f"play_{key}"], default=None, **settings))
         else:
-            options.append(click.Option([option, f"play_{key}"], metavar="VALUE", **settings))
+            options.append(click.Option([*options_of_key, f"play_{key}"], metavar="VALUE", **settings))
     return options
 
 
@@ -279,7 +283,7 @@ def _typed(draft: ConfigDraft, engines: Sequence[str]) -> dict[str, str]:
 
 def _written(draft: ConfigDraft, folder: Path, words: Mapping[str, str]) -> tuple[Path, bool]:
     """Return the file of this configuration, and whether it is new; equal configurations have the same file."""
-    from enginetour.tournament.config.load import slug
+    from enginetour.tournament.config.load import current_text, slug
     from enginetour.tournament.config.quickmatch import with_number
     from enginetour.tournament.config.write import write_draft
 
@@ -289,7 +293,8 @@ def _written(draft: ConfigDraft, folder: Path, words: Mapping[str, str]) -> tupl
         if not path.exists():
             write_draft(numbered, path, words)
             return path, True
-        if path.read_text(encoding="utf-8", errors="replace") == numbered.text():
+        text = path.read_text(encoding="utf-8", errors="replace")
+        if numbered.text() in (text, current_text(text)):
             return path, False
     what = f"has {_MOST_FILES} configurations of this name already"
     raise UsageRefused(what, place=str(folder), step="choose another name with --name")

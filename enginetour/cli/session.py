@@ -195,7 +195,7 @@ class Run:
         """Play until the end, a stop, or `until` (UTC seconds); return the exit code, 6 for incidents if `strict`."""
         self.until = until
         play = self.plan.config.play
-        count = concurrency or play.slots
+        count = concurrency or play.concurrency
         self._cores = None
         if play.affinity is True and self.cluster is None:
             self._cores = own_cores(self.plan.sides.values(), count, self.plan.config.at("play", "affinity"))
@@ -235,6 +235,8 @@ class Run:
         ):
             self.settled()
             self.console.echo(f"database {self.plan.database}")  # printed here: errors before it are one line alone
+            for notice in self.plan.config.notices:
+                self.console.echo(f"note: {notice}")
             sides = session.sides.values()
             crowd = () if self.cluster else (*overload_warnings(sides, slots), *missing_paths(sides))
             for warning in filter(str, (safeguards.root_warning(), self.plan.suite.left_out, *crowd)):
@@ -478,5 +480,8 @@ def _print_summary(session: Session, pgn: PgnFile, end: RunEnd, warnings: Iterab
     for text in (*((repeated,) if repeated else ()), *warnings):
         echo(f"warning: {text}")
     lacking = "" if pgn.is_whole else " lacks games; enginetour export pgn -o FILE writes all of them"
-    for line in (f"state: {end.value}", f"database: {plan.database}", f"PGN: {pgn.path}{lacking}"):
+    decisions = [note for _, note in log.notes()]
+    undecided = end is RunEnd.FINISHED and bool(decisions) and decisions[-1].kind == "undecided"
+    state = f"{end.value}, {decisions[-1].text}" if undecided else end.value
+    for line in (f"state: {state}", f"database: {plan.database}", f"PGN: {pgn.path}{lacking}"):
         echo(line)

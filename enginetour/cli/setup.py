@@ -78,7 +78,11 @@ _WRITES = {  # key of a starter configuration -> option that sets it
     help="Id of an engine in `engines list`, best first. Can be given several times.",
 )
 @click.option(
-    "--games-per-pairing", default=2, show_default=True, metavar="N", help="Games per pairing: 1 or an even number."
+    "--games-per-pairing",
+    type=int,
+    metavar="N",
+    show_default="2, or 1 in a FIDE Swiss",
+    help="Games per pairing: 1 or an even number.",
 )
 @click.option(
     "--openings",
@@ -98,7 +102,7 @@ def init(
     system: str,
     tc: str,
     engines: tuple[str, ...],
-    games_per_pairing: int,
+    games_per_pairing: int | None,
     openings: str | None,
     variant: str,
     from_command: str | None,
@@ -239,12 +243,14 @@ def check(config: Path, db: Address | None, notify: bool) -> int:
     plan = limits.prepare(config, db)
     limits.refuse_few(plan)
     how = _how_to_run(plan)
+    for notice in plan.config.notices:
+        echo(f"note: {notice}", err=True)
     if notify:
         _try_notify(plan)
     probes = probing.probe_all(plan.sides, hidden=plan.results)
     sheet = probes_sheet(probes)
     if plan.config.play.affinity is True:
-        limits.own_cores(plan.sides.values(), plan.config.play.slots, plan.config.at("play", "affinity"))
+        limits.own_cores(plan.sides.values(), plan.config.play.concurrency, plan.config.at("play", "affinity"))
     machine = this_machine(plan.config.play.speed)
     estimate, paths = _estimate(replace(plan, speed=machine.speed)), path_options(plan.sides.values())
     left_out = plan.suite.left_out
@@ -274,7 +280,7 @@ def _print_plan(plan: Plan, estimate: dict[str, Any], probes: Mapping[str, Probe
     if estimate["test"]:
         lengths = ", ".join(f"{truth} {games:.0f}" for truth, games in estimate["test"].items())
         click.echo(f"average games until the test ends: {lengths} (Wald; half of the games drawn)")
-    hours, slots = estimate["longest_hours"], plan.config.play.slots
+    hours, slots = estimate["longest_hours"], plan.config.play.concurrency
     if hours is not None:
         at_once = f"{slots} concurrent games" if slots > 1 else "one game at a time"
         moves = limits.long_game_moves(plan)
@@ -321,7 +327,7 @@ def _try_notify(plan: Plan) -> None:
 
 def _how_to_run(plan: Plan) -> list[str]:
     """Return the options that `run` needs for this plan; raise the error that `run` would raise with any options."""
-    slots, name = plan.config.play.slots, plan.config.tournament.name
+    slots, name = plan.config.play.concurrency, plan.config.tournament.name
     limits.refuse_few_files(slots)
     force = ["--force"] if slots > allowed_processors().count and plan.config.play.affinity is not True else []
     if not database_exists(plan.database):

@@ -358,21 +358,6 @@ class ConfigDraft:
     play: Mapping[str, Any] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
 
-    def without_unknown(self, known: Mapping[str, Collection[str]]) -> tuple[ConfigDraft, tuple[str, ...]]:
-        """Only keys that the sections of this version have, `play.openings` included; and those that went."""
-        gone: list[str] = []
-
-        def kept(section: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-            unknown = [key for key in settings if key not in known[section]]
-            gone.extend(f"{section}.{key}" for key in unknown if f"{section}.{key}" not in gone)
-            return {key: value for key, value in settings.items() if key not in unknown}
-
-        play = kept("play", self.play)
-        if isinstance(play.get("openings"), Mapping):
-            play["openings"] = kept("openings", play["openings"])
-        entrants = tuple(kept("entrants", entrant) for entrant in self.entrants)
-        return replace(self, play=play, entrants=entrants), tuple(gone)
-
     def anchored(self, base: Path) -> ConfigDraft:
         """Every path that begins at `base` made absolute: the file may be written to another folder."""
         play = {key: _anchored(key, value, base) for key, value in self.play.items()}

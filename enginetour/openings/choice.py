@@ -68,32 +68,43 @@ _ROUNDS = 4  # Luby and Rackoff 1988: four make a permutation that looks random 
 
 
 class OpeningSettings(BaseModel):
-    """``[play.openings]``. Without `file` our own suite is used.
+    """``[play.openings]``: where openings come from, and which games share one.
 
-    `file` may lie outside the configuration's folder, ``../books/8moves.pgn`` or absolute: testers share books between
-    tournaments. It is only ever read.
-
-    `per`: the n-th encounter of *every* pair has the same opening (``pairing``), all of a round have
-    (``round``), or each encounter has a fresh one (``encounter``). Unset it is ``pairing`` where a list says who meets
-    whom, and in encounters of two legs: all pairs are compared on the same openings. With single games it is
-    ``encounter``, for one opening without colours swapped would measure the opening; so it is where results say who
-    meets whom, as in a Swiss or a bubble, for two meet once there, and all would be played from one opening. `repeat`
-    is games per opening, by default all legs of an encounter.
-    `plies` or `moves` cut lines. Of a Polyglot book lines are drawn by `choice`. `positions` are starts of Chess960 by
-    number (FIDE's 0 to 959; of double Chess960 White's x 960 + Black's), by default all.
+    By default, `per` is "pairing" where a list determines the pairs and encounters have game pairs: all pairs are
+    compared on the same openings. With single games it is "encounter", because one opening without swapped colors
+    would measure the opening. It is also "encounter" where results determine the pairs, as in a Swiss or a bubble:
+    two entrants meet once there, so all games would start from one opening.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
-    file: Annotated[str, Field(min_length=1, max_length=4096)] | None = None
-    order: Literal["random", "sequential"] = "random"
-    start: Annotated[int, Field(ge=1, le=10**9)] = 1
-    plies: Annotated[int, Field(ge=0, le=200)] | None = None
-    moves: Annotated[int, Field(ge=0, le=100)] | None = None
-    choice: BookChoice = "weight"
-    positions: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1, max_length=921_600)] | None = None
-    per: OpeningScope | None = None
-    repeat: Annotated[int, Field(ge=1, le=10**6)] | None = None
-    skip_bad: bool = False
+    file: Annotated[str, Field(min_length=1, max_length=4096)] | None = Field(
+        default=None, description="Opening book: PGN, EPD, FEN or Polyglot .bin. Default: bundled openings."
+    )
+    order: Literal["random", "sequential"] = Field(default="random", description="Order of the openings.")
+    start: int = Field(default=1, ge=1, le=10**9, description="Number of the first opening in sequential order.")
+    plies: int | None = Field(
+        default=None, ge=0, le=200, description="Number of plies after which lines are cut. Default: whole lines."
+    )
+    moves: int | None = Field(
+        default=None, ge=0, le=100, description="Number of moves after which lines are cut. Default: whole lines."
+    )
+    choice: BookChoice = Field(default="weight", description="How lines are drawn from a Polyglot book.")
+    positions: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1, max_length=921_600)] | None = (
+        Field(
+            default=None,
+            description="Numbers of Chess960 start positions (0 to 959; in double Chess960, White's x 960 + Black's). "
+            "Default: all.",
+        )
+    )
+    per: OpeningScope | None = Field(
+        default=None,
+        description='What has its own opening: "encounter": each; "round": all of a round share one; '
+        '"pairing": the n-th encounters of all pairs share one. Default: depends on the format.',
+    )
+    repeat: int | None = Field(
+        default=None, ge=1, le=10**6, description="Number of games per opening. Default: all games of an encounter."
+    )
+    skip_bad: bool = Field(default=False, description="Whether to skip invalid openings instead of stopping.")
 
     @field_validator("positions", mode="before")
     @classmethod

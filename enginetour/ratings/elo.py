@@ -29,9 +29,11 @@ class EloSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True, allow_inf_nan=False)
 
-    mode: Mode = "sequential"
-    k_policy: Literal["fixed", "by-games", "fide"] = "fixed"
-    k: float = Field(default=16.0, gt=0, le=_MOST_K)
+    mode: Mode = Field(default="sequential", description='Update ratings after each game, or once per event ("batch").')
+    k_policy: Literal["fixed", "by-games", "fide"] = Field(
+        default="fixed", description="Rule for K: always k, by the number of games, or the FIDE rule."
+    )
+    k: float = Field(default=16.0, gt=0, le=_MOST_K, description="K factor.")
     k_new: float = Field(default=_K_NEW, gt=0, le=_MOST_K, description="by-games: K while an engine is new")
     new_games: int = Field(default=NEW_GAMES, ge=0, description="by-games: how long an engine is new")
     adv: float = Field(default=0.0, ge=-LARGEST, le=LARGEST, description="worth of the white pieces")

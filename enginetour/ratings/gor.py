@@ -42,8 +42,8 @@ class GorSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True, allow_inf_nan=False)
 
-    variant: _Variant = "czech"
-    mode: Mode = "batch"
+    variant: _Variant = Field(default="czech", description="Variant of the system.")
+    mode: Mode = Field(default="batch", description='Update ratings once per event, or after each game ("sequential").')
     eps: float = Field(default=EPS, ge=0, lt=1, description="egf: points a game adds to the pool, by con")
     integer_steps: bool = Field(default=False, description="egf: a in whole steps of 20 points")
     start_value: float = Field(default=FLOOR, ge=FLOOR, le=LARGEST, description="rating of an engine that brings none")
@@ -70,13 +70,13 @@ class GorSettings(BaseModel):
 class CzechSettings(GorSettings):
     """Of the system `gor`."""
 
-    variant: Literal["czech"] = "czech"
+    variant: Literal["czech"] = Field(default="czech", description="Variant of the system.")
 
 
 class EgfSettings(GorSettings):
     """Of the system `egf`."""
 
-    variant: Literal["egf"] = "egf"
+    variant: Literal["egf"] = Field(default="egf", description="Variant of the system.")
 
 
 def con(rating: float) -> float:
@@ -192,7 +192,7 @@ class Egf2021Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True, allow_inf_nan=False)
 
-    mode: Mode = "sequential"
+    mode: Mode = Field(default="sequential", description='Update ratings after each game, or once per event ("batch").')
     event_class: _EventClass = Field(default="A", description="class of events not in `classes`")
     classes: dict[str, _EventClass] = Field(default={}, description="class by event")
     floor: float | None = Field(default=None, lt=CEILING, description="no rating below it; unverified, EGF has -900")

@@ -440,7 +440,8 @@ def playing_line(picture: Progress) -> str:
 def format_status(found: Mapping[str, Any]) -> str:
     """Format the JSON of `status` as text: progress, endings, games in progress and warnings."""
     fewest, most = found["remaining"]
-    parts = [found["system"], found["tournament"], found["state"]]
+    undecided = found["state"] == "finished" and "sprt" in found and not found["sprt"]["verdict"]
+    parts = [found["system"], found["tournament"], found["state"] + " without a verdict" * undecided]
     parts += [format_round(found["round"])] if found.get("round") else []
     left = f"{fewest if fewest == most else f'{fewest}-{most}'} remaining"
     left = "no game limit" if is_open_ended(found["games_done"], (fewest, most)) else left

@@ -33,6 +33,7 @@ from enginetour.model.game import (
     SideRecord,
     Withdrawn,
 )
+from enginetour.model.renamed import rename_keys
 from enginetour.model.task import EngineSpec
 from enginetour.store import codecs
 from enginetour.store.address import ServerAddress
@@ -219,8 +220,10 @@ class TournamentReader:
         self.system: str = system_name(row.system)
         self.format_version: int = row.format_version
         self.config: dict[str, Any] = row.config
-        if isinstance(self.config, dict) and "format" in self.config:
-            self.config = {**row.config, "format": {**row.config["format"], "system": self.system}}
+        if isinstance(self.config, dict):
+            self.config, _ = rename_keys(row.config)
+            if "format" in self.config:
+                self.config["format"] = {**self.config["format"], "system": self.system}
         self.seed: int = row.seed
         self.created_unix: float = row.created_unix
 

@@ -1,6 +1,6 @@
 """Plan of a tournament: the configuration resolved to entrants, engines, openings, rules and starting list.
 
-Nothing here writes. Everything a tester could have got wrong is found before the first game.
+Nothing here writes. All errors of a configuration are found before the first game.
 """
 
 from __future__ import annotations
@@ -48,16 +48,14 @@ if TYPE_CHECKING:
     from enginetour.store.tournaments import Store
 
 
-# Plan of a tournament: the configuration resolved to entrants, engines, openings, rules and starting list.
-
-_EDITION_SEEDS = 1 << 32  # seeds of people are smaller: no edition has that of another tournament
-_GO_SYSTEMS = ("gor", "egf", "egf2021")  # whose ratings are on the Go scale
-FEWEST = 2  # a game has two sides
+_EDITION_SEEDS = 1 << 32  # larger than seeds that users choose, so that no edition has the seed of another tournament
+_GO_SYSTEMS = ("gor", "egf", "egf2021")  # their ratings are on the Go scale
+FEWEST = 2  # entrants; a game has two sides
 
 
 @dataclass(frozen=True)
 class _Resources:
-    """What a configuration names, made when it is first asked for; InputRefused for files that cannot be used."""
+    """What a configuration refers to, loaded on first use; InputRefused for a file that cannot be used."""
 
     config: Config
 
@@ -81,7 +79,7 @@ class _Resources:
 
     @cached_property
     def suite(self) -> OpeningSuite:
-        """The openings; a refusal of their file also tells where the configuration names it."""
+        """Openings; an error in their file also shows where the configuration names the file."""
         config, games = self.config, getattr(self.config.format_options, "games_per_pairing", 1)
         try:
             return load_suite(
@@ -91,16 +89,16 @@ class _Resources:
                 listed=hasattr(config.format_options, "cycles"),
                 folder=self.folder,
                 variant=config.play.variant,
-                most_plies=2 * config.play.max_moves - 1,  # one ply at least is an engine's
+                most_plies=2 * config.play.max_moves - 1,  # at least one ply must be an engine's
             )
         except InputRefused as error:
-            named = f"named in {config.at('play', 'openings', 'file')}"
+            named = f"the file is set in {config.at('play', 'openings', 'file')}"
             error.step = f"{error.step}; {named}" if error.step else named
             raise
 
     @cached_property
     def longest(self) -> tuple[int, str]:
-        """Plies of the longest opening, where they are held or as long as was asked for, and what to call it."""
+        """Plies of the longest loaded opening, or to which lines are cut, and what to call it."""
         openings = self.suite.openings
         if isinstance(openings, BookLines):
             return self.config.play.openings.longest or 0, "lines"
@@ -114,33 +112,33 @@ class _Resources:
     def refuse_long(self) -> None:
         (plies, where), most = self.longest, self.config.play.max_moves
         if plies >= 2 * most:
-            what = f"max_moves {most} is reached within {where} of {plies} plies"
-            step = "raise it, or cut lines with plies under openings"
+            what = f"max_moves {most} is reached during {where}, which has {plies} plies"
+            step = "increase max_moves, or cut lines with plies under openings"
             raise InputRefused(what, place=self.config.at("play", "max_moves"), step=step)
 
     def refuse_short_lived(self, spec: EngineSpec) -> None:
         most = spec.quirks.max_plies
         plies, where = self.longest if most else (0, "")
         if most and plies >= most:
-            what = f"max_plies {most} of {spec.name} is reached within {where} of {plies} plies"
-            step = "leave it out of [quirks], or cut lines with plies under openings"
+            what = f"max_plies {most} of {spec.name} is reached during {where}, which has {plies} plies"
+            step = "remove it from [quirks], or cut lines with plies under openings"
             raise InputRefused(what, place=self.config.at("play", "openings"), step=step)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A tournament that could start: entrants best first as written, and each one's side."""
+    """A tournament that could start: its entrants, best first as written, and how each plays."""
 
     config: Config
     workspace: Path
     database: Address
     entrants: tuple[Entrant, ...]
     sides: Mapping[str, Side]
-    files: Mapping[str, EngineEntry]  # the engine files of those that have one
+    files: Mapping[str, EngineEntry]  # engine files of the entrants that have one
     resources: _Resources
     dealt: OpeningSuite | None = None
-    speed: float | None = None  # of this machine, where clocks go by it
-    away: bool = False  # games are played on other machines, and clocks go by theirs
+    speed: float | None = None  # of this machine, if clocks are scaled by it
+    away: bool = False  # games are played on other machines, whose speed scales the clocks
 
     @property
     def format(self) -> Format[Any]:
@@ -149,31 +147,31 @@ class Plan:
 
     @property
     def rules(self) -> Rules:
-        """The rules of its games."""
+        """The rules of the games."""
         return self.resources.rules
 
     @property
     def names(self) -> OpeningNames | None:
-        """The names of openings, for the PGN."""
+        """Opening names for the PGN."""
         return self.resources.names
 
     @property
     def suite(self) -> OpeningSuite:
-        """The openings, dealt as in its edition."""
+        """The openings, in the order of the edition."""
         return self.dealt or self.resources.suite
 
     @property
     def results(self) -> Path:
-        """The folder of PGN, journal and reports; a run makes it."""
+        """The directory of PGN, event log and reports, which a run creates."""
         return results_of(self.workspace, self.database)
 
     @property
     def wanted_speed(self) -> SpeedSetting:
-        """What clocks on this machine should go by."""
+        """The speed setting for the clocks of this machine."""
         return None if self.away else self.config.play.speed
 
     def task(self, sides: Mapping[str, Side], pairing: Pairing, replay: int) -> GameTask:
-        """The game of a pairing, with its opening, its odds and clocks by the machine's speed."""
+        """Return the task of a game, with its opening, time odds, and clocks scaled by the machine's speed."""
         seats = sides[pairing.white].playing(white=True), sides[pairing.black].playing(white=False)
         given = task.with_time_odds(*seats, pairing.handicap, self.config.play.odds)
         white, black = (self._booked(side.at_speed(self.speed), pairing) for side in given)
@@ -188,34 +186,38 @@ class Plan:
             rules=self.rules,
             replay=replay,
             keep_lines=self.config.play.keep_lines,
-            log_traffic=self.config.play.log_traffic,
+            log_traffic=self.config.play.engine_log,
         )
 
     def _booked(self, side: Side, pairing: Pairing) -> Side:
-        """What is drawn from its own book depends on seed and encounter alone."""
+        """Seed the choices from its own book; they depend on seed and encounter only."""
         if side.own_book is None:
             return side
         seed = f"{self.suite.seed}:{pairing.encounter}:{side.spec.name}"
         return replace(side, own_book=replace(side.own_book, seed=seed))
 
     def of_edition(self, number: int, per: OpeningScope | None) -> Plan:
-        """The same with a shuffle of openings of its own: engines that always move alike repeat no edition."""
+        """Return the plan of an edition, with its own order of openings: deterministic engines repeat no games."""
         return replace(self, dealt=self.suite_of(number).dealt(per))
 
     def suite_of(self, edition: int) -> OpeningSuite:
-        """The openings in the order of an edition."""
+        """Return the openings in the order of an edition."""
         return self.suite.seeded(self.suite.seed + (edition - 1) * _EDITION_SEEDS)
 
     def side(self, spec: EngineSpec, section: EntrantSection | None = None) -> Side:
-        """A spec with the time control and margin it plays by in this tournament."""
+        """Return how an engine plays in this tournament: its time controls and margins."""
         return side_of(self.config, spec, section)
 
 
 def prepare(path: Path, db: Address | None, *, resumes: bool = False) -> Plan:
-    """Read a configuration and resolve all it names; refuses with place and next step, writes nothing.
+    """Read a configuration and resolve everything it refers to; write nothing.
 
-    Of a large suite nothing is looked at yet: that is `refuse_openings`.
-    `resumes`: an engine that has left the tournament and cannot be found is left out, for it plays no more.
+    Errors name place and next step. Openings of a large book are not checked yet, see `refuse_openings`.
+
+    Args:
+        path: The configuration file.
+        db: Address of the database; None: the default of the workspace.
+        resumes: Leave out an entrant that has withdrawn and whose engine cannot be found.
     """
     config = load.load(path)
     folder = config.path.resolve().parent
@@ -239,8 +241,8 @@ def prepare(path: Path, db: Address | None, *, resumes: bool = False) -> Plan:
         for entrant, spec, entry in resolve(section, registry, folder, config.at("entrants", number), is_gone):
             if entrant.name in sides:
                 at = config.at("entrants", number, "name" if section.name else "engine")
-                step = "give each its own name"
-                raise InputRefused(f"two entrants are called {entrant.name!r}", place=at, step=step)
+                step = "give each entrant its own name"
+                raise InputRefused(f"two entrants have the name {entrant.name!r}", place=at, step=step)
             _refuse_copies(entrant.name, spec, sides, config.at("entrants", number))
             resources.refuse_short_lived(spec)
             entrants.append(entrant)
@@ -252,18 +254,18 @@ def prepare(path: Path, db: Address | None, *, resumes: bool = False) -> Plan:
     _refuse_seeds(config, known)
     for name in config.ratings.anchor:
         if name not in known:
-            what = f"anchor {name!r} is no entrant{suggest(name, sides)}"
+            what = f"anchor {name!r} is not an entrant{suggest(name, sides)}"
             raise InputRefused(what, place=config.at("ratings", "anchor", name))
     plan = Plan(config, workspace, database, tuple(entrants), sides, files, resources)
-    _ = plan.rules, plan.names  # their files are read now
+    _ = plan.rules, plan.names  # to read their files
     whole = len(entrants) >= FEWEST and not absent
-    if whole and config.tournament.order in (None, "file"):  # other orders bring ratings along
+    if whole and config.tournament.order in (None, "file"):  # the database gives the ratings of other orders
         refuse_field(plan)
     return plan
 
 
 def _gone(database: Address, name: str) -> set[str]:
-    from enginetour.store.database import database_exists  # here: engines start before the store is loaded
+    from enginetour.store.database import database_exists  # here: engines start before the database code is loaded
     from enginetour.store.tournaments import Store
 
     if not database_exists(database):
@@ -275,8 +277,8 @@ def _gone(database: Address, name: str) -> set[str]:
 def _refuse_streams(config: Config) -> None:
     systems = [system for system in config.ratings.systems if system != "ml"]
     if systems and config.play.variant != STANDARD:
-        what = f"{systems[0]} goes on through all tournaments of standard chess, and {config.play.variant} is played"
-        step = f"leave it out; enginetour ratings --all --variant {config.play.variant} --system {systems[0]} folds it"
+        what = f"{systems[0]} rates games of standard chess only, but the variant is {config.play.variant}"
+        step = f"remove it; use enginetour ratings --all --variant {config.play.variant} --system {systems[0]}"
         raise InputRefused(what, place=config.at("ratings", "systems"), step=step)
 
 
@@ -284,12 +286,12 @@ def _refuse_copies(name: str, spec: EngineSpec, sides: Mapping[str, Side], place
     twin = next((one for one, side in sides.items() if side.spec.command == spec.command), None)
     if spec.max_copies and twin is not None:
         copies = "1 copy" if spec.max_copies == 1 else f"{spec.max_copies} copies"
-        what = f"{name} and {twin} are one engine, of which {copies} may run at a time"
-        raise InputRefused(what, place=place, step="leave one of them out, or max_copies in the engine file")
+        what = f"{name} and {twin} are the same engine, which allows {copies} at a time"
+        raise InputRefused(what, place=place, step="remove one of them, or max_copies from the engine file")
 
 
 def scale_doubts(plan: Plan) -> tuple[str, ...]:
-    """What ratings of entrants do on two scales at once, where the configuration does not state theirs."""
+    """Return a warning if ratings of entrants are used on two scales and the configuration does not state theirs."""
     config, scale = plan.config, plan.config.tournament.rating_scale
     bringing = next((entrant for entrant in plan.entrants if entrant.rating is not None), None)
     if bringing is None:
@@ -298,15 +300,15 @@ def scale_doubts(plan: Plan) -> tuple[str, ...]:
     by_gor = config.system == "gor-drift" or getattr(options, "model", "") == "gor"
     as_go = [system for system in config.ratings.systems if system in _GO_SYSTEMS]
     if scale == "elo" and by_gor:
-        return (f'{config.system} reads ratings on the Go scale (1 dan is 2100), and rating_scale is "elo"',)
+        return (f'{config.system} uses ratings on the Go scale (1 dan is 2100), but rating_scale is "elo"',)
     other = "its McMahon band" if "base" in type(options).model_fields else ""
     other = other or ("its first Elo rating" if "elo" in config.ratings.systems else "")
     if scale is not None or not other or not (as_go or by_gor):
         return ()
     first = f"its first {as_go[0]} rating" if as_go else f"its rating in {config.system}"
     return (
-        f"rating = {bringing.rating:g} of {bringing.name} is {other} and {first}, which is on the Go scale (1 dan is "
-        '2100): set rating_scale = "go" or rating_scale = "elo" under [tournament]',
+        f"rating = {bringing.rating:g} of {bringing.name} is used as {other} and as {first}, which is on the Go scale "
+        '(1 dan is 2100): set rating_scale = "go" or rating_scale = "elo" under [tournament]',
     )
 
 
@@ -317,19 +319,19 @@ def former_names(config: Config) -> tuple[str, ...]:
 
 
 def refuse_few(plan: Plan) -> None:
-    """InputRefused when there is nobody to play against."""
+    """Raise InputRefused if there are fewer than two entrants."""
     if len(plan.entrants) < FEWEST:
-        what = f"{len(plan.entrants)} entrant, a tournament needs two"
-        raise InputRefused(what, place=plan.config.at("entrants"), step="add another")
+        what = f"a tournament needs at least two entrants (found {len(plan.entrants)})"
+        raise InputRefused(what, place=plan.config.at("entrants"), step="add another [[entrants]]")
 
 
 def refuse_field(plan: Plan) -> None:
-    """A field the format cannot take, with the line of the first entrant beyond two."""
+    """Raise InputRefused if the format cannot pair the entrants."""
     config = plan.config
     try:
         state = plan.format.start(plan.entrants)
         if not plan.format.offers(state):
-            raise ValueError("; ".join(note.text for note in plan.format.notes(state)) or "there is nothing to play")
+            raise ValueError("; ".join(note.text for note in plan.format.notes(state)) or "there are no games to play")
     except InputRefused as error:
         error.place = config.at("entrants", min(FEWEST, len(config.entrants) - 1))
         raise
@@ -338,11 +340,11 @@ def refuse_field(plan: Plan) -> None:
 
 
 def refuse_openings(plan: Plan, edition: int = 1) -> None:
-    """InputRefused for a bad one among those of a large suite that an edition can need: each deals in its own order.
+    """Raise InputRefused for an invalid opening of a large book that the edition may use.
 
-    For a field that can be paired.
+    The entrants must be pairable.
     """
-    if plan.suite.is_large:  # else a start for nothing: of 300 in a Swiss it takes a second
+    if plan.suite.is_large:  # other books are checked when they are loaded; to start a Swiss of 300 takes a second
         plan.suite_of(edition).check(plan.format.remaining(plan.format.start(plan.entrants))[1])
 
 
@@ -352,26 +354,27 @@ def _refuse_seeds(config: Config, sides: Collection[str]) -> None:
         unknown = [name for name in seeds if name not in sides]
         doubled = [name for name, times in Counter(seeds).items() if times > 1]
         if set(seeds) >= set(sides):
-            raise InputRefused("seeds: all entrants leave nobody to play against", place=config.at("format", "seeds"))
-        for name, words in [(n, "is no entrant") for n in unknown] + [(n, "is there twice") for n in doubled]:
+            what = "seeds contains all entrants, so they have no opponents"
+            raise InputRefused(what, place=config.at("format", "seeds"))
+        for name, fault in [(n, "is not an entrant") for n in unknown] + [(n, "is given twice") for n in doubled]:
             allowed = ", ".join(sides)
-            raise InputRefused(f"seed {name!r} {words}; entrants: {allowed}", place=config.at("format", "seeds"))
+            raise InputRefused(f"seed {name!r} {fault}; entrants: {allowed}", place=config.at("format", "seeds"))
     elif isinstance(seeds, int) and seeds >= len(sides):
-        what = f"seeds: {seeds} of {len(sides)} entrants leave nobody to play against"
+        what = f"seeds must be less than the number of entrants, {len(sides)} (found {seeds})"
         raise InputRefused(what, place=config.at("format", "seeds"))
 
 
 Table = Callable[["Store", str], list[str]]
 Errors = dict[str, float]  # standard errors of ratings, Elo
-_DEVIATIONS = 1.96  # + and - of a list are 95 % intervals
-_Ranks = dict[str, tuple[float, float | None]]  # place, and rating where the order knows one
+_DEVIATIONS = 1.96  # the + and - of a list are 95 % confidence intervals
+_Ranks = dict[str, tuple[float, float | None]]  # rank, and rating if the order has one
 
 
 def ordered(plan: Plan, store: Store, tell: Callable[[str], None], last_table: Table) -> Plan:
-    """The plan with its entrants in the order asked for.
+    """Return the plan with its entrants in the configured order.
 
-    Systems in rounds get the ratings the order knows for entrants that bring none. InputRefused for a field that
-    cannot be paired.
+    Formats in rounds also get the ratings of that order for entrants without one. InputRefused if the entrants cannot
+    be paired.
     """
     from enginetour.store.ratings import prior_ratings, update_ratings
 
@@ -393,11 +396,11 @@ def ordered(plan: Plan, store: Store, tell: Callable[[str], None], last_table: T
     else:
         ranks = {}
     if ranks or order != "file":
-        # Engines without a rank stand behind, new ones at the bottom, both in the order of the file.
+        # Entrants without a rank come last, new ones at the very end, both in the order of the file.
         last = (float("inf"), None)
         entrants = sorted(plan.entrants, key=lambda entrant: ranks.get(entrant.name, last)[0])
         newcomers = store.has(name) or listed_order(order) is not None
-        in_rounds = SYSTEMS[plan.config.system].rounds  # elsewhere a rating would only enter the incremental systems
+        in_rounds = SYSTEMS[plan.config.system].rounds  # in other formats it would only enter the incremental systems
         marked = tuple(
             replace(
                 entrant,
@@ -414,14 +417,14 @@ def ordered(plan: Plan, store: Store, tell: Callable[[str], None], last_table: T
 
 
 def _on_elo(plan: Plan, marked: tuple[Entrant, ...]) -> Plan:
-    """The plan whose scale is Elo where all ratings come from the database; InputRefused for a mixture with Go's."""
+    """Set the scale to Elo if the database gives all ratings; InputRefused if others are on the Go scale."""
     config = plan.config
     own = {entrant.name for entrant in plan.entrants if entrant.rating is not None}
     taken = [entrant.name for entrant in marked if entrant.rating is not None and entrant.name not in own]
     if not taken:
         return plan
     if config.tournament.rating_scale == "go":
-        what = f'order = "rating" takes the Elo rating of {taken[0]}, and rating_scale is "go"'
+        what = f'order = "rating" takes the Elo rating of {taken[0]}, but rating_scale is "go"'
         step = 'give every entrant a rating, or set order = "file" under [tournament]'
         raise InputRefused(what, place=config.at("tournament", "order"), step=step)
     if own:
@@ -431,7 +434,7 @@ def _on_elo(plan: Plan, marked: tuple[Entrant, ...]) -> Plan:
 
 
 def _by_list(plan: Plan, store: Store, name: str, number: int | None) -> tuple[Plan, _Ranks, Errors]:
-    """The plan with the edition it takes written into its configuration, each engine's place in it and its error."""
+    """Return the plan with the edition in its configuration, and each entrant's rank in it and rating error."""
     from enginetour.store.editions import lines_by_name, read_edition
 
     tournament, place = plan.config.tournament, plan.config.at("tournament", "order")
@@ -447,14 +450,14 @@ def _by_list(plan: Plan, store: Store, name: str, number: int | None) -> tuple[P
         if line.plus is not None and line.minus is not None
     }
     if not any(entrant.name in ranks for entrant in plan.entrants):
-        raise InputRefused(f"no entrant is in edition {made.number} of the list {name!r}", place=place)
+        raise InputRefused(f"edition {made.number} of the list {name!r} has no entrant", place=place)
     taken = tournament.model_copy(update={"order": f"list:{name}#{made.number}"})
     return replace(plan, config=plan.config.model_copy(update={"tournament": taken})), ranks, errors
 
 
 def _doubts(plan: Plan, errors: Errors) -> tuple[str, ...]:
-    """Of the system about ratings that the edition brings; what a file says is its author's to know."""
-    from enginetour.formats.rounds import Rounds  # here, for a quicker start of other formats
+    """Return warnings of the format about the ratings of the edition; ratings in the file are not checked."""
+    from enginetour.formats.rounds import Rounds  # here: other formats start faster without it
 
     format_ = plan.format
     if not isinstance(format_, Rounds):
@@ -463,63 +466,63 @@ def _doubts(plan: Plan, errors: Errors) -> tuple[str, ...]:
     return format_.system.rating_warnings([errors[name] for name in taken if name in errors])
 
 
-# Processors (slots, threads, pondering) and open files that concurrent games need.
+# Processors (concurrent games, threads, pondering) and open files that concurrent games need.
 
-# Open files of a run: 22 with two slots, 4 of them for each; of a slot 23 while an engine starts (measured),
-# and one for the name of its processor.
+# Open files of a run: 22 with two slots, 4 of them per slot; a slot uses 23 while an engine starts, and one more for
+# the name of its processor (measured).
 FILES, _SLOT_FILES = 32, 4
 
 
 def processors_wanted(sides: Iterable[Side], slots: int) -> int:
-    """Processors of the hungriest pair times slots: one side thinks, the other may ponder."""
+    """Return the processors for concurrent games of the pair that needs most: one side thinks, the other may ponder."""
     each = [(side.spec.threads, side.spec.ponder) for side in sides]
     games = (thinks + (ponders if may else 0) for (thinks, _), (ponders, may) in permutations(each, 2))
     return slots * max(games, default=max((own for own, _ in each), default=0))
 
 
 def processor_shortage(sides: Iterable[Side], slots: int, processors: int) -> Iterator[str]:
-    """A warning where there are fewer than wanted."""
+    """Yield a warning if the machine has fewer processors than the games need."""
     sides = tuple(sides)
     want = processors_wanted(sides, slots)
     if want > processors:
         why = " and pondering" if any(side.spec.ponder for side in sides) else ""
-        here = f"this machine has {processors} for it"
-        yield f"games want {want} processors at once by slots, threads{why}; {here}: engines steal each other's time"
+        here = f"but this machine has {processors}: engines will slow each other down"
+        yield f"{slots} concurrent game{'s' * (slots != 1)} with threads{why} need {want} processors, {here}"
 
 
 def overload_warnings(sides: Iterable[Side], slots: int) -> Iterator[str]:
-    """The warning where this process may use fewer."""
+    """Yield a warning if this process may use fewer processors than the games need."""
     return processor_shortage(sides, slots, allowed_processors().count)
 
 
 def refuse_overload(slots: int, *, force: bool) -> None:
-    """UsageRefused for more slots than this process may use processors, unless that is meant."""
+    """Raise UsageRefused for more concurrent games than processors, unless forced."""
     here = allowed_processors()
     if slots > here.count and not force:
-        what = f"{slots} slots on {here} would steal time from the engines"
-        raise UsageRefused(what, step="lower slots, or say --force")
+        what = f"{slots} concurrent games on {here} would slow the engines down"
+        raise UsageRefused(what, step="use fewer concurrent games, or --force")
 
 
 def own_cores(sides: Iterable[Side], slots: int, place: str) -> Cores:
-    """For the engines of each slot as many as its hungriest pair wants; InputRefused at `place` where they lack."""
+    """Find own cores for the engines of each game, as many as the largest pair needs; InputRefused if too few."""
     found = find_cores(processors_wanted(sides, 1))
     if lacking := found.lacking(slots):
-        step = "lower slots or the engines' threads, or leave affinity out"
+        step = "use fewer concurrent games or engine threads, or remove affinity"
         raise InputRefused(f"affinity: {lacking}", place=place, step=step)
     return found
 
 
 def silent_ponderers(side: Side, declared: Iterable[DeclaredOption]) -> Iterator[str]:
-    """A warning where pondering was asked of an engine that will not be told to."""
+    """Yield a warning if pondering is configured but the engine will not ponder."""
     spec = side.spec
     if not spec.ponder or spec.protocol == "cecp":
         return
     if spec.quirks.line_delay_ms:
-        yield f"{spec.name} does not ponder: it needs line_delay_ms between its lines"
+        yield f"{spec.name} does not ponder, because it needs line_delay_ms between its lines"
     elif any(name.casefold() == "ponder" and value.casefold() == "false" for name, value in spec.options):
-        yield f"{spec.name} does not ponder: its options say Ponder = false"
+        yield f"{spec.name} does not ponder, because its options have Ponder = false"
     elif not any(option.name.casefold() == "ponder" for option in declared):
-        yield f"{spec.name} does not ponder: it declares no option Ponder"
+        yield f"{spec.name} does not ponder, because it does not declare the option Ponder"
 
 
 def _few_files(slots: int) -> tuple[int, int] | None:
@@ -529,23 +532,23 @@ def _few_files(slots: int) -> tuple[int, int] | None:
 
 
 def refuse_few_files(slots: int) -> None:
-    """UsageRefused before anything starts, where games would fail one after the other."""
+    """Raise UsageRefused before anything starts if there are too few open files for the games."""
     if (few := _few_files(slots)) is not None:
         most, needed = few
-        what = f"{most} open files are too few, {slots} slot{'s' * (slots != 1)} need {needed}"
-        raise UsageRefused(what, place="ulimit -n", step="say ulimit -n 1024")
+        what = f"{slots} concurrent game{'s' * (slots != 1)} need {needed} open files, but the limit is {most}"
+        raise UsageRefused(what, place="ulimit -n", step="run ulimit -n 1024")
 
 
 # Estimate before the first game: number of games, hours, warnings.
 
-# Moves of a long game between engines; CCRL's games last 60 to 70 on average.
+# Moves of a long game between engines; CCRL's games have 60 to 70 on average.
 _LONG_GAME = 80
 
 
 def estimate_duration(plan: Plan) -> dict[str, Any]:
-    """JSON-ready: games to come at most, at least and likely, an upper bound of the hours for them, and warnings.
+    """Estimate the games (fewest, most, likely) and an upper limit of their hours, with warnings, ready for JSON.
 
-    InputRefused for a field that cannot be paired.
+    InputRefused if the entrants cannot be paired.
     """
     refuse_field(plan)
     state = plan.format.start(plan.entrants)
@@ -557,7 +560,7 @@ def estimate_duration(plan: Plan) -> dict[str, Any]:
     longest = [_longest_s(tc if speed is None else tc.scaled(1 / speed, nodes=False), moves) for tc in controls]
     hours = None
     if all(seconds is not None for seconds in longest):
-        hours = most * 2 * max(seconds or 0.0 for seconds in longest) / 3600 / plan.config.play.slots
+        hours = most * 2 * max(seconds or 0.0 for seconds in longest) / 3600 / plan.config.play.concurrency
     return {
         "fewest": fewest,
         "most": most,
@@ -573,14 +576,14 @@ def estimate_duration(plan: Plan) -> dict[str, Any]:
         + list(scale_doubts(plan))
         + list(control_warnings(sides))
         + list(_again(plan, most))
-        + list(overload_warnings(sides, plan.config.play.slots)),
+        + list(overload_warnings(sides, plan.config.play.concurrency)),
         "controls": {name: describe_controls(side) for name, side in plan.sides.items()},
         "test": plan.format.expected_games() if hasattr(plan.format, "expected_games") else None,
     }
 
 
 def long_game_moves(plan: Plan) -> int:
-    """Moves of a game by which hours are reckoned."""
+    """Return the number of moves per game that the estimate of the time uses."""
     return min(_LONG_GAME, plan.config.play.max_moves)
 
 
@@ -590,20 +593,20 @@ def _speed(plan: Plan) -> float | None:
 
 
 def _meetings(plan: Plan) -> int:
-    """Games of two that meet as often as the format lets them meet on purpose."""
+    """Return the games that the format plans for two entrants."""
     options = plan.config.format_options
     return int(options.games_per_pairing) * int(getattr(options, "cycles", 1))
 
 
 def _again(plan: Plan, most: int) -> Iterator[str]:
-    """Without a clock two that have played an opening with both colours play the same games on it again."""
+    """Yield a warning if games without a clock will repeat: two engines play an opening alike when they meet again."""
     if any(tc.stages or tc.movetime_ms for side in plan.sides.values() for tc in side.controls):
         return
     pair = most if len(plan.entrants) == FEWEST else _meetings(plan) if plan.suite.per == "pairing" else 0
     openings = len(plan.suite.openings)
     if pair > 2 * openings:
-        again = f"{pair - 2 * openings} of {pair} games of two are an earlier one over again"
-        yield f"without a clock {again}, with {format_count(openings, 'opening')}: figures count them as new"
+        again = f"{pair - 2 * openings} of {pair} games of a pair are expected to repeat earlier games"
+        yield f"without a clock, {again}, with {format_count(openings, 'opening')}; ratings count them as new games"
 
 
 def _longest_s(tc: TimeControl, moves: int) -> float | None:

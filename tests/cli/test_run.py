@@ -327,7 +327,7 @@ def test_a_copy_of_the_file_for_other_engines_is_another_tournament(tmp_path: Pa
     copy.write_text(path.read_text().replace("wren1", "wren4").replace("wren2", "wren5").replace("wren3", "wren6"))
     told = tour(tmp_path, "run", str(copy), expect=5).stderr
     assert "the file has Wren 4 and 2 more instead of Wren 1 and 2 more" in told
-    assert "another tournament has another name" in told
+    assert "set another tournament name" in told
     tour(tmp_path, "run", str(copy), "--new")
     assert {row["name"] for row in read(tmp_path, "standings")["table"]} == {"Wren 4", "Wren 5", "Wren 6"}
 
@@ -411,7 +411,9 @@ def test_an_engine_whose_file_says_that_it_does_not_ponder(tmp_path: Path) -> No
 def test_engines_without_a_namespace_are_told_of_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each slot finds it out by itself, at the start of each game."""
     monkeypatch.setenv("ENGINETOUR_NAMESPACE", "off")
-    told = tour(tmp_path, "run", str(quick(tmp_path, system="roundrobin", settings=ROBIN.format(1), play="slots = 2")))
+    told = tour(
+        tmp_path, "run", str(quick(tmp_path, system="roundrobin", settings=ROBIN.format(1), play="concurrency = 2"))
+    )
     warning = "warning: engines run without a PID namespace (ENGINETOUR_NAMESPACE=off): they end with enginetour"
     assert told.stderr.count(warning) == 1
 
@@ -524,7 +526,7 @@ def test_wrong_address(tmp_path: Path, path: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         place = CLUSTER.format(port=taken.getsockname()[1])  # bound, and nobody listens
         refused = tour(tmp_path, "run", str(path), "--executor", place, expect=2)
-    assert "no scheduler of Dask answers at tcp://127.0.0.1" in refused.stderr
+    assert "no Dask scheduler responds at tcp://127.0.0.1" in refused.stderr
     assert refused.stderr.strip().endswith("start one there: dask scheduler.")
     assert refused.stderr.count("\n") == 1
     assert list((tmp_path / "results").iterdir()) == []
@@ -556,12 +558,12 @@ def refuses_who_is_no_scheduler(folder: Path, path: Path, other: socket.socket, 
     place = CLUSTER.format(port=other.getsockname()[1])
     refused = tour(folder, "run", str(path), "--executor", place, expect=2)
     address = re.escape(place.removeprefix("dask="))
-    assert re.search(f"no scheduler of Dask answers at {address} \\({why}\\). Hint: start one there", refused.stderr)
+    assert re.search(f"no Dask scheduler responds at {address} \\({why}\\). Hint: start one there", refused.stderr)
     assert refused.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize(
-    ("line", "step"), [("affinity = true", "leave affinity out"), ("speed = 1.5", 'speed = "measure"')]
+    ("line", "step"), [("affinity = true", "remove affinity"), ("speed = 1.5", 'speed = "measure"')]
 )
 def test_settings_of_one_machine(tmp_path: Path, path: Path, line: str, step: str) -> None:
     """Cores and a given speed are of the machine they were written for."""

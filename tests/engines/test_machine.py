@@ -212,7 +212,7 @@ def test_refused_with_the_reason(tmp_path: Path) -> None:
     """If there are not enough cores, check and run report the line of the setting; the log may continue without it."""
     path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "")
     plain = path.read_text()
-    path.write_text(plain.replace('tc = "depth=1"', 'tc = "depth=1"\naffinity = true\nslots = 1000'))
+    path.write_text(plain.replace('tc = "depth=1"', 'tc = "depth=1"\naffinity = true\nconcurrency = 1000'))
     for command in ("check", "run"):
         done = tour(tmp_path, command, str(path), expect=3)
         assert "affinity: 1000 concurrent games with 1 core each need 1000 cores, but" in done.stderr

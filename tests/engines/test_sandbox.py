@@ -866,7 +866,7 @@ def test_one_entrant(tmp_path: Path) -> None:
     """`check` rejects a single entrant as `run` does, before any engine starts."""
     path = config(tmp_path, ("wren1",))
     for command in ("run", "check"):
-        assert "a tournament needs two" in refused(tmp_path, command, path.name)
+        assert "a tournament needs at least two" in refused(tmp_path, command, path.name)
 
 
 def test_seeds_that_leave_nobody(tmp_path: Path) -> None:
@@ -942,7 +942,7 @@ def test_check_refuses_what_run_refuses(tmp_path: Path) -> None:
     assert f"ready to run: enginetour run --new {path}\n" in tour(tmp_path, "check", str(path)).stdout
     path.write_text(
         path.read_text()
-        .replace("[play]", f"[play]\nslots = {allowed_processors().count + 1}")
+        .replace("[play]", f"[play]\nconcurrency = {allowed_processors().count + 1}")
         .replace('"trial"', '"crowd"')
     )
     assert f"ready to run: enginetour run --force {path}\n" in tour(tmp_path, "check", str(path)).stdout
@@ -961,7 +961,7 @@ def test_a_program_that_is_there_is_not_called_missing(tmp_path: Path, mode: int
         told = f"{path} is not executable (use chmod +x owl)"
         assert "write ./owl for the file in" in refused(tmp_path, "match", "owl", "wren1")
     assert told in refused(tmp_path, "match", "./owl", "wren1")
-    assert "is no engine file and no program" in refused(tmp_path, "match", "owl" * 100, "wren1")
+    assert "is not an engine file or a program" in refused(tmp_path, "match", "owl" * 100, "wren1")
     assert told in refused(tmp_path, "engines", "add", "owl", "./owl", code=4)
     file = config(tmp_path, ("wren1", "wren2"))
     file.write_text(file.read_text().replace('engine = "wren1"', 'name = "X"\ncommand = ["./owl"]\nprotocol = "uci"'))

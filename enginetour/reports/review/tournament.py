@@ -44,7 +44,7 @@ from enginetour.store.tournaments import Store
 # Facts and settings.
 
 _CONTROLS = ("tc", "white_tc", "black_tc")
-_OF_PLAY = ("variant", "margin_ms", "draw", "resign", "max_moves", "tablebases", "ponder")
+_OF_PLAY = ("variant", "timemargin", "draw", "resign", "max_moves", "tablebases", "ponder")
 _MAX_NAMED = 5  # engines listed for one time control
 _OFFERS = 4  # next games that are listed
 

@@ -1,4 +1,4 @@
-"""Settings of each entrant (time controls, margins, tablebases), and the rules of a game."""
+"""Resolve the entrants of a configuration: engines, time controls, time margins, tablebases, and the game rules."""
 
 from __future__ import annotations
 
@@ -39,13 +39,14 @@ from enginetour.referee.tablebases import FEWEST_PIECES, TableFiles
 from enginetour.tournament.config.load import Config
 from enginetour.tournament.config.sections import EntrantSection, TableSettings
 
-# Engines of an entrant: the engine file it names, those of a glob, or a command of its own.
+# Engines of an entrant: its engine file, the engine files of a glob, or a command.
 
 
 def engines_of(section: EntrantSection, registry: Registry, folder: Path, place: str = "") -> Iterator[EngineEntry]:
-    """Yield the engines that a section means, its own settings put over those of the engine file.
+    """Yield the engines of a section, with its settings over those of the engine file.
 
-    Relative paths of its command, and `dir`, begin at `folder`, the configuration's. Options are the caller's.
+    Options are left to the caller. Relative paths of a command, and `dir`, start at `folder`, the directory of the
+    configuration.
     """
     if section.command and section.protocol:
         name = section.name or Path(section.command[0]).name
@@ -53,7 +54,7 @@ def engines_of(section: EntrantSection, registry: Registry, folder: Path, place:
     elif section.glob:
         found = [registry.get(engine) for engine in registry.ids if fnmatch.fnmatchcase(engine, section.glob)]
         if not found:
-            step = "list them by: enginetour engines list"
+            step = "list the engine files: enginetour engines list"
             raise InputRefused(f"no engine file matches {section.glob!r}", place=place, step=step)
     else:
         found = [registry.get(section.engine or "", place)]
@@ -74,33 +75,33 @@ def engines_of(section: EntrantSection, registry: Registry, folder: Path, place:
 
 # Time control of an entrant with each color.
 #
-# 1. The most particular word counts alone: the entrant's own for the colour (`white_tc`, `black_tc`), then its `tc`,
-#    then the tournament's for the colour under ``[play]``, then the tournament's `tc`.
-# 2. The entrant's `tc_factor` multiplies what was found: times and nodes.
-# 3. In a game at odds the giver's is divided after that (`odds`).
-# 4. Times, not nodes, are divided by the `speed` of the machine (`Side.at_speed`).
+# 1. Only the most specific key counts: the entrant's key for the color (`white_tc`, `black_tc`), then its `tc`, then
+#    the key for the color under ``[play]``, then `tc` under ``[play]``.
+# 2. The entrant's `tc_factor` multiplies times and nodes.
+# 3. In a game at odds, the times and nodes of the side that gives odds are then divided (`odds`).
+# 4. Times, but not nodes, are divided by the `speed` of the machine (`Side.at_speed`).
 
-_SHORTEST_CECP_MS = 1_000  # `level` cannot say a shorter base (runner spec 8)
+_SHORTEST_CECP_MS = 1_000  # `level` of CECP cannot express a shorter base time (runner spec 8)
 
 
 def control_of(config: Config, section: EntrantSection, name: str, *, white: bool) -> tuple[TimeControl, str]:
-    """An entrant's control with that colour, and the place that names it; InputRefused for a factor it cannot take."""
+    """Return an entrant's time control with a color, and where it is set; InputRefused for an unsuitable factor."""
     key = "white_tc" if white else "black_tc"
     play, number = config.play, _number(config, section)
     found = ((section, key), (section, "tc"), (play, key), (play, "tc"))
-    owner, said = next((owner, said) for owner, said in found if getattr(owner, said) is not None)
-    tc = TimeControl.parse(getattr(owner, said))
-    place = config.at("play", said) if owner is play or number is None else config.at("entrants", number, said)
+    owner, used = next((owner, used) for owner, used in found if getattr(owner, used) is not None)
+    tc = TimeControl.parse(getattr(owner, used))
+    place = config.at("play", used) if owner is play or number is None else config.at("entrants", number, used)
     if section.tc_factor is None:
         return tc, place
     at = place if number is None else config.at("entrants", number, "tc_factor")
     if not tc.is_divisible:
-        step = "give it a clock, a movetime or nodes, or leave tc_factor out"
-        raise InputRefused(f"{name} plays by {tc}, which no factor changes", place=at, step=step)
+        step = "use a clock, a movetime or nodes, or remove tc_factor"
+        raise InputRefused(f"tc_factor cannot scale {tc} of {name}", place=at, step=step)
     try:
         return tc.scaled(section.tc_factor), place
     except ValueError as error:
-        raise InputRefused(f"{name}: {error}", place=at, step="choose a smaller tc_factor") from None
+        raise InputRefused(f"{name}: {error}", place=at, step="use a smaller tc_factor") from None
 
 
 def _number(config: Config, section: EntrantSection) -> int | None:
@@ -108,35 +109,33 @@ def _number(config: Config, section: EntrantSection) -> int | None:
 
 
 def describe_controls(side: Side) -> str:
-    """``10+0.1``, or ``10+0.1 with White, 5+0.1 with Black``."""
+    """Format as ``10+0.1``, or ``10+0.1 with White, 5+0.1 with Black``."""
     return str(side.tc) if side.black is None else f"{side.tc} with White, {side.black.tc} with Black"
 
 
 def control_warnings(sides: Iterable[Side]) -> Iterator[str]:
-    """What a tester should know of the engines' controls before the first game, each of it once."""
+    """Yield warnings about the time controls that a tester should see before the first game, each once."""
     shortest: dict[TimeControl, list[str]] = {}
-    likened: dict[TimeControl, None] = {}
+    like_minutes: dict[TimeControl, None] = {}
     for side in sides:
         for tc in dict.fromkeys(side.controls):
             if side.spec.protocol == "cecp" and tc.stages and tc.stages[0].base_ms < _SHORTEST_CECP_MS:
                 shortest.setdefault(tc, []).append(side.spec.name)
             if _looks_like_minutes(tc):
-                likened[tc] = None
+                like_minutes[tc] = None
     for tc, names in shortest.items():
-        are, whose = ("is", "its") if len(names) == 1 else ("are", "their")
-        base = f"{', '.join(names)} {are} told a base of 0:01"
-        yield f"{base}, {whose} protocol knows no shorter one; {whose} clock is {tc}"
-    for tc in likened:
+        yield f"CECP cannot express a base time below 1 s: {', '.join(names)} will be sent 0:01 for {tc}"
+    for tc in like_minutes:
         first, rest = tc.stages
         minutes, seconds = first.base_ms // 1000, rest.base_ms // 1000
         meant = TimeControl((Stage(first.moves, (60 * minutes + seconds) * 1000, rest.increment_ms),))
         then = f"{seconds} s for the rest" if seconds else f"{seconds_text(rest.increment_ms)} s a move"
         time = f"{minutes} min {seconds} s" if seconds else f"{minutes} min"
-        yield f"{tc} is {first.moves} moves in {minutes} s, then {then}; if {time} were meant, write {meant}"
+        yield f"{tc} means {first.moves} moves in {minutes} s, then {then}; for {time}, write {meant}"
 
 
 def _looks_like_minutes(tc: TimeControl) -> bool:
-    """``40/1:30``, ``40/15:00+5``: minutes for cutechess and fastchess, two stages here and in PGN."""
+    """Whether a control such as ``40/1:30`` may mean minutes, as in cutechess and fastchess: here it has two stages."""
     if len(tc.stages) != 2:
         return False
     first, rest = tc.stages
@@ -145,22 +144,22 @@ def _looks_like_minutes(tc: TimeControl) -> bool:
     return not rest.base_ms or (first.base_ms < 10_000 and rest.base_ms in range(10_000, 60_000, 1000))
 
 
-# The rules of a tournament's games, from its ``[play]``: bounds were checked before, here tables are looked for.
+# Rules of the games, from ``[play]``. The sections check numbers; here the tablebases are searched.
 
-_SYZYGY_PATH = "SyzygyPath"  # the option of UCI engines, and what stands for CECP's egtpath
+_SYZYGY_PATH = "SyzygyPath"  # the option of UCI engines; for CECP engines it stands for egtpath
 
 
 def rules_of(config: Config) -> Rules:
-    """InputRefused for tables that are not there, are damaged, or are of no use for the variant."""
-    play = config.play
+    """Return the game rules; InputRefused for tablebases that are missing, damaged or of another variant."""
+    play, draw, resign = config.play, config.play.draw, config.play.resign
     return Rules(
         play.repetition,
         play.fifty,
         play.max_moves,
         play.hang_limit,
         play.doubtful_flag,
-        draw=None if play.draw is None else DrawRule(**play.draw.model_dump()),
-        resign=None if play.resign is None else ResignRule(**play.resign.model_dump()),
+        draw=None if draw is None else DrawRule(draw.movenumber, draw.movecount, draw.score),
+        resign=None if resign is None else ResignRule(resign.movecount, resign.score, resign.twosided),
         tables=_table_rule(config),
         draw_offers=play.draw_offers,
     )
@@ -172,19 +171,19 @@ def _table_rule(config: Config) -> TablebaseRule | None:
         return None
     place, variant = config.at("play", "tablebases"), config.play.variant
     if not tablebases.has_tables(variant):
-        raise InputRefused(f"there are no tables for {variant}", place=place, step="leave tablebases out")
+        raise InputRefused(f"Syzygy tables do not support {variant}", place=place, step="remove tablebases")
     found = find_tables(config)
     if not found.wdl:
         where = ", ".join(table_folders(config))
-        step = f"name the folders that hold files such as {tablebases.example_file(variant)}"
-        raise InputRefused(f"no Syzygy tables for {variant} in {where}", place=place, step=step)
+        step = f"give the directories that contain files such as {tablebases.example_file(variant)}"
+        raise InputRefused(f"Syzygy tables for {variant} not found in {where}", place=place, step=step)
     if not settings.adjudicate:
         return None
     return TablebaseRule(table_folders(config), settings.pieces or found.most, settings.fifty, settings.only)
 
 
 def table_folders(config: Config) -> tuple[str, ...]:
-    """The folders of the tables, absolute; relative ones begin at the configuration."""
+    """Return the absolute directories of the tables; relative ones start at the configuration."""
     settings = config.play.tablebases
     if settings is None:
         return ()
@@ -193,21 +192,22 @@ def table_folders(config: Config) -> tuple[str, ...]:
 
 
 def find_tables(config: Config) -> TableFiles:
-    """The tables in those folders; InputRefused for a folder that cannot be read, or files that are no tables."""
+    """Return the tables of these directories; InputRefused for an unreadable directory or a damaged file."""
     place = config.at("play", "tablebases")
     try:
         found = tablebases.find_tables(table_folders(config), config.play.variant)
     except OSError as error:
-        raise InputRefused(f"{error.filename}: {error.strerror}", place=place, step="correct path") from None
+        what = f"{error.filename} cannot be read: {error.strerror}"
+        raise InputRefused(what, place=place, step="correct path") from None
     if found.damaged:
         more = f" and {len(found.damaged) - 1} more" if len(found.damaged) > 1 else ""
-        what = f"{found.damaged[0]}{more}: cut, or no table (of 64 bytes a block and 16 behind them)"
-        raise InputRefused(what, place=place, step="get the file again")
+        what = f"{found.damaged[0]}{more}: truncated, or not a Syzygy table (64-byte blocks and 16 more bytes)"
+        raise InputRefused(what, place=place, step="download the file again")
     return found
 
 
 def describe_tables(config: Config) -> tuple[str, ...]:
-    """What tables there are and which are missing, for `check`; nothing without the rule."""
+    """Return lines about the tables that exist and those that are missing, for `check`; empty without tables."""
     settings = config.play.tablebases
     if settings is None:
         return ()
@@ -216,7 +216,7 @@ def describe_tables(config: Config) -> tuple[str, ...]:
 
 
 def tablebase_options(config: Config, spec: EngineSpec) -> tuple[tuple[str, str], ...]:
-    """The path of the tables for an engine that bears it, and whose own options do not name one."""
+    """Return the option with the table directories for an engine that supports it and does not set it itself."""
     settings: TableSettings | None = config.play.tablebases
     if (
         settings is None
@@ -230,35 +230,32 @@ def tablebase_options(config: Config, spec: EngineSpec) -> tuple[tuple[str, str]
 
 # Time controls and margins of each entrant, and whether its engine supports them.
 
-# Margins in ms for a clock and for a fixed time a move (runner spec 3).
+# Default time margins in ms, for a clock and for a fixed time per move (runner spec 3).
 CLOCK_MARGIN_MS = 50
 _MOVETIME_MARGIN_MS = 100
-_UNEVEN = 0.997  # stands for a speed that is yet to be measured: no whole seconds stay whole
+_UNEVEN = 0.997  # stands for a speed that is not measured yet: it leaves no time at whole seconds
 
 
 def refuse_limits(spec: EngineSpec, tc: TimeControl, place: str) -> None:
-    """InputRefused when an engine does not obey the limits of its control (runner spec 8)."""
+    """Raise InputRefused if an engine does not support the limits of a time control (runner spec 8)."""
     missing = sorted(tc.limits - spec.limits)
     if missing:
         allowed = ", ".join(sorted(spec.limits))
-        what = f"{spec.name} does not obey {' and '.join(missing)} ({tc}); its limits: {allowed}"
+        what = f"{spec.name} does not support {' and '.join(missing)} (found {tc}); it supports {allowed}"
         listed = toml_value(sorted((*spec.limits, *missing)))
-        raise InputRefused(
-            what,
-            place=place,
-            step=f"choose another tc, or give this entrant its own; limits = {listed} says that it does",
-        )
+        step = f"use another tc; if the engine supports {' and '.join(missing)}, write limits = {listed}"
+        raise InputRefused(what, place=place, step=step)
     if spec.protocol == "cecp" and tc.nodes is not None and tc.limits & {"clock", "movetime"}:
-        what = f"{spec.name} speaks CECP, which has no nodes beside a time, found {tc}"
-        raise InputRefused(what, place=place, step="leave the time out, or give this entrant a tc of its own")
+        what = f"{spec.name} uses CECP, which cannot combine nodes with a time (found {tc})"
+        raise InputRefused(what, place=place, step="remove the time, or give this entrant its own tc")
     uses_st = spec.protocol == "cecp" and tc.movetime_ms is not None and spec.quirks.movetime == "st"
     if uses_st and tc.movetime_ms is not None and tc.movetime_ms % 1000 and not spec.quirks.st_fraction:
-        what = f"{spec.name} takes a fixed time a move in whole seconds only, found {tc}"
-        raise InputRefused(what, place=place, step='choose movetime=1, a clock such as "1+0.05", or another engine')
+        what = f"{spec.name} supports a fixed time per move in whole seconds only (found {tc})"
+        raise InputRefused(what, place=place, step='use movetime=1, a clock such as "1+0.05", or another engine')
 
 
 def refuse_mixed_hourglass(sides: Mapping[str, Side], config: Config) -> None:
-    """InputRefused where some play by an hourglass and others do not: what one uses runs to the other."""
+    """Raise InputRefused if only some entrants have an hourglass: it adds the time that one side uses to the other."""
     with_glass = {name: tc for name, side in sides.items() for tc in side.controls if tc.hourglass}
     without = {name: tc for name, side in sides.items() for tc in side.controls if not tc.hourglass}
     if with_glass and without:
@@ -266,8 +263,8 @@ def refuse_mixed_hourglass(sides: Mapping[str, Side], config: Config) -> None:
         who = (
             f"{one} plays by {glass} and {other} by {clock}" if one != other else f"{one} plays by {glass} and {clock}"
         )
-        what = f"{who}; what one uses of an hourglass runs to the other"
-        raise InputRefused(what, place=config.at("play", "tc"), step="give all of them an hourglass, or none")
+        what = f"an hourglass is needed on both sides, but {who}"
+        raise InputRefused(what, place=config.at("play", "tc"), step="use an hourglass for all entrants, or for none")
 
 
 def resolve(
@@ -277,9 +274,9 @@ def resolve(
     place: str,
     is_gone: Callable[[str], bool] = lambda _name: False,
 ) -> Iterable[tuple[Entrant, EngineSpec, EngineEntry]]:
-    """The entrants of one section with how each is started, fingerprint included, and the engine file that says so.
+    """Yield each entrant of a section, its engine specification with the fingerprint, and its engine file.
 
-    One that `is_gone` may be refused.
+    Entrants for which `is_gone` is true are left out if their engine cannot be used.
     """
     try:
         for entry in engines_of(section, registry, folder, place):
@@ -302,7 +299,7 @@ def resolve(
 
 
 def side_of(config: Config, spec: EngineSpec, section: EntrantSection | None = None) -> Side:
-    """A spec with the time controls, margins and sandbox it plays by; InputRefused for a limit it does not obey."""
+    """Return an engine with its time controls, margins and sandbox; InputRefused for an unsupported limit."""
     own = section or EntrantSection(engine=spec.name)
     white, black = (_terms(config, spec, own, white=colour) for colour in (True, False))
     if own.sandbox is None and spec.sandbox == "none":
@@ -316,13 +313,13 @@ def side_of(config: Config, spec: EngineSpec, section: EntrantSection | None = N
 
 
 def _pondering(spec: EngineSpec, own: EntrantSection) -> EngineSpec:
-    """Its option says so too, whatever the engine file has there; what the entrant's own options say stands."""
+    """Set the Ponder option too, unless the options of the entrant itself set it."""
     decided = any(name.casefold() == "ponder" for name in own.options)
     options = tuple((name, value if decided or name.casefold() != "ponder" else "true") for name, value in spec.options)
     pondering = replace(spec, options=options, offered=(*spec.offered, ("Ponder", "true")), ponder=True)
     if options == spec.options or not spec.fingerprint:
         return pondering
-    return replace(pondering, fingerprint=fingerprint(pondering))  # its options are part of it
+    return replace(pondering, fingerprint=fingerprint(pondering))  # the fingerprint includes the options
 
 
 def _own_book(config: Config, own: EntrantSection) -> OwnBook | None:
@@ -330,15 +327,15 @@ def _own_book(config: Config, own: EntrantSection) -> OwnBook | None:
         return None
     path = config.path.resolve().parent / Path(own.own_book.file).expanduser()
     if not VARIANTS[config.play.variant].is_usual:
-        what = f"a Polyglot book knows chess and Chess960 only, and {config.play.variant} is played"
-        raise InputRefused(what, place=str(path), step="leave own_book out")
+        what = f"own_book does not support {config.play.variant}: Polyglot books are for chess and Chess960"
+        raise InputRefused(what, place=str(path), step="remove own_book")
     PolyglotBook(path).close()
     return OwnBook(str(path), own.own_book.choice, own.own_book.plies, digest=file_digest(path))
 
 
 def _terms(config: Config, spec: EngineSpec, own: EntrantSection, *, white: bool) -> TimeTerms:
     tc, place = control_of(config, own, spec.name, white=white)
-    margin = own.margin_ms if own.margin_ms is not None else config.play.margin_ms
+    margin = own.timemargin if own.timemargin is not None else config.play.timemargin
     if margin is None:
         if tc.movetime_ms is not None:
             margin = max(_MOVETIME_MARGIN_MS, spec.quirks.movetime_margin_ms)
@@ -358,27 +355,27 @@ def _refuse_speed(config: Config, spec: EngineSpec, tc: TimeControl) -> None:
     try:
         refuse_limits(spec, tc.scaled(1 / tried, nodes=False), place)
     except ValueError as error:
-        raise InputRefused(f"{spec.name}: {error}", place=place, step="choose a shorter tc") from None
+        raise InputRefused(f"{spec.name}: {error}", place=place, step="use a shorter tc") from None
     except InputRefused as error:
-        error.step = 'give it a clock such as "10+0.1", or leave speed out'
+        error.step = 'use a clock such as "10+0.1", or remove speed'
         raise
 
 
 def _refuse_odds(config: Config, spec: EngineSpec, tc: TimeControl) -> None:
-    """InputRefused when an engine could not give what the format may ask of it, or a table nobody asks for."""
+    """Raise InputRefused if an engine cannot play at the odds of the format, or if odds are set without a handicap."""
     handicap, place = getattr(config.format_options, "handicap", None), config.at("format", "handicap")
     table = config.play.odds
     if handicap is None:
         if table is not None:
-            step = "add handicap = {} under [format], or leave odds out"
-            raise InputRefused("odds without a handicap", place=config.at("play", "odds"), step=step)
+            step = "add handicap = {} under [format], or remove odds"
+            raise InputRefused("odds needs a handicap", place=config.at("play", "odds"), step=step)
         return
     if not tc.is_divisible:
-        step = "give it a clock, a movetime or nodes, or leave handicap out"
-        raise InputRefused(f"{spec.name} plays by {tc}, which odds cannot shorten", place=place, step=step)
+        step = "use a clock, a movetime or nodes, or remove handicap"
+        raise InputRefused(f"time odds cannot shorten {tc} of {spec.name}", place=place, step=step)
     try:
         for bands in range(1, handicap.ceiling + 1):
             refuse_limits(spec, tc.divided(odds_divisor(bands, table)), place)
     except InputRefused as error:
-        error.step = 'give it a clock such as "10+0.1", or leave handicap out'
+        error.step = 'use a clock such as "10+0.1", or remove handicap'
         raise

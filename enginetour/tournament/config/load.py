@@ -1,9 +1,10 @@
-"""Load a configuration file (TOML): validation, "did you mean" for an unknown key, error messages."""
+"""Load a configuration file (TOML): validation, previous keys, suggestions for unknown keys, error messages."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+import tomllib
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from enginetour.formats.base import SYSTEMS, Format, make_format, options_model, system_name
 from enginetour.interop.toml import known_keys, line_of_key, read_toml, validation_error
 from enginetour.model.errors import InputRefused, did_you_mean, suggest
+from enginetour.model.renamed import RenamedKey, rename_keys
 from enginetour.ratings import grades
 from enginetour.tournament.config.sections import (
     EntrantSection,
@@ -22,14 +24,13 @@ from enginetour.tournament.config.sections import (
     TournamentSection,
 )
 
-# Keys of other programs, or in the wrong section: suggestions.
-#
-# Words of cutechess-cli, fastchess and xboard by their manuals.
+# Suggestions for keys of other programs (cutechess-cli, fastchess, xboard), and for keys in the wrong section.
 
 _FORMAT = "it under [format]"
 _LIMIT = 'tc = "10+0.1", "movetime=0.1", "nodes=1000" or "depth=8"'
 _OPTION = "options = {{ {} = ... }} of an entrant"
-_WORDS: Mapping[str, Mapping[str, str]] = {
+_LIMIT_KEYS = ("depth", "inc", "movetime", "nodes", "st", "time", "time_control", "timecontrol")
+_OTHER_KEYS: Mapping[str, Mapping[str, str]] = {
     "": dict.fromkeys(("engine", "engines", "player", "players"), "'entrants'"),
     "tournament": {
         **dict.fromkeys(("format", "system"), "[format] with system = ..."),
@@ -37,17 +38,16 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
     },
     "format": {"games": "'games_per_pairing'", "rounds": "'cycles'"},
     "play": {
-        "concurrency": "'slots'",
         **dict.fromkeys(("book", "epd", "pgnin", "polyglot"), "'openings'"),
         **dict.fromkeys(("egtb", "syzygy", "syzygypath", "tb"), "'tablebases'"),
-        **dict.fromkeys(("depth", "inc", "movetime", "nodes", "st", "time", "time_control", "timecontrol"), _LIMIT),
+        **dict.fromkeys(_LIMIT_KEYS, _LIMIT),
         **dict.fromkeys(("cycles", "games", "games_per_pairing", "rounds"), _FORMAT),
         "hash": _OPTION.format("Hash"),
         **dict.fromkeys(("cores", "threads"), _OPTION.format("Threads")),
     },
     "entrants": {
         "args": "command = [PROGRAM, ARGUMENT, ...]",
-        **dict.fromkeys(("depth", "inc", "movetime", "nodes", "st", "time", "time_control", "timecontrol"), _LIMIT),
+        **dict.fromkeys(_LIMIT_KEYS, _LIMIT),
         "cmd": "'command'",
         "proto": "'protocol'",
         "hash": _OPTION.format("Hash"),
@@ -58,31 +58,32 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
 
 
 def suggest_key(path: tuple[str | int, ...], known: Collection[str], sections: Mapping[str, Collection[str]]) -> str:
-    """The end of a validation_error of the key at `path`, nothing without an idea.
+    """Return ``, did you mean ...?`` for an unknown key, or an empty text.
 
-    `known` are the keys of its section, `sections` those of all.
+    Args:
+        path: The key, with its sections and tables.
+        known: Keys of its section.
+        sections: Keys of all sections.
     """
     *place, key = [part for part in path if isinstance(part, str)]
-    if len(place) > 1:  # keys within keys have words of their own
+    if len(place) > 1:  # keys of inner tables are not in the tables above
         return ""
     section = "".join(place)
-    words = _WORDS.get(section, {}).get(key.lower(), "")
-    if words.strip("'") in known or " " in words:
-        return f", did you mean {words}?"
-    if section == "entrants" and key[:1].isupper():  # as engines' own options begin, by custom
+    other = _OTHER_KEYS.get(section, {}).get(key.lower(), "")
+    if other.strip("'") in known or " " in other:
+        return f", did you mean {other}?"
+    if section == "entrants" and key[:1].isupper():  # names of engine options usually begin with a capital letter
         return f", did you mean {_OPTION.format(key)}?"
-    theirs = [name for name, keys in sections.items() if key in keys and name != section]
-    if theirs == ["entrants"] and not section:
-        return f", did you mean {key} = ... of an entrant, behind its [[entrants]]?"
-    return f", did you mean it under [{theirs[0]}]?" if theirs else ""
+    having = [name for name, keys in sections.items() if key in keys and name != section]
+    if having == ["entrants"] and not section:
+        return f", did you mean {key} = ... of an entrant, after its [[entrants]]?"
+    return f", did you mean it under [{having[0]}]?" if having else ""
 
-
-# One TOML file -> a validated tournament; every validation_error names file, line, what was found and what is allowed.
 
 _SECTIONS = ("tournament", "format", "play", "ratings", "notify", "report", "entrants")
-# What of [play] may change on resume: how the run is kept, not what is measured.
+# Keys of [play] that may change on resume: they control the run and do not change the results of games.
 _CHANGEABLE = {
-    "slots",
+    "concurrency",
     "affinity",
     "start_parallel",
     "grace",
@@ -93,17 +94,20 @@ _CHANGEABLE = {
     "pgn",
     "eco",
     "keep_lines",
-    "log_traffic",
+    "engine_log",
 }
 
 
 class Config(BaseModel):
-    """A whole tournament as written; `format_options` is the validated model of the chosen system."""
+    """A whole tournament as written; `format_options` is the validated model of the chosen system.
+
+    `notices` are lines about previous keys in the file. `text` is the file with current keys, for line numbers.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True, arbitrary_types_allowed=True)
     tournament: TournamentSection
     format: dict[str, Any]
-    # Defaults are not validated: that would build a validator for each section, beside the one of the whole.
+    # Defaults are not validated: that would build a validator for each section in addition to that of the whole.
     play: PlaySection = PlaySection.model_construct()
     ratings: RatingsSection = RatingsSection.model_construct()
     notify: NotifySection = NotifySection.model_construct()
@@ -112,6 +116,7 @@ class Config(BaseModel):
     path: Path
     text: str
     format_options: Any = None
+    notices: tuple[str, ...] = ()
 
     @property
     def system(self) -> str:
@@ -120,19 +125,19 @@ class Config(BaseModel):
 
     @property
     def slug(self) -> str:
-        """The tournament's name as a file name: ``[a-z0-9._-]``, at most 64."""
+        """The tournament's name as a file name: ``[a-z0-9._-]``, at most 64 characters."""
         return slug(self.tournament.name)
 
     def make_format(self) -> Format[Any]:
-        """The format with the options of this file."""
+        """Make the format with the options of this file."""
         return make_format(self.system, self.format_options, self.tournament.seed)
 
     def at(self, *keys: str | int) -> str:
-        """``file:line`` of a key, for messages."""
+        """Return ``file:line`` of a key, for messages."""
         return _at(self.path, self.text, keys)
 
     def frozen_part(self) -> dict[str, Any]:
-        """What may not change on resume, JSON-ready: format, seed, controls, rules, openings."""
+        """Return what may not change on resume, ready for JSON: format, seed, time controls, rules, openings."""
         held = self.model_dump(mode="json", include={"play", "format_options"}, exclude={"play": _CHANGEABLE})
         return {
             "tournament": {"seed": self.tournament.seed},
@@ -141,12 +146,12 @@ class Config(BaseModel):
         }
 
     def as_stored(self) -> dict[str, Any]:
-        """The whole configuration, JSON-ready, as the store keeps it."""
+        """Return the configuration as the database stores it, ready for JSON."""
         return self.frozen_part() | self.model_dump(mode="json", include={"tournament", "ratings"})
 
 
 def slug(name: str) -> str:
-    """A name as a safe file name: lower case ``[a-z0-9._-]``, 1 to 64 characters, never starting with a dot."""
+    """Convert a name to a safe file name: lower case ``[a-z0-9._-]``, 1 to 64 characters, without a leading dot."""
     cleaned = re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-.")[:64]
     return cleaned or "tournament"
 
@@ -154,42 +159,90 @@ def slug(name: str) -> str:
 def load(path: Path) -> Config:
     """Read and validate a configuration; InputRefused names file, line and what is allowed."""
     table, text = read_toml(path, "a configuration", step="enginetour init writes one", named=True)
-    _refuse_bare(path, text, table)
+    table, renamed = rename_keys(table)
+    _refuse_both(path, text, renamed)
+    notices = (*_rename_notices(path, text, renamed), *_system_notice(path, text, table.get("format")))
+    text = _with_current_keys(text, renamed)
+    _refuse_unknown_sections(path, text, table)
     scale = _scale(path, text, table)
     if scale is not None:
         table["tournament"] = {**table["tournament"], "rating_scale": scale}
     options = _format_options(path, text, table.get("format"), scale)
+    read = {**table, "path": path, "text": text, "format_options": options, "notices": notices}
     try:
-        config = Config.model_validate({**table, "path": path, "text": text, "format_options": options})
+        config = Config.model_validate(read)
     except ValidationError as error:
-        raise validation_error(error, path, text, Config, meant=_meant) from None
-    _refuse_impossible(config)
+        raise validation_error(error, path, text, Config, meant=_suggestion) from None
+    for number, entrant in enumerate(config.entrants):
+        if entrant.glob and config.tournament.order is None:
+            step = 'add order = "rating" or order = "file" under [tournament]'
+            raise InputRefused("glob needs an order", place=config.at("entrants", number, "glob"), step=step)
     return config
 
 
-def _refuse_bare(path: Path, text: str, table: dict[str, Any]) -> None:
+def _refuse_both(path: Path, text: str, renamed: Sequence[RenamedKey]) -> None:
+    for key in renamed:
+        if key.both:
+            what = f"{key.section}.{key.current} and its previous name {key.path[-1]} are both given"
+            raise InputRefused(what, place=_at(path, text, key.path), step=f"remove {key.path[-1]}")
+
+
+def _rename_notices(path: Path, text: str, renamed: Sequence[RenamedKey]) -> tuple[str, ...]:
+    """Return a line for each previous key, at its first place in the file."""
+    first: dict[str, str] = {}
+    for key in renamed:
+        old = f"{key.section}.{key.path[-1]}"
+        first.setdefault(old, f"{_at(path, text, key.path)}: {old} is now called {key.current}; both names are valid")
+    return tuple(first.values())
+
+
+def _system_notice(path: Path, text: str, table: object) -> Iterator[str]:
+    named = table.get("system") if isinstance(table, dict) else None
+    if isinstance(named, str) and (current := system_name(named)) != named:
+        yield f"{_at(path, text, ('format', 'system'))}: {named} is now called {current}; both names are valid"
+
+
+def current_text(text: str) -> str:
+    """Return a valid configuration with current keys; any other text as it is."""
+    try:
+        return _with_current_keys(text, rename_keys(tomllib.loads(text))[1])
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _with_current_keys(text: str, renamed: Sequence[RenamedKey]) -> str:
+    """Return the text of a configuration with current keys on the same lines."""
+    lines = text.split("\n")
+    for key in renamed:
+        if line := line_of_key(text, key.path):
+            found = re.compile(rf"\b{re.escape(str(key.path[-1]))}(?=[\"']?\s*=)")
+            lines[line - 1] = found.sub(key.current, lines[line - 1], count=1)
+    return "\n".join(lines)
+
+
+def _refuse_unknown_sections(path: Path, text: str, table: dict[str, Any]) -> None:
     for key in table:
         if key not in _SECTIONS:
-            slip = (
-                did_you_mean(key, _SECTIONS) if isinstance(table[key], dict) else ""
-            )  # [rating], no key of an entrant
-            what = f"unknown key {key!r}{slip or _meant((key,), _SECTIONS) or suggest(key, _SECTIONS)}"
+            # [rating] is a misspelled section; a key outside of all sections is more likely one of an entrant.
+            close = did_you_mean(key, _SECTIONS) if isinstance(table[key], dict) else ""
+            what = f"unknown key {key!r}{close or _suggestion((key,), _SECTIONS) or suggest(key, _SECTIONS)}"
             raise InputRefused(what, place=_at(path, text, (key,)))
     if "tournament" not in table and any(key in table for key in ("format", "play", "entrants")):
         raise InputRefused('[tournament] with name = "..." is missing', place=str(path))
     if "format" not in table and isinstance(table.get("tournament"), dict):
-        for key in {"format", "system"} & table["tournament"].keys():  # where other programs have it
-            what = f"unknown key 'tournament.{key}'{_meant(('tournament', key), ())}"
+        for key in {"format", "system"} & table["tournament"].keys():  # other programs have it there
+            what = f"unknown key 'tournament.{key}'{_suggestion(('tournament', key), ())}"
             raise InputRefused(what, place=_at(path, text, ("tournament", key)))
     if "format" in table and not table.get("entrants"):
-        step = 'add [[entrants]] with engine = "..." for each, best first; enginetour engines list tells which'
+        step = 'add [[entrants]] with engine = "..." for each, best first; enginetour engines list shows the engines'
         raise InputRefused("no entrants", place=_at(path, text, ("entrants",)), step=step)
     if isinstance(table.get("entrants"), dict):
-        raise InputRefused("entrants is a list: write [[entrants]] for each", place=_at(path, text, ("entrants",)))
+        what = "entrants must be a list of tables"
+        raise InputRefused(what, place=_at(path, text, ("entrants",)), step="write [[entrants]] for each entrant")
 
 
 def _scale(path: Path, text: str, table: dict[str, Any]) -> object:
-    """The scale of the ratings as written, or that of Go where a rating is a grade; None where nothing says it."""
+    """Return the scale of the ratings as written, or "go" if a rating is a Go grade; None if neither is given."""
     tournament, entrants = table.get("tournament"), table.get("entrants")
     if not isinstance(tournament, dict) or not isinstance(entrants, list):
         return None
@@ -197,14 +250,14 @@ def _scale(path: Path, text: str, table: dict[str, Any]) -> object:
     for number, entrant in enumerate(entrants):
         if isinstance(entrant, dict) and isinstance(entrant.get("rating"), str):
             if scale not in (None, "go"):
-                what = f"rating: {entrant['rating']!r} is a grade of Go, and rating_scale is {scale!r}"
+                what = f"rating: {entrant['rating']!r} is a Go grade, but rating_scale is {scale!r}"
                 step = 'set rating_scale = "go" under [tournament], or write ratings as numbers'
                 raise InputRefused(what, place=_at(path, text, ("entrants", number, "rating")), step=step)
             return "go"
     return scale
 
 
-def _meant(keys: tuple[str | int, ...], known: Collection[str]) -> str:
+def _suggestion(keys: tuple[str | int, ...], known: Collection[str]) -> str:
     return suggest_key(keys, known, {name: known_keys(Config, (name,)) for name in _SECTIONS})
 
 
@@ -214,27 +267,17 @@ def _format_options(path: Path, text: str, table: object, scale: object) -> Any:
         raise InputRefused(f'[format] needs system = "..."; known: {known}', place=_at(path, text, ("format",)))
     system = table["system"]
     if not isinstance(system, str) or system_name(system) not in SYSTEMS:
-        place = _at(path, text, ("format", "system"))
-        raise InputRefused(
-            f"unknown format {system!r}{suggest(str(system), SYSTEMS)}",
-            place=place,
-            step="enginetour systems lists them",
-        )
+        what = f"unknown format {system!r}{suggest(str(system), SYSTEMS)}"
+        step = "list the formats: enginetour systems"
+        raise InputRefused(what, place=_at(path, text, ("format", "system")), step=step)
     model = options_model(system_name(system))
     settings = {key: value for key, value in table.items() if key != "system"}
     if scale == "go" and "base" in model.model_fields:
-        settings.setdefault("base", grades.GO)  # bands are grades
+        settings.setdefault("base", grades.GO)  # so that McMahon bands are grades
     try:
         return model.model_validate(settings)
     except ValidationError as error:
-        raise validation_error(error, path, text, model, under=("format",), meant=_meant) from None
-
-
-def _refuse_impossible(config: Config) -> None:
-    for number, entrant in enumerate(config.entrants):
-        if entrant.glob and config.tournament.order is None:
-            step = 'add order = "rating" or order = "file" under [tournament]'
-            raise InputRefused("a glob has no order of its own", place=config.at("entrants", number, "glob"), step=step)
+        raise validation_error(error, path, text, model, under=("format",), meant=_suggestion) from None
 
 
 def _at(path: Path, text: str, keys: tuple[str | int, ...]) -> str:

@@ -1,15 +1,15 @@
-"""Command lines of cutechess-cli and fastchess (manuals of 1.5.1 and 1.8.2), translated into a configuration.
+"""Translate command lines of cutechess-cli (1.5.1) and fastchess (1.8.2) into a configuration, by their manuals.
 
-theirs                                    ours
+their command                             configuration
 -sprt without model                       normalized (fastchess), logistic (cutechess)
 -openings without order                   sequential
-no timemargin=                            margin_ms = 0
-a threshold of 0 that switches a rule off no rule
+no timemargin=                            timemargin = 0
+a threshold of 0 that disables a rule     no rule
 -rounds R -games G, two engines           R x G games of a match
--rounds R -games G, more engines          R cycles of G games a pairing
--games above 2 (fastchess)                is taken for -rounds, and the other way round
+-rounds R -games G, more engines          R cycles of G games per pairing
+-games above 2 (fastchess)                -rounds and -games exchanged
 -repeat N (fastchess)                     -games N
--repeat N (cutechess)                     games on one opening; without it each game has a new one
+-repeat N (cutechess)                     games on one opening; by default each game has a new one
 policy=encounter, policy=round            one opening for all games of a pair, or of a round
 """
 
@@ -28,46 +28,45 @@ from enginetour.engines.registry import of_workspace
 from enginetour.interop.toml import ConfigDraft, absolute_if_exists, read_option, read_value, unique_names
 from enginetour.model.errors import InputRefused, suggest
 from enginetour.model.timecontrol import TimeControl
-from enginetour.openings.choice import OpeningSettings
 from enginetour.store.address import workspace_of
-from enginetour.tournament.config.sections import LONGEST_NAME, EntrantSection, PlaySection
+from enginetour.tournament.config.sections import LONGEST_NAME
 from enginetour.tournament.config.write import write_draft
 
 _Program = Literal["cutechess-cli", "fastchess"]
 _PLACE = "--from-command"
 _PROGRAMS: tuple[tuple[str, _Program], ...] = (("cutechess-cli", "cutechess-cli"), ("fast-?chess", "fastchess"))
-_CONTINUED = re.compile(r"[\\^`][ \t]*\n")  # of sh, cmd.exe and PowerShell
+_CONTINUED = re.compile(r"[\\^`][ \t]*\n")  # line continuation in sh, cmd.exe and PowerShell
 _REMARK = re.compile(r"^[ \t]*(?:#|rem\b|::).*$", re.MULTILINE | re.IGNORECASE)
-_FOLDED = re.compile(r"\n(?=[ \t]*(?:-|[\w.]+=))")  # a line that goes on with an option or a setting
+_FOLDED = re.compile(r"\n(?=[ \t]*(?:-|[\w.]+=))")  # a line that continues with an option or a setting
 _WINDOWS = re.compile(r"\b[A-Za-z]:\\|(?:^|[\s=\"'])\.{1,2}\\\w|\\[^\s\\\"']*\.exe\b", re.IGNORECASE)
-_SHELL = re.compile(r"\d*>{1,2}.*|\d*<.*|[|;&]{1,2}|#.*")  # where a command ends and its shell goes on
+_SHELL = re.compile(r"\d*>{1,2}.*|\d*<.*|[|;&]{1,2}|#.*")  # shell syntax after the command
 _OPTION = re.compile(r"--?[A-Za-z]")
 _VARIABLE = re.compile(r"\$[A-Za-z_{(0-9@]|%[A-Za-z_0-9~]+%?|!\w+!")
 
 
 @dataclass(frozen=True, slots=True)
 class _PeerOption:
-    """One option, without its dashes, and the words behind it."""
+    """An option without its dashes, and its arguments."""
 
     option: str
     words: tuple[str, ...]
 
     @property
     def first(self) -> str:
-        """Its only word; "" without one."""
+        """The first argument; "" without one."""
         return self.words[0] if self.words else ""
 
     def values(self) -> dict[str, str]:
-        """Its words as KEY=VALUE; a word without a sign of equality is a key with the value "true"."""
+        """Return the arguments as KEY=VALUE; an argument without "=" is a key with the value "true"."""
         parts = (word.partition("=") for word in self.words)
         return {key: value if equals else "true" for key, equals, value in parts}
 
 
 def _parse_command(text: str) -> tuple[_Program, tuple[_PeerOption, ...], tuple[str, ...]]:
-    """The program, its options in order, and a line for what stands before it (nice, taskset) and behind it.
+    """Return the program, its options in order, and notes about text before the command (nice, taskset) or after it.
 
-    The text may be a script: other lines than the command's are other commands.
-    InputRefused: neither program, a quote that stays open, a variable that only a shell can fill in.
+    The text may be a script: other lines are other commands. InputRefused for neither program, an unbalanced quote, or
+    a shell variable.
     """
     lines = _REMARK.sub("", _CONTINUED.sub(" ", text.replace("\r\n", "\n"))).strip()
     words = _words(_FOLDED.sub(" ", lines).replace("\n", " ; "))
@@ -77,29 +76,29 @@ def _parse_command(text: str) -> tuple[_Program, tuple[_PeerOption, ...], tuple[
     options: list[_PeerOption] = []
     for word in rest[:end]:
         if (unfilled := _VARIABLE.search(word)) is not None:
-            step = "put echo in front of the command, run it, and give what it prints"
-            raise InputRefused(f"a variable of a shell in {word!r}: {unfilled[0]!r}", place=_PLACE, step=step)
+            step = "put echo before the command, run it, and use what it prints"
+            raise InputRefused(f"shell variable {unfilled[0]!r} in {word!r}", place=_PLACE, step=step)
         if _OPTION.match(word):
             options.append(_PeerOption(word.lstrip("-"), ()))
         elif options:
             last = options.pop()
             options.append(_PeerOption(last.option, (*last.words, word)))
         else:
-            raise InputRefused(f"expected an option such as -engine, found {word!r}", place=_PLACE)
+            raise InputRefused(f"expected an option such as -engine (found {word!r})", place=_PLACE)
     return program, tuple(options), tuple(_around(words[:start], rest[end:]))
 
 
 def _words(text: str) -> list[str]:
-    if _WINDOWS.search(text):  # its paths: only a quote is hidden by a backslash there
+    if _WINDOWS.search(text):  # in Windows paths, a backslash escapes only a quote
         text = re.sub(r'\\(?!")', r"\\\\", text)
     try:
         return shlex.split(text, posix=True)
     except ValueError as error:
-        raise InputRefused(f"cannot be cut into words: {error}", place=_PLACE) from None
+        raise InputRefused(f"is not a valid command line: {error}", place=_PLACE) from None
 
 
 def _start(words: list[str]) -> tuple[int, _Program]:
-    """Where the program stands: before an option, for a folder may have its name (cd fastchess && ...)."""
+    """Return the position of the program: the one before an option, because a directory may have the same name."""
     found = [(n, program) for n, word in enumerate(words) if (program := _program(word))]
     for place, program in found:
         if _OPTION.match("".join(words[place + 1 : place + 2])):
@@ -107,18 +106,18 @@ def _start(words: list[str]) -> tuple[int, _Program]:
     if found:
         return found[0]
     nearest = suggest(words[0], ("cutechess-cli", "fastchess")) if words else ""
-    step = "give the whole command, the program in front"
-    raise InputRefused(f"no command of cutechess-cli or fastchess{nearest}", place=_PLACE, step=step)
+    step = "give the whole command, including the program"
+    raise InputRefused(f"not a command of cutechess-cli or fastchess{nearest}", place=_PLACE, step=step)
 
 
 def _around(before: list[str], behind: list[str]) -> list[str]:
-    said = []
+    notes = []
     before, behind = (" ".join(words).strip("; ").split() for words in (before, behind))
     if before:
-        said.append(f"{' '.join(before)}: before the command, left out; put it before enginetour init and run")
+        notes.append(f"{' '.join(before)}: ignored; put it before enginetour init and enginetour run")
     if behind and not behind[0].startswith("#") and behind != ["&"]:
-        said.append(f"{' '.join(behind)}: behind the command, left out; put it behind enginetour run")
-    return said
+        notes.append(f"{' '.join(behind)}: ignored; put it after enginetour run")
+    return notes
 
 
 def _program(word: str) -> _Program | None:
@@ -129,7 +128,7 @@ def _program(word: str) -> _Program | None:
     return None
 
 
-# Time controls as cutechess-cli and fastchess write them: ``40/1:30+0.5`` has minutes before the colon.
+# Time controls of cutechess-cli and fastchess: ``40/1:30+0.5`` has minutes before the colon.
 
 _CLOCK = re.compile(
     r"(?:(?P<moves>\d+|inf|infinite)/)?(?:(?P<minutes>\d+(?:\.\d+)?):)?(?P<seconds>\d*\.?\d+)s?"
@@ -139,9 +138,9 @@ _CLOCK = re.compile(
 
 
 def parse_limits(*, tc: str = "", st: str = "", nodes: str = "", depth: str = "") -> TimeControl:
-    """What an engine's limits mean together; ValueError in words for the user.
+    """Return the time control of an engine's limits; ValueError says what is wrong.
 
-    ``tc=inf`` is no limit of its own and needs another one.
+    ``tc=inf`` is not a limit and needs another one.
     """
     parts = []
     if st:
@@ -150,17 +149,17 @@ def parse_limits(*, tc: str = "", st: str = "", nodes: str = "", depth: str = ""
         parts.append(_clock(tc))
     parts += [f"{word}={value}" for word, value in (("nodes", nodes), ("depth", depth)) if value.strip("0")]
     if not parts:
-        raise ValueError("no limit: give tc, st, nodes or depth" + (f", found tc={tc}" if tc else ""))
+        raise ValueError("no search limit: give tc, st, nodes or depth" + (f" (found tc={tc})" if tc else ""))
     return TimeControl.parse(",".join(parts))
 
 
 def _clock(tc: str) -> str:
-    sand = tc.startswith("hg")  # cutechess-cli alone has it, and refuses moves or an increment beside it
+    sand = tc.startswith("hg")  # cutechess-cli only; it does not allow moves or an increment with it
     found = _CLOCK.fullmatch(tc.removeprefix("hg"))
     if found is None or (sand and (found["moves"] or found["increment"])):
-        raise ValueError(f"cannot read tc={tc}; their form is moves/minutes:seconds+increment")
+        raise ValueError(f"tc={tc} is not a valid time control; the form is moves/minutes:seconds+increment")
     count = found["moves"] or "0"
-    moves = f"{int(count)}/" if count.isdecimal() and int(count) else ""  # inf and 0 are all of them
+    moves = f"{int(count)}/" if count.isdecimal() and int(count) else ""  # inf and 0 mean all moves
     seconds = float(found["minutes"] or 0) * 60 + float(found["seconds"])
     increment = f"+{_seconds(found['increment'])}" if found["increment"] and float(found["increment"]) else ""
     return f"{'hourglass=' * sand}{moves}{_seconds(seconds)}{increment}"
@@ -170,11 +169,11 @@ def _seconds(value: str | float) -> str:
     return f"{int(float(value) * 1000 + 1e-6) / 1000:.3f}".rstrip("0").rstrip(".")
 
 
-# What an engine may be given there: with us it is always so, or seen elsewhere.
+# Engine settings that need no translation, and why.
 _NEEDLESS = {
-    "trust": "claims are always tested on the board",
-    "stderr": "what an engine writes to stderr is kept with its incidents",
-    "debug": "the traffic of abnormal games is kept with their incidents",
+    "trust": "results are always checked on the board",
+    "stderr": "incidents always include what an engine writes to stderr",
+    "debug": "incidents always include the engine log",
 }
 _LIMITS = ("tc", "st", "nodes", "depth")
 _KNOWN = frozenset(
@@ -184,33 +183,33 @@ _KNOWN = frozenset(
 
 @dataclass(slots=True)
 class _PeerEngine:
-    """One engine as they were given it; `said` is what could not be taken over, by name."""
+    """An engine of the command; `notes` are notes about settings that could not be translated."""
 
     program: _Program
     given: dict[str, str] = field(default_factory=dict)
     arguments: list[str] = field(default_factory=list)
     options: dict[str, Any] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
-    said: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     def take(self, words: Sequence[str]) -> None:
-        """Words of ``-engine``, then those of ``-each``: of two with one key the later counts, as there."""
+        """Read settings of ``-engine``, then those of ``-each``: the later of two with one key counts."""
         for word in words:
             key, equals, value = word.partition("=")
             if key.startswith("option."):
                 self.options[key.removeprefix("option.")] = read_option(value)
             elif key == "args":
-                self.arguments = shlex.split(value)  # the last ones alone, as in fastchess
+                self.arguments = shlex.split(value)  # fastchess keeps only the last ones
             elif key == "initstr":
                 self.lines += [line for line in value.replace("\\n", "\n").split("\n") if line]
             elif re.fullmatch(r"arg\d*", key):
                 self.arguments.append(value)
             elif key in _NEEDLESS:
-                self.said.append(f"{key}: not needed, {_NEEDLESS[key]}")
+                self.notes.append(f"{key}: not needed, {_NEEDLESS[key]}")
             elif key in _KNOWN:
                 self.given["depth" if key == "plies" else key] = value if equals else "true"
             else:
-                self.said.append(f"{word}: not known here, left out; settings of an engine are option.NAME=VALUE")
+                self.notes.append(f"{word}: unsupported, ignored; write engine options as option.NAME=VALUE")
 
     @property
     def name(self) -> str:
@@ -225,18 +224,16 @@ class _PeerEngine:
     def control(self) -> str:
         limits = {key: self.given.get(key, "") for key in _LIMITS}
         if limits["st"] and limits["tc"].lower() not in ("", "inf", "infinite"):
-            self.said.append(
-                f"tc={limits['tc']}: st= gives a fixed time a move, and there is one or the other; left out"
-            )
+            self.notes.append(f"tc={limits['tc']}: ignored, because st= gives a fixed time per move")
         if self.program == "cutechess-cli" and re.search(r"\+.*s$", limits["tc"]):
-            self.said.append(f"tc={limits['tc']}: cutechess-cli passes over an increment with an s; here it counts")
+            self.notes.append(f"tc={limits['tc']}: cutechess-cli ignores an increment with an s; enginetour uses it")
         try:
             return str(parse_limits(**limits))
         except ValueError as error:
             raise InputRefused(str(error), place=f"{_PLACE}, engine {self.name or '?'}") from None
 
     def entrant(self, name: str, find_id: Callable[[str], str | None]) -> dict[str, Any]:
-        """Its section without time control and margin; `find_id` is our engine file of a name of theirs."""
+        """Return the engine's section without time control and margin; `find_id` returns the engine file of conf=."""
         given = self.given
         entrant: dict[str, Any] = {"name": name}
         if "cmd" in given:
@@ -245,26 +242,27 @@ class _PeerEngine:
             protocol = given.get("proto", "uci" if self.program == "fastchess" else "")
             if protocol not in ("uci", "xboard", "cecp"):
                 step = "add proto=uci or proto=xboard"
-                raise InputRefused(f"no protocol, found {protocol!r}", place=f"{_PLACE}, engine {name}", step=step)
+                what = f"proto must be uci or xboard (found {protocol!r})"
+                raise InputRefused(what, place=f"{_PLACE}, engine {name}", step=step)
             entrant["protocol"] = "uci" if protocol == "uci" else "cecp"
             told = [limit for limit in ("nodes", "depth") if given.get(limit, "").strip("0")]
-            if told and protocol != "uci":  # of which the user says so that it obeys
+            if told and protocol != "uci":  # the user states that this CECP engine supports them
                 entrant["limits"] = ["clock", "movetime", *told]
         elif conf := given.get("conf"):
             known = find_id(conf)
             if known is None:
-                step = "enginetour engines import engines.json brings in what cutechess knows"
-                raise InputRefused(f"no engine file for conf={conf}", place=_PLACE, step=step)
+                step = "import the engines of cutechess: enginetour engines import engines.json"
+                raise InputRefused(f"engine file for conf={conf} not found", place=_PLACE, step=step)
             entrant["engine"] = known
             if self.arguments:
-                step = "write them into the command of its engine file"
-                self.said.append(f"arg={' '.join(self.arguments)}: {step}")
+                step = "add them to the command in its engine file"
+                self.notes.append(f"arg={' '.join(self.arguments)}: {step}")
         else:
-            raise InputRefused("an engine without cmd= or conf=", place=_PLACE, step="give its program by cmd=")
+            raise InputRefused("an engine has neither cmd= nor conf=", place=_PLACE, step="give its program with cmd=")
         if "dir" in given:
             entrant["dir"] = given["dir"]
         if self.options:
-            # fastchess starts engines here, or where `dir` says.
+            # fastchess starts engines in the current directory, or in `dir`.
             starts_here = self.program == "fastchess" and "dir" not in given
             found = {name: absolute_if_exists(value, Path.cwd()) for name, value in self.options.items()}
             entrant["options"] = found if starts_here else self.options
@@ -275,7 +273,7 @@ class _PeerEngine:
             entrant["quirks"] = quirks
         if "restart" in given:
             if given["restart"] not in ("on", "off", "auto"):
-                what = f"restart is on, off or auto, found {given['restart']!r}"
+                what = f"restart must be on, off or auto (found {given['restart']!r})"
                 raise InputRefused(what, place=f"{_PLACE}, engine {name}")
             entrant["restart"] = given["restart"]
         if given.get("ponder") == "true":
@@ -283,10 +281,10 @@ class _PeerEngine:
         if "book" in given:
             entrant["own_book"] = {"file": given["book"], **self._book_depth()}
         elif "bookdepth" in given:
-            self.said.append(f"bookdepth={given['bookdepth']}: there is no book=, left out")
+            self.notes.append(f"bookdepth={given['bookdepth']}: ignored, because there is no book=")
         if "tscale" in given:
             step = "set handshake_timeout and ready_timeout under quirks, in seconds"
-            self.said.append(f"tscale={given['tscale']}: {step}")
+            self.notes.append(f"tscale={given['tscale']}: {step}")
         return entrant
 
     def _book_depth(self) -> dict[str, int]:
@@ -294,7 +292,7 @@ class _PeerEngine:
         return {"plies": 2 * int(depth)} if depth.isdecimal() and len(depth) < 6 else {}
 
     def _words(self) -> list[str]:
-        """A command is a program; older versions of cutechess-cli knew arguments behind it."""
+        """Split cmd=: it is a program, but older versions of cutechess-cli allowed arguments after it."""
         cmd = self.given["cmd"]
         is_file = any((Path(folder) / cmd).is_file() for folder in ("", self.given.get("dir", "")))
         if self.program == "fastchess" or is_file or "\\" in cmd:
@@ -305,7 +303,7 @@ class _PeerEngine:
             return [cmd]
 
     def _program(self, program: str) -> str:
-        """Where they look: in `dir`, and without it for a bare name here, when it is nowhere else."""
+        """Return the program's path as they resolve it: in `dir`; else in the current directory if PATH has none."""
         folder = self.given.get("dir")
         inside = Path(folder or ".") / program
         if Path(program).is_absolute() or not inside.is_file():
@@ -315,26 +313,26 @@ class _PeerEngine:
         return str(inside) if inside.is_absolute() or "/" in str(inside) else f"./{inside}"
 
 
-# Comments of fastchess's -pgnout, named as ours; in the order of the PGN.
+# Comments of fastchess's -pgnout, in the order of the PGN; enginetour has the same names.
 _COMMENTS = ("timeleft", "latency", "nodes", "seldepth", "nps", "hashfull", "tbhits", "pv")
-# What else it may be given, and why nothing comes of it.
-_FILE = "the PGN grows in results/ beside the database; enginetour export pgn writes it elsewhere"
+_FILE = "the PGN is written to results/, next to the database; enginetour export pgn writes it elsewhere"
+# Other settings of -pgnout and -log, and why they are ignored.
 _OTHERWISE = {
-    "append": "the PGN of a tournament is always its own file, and goes on with it",
-    "min": "moves always have their comments",
-    "fi": "a game that was broken off is played again, and only that is written",
+    "append": "a tournament always continues its own PGN file",
+    "min": "PGN moves always have comments",
+    "fi": "an interrupted game is replayed, and only the replay is written",
 }
 _LOG = {
-    "file": "a log of events is in results/ beside the PGN",
-    "level": "the log has one level: all that happened",
-    "append": "the log of a tournament goes on with it",
-    "compress": "the log is not compressed",
-    "realtime": "the log is written as things happen",
+    "file": "the event log is written to results/, next to the PGN",
+    "level": "the event log has one level",
+    "append": "a tournament always continues its own event log",
+    "compress": "the event log is not compressed",
+    "realtime": "the event log is always written at once",
 }
 
 
-def _pgn_comments(given: _PeerOption, program: _Program, play: dict[str, Any], said: list[str]) -> None:
-    """``-pgnout``: comments and patterns go to `play`, the rest is `said`; cutechess-cli's first word is the file."""
+def _pgn_comments(given: _PeerOption, program: _Program, play: dict[str, Any], notes: list[str]) -> None:
+    """Translate ``-pgnout`` into settings of `play`, and add notes about the rest to `notes`."""
     words = given.words if program == "fastchess" else (f"file={given.first}", *given.words[1:])
     comments, patterns = set(play.get("pgn", ())), []
     for word in words:
@@ -344,82 +342,84 @@ def _pgn_comments(given: _PeerOption, program: _Program, play: dict[str, Any], s
         elif key == "match_line" and value:
             patterns.append(value)
         elif key == "file":
-            said.append(f"-pgnout {value}: {_FILE}")
+            notes.append(f"-pgnout {value}: {_FILE}")
         elif key == "notation":
             if value != "san":
-                said.append(f"-pgnout {word}: moves are written as PGN has them, in SAN")
+                notes.append(f"-pgnout {word}: the PGN always has moves in SAN")
         elif key in _OTHERWISE and (bool(equals) == (program == "fastchess")):
             if value != "false" or key == "append":
-                said.append(f"-pgnout {word}: {_OTHERWISE[key]}")
+                notes.append(f"-pgnout {word}: {_OTHERWISE[key]}")
         else:
-            said.append(f"-pgnout {word}: not known here, left out")
+            notes.append(f"-pgnout {word}: unsupported, ignored")
     if patterns:
         play["keep_lines"] = patterns[0] if len(patterns) == 1 else "|".join(f"(?:{one})" for one in patterns)
-        said.append("-pgnout match_line: a regular expression of Python here")
+        notes.append("-pgnout match_line: read as a Python regular expression")
     found = [name for name in _COMMENTS if name in comments] + ["lines"] * bool(patterns)
     if found:
         play["pgn"] = found
 
 
-def _log(given: _PeerOption, play: dict[str, Any], said: list[str]) -> None:
-    """``-log``: what the engines say is a setting of ours, the rest is always so."""
+def _log(given: _PeerOption, play: dict[str, Any], notes: list[str]) -> None:
+    """Translate ``-log`` into settings of `play`, and add notes about the rest to `notes`."""
     for key, value in given.values().items():
         if key == "engine":
             if value == "true":
-                play["log_traffic"] = True
+                play["engine_log"] = True
         else:
-            said.append(f"-log {key}={value}: {_LOG.get(key, 'not known here, left out')}")
+            notes.append(f"-log {key}={value}: {_LOG.get(key, 'unsupported, ignored')}")
 
 
-# Why nothing needs to be done, or what to do instead.
+# Options that have no key in a configuration: why they are not needed, or what to use instead.
 _ELSEWHERE: Mapping[str, str] = {
-    "recover": "a crash is a loss, and the tournament goes on",
-    "wait": "a game begins when its engines are ready",
-    "ratinginterval": "of a match the strength is told every ten games; enginetour ratings tells it at any time",
-    "scoreinterval": "of a match the score is told after each game; enginetour standings tells it at any time",
-    "outcomeinterval": "enginetour status tells how the games ended, at any time",
-    "resultformat": "enginetour standings and ratings have columns of their own, --csv and --json all of them",
-    "output": "the lines of both programs are printed",
-    "report": "pairs on one opening are always counted: Ptnml(0-2)",
-    "bookmode": "a book is read where it lies",
-    "autosaveinterval": "each game is safe on the disk before it is told",
-    "testEnv": "lines are always single ones",
-    "show-latency": "the time between an answer and the next go is kept with each game: enginetour games N",
+    "recover": "a crash is always a loss, and the tournament continues",
+    "wait": "a game starts when its engines are ready",
+    "ratinginterval": "a match prints the strength every ten games; enginetour ratings shows it at any time",
+    "scoreinterval": "a match prints the score after each game; enginetour standings shows it at any time",
+    "outcomeinterval": "enginetour status shows how the games ended",
+    "resultformat": "enginetour standings and ratings have their own columns; --csv and --json have all of them",
+    "output": "the output of both programs is printed",
+    "report": "game pairs are always counted: Ptnml(0-2)",
+    "bookmode": "enginetour chooses how to read a book",
+    "autosaveinterval": "each game is saved before it is reported",
+    "testEnv": "each line of output is complete",
+    "show-latency": "the latency of each game is stored: enginetour games N",
     "check-mate-pvs": "PVs and mate scores are always checked: enginetour standings --engines",
-    "force-concurrency": "say it to run: enginetour run FILE --force",
-    "strict": "say it to run: enginetour run FILE --fail-on incidents",
+    "force-concurrency": "use enginetour run FILE --force",
+    "strict": "use enginetour run FILE --fail-on incidents",
     "epdout": "enginetour export epd writes the last position of each game",
-    "crc32": "sum the PGN of results/ yourself, as by sha256sum",
-    "site": "no tag of a place is written",
-    "debug": "the traffic of abnormal games is kept with their incidents; log_traffic = true keeps that of all",
-    "config": "its games stay there: enginetour import takes their PGN; a run resumes by itself here",
+    "crc32": "compute a checksum of the PGN in results/ with another program, such as sha256sum",
+    "site": "the PGN has no Site tag",
+    "debug": "incidents always include the engine log; engine_log = true writes it for all games",
+    "config": "import games of that tournament from its PGN with enginetour import; a run here resumes by itself",
 }
-_SHOWN = ("version", "v", "help", "engines")  # print something and end
-_VARIANTS: Mapping[str, str] = {"fischerandom": "chess960"}  # the others have one name here and there
+_SHOWN = ("version", "v", "help", "engines")  # options that print something and end
+_VARIANTS: Mapping[str, str] = {"fischerandom": "chess960"}  # all others have the same name
 _TAKEN = {"file", "format", "order", "plies", "start", "policy"}
-_MOST_PIECES = 7  # there are no larger tables
-_UNCUT = 1024  # cutechess's default of plies: no cut
+_MOST_PIECES = 7  # Syzygy tables have at most 7 pieces
+_UNCUT = 1024  # cutechess's default of plies: lines are not cut
 
 
-def _openings(given: _PeerOption, said: list[str]) -> dict[str, Any]:
+def _openings(given: _PeerOption, notes: list[str]) -> dict[str, Any]:
     values = given.values()
     suite: dict[str, Any] = {"order": values.get("order", "sequential")}
     if "file" in values:
         suite = {"file": values["file"], **suite}
     else:
-        said.append("-openings without file=: the shipped suite is used")
+        notes.append("-openings without file=: the bundled openings are used")
     if (plies := read_value(values.get("plies", str(_UNCUT)))) != _UNCUT:
         suite["plies"] = plies
     if "start" in values and values["start"] != "1":
         suite["start"] = read_value(values["start"])
     if (policy := values.get("policy", "default")) != "default":
         suite["per"] = policy
-    said += [f"-openings {key}={values[key]}: not known here, left out" for key in values if key not in _TAKEN]
+    notes += [f"-openings {key}={values[key]}: unsupported, ignored" for key in values if key not in _TAKEN]
     return suite
 
 
-def _tablebases(given: Mapping[str, str], said: list[str]) -> dict[str, Any]:
-    tables: dict[str, Any] = {"path": given["tb"].replace(";", os.pathsep)}  # cutechess parts them so everywhere
+def _tablebases(given: Mapping[str, str], notes: list[str]) -> dict[str, Any]:
+    tables: dict[str, Any] = {
+        "path": given["tb"].replace(";", os.pathsep)
+    }  # cutechess separates them so on all systems
     if "tbpieces" in given:
         pieces = read_value(given["tbpieces"])
         tables["pieces"] = min(pieces, _MOST_PIECES) if isinstance(pieces, int) else pieces
@@ -431,7 +431,7 @@ def _tablebases(given: Mapping[str, str], said: list[str]) -> dict[str, Any]:
         if only in words:
             tables["only"] = words[only]
         else:
-            said.append(f"-tbadjudicate {only}: one of BOTH, WIN_LOSS, DRAW; left out")
+            notes.append(f"-tbadjudicate {only}: must be BOTH, WIN_LOSS or DRAW; ignored")
     return tables
 
 
@@ -446,12 +446,12 @@ _SYSTEMS = {
 
 @dataclass(slots=True)
 class _PeerSchedule:
-    """Of a command for so many `engines`: its `numbers` by option, as given; lines for the user go to `said`."""
+    """The schedule of a command: its `numbers` by option, as given, for a number of `engines`."""
 
     program: _Program
     engines: int
     numbers: Mapping[str, str]
-    said: list[str]
+    notes: list[str]
     rounds: int = 1
     games: int = 1
     repeat: int = 1  # games on one opening
@@ -466,30 +466,31 @@ class _PeerSchedule:
             self.repeat = self.games
         for key, count in (("rounds", self.rounds), ("games", self.games), ("repeat", self.repeat)):
             if not count:
-                raise InputRefused(f"-{key} is 1 or more, found 0", place=_PLACE)
+                raise InputRefused(f"-{key} must be at least 1 (found 0)", place=_PLACE)
 
     def _swapped(self) -> None:
         games, rounds = self.rounds, self.games
         if games > 2:
-            what = f"fastchess has 1 or 2 -games a round, found -games {self.games} -rounds {self.rounds}"
-            raise InputRefused(what, place=_PLACE, step="say how many rounds there are by -rounds alone")
-        self.said.append(
-            f"-games {self.games}: fastchess takes more than 2 for rounds: {rounds}, of -games {games} each"
+            what = f"fastchess allows 1 or 2 -games per round (found -games {self.games} -rounds {self.rounds})"
+            raise InputRefused(what, place=_PLACE, step="give the number of rounds with -rounds alone")
+        self.notes.append(
+            f"-games {self.games}: fastchess reads more than 2 as the number of rounds: "
+            f"{rounds} rounds of {games} games each"
         )
         self.games, self.rounds = games, rounds
 
     def _number(self, option: str, default: int) -> int:
         text = self.numbers.get(option, str(default))
         if not text.isdecimal() or len(text) > 9:
-            raise InputRefused(f"-{option} takes a whole number, found {text!r}", place=_PLACE)
+            raise InputRefused(f"-{option} must be a whole number (found {text!r})", place=_PLACE)
         return int(text)
 
     def format(self) -> dict[str, Any]:
-        """``[format]`` without a test."""
+        """Return ``[format]`` without a sequential test."""
         kind = self.numbers.get("tournament", "round-robin")
         if kind not in _SYSTEMS:
             known = ", ".join(_SYSTEMS)
-            raise InputRefused(f"unknown tournament {kind!r}; theirs: {known}", place=f"{_PLACE}, -tournament")
+            raise InputRefused(f"unknown tournament {kind!r}; known: {known}", place=f"{_PLACE}, -tournament")
         if kind == "knockout":
             return self._knockout()
         settings: dict[str, Any]
@@ -505,14 +506,14 @@ class _PeerSchedule:
             if self.program == "fastchess" and settings["seeds"] > 1:
                 settings["seeds_meet"] = True
             if self.program == "cutechess-cli" and self.games == 1 and "noswap" not in self.numbers:
-                theirs = "cutechess-cli gives a gauntlet's seed one colour for a whole round"
-                self.said.append(f"-games 1: {theirs}, here it changes with each opponent")
+                theirs = "cutechess-cli gives the gauntlet engine one color for a whole round"
+                self.notes.append(f"-games 1: {theirs}; enginetour changes it with each opponent")
         elif kind == "pyramid" and self.engines > 2:
-            self.said.append("-tournament pyramid: the same pairs as a round robin, in its order")
+            self.notes.append("-tournament pyramid: played as a round robin, which has the same pairs")
         if "noswap" in self.numbers:
             settings["swap"] = False
             if settings["system"] == "roundrobin":
-                self.said.append("-noswap: who of two has White is as in Berger's tables, not who is given first")
+                self.notes.append("-noswap: colors are those of the Berger tables, not of the order of the engines")
         if "reverse" in self.numbers:
             settings["reverse"] = True
         return settings
@@ -523,15 +524,15 @@ class _PeerSchedule:
         if not seeds:
             settings["seeding"] = "lottery"
         elif seeds < self.engines:
-            self.said.append(f"-seeds {seeds}: all are seeded here, in the order in which they are given")
-        self.said.append("-tournament knockout: `enginetour systems knockout` shows how a level match is decided")
+            self.notes.append(f"-seeds {seeds}: enginetour seeds all engines, in the given order")
+        self.notes.append("-tournament knockout: enginetour systems knockout shows how a drawn match is decided")
         for option in ("noswap", "reverse"):
             if option in self.numbers:
-                self.said.append(f"-{option}: ignored: in a knockout, both engines get the same colors")
+                self.notes.append(f"-{option}: ignored, because both play both colors in a knockout")
         return settings
 
     def openings(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """``openings`` with how long one lasts, `given` those of the command; empty without any."""
+        """Return ``openings`` with the number of games per opening; empty if the command has no openings."""
         suite = dict(given)
         if not suite:
             return suite
@@ -543,30 +544,30 @@ class _PeerSchedule:
                 suite["repeat"] = games
             return suite
         if self.program == "fastchess" and "file" in suite:
-            why = "fastchess takes as many from the book as there are rounds, and these again"
-            self.said.append(f"-openings: {why}; here each encounter has one of its own")
+            why = "fastchess uses one opening per round and the same ones for each pair"
+            self.notes.append(f"-openings: {why}; here each encounter has its own opening")
         suite["per"] = "round" if per_round else "encounter"
         games = self.games + self.games % 2 if self.games > 1 else 1
         repeat = games if per_pair else min(self.repeat, games)
-        if not per_round and repeat != min(2, games):  # an encounter has two games here, on one opening
+        if not per_round and repeat != min(2, games):  # by default, an encounter has two games on one opening
             suite["repeat"] = repeat
         return suite
 
     def _even(self, games: int, what: str) -> int:
         if games % 2 == 0:
             return games
-        self.said.append(f"{what} {games}: an even number gives both the same colours, {games + 1} taken")
+        self.notes.append(f"{what} {games}: {games + 1} used, because an even number gives both sides the same colors")
         return games + 1
 
 
 _LONGEST_MARGIN = 60_000  # ms
 _MOST_MOVES = 2_000
-_ADDING = ("draw", "resign", "openings", "sprt")  # given again, fastchess adds to what it has
+_ADDING = ("draw", "resign", "openings", "sprt")  # fastchess adds the settings of a repeated option to the earlier ones
 
 
 @dataclass(slots=True)
 class _Translation:
-    """What was understood so far."""
+    """The translation so far."""
 
     program: _Program
     engines: list[_PeerEngine] = field(default_factory=list)
@@ -575,22 +576,22 @@ class _Translation:
     tournament: dict[str, Any] = field(default_factory=dict)
     format: dict[str, Any] = field(default_factory=dict)
     play: dict[str, Any] = field(default_factory=dict)
-    said: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     recovers: bool = False
-    by_games: bool = False  # its test counts games, not pairs
-    has_epd: bool = False  # its suite is said to be one
+    by_games: bool = False  # the sequential test counts games, not pairs
+    has_epd: bool = False  # the opening book is an EPD file
     srand: str = ""
 
 
 def translate_command(
     text: str, name: str, find_id: Callable[[str], str | None]
 ) -> tuple[ConfigDraft, tuple[str, ...]]:
-    """The configuration, and what was left out or is other than there, a line each.
+    """Translate a command; return the configuration, and notes about what was ignored or differs.
 
-    `name` is the tournament's without ``-event``; `find_id` gives our engine file of a name in their list.
+    `name` is the tournament's without ``-event``; `find_id` returns the engine file of a name in cutechess's list.
     """
     program, options, around = _parse_command(text)
-    reading = _Translation(program, said=list(around), by_games=program == "cutechess-cli")
+    reading = _Translation(program, notes=list(around), by_games=program == "cutechess-cli")
     gathered: dict[str, tuple[str, ...]] = {}
     for given in options:
         if given.option in _ADDING:
@@ -600,22 +601,22 @@ def translate_command(
     for engine in reading.engines:
         engine.take(reading.each)
     if len(reading.engines) < 2:
-        unsaid = f" ({reading.said[0]})" if reading.said else ""
-        what = f"{len(reading.engines) or 'no'} engine, a match needs two{unsaid}"
+        first_note = f" ({reading.notes[0]})" if reading.notes else ""
+        what = f"a match needs at least two engines (found {len(reading.engines) or 'none'}){first_note}"
         raise InputRefused(what, place=_PLACE, step="give -engine twice")
     _schedule(reading)
     entrants = _entrants(reading, find_id)
-    _unsaid(reading)
-    said = list(dict.fromkeys(reading.said))
+    _note_differences(reading)
+    notes = list(dict.fromkeys(reading.notes))
     for engine in reading.engines:
-        said += [line for line in engine.said if line not in said]
+        notes += [line for line in engine.notes if line not in notes]
     tournament = {"name": name, "seed": 1, **reading.tournament}
-    remarks = (f"from a command of {program}", *said)
-    return ConfigDraft(tournament, reading.format, entrants, reading.play, remarks), tuple(said)
+    remarks = (f"from a command of {program}", *notes)
+    return ConfigDraft(tournament, reading.format, entrants, reading.play, remarks), tuple(notes)
 
 
 def _take(reading: _Translation, given: _PeerOption) -> None:
-    """One option of either program; those that are spelt alike mean the same in both."""
+    """Translate one option; an option that both programs have means the same in both."""
     option, play = given.option, reading.play
     words = " ".join((f"-{option}", *given.words))
     if option == "engine":
@@ -631,7 +632,7 @@ def _take(reading: _Translation, given: _PeerOption) -> None:
     elif option in ("noswap", "reverse", "tbignore50", "tournament", "tb", "tbadjudicate"):
         reading.numbers[option] = given.first or "true"
     elif option == "openings":
-        play["openings"] = _openings(given, reading.said)
+        play["openings"] = _openings(given, reading.notes)
         reading.has_epd = given.values().get("format") == "epd"
     elif option in ("draw", "resign"):
         rule = _rule(option, given, reading)
@@ -643,15 +644,14 @@ def _take(reading: _Translation, given: _PeerOption) -> None:
         reading.format["sprt"] = {**numbers, "model": given.values().get("model", model)}
     elif option == "maxmoves":
         if given.first != "0":
-            play["max_moves"] = _at_most(_MOST_MOVES, read_value(given.first), words, reading.said)
+            play["max_moves"] = _at_most(_MOST_MOVES, read_value(given.first), words, reading.notes)
     elif option == "concurrency":
-        play["slots"] = _slots(read_value(given.first), words, reading)
+        play["concurrency"] = _concurrency(read_value(given.first), words, reading)
     elif option == "use-affinity":
         play["affinity"] = True
         if given.first:
-            reading.said.append(
-                f"{words}: cores are chosen here; taskset -c {given.first} enginetour run FILE limits them"
-            )
+            step = f"to choose the cores, use taskset -c {given.first} enginetour run FILE"
+            reading.notes.append(f"{words}: enginetour chooses the cores; {step}")
     elif option == "srand":
         reading.srand = given.first
         reading.tournament["seed"] = int(given.first) % 2**63 if given.first.isdecimal() else 1
@@ -660,84 +660,82 @@ def _take(reading: _Translation, given: _PeerOption) -> None:
         if name:
             reading.tournament["name"] = name[:LONGEST_NAME].strip()
         if len(name) > LONGEST_NAME:
-            reading.said.append(f"-event {name}: cut to {LONGEST_NAME} characters")
+            reading.notes.append(f"-event {name}: cut to {LONGEST_NAME} characters")
     elif option == "variant":
         if given.first != "standard":
             play["variant"] = _VARIANTS.get(given.first, given.first)
     elif option in ("startup-ms", "ping-ms", "ucinewgame-ms"):
         quirk = "handshake_timeout" if option == "startup-ms" else "ready_timeout"
-        reading.said.append(f"-{option} {given.first}: set {quirk} under quirks of an entrant, in seconds")
+        reading.notes.append(f"-{option} {given.first}: set {quirk} under quirks of an entrant, in seconds")
     elif option == "quick":
         _quick(reading, given)
     elif option == "pgnout":
-        _pgn_comments(given, reading.program, play, reading.said)
+        _pgn_comments(given, reading.program, play, reading.notes)
     elif option == "log":
-        _log(given, play, reading.said)
+        _log(given, play, reading.notes)
     else:
         _leave_out(option, words, reading)
 
 
 def _leave_out(option: str, words: str, reading: _Translation) -> None:
     if option in _ELSEWHERE:
-        reading.said.append(f"{words}: {_ELSEWHERE[option]}")
+        reading.notes.append(f"{words}: {_ELSEWHERE[option]}")
         reading.recovers |= option == "recover"
         reading.by_games |= words in ("-report penta=false", "-output format=cutechess")
     elif option in _SHOWN:
-        reading.said.append(f"{words}: it shows something and ends, left out")
+        reading.notes.append(f"{words}: ignored, because it only prints something")
     else:
-        reading.said.append(f"{words}: no option of {reading.program} that is known here, left out")
+        reading.notes.append(f"{words}: unsupported {reading.program} option, ignored")
 
 
 def _rule(option: str, given: _PeerOption, reading: _Translation) -> dict[str, Any] | None:
-    """``-draw`` or ``-resign`` as our setting, their defaults where a word is missing; None: off."""
-    values, said = given.values(), reading.said
+    """Translate ``-draw`` or ``-resign``, with the defaults of the program; None: the rule is off."""
+    values, notes = given.values(), reading.notes
     known = ("movenumber", "movecount", "score") if option == "draw" else ("movecount", "score", "twosided")
-    said += [f"-{option} {key}={values[key]}: not known here, left out" for key in values if key not in known]
+    notes += [f"-{option} {key}={values[key]}: unsupported, ignored" for key in values if key not in known]
     if option == "draw":
-        named = {"after_move": ("movenumber", "0"), "moves": ("movecount", "1"), "score": ("score", "0")}
+        named = {"movenumber": "0", "movecount": "1", "score": "0"}
     else:
-        named = {"moves": ("movecount", "1"), "score": ("score", "0")}
-    rule: dict[str, Any] = {
-        ours: int(_number(option, key, values.get(key, usual))) for ours, (key, usual) in named.items()
-    }
+        named = {"movecount": "1", "score": "0"}
+    rule: dict[str, Any] = {key: int(_number(option, key, values.get(key, usual))) for key, usual in named.items()}
     switch = "movenumber" if option == "draw" else "movecount"
     if reading.program == "cutechess-cli" and _number(option, switch, values.get(switch, "1")) == 0:
-        said.append(f"-{option} {switch}=0: cutechess-cli does not judge then, and neither do we")
+        notes.append(f"-{option} {switch}=0: this turns the rule off, as in cutechess-cli")
         return None
     if option == "resign":
-        rule["two_sided"] = values.get("twosided", "false") == "true"
+        rule["twosided"] = values.get("twosided", "false") == "true"
         if rule["score"] == 0:
-            said.append("-resign score=0: 1 is the least here")
+            notes.append("-resign score=0: 1 used, the smallest value")
             rule["score"] = 1
     return rule
 
 
-def _at_most(most: int, value: Any, words: str, said: list[str]) -> Any:
-    """`value`, or the most there can be here, which is said."""
+def _at_most(most: int, value: Any, words: str, notes: list[str]) -> Any:
+    """Return `value`, or the largest allowed value with a note."""
     if not isinstance(value, int) or value <= most:
         return value
-    said.append(f"{words}: {most} is the most here")
+    notes.append(f"{words}: {most} used, the largest value")
     return most
 
 
-def _slots(count: Any, words: str, reading: _Translation) -> Any:
-    """As given; of fastchess 0 and below are counted down from all processors."""
+def _concurrency(count: Any, words: str, reading: _Translation) -> Any:
+    """Return the number of concurrent games; fastchess counts 0 and below down from all processors."""
     if reading.program != "fastchess" or not isinstance(count, int) or count > 0:
         return count
-    slots = max(1, (os.cpu_count() or 1) + count)
-    reading.said.append(f"{words}: {slots} on this machine")
-    return slots
+    games = max(1, (os.cpu_count() or 1) + count)
+    reading.notes.append(f"{words}: {games} on this machine")
+    return games
 
 
 def _number(option: str, key: str, text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise InputRefused(f"{key} is a number, found {text!r}", place=f"{_PLACE}, -{option}") from None
+        raise InputRefused(f"{key} must be a number (found {text!r})", place=f"{_PLACE}, -{option}") from None
 
 
 def _quick(reading: _Translation, given: _PeerOption) -> None:
-    """The short form of fastchess: 25 000 pairs at 10+0.1 from a book, draws adjudicated."""
+    """Translate the short form of fastchess: 25,000 pairs at 10+0.1 from a book, with draw adjudication."""
     for word in given.words:
         key, _, value = word.partition("=")
         if key == "cmd":
@@ -747,51 +745,55 @@ def _quick(reading: _Translation, given: _PeerOption) -> None:
         elif key == "book":
             reading.play["openings"] = {"file": value, "order": "random"}
         else:
-            reading.said.append(f"-quick {word}: not known here, left out")
+            reading.notes.append(f"-quick {word}: unsupported, ignored")
     reading.numbers |= {"games": "2", "rounds": "25000"}
-    reading.play["draw"] = {"after_move": 30, "moves": 8, "score": 8}
-    reading.play["slots"] = _slots(-2, "-quick: all processors but two", reading)
+    reading.play["draw"] = {"movenumber": 30, "movecount": 8, "score": 8}
+    reading.play["concurrency"] = _concurrency(-2, "-quick: all processors but two", reading)
     reading.recovers = True
 
 
 def _schedule(reading: _Translation) -> None:
-    schedule = _PeerSchedule(reading.program, len(reading.engines), reading.numbers, reading.said)
+    schedule = _PeerSchedule(reading.program, len(reading.engines), reading.numbers, reading.notes)
     sprt = reading.format.pop("sprt", None)
     reading.format = schedule.format()
     if sprt is not None and reading.format["system"] == "match":
         reading.format["sprt"] = sprt
-        reading.said.append("-sprt: bounds are drawn in by how far a step jumps over them, a run tells both")
+        reading.notes.append("-sprt: enginetour narrows the bounds by the expected overshoot; a run prints both")
         in_pairs = reading.format["games_per_pairing"] == 2 and sprt["model"] != "bayesian"
         if in_pairs and reading.by_games:
-            here = "here pairs of games on one opening, with pairs = false games"
-            reading.said.append(f"-sprt: {reading.program} counts games so; {here}")
+            here = "enginetour counts game pairs; pairs = false counts games"
+            reading.notes.append(f"-sprt: {reading.program} counts games, {here}")
     elif sprt is not None:
-        reading.said.append("-sprt: a test is between two engines, left out")
+        reading.notes.append("-sprt: ignored, because a test needs exactly two engines")
     if openings := schedule.openings(reading.play.get("openings", {})):
         reading.play["openings"] = openings
     if "tb" in reading.numbers:
-        reading.play["tablebases"] = _tablebases(reading.numbers, reading.said)
+        reading.play["tablebases"] = _tablebases(reading.numbers, reading.notes)
 
 
-def _unsaid(reading: _Translation) -> None:
-    """What they do though no option says so, and is other than here."""
-    play, said = reading.play, reading.said
+def _note_differences(reading: _Translation) -> None:
+    """Add notes about defaults of the programs that differ from those of enginetour."""
+    play, notes = reading.play, reading.notes
     if "openings" not in play and "variant" not in play:
-        said.append("without -openings they begin at the starting position; here the shipped suite is used")
+        notes.append("without -openings, they start from the initial position; here the bundled openings are used")
     if not reading.recovers:
-        said.append("without -recover they end with the first crash; here it is a loss, and the tournament goes on")
+        notes.append("without -recover, they stop at the first crash; here it is a loss, and the tournament continues")
     if reading.program == "cutechess-cli" and any(engine.is_nameless for engine in reading.engines):
-        said.append("without name= an engine has the name that it tells there, here that of its program")
+        notes.append("without name=, cutechess-cli uses the name that the engine sends; here it is that of its program")
     suite = play.get("openings", {})
     book = suite.get("file", "")
     if "max_moves" in play and reading.program == "fastchess" and book and not book.endswith(".epd"):
-        said.append("-maxmoves: fastchess counts from the end of the opening, here its moves count")
+        notes.append("-maxmoves: fastchess counts from the end of the opening; here opening moves count too")
     if reading.program == "cutechess-cli" and "draw" in play and (reading.has_epd or book.endswith(".epd")):
-        said.append("-draw movenumber: cutechess-cli counts from the position of an EPD, here by its move numbers")
+        notes.append(
+            "-draw movenumber: cutechess-cli counts from the EPD position; here the position's move number counts"
+        )
     if reading.program == "cutechess-cli" and ("draw" in play or "resign" in play):
-        said.append("-draw, -resign: cutechess-cli takes bounds for scores, here exact scores alone count")
+        notes.append(
+            "-draw, -resign: cutechess-cli accepts lowerbound and upperbound scores; here only exact scores count"
+        )
     if reading.srand and suite.get("order") == "random":
-        said.append(f"-srand {reading.srand}: the order that it draws is another here")
+        notes.append(f"-srand {reading.srand}: the random order of the openings differs here")
 
 
 def _entrants(reading: _Translation, find_id: Callable[[str], str | None]) -> tuple[Mapping[str, Any], ...]:
@@ -800,10 +802,10 @@ def _entrants(reading: _Translation, find_id: Callable[[str], str | None]) -> tu
     entrants = [engine.entrant(name, find_id) for engine, name in zip(engines, names, strict=True)]
     shared: dict[str, list[Any]] = {
         "tc": [engine.control() for engine in engines],
-        "margin_ms": [_margin(engine) for engine in engines],
+        "timemargin": [_margin(engine) for engine in engines],
     }
     if any(tc.startswith(("nodes", "depth")) for tc in shared["tc"]):
-        reading.said.append("without a clock they wait for ever; here a move has 60 s, hang_limit under [play]")
+        reading.notes.append("without a clock, they wait forever; here hang_limit under [play] allows 60 s per move")
     for key, values in shared.items():
         if all(value == values[0] for value in values):
             reading.play[key] = values[0]
@@ -815,31 +817,20 @@ def _entrants(reading: _Translation, find_id: Callable[[str], str | None]) -> tu
 
 def _margin(engine: _PeerEngine) -> int:
     margin = int(_number("engine", "timemargin", engine.given.get("timemargin", "0")))
-    return int(_at_most(_LONGEST_MARGIN, margin, f"timemargin={margin}", engine.said))
-
-
-def known_keys() -> dict[str, frozenset[str]]:
-    """The keys this version has, by section."""
-    return {
-        "play": frozenset(PlaySection.model_fields),
-        "openings": frozenset(OpeningSettings.model_fields),
-        "entrants": frozenset(EntrantSection.model_fields),
-    }
+    return int(_at_most(_LONGEST_MARGIN, margin, f"timemargin={margin}", engine.notes))
 
 
 def from_command(text: str, file: Path, name: str | None) -> tuple[str, ...]:
-    """Write the configuration that says what a command of cutechess-cli or fastchess says; what it could not say.
+    """Write the configuration of a cutechess-cli or fastchess command; return notes about what differs.
 
-    Paths of the command begin here, in the folder where it would have been run.
+    Relative paths of the command start in the current directory.
     """
     registry = of_workspace(workspace_of(Path.cwd()))
     ids = {entry.name: entry.id for entry in reversed(registry.entries())} | {id_: id_ for id_ in registry.paths}
-    draft, said = translate_command(text, name or file.stem, ids.get)
-    if name:  # goes before -event
+    draft, notes = translate_command(text, name or file.stem, ids.get)
+    if name:  # it has priority over -event
         draft = replace(draft, tournament={**draft.tournament, "name": name})
-    draft, gone = draft.without_unknown(known_keys())
-    said = (*said, *(f"{key}: this version has no such setting, left out" for key in gone))
     if file.parent.resolve() != Path.cwd().resolve():
         draft = draft.anchored(Path.cwd())
     write_draft(draft, file, {"*": _PLACE})
-    return said
+    return notes

@@ -1,4 +1,4 @@
-"""Configuration of a match in one line: engines by id, name or command, and settings as typed."""
+"""Draft the configuration of `enginetour match` from engines (id, name or command) and typed settings."""
 
 from __future__ import annotations
 
@@ -16,24 +16,29 @@ from pydantic import BaseModel
 from enginetour.engines.registry import Registry, find_program, no_program
 from enginetour.interop.toml import ConfigDraft, absolute_if_exists, read_option, read_value, unique_names
 from enginetour.model.errors import InputRefused, UsageRefused, suggest
+from enginetour.model.renamed import rename_keys
 from enginetour.model.task import EngineSpec, ProbeResult
 from enginetour.ratings.sequential import OPEN_GAMES
 from enginetour.tournament.config.sections import LONGEST_NAME, EntrantSection
 
 LONGEST = 64  # characters of a name
-SHORT = 24  # characters, above which a name with words behind it has only those that the others lack
-# What runs a program that is told behind it.
+SHORT = 24  # characters; a longer name with arguments keeps only the arguments that the other engines lack
+# Programs whose arguments name the program to run.
 _INTERPRETER = re.compile(
     r"(python|pypy|perl|ruby|lua|node|java|mono|dotnet|wine|bash|sh|env)[\d.]*|(io)?nice|taskset|chrt|numactl|stdbuf|timeout"
 )
-_SUFFIX = re.compile(r"(?<=.)\.[A-Za-z]{1,5}$")  # of a file's kind: the end of stockfish-16.1 is none
+_SUFFIX = re.compile(r"(?<=.)\.[A-Za-z]{1,5}$")  # a file suffix; the end of stockfish-16.1 is not one
 
 
 @dataclass(frozen=True, slots=True)
 class _EngineName:
-    """The `short` name, the words behind the program, and the folders that lead to it, the nearest first.
+    """The parts from which the name of an engine with a command is made.
 
-    `file` is the program's whole name, where it has one: the short one is without the end that tells its kind.
+    Attributes:
+        short: File name of the program without its suffix.
+        words: Arguments of the program.
+        folders: Names of the directories of the program, nearest first.
+        file: File name of the program.
     """
 
     short: str
@@ -43,7 +48,7 @@ class _EngineName:
 
 
 def _callname(command: Sequence[str], base: Path) -> _EngineName:
-    """That of a command typed in `base`: its program, or what an interpreter, `nice` or the like is told to run."""
+    """Name a command typed in the directory `base` by its program, or by the program that an interpreter runs."""
     place = 0
     if len(command) > 1 and _INTERPRETER.fullmatch(Path(command[0]).name):
         files = (number for number, word in enumerate(command) if number and (base / word).is_file())
@@ -60,10 +65,11 @@ def _callname(command: Sequence[str], base: Path) -> _EngineName:
 
 
 def _full_names(names: Sequence[_EngineName]) -> list[str]:
-    """Of one short name, each by its file, ``sf.old`` and ``sf.new``, and with its words.
+    """Return a name for each engine, with as much of its file, arguments and directory as tells equal names apart.
 
-    Of one with these too, ``sf (old)`` and ``sf (new)`` by their folders. Long words are shortened: from
-    ``sf --net nets/a.nnue --threads 4`` and ``sf --net nets/b.nnue --threads 4`` to ``sf a.nnue`` and ``sf b.nnue``.
+    Engines with one short name get the suffix (``sf.old``, ``sf.new``), then their arguments, then a directory
+    (``sf (old)``). Long arguments are shortened: ``sf --net nets/a.nnue --threads 4`` and
+    ``sf --net nets/b.nnue --threads 4`` become ``sf a.nnue`` and ``sf b.nnue``.
     """
     files = {name.short: {one.file for one in names if one.short == name.short} for name in names}
     shown = [(name.file if len(files[name.short]) > 1 else "") or name.short for name in names]
@@ -74,7 +80,7 @@ def _full_names(names: Sequence[_EngineName]) -> list[str]:
 def _alike(
     shown: Sequence[str], names: Sequence[_EngineName]
 ) -> Iterator[tuple[str, _EngineName, Sequence[_EngineName]]]:
-    """Each shown name, its engine, and all engines that are shown so."""
+    """Yield each shown name with its engine and all engines that have this shown name."""
     for word, name in zip(shown, names, strict=True):
         yield word, name, [one for one, other in zip(names, shown, strict=True) if other == word]
 
@@ -92,7 +98,7 @@ def _with_words(shown: str, name: _EngineName, alike: Sequence[_EngineName]) -> 
 
 
 def _folder(name: _EngineName, alike: Sequence[_EngineName]) -> str:
-    """The nearest of its folders that is not that of all, "" if it does not tell all these places apart."""
+    """Return the nearest directory name that tells these engines apart; "" if none tells all of them apart."""
     places = {one.folders for one in alike}
     for level, nearest in enumerate(zip(*places, strict=False)):
         if len(set(nearest)) > 1:
@@ -106,16 +112,27 @@ def _cut(name: str, folder: str) -> str:
 
 
 _Detect = Callable[[Sequence[tuple[str, ...]], str | None, Path], list[tuple[EngineSpec, ProbeResult]]]
-_BETWEEN = re.compile(r",\s*(?=\w+=)")  # of words KEY=VALUE
-_PARTED = frozenset({"path"})  # lists that read a text themselves, folders parted as in PATH
+_BETWEEN = re.compile(r",\s*(?=\w+=)")  # a comma between KEY=VALUE items
+_PARTED = frozenset({"path"})  # list settings that parse a text themselves, such as directories separated as in PATH
 MOST_NAMED = 3  # engines in the name of a tournament
 
 
 @dataclass(frozen=True, slots=True)
 class MatchRequest:
-    """What was typed; `play` goes under [play] as it is.
+    """What the user typed for a match.
 
-    `options` are ``NAME=VALUE`` or ``ENGINE.NAME=VALUE``, `settings` the same for keys of an entrant.
+    Attributes:
+        engines: Ids, names or commands.
+        play: Settings of ``[play]``.
+        games: Games of the match, or of each pairing.
+        sprt: Settings of the sequential test.
+        error: Error of the Elo difference that ends the match, Elo.
+        system: Format of more than two engines.
+        seeds: Number of gauntlet engines.
+        options: Engine options, ``NAME=VALUE`` or ``ENGINE.NAME=VALUE``.
+        settings: Keys of entrants, in the same form.
+        name: Name of the tournament, "" for the names of the engines.
+        seed: Random seed.
     """
 
     engines: tuple[str, ...]
@@ -133,7 +150,7 @@ class MatchRequest:
 
 @dataclass(frozen=True, slots=True)
 class _MatchEngine:
-    """One of the engines: its section so far, and what it may be called in ``ENGINE.NAME=VALUE``."""
+    """An engine of the match: its section so far, and the names by which ``ENGINE.NAME=VALUE`` may call it."""
 
     name: _EngineName
     section: Mapping[str, Any]
@@ -141,10 +158,10 @@ class _MatchEngine:
 
 
 def draft_match(asked: MatchRequest, registry: Registry, base: Path, detect: _Detect) -> ConfigDraft:
-    """The configuration that plays what was asked; commands are started once to learn what they speak."""
+    """Return the configuration of a match; commands are started once to detect their protocols."""
     if len(asked.engines) < 2:
         found = f"found {len(asked.engines)}" if asked.engines else "found none"
-        raise UsageRefused(f"a match needs two engines, {found}", step="name them by id, name or command")
+        raise UsageRefused(f"a match needs at least two engines ({found})", step="give them by id, name or command")
     seats = _seats(asked.engines, registry, base, detect)
     names = unique_names(_full_names([seat.name for seat in seats]))
     entrants: list[dict[str, Any]] = []
@@ -162,11 +179,15 @@ def draft_match(asked: MatchRequest, registry: Registry, base: Path, detect: _De
     shown = names if len(names) <= MOST_NAMED else [*names[: MOST_NAMED - 1], f"{len(names) - MOST_NAMED + 1} more"]
     name = asked.name or " vs ".join(shown)[:LONGEST_NAME].strip()
     tournament = {"name": name, "seed": asked.seed}
-    return ConfigDraft(tournament, _format(asked, len(entrants)), tuple(entrants), asked.play).anchored(base)
+    drafted, previous = rename_keys({"play": dict(asked.play), "entrants": entrants})
+    if any(key.both for key in previous):  # the loader reports it
+        drafted = {"play": asked.play, "entrants": entrants}
+    format_ = _format(asked, len(entrants))
+    return ConfigDraft(tournament, format_, tuple(drafted["entrants"]), drafted["play"]).anchored(base)
 
 
 def parse_setting(section: type[BaseModel], key: str, text: str) -> Any:
-    """What was typed for a setting: text or a list where it takes one, else a number, true, ``moves=8 score=10``."""
+    """Parse the text of a setting by its type: text, a list, a number, true or false, or ``movecount=8 score=10``."""
     if key not in section.model_fields:
         return parse_value(text)
     kind = _kind(section.model_fields[key].annotation)
@@ -182,19 +203,19 @@ def parse_setting(section: type[BaseModel], key: str, text: str) -> Any:
 
 
 def is_list(section: type[BaseModel], key: str) -> bool:
-    """A setting that takes several values, ``nodes,pv`` on a command line."""
+    """Whether a setting takes several values, written ``nodes,pv`` on a command line."""
     return key not in _PARTED and get_origin(_kind(section.model_fields[key].annotation)) is tuple
 
 
 def _kind(annotation: object) -> object:
-    """What a setting takes, if it takes one kind of thing, or none at all."""
+    """Return the only type that an annotation allows besides None; None if it allows several types."""
     parts = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else [annotation]
     kinds = {get_args(part)[0] if get_origin(part) is Annotated else part for part in parts} - {type(None)}
     return kinds.pop() if len(kinds) == 1 else None
 
 
 def parse_value(text: str) -> Any:
-    """``50``, ``true``, a word, ``[2, 4]``, or a table as ``moves=8 score=10``."""
+    """Parse ``50``, ``true``, text, ``[2, 4]``, or a table such as ``movecount=8 score=10``."""
     if (table := _table(text)) is not None:
         return {key: read_value(value) for key, value in table.items()}
     if text.startswith("[") and text.endswith("]"):
@@ -205,7 +226,7 @@ def parse_value(text: str) -> Any:
 def _table(text: str) -> dict[str, str] | None:
     try:
         words = shlex.split(_BETWEEN.sub(" ", text))
-    except ValueError:  # a quote alone
+    except ValueError:  # an unbalanced quote
         return None
     if not words or not all("=" in word and not word.startswith("=") for word in words):
         return None
@@ -218,7 +239,7 @@ def _parts(text: str) -> list[str]:
 
 
 def with_number(draft: ConfigDraft, number: int) -> ConfigDraft:
-    """The same under a name of its own."""
+    """Return the draft with a number appended to its tournament name; 1 leaves it as it is."""
     if number == 1:
         return draft
     mark = f" ({number})"
@@ -232,15 +253,15 @@ def _format(asked: MatchRequest, count: int) -> dict[str, Any]:
     ends = {key: value for key, value in (("sprt", asked.sprt), ("error", asked.error)) if value is not None}
     if ends and system != "match":
         option = next(iter(ends))
-        what = "a test is" if option == "sprt" else "an error to reach is that"
-        raise UsageRefused(f"{what} between two engines", place=f"--{option}", step="leave two, or leave it out")
+        what = "a test needs exactly two engines" if option == "sprt" else "a target error needs exactly two engines"
+        raise UsageRefused(what, place=f"--{option}", step=f"give two engines, or remove --{option}")
     if asked.seeds is not None and system != "gauntlet":
-        raise UsageRefused("seeds are those of a gauntlet", place="--seeds", step="add --format gauntlet")
+        raise UsageRefused("seeds are only for a gauntlet", place="--seeds", step="add --format gauntlet")
     if system == "match":
         settings["games"] = asked.games or (OPEN_GAMES if ends else 100)
         if ends:
             settings |= ends
-        elif settings["games"] % 2:  # no pairs: each game has an opening of its own
+        elif settings["games"] % 2:  # no game pairs: each game has its own opening
             settings["games_per_pairing"] = 1
         return settings
     settings["games_per_pairing"] = asked.games or 2
@@ -250,7 +271,7 @@ def _format(asked: MatchRequest, count: int) -> dict[str, Any]:
 
 
 def _seats(words: Sequence[str], registry: Registry, base: Path, detect: _Detect) -> list[_MatchEngine]:
-    """One for each word: engines that have a file, and commands, which are started together."""
+    """Return an engine for each word; engines without an engine file are started together to detect their protocols."""
     known = {word: registry.get(word) for word in words if word in registry.paths}
     if any("/" not in word or find_program(word, base) is None for word in words if word not in known):
         known = {entry.name: entry for entry in reversed(registry.entries())} | known
@@ -272,17 +293,17 @@ def _seats(words: Sequence[str], registry: Registry, base: Path, detect: _Detect
 
 def _command(word: str, registry: Registry, base: Path) -> tuple[str, ...]:
     try:
-        is_program = "/" in word and find_program(word, base) is not None  # of which a blank may be a part
+        is_program = "/" in word and find_program(word, base) is not None  # its path may contain a space
         command = (word,) if is_program else tuple(shlex.split(word))
     except ValueError as error:
-        raise UsageRefused(f"cannot be cut into words: {error}", place=word) from None
+        raise UsageRefused(f"is not a valid command line: {error}", place=word) from None
     if not command or find_program(command[0], base) is None:
         if command and (there := no_program(command[0], base)):
             raise InputRefused(there, place="match")
         known = suggest(word, registry.ids)
         hint = known if known.startswith(", did") else ""
-        step = "enginetour engines list names those with a file"
-        raise InputRefused(f"{word!r} is no engine file and no program here{hint}", place="match", step=step)
+        step = "list the engine files: enginetour engines list"
+        raise InputRefused(f"{word!r} is not an engine file or a program{hint}", place="match", step=step)
     return command
 
 
@@ -293,7 +314,7 @@ def _called(seat: _MatchEngine, name: str, names: Sequence[str]) -> frozenset[st
 
 
 def _meant(text: str, seats: Sequence[_MatchEngine], option: str) -> list[tuple[int, str, str]]:
-    """(engine, key, value) for each engine meant: one named or counted from 1 in front of a dot, else all."""
+    """Return (engine, key, value) for the engine before the dot, given by name or number, or for all engines."""
     left, equals, value = text.partition("=")
     if not equals or not left:
         step = f'write {option} "ENGINE.NAME=VALUE", or NAME=VALUE for all'

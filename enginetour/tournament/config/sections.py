@@ -24,7 +24,7 @@ _Item = TypeVar("_Item")
 _ListOf = Annotated[tuple[_Item, ...], Field(strict=False)]  # TOML has lists
 _Name = Annotated[str, Field(min_length=1, max_length=100)]
 LONGEST_NAME = 64  # characters of the name of a tournament
-LARGEST_RATING = 100_000  # our choice: beyond every scale, and bands stay small
+LARGEST_RATING = 100_000  # our choice: beyond every scale, and the number of bands stays small
 _Milliseconds = Annotated[int, Field(ge=0, le=60_000)]
 
 
@@ -34,118 +34,154 @@ class _Section(BaseModel):
 
 def _printable(text: str | None) -> str | None:
     if text is not None and (not text.isprintable() or text != text.strip()):
-        raise ValueError("a name is printable text without blanks at its ends")
+        raise ValueError("must be printable text without spaces at its ends")
     return text
 
 
 def _parse_control(text: str) -> str:
-    """A time control in its usual spelling; ValueError in words for the user.
+    """Return a time control in its usual spelling; ValueError says what is wrong.
 
-    A stage behind one that lasts for ever is a slip: cutechess-cli and fastchess have minutes before the colon.
+    A stage after one without a number of moves is a mistake: cutechess-cli and fastchess have minutes before the colon.
     """
     parsed = TimeControl.parse(text)
     if any(not stage.moves for stage in parsed.stages[:-1]):
-        why = "a stage without moves lasts to the end, so what is behind its ':' is never reached"
-        raise ValueError(f"{why}; minutes are written in seconds, 1:30+1 as 90+1; found {text!r}")
+        why = "a stage without a number of moves lasts to the end of the game, so the stage after ':' is never reached"
+        raise ValueError(f"{why}; write minutes in seconds, 1:30+1 as 90+1 (found {text!r})")
     return str(parsed)
 
 
 _Control = Annotated[str, AfterValidator(_parse_control)]
-
-
 _Moves = Annotated[int, Field(ge=1, le=1000)]
 _Path = Annotated[str, Field(min_length=1, max_length=4096)]
+_TIME_CONTROL = (
+    "10+0.1 (seconds + increment), 40/60+0.6, 40/60:20/30, hourglass=60, movetime=0.1, nodes=1000 or depth=8"
+)
 
 
 class _DrawSettings(_Section):
-    """Both scores within `score` centipawns for `moves` moves each, with `after_move` moves played or more.
+    """``[play] draw``: draw adjudication by the scores of both engines."""
 
-    A capture or a pawn move starts the count of moves again. It does not change the count for `resign`.
-    """
-
-    after_move: Annotated[int, Field(ge=0, le=2000)]
-    moves: _Moves
-    score: Annotated[int, Field(ge=0, le=10_000)]
+    movenumber: int = Field(ge=0, le=2000, description="Number of moves that must have been played.")
+    movecount: _Moves = Field(
+        description="Number of consecutive moves of each side with such scores. "
+        "A capture or a pawn move starts the count again."
+    )
+    score: int = Field(ge=0, le=10_000, description="Largest distance of both scores from 0, in centipawns.")
 
 
 class ResignSettings(_Section):
-    """A side at -`score` centipawns or less for `moves` moves has lost; `two_sided`: if the other one agrees."""
+    """``[play] resign``: resign adjudication by the score of the losing engine."""
 
-    moves: _Moves
-    score: Annotated[int, Field(ge=1, le=31_000)]  # mates count as 32 000 less their moves
-    two_sided: bool = True
+    movecount: _Moves = Field(description="Number of consecutive moves with such a score.")
+    # Mate scores count as 32,000 minus the number of moves.
+    score: int = Field(ge=1, le=31_000, description="Score below 0 at which an engine has lost, in centipawns.")
+    twosided: bool = Field(default=True, description="Whether the opponent's scores must agree.")
 
 
 class TableSettings(_Section):
-    """Syzygy tables in the folders of `path`, parted as in PATH or listed.
+    """``[play] tablebases``: adjudication by Syzygy tables."""
 
-    `pieces` (default: as many as there are tables for) and `only` limit what they decide, ``adjudicate = false``
-    leaves it all to the engines; with ``fifty = false`` a win counts however long it takes. ``engines = true`` gives
-    the folders to engines that declare SyzygyPath or, in CECP, egt with syzygy.
-    """
-
-    path: Annotated[tuple[_Path, ...], Field(min_length=1, max_length=64)]
-    pieces: Annotated[int, Field(ge=3, le=7)] | None = None
-    fifty: bool = True
-    only: Literal["wins", "draws", "both"] = "both"
-    adjudicate: bool = True
-    engines: bool = False
+    path: Annotated[tuple[_Path, ...], Field(min_length=1, max_length=64)] = Field(
+        description="Directories of the Syzygy tables, as a list or separated as in PATH."
+    )
+    pieces: int | None = Field(
+        default=None,
+        ge=3,
+        le=7,
+        description="Largest number of pieces to adjudicate, kings included. Default: that of the largest tables.",
+    )
+    fifty: bool = Field(default=True, description="Whether a win that exceeds the fifty-move rule counts as a draw.")
+    only: Literal["wins", "draws", "both"] = Field(default="both", description="Results to adjudicate.")
+    adjudicate: bool = Field(default=True, description="Whether tables end games; false: only engines use them.")
+    engines: bool = Field(
+        default=False,
+        description="Whether engines get the directories as SyzygyPath (UCI) or egtpath (CECP), if they support it.",
+    )
 
     @field_validator("path", mode="before")
     @classmethod
-    def _parted(cls, value: object) -> object:
+    def _split(cls, value: object) -> object:
         if isinstance(value, str):
-            value = [folder for folder in value.split(os.pathsep) if folder]
+            value = [directory for directory in value.split(os.pathsep) if directory]
         if not isinstance(value, list | tuple) or not value:
-            raise ValueError(f'a folder, some parted by "{os.pathsep}" as in PATH, or a list of them')
+            raise ValueError(f'must be a directory, several separated by "{os.pathsep}", or a list of directories')
         return tuple(value)
 
     @model_validator(mode="after")
-    def _of_use(self) -> TableSettings:
+    def _has_a_use(self) -> TableSettings:
         if not self.adjudicate and not self.engines:
-            raise ValueError("tables that neither adjudicate nor are given to engines: leave them out")
+            raise ValueError("adjudicate = false needs engines = true; otherwise remove tablebases")
         return self
 
 
 class _OwnBookSection(_Section):
-    """``own_book``: a Polyglot book from which we play for this engine, off its clock, up to `plies` of the game."""
+    """``own_book``: a Polyglot book from which enginetour plays for this engine, without using its clock."""
 
-    file: _Path
-    choice: Literal["weight", "best"] = "weight"
-    plies: Annotated[int, Field(ge=1, le=400)] = 40
+    file: _Path = Field(description="Polyglot book, relative to the configuration file.")
+    choice: Literal["weight", "best"] = Field(
+        default="weight", description="How to choose a move: at random by weight, or always the best one."
+    )
+    plies: int = Field(default=40, ge=1, le=400, description="Last ply of the game that may come from the book.")
 
 
 class EntrantSection(_Section):
-    """``[[entrants]]``: an engine file by its id, or a command of its own, or a glob over engine ids."""
+    """``[[entrants]]``: an engine file by its id, a command, or a glob over the ids of engine files."""
 
-    engine: str | None = None
-    glob: str | None = None
-    name: _Name | None = None
-    command: _ListOf[str] | None = None
-    protocol: Literal["uci", "cecp"] | None = None
-    dir: str | None = None
-    env: dict[str, str] = {}
-    options: dict[str, OptionValue] = {}
-    limits: _ListOf[LimitName] | None = None
-    quirks: dict[str, Any] = {}
-    resources: dict[str, Any] = {}
-    sandbox: Sandbox | None = None
-    pass_env: _ListOf[VariableName] = ()
-    keep_scratch: bool = False
-    tc: _Control | None = None
-    white_tc: _Control | None = None
-    black_tc: _Control | None = None
-    tc_factor: Annotated[float, Field(ge=0.001, le=1000)] | None = None
-    margin_ms: _Milliseconds | None = None
-    ponder: bool | None = None
-    restart: Restart | None = None
-    own_book: _OwnBookSection | None = None
-    new: bool = False
-    rating: Annotated[float, Field(ge=-LARGEST_RATING, le=LARGEST_RATING)] | None = (
-        None  # on the scale of [tournament] rating_scale; a grade of Go is its middle
+    engine: str | None = Field(default=None, description="Id of an engine file, see `enginetour engines list`.")
+    glob: str | None = Field(default=None, description="Pattern of engine ids; each match is an entrant.")
+    name: _Name | None = Field(default=None, description="Name of the entrant. Default: the name in the engine file.")
+    command: _ListOf[str] | None = Field(
+        default=None, description="Program and arguments of an engine without an engine file."
     )
-    family: str = ""
-    origin: str = ""
+    protocol: Literal["uci", "cecp"] | None = Field(default=None, description="Protocol of an engine with a command.")
+    dir: str | None = Field(
+        default=None,
+        description='Working directory of the engine, or "scratch" for a temporary one. '
+        "Default: the program's directory if it is writable, else a temporary one.",
+    )
+    env: dict[str, str] = Field(default={}, description="Environment variables of the engine.")
+    options: dict[str, OptionValue] = Field(default={}, description="Engine options by name.")
+    limits: _ListOf[LimitName] | None = Field(
+        default=None, description="Search limits that the engine supports. Default: those in the engine file."
+    )
+    quirks: dict[str, Any] = Field(
+        default={}, description="Differences from the protocol, as under [quirks] of an engine file."
+    )
+    resources: dict[str, Any] = Field(
+        default={}, description="Limits on memory and files, as under [resources] of an engine file."
+    )
+    sandbox: Sandbox | None = Field(
+        default=None, description="Sandbox of the engine. Default: that of the engine file, else of [play]."
+    )
+    pass_env: _ListOf[VariableName] = Field(
+        default=(), description="Names of environment variables that the engine inherits from enginetour."
+    )
+    keep_scratch: bool = Field(default=False, description="Whether the temporary directory is kept between games.")
+    tc: _Control | None = Field(default=None, description="Time control of this entrant. Default: that of [play].")
+    white_tc: _Control | None = Field(default=None, description="Time control with White. Default: tc.")
+    black_tc: _Control | None = Field(default=None, description="Time control with Black. Default: tc.")
+    tc_factor: float | None = Field(
+        default=None, ge=0.001, le=1000, description="Factor of the times or nodes of this entrant. Default: 1."
+    )
+    timemargin: _Milliseconds | None = Field(
+        default=None, description="Time margin of this entrant in ms. Default: that of [play]."
+    )
+    ponder: bool | None = Field(default=None, description="Whether the engine ponders. Default: as in [play].")
+    restart: Restart | None = Field(
+        default=None, description="When the engine gets a new process. Default: as in [play]."
+    )
+    own_book: _OwnBookSection | None = Field(
+        default=None, description="Polyglot book of this entrant: a file, or a table. Default: none."
+    )
+    new: bool = Field(default=False, description="Whether the entrant is a newcomer without a known rank.")
+    rating: float | None = Field(
+        default=None,
+        ge=-LARGEST_RATING,
+        le=LARGEST_RATING,
+        description="Rating on the scale of rating_scale, or a Go grade such as 6k. Default: that of the engine file.",
+    )
+    family: str = Field(default="", description="Engines of one family are related, such as versions of one engine.")
+    origin: str = Field(default="", description="Origin of the engine, for formats that avoid pairing one origin.")
     _name = field_validator("name", "family", "origin")(_printable)
     _options = field_validator("options")(refuse_equal_options)
 
@@ -161,22 +197,22 @@ class EntrantSection(_Section):
             return value
         grade = grades.parse(value)
         if grade is None:
-            raise ValueError(f"a rating is a number or {grades.ALLOWED}")
+            raise ValueError(f"must be a number or {grades.ALLOWED}")
         return grade.rating()
 
     @model_validator(mode="after")
     def _one_source(self) -> EntrantSection:
         given = [key for key in ("engine", "command", "glob") if getattr(self, key)]
         if len(given) != 1:
-            raise ValueError(f"give one of engine, command, glob; found {' and '.join(given) or 'none'}")
+            raise ValueError(f"needs exactly one of engine, command, glob (found {' and '.join(given) or 'none'})")
         if self.command and not self.command[0].strip():
-            raise ValueError("command begins with a program")
+            raise ValueError("command must begin with a program")
         if self.command and not (self.name and self.protocol):
             raise ValueError("an entrant with a command needs name and protocol (uci or cecp)")
         if not self.command and self.protocol:
-            raise ValueError("protocol belongs to an entrant with a command; an engine file has its own")
+            raise ValueError("protocol is only for an entrant with a command; an engine file has its own")
         if self.glob and self.name:
-            raise ValueError("a glob takes the names from the engine files")
+            raise ValueError("name cannot be used with glob; the names are those of the engine files")
         return self
 
 
@@ -185,55 +221,88 @@ _Divisor = Annotated[float, Field(gt=1, le=1000)]
 
 
 class PlaySection(_Section):
-    """``[play]``: time control, slots, openings and the rules by which the referee ends a game.
+    """``[play]``: time control, concurrency, openings, and the rules by which the referee ends a game.
 
-    At most `start_parallel` engines start at once, but always the two of a game. `restart` is told by `Restart`.
-    With `affinity` the engines of each slot have cores of their own, and we keep off them where there is room; "quick"
-    binds two of UCI and one thread each, with 10 s or more for a move, to one processor, where they and we take turns,
-    in games behind one in which a ply took half a millisecond at most, on the average; only the compiled part does.
-    An engine that does not start, and without which nothing goes on, is waited for `suspend_patience` seconds.
-    `speed` is this machine's against a reference (`supervise.pace`): 2 is twice as fast, and clocks are half as long.
-    How `tc`, `white_tc` and `black_tc` go together with those of entrants is told by `controls`.
-    With `draw_offers` two engines may agree on a draw: offers are passed on, where their protocols know them.
-    `eco` is a file by which games in the PGN get a code of ECO and the name of their opening (`openingnames`).
-    `pgn` is what comments of moves tell beside score, depth and time, or "all"; `keep_lines` a pattern: the lines of an
-    engine in which it is found are kept with its moves, and `pgn` has them as "lines".
-    With `log_traffic` what the engines of each game were told and said is written into a file of its own, beside the
-    PGN: the last 256 KiB of each engine. Without it only incidents keep traffic.
-    `sandbox` is for engines whose own files and entries name none.
-    `odds` is by what the time of the giver of 1, 2, ... bands is divided, instead of the formula of `odds`.
+    `config.entrants` says how `tc`, `white_tc` and `black_tc` combine with those of an entrant.
     """
 
-    tc: _Control = "10+0.1"
-    white_tc: _Control | None = None
-    black_tc: _Control | None = None
-    slots: Annotated[int, Field(ge=1, le=1024)] = 1
-    affinity: bool | Literal["quick"] = "quick"
-    start_parallel: Annotated[int, Field(ge=1, le=1024)] = 4  # runner spec 14
-    restart: Restart = "auto"
-    margin_ms: _Milliseconds | None = None
-    hang_limit: Annotated[float, Field(gt=0, le=86_400)] = 60.0
-    doubtful_flag: Literal["void", "loss"] = "void"
-    max_moves: Annotated[int, Field(ge=1, le=2000)] = 600
-    draw: _DrawSettings | None = None
-    resign: ResignSettings | None = None
-    tablebases: TableSettings | None = None
-    draw_offers: bool = False
-    repetition: Annotated[int, Field(ge=3, le=5)] = 3
-    fifty: Annotated[int, Field(ge=50, le=75)] = 50
-    grace: Annotated[float, Field(ge=0, le=86_400)] = 60.0
-    on_suspend: Literal["withdraw", "stop"] = "withdraw"
-    suspend_patience: Annotated[float, Field(ge=0, le=604_800)] = 3600.0  # s, reliability spec 1
-    odds: _ListOf[_Divisor] | None = None
-    sandbox: Sandbox = "none"
-    ponder: bool = False
-    speed: Literal["measure"] | Annotated[float, Field(ge=0.05, le=20)] | None = None
-    pgn: _ListOf[_Extra] = ()
-    eco: str = ""
-    keep_lines: str = ""
-    log_traffic: bool = False
-    variant: str = STANDARD
-    openings: OpeningSettings = OpeningSettings.model_construct()
+    tc: _Control = Field(default="10+0.1", description=f"Time control: {_TIME_CONTROL}.")
+    white_tc: _Control | None = Field(default=None, description="Time control with White. Default: tc.")
+    black_tc: _Control | None = Field(default=None, description="Time control with Black. Default: tc.")
+    concurrency: int = Field(default=1, ge=1, le=1024, description="Number of concurrent games.")
+    affinity: bool | Literal["quick"] = Field(
+        default="quick",
+        description="CPU pinning: true pins each game to its own cores, false pins none, "
+        '"quick" pins only very fast games of two single-threaded UCI engines.',
+    )
+    start_parallel: int = Field(  # runner spec 14
+        default=4, ge=1, le=1024, description="Largest number of engines that start at the same time."
+    )
+    restart: Restart = Field(
+        default="auto",
+        description='When an engine gets a new process: "on" for each game, "off" only after a crash, '
+        '"auto" after an abnormal end of a game.',
+    )
+    timemargin: _Milliseconds | None = Field(
+        default=None,
+        description="Time in ms that an engine may exceed its clock without losing. "
+        "Default: 50, or 100 with a fixed time per move, or more if the engine file says so.",
+    )
+    hang_limit: float = Field(
+        default=60.0, gt=0, le=86_400, description="Longest time for a move without a clock, in seconds."
+    )
+    doubtful_flag: Literal["void", "loss"] = Field(
+        default="void", description="Result of a time loss that the load of the machine may have caused."
+    )
+    max_moves: int = Field(default=600, ge=1, le=2000, description="Number of moves after which a game is a draw.")
+    draw: _DrawSettings | None = Field(default=None, description="Draw adjudication by scores. Default: off.")
+    resign: ResignSettings | None = Field(default=None, description="Resign adjudication by scores. Default: off.")
+    tablebases: TableSettings | None = Field(default=None, description="Syzygy tables. Default: none.")
+    draw_offers: bool = Field(
+        default=False, description="Whether two engines may agree on a draw, if their protocols support offers."
+    )
+    repetition: int = Field(default=3, ge=3, le=5, description="Number of occurrences of a position that is a draw.")
+    fifty: int = Field(
+        default=50, ge=50, le=75, description="Number of moves without a capture or a pawn move that is a draw."
+    )
+    grace: float = Field(
+        default=60.0,
+        ge=0,
+        le=86_400,
+        description="Longest time after Ctrl-C for the games in progress to end, in seconds.",
+    )
+    on_suspend: Literal["withdraw", "stop"] = Field(
+        default="withdraw",
+        description="What to do if no game can start without a suspended engine: withdraw the engine, or stop.",
+    )
+    suspend_patience: float = Field(  # reliability spec 1
+        default=3600.0, ge=0, le=604_800, description="Time to wait for a suspended engine before that, in seconds."
+    )
+    odds: _ListOf[_Divisor] | None = Field(
+        default=None,
+        description="Divisors of the stronger engine's time for 1, 2, ... bands of handicap. Default: by formula.",
+    )
+    sandbox: Sandbox = Field(default="none", description="Sandbox of engines whose engine files name none.")
+    ponder: bool = Field(default=False, description="Whether engines think in their opponents' time.")
+    speed: Literal["measure"] | Annotated[float, Field(ge=0.05, le=20)] | None = Field(
+        default=None,
+        description="Speed of this machine relative to the reference machine, or "
+        '"measure"; times are divided by it. Default: times are not scaled.',
+    )
+    pgn: _ListOf[_Extra] = Field(
+        default=(), description='Data in PGN comments in addition to score, depth and time, or "all".'
+    )
+    eco: str = Field(default="", description="File of opening names and ECO codes for the PGN. Default: none.")
+    keep_lines: str = Field(
+        default="", description="Regular expression; engine output lines that match it are stored with the moves."
+    )
+    engine_log: bool = Field(
+        default=False, description="Whether to write the last 256 KiB of each engine's input and output, per game."
+    )
+    variant: str = Field(default=STANDARD, description="Chess variant, such as chess960 or atomic.")
+    openings: OpeningSettings = Field(
+        default=OpeningSettings.model_construct(), description="Openings of the games. Default: bundled openings."
+    )
 
     @field_validator("variant")
     @classmethod
@@ -251,94 +320,105 @@ class PlaySection(_Section):
         try:
             re.compile(text)
         except re.error as error:
-            raise ValueError(f"a regular expression of Python, found {text!r} ({error})") from error
+            raise ValueError(f"is not a valid Python regular expression: {error} (found {text!r})") from error
         return text
 
     @field_validator("odds")
     @classmethod
     def _growing(cls, table: tuple[float, ...] | None) -> tuple[float, ...] | None:
         if table is not None and (not table or list(table) != sorted(table)):
-            raise ValueError("divisors of time for 1, 2, ... bands, never falling, as [2, 4, 8]")
+            raise ValueError("must be a list of divisors that do not decrease, such as [2, 4, 8]")
         return table
 
     @field_validator("openings", mode="before")
     @classmethod
-    def _suite(cls, value: object) -> object:
+    def _table(cls, value: object) -> object:
         if isinstance(value, str):
-            raise ValueError(f'write openings = {{ file = "{value}" }}')
+            raise ValueError(f'must be a table: openings = {{ file = "{value}" }}')
         return value
 
 
 class RatingsSection(_Section):
-    """``[ratings]``: which systems are shown, the engine whose rating is fixed, and settings by incremental system.
+    """``[ratings]``: rating systems to show, the engine with a fixed rating, and settings of incremental systems.
 
-    They hold for all games of the store: where a system has none here, those it was last given hold.
+    Settings apply to all games of the database. A system without settings here keeps its last settings.
     """
 
-    systems: _ListOf[Literal["ml", "elo", "gor", "egf", "egf2021"]] = ("ml",)
-    anchor: dict[str, float] = {}
-    elo: EloSettings | None = None
-    gor: CzechSettings | None = None
-    egf: EgfSettings | None = None
-    egf2021: Egf2021Settings | None = None
+    systems: _ListOf[Literal["ml", "elo", "gor", "egf", "egf2021"]] = Field(
+        default=("ml",), description="Rating systems to show."
+    )
+    anchor: dict[str, float] = Field(
+        default={}, description="Entrant with a fixed rating, and that rating; all others are relative to it."
+    )
+    elo: EloSettings | None = Field(default=None, description="Settings of the system elo.")
+    gor: CzechSettings | None = Field(default=None, description="Settings of the system gor (Czech GoR).")
+    egf: EgfSettings | None = Field(default=None, description="Settings of the system egf (European Go Federation).")
+    egf2021: Egf2021Settings | None = Field(default=None, description="Settings of the system egf2021.")
 
     @model_validator(mode="after")
     def _settings_are_used(self) -> RatingsSection:
         for system in self.settings():
             if system not in self.systems:
-                raise ValueError(f"settings for {system}, which systems does not name")
+                raise ValueError(f"settings of {system} are given, but systems does not contain {system}")
         return self
 
     def settings(self) -> dict[str, BaseModel]:
-        """The settings that are given, by system."""
+        """Return the settings that are given, by system."""
         found = ((system, getattr(self, system)) for system in ("elo", "gor", "egf", "egf2021"))
         return {system: settings for system, settings in found if settings is not None}
 
 
 class ReportSection(_Section):
-    """``[report]``: `enginetour report` writes it at any time, too."""
+    """``[report]``: the HTML report; `enginetour report` writes it at any time."""
 
-    write: bool = True
+    write: bool = Field(default=True, description="Whether a run writes its HTML report at the end.")
 
 
 _ORDERS = ("file", "rating", "standings")
 
 
 def listed_order(order: str | None) -> tuple[str, int | None] | None:
-    """List and edition of ``list:NAME`` or ``list:NAME#3``, None for another order or a word that is none."""
+    """Return list and edition of ``list:NAME`` or ``list:NAME#3``; None for any other order."""
     found = re.fullmatch(r"list:([^#]+)(?:#([1-9]\d{0,8}))?", order or "")
     return None if found is None else (found[1], int(found[2]) if found[2] else None)
 
 
 class TournamentSection(_Section):
-    """``[tournament]``: its name, the seed of all chance, and the order of the starting list."""
+    """``[tournament]``: name, random seed, and the order of the starting list."""
 
-    name: Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
-    seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
-    order: str | None = None
-    rating_scale: Scale | None = None  # of the ratings of entrants; None: not stated
+    name: Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)] = Field(description="Name of the tournament.")
+    seed: int = Field(default=1, ge=0, lt=2**63, description="Random seed of openings and pairings.")
+    order: str | None = Field(
+        default=None,
+        description='Order of the starting list: "file", "rating", "standings", "list:NAME" or "list:NAME#EDITION". '
+        'Default: "file", and "rating" for later editions.',
+    )
+    rating_scale: Scale | None = Field(default=None, description="Scale of the entrants' ratings. Default: unknown.")
     _name = field_validator("name")(_printable)
 
     @field_validator("order")
     @classmethod
-    def _known_order(cls, words: str | None) -> str | None:
-        if words is None or words in _ORDERS or listed_order(words):
-            return words
-        raise ValueError(f"an order is {', '.join(_ORDERS)}, list:NAME or list:NAME#EDITION{suggest(words, _ORDERS)}")
+    def _known_order(cls, order: str | None) -> str | None:
+        if order is None or order in _ORDERS or listed_order(order):
+            return order
+        allowed = f"must be {', '.join(_ORDERS)}, list:NAME or list:NAME#EDITION"
+        raise ValueError(f"{allowed} (found {order!r}){suggest(order, _ORDERS)}")
 
 
 _Notice = Literal["finished", "stopped", "incident", "suspended", "withdrawn", "disk-low"]
 ALL: tuple[_Notice, ...] = get_args(_Notice)
-_Word = Annotated[str, Field(min_length=1)]
+_Text = Annotated[str, Field(min_length=1)]
 
 
 class NotifySection(_Section):
-    """A command (argument list, never a shell), a webhook, services of apprise; `on` which events."""
+    """``[notify]``: notifications by a command, a webhook, or apprise services."""
 
-    command: _ListOf[_Word] = ()
-    webhook: str | None = None
-    apprise: _ListOf[_Word] = ()
-    on: _ListOf[_Notice] = ALL
+    command: _ListOf[_Text] = Field(
+        default=(), description="Program and arguments; it gets the event as JSON on its standard input."
+    )
+    webhook: str | None = Field(default=None, description="URL that receives the event as JSON by POST.")
+    apprise: _ListOf[_Text] = Field(default=(), description="URLs of apprise services.")
+    on: _ListOf[_Notice] = Field(default=ALL, description="Events to notify of.")
 
     @field_validator("webhook")
     @classmethod
@@ -351,9 +431,9 @@ class NotifySection(_Section):
         except ValueError:
             fits = False
         if not fits or not url.isascii() or not url.isprintable() or " " in url:
-            raise ValueError('a webhook is an address "http://..." or "https://..."')
+            raise ValueError("must be a URL that begins with http:// or https://")
         return url
 
     def channels(self) -> tuple[str, ...]:
-        """The ways that are given."""
+        """Return the notification channels that are configured."""
         return tuple(name for name in ("command", "webhook", "apprise") if getattr(self, name))

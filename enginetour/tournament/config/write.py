@@ -31,20 +31,28 @@ _RATINGS = {"wren8": 1616, "wren7": 1609, "wren6": 1376, "wren5": 1583, "wren4":
     "wren2": 1022,
     "wren1": 827,
 }
+_SINGLE_GAMES = ("dutch", "swiss")  # with game pairs their color rules would have no effect
+_MAIN_SETTINGS = ("size", "cycles", "rounds", "seeds", "games")  # of formats, shown by `init`
+_ENTRANTS = {
+    "bubble": "Entrants, best first. A bubble starts with the weakest.",
+    "gauntlet": "The first entrant plays against all others.",
+    "match": "The first entrant is the one whose strength is in question.",
+}
 
 
 def chosen_engines(named: tuple[str, ...], system: str, tc: TimeControl, folder: Path) -> tuple[str, ...]:
-    """The engine files of a new configuration, those of our own where none are named.
+    """Return the engine files of a new configuration, the bundled ones where none are named.
 
-    UsageRefused for a name without a file; InputRefused for one that does not obey the control. Whether its program is
-    installed is for ``check`` to say.
+    Whether a program is installed is not looked at; `enginetour check` does that.
+
+    Raises:
+        UsageRefused: a name without an engine file.
+        InputRefused: an engine that does not support the time control.
     """
     registry = of_workspace(workspace_of(folder))
     for unknown in (engine for engine in named if engine not in registry.ids):
-        step = "enginetour engines list names those with a file"
-        raise UsageRefused(
-            f"there is no engine {unknown!r}{suggest(unknown, registry.ids)}", place="--engine", step=step
-        )
+        what = f"engine {unknown!r} not found{suggest(unknown, registry.ids)}"
+        raise UsageRefused(what, place="--engine", step="list the engine files: enginetour engines list")
     chosen = named or _WRENS[: 2 if system == "match" else None]
     for engine in chosen:
         with suppress(EngineRefused):
@@ -53,10 +61,10 @@ def chosen_engines(named: tuple[str, ...], system: str, tc: TimeControl, folder:
 
 
 def new_names(engines: tuple[str, ...], folder: Path) -> tuple[str, ...]:
-    """For each engine the name to write, where another one before it has that of its engine file; "" elsewhere."""
+    """Return a new name for each engine whose own name an earlier engine has; "" for all others."""
     registry = of_workspace(workspace_of(folder))
     own = [registry.get(engine).name for engine in engines]
-    firsts = [engines[own.index(name)] for name in own]  # of several files with one name the first keeps it
+    firsts = [engines[own.index(name)] for name in own]  # of several files with one name, the first keeps it
     apart = [
         name if first == engine else f"{name} ({engine})"
         for name, first, engine in zip(own, firsts, engines, strict=True)
@@ -65,8 +73,8 @@ def new_names(engines: tuple[str, ...], folder: Path) -> tuple[str, ...]:
 
 
 def uses_ratings(system: str) -> bool:
-    """Whether the system starts entrants by their ratings, or pairs no field in which one lacks a rating."""
-    from enginetour.formats.rounds import Rounds  # here: a configuration is written before a match starts
+    """Whether the format starts entrants by their ratings, or cannot pair an entrant without a rating."""
+    from enginetour.formats.rounds import Rounds  # here: a match writes its configuration before it starts
 
     model = options_model(system)
     made = make_format(system, model(**({"rounds": 1} if "rounds" in model.model_fields else {})))
@@ -86,10 +94,14 @@ def _pairs(made: Rounds, rating: float | None) -> bool:
 def known_ratings(
     engines: tuple[str, ...], folder: Path, ask: Callable[[str], str] | None
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """The ratings to write by engine, as TOML with a comment, and the engines that still need one.
+    """Return the ratings to write by engine, as TOML with a comment, and the engines that still need one.
 
-    Bundled engines have a rating among themselves, and engine files that have one need none here. `ask` returns what
-    the user types for an engine, "" for nothing; without it nobody is asked.
+    Bundled engines have ratings relative to each other; an engine file with a rating needs none here.
+
+    Args:
+        engines: Ids of engine files.
+        folder: Directory of the configuration.
+        ask: Returns what the user types for an engine, "" for nothing; None: nobody is asked.
     """
     if set(engines) <= set(_RATINGS):
         return {engine: f"{_RATINGS[engine]}  # {_ONE_PLY}" for engine in engines}, ()
@@ -98,15 +110,15 @@ def known_ratings(
     for engine in engines:
         if registry.get(engine).rating is not None:
             continue
-        if ask is not None and (typed := _typed(engine, ask)):
+        if ask is not None and (typed := _typed_rating(engine, ask)):
             found[engine] = typed
         else:
             lacking.append(engine)
     return found, tuple(lacking)
 
 
-def _typed(engine: str, ask: Callable[[str], str]) -> str:
-    """A number or a grade in quotes, as TOML; asked again until it is one of them, "" if nothing is typed."""
+def _typed_rating(engine: str, ask: Callable[[str], str]) -> str:
+    """Ask until the answer is a number or a grade, and return it as TOML; "" if nothing is typed."""
     while text := ask(engine).strip():
         if grades.parse(text) is not None:
             return json.dumps(text)
@@ -122,72 +134,52 @@ def starter_text(
     system: str,
     tc: str,
     engines: tuple[str, ...],
-    games: int,
+    games: int | None,
     play: Mapping[str, str | None],
     ratings: tuple[Mapping[str, str], tuple[str, ...]] = ({}, ()),
     names: tuple[str, ...] = (),
 ) -> str:
-    """Every setting that is not default is there, the others as comments; rounds are no more than opponents.
+    """Return a configuration with the usual settings; the number of rounds is at most that of opponents.
 
-    `ratings` are as `known_ratings` finds them, `names` as `new_names` does.
+    Args:
+        name: Name of the tournament.
+        system: Name of the format.
+        tc: Time control.
+        engines: Ids of engine files, best first.
+        games: Games per pairing; None: 1 in a FIDE Swiss, else 2.
+        play: `openings` and `variant` of ``[play]``.
+        ratings: As `known_ratings` returns them.
+        names: As `new_names` returns them.
     """
+    games = games or (1 if system in _SINGLE_GAMES else 2)
+    openings, variant = play["openings"], play["variant"]
     lines = [
         "[tournament]",
         f"name = {json.dumps(name, ensure_ascii=False)}",
-        "seed = 1  # of openings and all other chance",
+        "seed = 1",
         "",
         "[format]",
-        f'system = "{system}"  # enginetour systems {system}',
-        f"games_per_pairing = {games}  # 2: each opening with both colours",
-    ]
-    lines += _format_lines(system, len(engines))
-    lines += [
+        f'system = "{system}"  # its settings: enginetour systems {system}',
+        f"games_per_pairing = {games}" + "  # each opening with both colors" * (games % 2 == 0),
+        *_format_lines(system, len(engines)),
         "",
         "[play]",
         f'tc = "{tc}"',
-        '# black_tc = "8+0.1"  # with Black another clock, as in Armageddon; white_tc is the same for White',
-        "# ponder = true  # engines think in their opponents' time too",
-        '# pgn = ["nodes", "nps", "pv"]  # comments of moves tell these too, or "all": enginetour export --help',
-        '# eco = "eco.pgn"  # codes of ECO and names of openings in the PGN, by the file that pgn-extract brings along',
-        "# log_traffic = true  # what engines are told and say, a file a game",
-        '# speed = "measure"  # clocks by the speed of this machine',
-        "# slots = 1  # games at once",
-        "# affinity = true  # engines on cores of their own; false: anywhere, in quick games too",
-        '# restart = "on"  # a new process for each game; "auto" after an abnormal end, "off" after a death only',
-        "# draw = { after_move = 40, moves = 8, score = 10 }  # both within 10 centipawns for 8 moves each,",
-        "#   without a capture or a pawn move in between: each starts the count again",
-        "# resign = { moves = 4, score = 600 }  # the opponent must agree, unless two_sided = false",
-        '# tablebases = { path = "syzygy" }  # what they know is played no further',
-        f"openings = {{ file = {json.dumps(play['openings'], ensure_ascii=False)} }}"
-        if play["openings"]
-        else '# openings = { file = "suite.epd", order = "random" }  # default: the small suite we ship',
-        '# in it per = "encounter": each match has a fresh one; "pairing": all pairs play the same ones',
-        f"{'# ' if play['variant'] == 'standard' else ''}variant = {json.dumps(play['variant'])}  # chess960, ...",
+        "# concurrency = 2  # concurrent games",
+        f"openings = {{ file = {json.dumps(openings, ensure_ascii=False)} }}"
+        if openings
+        else '# openings = { file = "book.epd" }  # default: bundled openings',
+        *([] if variant == "standard" else [f"variant = {json.dumps(variant)}"]),
+        "# draw = { movenumber = 40, movecount = 8, score = 10 }  # adjudication; score in centipawns",
+        "# resign = { movecount = 4, score = 600 }",
+        '# tablebases = { path = "syzygy" }',
         "",
-        "[ratings]",
-        '# systems = ["ml", "elo", "gor", "egf", "egf2021"]',
-        '# anchor = { "Name" = 2800 }',
-        "# [ratings.gor]  # settings of a system that systems names; elo, egf and egf2021 have theirs",
-        "# start_value = 1500  # of engines that bring no rating; without it GoR starts them at 100, its floor",
-        "# inherit = true  # a new version starts from the rating of its predecessor",
-        "",
-        "# [notify]  # when it has finished or stopped, at incidents, suspended engines and a full disk",
-        '# command = ["./tell-me"]  # the event as JSON on stdin, and in ENGINETOUR_EVENT, ENGINETOUR_TEXT, ...',
-        '# webhook = "https://example.org/hook"  # the same JSON by POST',
-        "",
-        "# [report]  # pages to look at in a browser, written at the end of a run",
-        "# write = false  # only when asked for: enginetour report",
-        "",
-        "# The old ranking, best first; a bubble starts at the lower end.",
-    ]
-    lines += _entrant_lines(engines, ratings, names)
-    lines += [
-        "# [[entrants]]",
-        '# name = "My engine dev"',
+        f"# {_ENTRANTS.get(system, 'Entrants, best first.')}",
+        *_entrant_lines(engines, ratings, names),
+        "# [[entrants]]  # an engine without an engine file",
+        '# name = "My engine"',
         '# command = ["./my-engine"]',
         '# protocol = "uci"  # or "cecp"',
-        '# tc = "5+0.05"  # of its own, and so white_tc and black_tc; tc_factor = 0.5 halves what it has',
-        "# options = { Hash = 64, Threads = 1 }",
     ]
     return "\n".join(lines) + "\n"
 
@@ -196,10 +188,11 @@ def _format_lines(system: str, entrants: int) -> Iterator[str]:
     model = options_model(system)
     for key, field in model.model_fields.items():
         if key == "rounds" and field.default > (most := model.most_rounds(entrants)):
-            yield f"rounds = {most}  # Number of rounds; {entrants} entrants can play at most {most}."
-        elif key != "games_per_pairing":
-            shown = "..." if field.default is None else json.dumps(field.default)
-            yield f"# {key} = {shown}  # {field.description}"
+            yield f"rounds = {most}  # the most for {entrants} entrants"
+        elif key in _MAIN_SETTINGS:
+            yield f"# {key} = {json.dumps(field.default)}"
+    if system == "match":
+        yield "# sprt = { elo0 = 0, elo1 = 5 }  # sequential test; games is the limit"
 
 
 def _entrant_lines(
@@ -214,14 +207,17 @@ def _entrant_lines(
         if engine in known:
             yield f"rating = {known[engine]}"
         elif engine in lacking:
-            yield '# rating = 2000  # a number, or a grade of Go such as "6k"'
+            yield '# rating = 2000  # or a Go grade such as "6k"'
 
 
 def write_draft(draft: ConfigDraft, path: Path, words: Mapping[str, str] | None = None) -> None:
-    """Write and validate it; a refusal takes the file away again.
+    """Write a draft and validate it; remove the file if it is not valid.
 
-    `words` has for a key, for one of the n-th entrant (``1.tc``), for that entrant (``1.``) or for all (``*``) what was
-    typed on the command line: refusals are told with it.
+    Args:
+        draft: The configuration.
+        path: A file that does not exist yet.
+        words: The text that the user typed, for error messages: by key, by key of the n-th entrant (``1.tc``), for that
+            entrant (``1.``), or for everything (``*``).
     """
     text, fresh = draft.text(), not path.parent.exists()
     try:
@@ -229,7 +225,7 @@ def write_draft(draft: ConfigDraft, path: Path, words: Mapping[str, str] | None 
         with path.open("x", encoding="utf-8") as sink:
             sink.write(text)
     except FileExistsError:
-        raise UsageRefused("there is a file already", place=str(path), step="choose another name") from None
+        raise UsageRefused("file already exists", place=str(path), step="choose another name") from None
     try:
         load(path)
     except BaseException as error:
@@ -240,15 +236,15 @@ def write_draft(draft: ConfigDraft, path: Path, words: Mapping[str, str] | None 
 
 
 def remove_draft(path: Path, *, with_folder: bool) -> None:
-    """The file of what is refused, and the folder that was made for it."""
+    """Remove a draft that is not valid, and the directory that was made for it."""
     path.unlink()
     if with_folder:
-        with suppress(OSError):  # somebody else has put something there
+        with suppress(OSError):  # the directory has other files by now
             path.parent.rmdir()
 
 
 def locate_typed(error: TourError, path: Path, text: str, words: Mapping[str, str]) -> None:
-    """A refusal that names lines of a file written by a command tells what was typed instead, where that is known."""
+    """Replace lines of a generated file in an error by what the user typed, where that is known."""
 
     def typed(found: re.Match[str]) -> str:
         return _typed_at(int(found[1]), text.splitlines(), words) or found[0]

@@ -83,9 +83,9 @@ def test_the_most_particular_word_counts(tmp_path: Path, play: str, own: str, wh
 @pytest.mark.parametrize(
     ("own", "words"),
     [
-        ('tc = "depth=3"\ntc_factor = 2', "E plays by depth=3, which no factor changes"),
+        ('tc = "depth=3"\ntc_factor = 2', "tc_factor cannot scale depth=3 of E"),
         ('tc = "86400"\ntc_factor = 2', "E: 86400 times 2 is more than a day"),
-        ('black_tc = "depth=3"', r'E does not obey depth.*; limits = \["clock", "depth"\] says that it does'),
+        ('black_tc = "depth=3"', r'E does not support depth.*write limits = \["clock", "depth"\]'),
     ],
 )
 def test_what_cannot_be_is_refused_at_its_line(tmp_path: Path, own: str, words: str) -> None:
@@ -199,10 +199,10 @@ def test_a_cecp_base_under_a_second_is_told() -> None:
     half, second = TimeControl.parse("0.5+0.1"), TimeControl.parse("1+0.1")
     one, two = (Side(EngineSpec(name, ("/e",), "cecp"), half) for name in "EF")
     assert list(control_warnings([one])) == [
-        "E is told a base of 0:01, its protocol knows no shorter one; its clock is 0.5+0.1"
+        "CECP cannot express a base time below 1 s: E will be sent 0:01 for 0.5+0.1"
     ]
     assert list(control_warnings([one, two])) == [
-        "E, F are told a base of 0:01, their protocol knows no shorter one; their clock is 0.5+0.1"
+        "CECP cannot express a base time below 1 s: E, F will be sent 0:01 for 0.5+0.1"
     ]
     assert not list(control_warnings([Side(SPEC, half), Side(one.spec, second)]))
 
@@ -210,14 +210,14 @@ def test_a_cecp_base_under_a_second_is_told() -> None:
 @pytest.mark.parametrize(
     ("control", "words"),
     [
-        ("40/1:30", "40/1:30 is 40 moves in 1 s, then 30 s for the rest; if 1 min 30 s were meant, write 40/90"),
+        ("40/1:30", "40/1:30 means 40 moves in 1 s, then 30 s for the rest; for 1 min 30 s, write 40/90"),
         (
             "40/2:15+0.5",
-            "40/2:15+0.5 is 40 moves in 2 s, then 15 s for the rest; if 2 min 15 s were meant, write 40/135+0.5",
+            "40/2:15+0.5 means 40 moves in 2 s, then 15 s for the rest; for 2 min 15 s, write 40/135+0.5",
         ),
         (
             "40/15:00+5",  # the second stage had no time but its increment, and nobody was told
-            "40/15:0+5 is 40 moves in 15 s, then 5 s a move; if 15 min were meant, write 40/900+5",
+            "40/15:0+5 means 40 moves in 15 s, then 5 s a move; for 15 min, write 40/900+5",
         ),
         ("40/60:30", ""),
         ("40/1+1:0+1", ""),
@@ -246,9 +246,9 @@ def test_controls_are_told_played_and_frozen(tmp_path: Path) -> None:
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
     text = path.read_text()
     path.write_text(text.replace("tc_factor = 2", "tc_factor = 3"))
-    assert "the tc of Wren 2 is frozen" in tour(tmp_path, "run", str(path), expect=5).stderr
+    assert "tc of Wren 2 cannot change" in tour(tmp_path, "run", str(path), expect=5).stderr
     path.write_text(text.replace("tc_factor = 2", 'white_tc = "120,depth=1"\nblack_tc = "100,depth=2"'))
-    assert "the tc of Wren 2 with Black is frozen" in tour(tmp_path, "run", str(path), expect=5).stderr
+    assert "tc of Wren 2 with Black cannot change" in tour(tmp_path, "run", str(path), expect=5).stderr
     path.write_text(text)
     tour(tmp_path, "run", str(path))
     played = {(line["white"], line["white_tc"], line["black_tc"]) for line in read(tmp_path, "games")}
@@ -264,7 +264,7 @@ def test_an_hourglass_has_two_ends(tmp_path: Path) -> None:
     assert "games: 2\n" in tour(tmp_path, "check", path.name).stdout
     path.write_text(path.read_text() + 'tc = "5+1"\n')
     told = tour(tmp_path, "check", path.name, expect=3).stderr
-    assert "Wren 1 plays by hourglass=5 and Wren 2 by 5+1; what one uses of an hourglass runs to the other" in told
+    assert "both sides, but Wren 1 plays by hourglass=5 and Wren 2 by 5+1" in told
     path.write_text(path.read_text().replace('tc = "5+1"', 'white_tc = "5"'))
     assert "Wren 1 plays by hourglass=5 and Wren 2 by 5;" in tour(tmp_path, "check", path.name, expect=3).stderr
 
@@ -320,7 +320,7 @@ def test_no_rule_is_on_unless_it_is_written(folder: Path) -> None:
 def test_rules_as_they_are_written(folder: Path) -> None:
     """Two sides resign unless it is said otherwise; folders begin at the configuration; pieces are those there are."""
     rules = entrants.rules_of(loaded(folder, """
-draw = { after_move = 40, moves = 8, score = 10 }
+draw = { movenumber = 40, movecount = 8, score = 10 }
 resign = { moves = 4, score = 600 }
 tablebases = { path = "tables" }
 draw_offers = true
@@ -337,16 +337,16 @@ draw_offers = true
 @pytest.mark.parametrize(
     ("play", "words"),
     [
-        ("draw = { after_move = 40, moves = 0, score = 10 }", "play.draw.moves: .*greater than or equal to 1"),
-        ("draw = { moves = 8, score = 10 }", "play.draw.after_move is missing"),
-        ("resign = { moves = 4, score = 0 }", "play.resign.score: .*greater than or equal to 1"),
-        ("resign = { moves = 4, score = 600, twosided = true }", "twosided"),
-        ('tablebases = { path = "" }', "a folder, some parted by"),
-        ('tablebases = { path = "elsewhere" }', "elsewhere: No such file or directory"),
-        ('tablebases = { path = "." }', "no Syzygy tables for standard in .*KQvK.rtbw"),
+        ("draw = { movenumber = 40, movecount = 0, score = 10 }", "play.draw.movecount: .*greater than or equal to 1"),
+        ("draw = { movecount = 8, score = 10 }", "play.draw.movenumber is missing"),
+        ("resign = { movecount = 4, score = 0 }", "play.resign.score: .*greater than or equal to 1"),
+        ("resign = { movecount = 4, score = 600, two_side = true }", "two_side"),
+        ('tablebases = { path = "" }', "must be a directory, several separated by"),
+        ('tablebases = { path = "elsewhere" }', "elsewhere cannot be read: No such file or directory"),
+        ('tablebases = { path = "." }', "Syzygy tables for standard not found in .*KQvK.rtbw"),
         ('tablebases = { path = "tables", pieces = 8 }', "play.tablebases.pieces: .*less than or equal to 7"),
-        ('tablebases = { path = "tables", adjudicate = false }', "neither adjudicate nor are given to engines"),
-        ('variant = "crazyhouse"\ntablebases = { path = "tables" }', "there are no tables for crazyhouse"),
+        ('tablebases = { path = "tables", adjudicate = false }', "adjudicate = false needs engines = true"),
+        ('variant = "crazyhouse"\ntablebases = { path = "tables" }', "Syzygy tables do not support crazyhouse"),
     ],
 )
 def test_what_cannot_be_is_refused_by_its_line(folder: Path, play: str, words: str) -> None:
@@ -358,7 +358,7 @@ def test_what_cannot_be_is_refused_by_its_line(folder: Path, play: str, words: s
 def test_a_cut_table_is_refused(folder: Path) -> None:
     """Its path is told."""
     (folder / "tables" / "KRvK.rtbw").write_bytes(b"\0" * 8)
-    with pytest.raises(InputRefused, match=r"KRvK\.rtbw: cut, or no table"):
+    with pytest.raises(InputRefused, match=r"KRvK\.rtbw: truncated, or not a Syzygy table"):
         entrants.rules_of(loaded(folder, 'tablebases = { path = "tables" }'))
 
 
@@ -429,8 +429,8 @@ fifty = 60
 max_moves = 90
 hang_limit = 7.5
 doubtful_flag = "loss"
-draw = { after_move = 40, moves = 8, score = 10 }
-resign = { moves = 4, score = 600, two_sided = false }
+draw = { movenumber = 40, movecount = 8, score = 10 }
+resign = { movecount = 4, score = 600, twosided = false }
 tablebases = { path = "tables", only = "wins" }
 draw_offers = true
 """

@@ -11,8 +11,10 @@ import chess.pgn
 import pytest
 
 from enginetour.model.errors import InputRefused
+from enginetour.model.renamed import RENAMED_KEYS
 from enginetour.tournament.config import load
 from tests.openings.test_polyglot import book
+from tests.support.databases import meddled
 from tests.support.tournaments import FOUR, config, read, tour
 
 # One TOML file -> a validated tournament; every refusal names file, line, what was found, what is allowed.
@@ -80,8 +82,8 @@ def test_a_format_named_under_tournament_is_told_where_it_belongs(tmp_path: Path
         ('system = "bubble"', 'system = "buble"', 4, "did you mean 'bubble'"),
         ('tc = "1+0.01"', 'tc = "fast"', 8, "play.tc"),
         ('tc = "1+0.01"', "tc = 10", 8, "play.tc"),
-        ('tc = "1+0.01"', 'tc = "5:00+3"', 8, "minutes are written in seconds"),
-        ('tc = "1+0.01"', 'tc = "1+0.01"\nslot = 2', 9, "did you mean 'slots'"),
+        ('tc = "1+0.01"', 'tc = "5:00+3"', 8, "write minutes in seconds"),
+        ('tc = "1+0.01"', 'tc = "1+0.01"\nconcurency = 2', 9, "did you mean 'concurrency'"),
         ("[play]", "[pley]", 7, "did you mean 'play'"),
         ('name = "trial"', "name = 7", 2, "tournament.name"),
         ('name = "trial"', 'name = ""', 2, "tournament.name"),
@@ -90,13 +92,12 @@ def test_a_format_named_under_tournament_is_told_where_it_belongs(tmp_path: Path
         ('engine = "wren1"', 'engine = "wren1"\nargs = ["-u"]', 11, "did you mean command = [PROGRAM, ARGUMENT, ...]?"),
         ('engine = "wren1"', 'engine = "wren1"\nmax_copies = 1', 11, "did you mean it in engines/*.toml?"),
         ('engine = "wren1"', 'engine = "wren1"\nxyz = 1', 11, "'entrants.0.xyz'. Hint: known: black_tc"),
-        ('tc = "1+0.01"', 'tc = "1+0.01"\nconcurrency = 2', 9, "did you mean 'slots'?"),
         ('tc = "1+0.01"', "nodes = 100", 8, 'did you mean tc = "10+0.1", "movetime=0.1", "nodes=1000" or "depth=8"?'),
         ('tc = "1+0.01"', "games = 2", 8, "did you mean it under [format]?"),
         ('tc = "1+0.01"', "seed = 2", 8, "did you mean it under [tournament]?"),
         ("size = 3", "games = 2", 5, "did you mean 'games_per_pairing'?"),
         ("size = 3", "rounds = 2", 5, "known: games_per_pairing, min_matches"),
-        ("size = 3", "slots = 2", 5, "did you mean it under [play]?"),
+        ("size = 3", "concurrency = 2", 5, "did you mean it under [play]?"),
         ('name = "trial"', 'name = "trial"\nTC = "1+0.01"', 3, "known: name, order, rating_scale, seed"),
         ('name = "trial"', 'name = "trial"\ntc = "1+0.01"', 3, "did you mean it under [play]?"),
         ('engine = "wren1"', 'engine = "wren1"\ncommand = ["x"]', 9, "one of engine, command, glob"),
@@ -121,7 +122,7 @@ def test_a_format_named_under_tournament_is_told_where_it_belongs(tmp_path: Path
         ("[play]", '[play]\nponder = "yes"', 8, "play.ponder: input should be true or false, found 'yes'"),
         ("[play]", "[openings]\n[play]", 7, "unknown key 'openings', did you mean it under [play]?"),
         ("[play]", '[rating]\nsystems = ["ml"]\n[play]', 7, "unknown key 'rating', did you mean 'ratings'?"),
-        ("[play]", "[options]\n[play]", 7, "did you mean options = ... of an entrant, behind its [[entrants]]?"),
+        ("[play]", "[options]\n[play]", 7, "did you mean options = ... of an entrant, after its [[entrants]]?"),
         ('engine = "wren1"', 'engine = "wren1"\nnodes = 100', 11, 'did you mean tc = "10+0.1"'),
         (
             'engine = "wren1"',
@@ -187,11 +188,11 @@ def test_ratings_may_be_grades(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rating", "tournament", "told"),
     [
-        ('"6q"', "", "a rating is a number or a grade such as 6k, 6 kyu"),
+        ('"6q"', "", "must be a number or a grade such as 6k, 6 kyu"),
         (
             '"6k"',
             'rating_scale = "elo"',
-            "rating: '6k' is a grade of Go, and rating_scale is 'elo'. Hint: set rating_scale",
+            "rating: '6k' is a Go grade, but rating_scale is 'elo'. Hint: set rating_scale",
         ),
         ("1", 'rating_scale = "aga"', "tournament.rating_scale: "),
         ("[1]", "", "rating"),
@@ -222,10 +223,98 @@ def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
 def test_the_frozen_part_leaves_out_what_may_change(tmp_path: Path) -> None:
     """Slots and grace may change on resume; the time control may not."""
     one = load.load(written(tmp_path, GOOD)).frozen_part()
-    two = load.load(written(tmp_path, GOOD.replace("[play]", "[play]\nslots = 2\ngrace = 5.0"))).frozen_part()
+    two = load.load(written(tmp_path, GOOD.replace("[play]", "[play]\nconcurrency = 2\ngrace = 5.0"))).frozen_part()
     three = load.load(written(tmp_path, GOOD.replace("1+0.01", "2+0.01"))).frozen_part()
     assert one == two
     assert one != three
+
+
+PREVIOUS = """\
+[play]
+tc = "1+0.01"
+slots = 2
+margin_ms = 70
+log_traffic = true
+draw = { after_move = 40, moves = 8, score = 10 }
+resign.moves = 4
+resign.score = 600
+resign.two_sided = false
+openings = { moves = 4 }
+[[entrants]]
+engine = "wren1"
+margin_ms = 80
+[[entrants]]
+engine = "wren2"
+margin_ms = 90
+"""
+CURRENT = """\
+[play]
+tc = "1+0.01"
+concurrency = 2
+timemargin = 70
+engine_log = true
+draw = { movenumber = 40, movecount = 8, score = 10 }
+resign.movecount = 4
+resign.score = 600
+resign.twosided = false
+openings = { moves = 4 }
+[[entrants]]
+engine = "wren1"
+timemargin = 80
+[[entrants]]
+engine = "wren2"
+timemargin = 90
+"""
+
+
+def test_previous_keys_are_read(tmp_path: Path) -> None:
+    """Each previous key means the current one, with one notice for each key and its line."""
+    head = GOOD[: GOOD.index("[play]")]
+    previous, current = (load.load(written(tmp_path, head + text)) for text in (PREVIOUS, CURRENT))
+    assert previous.model_dump(exclude={"notices"}) == current.model_dump(exclude={"notices"})
+    assert current.notices == () and load.current_text(head + PREVIOUS) == head + CURRENT
+    names = [f"{'.'.join(path)} is now called {name};" for path, name in RENAMED_KEYS.items()]
+    assert len(previous.notices) == len(names) and all(any(name in line for line in previous.notices) for name in names)
+    assert (
+        f"{tmp_path / 'trial.toml'}:9: play.slots is now called concurrency; both names are valid" in previous.notices
+    )
+    assert previous.at("entrants", 1, "timemargin") == f"{tmp_path / 'trial.toml'}:22"
+
+
+@pytest.mark.parametrize(
+    ("extra", "line", "words"),
+    [
+        ("slots = 2\nconcurrency = 2", 9, "play.concurrency and its previous name slots are both given"),
+        ("draw = { after_move = 1, movenumber = 1 }", 9, "play.draw.movenumber and its previous name after_move"),
+        ("\nslots = 0", 10, "play.concurrency: input should be greater than or equal to 1, found 0"),
+        ("resign = { moves = 0, score = 1 }", 9, "play.resign.movecount: input should be greater than or equal to 1"),
+    ],
+)
+def test_wrong_previous_keys(tmp_path: Path, extra: str, line: int, words: str) -> None:
+    """A key under both names is an error, and an invalid value is reported with its line."""
+    message = refused(tmp_path, GOOD.replace('tc = "1+0.01"', f'tc = "1+0.01"\n{extra}'))
+    assert f"trial.toml:{line}: " in message and words in message
+
+
+@pytest.mark.parametrize("text", [PREVIOUS, CURRENT])
+def test_a_tournament_stored_with_previous_keys_resumes(tmp_path: Path, text: str) -> None:
+    """The same settings under previous or current keys do not count as a change, in the file or in the database."""
+    settings = text[: text.index("[[entrants]]")].replace('[play]\ntc = "1+0.01"\n', "").replace("slots = 2\n", "")
+    settings = settings.replace("concurrency = 2\n", "").replace("true", "false")
+    path = config(tmp_path, TWO, "match", "games = 4", play=settings)
+    tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
+    old = "json_remove(config, '$.play.timemargin', '$.play.draw', '$.play.resign', '$.play.engine_log')"
+    old = f"json_set({old}, '$.play.margin_ms', 70, '$.play.log_traffic', json('false'))"
+    old = f'json_set({old}, \'$.play.draw\', json(\'{{"after_move":40,"moves":8,"score":10}}\'))'
+    old = f'json_set({old}, \'$.play.resign\', json(\'{{"moves":4,"score":600,"two_sided":false}}\'))'
+    meddled(tmp_path / "results" / "enginetour.db", f"UPDATE tournaments SET config = {old}")
+    checked = tour(tmp_path, "check", str(path))
+    done = tour(tmp_path, "run", str(path))
+    for printed in (checked.stderr, done.stderr):
+        assert printed.count("play.margin_ms is now called timemargin") == (text is PREVIOUS)
+    assert "continuing after 1 of 4" in done.stderr
+    changed = config(tmp_path, TWO, "match", "games = 6", play=settings.replace("score = 10", "score = 20"))
+    assert "play.draw cannot change" in tour(tmp_path, "run", str(changed), expect=5).stderr
 
 
 @pytest.mark.parametrize("path", sorted(Path(__file__).parents[3].glob("configs/*.toml")), ids=lambda path: path.stem)
@@ -277,7 +366,7 @@ def test_a_tournament_begun_before_a_setting_existed(tmp_path: Path) -> None:
         text = "json_remove(config, '$.format.absent', '$.format.initial_colour', '$.play.repetition')"
         assert db.execute(f"UPDATE tournaments SET config = {text}").rowcount == 1
     changed = config(tmp_path, FOUR, "dutch", 'rounds = 2\ninitial_colour = "black"')
-    assert "frozen" in tour(tmp_path, "run", str(changed), expect=5).stderr
+    assert "cannot change" in tour(tmp_path, "run", str(changed), expect=5).stderr
     tour(tmp_path, "run", str(config(tmp_path, FOUR, "dutch", "rounds = 2")))
 
 
@@ -345,7 +434,7 @@ def test_openings_that_leave_no_move(tmp_path: Path) -> None:
     """The opening ended the game, which was taken for the machine's failure and played again for ever."""
     path = config(tmp_path, TWO, "match", "games = 2", play="max_moves = 5")
     said = tour(tmp_path, "check", str(path), expect=3).stderr
-    assert "trial.toml:8: max_moves 5 is reached within the opening 'balanced" in said
+    assert "trial.toml:8: max_moves 5 is reached during the opening 'balanced" in said
     path.write_text(path.read_text().replace("max_moves = 5", "max_moves = 5\nopenings = { plies = 9 }"))
     assert "Finished game 2" in tour(tmp_path, "run", str(path)).stdout
 
@@ -356,7 +445,7 @@ def test_openings_longer_than_an_engine_plays(tmp_path: Path) -> None:
     path = config(tmp_path, TWO[:1], "match", "games = 2", more)
     said = tour(tmp_path, "check", str(path), expect=3).stderr
     assert "max_plies 5 of Wren 3" in said
-    assert "is reached within the opening 'balanced" in said
+    assert "is reached during the opening 'balanced" in said
     path.write_text(path.read_text().replace("[play]", "[play]\nopenings = { plies = 4 }"))
     assert "Finished game 2" in tour(tmp_path, "run", str(path)).stdout
 
@@ -369,7 +458,7 @@ def test_a_book_whose_lines_leave_no_move(tmp_path: Path) -> None:
     assert [game["plies"] for game in read(tmp_path, "games")] == [6, 6]
     path.write_text(path.read_text().replace('"book.bin"', '"book.bin", moves = 3'))
     said = tour(tmp_path, "check", str(path), expect=3).stderr
-    assert "trial.toml:8: max_moves 3 is reached within lines of 6 plies" in said
+    assert "trial.toml:8: max_moves 3 is reached during lines" in said
 
 
 def test_an_opening_drawn_on_its_way(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from enginetour.tournament.config.quickmatch import (
 )
 from enginetour.tournament.config.sections import EntrantSection, PlaySection
 from tests.support.engines import PLAYING_SCRIPT
-from tests.support.tournaments import tour, try_engines_once
+from tests.support.tournaments import config, tour, try_engines_once
 
 
 def detect(
@@ -69,8 +69,8 @@ def test_two_copies_have_names_of_their_own(tmp_path: Path) -> None:
     """The second is told apart; settings go to both by name, to one by number."""
     found = draft(tmp_path, "wren1", "wren1", settings=("wren1.margin_ms=70", "2.tc=5", "rating=100.5"))
     assert found["entrants"] == [
-        {"engine": "wren1", "margin_ms": 70, "rating": 100.5},
-        {"engine": "wren1", "name": "Wren 1 (2)", "margin_ms": 70, "rating": 100.5, "tc": "5"},
+        {"engine": "wren1", "timemargin": 70, "rating": 100.5},
+        {"engine": "wren1", "name": "Wren 1 (2)", "timemargin": 70, "rating": 100.5, "tc": "5"},
     ]
 
 
@@ -209,7 +209,7 @@ def test_a_setting_of_text_stays_text() -> None:
     assert parse_setting(EntrantSection, "tc", "5") == "5"
     assert parse_setting(EntrantSection, "white_tc", "5") == "5"
     assert parse_setting(PlaySection, "speed", "0.5") == 0.5
-    assert parse_setting(PlaySection, "draw", "after_move=40 moves=8") == {"after_move": 40, "moves": 8}
+    assert parse_setting(PlaySection, "draw", "movenumber=40 movecount=8") == {"movenumber": 40, "movecount": 8}
     assert parse_setting(PlaySection, "openings", "file=518 plies=4") == {"file": "518", "plies": 4}
     assert parse_setting(EntrantSection, "env", "THREADS=1 NET=small") == {"THREADS": "1", "NET": "small"}
 
@@ -242,13 +242,13 @@ def test_a_long_name_has_room_for_its_number(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("engines", "asked", "told"),
     [
-        (("wren1",), {}, "a match needs two engines, found 1"),
-        (("wren1", "wran2"), {}, "'wran2' is no engine file and no program here, did you mean 'wren2'"),
-        (("wren1", "./gone"), {}, "'./gone' is no engine file"),
-        (("wren1", "'"), {}, "cannot be cut into words"),
-        (("wren1", "wren2", "wren3"), {"sprt": {"elo0": 0, "elo1": 5}}, "a test is between two engines"),
-        (("wren1", "wren2", "wren3"), {"error": 9.0}, "an error to reach is that between two engines"),
-        (("wren1", "wren2", "wren3"), {"seeds": 1}, "seeds are those of a gauntlet"),
+        (("wren1",), {}, "a match needs at least two engines (found 1)"),
+        (("wren1", "wran2"), {}, "'wran2' is not an engine file or a program, did you mean 'wren2'"),
+        (("wren1", "./gone"), {}, "'./gone' is not an engine file"),
+        (("wren1", "'"), {}, "is not a valid command line"),
+        (("wren1", "wren2", "wren3"), {"sprt": {"elo0": 0, "elo1": 5}}, "a test needs exactly two engines"),
+        (("wren1", "wren2", "wren3"), {"error": 9.0}, "a target error needs exactly two engines"),
+        (("wren1", "wren2", "wren3"), {"seeds": 1}, "seeds are only for a gauntlet"),
         (("wren1", "wren2"), {"options": ("Hash",)}, "no value in 'Hash'"),
     ],
 )
@@ -311,7 +311,7 @@ def test_the_help_shows_how_to_write_a_list_and_a_table(tmp_path: Path) -> None:
     several = {"draw", "resign", "tablebases", "pgn"}
     assert {key for key in PlaySection.model_fields if is_list(PlaySection, key)} <= several | {"odds"}
     for key in several:
-        (shown,) = re.findall(rf"\[play\] {key}, as (.+?)(?:, or all)?(?:\. .+?)? --", told)
+        (shown,) = re.findall(rf"\(for example --{key} (.+?)\)\.", told)
         PlaySection.model_validate({key: parse_setting(PlaySection, key, shown)})
 
 
@@ -319,7 +319,7 @@ def test_a_program_that_is_no_engine(tmp_path: Path, monkeypatch: pytest.MonkeyP
     """What answers in no protocol is refused before anything is written."""
     try_engines_once(monkeypatch)
     refused = tour(tmp_path, "match", "wren1", "/bin/true", expect=4)
-    assert "is it an engine?" in refused.stderr
+    assert "check that it is an engine" in refused.stderr
     assert not list(tmp_path.glob("results/*"))
 
 
@@ -344,3 +344,22 @@ def test_a_test_is_played_to_its_verdict(tmp_path: Path) -> None:
     assert lines["LLR"] == f"{test['llr']:.3f}"
     assert lines["bounds"].startswith("-2.944 and 2.944")
     assert lines["verdict"].startswith(f"H1 after {pairs} pairs")
+
+
+def test_a_test_without_a_verdict_is_not_just_finished(tmp_path: Path) -> None:
+    """At its last game, the run and `status` both say that the test has no verdict."""
+    path = config(tmp_path, ("wren1", "wren2"), "match", "games = 2\nsprt = { elo0 = 0, elo1 = 5 }")
+    done = tour(tmp_path, "run", str(path))
+    assert "state: finished, no verdict after all 1 pairs" in done.stdout
+    assert "finished without a verdict" in tour(tmp_path, "status").stdout
+
+
+def test_previous_option_names_are_accepted(tmp_path: Path) -> None:
+    """The configuration has current keys, so the same command finds it again."""
+    words = ("match", "wren1", "wren2", "--tc", "depth=1", "--write-only")
+    tour(tmp_path, *words, "--margin-ms", "70", "--log-traffic", "--draw", "after_move=9 moves=8 score=10")
+    text = (tmp_path / "results" / "wren-1-vs-wren-2.toml").read_text()
+    assert "timemargin = 70\n" in text and "engine_log = true\n" in text
+    assert "draw = { movenumber = 9, movecount = 8, score = 10 }\n" in text
+    current = ("--timemargin", "70", "--engine-log", "--draw", "movenumber=9 movecount=8 score=10")
+    assert ", as before" in tour(tmp_path, *words, *current).stdout

@@ -89,20 +89,20 @@ def test_addresses_are_not_stored(tmp_path: Path) -> None:
 def test_defaults() -> None:
     """As runner spec 17 promises them beside the peers' own; a config of theirs comes with other ones, named in it."""
     play = PlaySection()
-    assert (play.slots, play.affinity, play.start_parallel, play.restart) == (1, "quick", 4, "auto")
-    assert (play.hang_limit, play.doubtful_flag, play.margin_ms) == (60.0, "void", None)
+    assert (play.concurrency, play.affinity, play.start_parallel, play.restart) == (1, "quick", 4, "auto")
+    assert (play.hang_limit, play.doubtful_flag, play.timemargin) == (60.0, "void", None)
     assert (play.max_moves, play.repetition, play.fifty) == (600, 3, 50)
     assert (play.draw, play.resign, play.tablebases, play.draw_offers) == (None, None, None, False)
-    assert (play.ponder, play.speed, play.variant, play.log_traffic, play.sandbox) == (
+    assert (play.ponder, play.speed, play.variant, play.engine_log, play.sandbox) == (
         False, None, "standard", False, "none"
     )  # fmt: skip
-    assert ResignSettings(moves=4, score=600).two_sided
+    assert ResignSettings(movecount=4, score=600).twosided
     tables = TableSettings(path=("/tables",))
     assert (tables.fifty, tables.only, tables.adjudicate, tables.engines) == (True, "both", True, False)
     openings = OpeningSettings()
     assert (openings.order, openings.start, openings.per, openings.repeat) == ("random", 1, None, None)
     own = EntrantSection(engine="x")
-    assert (own.ponder, own.restart, own.margin_ms, own.tc_factor, own.own_book) == (None, None, None, None, None)
+    assert (own.ponder, own.restart, own.timemargin, own.tc_factor, own.own_book) == (None, None, None, None, None)
 
 
 @pytest.mark.parametrize("names", ["all", ["all"], list(COMMENT_FIELDS)])
@@ -253,7 +253,7 @@ def test_changes_are_events_of_the_log(workspace: Path) -> None:
     path = config(workspace, FOUR, "roundrobin", "cycles = 1\ngames_per_pairing = 2")
     tour(workspace, "run", str(path), "--max-games", "4", expect=8)
     tour(workspace, "withdraw", "Wren 1")
-    assert "is offered again" in tour(workspace, "void", "4", "--why", "trial").stdout
+    assert "it will be replayed" in tour(workspace, "void", "4", "--why", "trial").stdout
     tour(workspace, "add", "wren5")
     tour(workspace, "replace", "Wren 2", "wren6")
     twice = tour(workspace, "withdraw", "Wren 1", expect=2)
@@ -291,7 +291,7 @@ def test_frozen_settings_and_changed_engines_stop_a_resume(workspace: Path) -> N
     path.write_text(text.replace("depth=1", "depth=2"))
     frozen = tour(workspace, "run", str(path), expect=5)
     assert "trial.toml:" in frozen.stderr
-    assert "frozen" in frozen.stderr
+    assert "cannot change" in frozen.stderr
     path.write_text(text.replace('engine = "wren1"', 'engine = "wren1"\noptions = { Seed = 5 }'))
     changed = tour(workspace, "run", str(path), expect=3)
     assert "Wren 1" in changed.stderr
@@ -310,14 +310,14 @@ DUMB = "import sys\nfor line in sys.stdin: print('what?', flush=True)\n"
     ("more", "code", "words"),
     [
         ('\n[[entrants]]\nengine = "nosuch"', 3, ("trial.toml:", "nosuch", "engines list")),
-        ('\n[[entrants]]\nengine = "wren1"', 3, ("trial.toml:", "two entrants are called 'Wren 1'")),
+        ('\n[[entrants]]\nengine = "wren1"', 3, ("trial.toml:", "two entrants have the name 'Wren 1'")),
         ('\n[[entrants]]\nname = "X"\ncommand = ["./missing"]\nprotocol = "uci"', 4, ("trial.toml:", "missing")),
         ('\n[[entrants]]\nname = "X"\ncommand = ["{python}", "{here}/faulty.py"]\nprotocol = "uci"', 4, ("exit 3",)),
         (
             '\n[[entrants]]\nname = "X"\ncommand = ["{python}", "{here}/dumb.py"]\nprotocol = "uci"\n'
             "quirks = { handshake_timeout = 0.5 }",
             4,
-            ("X", "does it speak uci?"),
+            ("X", "check that it uses uci"),
         ),
         ('\n[[entrants]]\nengine = "wren5"\noptions = { Sede = 1 }', 3, ("Wren 5", "Seed")),
         ('\n[[entrants]]\nengine = "wren5"\noptions = { Seed = "many" }', 3, ("Wren 5", "Seed")),

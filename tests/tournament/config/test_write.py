@@ -1,7 +1,8 @@
-"""What `enginetour init` writes can be played as it stands, however few the engines are."""
+"""What `enginetour init` writes can be played without changes, with any number of engines."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from enginetour.formats.base import SYSTEMS
 from enginetour.interop.files import bundled_directory
 from enginetour.model.game import Entrant
+from enginetour.model.renamed import RENAMED_KEYS
 from enginetour.tournament.config.load import load
 from enginetour.tournament.config.write import known_ratings, starter_text, uses_ratings
 from enginetour.tournament.plan import prepare
@@ -52,8 +54,33 @@ def test_rounds_are_fewer_only_where_opponents_lack() -> None:
     """With two engines McMahon has one round, and the line says why; with six it has its usual number."""
     options = {"variant": "standard", "openings": None}
     few = starter_text("few", "mcmahon", "1+0.1", ENGINES[:2], 2, options)
-    assert "\nrounds = 1  # Number of rounds; 2 entrants can play at most 1.\n" in few
-    assert "\n# rounds = 5  # Number of rounds.\n" in starter_text("six", "mcmahon", "1+0.1", ENGINES[:6], 2, options)
+    assert "\nrounds = 1  # the most for 2 entrants\n" in few
+    assert "\n# rounds = 5\n" in starter_text("six", "mcmahon", "1+0.1", ENGINES[:6], 2, options)
+
+
+@pytest.mark.parametrize("system", sorted(SYSTEMS))
+def test_a_starter_is_short_and_fits_its_format(system: str) -> None:
+    """At most a dozen settings are comments, and only a bubble has an old ranking to start from."""
+    text = starter_text("new", system, "1+0.1", ENGINES[:2], None, {"variant": "standard", "openings": None})
+    assert sum(line.startswith("#") for line in text.splitlines()) <= 14
+    assert "ranking" not in text and ("best first. A bubble" in text) == (system == "bubble")
+    assert f"games_per_pairing = {1 if system in ('dutch', 'swiss') else 2}" in text
+    assert not load_previous_keys(text)
+
+
+def load_previous_keys(text: str) -> list[str]:
+    """The previous keys that a text uses, in comments too."""
+    words = "\n".join(line.removeprefix("# ") for line in text.splitlines())
+    return [path[-1] for path in RENAMED_KEYS if re.search(rf"\b{path[-1]} =", words)]
+
+
+def test_a_swiss_of_init_has_no_remark_in_each_round(tmp_path: Path) -> None:
+    """The colors of single games count, so no round says that they do not."""
+    named = [word for number in (1, 2, 3, 4) for word in ("--engine", f"wren{number}")]
+    tour(tmp_path, "init", "four.toml", "--format", "swiss", "--tc", "depth=1", *named)
+    done = tour(tmp_path, "run", "four.toml")
+    assert "round 2:" in done.stdout + done.stderr
+    assert "not FIDE Dutch" not in done.stdout + done.stderr
 
 
 def test_systems_that_start_by_ratings_get_them(tmp_path: Path) -> None:

@@ -1,0 +1,151 @@
+"""Reference of all configuration keys, and the JSON Schema of a configuration file, both from the pydantic models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from enginetour.formats.base import SYSTEMS, options_model
+from enginetour.interop.toml import toml_value
+from enginetour.tournament.config.sections import (
+    EntrantSection,
+    NotifySection,
+    PlaySection,
+    RatingsSection,
+    ReportSection,
+    TournamentSection,
+)
+
+_Schema = Mapping[str, Any]
+
+
+class _File(BaseModel):
+    """A configuration file of enginetour: a tournament between chess engines."""
+
+    model_config = ConfigDict(extra="forbid", title="enginetour configuration")
+    tournament: TournamentSection = Field(description="Name, random seed and starting list.")
+    format: dict[str, Any] = Field(description="Tournament format and its settings.")
+    play: PlaySection | None = Field(default=None, description="Time control, concurrency, openings and rules.")
+    ratings: RatingsSection | None = Field(default=None, description="Rating systems and their settings.")
+    notify: NotifySection | None = Field(default=None, description="Notifications.")
+    report: ReportSection | None = Field(default=None, description="HTML report.")
+    entrants: Annotated[list[EntrantSection], Field(min_length=1)] = Field(description="Entrants, best first.")
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigKey:
+    """A key of the configuration file.
+
+    Attributes:
+        key: Path with dots, such as ``play.draw.movecount``.
+        type: ``string``, ``integer``, ``number``, ``boolean``, ``table``, ``list of string``; several joined by "or".
+        default: Default as TOML, "" without one.
+        allowed: Values or range, "" if the type says it all.
+        required: Whether the key must be given in its table.
+        description: One sentence.
+        systems: The formats that have the key; empty outside of ``[format]``.
+    """
+
+    key: str
+    type: str
+    default: str
+    allowed: str
+    required: bool
+    description: str
+    systems: tuple[str, ...] = ()
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of a configuration file, for editors such as Taplo."""
+    schema = _File.model_json_schema()
+    formats: list[_Schema] = []
+    for name, system in SYSTEMS.items():
+        made = options_model(name).model_json_schema()
+        schema["$defs"] |= made.pop("$defs", {})
+        made["properties"] = {"system": {"const": name, "description": system.summary}, **made["properties"]}
+        formats.append({**made, "required": ["system", *made.get("required", ())]})
+    described = schema["properties"]["format"]["description"]
+    schema["properties"]["format"] = {"description": described, "oneOf": formats}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def list_keys() -> list[ConfigKey]:
+    """List all keys of a configuration file, section by section; formats that share a key share a line."""
+    schema = json_schema()
+    found: list[ConfigKey] = []
+    for section, properties in schema["properties"].items():
+        if section != "format":
+            found += _keys_of(_alternatives(properties, schema)[0], schema, section)
+            continue
+        shared: dict[ConfigKey, list[str]] = {}
+        for made in properties["oneOf"]:
+            for key in _keys_of(made, schema, section):
+                if key.key != "format.system":
+                    shared.setdefault(key, []).append(made["properties"]["system"]["const"])
+        names = ", ".join(toml_value(name) for name in SYSTEMS)
+        found.append(ConfigKey("format.system", "string", "", names, required=True, description="Tournament format."))
+        found += [_of_systems(key, systems) for key, systems in shared.items()]
+    return found
+
+
+def _of_systems(key: ConfigKey, systems: list[str]) -> ConfigKey:
+    return ConfigKey(key.key, key.type, key.default, key.allowed, key.required, key.description, tuple(systems))
+
+
+def _keys_of(table: _Schema, schema: _Schema, path: str) -> Iterator[ConfigKey]:
+    for name, entry in table["properties"].items():
+        key, kinds = f"{path}.{name}", _alternatives(entry, schema)
+        default = entry.get("default")
+        yield ConfigKey(
+            key=key,
+            type=" or ".join(dict.fromkeys(_type(kind, schema) for kind in kinds)),
+            default="" if default is None or (isinstance(default, dict) and default) else toml_value(default),
+            allowed=" or ".join(filter(None, map(_allowed, kinds))),
+            required=name in table.get("required", ()),
+            description=entry.get("description", ""),
+        )
+        for kind in kinds:
+            if "properties" in kind:
+                yield from _keys_of(kind, schema, key)
+
+
+def _alternatives(entry: _Schema, schema: _Schema) -> list[_Schema]:
+    """Return the kinds of value that an entry allows, without null; of a list of tables, the table."""
+    if "$ref" in entry:
+        return _alternatives(schema["$defs"][entry["$ref"].rpartition("/")[2]], schema)
+    for key in ("anyOf", "oneOf", "allOf"):
+        if key in entry:
+            return [kind for each in entry[key] for kind in _alternatives(each, schema)]
+    if entry.get("type") == "array" and "properties" in (item := _items(entry, schema)[0]):
+        return [item]
+    return [] if entry.get("type") == "null" else [entry]
+
+
+def _items(entry: _Schema, schema: _Schema) -> list[_Schema]:
+    return _alternatives(entry["items"], schema) if "items" in entry else [{}]
+
+
+def _type(kind: _Schema, schema: _Schema) -> str:
+    if "enum" in kind or "const" in kind:
+        return "string"
+    found: str | list[str] = kind.get("type", "any")
+    if found == "array":
+        return f"list of {' or '.join(dict.fromkeys(_type(item, schema) for item in _items(kind, schema)))}"
+    return " or ".join(found) if isinstance(found, list) else "table" if found == "object" else found
+
+
+def _allowed(kind: _Schema) -> str:
+    if kind.get("type") == "array":
+        return _allowed(kind.get("items", {}))
+    if "enum" in kind or "const" in kind:
+        return ", ".join(toml_value(value) for value in kind.get("enum", [kind.get("const")]))
+    low, above = kind.get("minimum"), kind.get("exclusiveMinimum")
+    high, below = kind.get("maximum"), kind.get("exclusiveMaximum")
+    if low is not None and high is not None:
+        return f"{low:g} to {high:g}" if high < 10**6 else f"{low} to {high}"
+    parts = [f"at least {low}"] * (low is not None) + [f"above {above}"] * (above is not None)
+    parts += [f"at most {high}"] * (high is not None) + [f"below {below}"] * (below is not None)
+    return ", ".join(parts)
