@@ -1,6 +1,6 @@
-"""Changes of a tournament: withdraw, add, replace, void; and control of a run: slots, pause, finish.
+"""Change a tournament (withdraw, add, replace, void) and control a run (concurrency, pause, finish).
 
-The same four acts serve a tournament that is running (through its socket) and one that is not.
+The same code changes a running tournament, through its socket, and a stopped one.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from enginetour.tournament.scheduler import Scheduler
 if TYPE_CHECKING:
     from enginetour.tournament.cluster.executor import DaskExecutor
 
-_Joining = Callable[[str, str | None], tuple[Entrant, EngineSpec]]  # by the id of an engine file, and another name
+_Joining = Callable[[str, str | None], tuple[Entrant, EngineSpec]]  # by id of an engine file and an optional name
 
-_COLORS = ("white_tc", "black_tc")  # of [play]; without one the tc counts
+_COLORS = ("white_tc", "black_tc")  # of [play]; the default is tc
 
 
 def find_newcomer(engine: str, name: str | None, workspace: Path) -> tuple[Entrant, EngineSpec]:
-    """An engine file of a workspace by its id, as it would join a tournament; UsageRefused or InputRefused."""
+    """Return the engine of an engine file of a workspace as a new entrant; UsageRefused or InputRefused."""
     registry = of_workspace(workspace)
     if engine not in registry.paths and "/" in engine:
         made = re.sub(r"[^a-z0-9._-]+", "-", Path(engine).stem.lower()).strip("-.") or "my-engine"
@@ -52,7 +52,7 @@ def find_newcomer(engine: str, name: str | None, workspace: Path) -> tuple[Entra
 
 
 def default_side(log: TournamentLog, spec: EngineSpec) -> Side:
-    """How an engine without settings of its own plays in this tournament; InputRefused when it does not obey that."""
+    """Return how an engine without own settings plays in this tournament; InputRefused for an unsupported limit."""
     play = log.config["play"]
     tcs = [TimeControl.parse(play.get(key) or play["tc"]) for key in _COLORS]
     for tc in tcs:
@@ -79,9 +79,9 @@ class StoppedTournament:
 
 @dataclass
 class TournamentEditor:
-    """Carries out changes: writes them into the log, and gives the state after them to its owner.
+    """Changes a tournament: writes events to the log, and gives the new state to its owner.
 
-    `joining` finds the engine file that a request names; `joined` is told of each newcomer.
+    `joining` finds the engine file of a request; `joined` is called for each new entrant.
     """
 
     log: TournamentLog
@@ -92,31 +92,31 @@ class TournamentEditor:
 
     @property
     def state(self) -> Any:
-        """The state of the format now."""
+        """The current state of the format."""
         return self.owner.state
 
     def carry_out(self, request: Request) -> dict[str, Any]:
-        """The reply to a request of the socket or the command line, JSON-ready and never an exception."""
+        """Carry out a request of the socket or the command line; return a reply for JSON, never raise."""
         try:
             match request:
                 case Withdraw():
-                    said = self._withdraw(request)
+                    text = self._withdraw(request)
                 case Void():
-                    said = self._void(request)
+                    text = self._void(request)
                 case Add(why=why):
-                    said = self.add(*self._newcomer(request), why)
+                    text = self.add(*self._newcomer(request), why)
                 case Replace(engine=old, why=why):
-                    said = self.replace(old, *self._newcomer(request), why)
+                    text = self.replace(old, *self._newcomer(request), why)
                 case _:
-                    return refusal(f"cannot {request.do} here", UsageRefused.exit_code)
+                    return refusal(f"{request.do} is not possible here", UsageRefused.exit_code)
         except TourError as error:
             return refusal(str(error), error.exit_code)
-        except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:  # of the format: no room
-            return refusal(f"cannot {request.do}: {error}", UsageRefused.exit_code)
-        return {"ok": True, "said": said}
+        except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:  # from the format
+            return refusal(f"{request.do} is not possible: {error}", UsageRefused.exit_code)
+        return {"ok": True, "said": text}
 
     def _write(self, event: Event, why: str, spec: EngineSpec | None = None) -> str:
-        """Step first (a refusal writes nothing), log, then take the state; the new decisions as sentences."""
+        """Step the format, write the log and take the state; return the new decisions. An error writes nothing."""
         before = self.state
         after = self.format.step(before, event)
         notes = self.format.notes(after)[len(self.format.notes(before)) :]
@@ -126,8 +126,8 @@ class TournamentEditor:
 
     def _withdraw(self, request: Withdraw) -> str:
         name = self._known(request.engine)
-        said = self._write(Withdrawn(name), request.why) or f"{name} is withdrawn."
-        return f"{said} {self._games_in_progress(name)}".strip()
+        text = self._write(Withdrawn(name), request.why) or f"{name} is withdrawn."
+        return f"{text} {self._games_in_progress(name)}".strip()
 
     def _games_in_progress(self, leaver: str) -> str:
         others = [
@@ -135,7 +135,7 @@ class TournamentEditor:
         ]
         if not others:
             return ""
-        games = f"game against {others[0]}" if len(others) == 1 else f"{len(others)} games in the air"
+        games = f"game against {others[0]}" if len(others) == 1 else f"{len(others)} games in progress"
         ends = "is played to its end and counts" if len(others) == 1 else "are played to their ends and count"
         return f"Its {games} {ends} for the ratings only."
 
@@ -144,70 +144,70 @@ class TournamentEditor:
         stored = self.log.game(number)
         game = stored.game
         if stored.voided or game.outcome.value == "*":
-            raise UsageRefused(f"game {number} is void already", step="enginetour games lists them")
-        said = self._write(GameVoided(game.pairing, game.outcome, why), why)
+            raise UsageRefused(f"game {number} is already void", step="list the games: enginetour games")
+        text = self._write(GameVoided(game.pairing, game.outcome, why), why)
         open_now = (*self.format.offers(self.state), *self.format.ahead(self.state))
         again = game.pairing.key in {pairing.key for pairing in open_now}
-        rest = "it is offered again" if again else "what it decided stands, it only leaves the ratings"
+        rest = "it will be replayed" if again else "decisions based on it stay, but the ratings ignore it"
         who = f"{game.pairing.white} - {game.pairing.black} {game.outcome}"
-        return f"game {number} ({who}) is void; {rest}. {said}".strip()
+        return f"game {number} ({who}) is void; {rest}. {text}".strip()
 
     def add(self, entrant: Entrant, spec: EngineSpec, why: str) -> str:
-        """Let an engine join; UsageRefused or ValueError when the format has no room for it any more."""
+        """Add an entrant; UsageRefused or ValueError if the format cannot take it any more."""
         self._refuse_namesake(entrant.name)
         self._refuse_late(entrant.name)
-        said = self._write(Added(entrant), why, spec)
+        text = self._write(Added(entrant), why, spec)
         self.joined(entrant, spec)
-        return said or f"{entrant.name} joins."
+        return text or f"{entrant.name} joins."
 
     def extend(self, grown: dict[str, int], why: str) -> str:
-        """Let settings of the format grow, more cycles for one; ValueError when it cannot."""
+        """Increase settings of the format, such as cycles; ValueError if the format does not allow it."""
         return f"{self.log.title}: {self._write(Extended(tuple(grown.items())), why)}"
 
     def replace(self, old: str, entrant: Entrant, spec: EngineSpec, why: str) -> str:
-        """Let an engine take the place of another one; refused as `add`."""
+        """Replace an entrant by another engine; errors as `add`."""
         old = self._known(old)
         if entrant.name != old:
             self._refuse_namesake(entrant.name)
         self._refuse_late(entrant.name)
-        said = self._write(Replaced(old, entrant), why, spec)
+        text = self._write(Replaced(old, entrant), why, spec)
         self.joined(entrant, spec)
         first = f"{entrant.name} takes the place of {old}"
-        said = said if said.startswith(first) else f"{first}. {said}"  # a bubble says so itself
-        told = (said, self._games_in_progress(old), self._other_control(entrant.name, old))
-        return " ".join(sentence for sentence in told if sentence)
+        text = text if text.startswith(first) else f"{first}. {text}"  # the decision of a bubble begins so already
+        sentences = (text, self._games_in_progress(old), self._other_control(entrant.name, old))
+        return " ".join(sentence for sentence in sentences if sentence)
 
     def _other_control(self, name: str, old: str) -> str:
-        """A newcomer plays by the tournament's control, which need not be that of the one it replaces."""
+        """Describe both time controls if that of the new entrant, the tournament's, differs from the old one's."""
         play = self.log.config["play"]
         had, has = self.log.config.get("sides", {}).get(old), [play.get(key) or play["tc"] for key in _COLORS]
         own = has if had is None else [had["tc"], had.get("black", had)["tc"]]
         if own == has:
             return ""
-        told = f"{name} plays by {format_controls(*has)}, {old} had {format_controls(*own)} of its own"
-        return f"{told}; an entrant added to the configuration may have its own too."
+        controls = f"{name} plays with {format_controls(*has)}; {old} had {format_controls(*own)}"
+        return f"{controls}. An entrant that is added to the configuration can have its own time control."
 
     def _newcomer(self, request: Add | Replace) -> tuple[Entrant, EngineSpec]:
-        """Refused before its event is written, for after that it would have to play."""
+        """Return the new entrant; errors are raised before its event is written, because it must play after that."""
         if self.joining is None:
-            raise UsageRefused("this tournament has no engine files")
+            raise UsageRefused("no engine files are available for this tournament")
         entrant, spec = self.joining(request.id, request.name)
         default_side(self.log, spec)
         if request.fingerprint not in ("", spec.fingerprint):
-            what = f"the engine file {request.id!r} of the running tournament is not the one that was tried"
-            raise UsageRefused(what, step="write it into the engines directory next to the tournament's configuration")
+            what = f"the engine file {request.id!r} of the running tournament is not the one that was checked"
+            raise UsageRefused(what, step="put it into the engines directory next to the tournament's configuration")
         return entrant, spec
 
     def _refuse_namesake(self, name: str) -> None:
         if name in {line.name for line in self.format.standings(self.state)}:
-            what = f"{name} is in {self.log.title} already, or was"
+            what = f"{name} is or was already in {self.log.title}"
             raise UsageRefused(what, step="give the newcomer another name with --name")
 
     def _refuse_late(self, name: str) -> None:
         why = self.format.too_late(self.state) if hasattr(self.format, "too_late") else ""
         if why:
-            step = "give the file more rounds first, or start the next edition with run --new"
-            raise UsageRefused(f"{name} comes too late: {why}", step=step)
+            step = "increase the rounds in the configuration first, or start the next edition with run --new"
+            raise UsageRefused(f"{name} cannot join any more: {why}", step=step)
 
     def _known(self, word: str) -> str:
         names = [line.name for line in self.format.standings(self.state)]
@@ -219,10 +219,10 @@ class TournamentEditor:
 
 @dataclass
 class RunController:
-    """Carries out requests that the log does not record (slots, pause, finish), in the scheduler's thread.
+    """Carries out requests that the log does not record (concurrency, pause, finish), in the scheduler's thread.
 
-    `refuse` raises TourError for a number of slots that this machine cannot bear, forced or not; `tell` is for the
-    screen of the run, `note` for its event log, where no other event shows the order.
+    `refuse` raises TourError if this machine cannot run a number of slots, forced or not. `tell` shows a message on
+    the screen of the run; `note` writes one to its event log if no other event does.
     """
 
     scheduler: Scheduler
@@ -231,62 +231,65 @@ class RunController:
     note: Callable[[str], None]
 
     def carry_out(self, request: Request) -> dict[str, Any] | None:
-        """The reply, JSON-ready and never an exception; None for a request of another kind."""
+        """Carry out a request and return a reply for JSON, never raise; None for a request of another kind."""
         plain = {"pause": self._pause, "unpause": self._unpause, "finish": self._finish}
         try:
             match request:
                 case Slots():
-                    said: Any = self._slots(request)
+                    text: Any = self._slots(request)
                 case Machines():
-                    said = self._machines(request)
+                    text = self._machines(request)
                 case Plain(do=do) if do in plain:
-                    said = plain[do]()
+                    text = plain[do]()
                 case _:
                     return None
         except TourError as error:
             return refusal(str(error), error.exit_code)
-        return {"ok": True, "said": said}
+        return {"ok": True, "said": text}
 
     def _slots(self, request: Slots) -> str:
         self._refuse_stopping()
         wanted, now = request.slots, self.scheduler.slots
-        shown = f"{wanted} slot{'s' * (wanted != 1)}"
+        shown = f"concurrency {wanted}"
         if wanted == now:
-            return f"{shown}, as before"
+            return f"{shown}, unchanged"
         if wanted > now:
             self.refuse(wanted, request.force)
         self.scheduler.resize(wanted)
-        self.tell(f"{shown} instead of {now}, as asked")
+        self.tell(f"{shown} instead of {now}, by request")
         over = len(self.scheduler.flying) - wanted
-        return f"{shown} instead of {now}" + (f"; {over} more until games end" if over > 0 else "")
+        more = f"; {over} more game{'s' * (over != 1)} in progress" if over > 0 else ""
+        return f"{shown} instead of {now}{more}"
 
     def _pause(self) -> str:
         self._refuse_stopping()
         if self.scheduler.paused:
-            return "paused already"
+            return "already paused"
         self.scheduler.paused = True
-        for waiting in list(self.scheduler.flying):  # for a seat, where the executor has fewer of them than slots
+        for waiting in list(self.scheduler.flying):  # games that wait for a slot of the executor
             waiting.cancel()
-        self.tell("paused as asked: no game begins until enginetour unpause")
-        return f"paused: no game begins, {self._games_left()}; enginetour unpause goes on"
+        self.tell("paused by request: no game starts until enginetour unpause")
+        return f"paused: no game starts, {self._games_left()}; resume with enginetour unpause"
 
     def _unpause(self) -> str:
         self._refuse_stopping()
         if not self.scheduler.paused:
             return "not paused"
         self.scheduler.paused = False
-        self.tell("the pause is over, as asked")
-        return "the pause is over: games begin again"
+        self.tell("pause ended by request")
+        return "pause ended: games start again"
 
     def _finish(self) -> str:
         if not self.scheduler.stopping:
             self.scheduler.stop(now=False)
-            self._announce("stopping as asked: no game begins, those in the air may end")
-        return f"stopping: no game begins, {self._games_left()}; run goes on later"
+            self._announce("stopping by request: no game starts, games in progress may end")
+        return f"stopping: no game starts, {self._games_left()}; resume later with enginetour run"
 
     def _machines(self, request: Machines) -> Any:
         if not hasattr(self.scheduler.executor, "rows"):
-            raise UsageRefused("this run has one machine", step="run --executor has those of a Dask cluster")
+            raise UsageRefused(
+                "this run uses one machine", step="use a Dask cluster: enginetour run --executor dask=ADDRESS"
+            )
         cluster = cast("DaskExecutor", self.scheduler.executor)
         for kind, act, words in (
             ("drain", cluster.drain, "gets no new games"),
@@ -297,8 +300,8 @@ class RunController:
                 continue
             if not act(name):
                 known = ", ".join(dict.fromkeys(str(row["machine"]) for row in cluster.rows()))
-                raise UsageRefused(f"no machine is called {name!r}", step=f"there are: {known}")
-            self._announce(f"{name} {words}, as asked")
+                raise UsageRefused(f"machine {name!r} not found", step=f"use one of {known}")
+            self._announce(f"{name} {words}, by request")
         return cluster.rows()
 
     def _announce(self, text: str) -> None:
@@ -307,8 +310,8 @@ class RunController:
 
     def _refuse_stopping(self) -> None:
         if self.scheduler.stopping:
-            raise UsageRefused("the run is stopping", step="start it again when it has ended")
+            raise UsageRefused("the run is stopping", step="start it again after it has ended")
 
     def _games_left(self) -> str:
         count = sum(not taken_back.cancelled() for taken_back in self.scheduler.flying)
-        return f"{count} in the air may end" if count else "none is in the air"
+        return f"{count} in progress may end" if count else "none is in progress"

@@ -1,4 +1,4 @@
-"""The control socket of a run: server, client, live events."""
+"""Control socket of a run: server, client, live events."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from enginetour.tournament.loopthread import LoopThread
 
 _SO_PEERPIDFD = 77  # asm-generic/socket.h
-_LONGEST_PATH = 107  # sun_path of 108 bytes with its end, unix(7)
+_LONGEST_PATH = 107  # bytes; sun_path has 108 with its terminator, unix(7)
 
-LONGEST_REQUEST = 64 << 10  # bytes; an entrant with all its options is a few KB
-PATIENCE_S = 5.0  # s for a whole request line; people type it into a command, not into the socket
+LONGEST_REQUEST = 64 << 10  # bytes; a request is much shorter
+PATIENCE_S = 5.0  # for a whole request line; commands send it at once
 
 
 def _encode_message(message: Mapping[str, Any]) -> bytes:
@@ -39,9 +39,9 @@ def _encode_message(message: Mapping[str, Any]) -> bytes:
 
 
 def socket_path(database: Address | str, slug: str) -> Path:
-    """Where the socket of a tournament would lie beside its database; `ask` and the server start from here.
+    """Return the path of a tournament's socket next to its database, from which `candidates` are derived.
 
-    Beside a database on a server there is no place: such a path is relative, and only its digest counts.
+    For a database on a server the path is relative and only its digest is used.
     """
     if isinstance(database, ServerAddress):
         return Path(_tag(database)) / slug
@@ -51,14 +51,14 @@ def socket_path(database: Address | str, slug: str) -> Path:
 
 @cache
 def _tag(database: ServerAddress) -> str:
-    """What its server calls it, whoever asks by which address: asked once, as a page looks for many tournaments."""
+    """Return the tag by which the server knows its database, whatever the address; cached, as pages ask often."""
     from enginetour.store.database import backend_of
 
     return backend_of(database).tag()
 
 
 def candidates(path: Path) -> list[Path]:
-    """Where the socket may be: beside the database, in the runtime folder, in a folder of ours in /tmp."""
+    """Return the possible places of the socket: next to the database, in the runtime directory, or in /tmp."""
     name = f"{hashlib.sha256(os.fsencode(path)).hexdigest()[:20]}.sock"
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
     places = [path] if path.is_absolute() else []
@@ -69,7 +69,7 @@ def candidates(path: Path) -> list[Path]:
 
 
 def _is_ours(folder: Path) -> bool:
-    """A real folder of this user that nobody else can enter."""
+    """Whether a directory belongs to this user, is not a link, and others cannot enter it."""
     try:
         found = folder.lstat()
     except OSError:
@@ -78,15 +78,15 @@ def _is_ours(folder: Path) -> bool:
 
 
 def peer_trouble(connection: socket.socket) -> str:
-    """Why the process that connected may not ask for anything, "" for one that this user started.
+    """Return why the process that connected is rejected; "" if this user started it.
 
     An engine has the user's rights too: it is recognized by its namespaces and by the slot that started it. The process
-    is held by its descriptor while it is judged: a number of a process that has ended says nothing.
+    is held by its descriptor during the check, because the number of an ended process can be reused.
     """
     pid, user, _ = _credentials(connection)
     if user != os.getuid():
         return "it belongs to another user"
-    if pid <= 0:  # it has no number here
+    if pid <= 0:  # it has no number in this namespace
         return "it runs in another pid namespace"
     try:
         handle = _process(connection, pid)
@@ -110,7 +110,7 @@ def _process(connection: socket.socket, pid: int) -> int:
     except OSError as error:
         if error.errno != errno.ENOPROTOOPT:
             raise
-        return os.pidfd_open(pid)  # a kernel before 6.5: that of who has the number now
+        return os.pidfd_open(pid)  # kernels before 6.5: the process that has this number now
 
 
 def _has_ended(handle: int) -> bool:
@@ -119,15 +119,15 @@ def _has_ended(handle: int) -> bool:
     return bool(poll.poll(0))
 
 
-_LONGEST_ANSWER = 16 << 20  # bytes; a client reads no more
+_LONGEST_ANSWER = 16 << 20  # bytes; a client does not read more
 
 
 class ConnectionClosed(StoreRefused):
-    """The run ended before it answered. It did nothing, or what it did is in the log: the request can be repeated."""
+    """The run ended before it responded; the log has the change, or it did nothing, and the request can be repeated."""
 
 
 def _connect(path: Path, timeout: float) -> socket.socket | None:
-    """A connection to whoever listens for this path, if it is this user."""
+    """Connect to the listener of this path if it belongs to this user; None without one."""
     for place in candidates(path):
         if place.parent != path.parent and not _is_ours(place.parent):
             continue
@@ -135,7 +135,7 @@ def _connect(path: Path, timeout: float) -> socket.socket | None:
         connection.settimeout(timeout)
         try:
             connection.connect(os.fspath(place))
-            if _credentials(connection)[1] == os.getuid():  # the process at the other end, as the kernel reports it
+            if _credentials(connection)[1] == os.getuid():  # of the listening process, from the kernel
                 return connection
         except OSError:
             pass
@@ -151,35 +151,39 @@ def _lines(connection: socket.socket) -> Iterator[dict[str, Any]]:
         for line in lines:
             yield json.loads(line)
         if len(received) > _LONGEST_ANSWER:
-            raise ValueError("an answer without end")
+            raise ValueError("the answer is too long")
 
 
 def ask(path: Path, request: Mapping[str, Any], timeout: float = 10.0) -> dict[str, Any] | None:
-    """The running tournament's answer, None if nobody listens; HungUp if it hangs up, StoreRefused if it is silent.
+    """Send a request; return the answer of the running tournament, None if there is no listener.
 
-    `path` is that of `socket_path`; `timeout` in seconds, for each step of the talk.
+    Raises ConnectionClosed if the run ends before it answers, StoreRefused if it does not answer in time.
+
+    Args:
+        path: As `socket_path` returns it.
+        request: A JSON object with "do".
+        timeout: Seconds for each step of the connection.
     """
     connection = _connect(path, timeout)
     if connection is None:
         return None
     with connection:
         try:
-            with contextlib.suppress(BrokenPipeError):  # a refusal may be there before the question
+            with contextlib.suppress(BrokenPipeError):  # a rejection may arrive before the request is sent
                 connection.sendall(_encode_message(request))
             for answer in _lines(connection):
                 return answer
         except TimeoutError:
-            what = f"the running tournament did not answer within {timeout:g} s"
-            raise StoreRefused(what, step="see what became of it: enginetour status") from None
+            what = f"the running tournament did not respond within {timeout:g} s"
+            raise StoreRefused(what, step="check its state: enginetour status") from None
         except (OSError, ValueError):
             pass
-    raise ConnectionClosed(
-        "the running tournament ended before it answered", step="see what became of it: enginetour status"
-    )
+    what = "the running tournament ended before it responded"
+    raise ConnectionClosed(what, step="check its state: enginetour status")
 
 
 def subscribe(path: Path) -> Iterator[dict[str, Any]] | None:
-    """Live events of the running tournament until it ends, None if nobody listens; StoreRefused if it has no room."""
+    """Yield live events of the running tournament until it ends; None if none listens, StoreRefused if it is full."""
     connection = _connect(path, PATIENCE_S)
     if connection is None:
         return None
@@ -194,7 +198,7 @@ def subscribe(path: Path) -> Iterator[dict[str, Any]] | None:
         raise
     if not answer.get("ok"):
         connection.close()
-        raise StoreRefused(str(answer.get("error", "the running tournament hung up before it answered")))
+        raise StoreRefused(str(answer.get("error", "the running tournament closed the connection")))
     return _events(connection, lines)
 
 
@@ -203,17 +207,17 @@ def _events(connection: socket.socket, lines: Iterator[dict[str, Any]]) -> Itera
         yield from lines
 
 
-MOST_CLIENTS = 64  # far more commands and pages than one tester has open; bounds descriptors
-MOST_LISTENERS = 48  # of them; the rest is for commands: a client that asks nothing gives its place to the next one
-UNREAD_BYTES = 1 << 20  # a subscriber that lets more than this lie is cut off
-_FAREWELL_S = 0.5  # s to hand out the last answers at the end
-_LOOK_S = 1.0  # between two looks for clients that do not finish their request
+MOST_CLIENTS = 64  # far more commands and pages than one tester opens; limits the descriptors
+MOST_LISTENERS = 48  # of them; the rest is for commands
+UNREAD_BYTES = 1 << 20  # a subscriber with more unread data is disconnected
+_FAREWELL_S = 0.5  # to deliver the last answers at the end
+_LOOK_S = 1.0  # between two checks for clients that do not finish their request
 _USAGE = 2  # exit code of errors.UsageRefused
 _BUSY = 5  # exit code of errors.StoreRefused
 
 
 def refusal(error: str, exit_code: int) -> dict[str, Any]:
-    """The answer to a request that is not carried out."""
+    """Return the answer to a request that is not carried out."""
     return {"ok": False, "error": error, "exit": exit_code}
 
 
@@ -226,7 +230,7 @@ class PendingRequest:
         self._answer = answer
 
     def reply(self, answer: Mapping[str, Any]) -> None:
-        """Send the answer, `refusal(...)` or {"ok": true, ...}, from any thread; a second one is dropped."""
+        """Send the answer, `refusal(...)` or {"ok": true, ...}, from any thread; a second answer is ignored."""
         self._answer(answer)
 
 
@@ -236,15 +240,15 @@ class _RequestQueue(Protocol):
 
 @dataclass
 class _Client:
-    busy: bool = False  # a request of its waits for an answer
+    busy: bool = False  # its request waits for an answer
     listens: bool = False
-    since: float = field(default_factory=time.monotonic)  # of its last whole line or answer
+    since: float = field(default_factory=time.monotonic)  # time of its last complete line or answer
 
 
 class ControlServer:
-    """Listens from `start` to `close` in a thread of its own; the tournament's lock must be held.
+    """Listens from `start` to `close` in its own thread; the caller holds the tournament's lock.
 
-    `inbox` is a `queue.SimpleQueue` or has its `put`, which is called from that thread.
+    `inbox` is a `queue.SimpleQueue` or another object with `put`, which is called from that thread.
     """
 
     def __init__(self, path: Path, inbox: _RequestQueue) -> None:
@@ -255,19 +259,19 @@ class ControlServer:
 
     @property
     def listeners(self) -> int:
-        """Clients that subscribed; without one nothing need be published."""
+        """The number of subscribers; without subscribers, nothing needs to be published."""
         return sum(client.listens for client in list(self._clients.values()))
 
     def start(self) -> None:
-        """Bind and listen; StorageFailed if no place for a socket will do. `path` is then where it lies."""
-        from enginetour.tournament.loopthread import LoopThread  # here: clients do without asyncio
+        """Bind and listen, and set `path` to the place that was used; StorageFailed if no place is possible."""
+        from enginetour.tournament.loopthread import LoopThread  # here: clients do not need asyncio
 
         listener = self._bind()
         self._loop = LoopThread("control")
         self._loop.wait_for(self._open(self._loop, listener))
 
     def close(self) -> None:
-        """Hand out the last answers, hang up, remove the socket."""
+        """Deliver the last answers, close all connections, and remove the socket."""
         if self._loop is None:
             return
         loop, self._loop = self._loop, None
@@ -285,7 +289,7 @@ class ControlServer:
         self.close()
 
     def publish(self, event: Mapping[str, Any]) -> None:
-        """Send an event to every subscriber; never waits for one."""
+        """Send an event to every subscriber without waiting for any."""
         if self._loop is None:
             return
         line = _encode_message(event)
@@ -309,8 +313,8 @@ class ControlServer:
                         continue
                 with contextlib.suppress(FileNotFoundError):
                     if not stat.S_ISSOCK(place.lstat().st_mode):
-                        continue  # somebody's file is not ours to remove
-                    place.unlink()  # left by a run that was killed: the lock is ours now
+                        continue  # not a socket: it must not be removed
+                    place.unlink()  # a killed run left it; this run has the lock now
                 listener = socket.socket(socket.AF_UNIX)
                 try:
                     listener.bind(os.fspath(place))
@@ -326,11 +330,11 @@ class ControlServer:
                 continue
             self.path = place
             return listener
-        why = trouble.strerror if trouble else "no folder for it is ours"
-        step = "set XDG_RUNTIME_DIR to a folder of yours"
-        raise StorageFailed(f"the control socket cannot be made ({why})", place=str(self.path), step=step)
+        why = trouble.strerror if trouble else "no private directory for it"
+        step = "set XDG_RUNTIME_DIR to a directory of this user"
+        raise StorageFailed(f"the control socket cannot be created: {why}", place=str(self.path), step=step)
 
-    # From here on everything runs in the server's thread.
+    # All methods below run in the server's thread.
 
     async def _open(self, loop: LoopThread, listener: socket.socket) -> None:
         import asyncio
@@ -347,7 +351,7 @@ class ControlServer:
 
         self._server.close()
         end = time.monotonic() + _FAREWELL_S
-        await asyncio.sleep(0)  # what was posted before goes out
+        await asyncio.sleep(0)  # so that queued messages are sent
         while time.monotonic() < end and any(writer.transport.get_write_buffer_size() for writer in self._clients):
             await asyncio.sleep(0.01)
         await loop.end()
@@ -362,7 +366,7 @@ class ControlServer:
                     self._drop(writer)
 
     def _silent(self) -> list[asyncio.StreamWriter]:
-        """Clients that owe a request."""
+        """Return the clients that have not sent a complete request."""
         return [writer for writer, client in self._clients.items() if not client.busy and not client.listens]
 
     def _drop(self, writer: asyncio.StreamWriter) -> None:
@@ -373,7 +377,7 @@ class ControlServer:
         if trouble := peer_trouble(writer.get_extra_info("socket")):
             writer.write(_encode_message(refusal(f"the running tournament rejects this program: {trouble}", _BUSY)))
         elif len(self._clients) >= MOST_CLIENTS and (silent := self._silent()):
-            # Those that have an answer to take come last.
+            # Clients with an unread answer come last.
             self._drop(min(silent, key=lambda one: (one.transport.get_write_buffer_size(), self._clients[one].since)))
         if trouble or len(self._clients) >= MOST_CLIENTS:
             writer.close()
@@ -382,20 +386,22 @@ class ControlServer:
         try:
             while (line := await reader.readline()).endswith(b"\n"):
                 client.since = time.monotonic()
-                if not await self._obey(loop, client, line, writer):
+                if not await self._answer_request(loop, client, line, writer):
                     break
                 if client.listens:
                     while await reader.read(LONGEST_REQUEST):
-                        pass  # a subscriber has nothing more to ask
+                        pass  # a subscriber sends nothing more
         except ValueError:
-            writer.write(_encode_message(refusal("a request is one line of at most 64 KiB", _USAGE)))
+            writer.write(_encode_message(refusal("a request must be one line of at most 64 KiB", _USAGE)))
         except OSError:
-            pass  # the client is gone
+            pass  # the client has closed the connection
         finally:
             self._drop(writer)
 
-    async def _obey(self, loop: LoopThread, client: _Client, line: bytes, writer: asyncio.StreamWriter) -> bool:
-        """Answer one request; False for a client that is turned away."""
+    async def _answer_request(
+        self, loop: LoopThread, client: _Client, line: bytes, writer: asyncio.StreamWriter
+    ) -> bool:
+        """Answer one request; False if the client is disconnected."""
         import asyncio
 
         try:
@@ -404,7 +410,7 @@ class ControlServer:
             message = None
         accepted = False
         if not isinstance(message, dict) or not isinstance(message.get("do"), str):
-            answer: Mapping[str, Any] = refusal('a request is a JSON object with "do"', _USAGE)
+            answer: Mapping[str, Any] = refusal('a request must be a JSON object with "do"', _USAGE)
         elif message["do"] != "subscribe":
             reply = asyncio.get_running_loop().create_future()
 
@@ -416,7 +422,7 @@ class ControlServer:
             answer = await reply
             client.busy, client.since, accepted = False, time.monotonic(), True
         elif self.listeners >= MOST_LISTENERS:
-            answer = refusal(f"{MOST_LISTENERS} programs listen to this tournament already", _BUSY)
+            answer = refusal(f"{MOST_LISTENERS} programs already subscribe to this tournament", _BUSY)
         else:
             answer, client.listens, accepted = {"ok": True}, True, True
         writer.write(_encode_message(answer))

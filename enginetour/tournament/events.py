@@ -1,16 +1,16 @@
-"""Event log of a run: one event, one JSON line, in files that rotate.
+"""Event log of a run: one event per line as JSON, in files that rotate.
 
-event      fields beside `at` (UTC), `event`, `tournament` and `text`
+event      fields in addition to `at` (UTC), `event`, `tournament` and `text`
 started    games_done, last_game, remaining, resumed, pid, version; paths: options that may make engines open files
 game       number, white, black, result, termination, cause, plies, seconds, decisions
-incident   game, engine, category, cause; a warning instead where it cost nobody a point
-suspended  engine, cause; engines, cause: they are waited for, nothing else can be played
-withdrawn  engine, cause: it was waited for in vain
-paused     cause; resumed when games begin again
-slots      slots, before: somebody asked for more or fewer
-asked      cause: another order that was carried out, to finish or about a machine
+incident   game, engine, category, cause; `warning` if it did not cost a point
+suspended  engine, cause; engines, cause: no game can start without them, and the run waits
+withdrawn  engine, cause: it still could not start after the wait
+paused     cause; `resumed` when games start again
+slots      slots, before: the number of concurrent games was changed
+asked      cause: another request that was carried out, to finish or about a machine
 disk-low   cause
-trouble    cause: whatever else the user should read now
+trouble    cause: any other message for the user
 finished   games_done
 stopped    games_done, remaining, cause
 """
@@ -31,37 +31,34 @@ from enginetour.model.game import Game, Note
 from enginetour.store.games import TournamentReader
 from enginetour.tournament.scheduler import Scheduler, Watcher
 
-# What a run went through, for people and programs that read along: one event, one JSON line, in files that rotate.
-#
 # The database is the record, not this file: a line that cannot be written is lost. A resumed run reads the file only to
-# find its last game, and adds the later ones: games committed just before a kill are only in the database.
+# find its last game and then adds the later ones, because games committed just before a kill are only in the database.
 
 ROTATE_BYTES = 10_000_000
-KEPT = 5  # older files, NAME.1 the youngest
-_LONGEST_TEXT = (
-    1000  # characters of one text: a line is some KB, far below the 1 MB a fault may cost (reliability spec 6)
-)
+KEPT = 5  # older files; NAME.1 is the newest of them
+# Characters of one text: a line is a few KB, far below the 1 MB that a fault may lose (reliability spec 6).
+_LONGEST_TEXT = 1000
 
 TAIL = 1 << 16  # bytes read at once from the end
 
 
 class EventLog:
-    """The file of one tournament; whoever writes holds the tournament's lock. `complain` hears of trouble once."""
+    """The event log file of a tournament; the writer holds the tournament's lock. `complain` reports a failure once."""
 
     def __init__(self, path: Path, complain: Callable[[str], None]) -> None:
         self.path = path
         self._complain = complain
-        self._complained = False  # until it can be written again
+        self._complained = False  # reset when the file can be written again
 
     def __call__(self, event: Mapping[str, object]) -> None:
-        """Append an event; its texts are cut, and in ASCII, so that none can begin a line or move a cursor."""
+        """Append an event; texts are cut and in ASCII, so that none can start a line or move a cursor."""
         try:
             self._append(event_line(event))
             self._complained = False
         except OSError as error:
             if not self._complained:
                 self._complained = True
-                self._complain(f"{self.path} not written ({error.strerror}); the tournament goes on without it")
+                self._complain(f"{self.path} cannot be written ({error.strerror}); the tournament continues without it")
 
     def _append(self, line: bytes) -> None:
         sink = self._opened()
@@ -97,7 +94,9 @@ class EventLog:
         begin = max(0, size - ROTATE_BYTES)
         tail = os.pread(sink, size - begin, begin)
         line = tail[tail.rfind(b"\n") + 1 :]
-        if _event(line) or (begin and len(line) == ROTATE_BYTES):  # an editor's last line; no line of ours
+        if _event(line) or (
+            begin and len(line) == ROTATE_BYTES
+        ):  # complete but without a line end, or not an event line
             return size + os.write(sink, b"\n")
         os.ftruncate(sink, size - len(line))
         return size - len(line)
@@ -116,12 +115,12 @@ class EventLog:
                 os.close(source)
 
     def _opened(self, create: int = os.O_CREAT) -> int:
-        """Only a plain file, never a link or a pipe that would wait for its reader."""
+        """Open a regular file only: a link is unsafe, and a pipe would wait for its reader."""
         flags = os.O_RDWR | os.O_APPEND | create | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         sink = os.open(self.path, flags, 0o644)
         if not stat.S_ISREG(os.fstat(sink).st_mode):
             os.close(sink)
-            raise OSError(0, "it is no plain file")
+            raise OSError(0, "not a regular file")
         return sink
 
     def _rotate(self) -> None:
@@ -134,7 +133,7 @@ class EventLog:
 
 
 def _lines_backwards(source: int) -> Iterator[bytes]:
-    """The lines of a file that have an end, the last one first; of one that no file of ours can hold, parts."""
+    """Yield the complete lines of a file, last one first; an overlong line comes in parts."""
     at, rest = os.fstat(source).st_size, b""
     torn = True
     while at > 0:
@@ -158,7 +157,7 @@ def _event(line: bytes) -> dict[str, Any]:
 
 
 def event_line(event: Mapping[str, object]) -> bytes:
-    """One JSON object in ASCII and a newline."""
+    """Encode an event as one JSON object in ASCII with a newline."""
     return json.dumps({key: _cut(value) for key, value in event.items()}, separators=(",", ":")).encode() + b"\n"
 
 
@@ -170,37 +169,37 @@ def _cut(value: object) -> object:
 
 # Events of a run for its sinks: the event log and notifications.
 
-_PAUSED = "paused as asked: games begin again after enginetour unpause"
+_PAUSED = "paused by request: games start again after enginetour unpause"
 Sink = Callable[[Mapping[str, object]], None]
 
 
 def make_event(kind: str, tournament: str, at: float, fields: Mapping[str, object], text: str) -> Mapping[str, object]:
-    """An event as every sink has it; `at` in UTC seconds."""
+    """Make an event for sinks; `at` in UTC seconds."""
     stamp = datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     return {"at": stamp, "event": kind, "tournament": tournament, **fields, "text": f"{tournament}: {text}"}
 
 
 class RunEvents(Watcher):
-    """Tells every sink what becomes of one run; what the scheduler does not say is seen by looking at it."""
+    """Sends the events of a run to every sink; finds unreported changes by comparing states of the scheduler."""
 
     def __init__(self, tournament: str, sinks: Sequence[Sink], clock: Callable[[], float] = time.time) -> None:
         self.tournament = tournament
         self.sinks = sinks
         self.clock = clock
-        self.suspended: set[str] = set()  # as they were last seen
+        self.suspended: set[str] = set()  # as of the last comparison
         self._awaited: tuple[str, ...] = ()
         self._cramped = self._paused = False
         self._slots = 0
-        self._said = ""  # the last trouble: the reason of a pause that begins with it
+        self._said = ""  # the last message, which is the reason of a pause that starts with it
 
     def tell(self, kind: str, text: str, **fields: object) -> None:
-        """One event to all."""
+        """Send one event to all sinks."""
         event = make_event(kind, self.tournament, self.clock(), fields, text)
         for sink in self.sinks:
             sink(event)
 
     def game(self, number: int, game: Game, notes: Sequence[Note]) -> None:
-        """The game, then what was wrong in it."""
+        """Send the game, then its incidents."""
         pairing = game.pairing
         names = f"{pairing.white} - {pairing.black}"
         self.tell(
@@ -219,7 +218,7 @@ class RunEvents(Watcher):
         self.incidents(number, game)
 
     def incidents(self, number: int, game: Game, told: int = 0) -> None:
-        """What was wrong in a game, but the first `told` incidents of it."""
+        """Send the incidents of a game, without the first `told`."""
         names = f"{game.pairing.white} - {game.pairing.black}"
         for incident in game.incidents[told:]:
             self.tell(
@@ -232,20 +231,20 @@ class RunEvents(Watcher):
             )
 
     def trouble(self, text: str) -> None:
-        """Whatever it is."""
+        """Send a message for the user."""
         self._said = text
         self.tell("trouble", text, cause=text)
 
     def asked(self, text: str) -> None:
-        """Somebody's order, of which nothing else here tells."""
+        """Send a request that no other event shows."""
         self.tell("asked", text, cause=text)
 
     def withdrawn(self, name: str, why: str) -> None:
-        """The run goes on without it."""
+        """Send the withdrawal of an engine by the run."""
         self.tell("withdrawn", f"{name} is withdrawn: it {why}", engine=name, cause=why)
 
     def progress(self, scheduler: Scheduler) -> None:
-        """Engines set aside and pauses, by what has changed since the last look."""
+        """Send suspensions, pauses and a changed concurrency, by comparing with the last call."""
         suspended = scheduler.setbacks.suspended
         for engine in sorted(suspended.keys() - self.suspended - scheduler.setbacks.tried_again):
             self.tell(
@@ -258,7 +257,7 @@ class RunEvents(Watcher):
         self._awaited = awaited
         slots, before = scheduler.slots, self._slots or scheduler.slots
         if slots != before:
-            self.tell("slots", f"{slots} slot{'s' * (slots != 1)} instead of {before}", slots=slots, before=before)
+            self.tell("slots", f"concurrency {slots} instead of {before}", slots=slots, before=before)
         self._slots = slots
         cramped, paused = scheduler.setbacks.cramped, scheduler.setbacks.is_pausing() or scheduler.paused
         waits, waited = cramped or paused, self._cramped or self._paused
@@ -268,15 +267,15 @@ class RunEvents(Watcher):
             cause = self._said if scheduler.setbacks.is_pausing() else _PAUSED
             self.tell("paused", cause, cause=cause)
         elif waited and not waits:
-            self.tell("resumed", "games begin again")
+            self.tell("resumed", "games start again")
         self._cramped, self._paused = cramped, paused
 
 
 def catch_up(log: TournamentReader, journal: EventLog, stopping: Callable[[], bool]) -> int:
-    """Write the games that the journal lacks because a kill came between them and their lines, as if it had not come.
+    """Write the games that the event log lacks because of a kill; return the number of its last game.
 
-    A journal that is not there begins now: somebody took it away. The number of the last game that is in it, which is
-    that of the last game of the log unless `stopping`.
+    A missing event log is not restored; a new one starts now. The number is that of the last game of the tournament,
+    unless `stopping` returned true.
     """
     journal.mend()
     last, told = _reached(log, journal)
@@ -298,9 +297,9 @@ def catch_up(log: TournamentReader, journal: EventLog, stopping: Callable[[], bo
 
 
 def _reached(log: TournamentReader, journal: EventLog) -> tuple[int | None, int | None]:
-    """The last game in the journal, None if nothing there says so, and how many of its incidents are in it, if not all.
+    """Return the last game in the event log, and how many of its incidents it has (None: all).
 
-    A run begins with the number of the last game before it.
+    The game is None if the event log does not show it. A run starts with the number of the last game before it.
     """
     told = 0
     for event in journal.backwards():

@@ -1,4 +1,4 @@
-"""The local executor: slot processes on this machine that play the games."""
+"""Local executor: slot processes on this machine that play the games."""
 
 from __future__ import annotations
 
@@ -42,17 +42,18 @@ if TYPE_CHECKING:
 
 
 READ_SIZE = 64 * 1024  # bytes, what a pipe holds: pipe(7)
-SLOT = (sys.executable, "-P", "-m", "enginetour.referee.slot")  # -P: nothing is ever imported from the current folder
+SLOT = (sys.executable, "-P", "-m", "enginetour.referee.slot")  # -P: do not import from the current directory
 START_PARALLEL = 4  # runner spec 14
 STOP_LIMIT = 3.0  # s for "stop now", reliability spec 3
-_TERM_AFTER = 1.2  # s from "stop now"; the slot kills its engines and goes by itself well before
-_KILL_AFTER = 2.0  # s; so that everything is dead within 3 s (reliability spec 3)
-KILL_WAIT = 1.0  # s; only a process stuck in the kernel needs any
-_OF_BUGS = frozenset(
-    (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT)
-)  # none is sent by a host
+_TERM_AFTER = 1.2  # s after "stop now"; normally the slot has ended its engines and itself by then
+_KILL_AFTER = 2.0  # s; everything must be dead within 3 s (reliability spec 3)
+KILL_WAIT = 1.0  # s; only a process that hangs in the kernel takes longer
+# Signals of internal errors; a host does not send them.
+_OF_BUGS = frozenset((signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT))
 _LENGTHS = {"hello": 2, "event": 3, "result": 2, "failed": 2, "internal": 2}  # of the messages of a slot
-_LEAVE_AFTER = 6.0  # s for an idle slot to end its engines politely: 2.5 s each way (reliability spec 4.4), twice
+_LEAVE_AFTER = (
+    6.0  # s for an idle slot to end its two engines normally: 2.5 s each (reliability spec 4.4), and 1 s more
+)
 
 Listener = Callable[[int, str, object], None]
 
@@ -61,10 +62,12 @@ Listener = Callable[[int, str, object], None]
 class SlotSettings:
     """How slots are started and what their engines may use.
 
-    `tag` marks every process, slots and engines (`end_leftovers` finds them after a crash). With `cores` the engines
-    of each slot have some of their own, and slots keep off them where there is room; with `together` a slot may share
-    one with those of a quick game. Sandboxes hide the folder `hidden` beside what they always hide.
-    At most `start_parallel` engines start at once, but always the two of a game.
+    Attributes:
+        tag: Marks every process of slots and engines, so that `end_leftovers` finds them after a crash.
+        cores: Own processor cores for the engines of each slot; slots do not use them if there are enough others.
+        together: Whether a slot may share a processor with the engines of a quick game.
+        start_parallel: The most engines that start at the same time; the two of one game always may.
+        hidden: A directory that sandboxes hide in addition to the usual ones.
     """
 
     tag: str = field(default_factory=lambda: f"place-{os.urandom(8).hex()}")
@@ -74,42 +77,41 @@ class SlotSettings:
     hidden: Path | None = None
 
     def environment(self, tag: str) -> dict[str, str]:
-        """The variables of a slot process with a tag of its own."""
+        """Return the variables of a slot process with its own tag."""
         hidden = "" if self.hidden is None else str(self.hidden)
         return {strays.TAG: tag, SHARE_PROCESSOR: "1" * self.together, HIDDEN_RESULTS: hidden}
 
 
 @dataclass(slots=True)
 class SlotTask:
-    """A task on its way: its frame, the slot it prefers, and its future."""
+    """A task in the queue or in a slot: its message, the slot it prefers, and its future."""
 
     message: bytes
     prefer: int | None
-    engines: int = 1  # that may have to be started for it
+    engines: int = 1  # number of engines that it may have to start
     future: Future[Any] = field(default_factory=Future)
 
     def fail(self, why: str, *, internal: bool = False) -> None:
-        """The host failed it, or `internal`: enginetour itself."""
+        """Fail the task: by the host, or by an `internal` error."""
         self.future.set_exception(InternalFailure(why) if internal else MachineFailure(why))
 
 
 class SlotProcess:
-    """One slot process. Raises MachineFailure if it cannot be started.
+    """A slot process. Raises MachineFailure if it cannot be started.
 
-    `engines`: the only processors on which its engines may run, all if empty.
-    To be made in a thread that outlives it: its parent-death signal is bound to that thread.
+    Create it in a thread that outlives it, because its parent-death signal belongs to that thread.
     """
 
     def __init__(self, index: int, tag: str, command: Sequence[str], settings: SlotSettings) -> None:
         self.index = index
         self.tag = tag
-        self._tags = {tag}  # all that its engines had
+        self._tags = {tag}  # all tags that its engines had
         self.work: SlotTask | None = None
-        self.starting = 0  # engines that may be starting in it now
+        self.starting = 0  # number of engines that may be starting in it
         self.leaving = False
-        self.left_unasked = False  # it ended its output while it was not told to go
-        self.broken = False  # its output holds what it cannot have sent
-        self.signals: list[tuple[float, int]] = []  # (CLOCK_MONOTONIC s, signal) still to come
+        self.left_unasked = False  # it closed its output although it was not told to end
+        self.broken = False  # its output has data that it cannot have sent
+        self.signals: list[tuple[float, int]] = []  # (CLOCK_MONOTONIC s, signal) to send
         self.scratch = make_scratch(tag)
         engines = settings.cores.engines(index) if settings.cores else ()
         environment = _environment(self.scratch) | {CPUS: ",".join(map(str, engines))} | settings.environment(tag)
@@ -123,7 +125,7 @@ class SlotProcess:
             raise MachineFailure(f"slot {index} cannot be started: {error.strerror}") from error
         try:
             self.pidfd = os.pidfd_open(self.process.pid)
-        except OSError as error:  # it took the last descriptor
+        except OSError as error:  # the process took the last descriptor
             self.process.kill()
             self.process.wait()
             self._close()
@@ -135,7 +137,7 @@ class SlotProcess:
         for end in (self.stdin, self.stdout, self.stderr):
             os.set_blocking(end, False)
         self.out = Outbox(self.stdin, cap=None)
-        self._held: list[bytes] | None = []  # what waits until it has sent its version
+        self._held: list[bytes] | None = []  # messages that wait until it has sent its version
         self._frames = Frames()
         self._errors = ByteRing(STDERR_CAP)
 
@@ -146,13 +148,13 @@ class SlotProcess:
         remove_scratch(self.scratch)
 
     def pin(self, cores: Cores | None, slots: int) -> None:
-        """Keep its own process and ours off the cores of the engines of so many slots."""
+        """Keep the slot process and this process off the cores of the engines of a number of slots."""
         if cores is not None:
             cores.keep_off(slots)
             set_affinity(self.process.pid, cores.others(self.index, slots))
 
     def reassign(self, tag: str, settings: SlotSettings) -> None:
-        """Play the next tasks under another tag, with these settings. Only while it is idle."""
+        """Use another tag and other settings for the next tasks; only while the slot is idle."""
         self.tag = tag
         self._tags.add(tag)
         retag(self.scratch, tag)
@@ -160,16 +162,16 @@ class SlotProcess:
 
     @property
     def idle(self) -> bool:
-        """Ready for a task."""
+        """Whether it can take a task."""
         return self.work is None and not self.leaving
 
     def start(self, work: SlotTask) -> None:
-        """Send it a task; one at a time."""
+        """Send a task; one at a time."""
         self.work, self.starting = work, work.engines
         self._send(work.message)
 
     def accept(self, version: str) -> None:
-        """Take its version. One of another version is only told to go, and its task is an internal failure."""
+        """Accept its version. A slot of another version is ended, and its task fails."""
         held, self._held = self._held or [], None
         if version == VERSION:
             for message in held:
@@ -178,8 +180,8 @@ class SlotProcess:
         work, self.work = self.work, None
         self.leave(now=True)
         if work is not None:
-            what = f"enginetour was updated while this run goes on: {VERSION} then, {version} now"
-            work.future.set_exception(TourError(what, step="start it again by the same command"))
+            what = f"enginetour was updated during this run: from {VERSION} to {version}"
+            work.future.set_exception(TourError(what, step="start the run again with the same command"))
 
     def _send(self, message: bytes) -> None:
         if self._held is None:
@@ -188,7 +190,7 @@ class SlotProcess:
             self._held.append(message)
 
     def leave(self, *, now: bool) -> None:
-        """Tell it to go: after its game, or now, with signals to follow if it does not."""
+        """Tell it to end: after its game, or now with signals if it does not."""
         if not self.leaving or now:
             self._held = None if now else self._held
             self._send(frame(Stop(now)))
@@ -200,14 +202,14 @@ class SlotProcess:
             self.signals = [(begun + _LEAVE_AFTER, signal.SIGKILL)]
 
     def send_signals(self) -> float | None:
-        """Send the signals that are due; the time of the next one."""
+        """Send the signals that are due; return the time of the next one."""
         while self.signals and self.signals[0][0] <= time.monotonic():
             with suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self.pidfd, self.signals.pop(0)[1])
         return self.signals[0][0] if self.signals else None
 
     def read(self) -> tuple[list[Any], bool]:
-        """The whole messages of one read, and whether more may come. A broken stream ends it."""
+        """Read once; return the complete messages, and whether more may come. Invalid data ends the stream."""
         try:
             chunk = os.read(self.stdout, READ_SIZE)
         except BlockingIOError:
@@ -218,7 +220,7 @@ class SlotProcess:
         return known, bool(chunk) and not self.broken
 
     def read_errors(self) -> bool:
-        """Read stderr once; whether more may come."""
+        """Read stderr once; return whether more may come."""
         try:
             chunk = os.read(self.stderr, READ_SIZE)
         except BlockingIOError:
@@ -227,16 +229,16 @@ class SlotProcess:
         return bool(chunk)
 
     def reap(self) -> tuple[str, bool]:
-        """End what it left behind and close everything; how it ended, and whether by an internal failure."""
+        """End its remaining processes and close everything; return how it ended, and whether by an internal error."""
         strays.wait_for_exit([self.pidfd], time.monotonic_ns() + int(KILL_WAIT * 1e9))
         returncode = self.process.poll()
         strays.kill_tagged(self._tags)
         self.read_errors()
         self._close()
         os.close(self.pidfd)
-        how = "it cannot be killed" if returncode is None else describe_status(returncode)
+        how = "cannot be killed" if returncode is None else describe_status(returncode)
         if self.broken:
-            how = f"somebody else wrote into its pipe; {how}"
+            how = f"another process wrote into its pipe; {how}"
         last = " | ".join(last_lines(bytes(self._errors), 3))
         unasked = self.left_unasked or not self.leaving
         internal = unasked and returncode is not None and (returncode >= 0 or -returncode in _OF_BUGS)
@@ -244,7 +246,7 @@ class SlotProcess:
 
 
 def _environment(scratch: Path) -> dict[str, str]:
-    """Our own, so that it imports what we import; the package's folder only where an interpreter would not look."""
+    """Return the environment of this process, with the package's directory where an interpreter would not find it."""
     ours = dict(os.environ)
     root = Path(enginetour.__file__).resolve().parents[1]
     if root.name not in ("site-packages", "dist-packages"):
@@ -253,18 +255,18 @@ def _environment(scratch: Path) -> dict[str, str]:
 
 
 def report_wait(slot: int, name: str, payload: object) -> None:
-    """A listener before the first game: a line on stderr for "waits", the event of an engine that is slow to start."""
+    """Print events before the first game: a line on stderr for an engine that starts slowly."""
     del slot
     if name == "waits" and isinstance(payload, Mapping):
-        with suppress(OSError, ValueError):  # nobody reads stderr any more
+        with suppress(OSError, ValueError):  # stderr is closed
             sys.stderr.write(f"{payload['text']}\n")
             sys.stderr.flush()
 
 
 class LocalExecutor:
-    """Slots on this machine, started when first needed; one thread of its own looks after all of them.
+    """Slots on this machine, started when first needed; one thread manages all of them.
 
-    `on_event(slot, name, payload)` is called from that thread; `command` is how a slot is started.
+    `on_event(slot, name, payload)` is called from that thread. `command` starts a slot.
     """
 
     def __init__(
@@ -282,21 +284,21 @@ class LocalExecutor:
         self._serial = itertools.count(1)
         self._slots: dict[int, SlotProcess] = {}
         self._queue: deque[SlotTask] = deque()
-        self._bell = Doorbell()  # all that other threads touch
+        self._bell = Doorbell()  # the only object that other threads use
         self._closing = False
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._bell.fd, selectors.EVENT_READ, lambda _: self._bell.answer())
-        self._awaited: list[threading.Event] = []  # to be set when no slot process is alive
+        self._awaited: list[threading.Event] = []  # set when no slot process is alive
         self._thread = threading.Thread(target=self._run, name="executor", daemon=True)
         self._thread.start()
 
     def submit(
         self, task: GameTask | ProbeTask | ReenactTask | ComplianceTask, prefer: int | None = None
     ) -> Future[Game | ProbeResult | ReenactResult | Compliance]:
-        """A game to play, queued when all slots are busy; `prefer` is the index of a slot, taken if it is free.
+        """Queue a task; `prefer` is the index of a slot, used if it is free.
 
-        The future raises MachineFailure when the slot was killed, stopped, or lacked something, InternalFailure when
-        it failed by itself, TourError when it is of another version of enginetour. RuntimeError after `stop`, `close`.
+        The future raises MachineFailure if the slot was killed, stopped, or lacked something, InternalFailure if it
+        failed by itself, and TourError if it has another version of enginetour. RuntimeError after `stop` or `close`.
         """
         work = SlotTask(frame(task), prefer, 2 if isinstance(task, GameTask) else 1)
         if not self._bell.ask(lambda: self._queue.append(work), work=True):
@@ -304,9 +306,9 @@ class LocalExecutor:
         return work.future
 
     def reassign(self, slots: int, on_event: Listener | None, settings: SlotSettings) -> None:
-        """Change the settings of all further tasks. Only without a task: the slots stay.
+        """Change the settings of all further tasks; only while no task is queued or running.
 
-        With cores they are replaced, as a slot is bound to its own when it starts.
+        Slots are kept, but with cores they are replaced, because a slot is bound to its cores when it starts.
         """
 
         def act() -> None:
@@ -327,30 +329,31 @@ class LocalExecutor:
         self._bell.ask(self._start_first)
 
     def abandon(self) -> None:
-        """Fail queued and running tasks now; further ones are taken."""
+        """Fail queued and running tasks now; later tasks are accepted."""
         self._bell.ask(self._abandon)
 
     def resize(self, slots: int) -> None:
-        """More or fewer slots; surplus ones go when their game has ended."""
+        """Change the number of slots; a surplus slot ends after its game."""
         self._bell.ask(lambda: self._resize(slots))
 
     def stop(self, *, now: bool) -> None:
-        """No new games; queued ones fail. `now`: running ones too, and all slots and engines are dead on return (3 s).
+        """Start no new games and fail queued ones.
 
-        Otherwise this returns at once and running games end in their time.
+        `now`: fail games in progress too, and return when all slots and engines are dead (3 s). Otherwise return at
+        once; games in progress play to their end.
         """
-        self._bell.refuse("the place was stopped")
+        self._bell.refuse("the executor was stopped")
         dead = threading.Event()
         asked = self._bell.ask(lambda: self._stop(dead, now=now))
         if asked and now and threading.current_thread() is not self._thread:
             dead.wait(STOP_LIMIT)
 
     def close(self) -> None:
-        """Leave nothing: no process, descriptor or thread. Twice is once.
+        """End all processes and the thread, and close all descriptors. A second call does nothing.
 
-        Games under way are dropped now. A slot that has none ends its engines as usual, `quit` first (2.5 s at most).
+        Games in progress are dropped. An idle slot ends its engines normally, `quit` first (2.5 s at most).
         """
-        self._bell.refuse("the place was closed")
+        self._bell.refuse("the executor was closed")
         self._bell.ask(self._close)
         if threading.current_thread() is not self._thread:
             self._thread.join()
@@ -361,29 +364,29 @@ class LocalExecutor:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # From here on everything runs in the executor's own thread.
+    # All methods below run in the executor's thread.
 
     def _run(self) -> None:
-        why = "the place was closed"
+        why = "the executor was closed"
         block_ending_signals()
         try:
             while not self._closing or self._slots:
                 due = [next_one for slot in self._slots.values() if (next_one := slot.send_signals()) is not None]
                 left = max(0.0, min(due) - time.monotonic()) if due else None
                 for key, events in self._selector.select(left):
-                    if key.fd in self._selector.get_map():  # an earlier one of this round may have closed it
+                    if key.fd in self._selector.get_map():  # an earlier event of this loop may have closed it
                         key.data(events)
                 self._assign()
                 if not self._slots:
                     self._all_dead()
         except BaseException as error:
-            why = f"the place failed: {error!r}"
+            why = f"the executor failed: {error!r}"
             raise
         finally:
             self._clear(why)
 
     def _clear(self, why: str) -> None:
-        self._bell.fall_silent(why)  # the future of a submission in the last moment is in the queue now
+        self._bell.fall_silent(why)  # a task that was submitted at the last moment is in the queue now
         for slot in list(self._slots.values()):
             slot.process.kill()
             how, _ = slot.reap()
@@ -401,7 +404,7 @@ class LocalExecutor:
 
     def _start_first(self) -> None:
         if not self._slots:
-            with suppress(MachineFailure):  # the first task tries again, and its future raises
+            with suppress(MachineFailure):  # the first task tries it again, and its future raises
                 self._start(0)
 
     def _resize(self, slots: int) -> None:
@@ -413,13 +416,13 @@ class LocalExecutor:
 
     def _stop(self, dead: threading.Event, *, now: bool) -> None:
         self._awaited.append(dead)
-        self._drop_queue("the place was stopped")
+        self._drop_queue("the executor was stopped")
         for slot in self._slots.values():
             self._leave(slot, now=now)
 
     def _close(self) -> None:
         self._closing = True
-        self._drop_queue("the place was closed")
+        self._drop_queue("the executor was closed")
         for slot in self._slots.values():
             if slot.work is not None or not slot.leaving:
                 self._leave(slot, now=slot.work is not None)
@@ -494,7 +497,7 @@ class LocalExecutor:
         if not open_still:
             self._selector.unregister(slot.stdout)
             slot.left_unasked = not slot.leaving
-            slot.leave(now=True)  # it sends nothing any more: it goes, by signal if it must
+            slot.leave(now=True)  # it sends nothing more, so it must end, by a signal if necessary
 
     def _handle(self, slot: SlotProcess, kind: str, *values: Any) -> None:
         if kind == "event":
@@ -511,7 +514,7 @@ class LocalExecutor:
             return
         work, slot.work, slot.starting = slot.work, None, 0
         if slot.leaving and not slot.signals:
-            slot.leave(now=False)  # from now on it only ends its engines
+            slot.leave(now=False)  # it only has to end its engines
         if work is not None and kind == "result":
             work.future.set_result(values[0])
         elif work is not None:
@@ -538,9 +541,9 @@ class LocalExecutor:
 
 
 def probe_executor(hidden: Path | None = None, *, start: bool = False) -> LocalExecutor:
-    """Slots to try engines in, a few at a time; sandboxes hide the folder `hidden`. The caller closes it.
+    """Return an executor to probe engines, a few at a time; sandboxes hide the directory `hidden`.
 
-    `start`: start the first slot now, so that it loads while the caller goes on, instead of with the first task.
+    The caller closes it. `start`: start the first slot now, so that it loads while the caller continues.
     """
     executor = LocalExecutor(min(START_PARALLEL, os.cpu_count() or 1), report_wait, SlotSettings(hidden=hidden))
     if start:
@@ -549,9 +552,9 @@ def probe_executor(hidden: Path | None = None, *, start: bool = False) -> LocalE
 
 
 def end_leftovers(tag: str) -> tuple[str, ...]:
-    """End processes of an earlier run of this tag, slots and engines, and wipe its scratch; names the processes.
+    """End slots and engines of an earlier run with this tag and remove its scratch files; return their names.
 
-    Nobody else is touched; the caller holds the lock that says that this run is over.
+    The caller holds the lock, which shows that the earlier run has ended.
     """
     ended = tuple(f"{seen.name} ({seen.pid})" for seen, _ in strays.kill_tagged((tag,)))
     remove_leftover_scratch(tag)

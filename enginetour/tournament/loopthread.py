@@ -1,6 +1,6 @@
 """An asyncio event loop in its own thread, shared by the control socket and the cluster executor.
 
-It is not a part of `control`, because clients of the socket start without asyncio.
+It is not part of `control`, because clients of the socket do not need asyncio.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _Answer = TypeVar("_Answer")
 
 
 class LoopThread:
-    """Runs until `end` has been awaited in it."""
+    """An event loop that runs in a thread until `end` was awaited in it."""
 
     def __init__(self, name: str) -> None:
         self._loop = asyncio.new_event_loop()
@@ -27,20 +27,20 @@ class LoopThread:
 
     @property
     def is_here(self) -> bool:
-        """The caller is this thread."""
+        """Whether the caller is in this thread."""
         return threading.current_thread() is self._thread
 
     def post(self, act: Callable[[], object], delay: float = 0.0) -> None:
-        """Call a function in the loop after `delay` seconds; nothing happens once the loop has ended."""
-        with suppress(RuntimeError):  # it is closed
+        """Call a function in the loop after `delay` seconds; do nothing once the loop has ended."""
+        with suppress(RuntimeError):  # the loop is closed
             self._loop.call_soon_threadsafe(act if not delay else lambda: self._loop.call_later(delay, act))
 
     def wait_for(self, act: Coroutine[Any, Any, _Answer]) -> _Answer:
-        """Await a coroutine in the loop, and return its result; not to be called in the loop itself."""
+        """Await a coroutine in the loop and return its result; must not be called in the loop itself."""
         return asyncio.run_coroutine_threadsafe(act, self._loop).result()
 
     def ask(self, question: Callable[[], _Answer]) -> _Answer:
-        """Call a function in the loop, and return its result."""
+        """Call a function in the loop and return its result."""
 
         async def answer() -> _Answer:
             return question()
@@ -48,19 +48,19 @@ class LoopThread:
         return self.wait_for(answer())
 
     def join(self, timeout: float | None = None) -> None:
-        """Wait until it has ended, `timeout` seconds at most."""
+        """Wait for the end of the thread, at most `timeout` seconds."""
         if not self.is_here:
             self._thread.join(timeout)
 
     def begin(self, act: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Start a task that `end` will cancel; to be called in the loop."""
+        """Start a task that `end` cancels; must be called in the loop."""
         task = self._loop.create_task(act)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
 
     async def end(self) -> None:
-        """Cancel the other tasks; the thread ends when the caller has come back to the loop."""
+        """Cancel all other tasks; the thread ends when the caller has returned to the loop."""
         others = self._tasks - {asyncio.current_task()}
         for task in others:
             task.cancel()

@@ -1,7 +1,7 @@
-"""Notifications of a run: a command, a webhook or apprise services, sent by a thread of their own.
+"""Notifications of a run: a command, a webhook or apprise services, sent by their own thread.
 
-What engines say reaches a command by its stdin and environment only, never its command line, and no shell. Nothing
-here can hold up or harm a tournament: a queue that is full drops, and each channel's failure is told once.
+Output of engines reaches a command only by its stdin and environment, never by its command line or a shell. Nothing
+here can delay or harm a tournament: a full queue drops events, and the failure of a channel is reported once.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from enginetour import __version__
 from enginetour.engines.process import unblock_signals
 from enginetour.tournament.config.sections import NotifySection
 
-COMMAND_S = 30.0  # then it is killed with all it started: long enough for a mail program that asks a slow server
-WEBHOOK_S = 10.0  # for each step of the talk
-MOST_WAITING = 100  # events not yet delivered: more than a night should bring
-QUIET_S = 600.0  # between two notices of one kind about one engine: six an hour of one that loses every game
+COMMAND_S = 30.0  # then the command and its children are killed; a mail program may need long with a slow server
+WEBHOOK_S = 10.0  # for each step of the connection
+MOST_WAITING = 100  # undelivered events, more than one run should produce
+QUIET_S = 600.0  # between two notices of one kind about one engine: at most six per hour
 ENDS = ("finished", "stopped")
-FAREWELL_S = 15.0  # for the last event of a run: one slow webhook, or two that answer
-_HURRIED_S = 0.5  # of the 3 s in which a run that is told twice to stop is gone (reliability spec 3)
-_LONGEST_VARIABLE = 1000  # characters; the kernel takes 128 KB (execve(2)), the whole event is on stdin
+FAREWELL_S = 15.0  # for the last event of a run: one slow webhook, or two fast ones
+_HURRIED_S = 0.5  # of the 3 s within which a run must end after a second stop (reliability spec 3)
+_LONGEST_VARIABLE = 1000  # characters; the kernel limits a variable to 128 KB (execve(2)); stdin has the whole event
 
 Event = Mapping[str, object]
 Send = Callable[[Event], None]
 
 
 class NotifyFailed(Exception):
-    """A channel did not take an event; the words say why."""
+    """A channel did not accept an event; the text says why."""
 
 
 def channels(section: NotifySection, folder: Path) -> dict[str, Send]:
-    """How each channel of a section is told; a relative command is looked for in `folder`."""
+    """Return the send function of each channel; a relative command starts in the directory `folder`."""
     ways: dict[str, Send] = {
         "command": lambda event: send_to_command(section.command, event, folder),
         "webhook": lambda event: send_to_webhook(section.webhook or "", event),
@@ -52,7 +52,7 @@ def channels(section: NotifySection, folder: Path) -> dict[str, Send]:
 
 
 def send_to_command(command: tuple[str, ...], event: Event, folder: Path) -> None:
-    """Run it with the event as JSON on stdin and as ENGINETOUR_* variables; NotifyFailed unless it exits with 0."""
+    """Run a command with the event as JSON on stdin and in ENGINETOUR_* variables; NotifyFailed if it fails."""
     program = _program(command, folder)
     try:
         process = subprocess.Popen(
@@ -61,7 +61,7 @@ def send_to_command(command: tuple[str, ...], event: Event, folder: Path) -> Non
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             env={**os.environ, **_variables(event)},
-            start_new_session=True,  # Ctrl-C is for the tournament; and so it can be killed with its children
+            start_new_session=True,  # so that Ctrl-C does not reach it, and it can be killed with its children
         )
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
@@ -69,18 +69,18 @@ def send_to_command(command: tuple[str, ...], event: Event, folder: Path) -> Non
     try:
         process.communicate(json.dumps(event).encode() + b"\n", timeout=COMMAND_S)
     except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)  # not waited for yet, so the number is still its own
+        os.killpg(process.pid, signal.SIGKILL)  # it has not been waited for, so its number is not reused
         process.wait()
-        raise NotifyFailed(f"{program}: no end within {COMMAND_S:g} s") from None
+        raise NotifyFailed(f"{program}: did not end within {COMMAND_S:g} s") from None
     if process.returncode:
         raise NotifyFailed(f"{program}: exit {process.returncode}")
 
 
 def command_fault(section: NotifySection, folder: Path) -> str:
-    """A sentence where the command of the section cannot be started, as the end of a night would find out."""
+    """Return a warning if the command of the section cannot be started, else ""."""
     if not section.command or shutil.which(program := _program(section.command, folder)):
         return ""
-    return f"notify command: no program {program}, nobody will be told"
+    return f"notify command: program {program} not found; notifications will fail"
 
 
 def _program(command: tuple[str, ...], folder: Path) -> str:
@@ -88,7 +88,7 @@ def _program(command: tuple[str, ...], folder: Path) -> str:
 
 
 def send_to_webhook(url: str, event: Event) -> None:
-    """POST the event as JSON; NotifyFailed unless the answer is a 2xx. A redirection is not followed."""
+    """POST the event as JSON; NotifyFailed unless the response is a 2xx. Redirects are not followed."""
     headers = {"Content-Type": "application/json", "User-Agent": f"enginetour/{__version__}"}
     request = urllib.request.Request(url, json.dumps(event).encode(), headers, method="POST")  # noqa: S310  http only
     try:
@@ -96,28 +96,28 @@ def send_to_webhook(url: str, event: Event) -> None:
             pass
     except urllib.error.HTTPError as error:
         error.close()
-        raise NotifyFailed(f"answered {error.code}") from None
-    except (OSError, ValueError) as error:  # no such host, refused, silent, no HTTP
+        raise NotifyFailed(f"HTTP status {error.code}") from None
+    except (OSError, ValueError) as error:  # unknown host, connection refused, timeout, or not HTTP
         raise NotifyFailed(str(getattr(error, "reason", error))) from None
 
 
 def send_to_apprise(urls: tuple[str, ...], event: Event) -> None:
-    """Hand the sentence to the services; NotifyFailed if one did not take it, or the extra is not installed."""
+    """Send the text to apprise services; NotifyFailed if one does not accept it, or the extra is not installed."""
     try:
         import apprise
     except ImportError:
-        raise NotifyFailed("the package is not here; pip install 'enginetour[apprise]'") from None
+        raise NotifyFailed("the package apprise is not installed: pip install 'enginetour[apprise]'") from None
     services = apprise.Apprise()
     for url in urls:
         if not services.add(url):
-            raise NotifyFailed(f"{url.partition(':')[0]}: no address that apprise knows")  # the rest may be a secret
+            raise NotifyFailed(f"{url.partition(':')[0]}: not a valid apprise URL")  # the rest may be a secret
     title = f"enginetour: {event['tournament']}"
     if not services.notify(body=str(event["text"]), title=title, body_format=apprise.NotifyFormat.TEXT):
-        raise NotifyFailed("a service did not take it")
+        raise NotifyFailed("a service did not accept the event")
 
 
 class Notifier:
-    """Delivers the events of a section from its making to `close`; `complain` hears of each channel's trouble once."""
+    """Delivers the events of a section until `close`; `complain` reports the failure of a channel once."""
 
     def __init__(self, section: NotifySection, folder: Path, complain: Callable[[str], None]) -> None:
         self._wanted = section.on
@@ -131,7 +131,7 @@ class Notifier:
         self._thread.start()
 
     def __call__(self, event: Event) -> None:
-        """Take an event if it is asked for; never waits."""
+        """Queue an event if the section wants it; never wait."""
         kind = event["event"]
         if kind not in self._wanted:
             return
@@ -143,7 +143,7 @@ class Notifier:
             self._queue.put_nowait(event)
 
     def close(self, hurry: Callable[[], bool] = lambda: False) -> None:
-        """Deliver what is left for a while, a short one once in a `hurry`; a command that still runs ends by itself."""
+        """Deliver queued events for a limited time, shorter in a `hurry`; a command that still runs ends by itself."""
         begun = time.monotonic()
         self._closing = True
         with suppress(Full):
@@ -152,26 +152,26 @@ class Notifier:
             self._thread.join(0.1)
 
     def _deliver(self) -> None:
-        unblock_signals()  # else the commands that it starts would hear no SIGTERM
+        unblock_signals()  # else the started commands would not get SIGTERM
         while not (self._closing and self._queue.empty()) and (event := self._queue.get()) is not None:
             for name, send in self._channels.items():
                 try:
                     send(event)
                     self._failing.discard(name)
-                except Exception as error:  # of ours, or of a service's package: a notice is lost, and nothing else
+                except Exception as error:  # also of a service's package: only the notification is lost
                     if name not in self._failing:
                         self._failing.add(name)
-                        self._complain(f"notify {name} failed: {error}; enginetour check CONFIG --notify tries it")
+                        self._complain(f"notify {name} failed: {error}; test it with enginetour check CONFIG --notify")
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, *_: Any, **__: Any) -> None:
-        """None: the redirection itself is the answer."""
+        """Return None, so that the redirect itself is the response."""
         return
 
 
 def _variables(event: Event) -> dict[str, str]:
-    """ENGINETOUR_EVENT, ENGINETOUR_TEXT, ...: plain values as printable text."""
+    """Return ENGINETOUR_EVENT, ENGINETOUR_TEXT, ...: simple values as printable text."""
     plain = {key: value for key, value in event.items() if isinstance(value, str | int | float)}
     texts = {key: "".join(sign if sign.isprintable() else " " for sign in str(value)) for key, value in plain.items()}
     return {f"ENGINETOUR_{key.upper()}": text[:_LONGEST_VARIABLE] for key, text in texts.items()}

@@ -1,4 +1,4 @@
-"""Probes: start and test every engine once before game 1."""
+"""Probe engines: start and test every engine once before game 1, so that the user sees errors early."""
 
 from __future__ import annotations
 
@@ -28,15 +28,13 @@ if TYPE_CHECKING:
     from enginetour.referee.compliance.exam import Compliance
 
 
-# Start every engine once before game 1, so that errors appear while the user is still present.
-
 _PROTOCOLS = ("uci", "cecp")
 _TRY_UCI_S = 2.0  # for UCI alone, before a program is started in both protocols
-_LOOK_S = 0.2  # between two looks at whether to go on: SIGTERM has 5 s in all (reliability spec 3)
+_LOOK_S = 0.2  # between two checks for a stop: after SIGTERM a run has 5 s (reliability spec 3)
 MOST_FAILURES = 3  # of the machine in a row (reliability spec 1)
 
 StopRequested = Callable[[Mapping[str, ProbeResult]], bool]
-Detected = tuple[EngineSpec, ProbeResult]  # an engine that answered in a protocol, and its answer
+Detected = tuple[EngineSpec, ProbeResult]  # an engine that responded in a protocol, and its probe
 _Tried = dict[tuple[int, str], ProbeResult]
 
 
@@ -47,25 +45,31 @@ def probe_all(
     enough: StopRequested = lambda _: False,
     executor: LocalExecutor | None = None,
 ) -> dict[str, ProbeResult]:
-    """Start every engine once, a few at a time, in slot processes; one probe per name, in the order given.
+    """Start every engine once, a few at a time, in slot processes; return one probe per name, in the given order.
 
-    They run in `executor`, else in a new `probe_executor`. As soon as what was found is `enough`, the other probes are
-    dropped. `check_stop` is called several times a second; what it raises ends the probes. A slot that dies is the
-    machine's failure: its probes are repeated, TourError after three in a row without a result.
+    A crash of a slot is a failure of the machine: its probes are repeated. TourError after three such failures in a
+    row without a result.
+
+    Args:
+        sides: Engines by name.
+        check_stop: Called several times a second; an error that it raises ends the probes.
+        hidden: A directory that sandboxes hide.
+        enough: Whether these probes are enough; then the others are dropped.
+        executor: Where engines are started; by default a new `probe_executor`.
     """
     tasks = {name: ProbeTask(side.spec, side.variant) for name, side in sides.items()}
     found: dict[str, ProbeResult] = {}
     failures = 0
     with nullcontext(executor) if executor is not None else probe_executor(hidden) as slots:
         while len(found) < len(tasks) and not enough(found):
-            told, failure = _round(slots, tasks, found, check_stop, enough)
-            found |= told
-            failures = 0 if told else failures + 1
+            probed, failure = _round(slots, tasks, found, check_stop, enough)
+            found |= probed
+            failures = 0 if probed else failures + 1
             if failure is not None:
-                time.sleep(_LOOK_S)  # a service manager ends slots and us in one go: the signal comes first
+                time.sleep(_LOOK_S)  # a service manager may end slots and run together: wait for its signal
                 check_stop()
             if failure is not None and failures == MOST_FAILURES:
-                what = f"the engines cannot be tried: {failure}"
+                what = f"the engines cannot be probed: {failure}"
                 raise TourError(what, step=failure.step)
         if len(found) < len(tasks):
             slots.abandon()
@@ -104,9 +108,9 @@ def _ended_well(futures: Mapping[str, Future[Any]]) -> dict[str, ProbeResult]:
 
 
 def detect(command: tuple[str, ...], protocol: str | None, folder: Path) -> Detected:
-    """The first protocol in which the program answers; EngineRefused when it answers in none.
+    """Return a program's protocol and probe; EngineRefused if it responds in no protocol.
 
-    Relative paths of the command begin at `folder`.
+    Relative paths of the command start at `folder`.
     """
     return detect_each((command,), protocol, folder)[0]
 
@@ -114,10 +118,10 @@ def detect(command: tuple[str, ...], protocol: str | None, folder: Path) -> Dete
 def detect_each(
     commands: Sequence[tuple[str, ...]], protocol: str | None, folder: Path, executor: LocalExecutor | None = None
 ) -> list[Detected]:
-    """As `detect`, for several at a time, in an `executor` if one is given.
+    """Detect the protocols of several commands at a time, in an `executor` if one is given; errors as `detect`.
 
-    Most engines speak UCI and answer at once. Those that do not are started in each protocol, for as long as a start
-    may take, and the first answer decides.
+    Most engines use UCI and respond at once. The others are started in each protocol, for as long as a start may take,
+    and the first response decides.
     """
     specs = {
         number: dict(zip(_PROTOCOLS, candidates(command, folder), strict=True))
@@ -140,17 +144,15 @@ def detect_each(
         word = _spoken(found, number)
         if word is None:
             problems = [problem for key, probe in found.items() if key[0] == number for problem in probe.problems]
-            raise EngineRefused(
-                problems[0] if problems else "it answers neither uci nor xboard",
-                place=shlex.join(command),
-                step="is it an engine? start it by hand and type uci",
-            )
+            what = problems[0] if problems else "does not respond to uci or xboard"
+            step = "check that it is an engine: start it by hand and type uci"
+            raise EngineRefused(what, place=shlex.join(command), step=step)
         answers.append((specs[number][word], found[number, word]))
     return answers
 
 
 def _tried(specs: Mapping[tuple[int, str], EngineSpec], known: _Tried, executor: LocalExecutor | None) -> _Tried:
-    """Probes by command and protocol, until each command has answered in one."""
+    """Return probes by command and protocol, until each command has responded in one."""
     keys = {f"{number} {word}": (number, word) for number, word in specs}
     sides = {name: Side(specs[key], TimeControl.parse("1+0")) for name, key in keys.items()}
 
@@ -170,7 +172,7 @@ def _spoken(found: _Tried, number: int) -> str | None:
 
 
 def known_probes(sides: Mapping[str, Side], detected: Iterable[Detected]) -> dict[str, ProbeResult]:
-    """The probes of those that were detected a moment ago, and play as they were started then."""
+    """Return the probes of engines that were detected just before, if they play with the same settings."""
     return {
         name: replace(probe, name=name)
         for name, side in sides.items()
@@ -180,28 +182,28 @@ def known_probes(sides: Mapping[str, Side], detected: Iterable[Detected]) -> dic
 
 
 def refuse_unfit(found: Mapping[str, ProbeResult], sides: Mapping[str, Side]) -> None:
-    """EngineRefused naming the first that cannot play; wrong options and variants are the configuration's fault."""
+    """Raise EngineRefused for the first engine that cannot play, InputRefused for a wrong option, limit or variant."""
     unfit = {name: probe for name, probe in found.items() if probe.problems}
     for name in found:
         if name not in unfit and _lacks_nps(found[name], sides[name]):
-            what = f"{name} cannot be limited by nodes: it does not declare nps"
-            raise InputRefused(what, place=f"engine {name}", step="give it a clock, and take nodes out of its limits")
+            what = f"{name} does not support nodes: it does not declare the feature nps"
+            raise InputRefused(what, place=f"engine {name}", step="use a clock, and remove nodes from its limits")
     for name, probe in unfit.items():
         more = f" (and {len(unfit) - 1} more)" if len(unfit) > 1 else ""
         if probe.category == "bad-option":
             raise InputRefused(f"{probe.problems[0]}{more}", place=f"engine {name}")
         if any(what == "variant" and not good for what, good, _ in probe.steps):
             what = f"{name} {probe.problems[0]}{more}"
-            step = "choose another variant under [play], or another engine"
+            step = "use another variant under [play], or another engine"
             raise InputRefused(what, place="play.variant", step=step)
         spoke = all(good or what != "start" for what, good, _ in probe.steps)
-        asked = f"does it speak {sides[name].spec.protocol}? " if spoke and len(probe.problems) == 1 else ""
-        by_hand = f"{asked}try it by hand: {shlex.join(sides[name].spec.command)}"
+        asked = f"check that it uses {sides[name].spec.protocol}; " if spoke and len(probe.problems) == 1 else ""
+        by_hand = f"{asked}start it by hand: {shlex.join(sides[name].spec.command)}"
         raise EngineRefused(f"{'; '.join(probe.problems)}{more}", place=f"engine {name}", step=by_hand)
 
 
 def release_warnings(found: Mapping[str, ProbeResult], files: Mapping[str, EngineEntry]) -> Iterator[str]:
-    """A sentence for each engine that reports another release than its engine file states."""
+    """Yield a warning for each engine that reports another version than its engine file."""
     for name, probe in found.items():
         entry = files.get(name)
         if entry is None or not probe.own_name or not entry.contradicts(probe.own_name):
@@ -213,43 +215,42 @@ def release_warnings(found: Mapping[str, ProbeResult], files: Mapping[str, Engin
 
 
 def _lacks_nps(probe: ProbeResult, side: Side) -> bool:
-    """A CECP engine whose control has nodes, which it can be told by `nps` alone (protocol spec, "nps")."""
+    """Whether a CECP engine needs nodes but lacks `nps`, the only command for them (protocol spec, "nps")."""
     asked = side.spec.protocol == "cecp" and any(tc.nodes is not None for tc in side.controls)
     return asked and dict(probe.features).get("nps", "0") in ("0", "")
 
 
-# Openings that an engine does not support: a CECP engine without setboard has only `edit`.
-#
-# `edit` lists the pieces. Castling rights and en passant follow from the squares, or cannot be expressed.
+# Openings that a CECP engine without setboard does not support: `edit` lists only the pieces, so castling rights and en
+# passant must follow from the squares.
 
 
 def unsupported_openings(
     suite: OpeningSuite, sides: Mapping[str, Side], probes: Mapping[str, ProbeResult]
 ) -> Iterator[str]:
-    """A sentence for each engine that was probed and gets other openings than those of the suite in some games.
+    """Yield a warning for each probed engine that needs other openings in some games.
 
-    EngineRefused where there are none for it.
+    EngineRefused if it supports none of the openings.
     """
     shy = [name for name, probe in probes.items() if sides[name].spec.protocol == "cecp" and not _sets_board(probe)]
     if not shy:
         return
-    looked, unsaid = 0, list[Opening]()
+    looked, unsupported = 0, list[Opening]()
     for opening in _looked_at(suite):
         looked += 1
         if needs_setboard(opening):
-            unsaid.append(opening)
-    if not unsaid:
+            unsupported.append(opening)
+    if not unsupported:
         return
-    first = unsaid[0]
+    first = unsupported[0]
     called = f" ({first.name})" if first.name else ""
     why = f"the first is number {first.index}{called}: edit cannot express castling rights, en passant or variants"
-    if len(unsaid) == looked:
-        what = f"{shy[0]} has no setboard and cannot be told any of {looked} openings, {why}"
-        raise EngineRefused(what, place=suite.source, step="choose other openings, or leave the engine out")
+    if len(unsupported) == looked:
+        what = f"{shy[0]} has no setboard and supports none of {looked} openings; {why}"
+        raise EngineRefused(what, place=suite.source, step="use other openings, or remove the engine")
     for name in shy:
         yield (
-            f"{name} has no setboard and cannot be told {len(unsaid)} of {looked} openings, {why}; "
-            "its games begin at others of the suite instead"
+            f"{name} has no setboard and does not support {len(unsupported)} of {looked} openings; {why}; "
+            "its games use other openings instead"
         )
 
 
@@ -258,7 +259,7 @@ def _sets_board(probe: ProbeResult) -> bool:
 
 
 def _looked_at(suite: OpeningSuite) -> Iterable[Opening]:
-    """All of a suite that is not too large, else its beginning; lines drawn from a book start where every game does."""
+    """Return the openings to check: all of a small book, else the first ones, or one if all share a position."""
     first = suite.openings[0]
     return [first] if first.fen is None and len(suite.openings) > suite.ahead else islice(suite.openings, suite.ahead)
 
@@ -269,20 +270,20 @@ def _looked_at(suite: OpeningSuite) -> Iterable[Opening]:
 def examine_each(
     specs: Iterable[EngineSpec], only: tuple[str, ...] = (), on_step: Callable[[int, int, str], None] | None = None
 ) -> Iterator[Compliance]:
-    """The course of each, as it ends; `only` these steps. One at a time: two would judge each other's times.
+    """Yield the result of each engine's compliance check when it ends; `only`: these steps.
 
-    `on_step` is told the number, how many there are and the words of each step as it begins, in another thread, and
-    nothing of an engine once its course has come back.
+    One engine at a time, because two would influence each other's times. `on_step` is called in another thread when a
+    step starts, with its number, the number of steps, and its text.
     """
-    from enginetour.referee.compliance.exam import ComplianceTask  # the rules of chess: no run needs them here
+    from enginetour.referee.compliance.exam import ComplianceTask  # here: it loads the rules of chess
 
-    def heard(_: int, name: str, payload: object) -> None:
+    def report_step(_: int, name: str, payload: object) -> None:
         if name == "step" and on_step is not None:
             on_step(*cast("tuple[int, int, str]", payload))
 
-    with LocalExecutor(1, heard) as executor:
+    with LocalExecutor(1, report_step) as executor:
         for spec in specs:
             try:
                 yield cast("Compliance", executor.submit(ComplianceTask(spec, only)).result())
             except TaskFailed as failure:
-                raise TourError(f"{spec.name} cannot be tried: {failure}", step=failure.step) from None
+                raise TourError(f"{spec.name} cannot be checked: {failure}", step=failure.step) from None

@@ -1,7 +1,7 @@
 """Requests that commands send to a running tournament: one model each, parsed from its socket.
 
-A request names an engine by the id of its engine file, and the run resolves the id itself: no command line, environment
-or option of an engine ever comes through the socket.
+A request names an engine by the id of its engine file, and the run resolves the id itself: command lines, environments
+and options of engines never come through the socket.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from enginetour.engines.enginefile import describe_error
 from enginetour.model.errors import UsageRefused
 
 _MOST_SLOTS = 1024  # as in a configuration
-_LARGEST_NUMBER = (1 << 63) - 1  # what a database holds as the number of a game
+_LARGEST_NUMBER = (1 << 63) - 1  # the largest number of a game in a database
 
 
 def _encodable(text: str) -> str:
     if "\0" in text:
-        raise ValueError("holds a null character")
-    text.encode()  # half a surrogate pair is a ValueError: no database takes one
+        raise ValueError("contains a null character")
+    text.encode()  # half a surrogate pair raises ValueError; a database cannot store it
     return text
 
 
@@ -34,7 +34,7 @@ class _Request(BaseModel):
 
 
 class Withdraw(_Request):
-    """An entrant leaves."""
+    """Withdraw an entrant."""
 
     do: Literal["withdraw"] = "withdraw"
     engine: _Name
@@ -44,25 +44,25 @@ class Withdraw(_Request):
 class _Joining(_Request):
     id: _Name
     name: _Name | None = None
-    fingerprint: _Words = ""  # of the engine that was tried: the run adds no other one of the same id
+    fingerprint: _Words = ""  # of the engine that was checked; the run accepts no other engine with this id
     why: _Words = ""
 
 
 class Add(_Joining):
-    """An engine file joins, by its id, under its own name or another one."""
+    """Add the engine of an engine file, under its own name or another one."""
 
     do: Literal["add"] = "add"
 
 
 class Replace(_Joining):
-    """An entrant leaves, and an engine file takes its place."""
+    """Replace an entrant by the engine of an engine file."""
 
     do: Literal["replace"] = "replace"
     engine: _Name
 
 
 class Void(_Request):
-    """A game no longer counts."""
+    """Void a game."""
 
     do: Literal["void"] = "void"
     game: Annotated[int, Field(ge=1, le=_LARGEST_NUMBER)]
@@ -70,7 +70,7 @@ class Void(_Request):
 
 
 class Slots(_Request):
-    """The number of concurrent games from now on; `force`: also more than there are processors."""
+    """Change the number of concurrent games; `force` allows more than there are processors."""
 
     do: Literal["slots"] = "slots"
     slots: Annotated[int, Field(ge=1, le=_MOST_SLOTS)]
@@ -78,7 +78,7 @@ class Slots(_Request):
 
 
 class Machines(_Request):
-    """The machines of a cluster; one of them is drained, or used again, first."""
+    """List the machines of a cluster; first drain one of them, or use it again."""
 
     do: Literal["machines"] = "machines"
     drain: _Name | None = None
@@ -86,7 +86,7 @@ class Machines(_Request):
 
 
 class Plain(_Request):
-    """A request without anything else."""
+    """A request without arguments."""
 
     do: Literal["pause", "unpause", "finish", "status", "stop"]
 
@@ -99,7 +99,7 @@ _REQUEST: TypeAdapter[Request] = TypeAdapter(
 
 
 def parsed(message: Mapping[str, Any]) -> Request:
-    """The request in a message; UsageRefused with the first finding. Raises nothing else, whatever JSON can hold."""
+    """Parse a message; UsageRefused with the first error, whatever JSON can contain."""
     do = message.get("do")
     if do not in KINDS:
         shown = repr(do[:40]) if isinstance(do, str) else "no text"

@@ -1,4 +1,4 @@
-"""Start or resume a tournament: a plan and the database become a session, and the session is played."""
+"""Start or resume a tournament: create a session from a plan and the database, and play it."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ if TYPE_CHECKING:
     from enginetour.tournament.cluster.executor import DaskExecutor
 
 
-_FIRST_LABELS = "858bde0be4a96838daf3e837b9d749dc"  # of our own suite when its lines were called E001 to E060
+_FIRST_LABELS = "858bde0be4a96838daf3e837b9d749dc"  # digest of the bundled openings when their lines were E001 to E060
 
 
 def stored_controls(sides: Mapping[str, Side]) -> dict[str, dict[str, Any]]:
-    """What everybody plays by, JSON-ready, to be stored with the configuration."""
+    """Return the time controls, margins and books of all entrants, ready for JSON."""
     return {name: _control(side) for name, side in sides.items()}
 
 
@@ -77,7 +77,7 @@ def _terms(control: Mapping[str, Any]) -> TimeTerms:
 
 
 def _known(log: TournamentLog, spec: EngineSpec, control: Mapping[str, Any]) -> Side:
-    from enginetour.store.check import wrong_type  # here, for a quicker start of a new tournament
+    from enginetour.store.check import wrong_type  # here: a new tournament starts faster without it
 
     try:
         white, black = _terms(control), control.get("black")
@@ -85,33 +85,33 @@ def _known(log: TournamentLog, spec: EngineSpec, control: Mapping[str, Any]) -> 
         black_terms = None if black is None else _terms(black)
         side = Side(spec, white.tc, white.margin_ms, own_book=book, black=black_terms)
         odd = wrong_type(side)
-    except (ValueError, TypeError, LookupError, AttributeError) as error:  # whatever JSON can hold
+    except (ValueError, TypeError, LookupError, AttributeError) as error:  # the stored JSON may have any shape
         odd = f"{type(error).__name__}: {error}"
     if odd:
         what = f"the time control of {spec.name!r} cannot be read: {odd}"
-        raise StoreRefused(what, place=log.title, step="put a backup of the database in its place")
+        raise StoreRefused(what, place=log.title, step="restore a backup of the database")
     return side
 
 
 def _refuse_control(log: TournamentLog, name: str, before: Side, side: Side, place: str) -> None:
     for was, now, word in zip(before.controls, side.controls, ("", " with Black"), strict=True):
         if was != now:
-            what = f"the tc of {name}{word} is frozen for {log.title}: it was {was}, the file says {now}"
-            raise StoreRefused(what, place=place, step="put it back")
+            what = f"tc of {name}{word} cannot change in {log.title}: it was {was}, found {now}"
+            raise StoreRefused(what, place=place, step="restore the previous value")
     books = [None if each.own_book is None else replace(each.own_book, path="") for each in (before, side)]
     if books[0] != books[1]:
-        what = f"the own_book of {name} is frozen for {log.title}, and it is another or has changed"
-        raise StoreRefused(what, place=place, step="put it back")
+        what = f"own_book of {name} cannot change in {log.title}, but the book or its settings differ"
+        raise StoreRefused(what, place=place, step="restore the previous book")
 
 
 def grown_settings(plan: Plan, log: TournamentLog) -> dict[str, int]:
-    """Numbers of the format that are larger in the file than now; StoreRefused for every other difference."""
+    """Return numbers of the format that the file increases; StoreRefused for every other changed setting."""
     stored, written = log.config, plan.config.frozen_part()
     grown: dict[str, int] = {}
     relabelled = stored.get("suite") == _FIRST_LABELS and plan.suite.source == str(bundled_openings())
     if stored.get("suite", plan.suite.digest) != plan.suite.digest and not relabelled:
-        what = f"the openings of {log.title} have changed since it began: {plan.suite.source}"
-        step = "put the file back, or start the next edition with run --new once this one has ended"
+        what = f"the openings of {log.title} have changed since it started: {plan.suite.source}"
+        step = "restore the file, or start the next edition with run --new after this one has ended"
         raise StoreRefused(what, place=plan.config.at("play", "openings", "file"), step=step)
     defaults = {
         "format": type(plan.config.format_options).model_construct().model_dump(mode="json"),
@@ -120,8 +120,8 @@ def grown_settings(plan: Plan, log: TournamentLog) -> dict[str, int]:
     for section in ("tournament", "format", "play"):
         now = stored[section] | (log.extended_settings if section == "format" else {})
         for key, value in written[section].items():
-            before = now[key] if key in now else defaults[section].get(key)  # an older enginetour did not have it
-            if isinstance(before, dict):  # of its keys neither
+            before = now[key] if key in now else defaults[section].get(key)  # older versions did not store the key
+            if isinstance(before, dict):  # nor keys of a table
                 before = {**(defaults[section].get(key) or _usual(plan.config.format_options, key)), **before}
             if before == value:
                 continue
@@ -132,7 +132,7 @@ def grown_settings(plan: Plan, log: TournamentLog) -> dict[str, int]:
 
 
 def _usual(options: BaseModel, key: str) -> dict[str, Any]:
-    """The defaults within a table of the format that is not there unless it is written."""
+    """Return the defaults within an optional table of the format."""
     table = type(getattr(options, key, None))
     fields = table.model_fields if issubclass(table, BaseModel) else {}
     return {name: field.default for name, field in fields.items() if not field.is_required()}
@@ -141,18 +141,18 @@ def _usual(options: BaseModel, key: str) -> dict[str, Any]:
 def frozen(
     plan: Plan, log: TournamentLog, section: str, key: str, before: object, value: object, why: str = ""
 ) -> StoreRefused:
-    """The refusal of a changed setting."""
-    what = f"{section}.{key} is frozen for {log.title}: it was {before!r}, the file says {value!r}{why}"
-    step = "put it back, or start the next edition with run --new once this one has ended"
+    """Return the error for a changed setting."""
+    what = f"{section}.{key} cannot change in {log.title}: it was {before!r}, found {value!r}{why}"
+    step = "restore the value, or start the next edition with run --new after this one has ended"
     return StoreRefused(what, place=plan.config.at(section, key), step=step)
 
 
 def refuse_openings_to_come(
     plan: Plan, log: TournamentLog, grown: dict[str, int], format_: Format[Any], state: Any
 ) -> None:
-    """As `plan.refuse_openings`, once settings have grown and who is new in the file has joined; nothing is written.
+    """Check the openings that may still be played, with increased settings and new entrants; write nothing.
 
-    StoreRefused when the format cannot go on with the larger settings.
+    InputRefused for an invalid opening, StoreRefused if the format cannot continue with the increased settings.
     """
     if grown:
         try:
@@ -162,13 +162,13 @@ def refuse_openings_to_come(
             now = {**log.config["format"], **log.extended_settings}
             raise frozen(plan, log, "format", key, now[key], grown[key], f" ({error})") from None
     for entrant in plan.entrants:
-        with suppress(ValueError):  # whom the format does not take is refused in a moment
+        with suppress(ValueError):  # the entrant is refused later, when it joins
             state = state if entrant.name in log.specs else format_.step(state, Added(entrant))
     if not plan.suite.is_large or not (offers := format_.offers(state)):
         return
     most = log.last_number + format_.remaining(state)[1]
-    with suppress(ValueError, InputRefused):  # that it takes no more with so few
-        # Encounters of who has left are not played, and the numbers go on behind them.
+    with suppress(ValueError, InputRefused):  # if the format does not allow so few entrants
+        # Encounters of withdrawn entrants are not played, but their numbers are not used again.
         most = max(most, plan.format.remaining(plan.format.start(log.entrants))[1])
     suite = plan.of_edition(log.edition, log.config.get("per", plan.config.play.openings.per)).suite
     suite.check(most, min(map(suite.dealing.turn, offers)))
@@ -182,16 +182,16 @@ def same_engines(
     check_stop: Callable[[], None],
     executor: LocalExecutor | None = None,
 ) -> dict[str, Side]:
-    """Sides for every entrant of the log; a changed binary, net or option stops here unless it is accepted."""
+    """Return how each entrant plays; a changed engine or option is an error unless the change is accepted."""
     _refuse_exchanged(plan, log)
     sides: dict[str, Side] = {}
     changed: dict[str, EngineSpec] = {}
     played_by, gone = log.config.get("sides", {}), log.gone
     for name, spec in log.specs.items():
-        if name in gone:  # it plays no more, so it may change: a replaced one often has
+        if name in gone:  # it plays no more, so its engine may change, as after a replacement
             continue
         side, control = plan.sides.get(name), played_by.get(name)
-        if side is None:  # joined while running, or left out of the file since: as the log knows it
+        if side is None:  # it joined during a run, or was removed from the file: use what the log has
             known = replace(_known(log, spec, control), variant=plan.config.play.variant) if control else None
             sides[name] = known or plan.side(spec)
             if now := new_fingerprint(spec):
@@ -201,8 +201,8 @@ def same_engines(
         if control:
             _refuse_control(log, name, _known(log, spec, control), side, str(plan.config.path))
         if side.spec.ponder != spec.ponder:
-            what = f"ponder of {name} is frozen for {log.title}: it was {spec.ponder}, the file says {side.spec.ponder}"
-            raise StoreRefused(what, place=str(plan.config.path), step="put it back")
+            what = f"ponder of {name} cannot change in {log.title}: it was {spec.ponder}, found {side.spec.ponder}"
+            raise StoreRefused(what, place=str(plan.config.path), step="restore the previous value")
         sides[name] = side
         if (side.spec.fingerprint, side.spec.options) != (spec.fingerprint, spec.options):
             changed[name] = side.spec
@@ -216,65 +216,66 @@ def same_engines(
 
 
 def left_out(plan: Plan, log: TournamentLog) -> list[str]:
-    """Who stood in the file when the tournament began, stands there no more, and plays on all the same."""
+    """Return entrants that were in the file at the start, are not in it now, and have not withdrawn."""
     begun_with, gone = log.config.get("sides", {}), log.gone
     return [name for name in log.specs if name in begun_with and name not in gone and name not in plan.sides]
 
 
 def ignored_changes(plan: Plan, log: TournamentLog) -> Iterator[str]:
-    """What the file says now and the tournament does not do, a sentence each."""
+    """Yield warnings about differences between the file and the tournament that have no effect."""
     for name in left_out(plan, log):
         leave = shlex.join(["enginetour", "withdraw", "-t", log.name, name])
-        yield f"{name} is no longer in {plan.config.path.name} and plays on; {leave} takes it out"
+        yield f"{name} is no longer in {plan.config.path.name} but stays in the tournament; to remove it, run {leave}"
     known = log.known_ratings
     for entrant in plan.entrants:
         before, now = known.get(entrant.name), entrant.rating
         if now not in (None, before) and entrant.name in log.specs and entrant.name not in log.gone:
-            began = "began without a rating" if before is None else f"keeps the rating it began with, {before:g}"
-            yield f"{entrant.name} {began}; {plan.config.path.name} says {now:g}, which holds for the next edition"
+            started = "started without a rating" if before is None else f"keeps its starting rating {before:g}"
+            yield f"{entrant.name} {started}; the rating {now:g} in {plan.config.path.name} is for the next edition"
 
 
 def _refuse_exchanged(plan: Plan, log: TournamentLog) -> None:
-    """StoreRefused when somebody is new in the file and another left out: the one would join, the other play on.
+    """Raise StoreRefused if the file has both new and missing entrants.
 
-    It is a new name, an exchange, or a copy of the file for another tournament.
+    It may be a renamed entrant, a replacement, or a copy of the file for another tournament; otherwise the new one
+    would join and the missing one stay.
     """
     joining = [entrant.name for entrant in plan.entrants if entrant.name not in log.specs]
     if joining and (away := left_out(plan, log)):
         new, old = (f"{names[0]}{f' and {len(names) - 1} more' * (len(names) > 1)}" for names in (joining, away))
-        what = f"the file has {new} instead of {old}, and {log.title} would play on with both"
+        what = f"the file has {new} instead of {old}; {log.title} would continue with both"
         step = (
-            "put back what it had, or enginetour replace OLD NEW; another tournament has another name, the next "
-            "edition starts with run --new once this one has ended"
+            "restore the entrants, use enginetour replace OLD NEW, set another tournament name, or start the next "
+            "edition with run --new after this one has ended"
         )
         raise StoreRefused(what, place=str(plan.config.path), step=step)
 
 
-# Start or resume a tournament: a plan and the database become a session, and the session is played.
+# Sessions.
 
 Ready = Callable[[Scheduler, TournamentEditor], Sequence[AbstractContextManager[Any]]]
 
 
 @dataclass
 class Session:
-    """One run of one tournament: what is locked, open and known while it lasts."""
+    """One run of one tournament, with its lock and open database."""
 
     plan: Plan
     store: Store
     log: TournamentLog
     sides: dict[str, Side]
     resumed: bool
-    folded: tuple[Format[Any], Any] | None  # the format, and the state after the log; taken by `play`
-    refusal: TourError | None = None  # why the run could not go on; known when `play` has come back
+    folded: tuple[Format[Any], Any] | None  # the format, and the state after the log; `play` takes it
+    refusal: TourError | None = None  # why the run could not continue; set when `play` returns
 
     def __post_init__(self) -> None:
-        """The plan is that of the edition, its openings are dealt as they were from the beginning."""
+        """Use the plan of the edition, with the order of openings that the tournament started with."""
         per = self.log.config.get("per", self.plan.config.play.openings.per)
         self.plan = self.plan.of_edition(self.log.edition, per)
         self._files = EngineFiles(self.log.title)
 
     def task(self, pairing: Pairing, again: int) -> GameTask:
-        """The game of a pairing; InputRefused when an engine is not what it was at its last game."""
+        """Return the task of a game; InputRefused if an engine has changed since its last game."""
         task, aborts = self.plan.task(self.sides, pairing, again), self.log.aborts(pairing.key)
         self._files.refuse_changed(*(self.sides[name].spec for name in pairing.pair))
         return replace(task, aborts=aborts) if aborts else task
@@ -291,11 +292,10 @@ def open_session(
     check_stop: Callable[[], None] = lambda: None,
     detected: Sequence[Detected] = (),
 ) -> Iterator[Session]:
-    """Lock, probe what must be probed, create or resume; nothing is written before all engines are known to be fit.
+    """Lock, probe engines, and create or resume the tournament; write nothing before all engines can play.
 
-    Engines are probed in `executor`, but for those `detected` a moment ago. `check_stop` is called while they are,
-    before anything is written, and as long as the session lasts while another program holds the database; what it
-    raises ends that.
+    `check_stop` is called during probes, before writes, and while another program holds the database; an error that it
+    raises ends the session. Engines that were `detected` before are not probed again.
     """
     with ExitStack() as stack:
         lock = lock_of(plan.database, slug_of(plan.config.tournament.name))
@@ -305,7 +305,7 @@ def open_session(
 
 @dataclass
 class _Opening:
-    """What is needed to create or resume a tournament."""
+    """Creates or resumes a tournament."""
 
     plan: Plan
     executor: LocalExecutor
@@ -319,12 +319,11 @@ class _Opening:
     def session(self, *, new: bool) -> Session:
         plan, name = self.plan, self.plan.config.tournament.name
         backend = backend_of(plan.database)
-        made = backend.exists()  # `mktemp`, or a kill in the first moment, leaves an empty file
+        made = backend.exists()  # an empty file, of `mktemp` or an early kill, does not count
         backend.require_writable()
         edition = 1
         if made:
-            # An existing database is looked at before its tournament is locked: one from elsewhere would get a lock of
-            # ours beside it.
+            # Open an existing database before the lock is created, so that a foreign one gets no lock file next to it.
             store = self._store(create=False)
             if store.has(name) and not new:
                 return self._resume(store)
@@ -333,11 +332,11 @@ class _Opening:
             plan = ordered(plan, store, self.tell, last_standings)
             edition = store.newest_edition(name) + 1
         elif listed_order(plan.config.tournament.order):
-            step = "a list orders the next tournament of its database"
-            raise InputRefused("there is no list yet", place=plan.config.at("tournament", "order"), step=step)
+            step = "create the list first: enginetour lists define NAME"
+            raise InputRefused("list not found", place=plan.config.at("tournament", "order"), step=step)
         else:
             refuse_few(plan)
-            refuse_field(plan)  # no database, no ratings from it
+            refuse_field(plan)  # no database, so no ratings from it
         refuse_openings(plan, edition)
         probes = self._probe(plan.sides)
         self._warn(release_warnings(probes, plan.files))
@@ -347,7 +346,7 @@ class _Opening:
         self.check_stop()
         if not made:
             store = self._store(create=True)
-            if store.has(name):  # another run made it while we were probing, and has stopped
+            if store.has(name):  # another run created it during the probes, and has stopped
                 return self._resume(store)
         return self._create(plan, store)
 
@@ -445,22 +444,22 @@ def play(
     ready: Ready,
     cluster: DaskExecutor | None = None,
 ) -> RunEnd:
-    """Play to the end, on this machine (`here`) or on a `cluster`; the executor is closed then.
+    """Play until the end, on this machine (`here`) or on a `cluster`; close the executor.
 
-    `ready` is called once before the first game, with what signals and the socket act on.
+    `ready` is called once before the first game, with the scheduler and the editor for signals and the socket.
     """
     config, settings = session.plan.config, session.plan.config.play
     if config.ratings.settings():
-        update_rating_systems(session.store, config.ratings)  # the settings hold from now on, however this run ends
+        update_rating_systems(session.store, config.ratings)  # the settings apply even if this run ends early
     picture = getattr(watcher, "event", None)
-    # What an earlier run of this very tournament left behind after a SIGKILL is ended first; the lock is ours.
+    # End processes that an earlier run of this tournament left after a SIGKILL; this run has the lock now.
     backend = session.store.database.backend
     tag = f"{backend.tag()}:{session.log.slug}"
     for leftover in end_leftovers(tag):
-        watcher.trouble(f"ended a leftover of an earlier run: {leftover}")
+        watcher.trouble(f"ended a process of an earlier run: {leftover}")
     affinity = settings.affinity
     cores = own_cores(session.sides.values(), slots, config.at("play", "affinity")) if affinity is True else None
-    (format_, state), session.folded = session.folded or fold(session.log), None  # a state of long ago is not kept
+    (format_, state), session.folded = session.folded or fold(session.log), None  # so that old states are freed
     executor = cluster or here
     slot_settings = SlotSettings(tag, cores, affinity == "quick", settings.start_parallel, session.plan.results)
     here.reassign(slots, picture, slot_settings)
@@ -503,10 +502,10 @@ def play(
 
 
 def update_rating_systems(store: Store, ratings: RatingsSection) -> None:
-    """Bring the rating events of the incremental systems asked for up to the log, by the settings given."""
+    """Update the rating events of the configured incremental systems, with the given settings."""
     given = ratings.settings()
     for system in ratings.systems:
         if system != "ml":
-            from enginetour.store.ratings import update_ratings  # here: most tournaments are rated by likelihood alone
+            from enginetour.store.ratings import update_ratings  # here: most tournaments use maximum likelihood only
 
             update_ratings(store, system, given.get(system))

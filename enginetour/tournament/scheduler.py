@@ -1,8 +1,9 @@
 """Scheduler: the only loop that starts games, records results and steps the format; estimate of the remaining time.
 
-Kinds of failure stay apart: an engine's failure arrives as a game, the machine's as a `MachineFailure` on the future
-(the same game is offered again), our own in one game as an `InternalFailure` (tried three times, then that game is set
-aside), and any other exception is our own failure in the loop, which stops the run.
+Failures of different causes are handled separately. An engine's failure is the result of a game. A failure of the
+machine is a `MachineFailure` of the future, and the game is replayed. An internal error in one game is an
+`InternalFailure`: the game is tried three times, then skipped. Any other exception is an internal error of the loop and
+stops the run.
 """
 
 from __future__ import annotations
@@ -39,34 +40,34 @@ from enginetour.tournament.setbacks import Setbacks, Standstill, room_for, would
 if TYPE_CHECKING:
     from enginetour.store.log import TournamentLog
 
-# Which slot plays which game: all legs of an encounter the same one, one after the other; engines where they wait.
+# Which slot plays which game: one slot plays all games of an encounter, one after the other, where the engines are.
 #
-# Source: runner spec 14. Slots are numbered from 0 on; the executor takes a number as a wish.
+# Source: runner spec 14. Slots are numbered from 0; the executor need not use the slot with this number.
 
-Encounter = tuple[str, str, int]  # the pair in sorted order, its meeting
+Encounter = tuple[str, str, int]  # the two names in sorted order, and the number of their encounter
 
 
 class Allotment:
-    """The slots of a run: what each plays, and what it played last, whose engines wait there.
+    """The slots of a run: the game of each, its last game, and the entrants whose engine processes it keeps.
 
-    Nothing here goes through all slots for each game: there may be a thousand.
+    No method loops over all slots for each game, because there may be a thousand.
     """
 
     def __init__(self, slots: int, copies: Mapping[str, int] | None = None) -> None:
-        """`copies`: how often an entrant's engine may run at once, where that is not 0; it may change meanwhile."""
+        """`copies`: the most processes of an entrant's engine at one time, if limited; the mapping may change later."""
         self._slots = slots
         self._copies = {} if copies is None else copies
         self._running: Counter[str] = Counter()
         self._playing: dict[int, Pairing] = {}
-        self._engaged: dict[Encounter, int] = {}  # slot of each encounter that is played
-        self._engaged_either_way: set[Encounter] = set()  # the same with the names in both orders
+        self._engaged: dict[Encounter, int] = {}  # slot of each encounter with a game in progress
+        self._engaged_either_way: set[Encounter] = set()  # these encounters, with the names in both orders
         self._last: dict[int, Pairing] = {}
         self._free = set(range(slots))
-        self._waiting: dict[str, set[int]] = {}  # entrant -> free slots where its engine waits
+        self._waiting: dict[str, set[int]] = {}  # entrant -> free slots that keep its engine process
 
     @property
     def slots(self) -> int:
-        """How many there are; those beyond end what they play."""
+        """The number of slots; a removed slot plays its game to the end."""
         return self._slots
 
     @slots.setter
@@ -79,10 +80,10 @@ class Allotment:
                 self._release(slot)
 
     def ordered(self, offers: Iterable[Pairing]) -> Iterator[Pairing]:
-        """As wished, but with several slots what a free one has begun comes first: the other legs of its encounter.
+        """Yield the offers that may start, in order; with several slots, first the remaining games of begun encounters.
 
-        Those of encounters that are played now are left out: they wait for their slot. A look goes no further than
-        whoever asks: mostly for one game, of thousands.
+        Games of encounters with a game in progress are left out, because they wait for its slot. This is a generator:
+        the caller mostly needs one game of thousands.
         """
         offers = tuple(offers)
         if self._slots == 1:
@@ -91,7 +92,7 @@ class Allotment:
         begun = {name for slot in self._free & self._last.keys() for name in _either_way(self._last[slot])}
         engaged = self._engaged_either_way
         if begun:
-            names = {name for encounter in begun for name in encounter[:2]}  # few: a cheap look for most of the offers
+            names = {name for encounter in begun for name in encounter[:2]}  # few names reject most offers at low cost
             meetings = {encounter[2] for encounter in begun}
             for one in offers:
                 if one.meeting in meetings and one.white in names and one.black in names:
@@ -104,9 +105,9 @@ class Allotment:
                 yield one
 
     def slot_for(self, pairing: Pairing) -> int | None:
-        """The free slot where most of its engines wait, the lowest of equals.
+        """Return the free slot that keeps most of the pairing's engine processes, the lowest of equals.
 
-        None: all are busy, one is at its encounter, or one of both engines runs as often as it may.
+        None: all slots are busy, one plays this encounter, or one of the engines has its largest number of processes.
         """
         encounter = _encounter(pairing)
         if encounter in self._engaged or not self._free:
@@ -124,7 +125,7 @@ class Allotment:
         return max(there[0] | there[1], key=worth)
 
     def begin(self, slot: int, pairing: Pairing) -> None:
-        """It plays there from now on."""
+        """Mark the pairing as in progress in the slot."""
         self._playing[slot] = pairing
         self._running.update(pairing.pair)
         self._engaged[_encounter(pairing)] = slot
@@ -134,7 +135,10 @@ class Allotment:
             self._waiting.get(name, set()).discard(slot)
 
     def end(self, pairing: Pairing, *, failed: bool) -> None:
-        """It is over; where the machine `failed` nobody waits any more. A result may come twice."""
+        """Mark the pairing as ended; after a failure of the machine its engine processes are gone.
+
+        A second result of the same game is ignored.
+        """
         slot = self._engaged.get(_encounter(pairing))
         if slot is None or self._playing[slot].key != pairing.key:
             return
@@ -154,7 +158,7 @@ class Allotment:
 
 
 def _either_way(pairing: Pairing) -> tuple[Encounter, Encounter]:
-    """Its encounter as the games of both colours name it: sorting names of thousands of offers takes its time."""
+    """Return the encounter with the names in both orders: to sort the names of thousands of offers would be slow."""
     return (pairing.white, pairing.black, pairing.meeting), (pairing.black, pairing.white, pairing.meeting)
 
 
@@ -163,9 +167,9 @@ def _encounter(pairing: Pairing) -> Encounter:
 
 
 def unshared(task: GameTask, slots: int) -> GameTask:
-    """The same game; where there are more slots than an engine may have copies its process goes with the game.
+    """Return the task; an engine with fewer allowed copies than slots ends its process with the game.
 
-    One that waited in a slot for its next game would be a copy too, when that game is played in another.
+    A process that waits in one slot would count as a copy when the engine's next game is played in another slot.
     """
 
     def kept(side: Side) -> Side:
@@ -177,61 +181,64 @@ def unshared(task: GameTask, slots: int) -> GameTask:
     return task if (white, black) == (task.white, task.black) else replace(task, white=white, black=black)
 
 
-# Which games may begin, and in which order: those a format offers, behind what the machine fails, by their slots.
+# Which games may start, and in which order.
 
-Shown = tuple[tuple[Pairing, ...], tuple[Pairing, ...]]  # what is on offer, and what is sure to be
+Shown = tuple[tuple[Pairing, ...], tuple[Pairing, ...]]  # offers of the format, and games that are certain to come
 
 
 class Offers:
-    """Of one run. A format is asked once for each state: the next game is asked for before and after a commit."""
+    """The games of a run that may start.
+
+    The format is asked once per state, because the next game is asked for before and after a commit.
+    """
 
     def __init__(self, format_: Format[Any], setbacks: Setbacks, allotment: Allotment) -> None:
         self._format, self._setbacks, self._allotment = format_, setbacks, allotment
-        # Of the last two states, that of the log and that after it; and whether games beside others were asked for.
+        # For the last two states (of the log, and the next): whether certain games were asked for, and the result.
         self._known: tuple[tuple[Any, bool, Shown], ...] = ()
 
     def wanted(self, state: Any) -> Iterator[Pairing]:
-        """Games in the order in which they should begin; beside other slots one looks ahead before it stands idle."""
+        """Yield games in their order of start; with several slots, also games that are certain to come."""
         now, ahead = self._of(state)
         return self._allotment.ordered(self._setbacks.ordered(now) + self._setbacks.ordered(ahead))
 
     def are_sure_of(self, pairing: Pairing, state: Any) -> bool:
-        """It is on offer in this state, or sure to be."""
+        """Whether a pairing is offered in this state, or certain to come."""
         shown = self._of(state)
-        # Mostly the very same pairing is offered again; comparing takes 20 times as long (measured, 500 before it).
+        # Mostly the same object is offered again; comparing values takes 20 times as long (measured).
         return any(any(map(is_, games, repeat(pairing))) for games in shown) or any(pairing in games for games in shown)
 
     def _of(self, state: Any) -> Shown:
-        beside = self._allotment.slots > 1
+        several = self._allotment.slots > 1
         for known, asked, shown in self._known:
-            if known is state and asked is beside:
+            if known is state and asked is several:
                 return shown
-        shown = self._format.offers(state), self._format.ahead(state) if beside else ()
-        self._known = (*self._known[-1:], (state, beside, shown))
+        shown = self._format.offers(state), self._format.ahead(state) if several else ()
+        self._known = (*self._known[-1:], (state, several, shown))
         return shown
 
 
 class Executor(Protocol):
-    """Where games are played: local slots, a cluster."""
+    """Plays games: in local slots, or on a cluster."""
 
     def submit(self, task: GameTask, prefer: int | None = None) -> Future[Any]:
-        """A game to play; its future raises `MachineFailure` when the host failed, `TourError` when we did."""
+        """Start a game; its future raises `MachineFailure` if the host failed, `TourError` for an internal error."""
 
     def resize(self, slots: int) -> None:
-        """More or fewer slots; surplus ones go when their game has ended."""
+        """Change the number of slots; a surplus slot ends after its game."""
 
     def stop(self, *, now: bool) -> None:
-        """No new games; `now` drops the running ones."""
+        """Start no new games; `now`: drop those in progress."""
 
 
-_MOST_TOGETHER = 64  # games of one commit: none waits long for the others (our choice)
+_MOST_TOGETHER = 64  # games in one commit, so that no game waits long for the others (our choice)
 
 
 @dataclass(frozen=True, slots=True)
 class _EndedGame:
-    """A game that is not in the log yet: its decisions, the format's state after it, and when it began.
+    """A game that is not in the log yet: its decisions, the format's state after it, and its start time.
 
-    A commit costs as much for many as for one, and with a thousand slots many end while the last one is written.
+    A commit of many games takes no longer than a commit of one, and with a thousand slots many games end during it.
     """
 
     game: Game
@@ -241,40 +248,40 @@ class _EndedGame:
 
 
 class RunEnd(Enum):
-    """Why the loop came back."""
+    """Why the loop ended."""
 
     FINISHED = "finished"
     BLOCKED = "blocked"
     STOPPED = "stopped"
     ENOUGH = "enough"
-    BUSY = "busy"  # as BLOCKED, where all that stays open does so because the machine was too busy
-    FAILED = "failed"  # as BLOCKED or ENOUGH, with a game that stays open because enginetour itself failed in it
+    BUSY = "busy"  # as BLOCKED, if all remaining games are open only because the machine was too busy
+    FAILED = "failed"  # as BLOCKED or ENOUGH, if a game is open because of an internal error
 
 
 class Watcher:
-    """Is told of everything after it is durable; the base class listens to nothing."""
+    """Receives everything that happens, after it is durable; the methods of the base class do nothing."""
 
     def game(self, number: int, game: Game, notes: Sequence[Note]) -> None:
-        """A game is in the log under this number."""
+        """A game was written to the log under this number."""
 
     def trouble(self, text: str) -> None:
-        """Something the user should read now."""
+        """There is a message for the user."""
 
     def withdrawn(self, name: str, why: str) -> None:
-        """The loop itself took an engine out; it is in the log."""
+        """The loop withdrew an engine; the log has it."""
 
     def turn(self, scheduler: Scheduler) -> None:
-        """Called before games begin: the moment to stop that."""
+        """Called before games start, so that the run can be stopped in time."""
 
     def progress(self, scheduler: Scheduler) -> None:
-        """Called after every change and at least once a second, when the next games have begun."""
+        """Called after every change and at least once a second, after the next games have started."""
 
 
 @dataclass
 class Scheduler:
-    """Plays a tournament to its end, or until it is told to stop. One use, one thread.
+    """Plays a tournament to its end, or until it is stopped; for one use in one thread.
 
-    `task_for` may raise TourError: no game can begin any more. `refusal` is that error when `run` has come back.
+    If `task_for` raises TourError, no more games start, and `refusal` is that error when `run` returns.
     """
 
     log: TournamentLog
@@ -284,95 +291,95 @@ class Scheduler:
     task_for: Callable[[Pairing, int], GameTask]
     slots: int = 1
     most_games: int | None = None
-    copies: Mapping[str, int] = field(default_factory=dict)  # entrant -> most running at once
+    copies: Mapping[str, int] = field(default_factory=dict)  # entrant -> most processes of its engine at one time
     watcher: Watcher = field(default_factory=Watcher)
     inbox: SimpleQueue[Callable[[], None]] = field(default_factory=SimpleQueue)
     clock: Callable[[], float] = time.monotonic
     free_bytes: Callable[[], float] = lambda: math.inf  # on the disk of the log
-    busy: Callable[[], str] = lambda: ""  # how busy the machine is, where it is too busy for a fair game
+    busy: Callable[[], str] = lambda: ""  # describes the load if the machine is too busy for a fair game
     standstill: Standstill = field(default_factory=Standstill)
-    folded: Any = None  # the state after the log, from whoever has folded it already: a second a 30 000 games
+    folded: Any = None  # the state after the log, if the caller replayed it already: a second per 30,000 games
 
     def __post_init__(self) -> None:
-        """Fold what is in the log: starting and resuming are the same act."""
+        """Replay the log: there is no difference between starting and resuming."""
         given = self.folded
         self.state: Any = replay(self.format, self.entrants, self.log.events()) if given is None else given
-        self.folded = None  # not kept: the state moves on
+        self.folded = None  # so that old states are freed
         self.flying: dict[Future[Any], tuple[Pairing, float]] = {}
         self.played = 0
         self.spent = 0.0  # seconds of finished games of this run, for the estimate
         self.stopping: str = ""  # "" | finish | now
-        self.refusal: TourError | None = None  # why no game can begin any more, where nobody asked for a stop
-        self.paused = False  # as somebody asked: no game begins until somebody asks for it
+        self.refusal: TourError | None = None  # the error because of which no game can start
+        self.paused = False  # by request; no game starts until the user ends the pause
         self._unwritten: list[_EndedGame] = []  # in the order in which they ended
         self._allotment = Allotment(self.slots, self.copies)
         self.setbacks = Setbacks(self.clock, self.watcher.trouble, self.busy)
-        self._over: deque[Future[Any]] = deque()  # of those in the air, what has ended: nobody asks all of them
+        self._over: deque[Future[Any]] = deque()  # futures that have ended, so that not all futures are polled
         self._offers = Offers(self.format, self.setbacks, self._allotment)
         self._held_until: float | None = None
 
     def run(self) -> RunEnd:
-        """Play until nothing is left to play, a stop, or `most_games`."""
+        """Play until no game is left, a stop, or `most_games`."""
         while True:
-            self._act()  # first: after a stop no new game begins
+            self._act()  # first, so that no new game starts after a stop
             self.watcher.turn(self)
             self._submit()
-            self.watcher.progress(self)  # the next games begin before much is made of the last ones
+            self.watcher.progress(self)  # after the next games have started, because output takes time
             if not self.flying and (end := self._verdict()) is not None:
                 if self.inbox.empty():
                     if self.setbacks.has_internal and end in (RunEnd.BLOCKED, RunEnd.ENOUGH):
                         return RunEnd.FAILED
                     return RunEnd.BUSY if end is RunEnd.BLOCKED and self.setbacks.is_only_busy else end
-                continue  # a request that came meanwhile is carried out: it may bring more to play
+                continue  # a request arrived; it may bring more games
             self._wait()
             self._settle_all()
             if self._held_until is not None and self.flying and self.clock() >= self._held_until:
                 self.stop(now=True)
 
     def stop(self, *, now: bool, grace: float | None = None) -> None:
-        """No new games; running ones may end within `grace` seconds, or are dropped `now`."""
+        """Start no new games; those in progress may end within `grace` seconds, or are dropped `now`."""
         if now and self.stopping != "now":
             self.stopping = "now"
             self.executor.stop(now=True)
         elif self.stopping != "now":
-            if grace is not None and self._held_until is None:  # whoever asked before may have set no end
+            if grace is not None and self._held_until is None:  # an earlier stop may have set no limit
                 self._held_until = self.clock() + grace
             if not self.stopping:
                 self.stopping = "finish"
                 self.executor.stop(now=False)
 
     def resize(self, slots: int) -> None:
-        """More or fewer games at once from now on; those in the air end in their time."""
+        """Change the number of concurrent games; games in progress play to their end."""
         self.slots = self._allotment.slots = slots
         self.executor.resize(slots)
 
     def step(self, event: Event, before: Any = None) -> tuple[Any, tuple[Note, ...]]:
-        """The state after `event` and its new decisions, without taking it; the caller logs first."""
+        """Return the state after `event` and its new decisions; the caller writes the log, then calls `take`."""
         before = self.state if before is None else before
         after = self.format.step(before, event)
         known = len(self.format.notes(before))
         return after, self.format.notes(after)[known:]
 
     def take(self, event: Event, after: Any) -> None:
-        """Take the state after an event that is in the log."""
+        """Take the state after an event that the log has."""
         self.state = after
         self.setbacks.forget(event)
 
     def playing(self) -> list[Pairing]:
-        """The games in the air."""
+        """Return the games in progress."""
         return [pairing for pairing, _ in self.flying.values()]
 
     def estimate(self) -> float | None:
-        """Seconds until the likely end, None before the first game of this run has ended, and in a pause."""
+        """Estimate the seconds until the end; None before the first game of this run has ended, and in a pause."""
         if not self.played or self.paused:
             return None
         return self.format.likely(self.state) * self.spent / self.played / max(1, min(self.slots, 1 + len(self.flying)))
 
     def _submit(self, after: Any = None) -> None:
-        """Begin what may begin; `after`: the state with games that have ended and are not in the log yet.
+        """Start the games that may start.
 
-        Then only what would begin after its commit just the same, up to the first game that was not on offer, or sure
-        to be, before it ended: nothing rests on a result that is not durable (reliability spec 3).
+        `after` is the state with games that have ended but are not in the log yet. Then only games start that were
+        offered or certain before these results: nothing depends on a result that is not durable (reliability spec 3).
         """
         if self.stopping or self.paused or self.setbacks.is_pausing():
             return
@@ -405,18 +412,18 @@ class Scheduler:
             room -= 1
 
     def _refuse(self, refusal: TourError) -> None:
-        """No new games; running ones end, for they began before it."""
+        """Start no new games; those in progress play to their end, because they started before the error."""
         if self.refusal is None:
             self.refusal = refusal
             if self.flying:
-                self.watcher.trouble(f"no new games, running ones end: {refusal}")
+                self.watcher.trouble(f"no new games start, games in progress play to their end: {refusal}")
         self.stop(now=False)
 
     def _verdict(self) -> RunEnd | None:
-        """What it means that nothing is in the air; None while a pause lasts."""
+        """Return why the run ends when no game is in progress; None while a pause lasts."""
         offers = self.format.offers(self.state)
         if not offers:
-            return RunEnd.FINISHED  # a stop too, when the game it let end was the last
+            return RunEnd.FINISHED  # also after a stop whose last game was the last of the tournament
         if self.stopping:
             return RunEnd.STOPPED
         if self.most_games is not None and self.played >= self.most_games:
@@ -426,14 +433,13 @@ class Scheduler:
         return self._stand_still(offers) if self.setbacks.is_blocked(offers) else None
 
     def _stand_still(self, offers: Sequence[Pairing]) -> RunEnd | None:
-        """Wait for engines without which nothing goes on, then do without them; BLOCKED where that helps nobody."""
+        """Wait for the engines without which no game can start, then withdraw them; BLOCKED if that does not help."""
         still, suspended = self.standstill, self.setbacks.suspended
         names = suspended.keys() & {name for pairing in offers for name in pairing.pair}
         if still.until is None and not would_go_on(self.format, self.state, names, self.setbacks.is_open):
             return RunEnd.BLOCKED
-        told = still.begin(names, self.clock())
-        if told:
-            self.watcher.trouble(told)
+        if started := still.begin(names, self.clock()):
+            self.watcher.trouble(started)
         if not still.is_over(self.clock()):
             return None
         if not still.withdraws:
@@ -466,18 +472,18 @@ class Scheduler:
             except Empty:
                 return
             if act is not _nothing:
-                self._record()  # what is asked for sees, and changes, what is in the log
+                self._record()  # requests read and change what is in the log
             act()
 
     def _land(self, future: Future[Any]) -> None:
-        """A game has ended; called from the thread of the executor."""
+        """Note that a game has ended; called in the executor's thread."""
         self._over.append(future)
         self.inbox.put(_nothing)
 
     def _settle_all(self) -> None:
         for future in [self._over.popleft() for _ in range(len(self._over))]:
             self._settle(future, *self.flying.pop(future))
-            self._act()  # a stop holds for what the next one makes room for
+            self._act()  # so that a stop applies before the next game starts
         self._record()
 
     def _settle(self, future: Future[Any], pairing: Pairing, since: float) -> None:
@@ -487,26 +493,26 @@ class Scheduler:
             self._allotment.end(pairing, failed=True)
             if isinstance(failure, TourError):
                 self._refuse(failure)
-            elif not (self.stopping or future.cancelled()):  # what a pause has taken back is offered again
-                self._record()  # a game that ended before it stands between two failures
+            elif not (self.stopping or future.cancelled()):  # a pause cancels games; they are offered again
+                self._record()  # a game that ended earlier comes between two failures
                 if isinstance(failure, InternalFailure):
                     self._internal(pairing, str(failure), since)
                     return
-                self.setbacks.host_failed(pairing, f"{pairing.white} - {pairing.black} is played again: {failure}")
+                self.setbacks.host_failed(pairing, f"{pairing.white} - {pairing.black} is replayed: {failure}")
             return
         self._allotment.end(pairing, failed=False)
         after = self._ended(game, since)
         if game.outcome is Outcome.VOID or len(self._unwritten) >= _MOST_TOGETHER:
-            self._record()  # a void one counts first: it may set engines aside
+            self._record()  # a void game is counted first, because it may suspend engines
             return
         self.watcher.turn(self)
-        self._submit(after)  # the commit takes its time beside the next game; if it fails both are lost
+        self._submit(after)  # the next game starts before the commit, which takes time
 
     def _internal(self, pairing: Pairing, why: str, since: float) -> None:
-        """Count a failure of enginetour itself in a game; after the last try the log has an incident."""
+        """Count an internal error in a game; the third one writes an incident to the log."""
         if not self.setbacks.internal_failed(pairing, why):
             return
-        cause = f"enginetour itself failed in {pairing.white} - {pairing.black}: {why}"
+        cause = f"internal error in {pairing.white} - {pairing.black}: {why}"
         game = Game(
             pairing,
             Outcome.VOID,
@@ -520,18 +526,18 @@ class Scheduler:
         self._record()
 
     def _ended(self, game: Game, since: float) -> Any:
-        """Step the format, whose state is returned; the game is to be written."""
+        """Step the format and return its new state; the game is written later."""
         before = self._unwritten[-1].after if self._unwritten else None
         after, notes = self.step(GameFinished(game.pairing, game.outcome), before)
         self._unwritten.append(_EndedGame(game, notes, after, since))
         return after
 
     def _record(self) -> None:
-        """Games that have ended become durable, all that came together in one commit; then they are told, in order."""
+        """Write all games that have ended in one commit, then report them in order."""
         games, self._unwritten = self._unwritten, []
         numbers = self.log.record_games([(one.game, one.notes) for one in games]) if games else []
         for number, one in zip(numbers, games, strict=True):
-            if number is None:  # it was there already
+            if number is None:  # the log has it already
                 continue
             self.state = one.after
             self.setbacks.record(one.game)
@@ -543,4 +549,4 @@ class Scheduler:
 
 
 def _nothing() -> None:
-    """Wakes the loop."""
+    """Wake the loop."""

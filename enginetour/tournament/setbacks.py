@@ -1,6 +1,6 @@
-"""Setbacks: a failing engine is set aside, a voided game replayed, the run paused; what waits, and for how long.
+"""Setbacks of a run: suspended engines, void games to replay, pauses, and games that stay open.
 
-Nothing here is kept beyond the run: who mends an engine or a machine and starts again finds everything tried again.
+Nothing is kept after the run: the next run tries every engine and every game again.
 """
 
 from __future__ import annotations
@@ -14,11 +14,8 @@ from typing import Any
 from enginetour.formats.base import Format
 from enginetour.model.game import INTERNAL, Event, Game, GameKey, Outcome, Pairing, Replaced, Termination, Withdrawn
 
-# What went wrong in a run, and what must therefore wait: pairings that stay open, engines set aside, pauses.
-
-# reliability spec 1: at most 2 replays per pairing caused by engines, 3 start failures in a row
-# set an engine aside, 3 host failures in a row pause the run, 5 s to 60 s. A game in which enginetour itself fails is
-# tried 3 times in all.
+# Reliability spec 1: engines may cause at most 2 replays per pairing, 3 failed starts in a row suspend an engine, and 3
+# host failures in a row pause the run for 5 s to 60 s. A game with an internal error is tried 3 times in all.
 MOST_REPLAYS = 2
 _MOST_INTERNAL = 3
 _START_FAILURES = 3
@@ -26,75 +23,78 @@ _HOST_FAILURES = 3
 _PAUSE_S, END_OF_PAUSES = 5.0, 60.0
 RETRY_S = (1.0, 5.0)  # waits after the first and the second failed start
 _START_CATEGORIES = frozenset({"start-failure", "start-timeout", "bad-option"})
-# Reliability spec 3: 1 MiB, and for each game in the air what it may need; 600 moves with full lines take 200 KiB.
+# Reliability spec 3: 1 MiB, and room for each game in progress; 600 moves with full lines take 200 KiB.
 MIN_FREE = 1 << 20
 GAME_BYTES = 200 << 10
-LOOK_S = 5.0  # between two looks at a disk that is nearly full
-# Time losses in doubt of one game, after which it waits until the machine is less busy, and after which it stays open;
-# and the longest such wait (our choice).
+LOOK_S = 5.0  # between two checks of a disk that is nearly full
+# Number of doubtful time losses of one game after which it waits until the machine is less busy, and after which it
+# stays open; longest such wait (our choice).
 DOUBTS, MOST_DOUBTS = 3, 5
 CALM_S = 1800.0
-AGAIN_S = 600  # a suspended engine is tried again every 10 minutes, and when nothing else is left to play
+AGAIN_S = 600  # a suspended engine is tried again every 10 minutes, and when no other game is left
 
 
 def room_for(games: int) -> int:
-    """Bytes that the disk should have for so many games that are not written yet."""
+    """Return the bytes that the disk must have for a number of unwritten games."""
     return MIN_FREE + GAME_BYTES * games
 
 
 class Setbacks:
-    """The memory of one run. `clock` counts seconds from anywhere; `tell` hears what the user should read.
+    """Counts the failures of one run and decides what must wait.
 
-    `busy` says how busy the machine is where it is too busy for a fair game, else "".
+    Args:
+        clock: Returns seconds, from any start.
+        tell: Shows a message to the user.
+        busy: Describes the load if the machine is too busy for a fair game, else returns "".
     """
 
     def __init__(
         self, clock: Callable[[], float], tell: Callable[[str], None], busy: Callable[[], str] = lambda: ""
     ) -> None:
-        self.suspended: dict[str, str] = {}  # entrant -> why, without its name
-        self.tried_again: set[str] = set()  # suspended once and not seen to play since
+        self.suspended: dict[str, str] = {}  # entrant -> reason, without its name
+        self.tried_again: set[str] = set()  # once suspended, and has not played since
         self._clock = clock
         self._tell = tell
         self._busy = busy
         self._doubts: Counter[GameKey] = Counter()
-        self._calm_by: dict[GameKey, float] = {}  # games that wait for a less busy machine, and until when at most
+        self._calm_by: dict[GameKey, float] = {}  # games that wait for a less busy machine -> latest end of the wait
         self._voids: Counter[GameKey] = Counter()
         self._set_aside: set[GameKey] = set()
-        self._too_busy: set[GameKey] = set()  # those of them for which the machine was too busy
+        self._too_busy: set[GameKey] = set()  # the part of them for which the machine was too busy
         self._start_failures: Counter[str] = Counter()
         self._retry_at: dict[str, float] = {}
-        self._last_tries: set[str] = set()  # suspended engines tried since nothing else was left
+        self._last_tries: set[str] = set()  # suspended engines that were tried since no other game was left
         self._host_failures = 0
-        self._failed: Counter[GameKey] = Counter()  # times the machine failed a game
-        self._internal: Counter[GameKey] = Counter()  # times enginetour itself failed in a game
-        self.has_internal = False  # a game stays open for that
+        self._failed: Counter[GameKey] = Counter()  # failures of the machine in a game
+        self._internal: Counter[GameKey] = Counter()  # internal errors in a game
+        self.has_internal = False  # a game stays open because of internal errors
         self._not_before = 0.0
-        self.cramped = False  # no game begins until the disk has room
+        self.cramped = False  # no game starts until the disk has room
 
     @property
     def is_only_busy(self) -> bool:
-        """No engine is at fault for any game that stays open."""
+        """Whether games stay open, and for none of them an engine is the reason."""
         return bool(self._too_busy) and self._set_aside == self._too_busy and not self.suspended
 
     def is_pausing(self) -> bool:
-        """No game may begin now."""
+        """Whether no game may start now."""
         return self._clock() < self._not_before
 
     def pause(self, seconds: float) -> None:
-        """No game may begin for so long."""
+        """Start no games for a number of seconds."""
         self._not_before = self._clock() + seconds
 
     def ordered(self, offers: Iterable[Pairing]) -> list[Pairing]:
-        """As wished, but what the machine keeps failing lets the others go first.
+        """Return the offers in their order, but games in which the machine failed often come last.
 
-        Not what it failed once or twice: tests and rounds wait for the games before those that came in.
+        One or two failures do not change the order, because tests and rounds wait for the earlier games.
         """
         if not self._failed:
             return list(offers)
         return sorted(offers, key=lambda pairing: max(0, self._failed[pairing.key] - _HOST_FAILURES + 1))
 
     def is_playable(self, pairing: Pairing) -> bool:
-        """Neither side is resting after a failed start, and the pairing is not set aside, nor waits for the machine."""
+        """Whether a game may start: it does not stay open, and waits neither for an engine nor for the machine."""
         now, names = self._clock(), (pairing.white, pairing.black)
         for name in names:
             if name in self.suspended and now >= self._retry_at[name]:
@@ -104,7 +104,7 @@ class Setbacks:
         return all(now >= self._retry_at.get(name, now) for name in names)
 
     def is_blocked(self, offers: Sequence[Pairing]) -> bool:
-        """Nothing of this can be played; every suspended engine has had one more try since the last finished game."""
+        """Whether none of the offers can be played, after each suspended engine got one more try."""
         if not all(self.is_open(pairing) for pairing in offers):
             return False
         names = {name for pairing in offers for name in pairing.pair}
@@ -115,7 +115,7 @@ class Setbacks:
         return not untried
 
     def is_cramped(self, free: float, needed: int) -> bool:
-        """The disk has fewer bytes `free` than the next game needs: said once, looked at again after a while."""
+        """Whether the disk has too few `free` bytes for the next game; if so, report it once and wait a while."""
         if free >= needed:
             self.cramped = False
             return False
@@ -123,17 +123,17 @@ class Setbacks:
         if not self.cramped:
             self.cramped = True
             room = f"{free / MIN_FREE:.1f} MiB free, {needed / MIN_FREE:.1f} needed"
-            self._tell(f"no new games until the disk has room again: {room}")
+            self._tell(f"no new games until the disk has free space: {room}")
         return True
 
     def forget(self, event: Event) -> None:
-        """Whoever left by it waits for nothing more; its name does not come again."""
+        """Forget an entrant that an event removed; its name cannot return."""
         name = event.name if isinstance(event, Withdrawn) else event.old if isinstance(event, Replaced) else ""
         self.suspended.pop(name, None)
         self.tried_again.discard(name)
 
     def record(self, game: Game) -> None:
-        """Learn from a game that is in the log."""
+        """Count a game that is in the log."""
         if game.outcome is Outcome.VOID:
             self._void(game)
             return
@@ -144,38 +144,36 @@ class Setbacks:
             self._start_failures[name] = 0
 
     def host_failed(self, pairing: Pairing, text: str) -> None:
-        """The machine failed a game; after some in a row nothing begins for a while."""
+        """Count a failure of the machine in a game; several in a row pause the run."""
         self._failed[pairing.key] += 1
         self._tell(text)
         if self.is_pausing():
-            return  # begun before the pause, in another slot: whatever ended one may have ended all
+            return  # it started before the pause in another slot, and one cause may have ended all games
         self._host_failures += 1
         if self._host_failures >= _HOST_FAILURES:
-            longer = min(self._host_failures - _HOST_FAILURES, 10)  # a weekend of failures has no power of two
+            longer = min(self._host_failures - _HOST_FAILURES, 10)  # many failures must not make a huge power of two
             seconds = min(_PAUSE_S * 2**longer, END_OF_PAUSES)
             self.pause(seconds)
             self._tell(f"{self._host_failures} failures of the machine in a row: waiting {seconds:.0f} s")
 
     def internal_failed(self, pairing: Pairing, text: str) -> bool:
-        """Count a failure of enginetour itself in a game; True at the last try: the game stays open."""
+        """Count an internal error in a game; True after the last try, when the game stays open."""
         self._internal[pairing.key] += 1
         names = f"{pairing.white} - {pairing.black}"
         if self._internal[pairing.key] < _MOST_INTERNAL:
-            self._tell(f"{names} is played again: {text}")
+            self._tell(f"{names} is replayed: {text}")
             return False
         self.has_internal = True
         self._set_aside.add(pairing.key)
-        self._tell(
-            f"{names} stays open: enginetour itself failed in it {_MOST_INTERNAL} times; please report it: {text}"
-        )
+        self._tell(f"{names} stays open after {_MOST_INTERNAL} internal errors; please report this: {text}")
         return True
 
     def is_open(self, pairing: Pairing) -> bool:
-        """It stays open: an engine does not start, or cannot play it, or enginetour itself fails in it."""
+        """Whether a game cannot be played in this run: an engine cannot start or play it, or internal errors."""
         return pairing.key in self._set_aside or any(name in self.suspended for name in pairing.pair)
 
     def _try_again(self, name: str) -> None:
-        """Its next game is the probe; one more failed start sets it aside again."""
+        """End a suspension; one more failed start suspends the engine again."""
         del self.suspended[name], self._retry_at[name]
         self.tried_again.add(name)
         self._start_failures[name] = _START_FAILURES - 1
@@ -183,7 +181,7 @@ class Setbacks:
     def _void(self, game: Game) -> None:
         key, who = game.pairing.key, game.culprit
         if game.category == INTERNAL:
-            return  # counted when it failed
+            return  # counted when it happened
         if not who:
             self.host_failed(game.pairing, f"game void: {game.cause}")
             if game.termination is Termination.TIME:
@@ -195,7 +193,7 @@ class Setbacks:
             if self._voids[key] > MOST_REPLAYS:
                 self._set_aside.add(key)
                 names = f"{game.pairing.white} - {game.pairing.black}"
-                self._tell(f"{names} stays open, {who} cannot play it: {game.cause}")
+                self._tell(f"{names} stays open because {who} cannot play it: {game.cause}")
 
     def _doubted(self, pairing: Pairing) -> None:
         self._doubts[pairing.key] += 1
@@ -208,9 +206,8 @@ class Setbacks:
             self._calm_by[pairing.key] = self._clock() + CALM_S
             if busy := self._busy():
                 longest = f"at most {CALM_S / 60:.0f} min"
-                self._tell(
-                    f"{names} waits until the machine is less busy, {longest}: {busy}, {doubts} void time losses"
-                )
+                doubtful = f"{busy}, {doubts} void time losses"
+                self._tell(f"{names} waits until the machine is less busy, {longest}: {doubtful}")
 
     def _awaits_calm(self, key: GameKey, now: float) -> bool:
         if key not in self._calm_by:
@@ -222,7 +219,7 @@ class Setbacks:
 
     def _not_started(self, who: str, cause: str) -> None:
         if self._clock() < self._retry_at.get(who, -math.inf):
-            return  # in another slot, beside the one that was counted: a moment is one try
+            return  # in another slot at the same time; it counts as one try
         self._start_failures[who] += 1
         failures = self._start_failures[who]
         if failures < _START_FAILURES:
@@ -231,57 +228,56 @@ class Setbacks:
         self.suspended[who] = why = cause.removeprefix(f"{who}: ")
         self._retry_at[who] = self._clock() + AGAIN_S
         if who in self.tried_again:
-            self._tell(f"{who} still does not start: {why}")
+            self._tell(f"{who} still cannot start: {why}")
         else:
             self._tell(f"{who} is suspended after {failures} failed starts in a row: {why}")
 
 
-# Nothing can be played but with engines that do not start: what their withdrawal would open, and how long to wait.
-#
-# Where others could go on without them the run waits and probes, so that a mended engine loses nothing, and then lets
-# them go, so that the night is not lost (reliability spec 1). Where nothing would be won the pairings stay open.
+# All remaining games need engines that cannot start. If their withdrawal would allow other games, the run waits and
+# tries them again, so that a repaired engine can continue, and then withdraws them, so that the tournament continues
+# (reliability spec 1). Otherwise the games stay open.
 
 
 @dataclass
 class Standstill:
-    """The memory of one run. `patience` in seconds; `withdraws`: what happens when it is used up, or the run ends."""
+    """The wait for suspended engines: `patience` in seconds, and whether it `withdraws` them or ends the run then."""
 
     patience: float = 0.0
     withdraws: bool = False
-    names: tuple[str, ...] = ()  # who is waited for
+    names: tuple[str, ...] = ()  # the engines that the run waits for
     until: float | None = None
 
     def begin(self, names: Collection[str], now: float) -> str:
-        """Wait for these; the words for the user, "" when they are waited for already."""
+        """Start to wait for engines; return a message for the user, "" if the run waits for them already."""
         if self.until is not None:
             return ""
         self.names, self.until = tuple(sorted(names)), now + self.patience
         if not self.patience:
             return ""
         then = "withdrawn" if self.withdraws else "the run ends"
-        return f"nothing can be played without {' and '.join(self.names)}: waiting {self._long()}, then {then}"
+        return f"no game can start without {' and '.join(self.names)}: waiting {self._long()}, then {then}"
 
     def is_over(self, now: float) -> bool:
-        """Nobody waits any more."""
+        """Whether the wait has ended."""
         return self.until is not None and now >= self.until
 
     def end(self) -> None:
-        """A game was played, or somebody left."""
+        """End the wait, because a game was played or an engine was withdrawn."""
         self.names, self.until = (), None
 
     def why(self, cause: str) -> str:
-        """The reason of a withdrawal, for the log."""
-        return f"did not start for {self._long()} while nothing else could be played: {cause}"
+        """Return the reason of a withdrawal, for the log."""
+        return f"did not start for {self._long()} while no other game could be played: {cause}"
 
     def _long(self) -> str:
         return f"{self.patience / 60:.0f} min" if self.patience >= 120 else f"{self.patience:.0f} s"
 
 
 def would_go_on(format_: Format[Any], state: Any, names: Collection[str], is_open: Callable[[Pairing], bool]) -> bool:
-    """Whether something could be played if `names` withdrew; `is_open` knows the pairings that cannot."""
+    """Whether a game could be played if `names` withdrew; `is_open` is true for pairings that cannot be played."""
     try:
         for name in sorted(names):
             state = format_.step(state, Withdrawn(name))
-    except ValueError:  # the format cannot do without it
+    except ValueError:  # the format cannot continue without the entrant
         return False
     return any(not is_open(pairing) for pairing in format_.offers(state) if not set(pairing.pair) & set(names))

@@ -73,7 +73,7 @@ class Restless:
         task, answer = self.air.pop(self.dice.randrange(len(self.air)))
         if self.dice.random() < self.troubles:
             answer.settle(
-                self.dice.choice([OSError("closed"), CancelledError(), KILLED, ("failed", "x"), ("anew", "x")])
+                self.dice.choice([OSError("closed"), CancelledError(), KILLED, ("failed", "x"), ("recheck", "x")])
             )
             return
         answer.settle(("result", self.verdict(task)))

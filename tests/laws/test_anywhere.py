@@ -112,9 +112,9 @@ def on_a_cluster(system: str, seed: int, slots: int, troubles: float) -> object:
     ):
 
         def tell(text: str) -> None:
-            """Let a user resume a suspended machine."""
-            if "is set aside" in text:
-                place.machines.use(text.partition(" is set aside")[0])
+            """Let a user give a machine games again."""
+            if "gets no more games" in text:
+                place.machines.use(text.partition(" gets no more games")[0])
 
         place.look_round(lambda: None)
         place.open("tag", None, tell)

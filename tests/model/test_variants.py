@@ -215,7 +215,7 @@ def of_variant(folder: Path, variant: str, *specs: EngineSpec) -> Path:
     (folder / "results").mkdir()
     entrants = "".join(entrant(spec.name, spec.command, spec.protocol) for spec in specs)
     path = config(folder, (), "match", "games = 2", entrants, tc="60")
-    play = f'[play]\nvariant = "{variant}"\nrestart = "on"\nlog_traffic = true\n'
+    play = f'[play]\nvariant = "{variant}"\nrestart = "on"\nengine_log = true\n'
     if variant == "chess960":
         play += "openings = { positions = [423] }\n"  # RNBQNKRB: who is to move may castle short at once
     path.write_text(path.read_text().replace("[play]\n", play))

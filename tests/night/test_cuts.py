@@ -82,7 +82,7 @@ def test_a_manager_cut_off_for_a_minute(hosts: Network, dask: Cluster, tmp_path:
         dask.wait_for_game("near")
         hosts.pull("away")
         cut = time.monotonic()
-        one.hears("does not answer: games wait until it does")
+        one.hears("does not respond: games wait until it does")
         until(lambda: len(left_running(dask.folder_of("near"))) == 1)
         assert time.monotonic() - cut < BORNE_S + 2 * GONE_S
         rest(cut)

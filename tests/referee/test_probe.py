@@ -325,7 +325,7 @@ def test_nodes_that_a_cecp_engine_cannot_be_told_are_refused() -> None:
             refuse_unfit({"Ada": ProbeResult("Ada", features=(("ping", "1"),))}, {"Ada": side})
     refuse_unfit({"Ada": ProbeResult("Ada")}, {"Ada": Side(spec, clock, 0)})
     for beside in ("9,nodes=500", "movetime=1,nodes=500"):
-        with pytest.raises(InputRefused, match="no nodes beside a time"):
+        with pytest.raises(InputRefused, match="cannot combine nodes with a time"):
             refuse_limits(spec, TimeControl.parse(beside), "play.tc")
     refuse_limits(spec, TimeControl.parse("nodes=500,depth=3"), "play.tc")
 

@@ -253,24 +253,24 @@ def test_slots_are_refused_before_anything_changes() -> None:
             asked(steer, {"do": "slots", "slots": wish})
     assert said(asked(steer, {"do": "slots", "slots": 5})) == "too many"
     assert (steer.scheduler.slots, told) == (2, [])
-    assert said(asked(steer, {"do": "slots", "slots": 5, "force": True})) == "5 slots instead of 2"
-    assert said(asked(steer, {"do": "slots", "slots": 1})) == "1 slot instead of 5; 1 more until games end"
+    assert said(asked(steer, {"do": "slots", "slots": 5, "force": True})) == "concurrency 5 instead of 2"
+    assert said(asked(steer, {"do": "slots", "slots": 1})) == "concurrency 1 instead of 5; 1 more game in progress"
     assert steer.scheduler.slots == 1
-    assert told == ["5 slots instead of 2, as asked", "1 slot instead of 5, as asked"]
+    assert told == ["concurrency 5 instead of 2, by request", "concurrency 1 instead of 5, by request"]
 
 
 def test_two_people_at_once() -> None:
     """Who asks for what is so already is told that, and nothing is said or done twice."""
     steer, told = helm()
-    assert "2 in the air" in said(asked(steer, {"do": "pause"}))
-    assert said(asked(steer, {"do": "pause"})) == "paused already"
-    assert "begin again" in said(asked(steer, {"do": "unpause"}))
+    assert "2 in progress" in said(asked(steer, {"do": "pause"}))
+    assert said(asked(steer, {"do": "pause"})) == "already paused"
+    assert "start again" in said(asked(steer, {"do": "unpause"}))
     assert said(asked(steer, {"do": "unpause"})) == "not paused"
-    assert said(asked(steer, {"do": "slots", "slots": 2})) == "2 slots, as before"
+    assert said(asked(steer, {"do": "slots", "slots": 2})) == "concurrency 2, unchanged"
     assert len(told) == 2
     for _ in range(2):
         assert said(asked(steer, {"do": "finish"})).startswith("stopping")
-    stopping = "stopping as asked: no game begins, those in the air may end"
+    stopping = "stopping by request: no game starts, games in progress may end"
     assert told[2:] == [stopping, f"noted: {stopping}"]
     for late in ("pause", "unpause", "slots"):
         assert "is stopping" in said(asked(steer, {"do": late} | ({"slots": 3} if late == "slots" else {})))
@@ -281,13 +281,13 @@ def test_a_pause_takes_back_what_waits_for_a_seat() -> None:
     """A cluster with fewer seats than slots began three more games in a pause, which said that none would begin."""
     steer, told = helm(seats=1)
     loop, begun = steer.scheduler, steer.scheduler.playing()
-    assert "1 in the air may end" in said(asked(steer, {"do": "pause"}))
+    assert "1 in progress may end" in said(asked(steer, {"do": "pause"}))
     settle(loop)
     assert loop.playing() == begun[:1]
     asked(steer, {"do": "unpause"})
     settle(loop)
     assert loop.playing() == begun
-    assert told == ["paused as asked: no game begins until enginetour unpause", "the pause is over, as asked"]
+    assert told == ["paused by request: no game starts until enginetour unpause", "pause ended by request"]
 
 
 def test_finish_ends_a_pause() -> None:
@@ -334,12 +334,15 @@ def test_a_run_is_steered(tmp_path: Path) -> None:
     orders = ["asked", "paused", "resumed", "slots", "slots"]  # one event each, and none of them a trouble
     assert sorted(kinds[1:-1]) == orders
     (pause,) = (event["cause"] for event in journal if event["event"] == "paused")
-    assert pause == "paused as asked: games begin again after enginetour unpause"
+    assert pause == "paused by request: games start again after enginetour unpause"
 
 
 def test_too_much_at_once_is_told_and_played(tmp_path: Path) -> None:
     """More slots than processors are refused without --force; with it a warning says how many are wanted."""
     path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "")
-    assert "lower slots, or say --force" in tour(tmp_path, "run", str(path), "--concurrency", "999", expect=2).stderr
+    assert (
+        "use fewer concurrent games, or --force"
+        in tour(tmp_path, "run", str(path), "--concurrency", "999", expect=2).stderr
+    )
     done = tour(tmp_path, "run", str(path), "--concurrency", "200", "--force", "--max-games", "1")
-    assert "warning: games want 200 processors at once by slots, threads; this machine has" in done.stderr
+    assert "warning: 200 concurrent games with threads need 200 processors, but this machine has" in done.stderr

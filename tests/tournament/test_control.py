@@ -127,7 +127,7 @@ def test_end_without_answer(tmp_path: Path) -> None:
 
     ender = threading.Thread(target=end)
     ender.start()
-    with pytest.raises(StoreRefused, match="before it answered"):
+    with pytest.raises(StoreRefused, match="before it responded"):
         ask(path, {"do": "stop"})
     ender.join()
 
@@ -315,7 +315,7 @@ def test_folder_of_somebody_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         "candidates",
         lambda path: [place for place in candidates(path) if place.is_relative_to(tmp_path)],
     )
-    with pytest.raises(StorageFailed, match="socket cannot be made"):
+    with pytest.raises(StorageFailed, match="socket cannot be created"):
         ControlServer(path, SimpleQueue()).start()
     assert path.read_text() == "mine"
 

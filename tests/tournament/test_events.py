@@ -294,7 +294,7 @@ def test_a_full_disk_leaves_no_half_line(tmp_path: Path, said: list[str], monkey
     assert len(said) == 1
 
 
-# `log_traffic` was no setting: of a game that ended well nobody could see what its engines were told.
+# `engine_log` was no setting: of a game that ended well nobody could see what its engines were told.
 
 
 def traffic(folder: Path) -> list[list[str]]:
@@ -307,7 +307,7 @@ def test_each_game_has_its_own(tmp_path: Path) -> None:
     path = config(tmp_path, ("wren1", "wren2"), "match", "games = 2")
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
     assert not traffic(tmp_path)
-    path.write_text(path.read_text().replace("[play]\n", "[play]\nlog_traffic = true\n"))
+    path.write_text(path.read_text().replace("[play]\n", "[play]\nengine_log = true\n"))
     tour(tmp_path, "run", str(path))
     ((title, *lines),) = traffic(tmp_path)
     assert title.startswith("# game 2: Wren 2 - Wren 1, ")
@@ -325,7 +325,7 @@ def test_each_game_has_its_own(tmp_path: Path) -> None:
 def test_engines_that_live_on(tmp_path: Path) -> None:
     """What was said in the game before is not told again."""
     (tmp_path / "results").mkdir()
-    path = config(tmp_path, ("wren1", "wren2"), "match", "games = 2", tc="depth=1", play="log_traffic = true")
+    path = config(tmp_path, ("wren1", "wren2"), "match", "games = 2", tc="depth=1", play="engine_log = true")
     tour(tmp_path, "run", str(path))
     for lines in traffic(tmp_path):  # one may have been probed before, too
         begun = [line.split(" > ")[1] for line in lines if line.endswith(("> ucinewgame", "> new"))]
@@ -336,7 +336,7 @@ def test_a_folder_that_cannot_be_written_ends_no_run(tmp_path: Path) -> None:
     """It is told, and the games are in the store."""
     (tmp_path / "results").mkdir()
     (tmp_path / "results" / "trial.traffic").write_text("no folder")
-    path = config(tmp_path, ("wren1", "wren2"), "match", "games = 2", play="log_traffic = true")
+    path = config(tmp_path, ("wren1", "wren2"), "match", "games = 2", play="engine_log = true")
     done = tour(tmp_path, "run", str(path))
     assert "the traffic of game 1 not written" in done.stdout + done.stderr
     assert (tmp_path / "results" / "trial.pgn").read_text().count("[Event ") == 2

@@ -184,7 +184,7 @@ def test_a_slot_into_whose_pipe_somebody_writes_is_replaced(place_of_places: Loc
     _, pid = heard.playing()
     with open(f"/proc/{pid}/fd/{results_of(pid)}", "wb", buffering=0) as results:
         results.write(b"bestmove e2e4\n")
-    with pytest.raises(InternalFailure, match="somebody else wrote into its pipe"):
+    with pytest.raises(InternalFailure, match="another process wrote into its pipe"):
         future.result(LONG_S)
     assert cause(place_of_places, "draw")
 
@@ -486,9 +486,9 @@ def test_a_slot_of_another_version_is_told_nothing(tmp_path: Path) -> None:
         there = ProbeTask(scripted(name="Ada"))
         assert isinstance(place.submit(there, prefer=0).result(LONG_S), ProbeResult)
         mark.touch()
-        with pytest.raises(TourError, match=r"was updated while this run goes on: .* then, 9\.9\.9") as told:
+        with pytest.raises(TourError, match=r"was updated during this run: from .* to 9\.9\.9") as told:
             place.submit(there, prefer=1).result(LONG_S)
-        assert (told.value.exit_code, told.value.step) == (1, "start it again by the same command.")
+        assert (told.value.exit_code, told.value.step) == (1, "start the run again with the same command")
         assert isinstance(place.submit(there, prefer=0).result(LONG_S), ProbeResult)
 
 
@@ -503,7 +503,7 @@ def test_a_run_whose_package_was_updated_ends_with_one_line(tmp_path: Path, monk
     told = tour(tmp_path, "run", str(path), expect=1)
     complaints = [line for line in told.stderr.splitlines() if line.startswith("enginetour: ")]
     assert len(complaints) == 1
-    assert complaints[0].endswith("9.9.9 (another) now. Hint: start it again by the same command.")
+    assert complaints[0].endswith("9.9.9 (another). Hint: start the run again with the same command.")
     assert audit(tmp_path) == 1
     mark.unlink()
     tour(tmp_path, "run", str(path))

@@ -85,7 +85,7 @@ def test_command_beside_its_configuration(tmp_path: Path) -> None:
     [
         (("./none",), "No such file"),
         ((sys.executable, "-c", "raise SystemExit(3)"), "exit 3"),
-        ((sys.executable, "-c", "import time; time.sleep(60)"), "no end within"),
+        ((sys.executable, "-c", "import time; time.sleep(60)"), "did not end within"),
     ],
 )
 def test_command_that_fails(

@@ -228,7 +228,7 @@ def test_the_hungriest_pair_times_slots(sides: tuple[Side, ...], slots: int, wan
     """One thinks, the other thinks too where it may ponder; an option that is no number is for others to refuse."""
     assert plan_module.processors_wanted(sides, slots) == wanted
     (words,) = plan_module.processor_shortage(sides, slots, wanted - 1)
-    assert f"games want {wanted} processors" in words
+    assert f" need {wanted} processors" in words
     assert ("pondering" in words) == any(one.spec.ponder for one in sides)
     assert not list(plan_module.processor_shortage(sides, slots, wanted))
 
@@ -238,7 +238,7 @@ def test_more_slots_than_processors_are_refused_unless_meant(monkeypatch: pytest
     monkeypatch.setattr(plan_module, "allowed_processors", lambda: ProcessorAllowance(2, " (a quota of 2 of 8)"))
     plan_module.refuse_overload(2, force=False)
     plan_module.refuse_overload(3, force=True)
-    with pytest.raises(UsageRefused, match=r"3 slots on 2 processors \(a quota of 2 of 8\)"):
+    with pytest.raises(UsageRefused, match=r"3 concurrent games on 2 processors \(a quota of 2 of 8\)"):
         plan_module.refuse_overload(3, force=False)
 
 
@@ -247,7 +247,7 @@ def test_a_run_with_too_many_slots_does_not_begin(tmp_path: Path) -> None:
     path = config(tmp_path, ("wren1", "wren2"), "match", "games = 2")
     slots = len(os.sched_getaffinity(0)) + 1
     refused = tour(tmp_path, "run", str(path), "--concurrency", str(slots), expect=2)
-    assert f"{slots} slots on " in refused.stderr
+    assert f"{slots} concurrent games on " in refused.stderr
     assert "--force" in refused.stderr
     assert not (tmp_path / "results").exists()
 

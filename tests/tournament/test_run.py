@@ -179,7 +179,7 @@ def test_an_own_book_is_frozen(tmp_path: Path, now: OwnBook | None) -> None:
     before = having(OwnBook("a", "best", 8, digest="1"))
     moved = replace(plan, sides=having(OwnBook("elsewhere/a", "best", 8, digest="1")))
     assert _resumed(moved, before).keys() == plan.sides.keys()
-    with pytest.raises(StoreRefused, match=f"the own_book of {first} is frozen for trial"):
+    with pytest.raises(StoreRefused, match=f"own_book of {first} is frozen for trial"):
         _resumed(replace(plan, sides=having(now)), before)
 
 
@@ -231,7 +231,7 @@ def test_settings_that_an_older_enginetour_did_not_have(tmp_path: Path) -> None:
 def test_a_suite_that_changed_is_another(tmp_path: Path) -> None:
     """The same name with other bytes would give other openings to the games still to come."""
     plan = prepare(config(tmp_path, ("wren1", "wren2")), tmp_path / "t.db")
-    with pytest.raises(TourError, match="the openings of trial have changed since it began"):
+    with pytest.raises(TourError, match="the openings of trial have changed since it started"):
         grown_settings(plan, _frozen_log(plan, suite="0"))
 
 
@@ -243,5 +243,5 @@ def test_a_tournament_begun_with_the_first_labels_of_our_suite_goes_on(tmp_path:
     assert grown_settings(plan, _frozen_log(plan, suite=first)) == {}
     (tmp_path / "own.epd").write_text("rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1\n")
     path.write_text(path.read_text().replace("[play]", '[play]\nopenings = { file = "own.epd" }'))
-    with pytest.raises(TourError, match="have changed since it began"):
+    with pytest.raises(TourError, match="have changed since it started"):
         grown_settings(other := prepare(path, tmp_path / "t.db"), _frozen_log(other, suite=first))

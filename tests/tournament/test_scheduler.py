@@ -680,7 +680,7 @@ def test_a_full_disk_pauses_with_one_line() -> None:
     loop = scheduler(ended, free_bytes=lambda: next(free, float(MIN_FREE + GAME_BYTES)))
     loop._wait = lambda: None  # type: ignore[method-assign]
     assert loop.run() is RunEnd.FINISHED
-    assert heard(loop).words == ["no new games until the disk has room again: 1.0 MiB free, 1.2 needed"]
+    assert heard(loop).words == ["no new games until the disk has free space: 1.0 MiB free, 1.2 needed"]
     assert len(heard(loop).numbers) == 6
 
 
@@ -1025,7 +1025,7 @@ def test_a_disk_that_fills(workspace: Path) -> None:
         with disk.running("run", str(path)) as run:
             assert run.stdout is not None
             assert run.stderr is not None
-            until(run.stderr, "no new games until the disk has room again")
+            until(run.stderr, "no new games until the disk has free space")
             disk.leave(MIN_FREE + 3 * GAME_BYTES)
             (workspace / "begun").read_text()
             (workspace / "gate").write_text("")

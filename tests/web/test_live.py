@@ -269,9 +269,9 @@ async def test_a_game_struck_out_has_no_result_any_more(live: LiveTournament, li
 @followed
 async def test_orders_have_lines_of_their_own(live: LiveTournament, listener: Listener) -> None:
     """A pause and an end that somebody asked for are shown although neither is a trouble."""
-    live.take({"event": "paused", "text": "autumn: paused as asked"})
-    live.take({"event": "asked", "text": "autumn: stopping as asked"})
-    assert [line["text"] for line in live.incidents] == ["paused as asked", "stopping as asked"]
+    live.take({"event": "paused", "text": "autumn: paused by request"})
+    live.take({"event": "asked", "text": "autumn: stopping by request"})
+    assert [line["text"] for line in live.incidents] == ["paused by request", "stopping by request"]
 
 
 @followed

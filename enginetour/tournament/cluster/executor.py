@@ -1,6 +1,6 @@
 """A Dask cluster as an executor: connection, games in progress, machines.
 
-One thread of its own runs an asyncio loop; whoever calls a method only leaves a word there.
+An asyncio loop runs in its own thread; methods called from other threads only post functions to it.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ from enginetour.tournament.cluster.worker import SLOT, inspect_worker, play
 from enginetour.tournament.executor import STOP_LIMIT, Listener
 from enginetour.tournament.loopthread import LoopThread
 
-_MOST_TRIES = 3  # machines that may fail one game before the scheduler hears of it (reliability spec 1)
+_MOST_TRIES = 3  # machines that may fail one game before it is a failure for the scheduler (reliability spec 1)
 TLS = "tls://"
-CONNECT_S = 5.0  # for the first answer: what a person waits for; later on it is tried again and again
-_WHERE = "~/.config/dask/tls.yaml"  # Dask reads every YAML file of that folder (its documentation, "Configuration")
+CONNECT_S = 5.0  # for the first response, because the user waits; later it is tried again and again
+_WHERE = "~/.config/dask/tls.yaml"  # Dask reads every YAML file of that directory (documentation, "Configuration")
 
 EventListener = Callable[[list[tuple[str, str, object]]], None]
 
 
 @dataclass(eq=False)
 class _ClusterTask:
-    """`failed` are the machines that failed it; `tried` is the present try, `number` that of all tries of the run."""
+    """A game: the machines that `failed` it, its current try in `tried`, and the `number` of that try in the run."""
 
     task: GameTask
     prefer: int | None
@@ -62,85 +62,82 @@ class _ClusterTask:
     tried: asyncio.Task[None] | None = None
 
     def begin(self) -> bool:
-        """It cannot be taken back from now on; False where that has been done."""
+        """Start it, so that it cannot be cancelled any more; False if it was cancelled."""
         self.begun = self.begun or self.future.set_running_or_notify_cancel()
         return self.begun
 
     def fail(self, why: str, *, internal: bool = False) -> None:
-        """The host failed it for good, or `internal`: enginetour itself, on any machine."""
+        """Fail it for good: by the host, or by an `internal` error, which does not depend on the machine."""
         if self.begin():
             self.future.set_exception(InternalFailure(why) if internal else MachineFailure(why))
 
 
 def address_of(place: str) -> str:
-    """The address in ``dask=tcp://HOST:PORT``; UsageRefused for anything else."""
+    """Return the address of ``dask=tcp://HOST:PORT``; UsageRefused for anything else."""
     address = place.removeprefix("dask=")
     scheme = next((one for one in ("tcp://", TLS) if address.startswith(one)), None)
     host, colon, port = address.removeprefix(scheme or "").rpartition(":")
     good = scheme and host and colon and port.isascii() and port.isdigit() and 0 < int(port) < 1 << 16
     if not place.startswith("dask=") or not good:
-        step = "say --executor dask=tcp://HOST:8786, or dask=tls://HOST:8786"
-        raise UsageRefused(f"{place!r} is no place to play", place="--executor", step=step)
+        step = "use dask=tcp://HOST:8786 or dask=tls://HOST:8786"
+        raise UsageRefused(f"{place!r} is not a valid executor", place="--executor", step=step)
     return address
 
 
 def refuse_without(address: str) -> None:
-    """UsageRefused for a ``tls://`` address where this machine has no certificates that could be used.
-
-    They are those that Dask's own configuration names.
-    """
+    """Raise UsageRefused for a ``tls://`` address without valid certificates in Dask's configuration."""
     if not address.startswith(TLS):
         return
     found = Security()
-    told = found.get_tls_config_for_role("client")
-    named = {"ca-file": told["ca_file"], "client.cert": told["cert"], "client.key": told["key"]}
+    config = found.get_tls_config_for_role("client")
+    named = {"ca-file": config["ca_file"], "client.cert": config["cert"], "client.key": config["key"]}
     missing = [key for key, value in named.items() if value is None]
     if missing:
-        what = f"{address} needs certificates, and no {' and no '.join(missing)} of this machine is named"
-        raise UsageRefused(what, place="--executor", step=f"name them under distributed.comm.tls in {_WHERE}")
+        what = f"{address} needs certificates, but {' and '.join(missing)} of this machine is not configured"
+        raise UsageRefused(what, place="--executor", step=f"set them under distributed.comm.tls in {_WHERE}")
     for key, value in named.items():
-        if "\n" not in value and not Path(value).is_file():  # the text itself may stand there instead of a path
-            raise UsageRefused(f"there is no {value}", place=f"distributed.comm.tls.{key}", step=f"see {_WHERE}")
+        if "\n" not in value and not Path(value).is_file():  # the value may be the certificate itself
+            raise UsageRefused(f"file {value} not found", place=f"distributed.comm.tls.{key}", step=f"see {_WHERE}")
     try:
         found.get_connection_args("client")
-    except OSError as error:  # ssl.SSLError is one
+    except OSError as error:  # also ssl.SSLError
         what = f"the certificates of this machine cannot be used: {error}"
         raise UsageRefused(what, place="distributed.comm.tls", step=f"see {_WHERE}") from None
 
 
 class Connection:
-    """To one scheduler, by its address. `heard` takes live events of the run named `run`."""
+    """Connection to a Dask scheduler. `heard` receives live events of the run named `run`."""
 
     def __init__(self, address: str, run: str, heard: EventListener) -> None:
         self.address = address
         self._run = run
         self._heard = heard
         self._client: Any = None
-        for name in ("distributed", "distributed.client"):  # each has a level of its own
-            logging.getLogger(name).setLevel(logging.CRITICAL)  # of lost connections, which the place tells in words
+        for name in ("distributed", "distributed.client"):  # each has its own level
+            logging.getLogger(name).setLevel(logging.CRITICAL)  # the executor reports lost connections itself
 
     async def open(self) -> None:
-        """Connect; OSError where nobody answers like a scheduler of Dask."""
+        """Connect; OSError if no Dask scheduler responds."""
         client = Client(self.address, asynchronous=True, timeout=CONNECT_S, set_as_default=False, name="enginetour")
         try:
-            async with asyncio.timeout(CONNECT_S):  # Dask itself waits for ever for whoever takes the call and is mute
+            async with asyncio.timeout(CONNECT_S):  # Dask itself waits forever for a server that sends nothing
                 await client
-        except Exception as error:  # whatever speaks another language there
+        except Exception as error:  # also if another kind of server is there
             await client.close()
             raise OSError(str(error) or f"no answer within {CONNECT_S:g} s") from error
         client.subscribe_topic(self._run, self._hear)
         self._client = client
 
     async def _hear(self, event: tuple[float, bytes]) -> None:
-        self._heard(pickle.loads(event[1]))  # noqa: S301 - from our own workers
+        self._heard(pickle.loads(event[1]))  # noqa: S301 - from workers of this run
 
     @property
     def is_open(self) -> bool:
-        """The scheduler answered lately."""
+        """Whether the connection to the scheduler works."""
         return self._client is not None and self._client.status == "running"
 
     async def workers(self) -> dict[str, ListedWorker] | None:
-        """Those that are there, by address; None while the scheduler does not answer. A lost one is looked for."""
+        """Return the workers by address; None while the scheduler does not respond. Reconnect if necessary."""
         if self._client is not None and self._client.status in ("closing", "closed"):
             self._client = None
         try:
@@ -149,7 +146,7 @@ class Connection:
             if not self.is_open:
                 return None
             info = await self._client.scheduler.identity(n_workers=-1)
-        except (OSError, RuntimeError):  # distributed's CommClosedError is an OSError; RuntimeError: it is closing
+        except (OSError, RuntimeError):  # distributed's CommClosedError is an OSError; RuntimeError while it closes
             return None
         workers = info["workers"].items()
         return {address: _seen(address, one) for address, one in workers if one.get("status", "running") == "running"}
@@ -157,9 +154,9 @@ class Connection:
     def submit(
         self, task: Callable[..., Any], *words: object, worker: str, slot: bool, key: str
     ) -> DistributedFuture[Any]:
-        """A task for one worker alone; with `slot` it takes one of its slots. OSError while nobody is there."""
+        """Submit a task for one worker; with `slot` it takes one of its slots. OSError without a connection."""
         if not self.is_open:
-            raise OSError("the scheduler does not answer")
+            raise OSError("the scheduler does not respond")
         future: DistributedFuture[Any] = self._client.submit(
             task,
             *words,
@@ -168,12 +165,12 @@ class Connection:
             resources={SLOT: 1} if slot else None,
             pure=False,
             key=key,
-            retries=0,  # who is to play it again is decided with the machine in mind
+            retries=0,  # the executor decides where a game is replayed
         )
         return future
 
     async def close(self) -> None:
-        """Let go of every task: workers drop what they play for us."""
+        """Release every task, so that workers drop the games of this run."""
         client, self._client = self._client, None
         if client is not None:
             await client.close()
@@ -188,21 +185,20 @@ def _seen(address: str, worker: dict[str, Any]) -> ListedWorker:
 
 
 def _first_line(error: BaseException) -> str:
-    """What an error says, short; its kind where it says nothing."""
+    """Return the first line of an error, or its type if it has no text."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
-_CANCELLED = "cancelled"  # what Dask calls every future after the scheduler was away, for however short a time
-_LOOK_LIMIT = 30.0  # s the first game waits for a worker to look what it has; it may join later
-LOOK_S = 0.5  # between two looks at who is there: a dead worker's games are missed for no longer
+_CANCELLED = "cancelled"  # status of every Dask future after any interruption of the scheduler
+_LOOK_LIMIT = 30.0  # s that the first game waits for the check of a worker; the worker may join later
+LOOK_S = 0.5  # between two checks of the worker list, so that a lost worker is noticed soon
 
 
 class DaskExecutor:
-    """All machines of a cluster. UsageRefused where no scheduler of Dask answers at the address.
+    """All machines of a cluster as one executor. UsageRefused if no Dask scheduler responds at the address.
 
-    Nothing is played before `look_round` has seen the machines; `open` takes the tag of the run and who listens.
-    A machine that fails a game is counted, and the game goes to another one; only a game that several have failed is
-    handed back as a failure.
+    Call `look_round` first, then `open`. If a machine fails a game, the failure is counted and the game goes to another
+    machine; only a game that failed on several machines is a failure for the scheduler.
     """
 
     def __init__(self, address: str, slots: int, demand: Demand) -> None:
@@ -213,10 +209,10 @@ class DaskExecutor:
         self._pickled = pickle.dumps(demand, protocol=pickle.HIGHEST_PROTOCOL)
         self._listener: Listener | None = None
         self._tell: Callable[[str], None] | None = None
-        self._untold: list[str] = []
+        self._pending: list[str] = []  # messages before `open`
         self._serial = itertools.count(1)
-        self._guards: dict[str, Any] = {}  # futures of Dask; their release says that we are gone
-        self._gone: set[str] = set()  # machines whose workers went; a worker of theirs that joins is their return
+        self._guards: dict[str, Any] = {}  # Dask futures; their release tells workers that the manager has gone
+        self._gone: set[str] = set()  # machines whose workers were lost and may return
         self._is_lost = False
         self._closed = False
         self._looked = threading.Event()
@@ -224,40 +220,40 @@ class DaskExecutor:
         self._loop = LoopThread("cluster")
         self._size = slots
         self._tag = self.run  # of every process started for the games
-        self._refusing = ""  # why no game begins any more
-        self._newest = 0  # number of the game that was begun last
-        self._counted: dict[str, int] = {}  # by machine, the newest game when a failure of it was counted
+        self._refusing = ""  # why no more games start
+        self._newest = 0  # number of the last started game
+        self._counted: dict[str, int] = {}  # machine -> newest game when its last failure was counted
         self._queue: deque[_ClusterTask] = deque()
-        self._flying: dict[str, tuple[_ClusterTask, WorkerSlot]] = {}  # by key of Dask
+        self._flying: dict[str, tuple[_ClusterTask, WorkerSlot]] = {}  # games in progress, by Dask key
         try:
             self._loop.wait_for(self._link.open())
         except OSError as error:
             self.close()
-            why = _first_line(error).rpartition(">: ")[2]  # Dask tells its end of the connection first: in <TCP ...>:
-            what = f"no scheduler of Dask answers at {address} ({why})"
+            why = _first_line(error).rpartition(">: ")[2]  # Dask's message begins with the connection: <TCP ...>:
+            what = f"no Dask scheduler responds at {address} ({why})"
             tls = " --protocol tls, with certificates of the same authority" if address.startswith(TLS) else ""
             raise UsageRefused(what, place="--executor", step=f"start one there: dask scheduler{tls}") from None
         self._loop.post(lambda: self._loop.begin(self._keep_looking()))
 
     def look_round(self, check_stop: Callable[[], None]) -> list[dict[str, object]]:
-        """Wait until every worker that is there now has looked what it has; the rows of all machines."""
+        """Wait until every present worker has checked its equipment; return the rows of all machines."""
         while not self._looked.wait(0.2):
             check_stop()
         return self.rows()
 
     def open(self, tag: str, listener: Listener | None, tell: Callable[[str], None]) -> None:
-        """`tag` marks every process started for the run, `tell` hears what a person should read, from any thread."""
+        """Start the run: `tag` marks its processes; `tell` shows messages to the user, from any thread."""
         self._tag, self._listener = tag, listener
 
-        def speak() -> None:
+        def flush() -> None:
             self._tell = tell
-            while self._untold:
-                tell(self._untold.pop(0))
+            while self._pending:
+                tell(self._pending.pop(0))
 
-        self._loop.post(speak)
+        self._loop.post(flush)
 
     def submit(self, task: GameTask, prefer: int | None = None) -> Future[Any]:
-        """A game to play, queued while all seats are taken. RuntimeError after `stop`, `close`."""
+        """Queue a game until a slot is free. RuntimeError after `stop` or `close`."""
         if self._refusing:
             raise RuntimeError(f"no new games: {self._refusing}")
         work = _ClusterTask(task, prefer)
@@ -265,7 +261,7 @@ class DaskExecutor:
         return work.future
 
     def resize(self, slots: int) -> None:
-        """More or fewer games at once; those in the air end in their time."""
+        """Change the number of concurrent games; games in progress play to their end."""
 
         def act() -> None:
             self._size = slots
@@ -274,50 +270,50 @@ class DaskExecutor:
         self._loop.post(act)
 
     def stop(self, *, now: bool) -> None:
-        """No new games, queued ones fail; `now`: running ones too, and the workers have been told so on return."""
-        self._refusing = self._refusing or "the place was stopped"
-        told = threading.Event()
-        self._loop.post(lambda: self._stop(told, now=now))
+        """Start no new games and fail queued ones; `now`: fail games in progress too, and tell the workers."""
+        self._refusing = self._refusing or "the executor was stopped"
+        done = threading.Event()
+        self._loop.post(lambda: self._stop(done, now=now))
         if now and not self._loop.is_here:
-            told.wait(STOP_LIMIT)
+            done.wait(STOP_LIMIT)
 
     def close(self) -> None:
-        """Let go of the cluster: workers drop what they play for us, and end its slots. Twice is once."""
-        self._refusing = "the place was closed"
+        """Release the cluster: workers drop the games of this run and end its slots. A second call does nothing."""
+        self._refusing = "the executor was closed"
         if not self._closed:
             self._closed = True
             self._loop.post(lambda: self._loop.begin(self._end()))
         self._loop.join()
 
     def rows(self) -> list[dict[str, object]]:
-        """Every machine as it stands, JSON-ready."""
+        """Return one row per worker for JSON."""
         return self._loop.ask(self.machines.rows)
 
     def shared(self) -> list[str]:
-        """Machines on which several workers want more than there is, a line each."""
+        """Return a warning for each machine whose workers together need more than it has."""
         return self._loop.ask(lambda: list(overcommitted(self.machines.workers.values(), self.demand)))
 
     def drain(self, name: str) -> bool:
-        """No new games for a machine; False where none has that name."""
+        """Give a machine no new games; False if there is no machine with this name."""
         return self._loop.ask(lambda: self.machines.drain(name))
 
     def use(self, name: str) -> bool:
-        """Games again for a machine that was drained or set aside; False where none has that name."""
+        """Give a machine games again; False if there is no machine with this name."""
         done = self._loop.ask(lambda: self.machines.use(name))
         self._loop.post(self._assign)
         return done
 
-    # From here on everything runs in the thread of the loop.
+    # All methods below run in the thread of the loop.
 
     def _begin(self, work: _ClusterTask) -> None:
         self._queue.append(work)
         self._assign()
 
-    def _say(self, text: str) -> None:
+    def _report(self, text: str) -> None:
         if self._tell is not None:
             self._tell(text)
         else:
-            self._untold.append(text)
+            self._pending.append(text)
 
     async def _keep_looking(self) -> None:
         while not self._closed:
@@ -327,7 +323,7 @@ class DaskExecutor:
             else:
                 if self._is_lost:
                     self._is_lost = False
-                    self._say(f"the cluster at {self.address} is back")
+                    self._report(f"the cluster at {self.address} responds again")
                 joined, gone = self.machines.update(seen)
                 looks = [self._loop.begin(self._look(address)) for address in joined]
                 for address, machine in gone.items():
@@ -347,27 +343,27 @@ class DaskExecutor:
             return
         except asyncio.CancelledError:
             raise
-        except CancelledError:  # the connection was lost; the next look round begins anew
+        except CancelledError:  # the connection was lost; the next check of the list starts again
             return
-        except Exception as error:  # it has another enginetour, or none: its own words say which
+        except Exception as error:  # another version of enginetour or none; the error names it
             found = WorkerReport("", lacks=(f"enginetour {VERSION}: {_first_line(error)}",))
         if address not in self.machines.workers:
             return
         self.machines.look(address, found)
         name = self.machines.workers[address].machine
-        if found.lacks and self._looked.is_set():  # those of the first look are told as a table
-            self._say(f"{name} gets no games, it lacks {'; '.join(found.lacks)}")
+        if found.lacks and self._looked.is_set():  # those of the first check are shown as a table
+            self._report(f"{name} gets no games, because it lacks {'; '.join(found.lacks)}")
         elif not found.lacks and self._looked.is_set():
             came = "is back" if name in self._gone else "has joined"
-            self._say(f"{name} {came}: {format_count(self.machines.workers[address].seen.seats, 'slot')}")
+            self._report(f"{name} {came}: {format_count(self.machines.workers[address].seen.seats, 'slot')}")
         self._gone.discard(name)
         self._assign()
 
     async def _found(self, address: str) -> WorkerReport:
-        """What a worker says of itself. One of another version is sent nothing of ours: who cannot read a task dies."""
+        """Ask a worker what it has, after its version: an unknown task would crash a worker of another version."""
         version = await self._ask(address, resolve_name, "enginetour.referee.link:VERSION")
         if version != VERSION:
-            return WorkerReport("", lacks=(f"enginetour {VERSION}: it has {version}; install the same there",))
+            return WorkerReport("", lacks=(f"enginetour {VERSION}: it has {version}; install the same version",))
         found: WorkerReport = await self._ask(address, inspect_worker, self._pickled, self.run)
         return found
 
@@ -377,10 +373,10 @@ class DaskExecutor:
         return await self._guards[address]
 
     def _lose_all(self) -> None:
-        """The scheduler of the cluster does not answer: all in the air is lost, nothing begins until it does."""
+        """Handle a scheduler that does not respond: all games in progress are lost, and none start until it does."""
         if not self._is_lost:
             self._is_lost = True
-            self._say(f"the cluster at {self.address} does not answer: games wait until it does")
+            self._report(f"the cluster at {self.address} does not respond: games wait until it does")
         self._gone.update(worker.machine for worker in self.machines.workers.values())
         self.machines.update({})
         self._guards.clear()
@@ -388,17 +384,16 @@ class DaskExecutor:
             self._drop(key, work)
             self._back(work)
 
-    def _stop(self, told: threading.Event, *, now: bool) -> None:
+    def _stop(self, done: threading.Event, *, now: bool) -> None:
         while self._queue:
             self._queue.popleft().fail(self._refusing)
         for key, (work, _) in list(self._flying.items()) if now else ():
             self._drop(key, work)
             work.fail(self._refusing)
-        self._loop.post(told.set, delay=0.05)  # a moment for the releases to go out
+        self._loop.post(done.set, delay=0.05)  # after the releases have been sent
 
     async def _end(self) -> None:
-        told = threading.Event()
-        self._stop(told, now=True)
+        self._stop(threading.Event(), now=True)
         self._guards.clear()
         await self._link.close()
         await self._loop.end()
@@ -430,16 +425,15 @@ class DaskExecutor:
         self._queue.extendleft(reversed(waiting))
 
     def _lose(self, address: str, machine: str) -> None:
-        """A worker has gone: that is one failure of its machine, however many games it had."""
+        """Handle a lost worker: one failure of its machine, for any number of games."""
         lost = [(key, work) for key, (work, seat) in self._flying.items() if seat[0] == address]
-        self._say(
-            f"{machine} has left the cluster" + (f" with {format_count(len(lost), 'game')} in the air" if lost else "")
-        )
+        games = f", with {format_count(len(lost), 'game')} in progress" if lost else ""
+        self._report(f"{machine} has left the cluster{games}")
         if lost:
-            self._count(machine, "its worker is gone")
+            self._count(machine, "its worker is lost")
         for key, work in lost:
             self._drop(key, work)
-            self._again(work, machine, "its worker is gone", count=False)
+            self._again(work, machine, "its worker is lost", count=False)
 
     async def _try(self, key: str, work: _ClusterTask, seat: WorkerSlot) -> None:
         machine = self.machines.workers[seat[0]].machine
@@ -449,16 +443,16 @@ class DaskExecutor:
             reply: Reply = await future
         except asyncio.CancelledError:
             if future is not None:
-                future.release()  # the worker drops the game; whoever ended this try has said why
+                future.release()  # so that the worker drops the game
             return
-        except (CancelledError, OSError):  # the connection was lost: no machine is to blame, the next look goes on
+        except (CancelledError, OSError):  # the connection was lost, which is not the machine's failure
             self._end_try(key)
             self._back(work)
             return
-        except Exception as error:  # the cluster's own failure, whatever it is called
+        except Exception as error:  # the cluster's own failure, of any type
             self._end_try(key)
-            died = isinstance(error, KilledWorker)  # counted when it is missed
-            self._again(work, machine, f"the cluster lost it: {_first_line(error)}", count=not died)
+            died = isinstance(error, KilledWorker)  # counted when the worker is lost
+            self._again(work, machine, f"the cluster lost the game: {_first_line(error)}", count=not died)
             return
         self._end_try(key)
         kind, value = reply
@@ -467,8 +461,8 @@ class DaskExecutor:
             work.future.set_result(value)
         elif kind == "internal":
             work.fail(f"{machine}: {value}", internal=True)
-        elif kind == "anew":
-            self.machines.workers.pop(seat[0], None)  # it looks again what it has, as one that joins
+        elif kind == "recheck":
+            self.machines.workers.pop(seat[0], None)  # so that it checks its equipment like a new worker
             self._back(work)
         else:
             self._again(work, machine, str(value), count=True)
@@ -481,13 +475,13 @@ class DaskExecutor:
     def _again(self, work: _ClusterTask, machine: str, why: str, *, count: bool) -> None:
         work.tries += 1
         work.failed.add(machine)
-        if count and work.number > self._counted.get(machine, 0):  # else what ended another one ended this one too
+        if count and work.number > self._counted.get(machine, 0):  # a game started before shares the counted failure
             self._count(machine, why)
         if self._refusing or work.tries >= _MOST_TRIES:
             work.fail(f"{machine}: {why}")
             return
         pairing = work.task.pairing
-        self._say(f"{pairing.white} - {pairing.black} is played again: {machine}: {why}")
+        self._report(f"{pairing.white} - {pairing.black} is replayed: {machine}: {why}")
         self._queue.appendleft(work)
         self._loop.post(self._assign)
 
@@ -495,11 +489,11 @@ class DaskExecutor:
         self._counted[machine] = self._newest
         if self.machines.failed(machine, why):
             step = f"enginetour machines --use {machine} gives it games again"
-            self._say(f"{machine} is set aside, it failed three games in a row: {why}; {step}")
+            self._report(f"{machine} gets no more games, because it failed three games in a row: {why}; {step}")
 
     def _back(self, work: _ClusterTask) -> None:
         if self._refusing:
-            work.fail("the cluster does not answer")
+            work.fail("the cluster does not respond")
         else:
             self._queue.appendleft(work)
 

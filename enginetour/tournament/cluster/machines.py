@@ -1,7 +1,7 @@
 """Machines of a cluster: which can be used, what each lacks, and which games each plays.
 
-A worker is one process of Dask with an address that changes at each start; a machine is what people call it: the name
-given to the worker, else its host. Failures, and whether it is drained, belong to the machine.
+A worker is one Dask process; its address changes with each start. A machine has the name given to the worker, else the
+name of its host. Failures belong to the machine, and machines are drained.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from enginetour.tournament.scheduler import Encounter
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where an entrant comes from: the id of its engine file, and the options its configuration puts over it."""
+    """Where an entrant comes from: the id of its engine file, and the options of its configuration."""
 
     engine: str
     options: tuple[tuple[str, str], ...] = ()
@@ -31,43 +31,43 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What a machine needs for the games of a tournament. `origins` are by entrant, for those with an engine file."""
+    """What a machine needs for the games of a tournament; `origins` are the entrants with an engine file."""
 
     specs: tuple[EngineSpec, ...]
     origins: Mapping[str, Origin] = field(default_factory=dict)
-    folders: tuple[str, ...] = ()  # of tablebases
-    tables: int = 0  # files of WDL and DTZ tables in them
+    folders: tuple[str, ...] = ()  # directories of tablebases
+    tables: int = 0  # number of WDL and DTZ files in them
     variant: str = "standard"
     books: tuple[tuple[str, str], ...] = ()  # path, digest
-    processors: int = 1  # of the hungriest game
-    hash_mb: int = 0  # of the two largest tables
-    crowded: bool = False  # more games than processors are meant
-    start_parallel: int = START_PARALLEL  # engines that start at once at most
-    clocks: tuple[TimeControl, ...] = ()  # all that are played by, where they go by the machine's speed
+    processors: int = 1  # of the game that needs most
+    hash_mb: int = 0  # of the two largest hash tables
+    crowded: bool = False  # more games than processors are allowed
+    start_parallel: int = START_PARALLEL  # the most engines that start at the same time
+    clocks: tuple[TimeControl, ...] = ()  # all time controls, if they are scaled by the machine's speed
 
     @property
     def scaled(self) -> bool:
-        """Clocks go by the machine's speed."""
+        """Whether clocks are scaled by the machine's speed."""
         return bool(self.clocks)
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerReport:
-    """What a worker says of itself; it may play where it lacks nothing. `speed` as in `pace`, 0 if not measured."""
+    """What a worker has; it may play if it lacks nothing. `speed` as in `pace`, 0 if not measured."""
 
     host: str
     processor: str = ""
     speed: float = 0.0
     lacks: tuple[str, ...] = ()
-    processors: int = 0  # as many as the worker may use at once
-    affinity: frozenset[int] = frozenset()  # among which; workers of a machine may share them
+    processors: int = 0  # that the worker may use at the same time
+    affinity: frozenset[int] = frozenset()  # their numbers; workers of one machine may share them
     memory_mb: int = 0
-    group: str = ""  # with a quota, as in `Allowed`; workers of a machine may share that too
+    group: str = ""  # with a CPU quota, as in `Allowed`; workers of one machine may share it too
 
 
 @dataclass(frozen=True, slots=True)
 class GameOrder:
-    """One game for one worker; `seat` is the slot there that has its engines, if one has."""
+    """One game for one worker; `seat` is the slot there that keeps its engines, if one does."""
 
     run: str
     tag: str
@@ -75,13 +75,13 @@ class GameOrder:
     task: GameTask
 
 
-# What comes back for an order: ("result", Game), ("failed", words) of the machine, ("internal", words) of our own
-# failure, ("lacks", words) of its equipment, ("anew", words) where it has to look again what it has.
+# Reply to an order: ("result", Game), ("failed", text) for the machine, ("internal", text) for an internal error,
+# ("lacks", text) for missing equipment, ("recheck", text) if the worker must check its equipment again.
 Reply = tuple[str, object]
 
 
-_MOST_FAILURES = 3  # games in a row that a machine fails before it is set aside (reliability spec 1: host failures)
-_HOMES = 4_096  # encounters whose machine is remembered: far more than are open at once
+_MOST_FAILURES = 3  # failed games in a row until a machine gets no games (reliability spec 1: host failures)
+_HOMES = 4_096  # encounters whose machine is remembered: far more than are open at the same time
 
 WorkerSlot = tuple[str, int]  # address of a worker, slot there
 
@@ -90,30 +90,30 @@ WorkerSlot = tuple[str, int]  # address of a worker, slot there
 class ListedWorker:
     """A worker as the scheduler of the cluster lists it."""
 
-    name: str  # "" where nobody gave it one
+    name: str  # "" if no name was given
     host: str
     slots: int
     threads: int
 
     @property
     def seats(self) -> int:
-        """Games it can play at once: a game takes a slot and a thread."""
+        """The number of concurrent games: a game needs a slot and a thread."""
         return min(self.slots, self.threads)
 
 
 @dataclass
 class _MachineRecord:
-    """What is known of a machine as long as the run lasts."""
+    """What is known of a machine during the run."""
 
     failures: int = 0  # in a row
-    aside: str = ""  # why it gets no games
+    aside: str = ""  # why it gets no games; "" if it gets games
     drained: bool = False
     played: int = 0
 
 
 @dataclass
 class Worker:
-    """One that is there. `found` is None until it has looked what it has."""
+    """A worker that is present; `found` is None until it has checked its equipment."""
 
     seen: ListedWorker
     machine: str
@@ -123,15 +123,15 @@ class Worker:
 
 @dataclass
 class Machines:
-    """All of them; `workers` are those that are there now."""
+    """All machines of the run; `workers` are the workers that are present."""
 
     workers: dict[str, Worker] = field(default_factory=dict)
     standing: dict[str, _MachineRecord] = field(default_factory=dict)
-    _homes: dict[Encounter, str] = field(default_factory=dict)  # machine where its games are played
+    _homes: dict[Encounter, str] = field(default_factory=dict)  # machine that plays the games of an encounter
     _last: dict[int, WorkerSlot] = field(default_factory=dict)  # by the scheduler's slot
 
     def update(self, seen: Mapping[str, ListedWorker]) -> tuple[list[str], dict[str, str]]:
-        """Take the list of the moment: addresses that joined, addresses that are gone and what machines they were."""
+        """Take the current list of workers; return new addresses, and removed addresses with their machines."""
         joined = [address for address in seen if address not in self.workers]
         gone = {address: worker.machine for address, worker in self.workers.items() if address not in seen}
         for address in gone:
@@ -140,7 +140,7 @@ class Machines:
         return joined, gone
 
     def look(self, address: str, found: WorkerReport) -> None:
-        """What a worker found of itself. One without a name, whose address is an IP number, is called by its host."""
+        """Take a worker's report. A worker without a name is named after its host, not by an IP address."""
         worker = self.workers.get(address)
         if worker is not None:
             worker.found = found
@@ -148,7 +148,7 @@ class Machines:
             self.standing.setdefault(worker.machine, _MachineRecord())
 
     def state(self, address: str) -> Literal["looking", "lacking", "aside", "drained", "fit"]:
-        """Whether a worker gets games."""
+        """Return whether a worker gets games, or why not."""
         worker = self.workers[address]
         standing = self.standing.get(worker.machine, _MachineRecord())
         if worker.found is None:
@@ -158,20 +158,20 @@ class Machines:
         return "aside" if standing.aside else "drained" if standing.drained else "fit"
 
     def fit(self) -> list[str]:
-        """Addresses of the workers that get games."""
+        """Return the addresses of the workers that get games."""
         return [address for address in self.workers if self.state(address) == "fit"]
 
     @property
     def seats(self) -> int:
-        """Games that can be played at once."""
+        """The number of games that can be played concurrently."""
         return sum(self.workers[address].seen.seats for address in self.fit())
 
     def seat_for(
         self, encounter: Encounter, prefer: int | None, but: frozenset[str] = frozenset()
     ) -> WorkerSlot | None:
-        """A free seat, taken from now on; None while it must wait. All games of an encounter are on one machine.
+        """Take a free slot for a game, None if it must wait. One machine plays all games of an encounter.
 
-        `but` are machines that failed this game: others come first.
+        Machines in `but` failed this game; they are used only if there are no others.
         """
         fit = self.fit()
         machines = {self.workers[address].machine for address in fit}
@@ -205,17 +205,17 @@ class Machines:
         return best
 
     def free(self, seat: WorkerSlot) -> None:
-        """Its game has ended, or is lost."""
+        """Release a slot: its game has ended, or is lost."""
         if seat[0] in self.workers:
             self.workers[seat[0]].busy.discard(seat[1])
 
     def played(self, machine: str) -> None:
-        """Count a game that a machine played to its end."""
+        """Count a game that a machine finished."""
         standing = self.standing.setdefault(machine, _MachineRecord())
         standing.failures, standing.played = 0, standing.played + 1
 
     def failed(self, machine: str, why: str) -> bool:
-        """Count a game that a machine failed; whether it is set aside now."""
+        """Count a game that a machine failed; return whether it gets no more games from now on."""
         standing = self.standing.setdefault(machine, _MachineRecord())
         standing.failures += 1
         if standing.failures < _MOST_FAILURES or standing.aside:
@@ -224,13 +224,13 @@ class Machines:
         return True
 
     def drain(self, name: str) -> bool:
-        """No new games for a machine; False where none has that name."""
+        """Give a machine no new games; False if there is no machine with this name."""
         if record := self._record(name):
             record.drained = True
         return record is not None
 
     def use(self, name: str) -> bool:
-        """Games again for one that was drained or set aside; False where none has that name."""
+        """Give a machine games again; False if there is no machine with this name."""
         if record := self._record(name):
             record.drained, record.aside, record.failures = False, "", 0
         return record is not None
@@ -241,7 +241,7 @@ class Machines:
         return self.standing.get(name)
 
     def rows(self) -> list[dict[str, object]]:
-        """One for each worker, JSON-ready; machines that are gone but were known come last."""
+        """Return one row per worker for JSON; known machines without a worker come last."""
         rows: list[dict[str, object]] = []
         for address, worker in sorted(self.workers.items(), key=lambda one: (one[1].machine, one[0])):
             standing, found = self.standing.get(worker.machine, _MachineRecord()), worker.found
@@ -269,20 +269,20 @@ class Machines:
         return rows
 
 
-_MEMORY_SHARE = 0.9  # of the machine's, for hash tables; the rest is for everything else (our decision)
+_MEMORY_SHARE = 0.9  # share of the machine's memory for hash tables; the rest is for everything else (our choice)
 
 
 def shortages(demand: Demand, slots: int, processors: int, memory_mb: int) -> Iterator[str]:
-    """What so many slots want of a machine and do not get, a few words each."""
+    """Yield a text for each resource that a machine has too little of for a number of concurrent games."""
     want = demand.processors * slots
     if want > processors and not demand.crowded:
-        yield f"processors: {slots} slots want {want}, {processors} here (fewer slots, or --force)"
+        yield f"processors: {slots} concurrent games need {want}, found {processors} (use fewer games, or --force)"
     if demand.hash_mb * slots > _MEMORY_SHARE * memory_mb:
-        yield f"memory: {slots} slots want {demand.hash_mb * slots} MB for hash tables, {memory_mb} MB here"
+        yield f"memory: {slots} concurrent games need {demand.hash_mb * slots} MB for hash tables, found {memory_mb} MB"
 
 
 def overcommitted(workers: Iterable[Worker], demand: Demand) -> Iterator[str]:
-    """A line for each machine on which several workers want more than it has."""
+    """Yield a warning for each machine whose workers together need more than it has."""
     machines: dict[str, list[tuple[Worker, WorkerReport]]] = defaultdict(list)
     for worker in workers:
         if worker.found is not None and not worker.found.lacks:
@@ -296,23 +296,23 @@ def overcommitted(workers: Iterable[Worker], demand: Demand) -> Iterator[str]:
 
 
 def _processors(found: Sequence[WorkerReport]) -> int:
-    """Those of all workers together: each may have its own by an affinity, its group shares a quota."""
+    """Return the processors of all workers together: each may have its own affinity, and a group shares a quota."""
     parts = {one.group or str(number): one.processors for number, one in enumerate(found)}
     return min(len(frozenset().union(*(one.affinity for one in found))), sum(parts.values()))
 
 
-_HASH = frozenset({"hash", "memory"})  # UCI's usual name; ours for the CECP command
+_HASH = frozenset({"hash", "memory"})  # the usual UCI option, and the option that stands for the CECP command
 
 
 def demand_of(plan: Plan, *, force: bool) -> Demand:
-    """InputRefused for settings that are of one machine."""
+    """Return what a plan needs of its machines; InputRefused for a setting that is for one machine only."""
     play = plan.config.play
     if play.affinity is True:
-        step = "leave affinity out, or start each worker under taskset"
-        raise InputRefused("affinity is of one machine", place=plan.config.at("play", "affinity"), step=step)
+        step = "remove affinity, or start each worker with taskset"
+        raise InputRefused("affinity is for one machine only", place=plan.config.at("play", "affinity"), step=step)
     if play.speed not in (None, "measure"):
-        what = f"speed = {play.speed} is of one machine"
-        raise InputRefused(what, place=plan.config.at("play", "speed"), step='say speed = "measure"')
+        what = f"speed = {play.speed} is for one machine only"
+        raise InputRefused(what, place=plan.config.at("play", "speed"), step='set speed = "measure"')
     sides = tuple(plan.sides.values())
     tables = find_tables(plan.config) if play.tablebases is not None else None
     books = {(side.own_book.path, side.own_book.digest) for side in sides if side.own_book is not None}
@@ -333,7 +333,7 @@ def demand_of(plan: Plan, *, force: bool) -> Demand:
 
 
 def hash_mb(side: Side) -> int:
-    """Of its engine, as the options say; 0 where they do not."""
+    """Return the hash size in MB from the options of an engine; 0 without such an option."""
     given = (value for name, value in side.spec.options if name.casefold() in _HASH)
     return max((int(value) for value in given if value.isascii() and value.isdigit()), default=0)
 

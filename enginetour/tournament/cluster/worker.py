@@ -1,8 +1,8 @@
-"""The worker side of the cluster: inspect the machine, play games in its slot processes.
+"""Worker side of the cluster: check the equipment of the machine, and play games in its slot processes.
 
-What is here runs in threads of a Dask worker. One service has the games of one run. The manager holds the key of the
-inspection that started it, so its release says that the manager is gone, however it went: then the service closes, and
-takes its slots and engines with it. A game whose key is released is dropped in the same way.
+This code runs in threads of a Dask worker. A service plays the games of one run. The manager holds the Dask key of the
+check that started the service. If that key is released, the manager has gone, for any reason: the service then closes,
+with its slots and engines. A game whose key is released is dropped in the same way.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from enginetour.store.address import workspace_of
 from enginetour.tournament.cluster.machines import Demand, GameOrder, Origin, Reply, WorkerReport, shortages
 from enginetour.tournament.executor import LocalExecutor, SlotProcess, SlotSettings
 
-SLOT = "slot"  # the resource a game takes: dask worker --resources slot=4
-FLUSH_S = 0.25  # between two tellings of live events of a worker: four pictures a second are smooth enough
-MOST_EVENTS = 1_000  # held back at once; what comes beyond is dropped, as live events may be
-ROUNDS = 5  # of the bench, for a speed that is only told; what clocks go by takes the usual number
+SLOT = "slot"  # the Dask resource of a game: dask worker --resources slot=4
+FLUSH_S = 0.25  # between two messages with live events: four updates per second are smooth enough
+MOST_EVENTS = 1_000  # in one message; further live events are dropped
+ROUNDS = 5  # of the benchmark for a speed that is only shown; a speed that scales clocks takes the usual number
 
 
 @cache
@@ -47,9 +47,9 @@ def _speed(rounds: int) -> float:
 
 
 def inspect_worker(demand: bytes, run: str) -> WorkerReport:
-    """What this worker has and lacks; where it lacks nothing the service of the run starts. `run` names its events."""
+    """Return what this worker has and lacks; if it lacks nothing, start the service of the run, whose name is `run`."""
     worker = get_worker()
-    wanted: Demand = pickle.loads(demand)  # noqa: S301 - from a manager of our own version; Dask runs its code anyway
+    wanted: Demand = pickle.loads(demand)  # noqa: S301 - from a manager of the same version; Dask runs its code anyway
     slots = capacity_of(worker)
     start = Path.cwd()
     speed = _speed(machine.ROUNDS if wanted.scaled else ROUNDS)
@@ -62,30 +62,30 @@ def inspect_worker(demand: bytes, run: str) -> WorkerReport:
 
 
 def capacity_of(worker: Worker) -> int:
-    """Games it can play at once: its slots, or its threads where those are fewer."""
+    """Return the number of concurrent games of a worker: its slots or its threads, whichever is less."""
     return int(min(worker.state.total_resources.get(SLOT, 0), worker.state.nthreads))
 
 
 def play(order: GameOrder) -> Reply:
-    """One game, in a slot process of this machine. Nothing is raised: what Dask sees fail, it would tell at length."""
+    """Play a game in a slot process of this machine. Never raise, because Dask would log errors at length."""
     worker = get_worker()
     service = worker.plugins.get(order.run)
     if not isinstance(service, WorkerService):
-        return "anew", "its service is closed"
+        return "recheck", "its service is closed"
     return service.play(order, str(worker.get_current_task()))
 
 
 class WorkerSlots(LocalExecutor):
-    """Slots of this machine, of which one game alone can be dropped."""
+    """Slots of this machine, in which a single game can be dropped."""
 
-    speaking: Future[Any] | None = None  # whose event is being told
+    speaking: Future[Any] | None = None  # the game of the current event
 
     def drop(self, future: Future[Any]) -> None:
-        """Its game ends now, wherever it is; nothing where it has ended."""
+        """Drop a game, queued or in progress; do nothing if it has ended."""
         self._bell.ask(lambda: self._drop(future))
 
     def _drop(self, future: Future[Any]) -> None:
-        future.cancel()  # if it is in the queue still
+        future.cancel()  # if it is still queued
         for slot in self._slots.values():
             if slot.work is not None and slot.work.future is future:
                 self._leave(slot, now=True)
@@ -96,13 +96,13 @@ class WorkerSlots(LocalExecutor):
 
 
 class WorkerService(WorkerPlugin):
-    """The games of one run on one worker."""
+    """Plays the games of one run on one worker."""
 
     def __init__(self, worker: Worker, run: str, demand: Demand, slots: int, start: Path, speed: float | None) -> None:
         self.worker, self.run, self.slots, self.start, self.speed = worker, run, slots, start, speed
         self.demand = demand
         self.guard = str(worker.get_current_task())
-        self._lock = threading.Lock()  # guards all below
+        self._lock = threading.Lock()  # guards the attributes below
         self._executor: WorkerSlots | None = None
         self._closed = False
         self._games: dict[str, Future[Any]] = {}  # by the key of its Dask task
@@ -111,11 +111,11 @@ class WorkerService(WorkerPlugin):
         self._events: list[tuple[str, str, object]] = []
 
     def play(self, order: GameOrder, key: str) -> Reply:
-        """A key that comes twice is one game."""
+        """Play a game; a second order with the same key returns the same game."""
         try:
-            task = self._of_here(order.task)
-        except (EngineMissing, TourError, ValueError) as words:
-            return "lacks", str(words)
+            task = self._local_task(order.task)
+        except (EngineMissing, TourError, ValueError) as error:
+            return "lacks", str(error)
         try:
             with self._lock:
                 future = self._games.get(key)
@@ -127,7 +127,7 @@ class WorkerService(WorkerPlugin):
             return "internal", str(failure)
         except (MachineFailure, RuntimeError) as failure:
             return "failed", str(failure)
-        except TourError as refusal:  # this machine's enginetour was updated under its worker
+        except TourError as refusal:  # enginetour was updated on this machine while its worker was running
             return "lacks", str(refusal)
         finally:
             with self._lock:
@@ -138,23 +138,23 @@ class WorkerService(WorkerPlugin):
         speed = f", speed {_speed(machine.ROUNDS if self.demand.scaled else ROUNDS):g}"
         return "result", replace(game, hardware=f"{game.hardware} ({platform.node()}{speed})")
 
-    def _of_here(self, task: GameTask) -> GameTask:
+    def _local_task(self, task: GameTask) -> GameTask:
         sides = []
         for side in (task.white, task.black):
-            local = replace(side, spec=self._spec_of_here(side.spec))
+            local = replace(side, spec=self._local_spec(side.spec))
             sides.append(local.at_speed(self.speed))
         return replace(task, white=sides[0], black=sides[1])
 
-    def _spec_of_here(self, spec: EngineSpec) -> EngineSpec:
-        """Looked for once; whether its files stayed as they are is looked at before every game, as on one machine."""
+    def _local_spec(self, spec: EngineSpec) -> EngineSpec:
+        """Return the engine of this machine, found once; its files are checked before every game."""
         known = self._known.get(spec)
         if known is None or (spec.fingerprint and identity.fingerprint(known) != spec.fingerprint):
-            known = self._known[spec] = engine_here(spec, self.demand.origins.get(spec.name), self.start)
+            known = self._known[spec] = local_engine(spec, self.demand.origins.get(spec.name), self.start)
         return known
 
     def _slots(self, tag: str) -> WorkerSlots:
         if self._closed:
-            raise RuntimeError("its manager is gone")
+            raise RuntimeError("its manager has gone")
         if self._executor is None:
             self._executor = WorkerSlots(
                 self.slots, self._add_event, SlotSettings(tag, start_parallel=self.demand.start_parallel)
@@ -162,7 +162,7 @@ class WorkerService(WorkerPlugin):
         return self._executor
 
     def _add_event(self, _: int, name: str, payload: object) -> None:
-        """A live event, in the executor's thread; several go together."""
+        """Queue a live event, in the executor's thread; several are sent together."""
         executor = self._executor
         key = self._keys.get(executor.speaking) if executor is not None and executor.speaking is not None else None
         if key is None or len(self._events) >= MOST_EVENTS:
@@ -177,7 +177,7 @@ class WorkerService(WorkerPlugin):
             self.worker.log_event(self.run, pickle.dumps(events, protocol=pickle.HIGHEST_PROTOCOL))
 
     def transition(self, key: Any, start: str, finish: str, **_: object) -> None:
-        """A key nobody wants any more: its game is dropped; that of the guard: the manager has gone."""
+        """Drop the game of a released key; the key of the guard shows that the manager has gone."""
         del start
         if finish != "released":
             return
@@ -189,11 +189,11 @@ class WorkerService(WorkerPlugin):
             executor.drop(future)
 
     async def _leave(self) -> None:
-        if self.worker.plugins.get(self.run) is self:  # no later service of the same run
+        if self.worker.plugins.get(self.run) is self:  # not a later service of the same run
             await self.worker.plugin_remove(name=self.run)
 
     def teardown(self, worker: Worker) -> Any:
-        """The worker ends, or the run: so do its slots and engines."""
+        """End the slots and engines with the worker, or with the run."""
         del worker
         with self._lock:
             self._closed, executor, self._executor = True, self._executor, None
@@ -201,34 +201,33 @@ class WorkerService(WorkerPlugin):
 
 
 class EngineMissing(Exception):
-    """This machine has not got the engine; the words say where it was looked for."""
+    """This machine does not have the engine; the text says where it was looked for."""
 
 
-def engine_here(spec: EngineSpec, origin: Origin | None, start: Path) -> EngineSpec:
-    """The engine as this machine starts it, for a worker started in `start`; EngineMissing says where it is not.
+def local_engine(spec: EngineSpec, origin: Origin | None, start: Path) -> EngineSpec:
+    """Return an engine as this machine starts it, for a worker started in `start`; EngineMissing if not found.
 
-    It is looked for in three places: the engine file of its id in ``engines/`` of the workspace in which the worker was
-    started; the manager's own path; the bundled engine files, which find programs in PATH. It is the same engine where
-    its fingerprint is the same.
+    The places are: the engine file with its id in ``engines/`` of the worker's workspace; the manager's own path; and
+    the bundled engine files, which find programs in PATH. The engine is the same if its fingerprint is the same.
     """
-    told: list[str] = []
+    reasons: list[str] = []
     for found in _candidates(spec, origin, workspace_of(start) / "engines"):
         if isinstance(found, str):
-            told.append(found)
+            reasons.append(found)
             continue
         try:
             print_ = identity.fingerprint(found)
         except TourError as refusal:
-            told.append(str(refusal).removeprefix(f"{spec.name}: "))
+            reasons.append(str(refusal).removeprefix(f"{spec.name}: "))
             continue
         if print_ == spec.fingerprint or not spec.fingerprint:
             return found
-        told.append(f"another build: {found.command[0]} makes it {print_}, not {spec.fingerprint}")
-    raise EngineMissing("; ".join(dict.fromkeys(told)))
+        reasons.append(f"different build: fingerprint of {found.command[0]} is {print_}, not {spec.fingerprint}")
+    raise EngineMissing("; ".join(dict.fromkeys(reasons)))
 
 
 def _candidates(spec: EngineSpec, origin: Origin | None, engines: Path) -> Iterator[EngineSpec | str]:
-    """Ways to start it, and words where there is none; an engine file of this machine is the only one that counts."""
+    """Yield ways to start an engine, or why there is none; an engine file of this machine is the only way."""
     own = load([engines])
     if origin is not None and origin.engine in own.paths:
         yield _by_file(spec, origin, own)
@@ -236,14 +235,14 @@ def _candidates(spec: EngineSpec, origin: Origin | None, engines: Path) -> Itera
     if os.access(spec.command[0], os.X_OK):
         yield spec
     else:
-        yield f"no program {spec.command[0]}"
-    ours = load([bundled_directory("engines")])
-    if origin is not None and origin.engine in ours.paths:
-        yield _by_file(spec, origin, ours)
+        yield f"program {spec.command[0]} not found"
+    bundled = load([bundled_directory("engines")])
+    if origin is not None and origin.engine in bundled.paths:
+        yield _by_file(spec, origin, bundled)
 
 
 def _by_file(spec: EngineSpec, origin: Origin, registry: Registry) -> EngineSpec | str:
-    """As the engine file says: program, folder, environment, and the paths among the options; the rest stays."""
+    """Use program, directory, environment and path options of an engine file; keep everything else."""
     try:
         there = to_spec(registry.get(origin.engine), name=spec.name, options=dict(origin.options))
     except TourError as refusal:
@@ -256,30 +255,30 @@ def _by_file(spec: EngineSpec, origin: Origin, registry: Registry) -> EngineSpec
 
 
 def missing_requirements(demand: Demand, slots: int, start: Path, speed: float) -> Iterator[str]:
-    """What a worker with so many slots, started in `start`, does not have, a few words each."""
+    """Yield a text for each requirement that a worker with a number of slots, started in `start`, does not meet."""
     for spec in demand.specs:
         try:
-            engine_here(spec, demand.origins.get(spec.name), start)
-        except EngineMissing as words:
-            yield f"{spec.name}: {words}"
+            local_engine(spec, demand.origins.get(spec.name), start)
+        except EngineMissing as error:
+            yield f"{spec.name}: {error}"
     yield from _tables(demand)
     for path, digest in demand.books:
         if not Path(path).is_file():
-            yield f"book: no file {path}"
+            yield f"book: file {path} not found"
         elif digest and file_digest(Path(path)) != digest:
-            yield f"book: {path} is another one"
+            yield f"book: {path} is a different file"
     yield from shortages(demand, slots, allowed_processors().count, memory_mb())
     for clock in demand.clocks:
         try:
             clock.scaled(1 / speed, nodes=False)
-        except ValueError as words:
-            yield f"speed: {words}"
+        except ValueError as error:
+            yield f"speed: {error}"
 
 
 def _tables(demand: Demand) -> Iterator[str]:
     missing = [folder for folder in demand.folders if not Path(folder).is_dir()]
     if missing:
-        yield f"tablebases: no folder {', '.join(missing)}"
+        yield f"tablebases: directory {', '.join(missing)} not found"
     elif demand.folders:
         there = find_tables(demand.folders, demand.variant)
         count = len(there.wdl) + len(there.dtz)

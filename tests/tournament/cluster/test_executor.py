@@ -89,7 +89,7 @@ def test_killed_twice_each_and_nothing_is_lost_or_doubled(tmp_path: Path, server
         with manager(path, dask.place, "--db", url) as one:
             kill_at_play(dask, "a", one)
             dask.kill("scheduler")
-            one.hears("does not answer: games wait")
+            one.hears("does not respond: games wait")
             dask.start_scheduler()
             dask.again("b")
             dask.start_worker("a")
@@ -358,13 +358,13 @@ def test_a_scheduler_that_is_away_holds_the_games_until_it_is_back(stage: Stage)
     future = stage.place.submit(task(), 0)
     stage.next()
     there, stage.script.seen = stage.script.seen, None
-    stage.hears("does not answer: games wait until it does")
+    stage.hears("does not respond: games wait until it does")
     stage.script.seen = there
     stage.hears("is back")
     stage.settle(stage.next()[2], CancelledError())
     for guard in list(stage.script.guards.values()):
         guard.status = "cancelled"
-    stage.hears("does not answer")
+    stage.hears("does not respond")
     stage.hears("is back")
     promise = stage.next()[2]
     while promise.released:

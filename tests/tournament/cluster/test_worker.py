@@ -35,8 +35,8 @@ from enginetour.tournament.cluster.worker import (
     EngineMissing,
     WorkerService,
     capacity_of,
-    engine_here,
     inspect_worker,
+    local_engine,
     missing_requirements,
 )
 from enginetour.tournament.executor import LocalExecutor
@@ -156,7 +156,7 @@ def test_the_guard_s_release_closes_the_desk(service: WorkerService, here: Any) 
     service.transition("guard", "memory", "released")
     assert here.loop.told.is_set()
     assert service.teardown(here) is None
-    assert service.play(order(), "late") == ("failed", "its manager is gone")
+    assert service.play(order(), "late") == ("failed", "its manager has gone")
 
 
 def test_an_engine_that_changed_is_lacking(service: WorkerService, tmp_path: Path) -> None:
@@ -378,32 +378,32 @@ def test_the_engine_file_of_a_machine_says_where_its_engine_is(tmp_path: Path, t
     start = workspace(tmp_path / "worker", ENGINE)
     asked = replace(there, options=(("Hash", "16"),))
     asked = replace(asked, fingerprint="")
-    found = engine_here(asked, Origin("owl"), start)
+    found = local_engine(asked, Origin("owl"), start)
     assert found.command == (sys.executable, str(start / "engines" / "owl.py"))
     assert found.options == asked.options
-    assert engine_here(there, Origin("owl"), start).command == found.command
+    assert local_engine(there, Origin("owl"), start).command == found.command
 
 
 def test_another_build_is_no_such_engine(tmp_path: Path, there: EngineSpec) -> None:
     """Both fingerprints are told, and whose file it was."""
     start = workspace(tmp_path / "worker", ENGINE + "# changed\n")
     with pytest.raises(EngineMissing, match=f"another build: .* not {there.fingerprint}"):
-        engine_here(there, Origin("owl"), start)
+        local_engine(there, Origin("owl"), start)
 
 
 def test_without_an_engine_file_the_manager_s_path_counts(tmp_path: Path) -> None:
     """A shared folder, or the same package; nothing at the path is told with the path."""
     spec = owl(tmp_path / "shared")
-    assert engine_here(spec, None, tmp_path) == spec
+    assert local_engine(spec, None, tmp_path) == spec
     gone = replace(spec, command=("/no/such/owl",))
     with pytest.raises(EngineMissing, match="no program /no/such/owl"):
-        engine_here(gone, None, tmp_path)
+        local_engine(gone, None, tmp_path)
 
 
 def test_a_shipped_engine_is_found_by_its_id(tmp_path: Path) -> None:
     """Wherever enginetour is installed its own engines are."""
     gone = EngineSpec("Wren 1", ("/no/such/python", "wren.py", "1"), "uci")
-    assert engine_here(gone, Origin("wren1"), tmp_path).command[0] == sys.executable
+    assert local_engine(gone, Origin("wren1"), tmp_path).command[0] == sys.executable
 
 
 def test_all_that_is_missing_is_told(tmp_path: Path) -> None:
@@ -423,7 +423,7 @@ def test_all_that_is_missing_is_told(tmp_path: Path) -> None:
     told = list(missing_requirements(much, 2, tmp_path, 1.0))
     assert [words.partition(":")[0] for words in told] == ["tablebases", "book", "book", "processors", "memory"]
     assert "0 of 5 files" in told[0]
-    assert "is another one" in told[1]
+    assert "is a different file" in told[1]
     assert "no file /no/book" in told[2]
     assert (
         next(missing_requirements(replace(much, folders=("/no/tables",)), 1, tmp_path, 1.0))
