@@ -1,42 +1,41 @@
 """Errors with their exit codes, and "did you mean" suggestions for unknown names.
 
 Exit codes, as in the README:
-0 all played · 1 our own failure · 2 wrong usage · 3 configuration or input refused · 4 engine refused ·
-5 store busy or unusable · 6 incidents with ``--fail-on`` · 7 storage full · 8 stopped as asked ·
-9 games left out of a list with ``rate --strict`` ·
-10 pairings differ with ``pair --check-all`` ·
+0 all played · 1 internal error · 2 usage error · 3 invalid configuration or input · 4 engine cannot play ·
+5 database busy or unusable · 6 incidents with ``--fail-on`` · 7 storage full · 8 stopped by request ·
+9 games excluded from a list with ``rate --strict`` · 10 pairings differ with ``pair --check-all`` ·
 129 / 130 / 143 stopped by SIGHUP / SIGINT / SIGTERM.
 
 ::
 
-    TourError                what the user reads: one line, with the next step
+    TourError                an error for the user: one line with a hint
     ├── UsageRefused    2
-    ├── InputRefused    3    configuration, openings, cases, other people's files
+    ├── InputRefused    3    configuration, openings, cases, files of other programs
     ├── EngineRefused   4    before game 1
     ├── StoreRefused    5    busy, foreign, newer, or its log does not fit
     │   └── SchemaOutdated       of an older schema
     └── StorageFailed   7    full or unwritable
     EngineFault              an engine's failure: becomes a result, never leaves the slot
-    ├── StartFailed          plays no game: void, then the engine is suspended
-    ├── Unsupported          cannot be told this position or limit: void
-    │   └── InexpressiblePosition  `edit` cannot express where the game begins: another opening, if there is one
-    ├── EngineCrashed        end of file or death in a game
-    └── EngineStalled        no answer where one was due
-    TaskFailed               a slot brings no result
-    ├── MachineFailure       the host's failure: the same game is offered again
-    └── InternalFailure      enginetour's own failure in one game: tried three times, then that game is set aside
+    ├── StartFailed          cannot start: void, then the engine is suspended
+    ├── Unsupported          does not support this position or limit: void
+    │   └── InexpressiblePosition  `edit` cannot express the starting position: another opening, if there is one
+    ├── EngineCrashed        end of its output, or of its process, in a game
+    └── EngineStalled        no response where one is required
+    TaskFailed               a slot returns no result
+    ├── MachineFailure       the host's failure: the game is replayed
+    └── InternalFailure      internal error in one game: tried three times, then the game stays open
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-GAMES_LEFT_OUT = 9  # the exit code of ``rate --strict``; the list is made all the same
-PAIRINGS_DIFFER = 10  # the exit code of ``pair --check-all``
+GAMES_LEFT_OUT = 9  # exit code of ``rate --strict``; the list is printed nevertheless
+PAIRINGS_DIFFER = 10  # exit code of ``pair --check-all``
 
 
 class TourError(Exception):
-    """One line for the user: where, what was found, what is allowed, what to type next."""
+    """An error for the user: where it is, what is wrong, and a hint what to do."""
 
     exit_code = 1
 
@@ -47,7 +46,7 @@ class TourError(Exception):
         super().__init__(what)
 
     def __str__(self) -> str:
-        """``place: what is wrong. Hint: what to do.``, always a single line."""
+        """Format as ``place: what is wrong. Hint: what to do.``, always on a single line."""
         line = f"{self.place}: {self.what}" if self.place else self.what
         if self.step:
             line = f"{_sentence(line)} Hint: {_sentence(self.step)}"
@@ -59,19 +58,19 @@ def _sentence(text: str) -> str:
 
 
 class UsageRefused(TourError):
-    """The command line cannot be obeyed."""
+    """The command line is not valid."""
 
     exit_code = 2
 
 
 class InputRefused(TourError):
-    """A configuration, case, opening or game file holds what is not allowed."""
+    """A configuration, case, opening or game file is not valid."""
 
     exit_code = 3
 
 
 class EngineRefused(TourError):
-    """An engine cannot play what the tournament asks, found out before game 1."""
+    """An engine cannot play in this tournament; found before game 1."""
 
     exit_code = 4
 
@@ -97,7 +96,7 @@ class StorageFailed(TourError):
 
 
 class EngineFault(Exception):
-    """An engine failed; the referee turns this into a result. `detail` is one line for the incident."""
+    """An engine failed; the referee converts this to a result. `detail` is one line for the incident."""
 
     def __init__(self, detail: str, *, category: str = "") -> None:
         self.detail = detail
@@ -108,13 +107,13 @@ class EngineFault(Exception):
 
 
 class StartFailed(EngineFault):
-    """It did not start, or did not finish its handshake; `category` tells start-failure from start-timeout."""
+    """The engine did not start, or did not finish its handshake; `category` distinguishes the two."""
 
     default_category = "start-failure"
 
 
 class Unsupported(EngineFault):
-    """It cannot be told this position, variant or limit; never a loss."""
+    """The engine does not support this position, variant or limit; never a loss."""
 
     default_category = "unsupported"
 
@@ -124,46 +123,46 @@ class InexpressiblePosition(Unsupported):
 
 
 class EngineCrashed(EngineFault):
-    """Its output ended, or it died, while it was needed."""
+    """The engine's output or process ended during a game."""
 
     default_category = "crash"
 
 
 class EngineStalled(EngineFault):
-    """It lives and does not answer a fence."""
+    """The engine runs, but does not respond to a fence."""
 
     default_category = "stall"
 
 
 class TaskFailed(Exception):
-    """A slot brings no result; the game does not exist. `step` is what the user can do where nobody tries again."""
+    """A slot returns no result, so there is no game. `step` is a hint for the user if the task is not tried again."""
 
     step = ""
 
 
 class MachineFailure(TaskFailed):
-    """The host failed, not an engine: the game is offered again."""
+    """The host failed, not an engine: the game is replayed."""
 
-    step = "see to the machine, then try again"
+    step = "check the machine, then try again"
 
 
 class InternalFailure(TaskFailed):
-    """enginetour itself failed in a game: neither an engine nor the host is at fault."""
+    """An internal error in a game: neither an engine nor the host is at fault."""
 
-    step = "please report it"
+    step = "please report this"
 
 
-# Suggestions for an unknown name; upper and lower case are equal.
+# Suggestions for an unknown name, ignoring case.
 
-_MOST_NAMED = 3  # of several names that begin so
-_BEGINNING = 3  # letters of a word that may be the beginning of another
+_MOST_NAMED = 3  # of several names with the same beginning
+_BEGINNING = 3  # letters that may be the beginning of another name
 
 
 def closest_match(word: str, known: Iterable[str]) -> str | None:
-    """Return the known word closest to `word`, or the only one that begins with it; None if there is none."""
-    from difflib import get_close_matches  # here: slots start quicker without it
+    """Return the known name closest to `word`, or the only one that begins with it; None if there is none."""
+    from difflib import get_close_matches  # here: slots start faster without it
 
-    names = {name.casefold(): name for name in sorted(known, reverse=True)}  # of two, the first in order
+    names = {name.casefold(): name for name in sorted(known, reverse=True)}  # of two equal names, keep the first
     close = get_close_matches(word.casefold(), names, n=1)
     if not close and len(word) >= _BEGINNING:  # "Toga" for "Toga II 3.0"
         longer = [name for name in names if name.startswith(word.casefold())]
@@ -185,19 +184,19 @@ def match_name(word: str, names: Iterable[str]) -> str | None:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return ``, did you mean 'x'?`` if a known word is close, else an empty text."""
+    """Return ``, did you mean 'x'?`` if a known name is close, else an empty text."""
     close = closest_match(word, known)
     return "" if close is None else f", did you mean {close!r}?"
 
 
 def suggest(word: str, known: Iterable[str]) -> str:
-    """Return `did_you_mean`, or ``; known: ...`` if no known word is close."""
+    """Return `did_you_mean`, or ``; known: ...`` if no known name is close."""
     names = sorted(set(known))
     return did_you_mean(word, names) or (f"; known: {', '.join(names)}" if names else "")
 
 
 def no_match_hint(word: str, names: Iterable[str]) -> str:
-    """Return the end of a refusal where `match_name` finds no name: those that begin so, a close one, or nothing."""
+    """Return the end of an error after `match_name`: the names that begin so, a close one, or nothing."""
     begun = sorted({name for name in names if word and name.casefold().startswith(word.casefold())})
     if len(begun) > 1:
         more = f" and {len(begun) - _MOST_NAMED} more" if len(begun) > _MOST_NAMED else ""

@@ -1,6 +1,6 @@
 """Game, Pairing, Entrant, Outcome, Termination, Opening, and the events of the tournament log.
 
-Everything is frozen and picklable. Names of entrants are the keys; scores are in half points.
+Everything is frozen and picklable. Entrants are identified by name; scores are in half points.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class Outcome(StrEnum):
-    """How a game ended, in PGN's words; VOID does not count and is played again."""
+    """The result of a game, as in PGN; a VOID game does not count and is replayed."""
 
     WHITE = "1-0"
     DRAW = "1/2-1/2"
@@ -19,17 +19,17 @@ class Outcome(StrEnum):
     VOID = "*"
 
     def half_points(self, *, white: bool) -> int:
-        """0, 1 or 2 for the side asked about; a void game gives 0 to both."""
+        """Return 0, 1 or 2 for a side; a void game gives 0 to both."""
         if self is Outcome.DRAW:
             return 1
         return 2 if self is (Outcome.WHITE if white else Outcome.BLACK) else 0
 
 
-INTERNAL = "internal"  # category of a game in which enginetour itself failed
+INTERNAL = "internal"  # category of a game with an internal error
 
 
 class Termination(StrEnum):
-    """Why a game ended; the code in the record."""
+    """Why a game ended, as stored."""
 
     MATE = "mate"
     STALEMATE = "stalemate"
@@ -54,7 +54,7 @@ class Termination(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Entrant:
-    """Who takes part. The tuple of entrants is the old ranking, best first; `new` ones have no place in it."""
+    """A participant. The tuple of entrants is the starting list, best first; a `new` entrant has no rank in it."""
 
     name: str
     new: bool = False
@@ -65,11 +65,11 @@ class Entrant:
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """One game on offer. `meeting` is the pair's n-th encounter (one opening), `leg` the game inside it.
+    """One game to play. `meeting` is the number of the pair's encounter (one opening), `leg` the game in it.
 
-    All counts start at 1. `encounter` numbers the encounters of the whole tournament in the order the
-    format scheduled them; it depends on results, never on timing. `handicap` is what White gives Black by time odds,
-    in bands of 100 rating points; below 0 it is White that is given them, as in the other leg of the same encounter.
+    All counts start at 1. `encounter` numbers the encounters of the whole tournament in the order in which the format
+    scheduled them; it depends on results, never on timing. `handicap` is what White gives Black by time odds, in bands
+    of 100 rating points; if it is negative, Black gives it, as in the other game of the same encounter.
     """
 
     white: str
@@ -82,12 +82,12 @@ class Pairing:
 
     @property
     def pair(self) -> tuple[str, str]:
-        """The two names in sorted order, whoever has White."""
+        """The two names in sorted order."""
         return (self.white, self.black) if self.white < self.black else (self.black, self.white)
 
     @property
     def key(self) -> GameKey:
-        """What makes this game unique in its tournament, but for replays of void games."""
+        """The identity of the game in its tournament; replays of a void game share it."""
         return (*self.pair, self.meeting, self.leg)
 
 
@@ -96,7 +96,7 @@ GameKey = tuple[str, str, int, int]
 
 @dataclass(frozen=True, slots=True)
 class GameFinished:
-    """A game of the log. VOID changes nothing in a format: its key stays on offer."""
+    """A game of the log. A VOID game changes nothing in a format: it must still be played."""
 
     pairing: Pairing
     outcome: Outcome
@@ -104,7 +104,7 @@ class GameFinished:
 
 @dataclass(frozen=True, slots=True)
 class GameVoided:
-    """A finished game is struck out afterwards; `outcome` is what it had been."""
+    """A finished game is voided later; `outcome` is its former result."""
 
     pairing: Pairing
     outcome: Outcome
@@ -113,21 +113,21 @@ class GameVoided:
 
 @dataclass(frozen=True, slots=True)
 class Withdrawn:
-    """An entrant leaves; its unplayed games are off."""
+    """An entrant withdraws; its remaining games are not played."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """An entrant joins a tournament under way."""
+    """An entrant joins a tournament that has started."""
 
     entrant: Entrant
 
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """`old` leaves and `entrant` takes its place in the starting list, with no games played."""
+    """`entrant` replaces `old` in the starting list, without its games."""
 
     old: str
     entrant: Entrant
@@ -135,7 +135,7 @@ class Replaced:
 
 @dataclass(frozen=True, slots=True)
 class Extended:
-    """The tournament goes on beyond what it was frozen to: settings of its format that grew, with their new values."""
+    """Settings of the format are increased, with their new values, so that the tournament becomes longer."""
 
     settings: tuple[tuple[str, int], ...]
 
@@ -145,9 +145,9 @@ Event = GameFinished | GameVoided | Withdrawn | Added | Replaced | Extended
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A decision of a format (round paired, engine parked, dropped, ...), kept beside the log for audits.
+    """A decision of a format (round paired, engine parked, ...), stored with the log for audits.
 
-    `fields` is JSON-ready and sorted by the format; `text` is the sentence people read.
+    `fields` is ready for JSON, in the format's order; `text` is the sentence for users.
     """
 
     kind: str
@@ -156,69 +156,69 @@ class Note:
 
     @property
     def is_warning(self) -> bool:
-        """To be told before the first game."""
+        """Whether it is a warning, to be shown before the first game."""
         return self.kind == "warning"
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What must be told of a round: above all the rules that it breaks, because no other round is left."""
-        said = dict(self.fields).get("remarks", ())
-        return tuple(map(str, said)) if isinstance(said, list | tuple) else ()
+        """Remarks about a round, above all the rules that it breaks because no other round is possible."""
+        found = dict(self.fields).get("remarks", ())
+        return tuple(map(str, found)) if isinstance(found, list | tuple) else ()
 
 
 @dataclass(frozen=True, slots=True)
 class StandingsRow:
-    """One line of a format's table. `rank` None is not ranked (withdrawn); equal ranks are shared places."""
+    """One line of a format's table. `rank` is None for an entrant that is not ranked; equal ranks are shared."""
 
     rank: int | None
     name: str
     half_points: int
     games: int
-    status: str = ""  # in the format's own words: parked, withdrawn, final, ...; "" for none
-    tiebreaks: tuple[tuple[str, int], ...] = ()  # (published code, integer in the code's own unit)
-    unplayed: int = 0  # of the half points, those that came without a game: byes
+    status: str = ""  # a term of the format: parked, withdrawn, final, ...; "" for none
+    tiebreaks: tuple[tuple[str, int], ...] = ()  # (published code, integer in the unit of the code)
+    unplayed: int = 0  # half points from byes, included in half_points
 
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """Where a game starts: a position and moves played from it. `index` is its 1-based place in the suite."""
+    """The start of a game: a position and moves from it. `index` is its place in the book, from 1."""
 
     name: str = ""
     index: int = 0
-    fen: str | None = None  # None: the usual starting position
-    moves: tuple[str, ...] = ()  # UCI, played for both sides before the clocks run
-    eco: str = ""  # where the suite tells it
-    variant: str = "standard"  # by whose rules the whole game is played
+    fen: str | None = None  # None: the initial position
+    moves: tuple[str, ...] = ()  # UCI; played for both sides before the clocks start
+    eco: str = ""  # if the book has it
+    variant: str = "standard"  # of the whole game
 
 
 class MoveMade(NamedTuple):
     """One ply. Times in milliseconds; score in centipawns from the mover's side, mate in n = +-(32000 - n).
 
-    A tuple: a game has hundreds, and a frozen dataclass takes five times as long to make (measured).
+    It is a named tuple because a game has hundreds, and to make a frozen dataclass takes five times as long (measured).
     """
 
     uci: str
     san: str
     elapsed_ms: int = 0
-    clock_ms: int | None = None  # left after the move, increment included
+    clock_ms: int | None = None  # remaining after the move, increment included
     score: int | None = None
     depth: int | None = None
     nodes: int | None = None
     pv: str = ""
     book: bool = False
     seldepth: int | None = None
-    nps: int | None = None  # nodes a second as the engine tells them
+    nps: int | None = None  # nodes per second, as reported by the engine
     hashfull: int | None = None  # permille
     tbhits: int | None = None
-    gap_us: int | None = None  # from the opponent's answer to this engine's `go`
-    lines: tuple[str, ...] = ()  # of the engine's output, those that match the pattern asked for
+    gap_us: int | None = None  # from the opponent's move to the `go` for this engine
+    lines: tuple[str, ...] = ()  # output lines of the engine that match `keep_lines`
 
 
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """Something a tester must see. `traffic` and `stderr` are the last lines, oldest first.
+    """An event that a tester should see. `traffic` (engine log) and `stderr` are the last lines, oldest first.
 
-    A line of traffic begins with seconds since the start of the engine's process; `last_go_us` is its last `go`.
+    A line of the engine log begins with seconds since the start of the engine's process; `last_go_us` is its last `go`.
     """
 
     engine: str
@@ -227,25 +227,25 @@ class Incident:
     ply: int = 0
     traffic: tuple[str, ...] = ()
     stderr: tuple[str, ...] = ()
-    status: str = ""  # how its process ended: "exit 1", "signal 11 (SIGSEGV)"; "" while it lived
-    last_go_us: int | None = None  # None: it was not asked in this game
-    memory_kb: int | None = None  # the most its processes were seen to hold
-    load_average: float | None = None  # of the machine at that moment
-    referee_us: int | None = None  # what the referee itself may have cost that move
+    status: str = ""  # how its process ended: "exit 1", "signal 11 (SIGSEGV)"; "" if it had not ended
+    last_go_us: int | None = None  # None: no search in this game
+    memory_kb: int | None = None  # largest memory of its processes that was measured
+    load_average: float | None = None  # of the machine at that time
+    referee_us: int | None = None  # largest delay of that move that the referee itself may have caused
 
     @property
     def is_warning(self) -> bool:
-        """Tolerated and told once; it cost nobody a point."""
+        """Whether it did not cost a point; it is reported once."""
         return self.category.endswith("warning")
 
     @property
     def at_fault(self) -> str:
-        """Who is to blame, for people: one of the host or of enginetour is noted with an engine too."""
+        """The entrant at fault, or "the machine" or "enginetour", which are stored with an engine too."""
         return {"host": "the machine", INTERNAL: "enginetour"}.get(self.category, self.engine)
 
     @property
     def is_repeatable(self) -> bool:
-        """A search of an engine brought it about, so it can be asked to do it again."""
+        """Whether a search of an engine caused it, so that a replay of the search may repeat it."""
         return not self.is_warning and self.category not in ("restart", "host", INTERNAL)
 
 
@@ -260,24 +260,24 @@ class SideRecord:
     least_clock_ms: int | None = None
     margin_uses: int = 0
     warnings: tuple[str, ...] = ()
-    cpu_ms: int | None = None  # processor time of all its processes, thinking or not; None: the kernel does not tell
-    ponders: int | None = None  # searches in its opponent's time; None: it did not ponder, or begins so by itself
-    ponder_hits: int | None = None  # of them, those whose guess came true
+    cpu_ms: int | None = None  # processor time of all its processes, also when not thinking; None: unknown
+    ponders: int | None = None  # ponder searches; None: it did not ponder, or starts to ponder by itself
+    ponder_hits: int | None = None  # ponder searches with the right move
     speed: float | None = None  # of the machine, by which its times were divided; None: they were not
-    effort: tuple[tuple[str, int, int], ...] = ()  # (figure, moves that told it, their sum): depth, nodes, ...
-    claims: tuple[tuple[str, int, str], ...] = ()  # (kind, how often, the first) it said of its search what was not so
-    waited_ms: int | None = None  # for a processor, the thread of its process that did so longest; None: not known
+    effort: tuple[tuple[str, int, int], ...] = ()  # (figure, moves that reported it, sum): depth, nodes, ...
+    claims: tuple[tuple[str, int, str], ...] = ()  # (kind, count, first one): reported PVs or mates that proved wrong
+    waited_ms: int | None = None  # longest wait of one of its threads for a processor; None: unknown
 
 
 @dataclass(frozen=True, slots=True)
 class Game:
-    """A game that ended. Start and end are UTC seconds since 1970, for people only, never for order."""
+    """A game that has ended. Start and end are UTC seconds since 1970, for display only, never for order."""
 
     pairing: Pairing
     outcome: Outcome
     termination: Termination
-    cause: str = ""  # words for people: "White mates", "Black loses on time"
-    culprit: str = ""  # entrant whose fault ended the game, if it was one
+    cause: str = ""  # text for users: "White mates", "Black loses on time"
+    culprit: str = ""  # entrant whose fault ended the game
     category: str = ""  # of a void game or fault: start-failure, unsupported, engine-abort, host, ...
     opening: Opening = field(default_factory=Opening)
     moves: tuple[MoveMade, ...] = ()
@@ -288,22 +288,22 @@ class Game:
     final_fen: str = ""
     started_unix: float = 0.0
     ended_unix: float = 0.0
-    relay_gap_us: tuple[int, int, int] | None = None  # relay gap: median, 99th percentile, largest
+    relay_gap_us: tuple[int, int, int] | None = None  # latency between moves: median, 99th percentile, largest
     incidents: tuple[Incident, ...] = ()
     replay: int = 0
-    hardware: str = ""  # processor of the machine it was played on
-    load_average: float | None = None  # of that machine, and how many processors it has for it
-    cores: int | None = None
-    steal_percent: float | None = None  # of their time that its host gave to others
-    referee_us: int | None = None  # at a flag: what the referee itself may have cost that move
-    traffic: tuple[str, ...] = ()  # where all of it was asked for; a file has it, the store does not
+    hardware: str = ""  # processor of the machine
+    load_average: float | None = None  # of the machine
+    cores: int | None = None  # processors of the machine that the game could use
+    steal_percent: float | None = None  # of their time, taken by the host of a virtual machine
+    referee_us: int | None = None  # after a time loss: largest delay of that move that the referee may have caused
+    traffic: tuple[str, ...] = ()  # the whole engine log if `engine_log` is set; written to a file, not to the database
 
     @property
     def plies(self) -> int:
-        """Half moves on the board, opening included."""
+        """Half moves on the board, including the opening."""
         return len(self.moves)
 
 
 def format_fixed(value: float, digits: int, *, signed: bool = False) -> str:
-    """``12.5``, ``+0.3``; never minus nothing: that is noise, another on each processor."""
+    """Format as ``12.5`` or ``+0.3``; never as minus zero, which is rounding noise."""
     return f"{round(value, digits) or 0.0:{'+' if signed else ''}.{digits}f}"

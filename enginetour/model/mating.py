@@ -1,15 +1,15 @@
-"""Whether a side can still mate by any series of legal moves, both sides helping (FIDE 5.2.2, 6.9, 7.5.5).
+"""Whether a side can still mate by any series of legal moves of both sides (FIDE 5.2.2, 6.9, 7.5.5).
 
-The answer "no" is a proof, "yes" is not: what cannot be decided in a moment counts as a chance to mate. Two proofs:
+The answer "no" is a proof, "yes" is not: if a position cannot be decided quickly, a mate counts as possible. There are
+two proofs:
 
-* by material: what is left cannot mate, whatever blocks the king (`chess.Board.has_insufficient_material`);
-* by walls: the squares that each man may ever reach are grown from where it stands until nothing changes. A pawn that
-  is blocked and cannot be captured stays, and keeps the enemy king off the squares that it attacks. There is no mate
-  where no square of the king can be attacked with all squares around it attacked too, or taken by its own men.
+* by material: the remaining pieces cannot mate in any position (`chess.Board.has_insufficient_material`);
+* by walls: for each piece, the squares that it may ever reach are extended until nothing changes. A blocked pawn that
+  cannot be captured stays and keeps the enemy king off the squares that it attacks. No mate is possible if no square of
+  the king can be attacked while all squares around it are attacked too, or occupied by its own pieces.
 
-A line of forced moves is followed to its end, as the only legal move may take the last man that could mate.
-The reasoning with squares that men can reach is that of M. Ambrona, A Practical Algorithm for Chess Unwinnability (FUN
-2022).
+A line of forced moves is followed to its end, because the only legal move may capture the last piece that could mate.
+Source of the reasoning with reachable squares: M. Ambrona, A Practical Algorithm for Chess Unwinnability (FUN 2022).
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from dataclasses import dataclass
 
 import chess
 
-_FORCED = 2  # moves at most in each position of a forced line
-DEPTH = 4  # plies of it: 31 positions at most, some 10 ms each (measured)
+_FORCED = 2  # largest number of legal moves in each position of a forced line
+DEPTH = 4  # plies of such a line: at most 31 positions, about 10 ms each (measured)
 _ROOK = ((0, 1), (0, -1), (1, 0), (-1, 0))
 _BISHOP = ((1, 1), (1, -1), (-1, 1), (-1, -1))
 _STEPS = {chess.ROOK: _ROOK, chess.BISHOP: _BISHOP, chess.QUEEN: _ROOK + _BISHOP}
@@ -28,14 +28,14 @@ _LAST_RANKS = chess.BB_RANK_1 | chess.BB_RANK_8
 
 
 def can_mate(board: chess.Board, side: chess.Color) -> bool:
-    """Whether `side` may mate from here; False is certain. Variants of chess are decided by material alone."""
+    """Whether `side` may mate from here; False is certain. Variants are decided by material alone."""
     if board.uci_variant != chess.Board.uci_variant:
         return not board.has_insufficient_material(side)
     return not _is_lost_cause(board, side, DEPTH)
 
 
 def is_dead(board: chess.Board) -> bool:
-    """Neither side can mate: the game is drawn (FIDE 5.2.2). Certain where it is True."""
+    """Whether neither side can mate, so that the game is drawn (FIDE 5.2.2). True is certain."""
     return not (can_mate(board, chess.WHITE) or can_mate(board, chess.BLACK))
 
 
@@ -60,7 +60,7 @@ def _is_lost_cause(board: chess.Board, side: chess.Color, depth: int) -> bool:
 
 @dataclass(slots=True)
 class _Man:
-    """One man on the board, and what may become of it. `reach` has every square on which it may ever stand."""
+    """A piece or pawn; `reach` contains every square on which it may ever stand."""
 
     color: chess.Color
     kind: chess.PieceType
@@ -74,7 +74,7 @@ class _Man:
 
 
 class _Reach:
-    """All men of a position, and the squares that they may reach; more than they really do, never less."""
+    """All pieces of a position, and the squares that they may reach: possibly too many, never too few."""
 
     def __init__(self, board: chess.Board) -> None:
         self._men = [
@@ -91,7 +91,7 @@ class _Reach:
         return self._promotes or self._may_mate(side)
 
     def _grow(self) -> bool:
-        """One more move of every man; whether that was anything new."""
+        """Extend the reach of every piece by one move; return whether anything changed."""
         before = [(man.reach, man.may_fall) for man in self._men]
         for man in self._men:
             for square in chess.scan_forward(man.reach):
@@ -133,7 +133,7 @@ class _Reach:
                 yield target
 
     def _passing(self, color: chess.Color, target: chess.Square) -> _Man | None:
-        """The enemy pawn that a pawn of `color` may take en passant by moving to `target`."""
+        """Return the enemy pawn that a pawn of `color` may capture en passant by moving to `target`."""
         beyond = target + (-8 if color == chess.WHITE else 8)
         for man in self._men:
             if man.color != color and man.kind == chess.PAWN and man.reach & chess.BB_SQUARES[beyond]:
@@ -147,7 +147,7 @@ class _Reach:
         return man is None or man.may_leave
 
     def _kept_off(self, color: chess.Color) -> int:
-        """Squares that men of `color` attack as long as the game lasts: those that stay where they are."""
+        """Return the squares that immovable pieces of `color` attack during the whole game."""
         squares = 0
         for man in self._men:
             if man.color == color and not man.may_leave and man.kind in (chess.PAWN, chess.KNIGHT, chess.KING):
@@ -155,7 +155,7 @@ class _Reach:
         return squares
 
     def _attacks(self, man: _Man, square: chess.Square, through: chess.Square | None = None) -> int:
-        """What it may attack from there, men that stay put in its way; `through`: a square that does not stop it."""
+        """Return the squares that a piece may attack; immovable pieces block it, except on the square `through`."""
         if man.kind == chess.PAWN:
             return chess.BB_PAWN_ATTACKS[man.color][square]
         if man.kind == chess.KNIGHT:
@@ -174,7 +174,7 @@ class _Reach:
         return found
 
     def _may_mate(self, side: chess.Color) -> bool:
-        """Some square of the king may be attacked, with every square around it attacked or taken by its own men."""
+        """Whether a square of the king may be attacked while every square around it is attacked or occupied."""
         king = next(man for man in self._men if man.kind == chess.KING and man.color != side)
         checked = covered = blocked = 0
         for man in self._men:

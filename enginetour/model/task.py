@@ -1,6 +1,6 @@
-"""Tasks sent to a slot process (play, probe, replay a game): engine settings, rules of the game, time odds.
+"""Tasks for a slot process (play, probe, replay a game): engine settings, rules of the game, time odds.
 
-Frozen and picklable: tasks go to slot processes as data and know nothing of tournaments or stores.
+Tasks are frozen and picklable data, without references to tournaments or databases.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ LimitName = Literal["clock", "movetime", "nodes", "depth"]
 
 
 class Bounds:
-    """Bounds of a field, by pydantic's names for them. They hold where a file or a database is read, nowhere else."""
+    """Limits of a field under pydantic's names, checked only when a file or a database is read."""
 
     def __init__(self, **limits: object) -> None:
         self.limits = limits
 
     def __get_pydantic_core_schema__(self, source: object, handler: Callable[[object], dict[str, Any]]) -> Any:
-        """Add the limits to what pydantic checks."""
+        """Add the limits to pydantic's schema."""
         return handler(source) | self.limits
 
 
 Line = Annotated[str, Bounds(max_length=4096, pattern=r"^[^\x00-\x1f\x7f]*$")]
 VariableName = Annotated[str, Bounds(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=256)]
-_THREADS = frozenset({"threads", "cores"})  # UCI's usual name; ours for the CECP command
+_THREADS = frozenset({"threads", "cores"})  # the usual UCI option, and the option that stands for the CECP command
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +122,8 @@ class Resources:
     ] = 0
 
 
-# A new process for each game, or one for many; "auto" makes a new one after an abnormal end and for `reuse=0`, "off"
-# only where the old one is dead or silent.
+# When an engine gets a new process: "on": for each game; "auto": after an abnormal end and after `reuse=0`; "off": only
+# if the old process has ended or does not respond.
 Restart = Literal["auto", "on", "off"]
 
 
@@ -132,33 +132,33 @@ _Pairs = Annotated[tuple[Annotated[tuple[str, str], Bounds(strict=False)], ...],
 
 @dataclass(frozen=True, slots=True)
 class EngineSpec:
-    """How to start one engine and what it may be asked; `name` is the entrant's and the key everywhere.
+    """How to start an engine, and its limits; `name` is the entrant's name, which identifies it everywhere.
 
-    `command` is absolute and may hold ``{scratch}``; `files` are written into the scratch folder first.
+    `command` is absolute and may contain ``{scratch}``; `files` are first written into the scratch directory.
     """
 
     name: str
     command: Annotated[tuple[str, ...], Bounds(strict=False, min_length=1)]
     protocol: Literal["uci", "cecp"]
-    dir: str | None = None  # None: the program's folder if writable, else scratch; "scratch"; or a path
+    dir: str | None = None  # None: the program's directory if writable, else scratch; "scratch"; or a path
     env: _Pairs = ()
     options: _Pairs = ()
     files: _Pairs = ()
     limits: Annotated[frozenset[LimitName], Bounds(strict=False)] = frozenset({"clock", "movetime", "nodes", "depth"})
     quirks: Quirks = field(default_factory=Quirks)
-    max_copies: Annotated[int, Bounds(ge=0, le=1024)] = 0  # 0: as many as there are slots
+    max_copies: Annotated[int, Bounds(ge=0, le=1024)] = 0  # 0: no limit
     fingerprint: str = ""
     resources: Resources = field(default_factory=Resources)
     sandbox: Sandbox = "none"
-    pass_env: Annotated[tuple[VariableName, ...], Bounds(strict=False)] = ()  # names of our own variables for it
+    pass_env: Annotated[tuple[VariableName, ...], Bounds(strict=False)] = ()  # variables that it inherits
     keep_scratch: bool = False
-    offered: _Pairs = ()  # options it is given where it declares them
+    offered: _Pairs = ()  # options that are set only if the engine declares them
     ponder: bool = False  # thinks in its opponent's time
     restart: Restart = "auto"
 
     @property
     def threads(self) -> int:
-        """That it searches with, as its options say; 1 where they do not."""
+        """The number of search threads from its options, 1 by default."""
         for name, value in self.options:
             if name.casefold() in _THREADS and value.isascii() and value.isdigit():
                 return max(1, int(value))
@@ -167,7 +167,7 @@ class EngineSpec:
 
 @dataclass(frozen=True, slots=True)
 class DrawRule:
-    """Draw when both sides' scores stay within `score` centipawns for `moves` moves each, `after_move` or later."""
+    """Draw if both sides' scores stay within `score` centipawns for `moves` moves each, at `after_move` or later."""
 
     after_move: int
     moves: int
@@ -176,7 +176,7 @@ class DrawRule:
 
 @dataclass(frozen=True, slots=True)
 class ResignRule:
-    """Loss for a side at -`score` centipawns or less for `moves` moves; `two_sided`: if the other one agrees."""
+    """Loss for a side at -`score` centipawns or less for `moves` moves; `two_sided`: if the opponent agrees."""
 
     moves: int
     score: int
@@ -185,22 +185,22 @@ class ResignRule:
 
 @dataclass(frozen=True, slots=True)
 class TablebaseRule:
-    """The result of Syzygy tables in `folders`, for up to `pieces` pieces, kings included."""
+    """Results of Syzygy tables in `folders`, for up to `pieces` pieces including kings."""
 
     folders: tuple[str, ...]
     pieces: int
-    fifty: bool = True  # a win that takes too long is a draw
+    fifty: bool = True  # a win that takes too long counts as a draw
     only: Literal["wins", "draws", "both"] = "both"
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """When the referee ends a game by rule. Numbers may not exceed 5 and 75: there the game always ends."""
+    """When the referee ends a game. A game always ends at 5 repetitions and 75 moves; these are the largest values."""
 
     repetition: int = 3  # FIDE 9.2
     fifty: int = 50  # FIDE 9.3, in moves of both sides
-    max_moves: int = 600  # a net: two surveyed engines crash in games of 2 000 moves
-    hang_limit: float = 60.0  # s a move without a clock (runner spec 3)
+    max_moves: int = 600  # a safety limit: two surveyed engines crash in games of 2,000 moves
+    hang_limit: float = 60.0  # s per move without a clock (runner spec 3)
     doubtful_flag: Literal["void", "loss"] = "void"
     draw: DrawRule | None = None
     resign: ResignRule | None = None
@@ -210,18 +210,18 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class OwnBook:
-    """A Polyglot book from which we play for one engine, up to `plies` of the game; by `seed` the draws differ."""
+    """A Polyglot book from which enginetour plays for an engine, up to `plies` of the game; `seed` varies the moves."""
 
     path: str
     choice: Literal["weight", "best"] = "weight"
     plies: int = 40
     seed: str = ""
-    digest: str = ""  # of its bytes: a book that changed makes other games
+    digest: str = ""  # of the file, because a changed book leads to other games
 
 
 @dataclass(frozen=True, slots=True)
 class TimeTerms:
-    """What one colour plays by: its control, and by how many milliseconds it may be late without losing."""
+    """Time control and time margin with one color."""
 
     tc: TimeControl
     margin_ms: int
@@ -229,36 +229,36 @@ class TimeTerms:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side of a game: who, how long, and by how many milliseconds it may be late without losing."""
+    """One side of a game: its engine, time control and time margin in milliseconds."""
 
     spec: EngineSpec
     tc: TimeControl
     margin_ms: int = 50
-    variant: str = "standard"  # that it must be able to play
+    variant: str = "standard"  # that the engine must support
     own_book: OwnBook | None = None
-    black: TimeTerms | None = None  # with Black, where that is other than with White
-    speed: float | None = None  # of the machine, by which its times are divided
+    black: TimeTerms | None = None  # with Black, if it differs from White
+    speed: float | None = None  # of the machine, by which the times are divided
 
     @property
     def controls(self) -> tuple[TimeControl, TimeControl]:
-        """Its time controls with White and with Black."""
+        """The time controls with White and with Black."""
         return self.tc, self.tc if self.black is None else self.black.tc
 
     def playing(self, *, white: bool) -> Side:
-        """As it sits at the board with that colour."""
+        """Return the side with the time control of one color."""
         if self.black is None:
             return self
         terms = TimeTerms(self.tc, self.margin_ms) if white else self.black
         return replace(self, tc=terms.tc, margin_ms=terms.margin_ms, black=None)
 
     def at_speed(self, speed: float | None) -> Side:
-        """On a machine of that speed: times are divided by it, nodes and depth stay."""
+        """Return the side on a machine of this speed: times are divided by it, nodes and depth do not change."""
         return self if speed is None else replace(self, tc=self.tc.scaled(1 / speed, nodes=False), speed=speed)
 
 
 @dataclass(frozen=True, slots=True)
 class GameTask:
-    """All a slot needs to play one game; picklable, knows nothing of the tournament."""
+    """Everything that a slot needs to play one game."""
 
     pairing: Pairing
     white: Side
@@ -266,15 +266,15 @@ class GameTask:
     opening: Opening = field(default_factory=Opening)
     rules: Rules = field(default_factory=Rules)
     replay: int = 0
-    keep_lines: str = ""  # a pattern: lines of engines in which it is found are kept with their moves
-    log_traffic: bool = False  # what both engines were told and said comes with the game, however it ends
-    aborts: int = 0  # earlier games of this key that an engine gave up by ``*``; other replays do not count against it
-    spare: Opening | None = None  # if an engine without setboard cannot be told where the opening begins
+    keep_lines: str = ""  # regular expression: output lines that match it are stored with the moves
+    log_traffic: bool = False  # return the engine logs with every game
+    aborts: int = 0  # earlier games of this key that an engine ended by ``*``; other replays do not count
+    spare: Opening | None = None  # for an engine without setboard, if it does not support the opening's position
 
 
 @dataclass(frozen=True, slots=True)
 class ProbeTask:
-    """Start an engine, shake hands, quit. It must declare `variant`, and move if it told nothing at its start."""
+    """Start an engine, do the handshake, quit. It must declare `variant`, and move if it declared nothing."""
 
     spec: EngineSpec
     variant: str = "standard"
@@ -282,14 +282,14 @@ class ProbeTask:
 
 @dataclass(frozen=True, slots=True)
 class ReenactTask:
-    """Tell one engine of `game` again what it was told, up to the search after `moves`: (UCI, milliseconds) each.
+    """Repeat the commands of a game to one of its engines, up to the search after `moves`: (UCI, milliseconds) each.
 
-    Without milliseconds a move was no engine's but ours, from the book of its side. `last_only`: only that search, from
-    its position. `speed`: by how much the pauses before it are shorter than then.
+    A move without milliseconds came from the own book of its side. `last_only`: only that search, from its position.
+    `speed`: divisor of the pauses before the search.
     """
 
     game: GameTask
-    white: bool  # the side whose engine is started
+    white: bool  # the color of the engine
     moves: tuple[tuple[str, int | None], ...]  # after the opening
     last_only: bool = False
     speed: float = 1.0
@@ -301,15 +301,15 @@ class ReenactResult:
 
     category: str
     words: str
-    status: str = ""  # how its process ended, "" while it lived
-    ply: int = 0  # half moves on the board by then
+    status: str = ""  # how its process ended, "" if it had not ended
+    ply: int = 0  # half moves on the board at that time
     elapsed_ms: int | None = None
     text: str = ""  # its answer
 
 
 @dataclass(frozen=True, slots=True)
 class DeclaredOption:
-    """An option an engine declares; `kind` is its protocol's word (check, spin, combo, string, button, ...)."""
+    """An option that an engine declares; `kind` is the term of its protocol (check, spin, combo, string, ...)."""
 
     name: str
     kind: str
@@ -321,14 +321,14 @@ class DeclaredOption:
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """What `ProbeTask` found. `problems` are sentences for the user; empty means fit to play."""
+    """Result of a `ProbeTask`. `problems` are sentences for the user; without any the engine can play."""
 
     name: str
     own_name: str = ""
     author: str = ""
     options: tuple[DeclaredOption, ...] = ()
     features: tuple[tuple[str, str], ...] = ()
-    steps: tuple[tuple[str, bool, str], ...] = ()  # (what was tried, went well, words)
+    steps: tuple[tuple[str, bool, str], ...] = ()  # (step, success, text)
     problems: tuple[str, ...] = ()
     category: str = ""  # "" | start-failure | start-timeout | bad-option | unsupported
     handshake_ms: int = 0
@@ -338,12 +338,12 @@ _Values = tuple[Any, ...]
 
 
 def _by_place(item: Any) -> tuple[type, _Values]:
-    """The usual way of a frozen dataclass names each field, in Python: twice the time of this for a task (measured)."""
+    """Pickle the values without their names: takes half the time of a frozen dataclass's own method (measured)."""
     return type(item), _VALUES[type(item)](item)
 
 
 def _by_columns(game: Game) -> tuple[Callable[..., Game], tuple[_Values, _Values, _Values]]:
-    """The moves of a game by columns: half of the time of one after the other, both ways (measured)."""
+    """Pickle the moves of a game by columns: takes half the time of one move after the other (measured)."""
     values, columns = _VALUES[Game](game), tuple(zip(*game.moves, strict=True))
     return _of_columns, (values[:_MOVES], columns, values[_MOVES + 1 :])
 
@@ -362,13 +362,13 @@ for _kind in _VALUES:
 
 
 def odds_in_points(bands: int, table: Sequence[float] | None = None) -> float:
-    """Rating points that so many bands are assumed to take from the giver, below 0 from the other side."""
+    """Return the rating points that time odds are assumed to cost the side that gives them, negative for the other."""
     lost = DOUBLING * log2(odds_divisor(abs(bands), table))
     return lost if bands > 0 else -lost
 
 
 def with_time_odds(white: Side, black: Side, handicap: int, table: Sequence[float] | None = None) -> tuple[Side, Side]:
-    """Both sides as they play a game in which White gives `handicap` bands, or takes them below 0."""
+    """Return both sides of a game in which White gives `handicap` bands, or Black if it is negative."""
     by = odds_divisor(abs(handicap), table)
     if handicap > 0:
         return replace(white, tc=white.tc.divided(by)), black

@@ -3,8 +3,8 @@
 name             rules
 standard         FIDE Laws of Chess
 chess960         FIDE Laws of Chess, guidelines II: one of 960 back ranks
-double-chess960  the same, each side with a back rank of its own
-all others       the boards of chess.variant, by the names they have in UCI
+double-chess960  the same, each side with its own back rank
+all others       the boards of chess.variant, by their UCI names
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from enginetour.model.errors import did_you_mean
 from enginetour.model.game import Opening
 
 if TYPE_CHECKING:
-    import chess  # rating lists know variants by name and never see a board
+    import chess  # not at run time: rating lists use only the names of variants
 
 
 STANDARD = "standard"
@@ -30,22 +30,22 @@ BACK_RANKS = 960  # FIDE Laws of Chess, guidelines II
 
 @dataclass(frozen=True, slots=True)
 class _Variant:
-    """Of several words for it, the first that an engine declares is the one it is told."""
+    """A variant with its names in UCI and CECP; the engine gets the first one that it declares."""
 
     name: str
-    tag: str  # of PGN
+    tag: str  # in PGN
     uci: tuple[str, ...] = ("chess",)  # values of UCI_Variant
     cecp: tuple[str, ...] = ("normal",)
-    any_rank: bool = False  # back ranks are shuffled: castling is told as king takes rook
-    fifty: bool = True  # fifty moves without capture or pawn move are a draw
+    any_rank: bool = False  # back ranks are shuffled: castling is sent as king takes rook
+    fifty: bool = True  # fifty moves without a capture or pawn move are a draw
 
     @property
     def is_usual(self) -> bool:
-        """FIDE's rules on FIDE's board: whatever is quick and sure there holds."""
+        """Whether the rules and the board are FIDE's, so that fast code for them can be used."""
         return self.name in (STANDARD, CHESS960, _DOUBLE_CHESS960)
 
 
-_SHUFFLED = ("fischerandom", "chess960", "fischerrandom")  # the first is of the protocol spec, the others are in use
+_SHUFFLED = ("fischerandom", "chess960", "fischerrandom")  # the first is in the protocol spec; engines use all
 VARIANTS: Mapping[str, _Variant] = {
     variant.name: variant
     for variant in (
@@ -68,14 +68,14 @@ _TAGS_OF_960 = frozenset({"chess960", "chess 960", "fischerandom", "fischerrando
 
 
 def variant_named(name: str) -> _Variant:
-    """ValueError with the nearest name for one that there is not."""
+    """Return a variant by name; ValueError with the closest name if it is unknown."""
     if name not in VARIANTS:
         raise ValueError(f"unknown variant {name!r}{did_you_mean(name, VARIANTS)}; known: {', '.join(VARIANTS)}")
     return VARIANTS[name]
 
 
 def board_of(name: str, fen: str | None = None) -> chess.Board:
-    """A board with the variant's rules, from its usual start or a position; ValueError for what is none."""
+    """Return a board with the variant's rules, in its initial position or another one; ValueError if not valid."""
     import chess
 
     variant = VARIANTS[name]
@@ -88,20 +88,20 @@ def board_of(name: str, fen: str | None = None) -> chess.Board:
 
 
 def describe_start(name: str) -> str:
-    """Where games begin that have no file of openings; "" in standard chess, for which there is a suite of ours."""
+    """Describe the start of games without an opening book; "" for standard chess, which has bundled openings."""
     if VARIANTS[name].any_rank:
         return "back ranks by number"
-    return "" if name == STANDARD else f"the usual start of {name}"
+    return "" if name == STANDARD else f"the initial position of {name}"
 
 
 @cache
 def start_fen(name: str) -> str:
-    """The position from which a game begins that has no opening."""
+    """Return the initial position of a variant."""
     return board_of(name).fen()
 
 
 def tag_fits(tag: str, name: str) -> bool:
-    """Whether PGN's Variant tag says that a game is of this variant; readers know several spellings."""
+    """Whether the Variant tag of a PGN game means this variant; several spellings are accepted."""
     plain = tag.strip().casefold()
     variant = VARIANTS[name]
     if variant.any_rank:
@@ -119,9 +119,9 @@ def tag_fits(tag: str, name: str) -> bool:
 
 
 def shuffled_fen(white: int, black: int) -> str:
-    """The start with White's and Black's back ranks by Scharnagl's numbers, 0 to 959; 518 is the usual one.
+    """Return the start with White's and Black's back ranks by Scharnagl's numbers, 0 to 959; 518 is the standard one.
 
-    Castling rights are written as X-FEN has them.
+    Castling rights are written as in X-FEN.
     """
     import chess
 
@@ -140,11 +140,11 @@ def shuffled_fen(white: int, black: int) -> str:
 
 
 class LazyOpenings(Sequence[Opening]):
-    """Each is made, read or checked when it is asked for."""
+    """Openings that are created, read or checked on access."""
 
     @abstractmethod
     def _at(self, number: int) -> Opening:
-        """That of a place from 0 on, below the length."""
+        """Return the opening at a place, from 0."""
 
     @overload
     def __getitem__(self, place: int) -> Opening: ...
@@ -155,16 +155,16 @@ class LazyOpenings(Sequence[Opening]):
         return self._at(numbers) if isinstance(numbers, int) else [self._at(one) for one in numbers]
 
 
-# Chess960 starts by number (Scharnagl, 0 to 959), double Chess960 by White * 960 + Black.
+# Chess960 starts by number (Scharnagl, 0 to 959); double Chess960 by White's number * 960 + Black's.
 
 
 def start_count(variant: str) -> int:
-    """How many starts there are."""
+    """Return the number of starts of a variant."""
     return BACK_RANKS**2 if variant == _DOUBLE_CHESS960 else BACK_RANKS
 
 
 class BackRanks(LazyOpenings):
-    """Some starts, or all of them; made when they are asked for."""
+    """Chess960 starts, all or some of them, created on access."""
 
     def __init__(self, variant: str, numbers: Sequence[int] | None = None) -> None:
         self._variant = variant

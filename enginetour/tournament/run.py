@@ -224,8 +224,8 @@ def left_out(plan: Plan, log: TournamentLog) -> list[str]:
 def ignored_changes(plan: Plan, log: TournamentLog) -> Iterator[str]:
     """Yield warnings about differences between the file and the tournament that have no effect."""
     for name in left_out(plan, log):
-        leave = shlex.join(["enginetour", "withdraw", "-t", log.name, name])
-        yield f"{name} is no longer in {plan.config.path.name} but stays in the tournament; to remove it, run {leave}"
+        step = f"to remove it, run {shlex.join(['enginetour', 'withdraw', '-t', log.name, name])}"
+        yield f"{name} is no longer in {plan.config.path.name} but stays in the tournament. Hint: {step}"
     known = log.known_ratings
     for entrant in plan.entrants:
         before, now = known.get(entrant.name), entrant.rating

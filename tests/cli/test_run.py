@@ -269,14 +269,14 @@ def test_an_entrants_own_control_is_frozen_too(tmp_path: Path) -> None:
     path = robin(tmp_path, more=own.format(2))
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
     robin(tmp_path, more=own.format(1))
-    assert "Wren 4 is frozen" in tour(tmp_path, "run", str(path), expect=5).stderr
+    assert "Wren 4 cannot change" in tour(tmp_path, "run", str(path), expect=5).stderr
     robin(tmp_path)
     told = tour(tmp_path, "run", str(path)).stdout
     assert (
-        "Wren 4 is no longer in trial.toml and plays on. Hint: enginetour withdraw -t trial 'Wren 4' takes it out"
-        in told
+        "Wren 4 is no longer in trial.toml but stays in the tournament. "
+        "Hint: to remove it, run enginetour withdraw -t trial 'Wren 4'" in told
     )
-    assert "plays on" not in tour(tmp_path, "run", str(path)).stdout
+    assert "stays in the tournament" not in tour(tmp_path, "run", str(path)).stdout
     with Store.open(database(tmp_path), create=False) as store:
         controls = {
             (side, control)
@@ -343,7 +343,7 @@ def test_more_cycles_in_the_file(tmp_path: Path) -> None:
     assert read(tmp_path, "status")["remaining"] == [8, 8]
     assert "instead of" not in tour(tmp_path, "run", str(path)).stdout
     robin(tmp_path, 2)
-    assert "cycles is frozen for trial: it was 3" in tour(tmp_path, "run", str(path), expect=5).stderr
+    assert "cycles cannot change in trial: it was 3" in tour(tmp_path, "run", str(path), expect=5).stderr
     assert audit(tmp_path) == 18
     decisions = json.loads(tour(tmp_path, "export", "json").stdout)["decisions"]
     assert decisions[-1] == "3 cycles instead of 1: 12 more games"
@@ -357,7 +357,7 @@ def test_what_cannot_grow_is_frozen(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("games_per_pairing = 2", "games_per_pairing = 4"))
     told = tour(tmp_path, "run", str(path), expect=5).stderr
     assert "trial.toml:7" in told
-    assert "games_per_pairing is frozen for trial: it was 2, the file says 4 (only more than 1 cycles" in told
+    assert "games_per_pairing cannot change in trial: it was 2, found 4 (only more than 1 cycles" in told
     assert database(tmp_path).read_bytes() == before
 
 

@@ -310,9 +310,9 @@ def test_a_tournament_is_played_so(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("speed", "tc", "words"),
     [
-        ('"measure"', "movetime=1", "Old takes a fixed time a move in whole seconds only, found movetime=1.003"),
+        ('"measure"', "movetime=1", "Old supports a fixed time per move in whole seconds only (found movetime=1.003)"),
         ("1.5", "movetime=1", "found movetime=0.666"),
-        ("0.1", "86400", "Wren 1: 86400 times 10 is more than a day"),
+        ("0.1", "86400", "Wren 1: 86400 multiplied by 10 is longer than a day"),
         ('"fast"', "9", "play.speed"),
         ("0", "9", "play.speed"),
     ],
@@ -330,7 +330,7 @@ def test_a_clock_of_more_than_a_day_is_refused_once_measured(tmp_path: Path, mon
     """A clock of more than a day is rejected after the measurement; nothing has been written."""
     monkeypatch.setattr(cores, "measure_speed", lambda: 0.1)
     path = config(tmp_path, ("wren1", "wren3"), "roundrobin", "", tc='20000,depth=1"\nspeed = "measure"\n#')
-    assert "more than a day" in tour(tmp_path, "run", str(path), expect=3).stderr
+    assert "longer than a day" in tour(tmp_path, "run", str(path), expect=3).stderr
 
 
 def test_a_speed_that_keeps_whole_seconds_is_taken(tmp_path: Path) -> None:

@@ -934,7 +934,7 @@ def test_check_refuses_what_run_refuses(tmp_path: Path) -> None:
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
     path.write_text(path.read_text().replace("depth=1", "depth=2"))
     told = [tour(tmp_path, command, str(path), expect=5).stderr for command in ("check", "run")]
-    assert "play.tc is frozen" in told[0]
+    assert "play.tc cannot change" in told[0]
     assert told[0] == told[1].splitlines(keepends=True)[-1]
     path.write_text(path.read_text().replace("depth=2", "depth=1"))
     assert f"ready to run: enginetour run {path}\n" in tour(tmp_path, "check", str(path)).stdout

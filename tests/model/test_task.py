@@ -118,4 +118,4 @@ def test_odds_are_frozen(tmp_path: Path) -> None:
     path = config(tmp_path, (), "roundrobin", "games_per_pairing = 2\nhandicap = {}", RATED, tc="60,depth=1")
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
     path.write_text(path.read_text().replace('depth=1"', 'depth=1"\nodds = [2]'))
-    assert "play.odds is frozen" in tour(tmp_path, "run", str(path), expect=5).stderr
+    assert "play.odds cannot change" in tour(tmp_path, "run", str(path), expect=5).stderr

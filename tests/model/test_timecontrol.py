@@ -49,7 +49,7 @@ def test_what_is_no_control_is_refused(text: str) -> None:
 @pytest.mark.parametrize("text", ["5:00", "40/5:00", "0:10"])
 def test_five_minutes_are_told_how_to_be_written(text: str) -> None:
     """A stage of no time behind a colon is minutes as other programs write them."""
-    with pytest.raises(ValueError, match="minutes are written in seconds"):
+    with pytest.raises(ValueError, match="write minutes in seconds"):
         TimeControl.parse(text)
 
 

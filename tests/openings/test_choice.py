@@ -246,8 +246,8 @@ def test_a_suite_that_was_used_up_is_told() -> None:
     suite = OpeningSuite(OPENINGS)
     assert suite.wrapped(Pairing("a", "b", meeting=n) for n in range(1, 8)) == ""
     assert suite.wrapped([Pairing("a", "b", meeting=8)]).startswith("openings: the 7 of the suite were used up once")
-    alone = OpeningSuite(OPENINGS[:1], source="the usual start of horde")
-    told = "openings: there is one, and all games began from it, the usual start of horde"
+    alone = OpeningSuite(OPENINGS[:1], source="the initial position of horde")
+    told = "openings: there is one, and all games began from it, the initial position of horde"
     assert alone.wrapped([Pairing("a", "b", meeting=8)]) == told  # "the 1 of the suite were used up 7 times"
 
 

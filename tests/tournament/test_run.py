@@ -132,7 +132,7 @@ def test_cycles_may_grow_and_not_shrink(tmp_path: Path, before: int, now: int) -
     if before <= now:
         assert grown_settings(plan, log) == ({"cycles": now} if before < now else {})
         return
-    with pytest.raises(StoreRefused, match="cycles is frozen for trial: it was 3, the file says 2"):
+    with pytest.raises(StoreRefused, match="cycles cannot change in trial: it was 3, found 2"):
         grown_settings(plan, log)
 
 
@@ -147,7 +147,7 @@ def test_a_test_of_before_there_was_a_choice_of_units(tmp_path: Path, now: str) 
     if not now:
         assert grown_settings(plan, log) == {}
         return
-    with pytest.raises(StoreRefused, match=r"format\.sprt is frozen for trial"):
+    with pytest.raises(StoreRefused, match=r"format\.sprt cannot change in trial"):
         grown_settings(plan, log)
 
 
@@ -179,7 +179,7 @@ def test_an_own_book_is_frozen(tmp_path: Path, now: OwnBook | None) -> None:
     before = having(OwnBook("a", "best", 8, digest="1"))
     moved = replace(plan, sides=having(OwnBook("elsewhere/a", "best", 8, digest="1")))
     assert _resumed(moved, before).keys() == plan.sides.keys()
-    with pytest.raises(StoreRefused, match=f"own_book of {first} is frozen for trial"):
+    with pytest.raises(StoreRefused, match=f"own_book of {first} cannot change in trial"):
         _resumed(replace(plan, sides=having(now)), before)
 
 

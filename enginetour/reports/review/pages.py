@@ -164,7 +164,7 @@ def _fairness_page(review: TournamentReview, site: Site) -> str:
         here=here,
         fairness=found,
         games=review.facts.games,
-        more_openings=not dict(review.facts.settings).get("openings", "").startswith("the usual start"),
+        more_openings=not dict(review.facts.settings).get("openings", "").startswith("the initial position"),
         measures=fairness.measures_sheet(found),
         openings=fairness.openings_sheet(found),
         margins=fairness.margins_sheet(found),

@@ -192,14 +192,16 @@ def _rename_notices(path: Path, text: str, renamed: Sequence[RenamedKey]) -> tup
     first: dict[str, str] = {}
     for key in renamed:
         old = f"{key.section}.{key.path[-1]}"
-        first.setdefault(old, f"{_at(path, text, key.path)}: {old} is now called {key.current}; both names are valid")
+        first.setdefault(
+            old, f"{_at(path, text, key.path)}: {old} is now called {key.current}; the previous name still works"
+        )
     return tuple(first.values())
 
 
 def _system_notice(path: Path, text: str, table: object) -> Iterator[str]:
     named = table.get("system") if isinstance(table, dict) else None
     if isinstance(named, str) and (current := system_name(named)) != named:
-        yield f"{_at(path, text, ('format', 'system'))}: {named} is now called {current}; both names are valid"
+        yield f"{_at(path, text, ('format', 'system'))}: {named} is now called {current}; the previous name still works"
 
 
 def current_text(text: str) -> str:

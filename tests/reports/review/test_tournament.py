@@ -237,7 +237,7 @@ def test_no_margin_is_a_setting(tmp_path: Path) -> None:
     ("variant", "opened", "told"),
     [
         ("standard", {"file": None, "order": "random"}, "bundled opening book, random"),
-        ("horde", {"file": None, "order": "random"}, "the usual start of horde"),
+        ("horde", {"file": None, "order": "random"}, "the initial position of horde"),
         ("chess960", {"file": None, "order": "random"}, "back ranks by number, random"),
         ("chess960", {"file": "frc.epd", "order": "sequential"}, "frc.epd, sequential"),
     ],

@@ -204,7 +204,7 @@ def test_a_machine_too_slow_for_a_clock_lacks_speed(tmp_path: Path) -> None:
     path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "", tc='20000,depth=1"\nspeed = "measure"\n#')
     with near_cluster("quick", "slower") as cluster:
         done = tour(tmp_path, "run", str(path), "--executor", place_of(cluster))
-    assert "slower lacks speed: 20000,depth=1 times 10 is more than a day" in done.stdout
+    assert "slower lacks speed: 20000,depth=1 multiplied by 10 is longer than a day" in done.stdout
     assert {line["white_tc"] for line in read(tmp_path, "games")} == {"10000,depth=1"}
 
 

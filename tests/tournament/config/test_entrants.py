@@ -84,7 +84,7 @@ def test_the_most_particular_word_counts(tmp_path: Path, play: str, own: str, wh
     ("own", "words"),
     [
         ('tc = "depth=3"\ntc_factor = 2', "tc_factor cannot scale depth=3 of E"),
-        ('tc = "86400"\ntc_factor = 2', "E: 86400 times 2 is more than a day"),
+        ('tc = "86400"\ntc_factor = 2', "E: 86400 multiplied by 2 is longer than a day"),
         ('black_tc = "depth=3"', r'E does not support depth.*write limits = \["clock", "depth"\]'),
     ],
 )
@@ -99,7 +99,11 @@ def test_what_cannot_be_is_refused_at_its_line(tmp_path: Path, own: str, words: 
 
 @pytest.mark.parametrize(
     ("setting", "words"),
-    [("tc_factor = 0", "tc_factor"), ('white_tc = "x"', "cannot read 'x'"), ('black_tc = ""', "cannot read ''")],
+    [
+        ("tc_factor = 0", "tc_factor"),
+        ('white_tc = "x"', "'x' is not a valid time control"),
+        ('black_tc = ""', "'' is not a valid time control"),
+    ],
 )
 def test_settings_have_bounds(tmp_path: Path, setting: str, words: str) -> None:
     """A factor of nothing and a control of nothing are refused as the file is read."""
