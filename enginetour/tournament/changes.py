@@ -212,8 +212,9 @@ class TournamentEditor:
     def _known(self, word: str) -> str:
         names = [line.name for line in self.format.standings(self.state)]
         if (name := match_name(word, names)) is None:
-            meant = no_match_hint(word, names) or f"; entrants: {', '.join(names)}"
-            raise UsageRefused(f"{word!r} is not in {self.log.title}{meant}")
+            close = no_match_hint(word, names)
+            step = "" if close else f"use one of {', '.join(names)}"
+            raise UsageRefused(f"{word!r} is not in {self.log.title}{close}", step=step)
         return name
 
 

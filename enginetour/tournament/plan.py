@@ -450,7 +450,7 @@ def _by_list(plan: Plan, store: Store, name: str, number: int | None) -> tuple[P
         if line.plus is not None and line.minus is not None
     }
     if not any(entrant.name in ranks for entrant in plan.entrants):
-        raise InputRefused(f"edition {made.number} of the list {name!r} has no entrant", place=place)
+        raise InputRefused(f"no entrant is in edition {made.number} of the list {name!r}", place=place)
     taken = tournament.model_copy(update={"order": f"list:{name}#{made.number}"})
     return replace(plan, config=plan.config.model_copy(update={"tournament": taken})), ranks, errors
 

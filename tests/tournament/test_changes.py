@@ -178,7 +178,7 @@ def test_a_newcomer_obeys_the_control_of_either_colour(tmp_path: Path, words: tu
         play='max_moves = 8\nblack_tc = "nodes=9"',
     )
     tour(tmp_path, "run", path.name, "--max-games", "1", expect=8)
-    assert "Wren 2 does not obey nodes (nodes=9)" in tour(tmp_path, *words, expect=3).stderr
+    assert "Wren 2 does not support nodes (found nodes=9)" in tour(tmp_path, *words, expect=3).stderr
     assert tour(tmp_path, "add", "wren7").stdout.startswith("Wren 7 joins")
     tour(tmp_path, "run", path.name)
 
@@ -189,10 +189,10 @@ def test_nobody_joins_after_the_last_round_is_paired(tmp_path: Path) -> None:
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
     for command in (("add", "wren5"), ("replace", "Wren 1", "wren5")):
         told = tour(tmp_path, *command, expect=2).stderr
-        assert "Wren 5 comes too late: round 1 of 1, the last, is paired. Hint: give the file more rounds first" in told
+        assert "Wren 5 cannot join any more: round 1 of 1, the last, is paired. Hint: increase the rounds" in told
     text = path.read_text("utf-8") + '\n[[entrants]]\nengine = "wren5"\n'
     path.write_text(text, "utf-8")
-    assert "Wren 5 comes too late" in tour(tmp_path, "run", str(path), expect=2).stderr
+    assert "Wren 5 cannot join any more" in tour(tmp_path, "run", str(path), expect=2).stderr
     path.write_text(text.replace("rounds = 1", "rounds = 2"), "utf-8")
     assert "Wren 5 joins from the next round on." in tour(tmp_path, "run", str(path)).stdout
     assert audit(tmp_path) == 4
@@ -204,7 +204,7 @@ def test_the_control_of_a_newcomer_is_told(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace('engine = "wren1"', 'engine = "wren1"\ntc = "nodes=9"'))
     tour(tmp_path, "run", path.name, "--max-games", "1", expect=8)
     said = tour(tmp_path, "replace", "Wren 1", "wren7").stdout
-    assert "Wren 7 plays by depth=1, Wren 1 had nodes=9 of its own; " in said
+    assert "Wren 7 plays with depth=1; Wren 1 had nodes=9. " in said
     assert "plays by" not in tour(tmp_path, "replace", "Wren 3", "wren4").stdout
 
 
@@ -219,7 +219,7 @@ def test_the_edition_that_is_the_newest_may_be_named(stopped: Path) -> None:
 def test_the_beginning_of_a_name_is_asked_about(stopped: Path) -> None:
     """Of a long field all names were told on one line."""
     assert "did you mean 'Wren 2'?" in tour(stopped, "withdraw", "wren2", expect=2).stderr
-    assert ". Hint: entrants: Wren 2, Wren 3, Wren 1" in tour(stopped, "withdraw", "Fruit", expect=2).stderr
+    assert ". Hint: use one of Wren 2, Wren 3, Wren 1" in tour(stopped, "withdraw", "Fruit", expect=2).stderr
 
 
 # What people ask of a run that goes on.

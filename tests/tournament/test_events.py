@@ -277,7 +277,7 @@ def test_what_cannot_be_written_harms_nothing(tmp_path: Path, said: list[str], o
     for _ in range(3):
         write({"event": "game"})
     assert len(said) == 1
-    assert "the tournament goes on" in said[0]
+    assert "the tournament continues" in said[0]
     assert obstacle != "link" or (tmp_path / "mine").read_text() == ""
 
 

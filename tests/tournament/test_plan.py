@@ -118,13 +118,13 @@ def test_mcmahon_doubts_uncertain_ratings(store: Store, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("scale", "system", "systems", "told"),
     [
-        ("", "mcmahon", '["gor"]', "is its McMahon band and its first gor rating"),
-        ("", "swiss", '["elo", "egf2021"]', "is its first Elo rating and its first egf2021 rating"),
+        ("", "mcmahon", '["gor"]', "is used as its McMahon band and as its first gor rating"),
+        ("", "swiss", '["elo", "egf2021"]', "is used as its first Elo rating and as its first egf2021 rating"),
         ("", "mcmahon", '["ml", "elo"]', ""),
         ("", "swiss", '["gor"]', ""),
         ('rating_scale = "go"', "mcmahon", '["gor"]', ""),
         ('rating_scale = "elo"', "mcmahon", '["gor"]', ""),
-        ('rating_scale = "elo"', "gor-drift", '["ml"]', "gor-drift reads ratings on the Go scale"),
+        ('rating_scale = "elo"', "gor-drift", '["ml"]', "gor-drift uses ratings on the Go scale"),
     ],
 )
 def test_one_number_on_two_scales(scale: str, system: str, systems: str, told: str, tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ def test_an_order_by_rating_states_the_scale(store: Store, tmp_path: Path) -> No
     assert ordered(own, store, print, nothing).config.tournament.rating_scale is None
     text = made.config.path.read_text()
     made.config.path.write_text(text.replace("seed = 4", 'seed = 4\nrating_scale = "go"'))
-    with pytest.raises(InputRefused, match=r'takes the Elo rating of Wren [123], and rating_scale is "go"'):
+    with pytest.raises(InputRefused, match=r'takes the Elo rating of Wren [123], but rating_scale is "go"'):
         ordered(prepare(made.config.path, None), store, print, nothing)
 
 
@@ -195,7 +195,7 @@ def test_a_list_that_is_not_there(store: Store, tmp_path: Path, order: str, told
 @pytest.mark.parametrize("order", ["list:", "list:wrens#0", "list:wrens#x", "ratings"])
 def test_no_order_at_all(tmp_path: Path, order: str) -> None:
     """What is no order is refused with what is one."""
-    with pytest.raises(InputRefused, match=r":4: tournament\.order: an order is file, rating, standings, list:NAME"):
+    with pytest.raises(InputRefused, match=r":4: tournament\.order: must be file, rating, standings, list:NAME"):
         plan(tmp_path, order)
 
 
@@ -203,7 +203,7 @@ def test_a_fresh_database_has_no_list(tmp_path: Path) -> None:
     """Before any engine starts a tournament that needs a list is refused where there is none."""
     plan(tmp_path, "list:wrens")
     done = tour(tmp_path, "run", "trial.toml", expect=3)
-    assert "trial.toml:4: there is no list yet" in done.stderr
+    assert "trial.toml:4: list not found" in done.stderr
     assert not (tmp_path / "results" / "enginetour.db").exists()
 
 
@@ -259,7 +259,7 @@ def test_games_that_want_more_than_there_is_are_doubted_in_the_morning(
     monkeypatch.setattr(plan_module, "allowed_processors", lambda: ProcessorAllowance(1))
     path = config(tmp_path, ("wren1", "wren2"), "match", "games = 2")
     done = tour(tmp_path, "run", str(path), "--concurrency", "2", "--force")
-    words = "warning: games want 2 processors"
+    words = "warning: 2 concurrent games with threads need 2 processors"
     assert words in done.stderr
     assert done.stdout.index("Finished game 2") < done.stdout.index(words) < done.stdout.index("state: finished")
 

@@ -44,8 +44,8 @@ def named(openings: tuple[Opening, ...], setboard: str | None, protocol: str = "
 def test_what_edit_cannot_express(setboard: str | None) -> None:
     """Counted, and the first one by its number and name; Black to move and counters are no hindrance."""
     (words,) = named(SUITE, setboard)
-    assert words.startswith("Shy has no setboard and cannot be told 1 of 4 openings, the first is number 3 (bare): ")
-    with pytest.raises(EngineRefused, match="cannot be told any of 1 openings, the first is number 3"):
+    assert words.startswith("Shy has no setboard and does not support 1 of 4 openings; the first is number 3 (bare): ")
+    with pytest.raises(EngineRefused, match="supports none of 1 openings; the first is number 3"):
         named(SUITE[2:3], setboard)
 
 
@@ -59,7 +59,7 @@ def test_what_can_be_told() -> None:
 def test_variants_begin_where_edit_does_not() -> None:
     """Its pieces are those of chess."""
     shuffled = Opening("960", 1, "rkrnnqbb/pppppppp/8/8/8/8/PPPPPPPP/RKRNNQBB w KQkq - 0 1", (), "", "chess960")
-    with pytest.raises(EngineRefused, match="any of 1 openings"):
+    with pytest.raises(EngineRefused, match="none of 1 openings"):
         named((shuffled,), "0")
 
 
@@ -100,7 +100,7 @@ def shy(tmp_path: Path) -> Path:
 def test_what_cannot_be_played_is_refused_before_game_1(shy: Path) -> None:
     """`check` and `run` name engine, opening and the way out, and nothing is begun."""
     shy.with_name("suite.epd").write_text(f"{NO_RIGHTS}\n")
-    words = "Shy has no setboard and cannot be told any of 1 openings, the first is number 1: "
+    words = "Shy has no setboard and supports none of 1 openings; the first is number 1: "
     for command in ("check", "run"):
         refused = tour(shy.parent, command, str(shy), expect=4)
         assert words in refused.stderr
@@ -110,7 +110,7 @@ def test_what_cannot_be_played_is_refused_before_game_1(shy: Path) -> None:
 def test_another_opening_is_dealt(shy: Path) -> None:
     """Both games begin at the one position that it can be told, whatever the order; `check` says so."""
     shy.with_name("suite.epd").write_text(f"{NO_RIGHTS}\n{COUNTED}\n")
-    note = "warning: Shy has no setboard and cannot be told 1 of 2 openings"
+    note = "warning: Shy has no setboard and does not support 1 of 2 openings"
     assert note in tour(shy.parent, "check", str(shy)).stdout
     run = tour(shy.parent, "run", str(shy))
     assert note in run.stdout

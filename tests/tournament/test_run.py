@@ -120,7 +120,7 @@ def test_warnings_are_none(tmp_path: Path) -> None:
 
 
 def _log(**known: Any) -> TournamentLog:
-    return cast("TournamentLog", SimpleNamespace(title="trial", grown={}, gone=(), **known))
+    return cast("TournamentLog", SimpleNamespace(title="trial", extended_settings={}, gone=(), **known))
 
 
 @pytest.mark.parametrize(("before", "now"), [(1, 2), (2, 2), (3, 2)])
@@ -216,7 +216,7 @@ def test_a_damaged_control_is_refused_in_one_line(tmp_path: Path) -> None:
 
 def _frozen_log(plan: Plan, **changes: Any) -> TournamentLog:
     stored = {**plan.config.frozen_part(), "suite": plan.suite.digest, **changes}
-    return cast("TournamentLog", SimpleNamespace(config=stored, grown={}, title="trial"))
+    return cast("TournamentLog", SimpleNamespace(config=stored, extended_settings={}, title="trial"))
 
 
 def test_settings_that_an_older_enginetour_did_not_have(tmp_path: Path) -> None:

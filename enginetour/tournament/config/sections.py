@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from enginetour.engines.enginefile import refuse_equal_options
-from enginetour.model.errors import suggest
+from enginetour.model.errors import did_you_mean
 from enginetour.model.task import LimitName, OptionValue, Restart, Sandbox, VariableName
 from enginetour.model.timecontrol import TimeControl
 from enginetour.model.variants import STANDARD, variant_named
@@ -402,7 +402,7 @@ class TournamentSection(_Section):
         if order is None or order in _ORDERS or listed_order(order):
             return order
         allowed = f"must be {', '.join(_ORDERS)}, list:NAME or list:NAME#EDITION"
-        raise ValueError(f"{allowed} (found {order!r}){suggest(order, _ORDERS)}")
+        raise ValueError(f"{allowed} (found {order!r}){did_you_mean(order, _ORDERS)}")
 
 
 _Notice = Literal["finished", "stopped", "incident", "suspended", "withdrawn", "disk-low"]
