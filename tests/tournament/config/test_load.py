@@ -91,7 +91,7 @@ def test_a_format_named_under_tournament_is_told_where_it_belongs(tmp_path: Path
         ('engine = "wren1"', 'engine = "wren1"\nHash = 64', 11, "did you mean options = { Hash = ... } of an entrant?"),
         ('engine = "wren1"', 'engine = "wren1"\nargs = ["-u"]', 11, "did you mean command = [PROGRAM, ARGUMENT, ...]?"),
         ('engine = "wren1"', 'engine = "wren1"\nmax_copies = 1', 11, "did you mean it in engines/*.toml?"),
-        ('engine = "wren1"', 'engine = "wren1"\nxyz = 1', 11, "'entrants.0.xyz'. Hint: known: black_tc"),
+        ('engine = "wren1"', 'engine = "wren1"\nxyz = 1', 11, "'entrants.0.xyz'; known: black_tc"),
         ('tc = "1+0.01"', "nodes = 100", 8, 'did you mean tc = "10+0.1", "movetime=0.1", "nodes=1000" or "depth=8"?'),
         ('tc = "1+0.01"', "games = 2", 8, "did you mean it under [format]?"),
         ('tc = "1+0.01"', "seed = 2", 8, "did you mean it under [tournament]?"),
@@ -134,7 +134,7 @@ def test_a_format_named_under_tournament_is_told_where_it_belongs(tmp_path: Path
             'engine = "wren1"',
             'engine = "wren1"\noptions = { hash = 1, Hash = 2 }',
             11,
-            "'hash' and 'Hash' are one option",
+            "'hash' and 'Hash' are the same option",
         ),
         (
             'engine = "wren1"',
@@ -313,7 +313,7 @@ def test_a_tournament_stored_with_previous_keys_resumes(tmp_path: Path, text: st
     done = tour(tmp_path, "run", str(path))
     for printed in (checked.stderr, done.stderr):
         assert printed.count("play.margin_ms is now called timemargin") == (text is PREVIOUS)
-    assert "continuing after 1 of 4" in done.stderr
+    assert "resuming after 1 of 4" in done.stderr
     changed = config(tmp_path, TWO, "match", "games = 6", play=settings.replace("score = 10", "score = 20"))
     assert "play.draw cannot change" in tour(tmp_path, "run", str(changed), expect=5).stderr
 
