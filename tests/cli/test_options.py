@@ -1,4 +1,4 @@
-"""Tests of cli/options."""
+"""Options that select a database."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.databases import Server
 
 
 def spellings(server: Server, url: str) -> list[str]:
-    """By number, by name, by the socket in its folder, and by another user."""
+    """Return addresses of one database: by number, by name, by the directory of its socket, and by another user."""
     plain = url.replace(f"@127.0.0.1:{server.port}", "@")
     name = server.user("emma", "sesame")
     server.ask_there(url, f"GRANT USAGE ON SCHEMA {server.schema_of(url)} TO {name}")
@@ -28,7 +28,7 @@ def spellings(server: Server, url: str) -> list[str]:
 
 
 def test_a_run_is_found_by_any_of_its_addresses(server: Server) -> None:
-    """Socket and tag are of the database, whoever asks; another schema and another database have others."""
+    """All addresses of one database give one socket and tag; another schema or database has others."""
     url = server.schema()
     others = [server.schema(), server.database(), url.replace("/postgres?", "/template1?")]
     found = {socket_path(parse_address(words), "autumn") for words in spellings(server, url)}
@@ -38,7 +38,7 @@ def test_a_run_is_found_by_any_of_its_addresses(server: Server) -> None:
 
 
 def test_a_file_is_found_by_any_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its socket is beside the file itself, whatever leads there."""
+    """All paths to a database file give one socket next to the file."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "link").symlink_to(tmp_path)
     paths = {socket_path(path, "autumn") for path in (tmp_path / "t.db", Path("t.db"), Path("link/t.db"))}

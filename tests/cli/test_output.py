@@ -1,4 +1,4 @@
-"""Tests of cli/output."""
+"""Console output that never delays a game, and the signals of a run."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ LONG = 400_000  # rounds of a digest: a tenth of a second in C, in which Python 
 
 @pytest.fixture
 def _noted() -> Iterator[None]:
-    """What the tests' own parent ignores, as nohup does, is not noted: nothing is ignored here."""
+    """Reset signals that the parent process of the tests ignores, so that they are noted."""
     before = {
         number: signal.signal(number, signal.SIG_DFL) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     }
@@ -61,7 +61,7 @@ def _noted() -> Iterator[None]:
 
 
 def sent(number: signal.Signals) -> None:
-    """To this process, and delivered: the same one sent again before would be one to the kernel."""
+    """Send a signal to this process and wait until it is delivered; the kernel merges equal pending signals."""
     os.kill(os.getpid(), number)
     bit = 1 << (number - 1)
     while True:
@@ -75,7 +75,7 @@ def sent(number: signal.Signals) -> None:
     ("numbers", "hard"), [((signal.SIGINT,), False), ((signal.SIGINT,) * 2, True), ((signal.SIGHUP,), True)]
 )
 def test_every_one_counts_though_python_is_busy(numbers: tuple[signal.Signals, ...], hard: bool) -> None:
-    """A second Ctrl-C during a long step in C is a second one; what was in force before is so again."""
+    """A second Ctrl-C counts during a long step in C; the previous signal handlers are restored afterwards."""
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
     heard, busy = SignalState(), threading.Event()
     acts: list[int] = []
@@ -124,13 +124,13 @@ while True:
 
 @pytest.fixture
 def silence() -> Iterator[str]:
-    """A webhook that takes the call and never answers."""
+    """Return the address of a webhook that accepts connections and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield f"http://127.0.0.1:{server.getsockname()[1]}/"
 
 
 def stubborn(folder: Path, more: str = "", play: str = "") -> Path:
-    """A tournament whose first game is never going to end."""
+    """Return the configuration of a tournament whose first game never ends."""
     (folder / "stubborn.py").write_text(STUBBORN.format(thinks=str(folder / "thinks")))
     os.mkfifo(folder / "thinks")
     entrants = entrant("Eve", [sys.executable, "-I", str(folder / "stubborn.py")])
@@ -138,12 +138,12 @@ def stubborn(folder: Path, more: str = "", play: str = "") -> Path:
 
 
 def patient() -> None:
-    """In the new process: who is not in a hurry waits for everybody longer than `BUSY_S`."""
+    """In the new process: without a signal, waits are longer than `BUSY_S`."""
     notify.WEBHOOK_S = notify.FAREWELL_S = output.LAST_WORDS_S = 600.0
 
 
 def thinking(folder: Path, path: Path) -> Forked:
-    """A run of it in which the engine thinks, in a game that is the loop's: it may have begun before the loop."""
+    """Start a run and wait until its engine thinks in a game of the scheduler's loop."""
     run = Forked(folder, ["run", str(path)], folder / "errors", patient)
     (folder / "thinks").read_text()
     place = socket_path(folder / "results" / "enginetour.db", "trial")
@@ -159,7 +159,7 @@ def thinking(folder: Path, path: Path) -> Forked:
 def test_whoever_is_in_a_hurry_gets_out(
     workspace: Path, silence: str, numbers: tuple[signal.Signals, ...], whole: bool, within: float
 ) -> None:
-    """In time, with the code of the signal and the command that goes on; no game is booked, nobody is blamed."""
+    """A signal ends the run in time, with its exit code and the command that resumes it, and without an incident."""
     path = stubborn(workspace, f'\n[notify]\nwebhook = "{silence}"\n')
     run = thinking(workspace, path)
     begun = time.monotonic()
@@ -177,12 +177,12 @@ def test_whoever_is_in_a_hurry_gets_out(
 
 
 def until_heard(folder: Path) -> None:
-    """Two signals before the first one is acted on are one, to the kernel and to Python."""
+    """Wait until a signal is handled, because the kernel and Python merge two pending equal signals."""
     until(lambda: "Ctrl-C again" in (folder / "errors").read_text())
 
 
 def test_ctrl_c_gives_the_game_its_grace(workspace: Path) -> None:
-    """Once: told how long and how to hurry; the game that does not end in that time is dropped; 130."""
+    """After one Ctrl-C, a game has the grace time to finish, then the run ends with exit code 130."""
     path = stubborn(workspace, play="grace = 0.3")
     run = thinking(workspace, path)
     run.send(INT)
@@ -193,7 +193,7 @@ def test_ctrl_c_gives_the_game_its_grace(workspace: Path) -> None:
 
 
 def test_ctrl_c_after_finish_gives_the_game_its_grace(workspace: Path) -> None:
-    """`finish` lets games take as long as they do, and then one Ctrl-C did nothing and said nothing."""
+    """Ctrl-C after `finish` limits the time of the games in progress."""
     path = stubborn(workspace, play="grace = 0.3")
     run = thinking(workspace, path)
     ask(socket_path(workspace / "results" / "enginetour.db", "trial"), {"do": "finish"}, timeout=LONG_S)
@@ -205,7 +205,7 @@ def test_ctrl_c_after_finish_gives_the_game_its_grace(workspace: Path) -> None:
 
 
 def test_no_grace_at_all(workspace: Path) -> None:
-    """grace = 0: one Ctrl-C drops the game."""
+    """With grace = 0, one Ctrl-C stops the game at once."""
     path = stubborn(workspace, play="grace = 0")
     run = thinking(workspace, path)
     run.send(INT)
@@ -213,13 +213,13 @@ def test_no_grace_at_all(workspace: Path) -> None:
 
 
 def ignore(*numbers: signal.Signals) -> None:
-    """As nohup and a shell's ``&`` leave them."""
+    """Ignore signals as nohup and a shell's ``&`` do."""
     for number in numbers:
         signal.signal(number, signal.SIG_IGN)
 
 
 def test_what_was_ignored_at_start_stays_ignored(workspace: Path) -> None:
-    """nohup and ``&``: neither the closed terminal nor its Ctrl-C ends the run; SIGTERM does."""
+    """A run under nohup or ``&`` ignores Ctrl-C and a closed terminal; SIGTERM ends it."""
     path = quick(workspace, system="roundrobin", settings="cycles = 500")
     run = Forked(workspace, ["run", str(path)], workspace / "errors", partial(ignore, INT, HUP))
     run.first_game()
@@ -234,7 +234,7 @@ def test_what_was_ignored_at_start_stays_ignored(workspace: Path) -> None:
 
 
 def test_a_closed_terminal_ends_a_run_that_plays(workspace: Path) -> None:
-    """SIGHUP between short games: 129, and the same command plays the rest."""
+    """SIGHUP ends a run with exit code 129, and the same command resumes it."""
     path = quick(workspace)
     run = Forked(workspace, ["run", str(path)], workspace / "errors")
     begun = run.first_game().decode()
@@ -247,7 +247,7 @@ def test_a_closed_terminal_ends_a_run_that_plays(workspace: Path) -> None:
 
 
 def test_a_signal_while_a_configuration_is_read(workspace: Path) -> None:
-    """Before anything is open: out at once, nothing written."""
+    """A signal while a configuration is read ends the run at once, and nothing is written."""
     slow = workspace / "slow.toml"
     os.mkfifo(slow)
     run = Forked(workspace, ["run", str(slow)], workspace / "errors")
@@ -271,7 +271,7 @@ READERS = (
 
 
 def waits_for_a_writer(pid: int) -> bool:
-    """It hangs in opening a pipe; not if it has ended, in this very moment too."""
+    """Return whether a process waits in opening a pipe, or has ended."""
     try:
         return Path(f"/proc/{pid}/wchan").read_text() == "wait_for_partner"
     except OSError:
@@ -281,7 +281,7 @@ def waits_for_a_writer(pid: int) -> bool:
 @pytest.mark.parametrize("number", [INT, TERM, HUP])
 @pytest.mark.parametrize("words", READERS, ids=[words[0] for words in READERS])
 def test_whoever_waits_for_a_file_is_ended_at_once(workspace: Path, words: tuple[str, ...], number: int) -> None:
-    """A pipe to which nobody writes, named on the command line: within a second of any signal, or refused before."""
+    """A command that waits for a pipe ends within 1 s of a signal, or rejects the pipe."""
     slow = workspace / "slow"
     os.mkfifo(slow)
     run = Forked(workspace, [word.format(slow) for word in words], workspace / "errors")
@@ -295,7 +295,7 @@ def test_whoever_waits_for_a_file_is_ended_at_once(workspace: Path, words: tuple
 
 
 def computing(place: Path) -> None:
-    """In the new process: reading the configuration is a search that takes years, in C."""
+    """In the new process: reading the configuration is an endless computation in C."""
     from enginetour.cli import session
 
     def prepare(*_: object, **__: object) -> None:
@@ -307,7 +307,7 @@ def computing(place: Path) -> None:
 
 @pytest.mark.parametrize("number", [INT, TERM, HUP])
 def test_a_long_step_in_c_holds_no_signal_up(workspace: Path, number: signal.Signals) -> None:
-    """Python calls no handler in it; the signal ends the program within a second all the same."""
+    """A signal during a long step in C ends the program within 1 s."""
     place = workspace / "reached"
     run = Forked(workspace, ["run", str(quick(workspace))], workspace / "errors", partial(computing, place))
     until(place.exists)
@@ -320,7 +320,7 @@ def test_a_long_step_in_c_holds_no_signal_up(workspace: Path, number: signal.Sig
 
 @pytest.mark.parametrize("number", [INT, TERM, HUP])
 def test_signals_end_the_first_process_of_a_container(workspace: Path, number: signal.Signals) -> None:
-    """The kernel ignores signals without a handler for the first process of a pid namespace."""
+    """Signals end a run that is the first process of a PID namespace, where the kernel ignores unhandled signals."""
     if shutil.which("bwrap") is None:
         pytest.skip("bwrap is not on this machine")
     slow = workspace / "slow"
@@ -353,7 +353,7 @@ def hang(place: Path) -> None:
 
 
 def hanging_at_once(place: Path) -> None:
-    """In the new process: what comes after the engines were tried waits for the disk."""
+    """In the new process: the step after the probes hangs on the disk."""
     from enginetour.tournament import run as tournament
 
     def opened(*_: object, **__: object) -> None:
@@ -364,7 +364,7 @@ def hanging_at_once(place: Path) -> None:
 
 
 def hanging_in_the_loop(place: Path) -> None:
-    """In the new process: so does writing the first game."""
+    """In the new process: writing the first game hangs on the disk."""
     from enginetour.store.log import TournamentLog
 
     def record(*_: object, **__: object) -> None:
@@ -381,7 +381,7 @@ def hanging_in_the_loop(place: Path) -> None:
 def test_a_disk_that_hangs_holds_no_stop_up(
     workspace: Path, where: Callable[[Path], None], within: float, words: str
 ) -> None:
-    """The program ends in the promised time, says what to type, and nothing of it is left."""
+    """A run with a hanging disk ends in the documented time, prints the next step, and leaves no process."""
     place = workspace / "disk"
     os.mkfifo(place)
     run = Forked(workspace, ["run", str(quick(workspace))], workspace / "errors", partial(where, place))
@@ -415,13 +415,13 @@ def robin(folder: Path) -> Path:
 
 
 def full_from_the_start() -> None:
-    """In the new process: there is no room for a word, and its end waits for no reader."""
+    """In the new process: no output is kept, and the end does not wait for its reader."""
     os.write(1, b"\n" * fcntl.fcntl(1, fcntl.F_GETPIPE_SZ))
     output.LAST_WORDS_S = 0.1
 
 
 def test_a_pipe_nobody_reads_holds_up_no_game(workspace: Path) -> None:
-    """All games are played and stored, and the run ends by itself, with 0."""
+    """A run whose output is not read plays and stores all games, and ends with exit code 0."""
     run = Forked(workspace, ["run", str(robin(workspace))], workspace / "errors", full_from_the_start)
     assert run.wait(60.0) == 0
     assert audit(workspace) == 12
@@ -430,7 +430,7 @@ def test_a_pipe_nobody_reads_holds_up_no_game(workspace: Path) -> None:
 
 
 def test_a_stopped_terminal_holds_up_neither_games_nor_sigterm(workspace: Path) -> None:
-    """Ctrl-S before the first word: the first game begins all the same, and SIGTERM ends it in time."""
+    """With a stopped terminal (Ctrl-S), games start, and SIGTERM ends the run in time."""
     path = stubborn(workspace)
     ours, theirs = os.openpty()
     termios.tcflow(theirs, termios.TCOOFF)
@@ -449,7 +449,7 @@ def test_a_stopped_terminal_holds_up_neither_games_nor_sigterm(workspace: Path) 
 
 
 def test_a_held_database_does_not_hold_up_sigterm(workspace: Path) -> None:
-    """Another program has it, a finished game waits for it: out in time, 143; later the rest is played."""
+    """SIGTERM ends a run that waits for a locked database in time, with exit code 143; a later run plays the rest."""
     path = robin(workspace)
     run = Forked(workspace, ["run", str(path)], workspace / "errors")
     run.first_game()
@@ -471,11 +471,11 @@ def test_a_held_database_does_not_hold_up_sigterm(workspace: Path) -> None:
 
 
 class Enough(Exception):
-    """Somebody is in a hurry."""
+    """A signal asks the wait to end."""
 
 
 def test_a_wait_for_a_held_file_is_heeded(tmp_path: Path) -> None:
-    """However long the patience: several looks a second, and what one raises ends the wait with nothing written."""
+    """A wait for a locked file checks for signals several times a second; an exception ends it without a write."""
     looks: list[float] = []
 
     def heed() -> None:
@@ -495,7 +495,7 @@ def test_a_wait_for_a_held_file_is_heeded(tmp_path: Path) -> None:
 
 
 def test_what_nobody_reads_is_bounded_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Words beyond the room are lost, whole lines of them; the reader who comes back is told how many."""
+    """Output beyond the limit is dropped in whole lines; the reader gets the number of dropped lines."""
     monkeypatch.setattr(output, "KEPT_BYTES", 1000)
     monkeypatch.setattr(output, "LAST_WORDS_S", 0.0)
     reading, writing = os.pipe()

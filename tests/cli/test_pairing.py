@@ -1,4 +1,4 @@
-"""`enginetour pair` as people type it."""
+"""`enginetour pair`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def four(path: Path, *lines: str) -> Path:
 
 
 def test_a_recorded_round(tmp_path: Path) -> None:
-    """Its boards, bye and guarantee by the default system, as JSON with starting numbers and for people."""
+    """A round has boards, bye and guarantee of the default system, as JSON and as text."""
     found = read(tmp_path, "pair", str(GOLDEN), "--round", "5")
     assert list(found) == ["round", "system", "pairs", "bye", "certified", "guarantee", "warnings"]
     assert (found["round"], found["system"], found["certified"], found["warnings"]) == (5, "dutch", True, [])
@@ -35,7 +35,7 @@ def test_a_recorded_round(tmp_path: Path) -> None:
 
 
 def test_the_round_is_written_and_read_again(tmp_path: Path) -> None:
-    """Opponents and colours in, results out; until they are there the next round is refused; nothing is replaced."""
+    """A written round can be read and completed; the next round needs its results; existing files are kept."""
     file, out = four(tmp_path, "142 3", "152 W"), tmp_path / "out.trf"
     found = read(tmp_path, "pair", str(file), "-o", str(out))
     lines = out.read_bytes().decode().split("\r\n")
@@ -50,7 +50,9 @@ def test_the_round_is_written_and_read_again(tmp_path: Path) -> None:
     assert [line[91:] for line in out.read_bytes().decode().split("\r\n")[2:6]] == [
         "   2 w", "   1 b", "0000 - U", "0000 - Z",
     ]  # fmt: skip
-    assert "not a file in a folder" in tour(tmp_path, "pair", str(file), "-o", "no/x.trf", expect=2).stderr
+    assert (
+        "is not a file in an existing directory" in tour(tmp_path, "pair", str(file), "-o", "no/x.trf", expect=2).stderr
+    )
 
 
 @pytest.mark.parametrize(
@@ -68,7 +70,7 @@ def test_the_round_is_written_and_read_again(tmp_path: Path) -> None:
 def test_rounds_as_another_program_pairs_them(
     name: str, words: tuple[str, ...], pairs: str, bye: int | None, tmp_path: Path
 ) -> None:
-    """Byes and losses of other worth, byes by hand, any acceleration: the pairs of bbpPairings 6."""
+    """With special point values, byes by hand and acceleration, the pairs are those of bbpPairings 6."""
     found = read(tmp_path, "pair", str(CASES / f"{name}.trf"), *words)
     assert " ".join(f"{one['white']}-{one['black']}" for one in found["pairs"]) == pairs
     assert (found["bye"], found["certified"], found["warnings"]) == (bye, True, [])
@@ -76,7 +78,7 @@ def test_rounds_as_another_program_pairs_them(
 
 @pytest.mark.parametrize("name", ["names-padded-by-bytes", "windows-1250"])
 def test_names_keep_their_bytes(name: str, tmp_path: Path) -> None:
-    """The written round adds its cells and changes nothing else of the file."""
+    """A written round adds its cells and changes no other byte of the file."""
     file, out = CASES / f"{name}.trf", tmp_path / "out.trf"
     tour(tmp_path, "pair", str(file), "-o", str(out))
     before, after = (one.read_bytes().replace(b"\r", b"").splitlines() for one in (file, out))
@@ -85,7 +87,7 @@ def test_names_keep_their_bytes(name: str, tmp_path: Path) -> None:
 
 
 def test_every_round_is_checked(tmp_path: Path) -> None:
-    """Rounds that stand as the system pairs them, rounds that do not with both versions, and the exit code."""
+    """--check-all compares every round with the system, shows both versions of a difference, and exits with code 10."""
     assert "all 7 rounds are the same" in tour(tmp_path, "pair", str(GOLDEN), "--check-all").stdout
     file = str(CASES / "accelerated-absent-in-round-1.trf")
     found = json.loads(tour(tmp_path, "pair", file, "--check-all", "--json", expect=10).stdout)
@@ -106,14 +108,14 @@ def test_every_round_is_checked(tmp_path: Path) -> None:
 
 
 def test_more_rounds_than_opponents(tmp_path: Path) -> None:
-    """Another program's tournament is paired as long as it can be, as by bbpPairings, with a note."""
+    """A tournament with more rounds than opponents is paired as long as possible, as by bbpPairings, with a note."""
     found = read(tmp_path, "pair", str(four(tmp_path, "142 5", "152 W")))
     assert [(one["white"], one["black"]) for one in found["pairs"]] == [(1, 3), (4, 2)]
     assert found["warnings"] == ["5 rounds need rematches: without any the entrants can play at most 3"]
 
 
 def test_a_round_without_a_legal_pairing_is_named(tmp_path: Path) -> None:
-    """A check of all rounds names the rule that the last round breaks, although the file has the same pairs."""
+    """--check-all names the rule that the last round breaks, although the file has the same pairs."""
     file, lines = tmp_path / "f.trf", ["142 4", "152 W", "162  P 0.0"]
     file.write_text("\n".join([*lines, *(entry(number) for number in range(1, 4))]))
     for _ in range(4):
@@ -129,7 +131,7 @@ def test_a_round_without_a_legal_pairing_is_named(tmp_path: Path) -> None:
 
 
 def test_swapped_colors_and_forfeits_without_colors(tmp_path: Path) -> None:
-    """A pair with the other colors differs; a forfeited pair without colors is the same pair."""
+    """A pair with other colors differs; a forfeited pair without colors is the same pair."""
     file, lines = tmp_path / "f.trf", ["142 3", "152 W"]
     rounds = {1: "   3 w 1", 2: "   4 - -", 3: "   1 b 0", 4: "   2 - +"}
     points = {1: "1.0", 4: "1.0"}
@@ -142,7 +144,7 @@ def test_swapped_colors_and_forfeits_without_colors(tmp_path: Path) -> None:
 
 
 def test_a_round_accelerated_by_baku_is_written_with_its_points(tmp_path: Path) -> None:
-    """Lines 250 stand before the entrants, once."""
+    """The lines 250 of an accelerated round are written once, before the entrants."""
     file = four(tmp_path, "142 3", "152 W", "192 FIDE_DUTCH_2025_BAKU")
     out = tmp_path / "out.trf"
     tour(tmp_path, "pair", str(file), "-o", str(out))
@@ -155,7 +157,7 @@ def test_a_round_accelerated_by_baku_is_written_with_its_points(tmp_path: Path) 
 
 
 def test_the_table_of_a_file(tmp_path: Path) -> None:
-    """standings FILE.trf: tie-breaks of the file or as asked for, and what does nothing with a file is refused."""
+    """`standings FILE.trf` has the tie-breaks of the file or of the options; options without effect are errors."""
     found = read(tmp_path, "standings", str(GOLDEN), "--placement", "pts,bh", "--unplayed", "fide-2023")
     assert found["finished"] and len(found["table"]) == 11
     assert set(found["table"][0]) == {"rank", "name", "points", "games", "unplayed", "BH", "status"}
@@ -171,7 +173,7 @@ def test_the_table_of_a_file(tmp_path: Path) -> None:
 
 
 def test_a_bye_by_decision(tmp_path: Path) -> None:
-    """--bye is the same as a U alone in the round, and is written; an absent or second one is told."""
+    """--bye equals a U alone in the round, and is written; a bye of an absent entrant or a second one is reported."""
     file, out = CASES / "bye-fixed-by-hand.trf", tmp_path / "out.trf"
     plain = tmp_path / "plain.trf"
     plain.write_text(file.read_text().replace("1.0    3     1 b 0  0000 - U", "0.0    3     1 b 0"))
@@ -187,7 +189,7 @@ def test_a_bye_by_decision(tmp_path: Path) -> None:
 
 
 def test_the_second_bye_of_a_club_evening(tmp_path: Path) -> None:
-    """Seven entrants and six rounds with half-point byes: nobody has the bye twice, and no round is a fallback."""
+    """With seven entrants and half-point byes, nobody gets a second bye in six rounds."""
     file = tmp_path / "club.trf"
     lines = ["142 7", "152 W", "BBU  0.5", *(entry(number) for number in range(1, 8))]
     file.write_text("\n".join(lines))
@@ -209,7 +211,7 @@ def _all_whites_win(lines: list[str]) -> list[str]:
 
 
 def test_mcmahon_shows_where_everybody_starts(tmp_path: Path) -> None:
-    """Near strengths meet; bands, bar, floor, starting scores and scores are there for people and for programs."""
+    """A McMahon round shows bands, bar, floor, starting scores and scores, as text and as JSON."""
     file = STARTS / "two-groups-of-four.trf"
     found = read(tmp_path, "pair", str(file), "--system", "mcmahon")
     assert all((one["white"] <= 4) is (one["black"] <= 4) for one in found["pairs"]) and not found["warnings"]
@@ -235,7 +237,7 @@ def test_mcmahon_shows_where_everybody_starts(tmp_path: Path) -> None:
 
 
 def test_other_systems_and_settings(tmp_path: Path) -> None:
-    """Any registered one that pairs in rounds; the user's settings go before the file's."""
+    """Any system that pairs in rounds can be used; --set overrides the settings of the file."""
     file = four(tmp_path, "142 3", "152 W")
     black = read(tmp_path, "pair", str(file), "--set", "initial_colour=black")
     assert [(one["white"], one["black"]) for one in black["pairs"]] == [(3, 1), (2, 4)]
@@ -267,19 +269,19 @@ def test_other_systems_and_settings(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_paired_is_told_in_a_line(words: tuple[str, ...], code: int, told: str, tmp_path: Path) -> None:
-    """And the exit code says whose fault it is."""
+    """A round that cannot be paired is an error of one line, with the exit code of its cause."""
     refused = tour(tmp_path, "pair", str(four(tmp_path)), *words, expect=code)
     assert told in refused.stderr and refused.stderr.count("\n") == 1
 
 
 def test_no_file(tmp_path: Path) -> None:
-    """Neither one that is not named nor one that is not there."""
+    """A missing argument and a missing file are errors."""
     assert "FILE is missing" in tour(tmp_path, "pair", expect=2).stderr
     assert "cannot be read: No such file" in tour(tmp_path, "pair", "none.trf", expect=3).stderr
 
 
 def test_all_of_one_family(tmp_path: Path) -> None:
-    """They meet all the same unless the system is told otherwise; then that it could not be helped is said."""
+    """Engines of one family meet if it cannot be avoided, and a note reports it."""
     register = "".join(f"A{number} Engine{number} {number}d CLUB=x\n" for number in range(1, 5))
     folder(tmp_path, register=register)
     words = ("pair", "register.tde", "--rounds", "2", "--system", "dutch")
@@ -292,7 +294,7 @@ def test_all_of_one_family(tmp_path: Path) -> None:
 
 
 def test_a_register_is_paired_by_gopair(tmp_path: Path) -> None:
-    """Ids instead of numbers; the round file and the list appear in the folder asked for, once."""
+    """A register.tde is paired by gopair with ids; the round file is written into the directory once."""
     folder(tmp_path, register=REGISTER.replace("## noearly\n", "## PAIR BEST\n"))
     found = read(tmp_path, "pair", "register.tde", "--rounds", "3", "-o", ".")
     assert found["system"] == "gopair" and found["bye"] is None
@@ -308,7 +310,7 @@ def test_a_register_is_paired_by_gopair(tmp_path: Path) -> None:
 
 
 def test_why(tmp_path: Path) -> None:
-    """A weighed system tells criteria and costs; the Dutch one the round it would have instead."""
+    """--why shows criteria and costs of a weighted system, and for the Dutch system the round that it prefers."""
     words = ("pair", str(GOLDEN), "--round", "5", "--why", "1", "3")
     weighed = read(tmp_path, *words, "--system", "swiss-gotha")
     assert weighed["paired"] and weighed["exact"] > 0 and weighed["criteria"][0]["worth"] == 1

@@ -1,4 +1,4 @@
-"""`enginetour rate`: from PGN files to a list, what was left out told, nothing heavy loaded."""
+"""`enginetour rate`: rating lists from PGN files, excluded games, and the modules that it loads."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WORDS = {"w": "1-0", "d": "1/2-1/2", "l": "0-1", "*": "*"}
 
 
 def pgn(*matches: tuple[str, str, str]) -> str:
-    """White, Black and a letter a game: w, d, l or ``*``."""
+    """Return the PGN of games between White and Black with results given by letters: w, d, l or ``*``."""
     return "".join(
         f'[Event "E"]\n[White "{white}"]\n[Black "{black}"]\n[Result "{WORDS[letter]}"]\n\n1. e4 {WORDS[letter]}\n\n'
         for white, black, letters in matches
@@ -60,7 +60,7 @@ def row(found: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def test_the_list_of_two_engines_is_the_closed_form(tmp_path: Path) -> None:
-    """30 wins, 40 draws, 15 losses: 400 log10(50/35) apart, and 13.728 the error's standard deviation."""
+    """30 wins, 40 draws and 15 losses give 400 log10(50/35) Elo with a standard error of 13.728."""
     path = tmp_path / "g.pgn"
     path.write_text(pgn(("A", "B", "w" * 30 + "d" * 40 + "l" * 15)))
     found = listed(path)
@@ -72,7 +72,7 @@ def test_the_list_of_two_engines_is_the_closed_form(tmp_path: Path) -> None:
 
 
 def test_models_and_scales(tmp_path: Path) -> None:
-    """The same games by Davidson, by Rao and Kupper in their shown points, and in Ordo's points."""
+    """The models Davidson and Rao-Kupper and Ordo's scale give their published values for the same games."""
     path = tmp_path / "g.pgn"
     path.write_text(pgn(("A", "B", "w" * 30 + "d" * 40 + "l" * 15)))
     for words, gap in (
@@ -85,7 +85,7 @@ def test_models_and_scales(tmp_path: Path) -> None:
 
 
 def test_the_table_has_what_ordo_users_look_for(games: Path) -> None:
-    """Points, percentage, wins, draws, losses, draw rate, opponents' average, LOS."""
+    """The table has points, percentage, wins, draws, losses, draw rate, opponents' average and LOS."""
     head, first, *_ = invoke(games).stdout.splitlines()
     assert " ".join(head.split()) == "# engine rating + - games score points W D L opp. draws LOS"
     assert first.split()[1:3] == ["Fruit", "2.1"]
@@ -93,7 +93,7 @@ def test_the_table_has_what_ordo_users_look_for(games: Path) -> None:
 
 
 def test_csv_and_output_files(games: Path, tmp_path: Path) -> None:
-    """The ending of the name tells the form; the same figures in all of them."""
+    """The ending of -o selects the format; all formats have the same figures."""
     printed = invoke(games, "--csv").stdout
     for name in ("list.csv", "list.json", "list.txt"):
         assert invoke(games, "-o", tmp_path / name).exit_code == 0
@@ -106,7 +106,7 @@ def test_csv_and_output_files(games: Path, tmp_path: Path) -> None:
 
 
 def test_the_games_are_never_written_over(games: Path) -> None:
-    """An output that is an input is refused, under any of its names."""
+    """-o cannot be an input file, under any of its paths."""
     (games.parent / "link.pgn").symlink_to(games)
     done = invoke(games, "-o", games.parent / "link.pgn")
     assert isinstance(done.exception, UsageRefused)
@@ -114,7 +114,7 @@ def test_the_games_are_never_written_over(games: Path) -> None:
 
 
 def test_no_file_counts_twice(games: Path) -> None:
-    """Given twice, under any of its names; two files of the same games are the user's to know."""
+    """A file that is given twice, under any path, is an error."""
     link = games.parent / "link.pgn"
     link.symlink_to(games)
     for again in (games, link):
@@ -126,7 +126,7 @@ def test_no_file_counts_twice(games: Path) -> None:
 
 
 def test_anchors_fix_their_ratings(games: Path) -> None:
-    """Several at once; an unknown one is answered with the nearest name."""
+    """Anchors fix ratings; the error for an unknown name suggests a close one."""
     found = listed(games, "--anchor", "Fruit 2.1=2784", "--anchor", "Rebel 6=2700")
     assert row(found, "Fruit 2.1")["rating"] == 2784
     assert row(found, "Rebel 6")["rating"] == 2700
@@ -137,7 +137,7 @@ def test_anchors_fix_their_ratings(games: Path) -> None:
 
 
 def test_average_and_advantage(games: Path) -> None:
-    """The level and White's advantage are as given, or fitted."""
+    """--average and --advantage set the level and White's advantage, or fit them."""
     found = listed(games, "--average", "2500", "--advantage", "30")
     assert sum(one["rating"] for one in found["list"]) == pytest.approx(7500)
     assert found["white_advantage"] == 30
@@ -146,7 +146,7 @@ def test_average_and_advantage(games: Path) -> None:
 
 
 def test_an_advantage_is_told_with_its_error(games: Path) -> None:
-    """Whoever had it fitted was not shown it; 90 % are less far than 95, and nobody asks for what is nobody's."""
+    """A fitted advantage is shown with its error at the confidence level."""
     games.write_text(FIELD + pgn(("Toga II", "Fruit 2.1", "wwddl" * 9)))
     found = listed(games, "--advantage", "fit")
     white, half = found["white_advantage"], 1.959964 * found["white_advantage_sd"]
@@ -181,7 +181,7 @@ def test_what_cannot_be_meant_is_usage(games: Path, words: tuple[str, ...]) -> N
 
 
 def test_patterns_choose_engines(games: Path) -> None:
-    """Games count when both engines are wanted; a pattern nobody answers to is a slip of the pen."""
+    """A game counts if both engines match; a pattern without a match is an error."""
     found = listed(games, "--exclude", "Reb*")
     assert [one["name"] for one in found["list"]] == ["Fruit 2.1", "Toga II"]
     assert found["skipped"] == found["left_out"]["unwanted"] == 40
@@ -192,7 +192,7 @@ def test_patterns_choose_engines(games: Path) -> None:
 
 
 def test_aliases_join_engines(games: Path, tmp_path: Path) -> None:
-    """Names behind the first one of a line count as it; games of an engine against itself are left out."""
+    """Aliases count as one engine; games of an engine against itself are left out."""
     aliases = tmp_path / "names.csv"
     aliases.write_text('# names\n"Toga II","Toga 2", "Rebel 6"\n\n')
     games.write_text(FIELD + pgn(("Fruit 2.1", "Toga 2", "wl")))
@@ -212,7 +212,7 @@ def test_aliases_join_engines(games: Path, tmp_path: Path) -> None:
     ],
 )
 def test_aliases_that_contradict_are_refused(games: Path, tmp_path: Path, lines: str, line: int, words: str) -> None:
-    """With file and line."""
+    """Contradicting aliases are an error with file and line."""
     (tmp_path / "names.csv").write_text(lines)
     done = invoke(games, "--aliases", tmp_path / "names.csv")
     assert isinstance(done.exception, InputRefused)
@@ -221,7 +221,7 @@ def test_aliases_that_contradict_are_refused(games: Path, tmp_path: Path, lines:
 
 
 def test_engines_with_few_games_go_with_their_games(games: Path) -> None:
-    """Until everybody left has enough."""
+    """--min-games leaves out engines and their games until all others have enough."""
     found = listed(games, "--min-games", 45)
     assert [one["name"] for one in found["list"]] == ["Fruit 2.1", "Toga II"]
     assert found["left_out"]["engines"] == ["Rebel 6"]
@@ -232,7 +232,7 @@ def test_engines_with_few_games_go_with_their_games(games: Path) -> None:
 
 
 def test_what_is_left_out_is_told(games: Path, tmp_path: Path) -> None:
-    """Other results below the list, broken games as file:line beside it."""
+    """Games that are left out are counted below the list; broken games are reported with file and line."""
     other = tmp_path / "other.pgn"
     other.write_text(pgn(("Fruit 2.1", "Toga II", "w**"), ("?", "Toga II", "w")))
     done = invoke(games, other)
@@ -248,13 +248,13 @@ def test_what_is_left_out_is_told(games: Path, tmp_path: Path) -> None:
 
 
 def noted(name: str) -> tuple[dict[str, Any], str]:
-    """The list of a case, and its text in one line."""
+    """Return the list of a case, and its text in one line."""
     path = CASES / name
     return listed(path), " ".join(invoke(path).stdout.replace(f"{path.parent}/", "").split())
 
 
 def test_results_in_usual_spellings_count(tmp_path: Path) -> None:
-    """Others are left out, each kind with the line of its first game; --strict answers with the exit code."""
+    """Common spellings of results count; others are left out with the place of the first; --strict exits with 9."""
     found, text = noted("results.pgn")
     left = {"1-0 forfeit": 41, "+/-": 51, "0-0": 61, "0-1 (time)": 111, "1": 121, "*": 131, "": 141, "?": 151, "-": 161}
     left["1-O"] = 171
@@ -281,7 +281,7 @@ def test_strict_is_content_with_all_games(games: Path) -> None:
 
 
 def test_a_contradiction_is_noted_and_the_tag_counts() -> None:
-    """A result behind the moves that is not the one of the tag; a game with the tag * is left out."""
+    """If the Result tag and the end of the moves differ, the tag counts; a game with the tag * is left out."""
     found, text = noted("mismatch.pgn")
     assert (found["games"], row(found, "A")["wins"]) == (2, 2)
     assert "games left out: 1 with result * (mismatch.pgn:11)" in text
@@ -290,14 +290,14 @@ def test_a_contradiction_is_noted_and_the_tag_counts() -> None:
 
 @pytest.mark.parametrize("name", ["multiline_tag.pgn", "space.pgn"])
 def test_blanks_and_line_breaks_within_tags_cost_no_game(name: str) -> None:
-    """Both games of the file count."""
+    """Spaces and line breaks within tags do not break a game."""
     found, text = noted(name)
     assert (found["games"], found["skipped"]) == (2, 0)
     assert "left out" not in text
 
 
 def test_one_name_in_two_unicode_forms_is_one_engine() -> None:
-    """With a note; options take either form."""
+    """Two Unicode forms of a name are one engine, with a note; options accept both."""
     found, text = noted("nfd.pgn")
     assert [one["name"] for one in found["list"]] == ["M\N{LATIN SMALL LETTER U WITH DIAERESIS}ller 1.0", "B"]
     assert "names that differ only by blanks or Unicode form, rated as one engine: Müller 1.0" in text
@@ -307,7 +307,7 @@ def test_one_name_in_two_unicode_forms_is_one_engine() -> None:
 
 
 def test_names_that_nearly_agree_are_noted(tmp_path: Path) -> None:
-    """They stay two engines, as only the user knows."""
+    """Two names that nearly agree stay two engines, with a note."""
     path = tmp_path / "g.pgn"
     path.write_text(pgn(("Fruit 2.1", "Toga", "wdl"), ("fruit 2.1", "Toga", "wdl"), ("Fruit  2.1", "To ga", "wdl")))
     done = " ".join(invoke(path).stdout.split())
@@ -318,7 +318,7 @@ def test_names_that_nearly_agree_are_noted(tmp_path: Path) -> None:
 
 
 def test_aliases_join_names_that_nearly_agree(tmp_path: Path) -> None:
-    """Then there is no note."""
+    """With an alias there is no note about similar names."""
     path = tmp_path / "g.pgn"
     path.write_text(pgn(("Fruit 2.1", "Toga", "wdl"), ("fruit 2.1", "To ga", "wdl")))
     joined = invoke(path, "--alias", "fruit 2.1=Fruit 2.1", "--alias", "To ga=Toga").stdout
@@ -326,7 +326,7 @@ def test_aliases_join_names_that_nearly_agree(tmp_path: Path) -> None:
 
 
 def test_files_with_the_same_content_are_noted(games: Path, tmp_path: Path) -> None:
-    """Under another name, packed too; a file that only begins alike is another one."""
+    """Files with the same content are reported, also compressed."""
     copy, packed, more, other = (tmp_path / name for name in ("copy.pgn", "x.pgn.gz", "more.pgn", "other.pgn"))
     copy.write_text(FIELD)
     packed.write_bytes(gzip.compress(FIELD.encode()))
@@ -351,7 +351,7 @@ CLUB = [
 
 @pytest.fixture
 def club(tmp_path: Path) -> Path:
-    """Two tournaments of Go in one file, games at odds among theirs."""
+    """Return two Go tournaments in one PGN file, with games at handicap."""
     path, words = tmp_path / "club.pgn", ("0-1", "1/2-1/2", "1-0")
     given = {3: '[Handicap "White gives 3"]\n', 0: "", -2: '[Handicap "Black gives 2"]\n'}
     path.write_text(
@@ -365,7 +365,7 @@ def club(tmp_path: Path) -> Path:
 
 
 def by_hand(event: str | None, *, odds: bool) -> list[RatedGame]:
-    """The games of the club; all of one event, or each of its own for None."""
+    """Return the games of the club, all of one event or each of its own."""
     return [
         RatedGame(white, black, points, number, event or own, stones)
         for number, (white, black, points, own, stones) in enumerate(CLUB, 1)
@@ -376,7 +376,7 @@ def by_hand(event: str | None, *, odds: bool) -> list[RatedGame]:
 @pytest.mark.parametrize("odds", [True, False])
 @pytest.mark.parametrize("words", [(), ("--by-event",)])
 def test_go_ratings_of_files(club: Path, words: tuple[str, ...], odds: bool) -> None:
-    """A file, or each Event tag, is a tournament; a stone counts a grade; engines enter with grades or ratings."""
+    """A file or an Event tag is a tournament; handicap stones count; --start takes grades and ratings."""
     event, start = None if words else "all", {"GNU Go": 1500.0, "Pachi": 2100.0}
     entry = ("--start", "gnu=6k", "--start", "Pachi=2100", *(["--odds"] if odds else []))
     for system, settings in (("gor", gor.CzechSettings()), ("egf", gor.EgfSettings())):
@@ -387,7 +387,7 @@ def test_go_ratings_of_files(club: Path, words: tuple[str, ...], odds: bool) -> 
 
 
 def test_elo_and_egf2021_of_files(club: Path) -> None:
-    """Game by game, with settings."""
+    """Elo and EGF 2021 rate PGN files game by game, with settings."""
     found = listed(club, "--system", "elo", "--setting", "k=40", "--start", "Fuego=100", "--odds")
     rated = SYSTEMS["elo"].rate(by_hand(None, odds=True), elo.EloSettings(k=40), {"Fuego": 100.0})
     wanted = {one.engine: one.after for one in rated}
@@ -399,7 +399,7 @@ def test_elo_and_egf2021_of_files(club: Path) -> None:
 
 
 def test_lists_of_other_systems_have_the_forms_of_lists(club: Path, tmp_path: Path) -> None:
-    """Text, CSV and pictures; filters and notes as for likelihood lists, but nothing that needs errors."""
+    """Lists of incremental systems have text, CSV, images, filters and notes, but no errors."""
     text = invoke(club, "--system", "gor", "--exclude", "Fuego", "--odds").stdout
     assert text.startswith("GoR, Czech 1998")
     assert "games left out: 3 of engines that are not wanted" in text
@@ -425,14 +425,14 @@ def test_lists_of_other_systems_have_the_forms_of_lists(club: Path, tmp_path: Pa
     ],
 )
 def test_what_a_system_does_not_know_is_rejected(club: Path, words: tuple[str, ...], told: str) -> None:
-    """In one line with the option."""
+    """An invalid setting is an error of one line with the option."""
     done = invoke(club, *words)
     assert told in f"{done.exception}{done.output}"
     assert done.exit_code
 
 
 def test_an_unbeaten_engine_is_named(tmp_path: Path) -> None:
-    """With the prior it is told to rest on it; without it has no rating, and says so."""
+    """An unbeaten engine is rated by the prior with a note, and without a prior has no rating."""
     path = tmp_path / "g.pgn"
     path.write_text(pgn(("A", "B", "w" * 9), ("B", "C", "wl" * 9)))
     assert any("rests on the prior" in remark for remark in row(listed(path), "A")["remarks"])
@@ -442,7 +442,7 @@ def test_an_unbeaten_engine_is_named(tmp_path: Path) -> None:
 
 
 def test_hostile_names_move_no_cursor(tmp_path: Path) -> None:
-    """Escapes of a terminal are gone; names that begin like a formula are the same in CSV and JSON."""
+    """Control characters of names are replaced; names that look like formulas are the same in CSV and JSON."""
     path = tmp_path / "g.pgn"
     path.write_text(pgn(("\x1b[2J=evil\u202e", "-5 engine", "wdl" * 9)))
     assert "\x1b" not in invoke(path).output
@@ -454,7 +454,7 @@ def test_hostile_names_move_no_cursor(tmp_path: Path) -> None:
 def test_a_bar_needs_a_terminal_and_a_big_file(
     games: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Neither a pipe nor a small file gets one."""
+    """A progress bar needs a terminal and a large file."""
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(gamefiles, "BIG", 1)
     with gamefiles.reading_bar((games,)) as told:
@@ -472,7 +472,7 @@ def test_a_bar_needs_a_terminal_and_a_big_file(
 
 @pytest.mark.parametrize("words", [(), ("--json",), ("--csv",)])
 def test_no_store_and_no_rules_are_loaded(games: Path, words: tuple[str, ...]) -> None:
-    """Nothing but the numbers: the start decides about small files."""
+    """`rate` loads no database module and no rules of chess."""
     _, modules = loaded_by("rate", str(games), *words)
     assert modules.isdisjoint({
         "sqlalchemy", "sqlmodel", "pydantic", "chess", "networkx", "enginetour.store.database"
@@ -480,7 +480,7 @@ def test_no_store_and_no_rules_are_loaded(games: Path, words: tuple[str, ...]) -
 
 
 def test_numbers_wait_for_the_games(tmp_path: Path) -> None:
-    """What cannot be read is refused before numpy is loaded."""
+    """A file that cannot be read is an error before numpy is loaded."""
     said, modules = loaded_by("rate", str(tmp_path / "none.pgn"), code=3)
     assert "numpy" not in modules
     assert "none.pgn: cannot read" in said

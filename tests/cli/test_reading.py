@@ -1,4 +1,4 @@
-"""Tests of cli/reading."""
+"""Commands that show a tournament, and messages of a run about itself."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.support.tournaments import Forked, config, loaded_by, pgn_games, read
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A round robin of three, finished."""
+    """Return a workspace with a finished round robin of three engines."""
     made = tmp_path_factory.mktemp("reading")
     tour(made, "run", config(made, ("wren1", "wren2", "wren3"), "roundrobin", "").name)
     return made
@@ -41,7 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
 )
 def test_a_name_that_is_not_there_is_refused(folder: Path, words: tuple[str, ...], told: str) -> None:
-    """An empty table would look like an answer."""
+    """An unknown engine is an error instead of an empty table."""
     done = tour(folder, *words, expect=None)
     assert done.returncode in (2, 3)
     assert done.stdout == ""
@@ -54,7 +54,7 @@ def test_a_name_that_is_not_there_is_refused(folder: Path, words: tuple[str, ...
 def test_a_tournament_is_named_by_its_configuration_too(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
 ) -> None:
-    """One file is what a tester knows: with its workspace's database, from whatever folder."""
+    """A configuration file selects its tournament and the database of its workspace, from any directory."""
     monkeypatch.delenv("ENGINETOUR_DB", raising=False)
     there = tour(folder, *words, "trial").stdout
     assert there
@@ -69,7 +69,7 @@ def test_a_tournament_is_named_by_its_configuration_too(
 def test_a_configuration_tells_where_the_files_of_its_tournament_are(
     workspace: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, server: Server
 ) -> None:
-    """A database on a server has no folder: engines, PGN and report were those of where somebody stood."""
+    """With a database on a server, a configuration file selects the directory of engines, PGN and report."""
     monkeypatch.setenv("ENGINETOUR_DB", server.schema())
     path = config(workspace, ("wren1", "wren2", "wren3"), "roundrobin", "")
     tour(workspace, "run", str(path))
@@ -90,23 +90,23 @@ def test_a_configuration_tells_where_the_files_of_its_tournament_are(
 
 
 def test_where_a_list_may_stand_a_configuration_is_its_tournament(folder: Path) -> None:
-    """Lists are named, not files; -t beside it would be a second tournament."""
+    """A configuration file in place of a list name selects its tournament; -t cannot be added."""
     assert tour(folder, "ratings", "trial.toml").stdout == tour(folder, "ratings", "-t", "trial").stdout
     assert "name a tournament with -t" in tour(folder, "ratings", "trial", expect=2).stderr
 
 
 def test_a_configuration_that_names_no_tournament_is_refused(folder: Path, tmp_path: Path) -> None:
-    """It names the key, as two tournaments in one command are told."""
+    """A configuration without a name is an error; two tournaments in one command are an error."""
     (tmp_path / "x.toml").write_text("tournament = 3\n", "utf-8")
     done = tour(folder, "status", str(tmp_path / "x.toml"), expect=3)
     assert "x.toml: no name under [tournament]" in done.stderr
     assert f"did you mean {tmp_path / 'x'}.toml?" in tour(folder, "run", str(tmp_path / "x"), expect=3).stderr
-    assert "give one of them" in tour(folder, "status", "trial", "-t", "trial", expect=2).stderr
+    assert "two tournaments are named" in tour(folder, "status", "trial", "-t", "trial", expect=2).stderr
 
 
 @pytest.mark.parametrize("command", ["status", "standings", "crosstable", "games"])
 def test_tables_are_told_without_what_plays_and_rates(folder: Path, command: str) -> None:
-    """A third of the time such a command took went into loading these (measured)."""
+    """Tables load no modules that play or rate, which took a third of the time of such a command (measured)."""
     said, modules = loaded_by(command, folder=folder)
     assert said
     assert modules.isdisjoint({
@@ -115,20 +115,20 @@ def test_tables_are_told_without_what_plays_and_rates(folder: Path, command: str
 
 
 def test_a_configuration_where_a_number_belongs_is_told_how_it_is_named(folder: Path) -> None:
-    """Beside the others' `status trial.toml`, people write `games trial.toml`."""
+    """A configuration file instead of a number is an error that shows -t."""
     for command in ("games", "void"):
         done = tour(folder, command, "trial.toml", expect=2)
-        assert "'trial.toml' is no number; a tournament is named by -t trial.toml" in done.stderr
+        assert "'trial.toml' is not a number; -t trial.toml selects a tournament" in done.stderr
     assert "'nothing' is not a valid number" in tour(folder, "games", "nothing", expect=2).stderr
 
 
 def test_no_games_are_told(folder: Path) -> None:
-    """On stderr, so that a table stays a table."""
+    """A message about an empty table is on stderr."""
     assert "no games found" in tour(folder, "games", "--termination", "crash").stderr
 
 
 def test_the_crosstable_as_json_names_the_opponents(folder: Path) -> None:
-    """Numbers of columns would change their meaning with every game."""
+    """The crosstable as JSON has opponents by name, because column numbers change after each game."""
     rows = read(folder, "crosstable")["table"]
     assert {row["name"]: set(row["against"]) for row in rows} == {
         name: {"Wren 1", "Wren 2", "Wren 3"} - {name} for name in ("Wren 1", "Wren 2", "Wren 3")
@@ -136,7 +136,7 @@ def test_the_crosstable_as_json_names_the_opponents(folder: Path) -> None:
 
 
 def test_every_json_is_one_object_or_the_list_of_games(folder: Path) -> None:
-    """Only `games` is a list."""
+    """JSON output is an object; only that of `games` is a list."""
     for command in ("status", "standings", "crosstable", "ratings", "systems"):
         assert isinstance(json.loads(tour(folder, command, "--json").stdout), dict)
     assert isinstance(read(folder, "games"), list)
@@ -144,14 +144,14 @@ def test_every_json_is_one_object_or_the_list_of_games(folder: Path) -> None:
 
 
 def test_a_run_tells_the_command_that_resumes_it(tmp_path: Path) -> None:
-    """With the database it was given, and how far it is when it goes on; at the end the next edition."""
+    """A run prints the command that resumes it with its database, its progress, and the command of the next edition."""
     path = config(tmp_path, ("wren1", "wren2", "wren3"), "roundrobin", "")
     words = ("run", path.name, "--db", "my games.db")
     first = tour(tmp_path, *words, "--max-games", "1", expect=8)
     assert "enginetour run trial.toml --db 'my games.db' resumes it" in first.stderr
     assert "resuming after 1 of 3 games" in tour(tmp_path, *words).stderr
     again = tour(tmp_path, *words).stderr
-    assert "has ended after 3 games" in again
+    assert "trial finished after 3 games" in again
     assert "enginetour run trial.toml --db 'my games.db' --new" in again
 
 
@@ -168,14 +168,14 @@ def test_a_named_running_tournament_answers_without_the_database(tmp_path: Path)
 
 
 def test_a_name_in_a_pgn_is_the_name(tmp_path: Path) -> None:
-    """Braces belong to comments, a tag may hold them: ratings of other tools keep the names apart."""
+    """Braces in names stay in PGN tags, so that other programs read the same name."""
     more = '\n[[entrants]]\nengine = "wren1"\nname = "A {b}"'
     tour(tmp_path, "run", config(tmp_path, ("wren2",), "roundrobin", "", more).name)
     assert 'A {b}"]' in tour(tmp_path, "export", "pgn").stdout
 
 
 def test_what_cannot_be_written_can_be_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A database of somebody else, or on a disk that is mounted so: lists need no right to write."""
+    """Lists can be read from a database without write permission."""
     from enginetour.store.database import Database
 
     opened: list[bool] = []
@@ -193,14 +193,14 @@ def test_what_cannot_be_written_can_be_read(folder: Path, monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("place", ["missing/games.pgn", "."])
 def test_an_export_makes_no_folders(place: str, folder: Path) -> None:
-    """A folder that is not there, or a folder for a file: one line, and nothing is made."""
+    """An export to a missing directory, or to a directory, is an error and creates nothing."""
     before = sorted(path.name for path in folder.iterdir())
     assert "-o" in tour(folder, "export", "pgn", "-o", place, expect=2).stderr
     assert sorted(path.name for path in folder.iterdir()) == before
 
 
 def test_a_run_that_ends_while_it_is_asked_has_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What it wrote last is there once it does not answer any more."""
+    """If a run ends while it is asked for its status, the status includes its last game."""
     (tmp_path / "results").mkdir()
     store, log = open_log(tmp_path / "results" / "enginetour.db")
     monkeypatch.setattr("enginetour.tournament.control.ask", lambda *_: add_game(log, game()) and None)
@@ -209,7 +209,7 @@ def test_a_run_that_ends_while_it_is_asked_has_ended(tmp_path: Path, monkeypatch
 
 
 def test_status_breaks_its_sentences_at_blanks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a terminal "54 adjudication-resign" was broken in mid-word; a pipe has a sentence a line as before."""
+    """`status` wraps lines at word boundaries in a terminal, and not in a pipe."""
     words = "bubble · autumn · finished\nended by: 54 adjudication-resign, 9 adjudication-tablebase, 3 time"
     assert wrap_sentences(words) == words
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
@@ -228,7 +228,7 @@ def test_status_breaks_its_sentences_at_blanks(monkeypatch: pytest.MonkeyPatch) 
 def test_it_looks_every_two_seconds_until_the_run_is_over(
     options: tuple[str, ...], stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is in the air is told of each look, and the last look is the end."""
+    """`status --watch` prints the status until the run has ended."""
     pauses: list[float] = []
     stage.playing = [start() | move(2, score=-20)]
     with ExitStack() as run:
@@ -249,13 +249,13 @@ def test_it_looks_every_two_seconds_until_the_run_is_over(
 
 
 def test_a_stopped_tournament_is_looked_at_once(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing would change."""
+    """`status --watch` prints the status of a stopped tournament once."""
     monkeypatch.setattr(time, "sleep", lambda _: pytest.fail("it waits"))
     assert "stopped" in tour(stage.database.parents[1], "status", "--watch").stdout
 
 
 def test_ctrl_c_ends_it_without_a_word(stage: Stage) -> None:
-    """The signal ends it, which a shell shows as 130."""
+    """Ctrl-C ends `status --watch` with exit code 130 and without a message."""
     folder = stage.database.parents[1]
     with stage.running(), Forked(folder, ["status", "--watch"], folder / "err") as looking:
         looking.hear(b"running")

@@ -1,4 +1,4 @@
-"""`enginetour report`: where it writes, what it refuses, and what a run leaves for the morning."""
+"""`enginetour report`, and the report that a run writes at its end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FOUR = ("Fruit 2.1", "Toga II", "Phalanx XXV", "HoiChess")
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A workspace with a finished tournament and a list with two editions."""
+    """Return a workspace with a finished tournament and a list with two editions."""
     (tmp_path / "results").mkdir()
     store, _ = reported_played(tmp_path / "results" / "enginetour.db", FOUR, options={"cycles": 2})
     with store:
@@ -28,14 +28,14 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_report_stands_beside_the_database(folder: Path) -> None:
-    """Without -o it is in the results, named as the tournament's other files; the command says where to begin."""
+    """Without -o, the report is next to the database, and the command prints its first page."""
     said = tour(folder, "report").stdout
     assert said == f"report: {folder / 'results' / 'autumn-report' / 'index.html'}\n"
     assert (folder / "results" / "autumn-report" / "games" / "1.html").is_file()
 
 
 def test_other_folders_are_refused_in_one_line(folder: Path) -> None:
-    """What is no report is not replaced; exit 2, one line."""
+    """A directory that is not a report is not replaced; the error is one line."""
     (folder / "mine").mkdir()
     (folder / "mine" / "thesis.tex").touch()
     refused = tour(folder, "report", "-t", "autumn", "-o", "mine", expect=2)
@@ -46,7 +46,7 @@ def test_other_folders_are_refused_in_one_line(folder: Path) -> None:
 
 
 def test_one_file_has_everything_in_it(folder: Path) -> None:
-    """-o FILE.html: one page that needs no other file, its links lead to places in it, its scripts are hashed."""
+    """-o FILE.html writes one file without external files, with valid links and hashed scripts."""
     tour(folder, "report", "-o", "autumn.html")
     text = (folder / "autumn.html").read_text("utf-8")
     page = Page(text)
@@ -63,7 +63,7 @@ def test_one_file_has_everything_in_it(folder: Path) -> None:
 
 
 def test_one_file_says_what_was_left_out(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file that would be too large has fewer games, those with incidents first, and says how many are missing."""
+    """A single file that is too large leaves out games without incidents first, and reports their number."""
     monkeypatch.setattr("enginetour.reports.review.write.MAX_FILE_BYTES", 190_000)
     tour(folder, "report", "-o", "autumn.html")
     text = (folder / "autumn.html").read_text("utf-8")
@@ -77,7 +77,7 @@ def test_one_file_says_what_was_left_out(folder: Path, monkeypatch: pytest.Monke
 
 
 def test_one_file_of_too_many_pages(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where not even the pages find room the less telling ones go, and links to them lead to where that is said."""
+    """If the pages do not fit into one file, less important ones are left out, and links lead to a note."""
     monkeypatch.setattr("enginetour.reports.review.write.MAX_FILE_BYTES", 80_000)
     tour(folder, "report", "-o", "autumn.html")
     page = Page((folder / "autumn.html").read_text("utf-8"))
@@ -88,7 +88,7 @@ def test_one_file_of_too_many_pages(folder: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_list_has_a_report(folder: Path) -> None:
-    """report LIST: the list, who is stronger than whom, its editions, a page for each engine."""
+    """The report of a list has the list, comparisons, editions and a page for each engine."""
     said = tour(folder, "report", "blitz").stdout
     made = folder / "results" / "blitz-list-report"
     assert said == f"report: {made / 'index.html'}\n"
@@ -104,7 +104,7 @@ def test_list_has_a_report(folder: Path) -> None:
 
 
 def test_lists_nobody_knows_are_refused(folder: Path) -> None:
-    """The name of no list, and a list together with a tournament, are refused before anything is written."""
+    """An unknown list, or a list with a tournament, is an error, and nothing is written."""
     tour(folder, "report", "bullet", expect=2)
     tour(folder, "report", "blitz", "-t", "autumn", expect=2)
     assert sorted(path.name for path in folder.iterdir()) == ["results"]
@@ -112,7 +112,7 @@ def test_lists_nobody_knows_are_refused(folder: Path) -> None:
 
 
 def test_imports_have_no_report(folder: Path) -> None:
-    """Games read from files have no moves in the store: refused, and nothing is written."""
+    """An import has no moves in the database, so its report is an error, and nothing is written."""
     (folder / "old.pgn").write_text('[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n1. e4 1-0\n')
     tour(folder, "import", "old.pgn", "--name", "old", expect=None)
     refused = tour(folder, "report", "-t", "old", expect=2)
@@ -120,7 +120,7 @@ def test_imports_have_no_report(folder: Path) -> None:
 
 
 def test_run_leaves_a_report(tmp_path: Path) -> None:
-    """A run tells where its report is, the last thing of all; with [report] write = false there is none."""
+    """A run prints the place of its report as the last line; with [report] write = false there is none."""
     path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "games_per_pairing = 2", tc="depth=1")
     assert "report:" not in tour(tmp_path, "run", str(path)).stderr
     assert not (tmp_path / "results" / "trial-report").exists()
@@ -132,7 +132,7 @@ def test_run_leaves_a_report(tmp_path: Path) -> None:
 
 
 def test_report_that_fails_harms_no_run(tmp_path: Path) -> None:
-    """Where the report cannot be written the run has its result and its exit code all the same, and says so."""
+    """If the report cannot be written, the run prints that and keeps its exit code."""
     path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "games_per_pairing = 2", tc="depth=1")
     path.write_text(path.read_text().replace("write = false", "write = true"))
     (tmp_path / "results" / "trial-report").mkdir(parents=True)

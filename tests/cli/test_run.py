@@ -1,4 +1,4 @@
-"""Tests of cli/run."""
+"""`enginetour run`: requests, changes between runs, clusters, changed engines, --stop-at."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def database(folder: Path) -> Path:
 
 @pytest.mark.parametrize("out", ["/dev/full", "closed"])
 def test_words_that_reach_nobody_do_not_end_a_run(tmp_path: Path, out: str) -> None:
-    """Output to a full disk, or into a pipe whose reader has gone: all games are played, and the exit code says so."""
+    """If its output cannot be written, a run plays all games and its exit code is that of the games."""
     path = robin(tmp_path)
     command = [sys.executable, "-m", "enginetour", "run", str(path)]
     if out == "closed":
@@ -98,7 +98,7 @@ def test_words_that_reach_nobody_do_not_end_a_run(tmp_path: Path, out: str) -> N
 
 
 def test_a_pgn_that_cannot_be_written_does_not_end_a_run(tmp_path: Path) -> None:
-    """It is told once; when it can be written again the next run makes it whole."""
+    """A PGN file that cannot be written is reported once, and the next run completes it."""
     path, pgn = robin(tmp_path), database(tmp_path).with_name("trial.pgn")
     pgn.mkdir()
     told = tour(tmp_path, "run", str(path)).stderr
@@ -110,7 +110,7 @@ def test_a_pgn_that_cannot_be_written_does_not_end_a_run(tmp_path: Path) -> None
 
 
 def test_a_game_struck_out_in_a_running_tournament(tmp_path: Path) -> None:
-    """It leaves the count and the PGN."""
+    """A game that is voided while a tournament runs leaves its count and its PGN file."""
     path = config(tmp_path, THREE, "roundrobin", LONG)
     with running(tmp_path, path) as process:
         assert "offered again" in tour(tmp_path, "void", "1").stdout
@@ -145,7 +145,7 @@ REQUESTS = (
 
 
 def test_no_request_ends_a_running_tournament(tmp_path: Path) -> None:
-    """Whatever comes through the socket is answered or refused; the games go on."""
+    """Any message through the socket is answered, and the games continue."""
     path = config(tmp_path, THREE, "roundrobin", LONG)
     with running(tmp_path, path) as process:
         for request in REQUESTS:
@@ -156,7 +156,7 @@ def test_no_request_ends_a_running_tournament(tmp_path: Path) -> None:
 
 
 def test_a_removed_database_ends_the_run_with_one_line(tmp_path: Path) -> None:
-    """No game is announced that nobody will find again."""
+    """If its database is removed, a run ends with one line and reports no more games."""
     path = config(tmp_path, THREE, "roundrobin", LONG)
     with Forked(tmp_path, ["run", str(path)], tmp_path / "errors") as run:
         first = run.first_game().decode()
@@ -181,7 +181,7 @@ for line in sys.stdin:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_while_engines_are_probed(tmp_path: Path, number: signal.Signals) -> None:
-    """It is heeded at once, nothing is written, and the exit code names it."""
+    """A signal during the probes ends the run at once with its code, and nothing is written."""
     started = tmp_path / "started"
     os.mkfifo(started)
     (tmp_path / "slow.py").write_text(SLOW.format(started=str(started)))
@@ -201,7 +201,7 @@ def test_a_signal_while_engines_are_probed(tmp_path: Path, number: signal.Signal
 
 
 def test_two_runs_that_make_one_database(tmp_path: Path) -> None:
-    """One makes the tournament while the other probes, plays and stops: the other goes on with it."""
+    """If two runs start at the same time, the second resumes the tournament of the first."""
     path, db = robin(tmp_path), database(tmp_path)
     first = iter([True])
 
@@ -217,7 +217,7 @@ def test_two_runs_that_make_one_database(tmp_path: Path) -> None:
 
 
 def test_a_newcomer_that_cannot_obey_the_control_is_refused(tmp_path: Path) -> None:
-    """Before its event is written: after that neither this run nor the next could play it."""
+    """An engine that does not support the time control cannot join a tournament."""
     path = config(tmp_path, THREE, "roundrobin", LONG)
     (tmp_path / "engines").mkdir(exist_ok=True)
     (tmp_path / "engines" / "clocky.toml").write_text(
@@ -235,7 +235,7 @@ def _wren() -> Path:
 
 
 def mine(folder: Path, text: str) -> str:
-    """An engine of the tester's own, which it rebuilds now and then."""
+    """Return an engine of the tester, which is rebuilt sometimes."""
     (folder / "mine.py").write_text(_wren().read_text() + text)
     for name in ("wren_levels.py", "wren_search.py", "wren_voice.py"):
         (folder / name).write_text((_wren().parent / name).read_text())
@@ -243,7 +243,7 @@ def mine(folder: Path, text: str) -> str:
 
 
 def test_an_engine_that_was_replaced_may_change(tmp_path: Path) -> None:
-    """Its file is rebuilt, which is why it was replaced; the configuration may name the old one, the new, or both."""
+    """The file of a replaced engine may change; the configuration may name the old engine, the new one, or both."""
     entrant = mine(tmp_path, "")
     path = robin(tmp_path, more=entrant.format("Mine 1"))
     tour(tmp_path, "run", str(path), "--max-games", "3", expect=8)
@@ -264,7 +264,7 @@ def test_an_engine_that_was_replaced_may_change(tmp_path: Path) -> None:
 
 
 def test_an_entrants_own_control_is_frozen_too(tmp_path: Path) -> None:
-    """Another tc for one engine is refused; left out of the file it goes on with the one it had."""
+    """A changed tc of one entrant is an error; without it in the file, the entrant keeps its own."""
     own = '\n[[entrants]]\nengine = "wren4"\ntc = "depth={}"'
     path = robin(tmp_path, more=own.format(2))
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
@@ -290,7 +290,7 @@ def test_an_entrants_own_control_is_frozen_too(tmp_path: Path) -> None:
 
 
 def test_a_rating_changed_between_two_runs_is_told_not_to_hold(tmp_path: Path) -> None:
-    """Who meets whom follows from those of the beginning; the new one was passed over without a word."""
+    """A rating that was changed between two runs has no effect, and a warning reports it."""
     path = robin(tmp_path)
     text = path.read_text().replace('engine = "wren2"', 'engine = "wren2"\nrating = 1500')
     path.write_text(text)
@@ -304,7 +304,7 @@ def test_a_rating_changed_between_two_runs_is_told_not_to_hold(tmp_path: Path) -
 
 
 def test_an_entrant_is_not_renamed_between_two_runs(tmp_path: Path) -> None:
-    """It went on by its old name, and the same program joined beside it by the new one, with as many games again."""
+    """An entrant that was renamed between two runs is an error."""
     path = robin(tmp_path)
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
     path.write_text(path.read_text().replace('engine = "wren2"', 'engine = "wren2"\nname = "Mine"'))
@@ -320,7 +320,7 @@ def test_an_entrant_is_not_renamed_between_two_runs(tmp_path: Path) -> None:
 
 
 def test_a_copy_of_the_file_for_other_engines_is_another_tournament(tmp_path: Path) -> None:
-    """Its name was left as it was: both fields were played as one, though the first tournament had ended."""
+    """A configuration of the same name with other entrants is an error."""
     path = robin(tmp_path)
     tour(tmp_path, "run", str(path))
     copy = tmp_path / "other.toml"
@@ -333,7 +333,7 @@ def test_a_copy_of_the_file_for_other_engines_is_another_tournament(tmp_path: Pa
 
 
 def test_more_cycles_in_the_file(tmp_path: Path) -> None:
-    """On resume, also of a tournament that has ended, and again after a stop; fewer than now are refused."""
+    """More cycles in the configuration extend a tournament, also a finished one; fewer are an error."""
     path = robin(tmp_path)
     tour(tmp_path, "run", str(path))
     robin(tmp_path, 3)
@@ -350,7 +350,7 @@ def test_more_cycles_in_the_file(tmp_path: Path) -> None:
 
 
 def test_what_cannot_grow_is_frozen(tmp_path: Path) -> None:
-    """Games per pairing of a round robin, the size of a bubble: one line with the reason, nothing written."""
+    """A changed setting that cannot be extended is an error of one line, and nothing is written."""
     path = robin(tmp_path)
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
     before = database(tmp_path).read_bytes()
@@ -362,7 +362,7 @@ def test_what_cannot_grow_is_frozen(tmp_path: Path) -> None:
 
 
 def test_a_change_waits_for_a_run_that_is_just_ending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The socket is closed, the lock still held: the change is made a moment later, or refused if it lasts."""
+    """A change waits for a run that is ending, and fails if that takes too long."""
     path = robin(tmp_path)
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
     lock = TournamentLock(database(tmp_path), "trial")
@@ -377,7 +377,7 @@ def test_a_change_waits_for_a_run_that_is_just_ending(tmp_path: Path, monkeypatc
 
 
 def test_a_first_file_of_nothing_is_filled(tmp_path: Path) -> None:
-    """A kill in the very first moment leaves an empty database: the same command goes on."""
+    """An empty database file of a killed run is used by the next run."""
     path = robin(tmp_path)
     database(tmp_path).touch()
     tour(tmp_path, "run", str(path))
@@ -386,7 +386,7 @@ def test_a_first_file_of_nothing_is_filled(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("streams", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_closed_streams_harm_nothing(tmp_path: Path, streams: str) -> None:
-    """As cron jobs and daemons leave them: a run ended in our own failure, and its files took their numbers."""
+    """A run with closed standard streams plays, and its files do not get their descriptors."""
     path = robin(tmp_path)
     command = f'exec "$0" -m enginetour run "$1" --max-games 1 {streams}'
     done = subprocess.run(
@@ -397,7 +397,7 @@ def test_closed_streams_harm_nothing(tmp_path: Path, streams: str) -> None:
 
 
 def test_an_engine_whose_file_says_that_it_does_not_ponder(tmp_path: Path) -> None:
-    """The setting goes over its file, so it is no other engine than a moment ago: no game could begin."""
+    """The setting ponder overrides the engine file, and the engine counts as unchanged."""
     (tmp_path / "engines").mkdir()
     command = json.dumps([sys.executable, "-I", "-S", PLAYING_SCRIPT])
     for name in ("a", "b"):
@@ -409,7 +409,7 @@ def test_an_engine_whose_file_says_that_it_does_not_ponder(tmp_path: Path) -> No
 
 
 def test_engines_without_a_namespace_are_told_of_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each slot finds it out by itself, at the start of each game."""
+    """A missing PID namespace is reported once per machine."""
     monkeypatch.setenv("ENGINETOUR_NAMESPACE", "off")
     told = tour(
         tmp_path, "run", str(quick(tmp_path, system="roundrobin", settings=ROBIN.format(1), play="concurrency = 2"))
@@ -419,7 +419,7 @@ def test_engines_without_a_namespace_are_told_of_once(tmp_path: Path, monkeypatc
 
 
 def test_a_report_of_before_the_end_is_written_anew(tmp_path: Path) -> None:
-    """A run that is killed over its report leaves an older one: the next run had nothing to play, and left it too."""
+    """A run without games to play replaces the report that a killed run left."""
     path = robin(tmp_path)
     before, reporting = path.read_text(), path.read_text().replace("write = false", "write = true")
     path.write_text(reporting)
@@ -435,14 +435,14 @@ def test_a_report_of_before_the_end_is_written_anew(tmp_path: Path) -> None:
 
 
 def test_a_match_tells_of_minutes_before_its_first_game(tmp_path: Path) -> None:
-    """Only check did, and a match has none before it: 40/1:30 was played in 1 s for 40 moves, without a word."""
+    """`match` warns of a time control that looks like minutes before its first game."""
     words = ("match", "wren1", "wren2", "--tc", "40/1:30", "--games", "2", "--max-moves", "8")
     told = "warning: 40/1:30 is 40 moves in 1 s, then 30 s for the rest; if 1 min 30 s were meant, write 40/90"
     assert told in tour(tmp_path, *words).stdout
 
 
 def test_a_change_is_made_where_a_run_ends_before_it_answers(tmp_path: Path) -> None:
-    """`add` near the end of a run answered with 5: the run had closed its socket and still wrote its report."""
+    """If a run ends before it answers, the command makes the change itself."""
     path = robin(tmp_path)
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
     lock = TournamentLock(database(tmp_path), "trial")
@@ -467,7 +467,7 @@ def test_a_change_is_made_where_a_run_ends_before_it_answers(tmp_path: Path) -> 
 
 
 def test_after_a_kill_the_pgn_and_the_report_say_that_they_are_not_up_to_date(tmp_path: Path) -> None:
-    """Both looked complete until the next run."""
+    """After a kill, the PGN file and the report state that they are not up to date."""
     path = robin(tmp_path, 30)
     path.write_text(path.read_text().replace("write = false", "write = true"))
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
@@ -497,21 +497,21 @@ CLUSTER = "dask=tcp://127.0.0.1:{port}"
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """A configuration in a workspace."""
+    """Return a configuration in a workspace."""
     (tmp_path / "results").mkdir()
     return config(tmp_path, WRENS, "roundrobin", "")
 
 
 @pytest.mark.parametrize("place", ["mars", "dask=127.0.0.1:8786"])
 def test_no_place(tmp_path: Path, path: Path, place: str) -> None:
-    """The line shows what an address looks like."""
+    """The error for an invalid --executor shows what an address looks like."""
     refused = tour(tmp_path, "run", str(path), "--executor", place, expect=2)
     line = f"enginetour: --executor: '{place}' is no place to play. Hint: say --executor dask=tcp://HOST:8786, or dask=tls://HOST:8786."
     assert refused.stderr.strip() == line
 
 
 def test_without_the_extra(tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The line has what to install, and where."""
+    """The error without Dask names the package to install, and where."""
     for name in [name for name in sys.modules if name.startswith("enginetour.tournament.cluster")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "distributed", None)
@@ -521,7 +521,7 @@ def test_without_the_extra(tmp_path: Path, path: Path, monkeypatch: pytest.Monke
 
 
 def test_wrong_address(tmp_path: Path, path: Path) -> None:
-    """Nobody there: one line with the next step, and nothing written."""
+    """Without a cluster at the address, the error is one line with the next step, and nothing is written."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         place = CLUSTER.format(port=taken.getsockname()[1])  # bound, and nobody listens
@@ -533,7 +533,7 @@ def test_wrong_address(tmp_path: Path, path: Path) -> None:
 
 
 def test_who_answers_is_no_scheduler(tmp_path: Path, path: Path) -> None:
-    """It hangs up on us, however often we call: one line in words for people."""
+    """A server that closes every connection is reported as not being a Dask scheduler."""
     with socket.create_server(("127.0.0.1", 0)) as other:
         threading.Thread(target=hang_up, args=(other,), daemon=True).start()
         refuses_who_is_no_scheduler(tmp_path, path, other)
@@ -541,14 +541,14 @@ def test_who_answers_is_no_scheduler(tmp_path: Path, path: Path) -> None:
 
 
 def test_who_answers_says_nothing(tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It takes the call and is mute: nobody waits for it for ever."""
+    """A server that never answers is reported after a time limit."""
     monkeypatch.setattr(executor, "CONNECT_S", 0.3)
     with socket.create_server(("127.0.0.1", 0)) as other:
         refuses_who_is_no_scheduler(tmp_path, path, other, "no answer within 0.3 s")
 
 
 def hang_up(other: socket.socket) -> None:
-    """On everybody who calls, until the server is shut down."""
+    """Close every connection until the server is shut down."""
     with suppress(OSError):
         while True:
             other.accept()[0].close()
@@ -566,14 +566,14 @@ def refuses_who_is_no_scheduler(folder: Path, path: Path, other: socket.socket, 
     ("line", "step"), [("affinity = true", "remove affinity"), ("speed = 1.5", 'speed = "measure"')]
 )
 def test_settings_of_one_machine(tmp_path: Path, path: Path, line: str, step: str) -> None:
-    """Cores and a given speed are of the machine they were written for."""
+    """Settings of one machine, such as affinity and a given speed, are errors with a cluster."""
     path.write_text(path.read_text().replace("[play]\n", f"[play]\n{line}\n").replace('"depth=1"', '"1+0.1"'))
     refused = tour(tmp_path, "run", str(path), "--executor", CLUSTER.format(port=1), expect=3)
     assert step in refused.stderr
 
 
 def test_machines_in_words() -> None:
-    """One line a worker; what it lacks stands below it."""
+    """`machines` prints one line per worker, and what it lacks below."""
     row = {"machine": "io", "address": "tcp://1", "slots": 4, "busy": 1, "played": 1, "processor": "EPYC", "speed": 1.5}
     fit = row | {"state": "fit", "lacks": [], "why": ""}
     odd = row | {
@@ -608,7 +608,7 @@ def test_machines_in_words() -> None:
     ],
 )
 def test_a_database_that_is_not_ours_to_write(tmp_path: Path, make: Callable[[Path], None], words: str) -> None:
-    """Exit 5 before any engine starts; not a byte of it changed, nothing laid beside it."""
+    """A read-only database gives exit code 5 before any engine starts, and does not change."""
     results = tmp_path / "results"
     results.mkdir()
     path = results / "enginetour.db"
@@ -621,7 +621,7 @@ def test_a_database_that_is_not_ours_to_write(tmp_path: Path, make: Callable[[Pa
 
 
 def netty(folder: Path, net: str = "x.nnue") -> Path:
-    """A round robin of an engine with a net and one without."""
+    """Return a round robin of an engine with a net and one without."""
     (folder / "netty.py").write_text(WITH_NET)
     own = entrant("Netty", [sys.executable, "-I", str(folder / "netty.py")])
     own += f'\noptions = {{ EvalFile = "{folder / net}" }}\n'
@@ -640,7 +640,7 @@ def netty(folder: Path, net: str = "x.nnue") -> Path:
     ],
 )
 def test_a_pipe_or_a_device_is_no_file_of_a_tournament(tmp_path: Path, command: str, key: str, code: int) -> None:
-    """Whoever reads it would wait for ever: refused in one line that names it, before anything is written."""
+    """A pipe or a device as an input file is an error of one line, because reading could wait for ever."""
     for name in ("PIPE", "PIPE.bin"):
         os.mkfifo(tmp_path / name)
     path = netty(tmp_path)
@@ -654,7 +654,7 @@ def test_a_pipe_or_a_device_is_no_file_of_a_tournament(tmp_path: Path, command: 
 
 
 def test_a_configuration_may_come_through_a_pipe(tmp_path: Path) -> None:
-    """The user named it; it is read once."""
+    """A configuration may be a pipe; it is read once."""
     path = netty(tmp_path)
     (tmp_path / "x.nnue").write_text("weights")
     text = path.read_text()
@@ -668,7 +668,7 @@ def test_a_configuration_may_come_through_a_pipe(tmp_path: Path) -> None:
 
 
 def test_a_changed_net_under_the_same_option_stops_a_resume(tmp_path: Path) -> None:
-    """Its content counts: another is refused with what to type, the old one goes on, an accepted one is a version."""
+    """A changed net file stops a resume; with --accept-change it becomes a new engine version."""
     (tmp_path / "x.nnue").write_text("weights")
     path = netty(tmp_path)
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
@@ -689,7 +689,7 @@ def test_a_changed_net_under_the_same_option_stops_a_resume(tmp_path: Path) -> N
 
 
 def test_an_option_and_a_program_that_changed_stop_a_resume_too(tmp_path: Path) -> None:
-    """Another file under the option, another script under the command."""
+    """A changed option or program stops a resume."""
     for name in ("x.nnue", "y.nnue"):
         (tmp_path / name).write_text("weights")
     path = netty(tmp_path)
@@ -718,7 +718,7 @@ ODD = (
 
 
 def test_names_and_options_never_collide_in_the_store(tmp_path: Path) -> None:
-    """Whatever separates them in anybody's notation: each is an engine version of its own, and one again the same."""
+    """Names and options with separators never collide: each is its own engine version."""
     from enginetour.model.game import Entrant
     from enginetour.model.task import EngineSpec
     from enginetour.store.engines import engine_version
@@ -752,7 +752,7 @@ EVENING = datetime(2026, 11, 21, 22, 30, tzinfo=ZoneInfo("Europe/Prague"))
     ],
 )
 def test_local_unless_it_says_otherwise(monkeypatch: pytest.MonkeyPatch, words: str, hours: float) -> None:
-    """HH:MM is the next one of the local clock, an ISO time is what it says."""
+    """HH:MM is the next such time of the local clock; an ISO time is used as given."""
     monkeypatch.setenv("TZ", "Europe/Prague")
     time.tzset()
     try:
@@ -766,14 +766,14 @@ def test_local_unless_it_says_otherwise(monkeypatch: pytest.MonkeyPatch, words: 
     "words", ["7", "25:00", "07:60", "", "2026-11-22", "tomorrow", "07:00+02:00", "2026-11-20T07:00"]
 )
 def test_refused(words: str) -> None:
-    """What is no time, or none to come, in one line."""
+    """An invalid time or a time in the past is an error of one line."""
     with pytest.raises(UsageRefused) as refused:
         stop_time(words, EVENING)
     assert "--stop-at" in str(refused.value)
 
 
 def test_the_night_the_clocks_change(monkeypatch: pytest.MonkeyPatch) -> None:
-    """07:00 is seven on the wall, also when the night is an hour longer."""
+    """07:00 is the local time also in a night when the clocks change."""
     monkeypatch.setenv("TZ", "Europe/Prague")
     time.tzset()
     try:
@@ -787,7 +787,7 @@ def test_the_night_the_clocks_change(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_game_begins_then() -> None:
-    """Once the clock says so the games in the air are the last, and it is said once."""
+    """From the time of --stop-at on, no game starts, and one message reports it."""
     said = Heard()
     stop = StopAt(3.0, said, clock=iter([1.0, 2.0, 3.0, 4.0, 5.0]).__next__)
     loop = scheduler(ended, watcher=stop)
@@ -797,20 +797,20 @@ def test_no_game_begins_then() -> None:
 
 
 def test_it_is_the_clock_on_the_wall() -> None:
-    """A time that is past stops the loop at once, one to come does not."""
+    """A time in the past stops the loop at once, a later one does not."""
     now = time.time()
     for at, end in ((now - 1, RunEnd.STOPPED), (now + 3600, RunEnd.FINISHED)):
         assert scheduler(ended, watcher=StopAt(at, Heard())).run() is end
 
 
 def on_our_clock(late: Path) -> None:
-    """In the new process: it is time once there is this file."""
+    """In the new process: the time of --stop-at comes when a file exists."""
     clock = partial(StopAt, clock=lambda: math.inf if late.exists() else 0.0)
     mock.patch.object(session, "StopAt", clock).start()
 
 
 def test_real_play(tmp_path: Path) -> None:
-    """`status` tells the time from outside; what is left is exit 8, and the same command goes on."""
+    """`status` shows the time of --stop-at; the run exits with code 8, and the same command resumes it."""
     path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "cycles = 500")
     (tmp_path / "results").mkdir()
     then = datetime.now().astimezone() + timedelta(hours=1)
@@ -838,7 +838,7 @@ GAMES = "".join(
 def test_a_list_takes_one_processor_unless_told(
     given: str | None, used: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Threads of linear algebra that wait for busy processors made a list beside running games take twice as long."""
+    """Linear algebra uses one thread, because two threads take twice as long next to running games."""
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", given or "")
     if given is None:
         monkeypatch.delenv("OPENBLAS_NUM_THREADS")

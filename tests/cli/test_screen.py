@@ -1,4 +1,4 @@
-"""Tests of cli/screen."""
+"""Output of a running tournament on a screen and for subscribers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.support.tournaments import scheduler as tournaments_scheduler
 
 @pytest.fixture
 def screen(monkeypatch: pytest.MonkeyPatch) -> tuple[LiveTable, list[float], list[float]]:
-    """A table, its clock, and when it was drawn."""
+    """Return a table, its clock, and the times at which it was drawn."""
     now, drawn = [100.0], list[float]()
     made = LiveTable(Progress("roundrobin", "autumn"), clock=lambda: now[0])
     draw = made.draw
@@ -39,7 +39,7 @@ def screen(monkeypatch: pytest.MonkeyPatch) -> tuple[LiveTable, list[float], lis
 
 
 def test_quick_games_bring_no_redraw_each(screen: tuple[LiveTable, list[float], list[float]]) -> None:
-    """Twice a second is often enough for a person; the last picture has them all."""
+    """The table is drawn at most twice a second, and the last time with all games."""
     table, now, drawn = screen
     loop = tournaments_scheduler(ended)
     for number in range(1, 25):
@@ -51,7 +51,7 @@ def test_quick_games_bring_no_redraw_each(screen: tuple[LiveTable, list[float], 
 
 
 def test_trouble_is_shown_at_once(screen: tuple[LiveTable, list[float], list[float]]) -> None:
-    """A person should read it now."""
+    """A message is drawn at once."""
     table, now, drawn = screen
     loop = tournaments_scheduler(ended)
     table.progress(loop)
@@ -66,7 +66,7 @@ def test_trouble_is_shown_at_once(screen: tuple[LiveTable, list[float], list[flo
 def test_a_busy_machine_is_told_above_the_table(
     screen: tuple[LiveTable, list[float], list[float]], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As long as it lasts, in every picture."""
+    """The warning of a busy machine is above the table as long as it lasts."""
     table, _, _ = screen
     table.picture.event(0, "crowd", {"crowded": True, "share": 0.31, "load": 15.0, "processors": 2})
     table.close()
@@ -74,7 +74,7 @@ def test_a_busy_machine_is_told_above_the_table(
 
 
 def test_a_stop_is_told_in_the_table(tmp_path: Path) -> None:
-    """A line beside it broke the picture, and the next one wiped it: Ctrl-C seemed to do nothing for a minute."""
+    """The message of a stop is part of the table, so that the next redraw keeps it."""
     (tmp_path / "results").mkdir()
     engines = scripted("Ada", "uci", "--fault", "hang", "--at", "1") + scripted("Bo", "uci")
     path = config(tmp_path, (), "roundrobin", "", engines, tc="600")
@@ -116,7 +116,7 @@ def test_a_stop_is_told_in_the_table(tmp_path: Path) -> None:
 
 
 class Server:
-    """A socket's server that keeps what it is told."""
+    """A control server that keeps what is published."""
 
     def __init__(self, listeners: int) -> None:
         self.listeners = listeners
@@ -137,7 +137,7 @@ def heard(listeners: int) -> tuple[Broadcast, Server]:
 
 
 def test_nobody_listening_costs_nothing() -> None:
-    """Without a subscriber nothing is published, and without a socket neither."""
+    """Without subscribers or a socket, nothing is published."""
     made, server = heard(0)
     made.event(0, "move", {"ply": 1})
     made.publish({"event": "game"})
@@ -147,7 +147,7 @@ def test_nobody_listening_costs_nothing() -> None:
 
 
 def test_progress_is_told_when_it_changed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Once while nothing happens, again after a game, a pause, and a while."""
+    """Progress is published after a change, and again after some time."""
     now = 0.0
     monkeypatch.setattr(screen_module, "time", SimpleNamespace(monotonic=lambda: now))
     made, server = heard(1)
@@ -166,7 +166,7 @@ def test_progress_is_told_when_it_changed(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_run_is_heard_move_by_move(tmp_path: Path) -> None:
-    """Start, moves with scores, clocks and stamp, end, the game of the journal, progress: over the socket of a run."""
+    """A subscriber of a run receives starts, moves, ends, games and progress."""
     path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "cycles = 500", tc="5+0.05", strong=True)
     with running(tmp_path, path):
         place = socket_path(tmp_path / "results" / "enginetour.db", "trial")

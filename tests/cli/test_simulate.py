@@ -1,4 +1,4 @@
-"""Tests of cli/simulate."""
+"""`enginetour simulate`: bubble cases against golden traces, comparisons, and configurations."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CASES = sorted((Path(__file__).parents[1] / "golden" / "bubble").glob("*.json"))
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
 def test_golden_traces(path: Path) -> None:
-    """Every decision, every game in order and every colour is as written."""
+    """Decisions, order of games and colors of each case equal the golden trace."""
     case = json.loads(path.read_text("utf-8"))
     found = json.loads(json.dumps(trace_bubble(decisions(path.read_text("utf-8"), path.name))))
     assert found == case["expected"]
@@ -33,14 +33,14 @@ def test_golden_traces(path: Path) -> None:
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
 def test_the_oracle_still_says_what_is_written(path: Path) -> None:
-    """Golden texts and the naive reading of the rules belong together."""
+    """The second implementation of the rules gives the golden traces."""
     case = json.loads(path.read_text("utf-8"))
     assert oracle_trace(case) == case["expected"]
 
 
 @pytest.mark.parametrize("misread", MISREADINGS)
 def test_every_misreading_changes_a_golden_trace(misread: str) -> None:
-    """A bubble that reads this rule wrongly would be caught by the golden cases."""
+    """Each misreading of a rule changes a golden trace."""
 
     def caught(path: Path) -> bool:
         case = json.loads(path.read_text("utf-8"))
@@ -53,7 +53,7 @@ def test_every_misreading_changes_a_golden_trace(misread: str) -> None:
 
 
 def test_bad_cases_name_their_file() -> None:
-    """The place given is the place told."""
+    """The error of an invalid case names its place."""
     with pytest.raises(InputRefused) as refusal:
         decisions({}, "x.json")
     assert str(refusal.value).startswith("x.json: format")
@@ -78,7 +78,7 @@ def refused(kind: type[TourError], *words: str) -> str:
 
 
 def test_systems_side_by_side() -> None:
-    """A line a system with errors, the difference in words below, 80 columns; JSON and CSV have all numbers."""
+    """--compare prints a line per system with errors within 80 columns; JSON and CSV have all numbers."""
     words = (
         "--compare",
         "roundrobin, entropy:placement=['PTS','SOS']:model=gor",
@@ -101,7 +101,7 @@ def test_systems_side_by_side() -> None:
 
 
 def test_a_configuration_without_its_engines() -> None:
-    """Games, accuracy and the time they would take; the expected number lies in the bounds."""
+    """A configuration gives games, accuracy and time; the expected number of games is within its bounds."""
     text = simulate(str(QUICK), "--fields", "4")
     assert text.startswith("quickstart: 4 simulations, random strengths ± 150")
     for word in ("games, at least", "games, expected", "games, at most", "time, expected", "tau by table"):
@@ -112,7 +112,7 @@ def test_a_configuration_without_its_engines() -> None:
 
 
 def test_a_rated_configuration(tmp_path: Path) -> None:
-    """As strong as rated: nothing random but the games, and a spread would do nothing."""
+    """With ratings, strengths are the ratings, and --spread is an error."""
     entrants = "".join(f'[[entrants]]\nengine = "wren{n}"\nrating = {1000 * n}\n' for n in (4, 3, 2, 1))
     config = tmp_path / "rated.toml"
     config.write_text(
@@ -125,7 +125,7 @@ def test_a_rated_configuration(tmp_path: Path) -> None:
 
 
 def test_a_case() -> None:
-    """The trace of the bubble as it is written."""
+    """JSON of a case is its trace."""
     case = json.loads(CASE.read_text("utf-8"))
     assert json.loads(simulate("--case", str(CASE), "--json")) == case["expected"]
     assert "ranking, best first: " in simulate("--case", str(CASE))
@@ -133,7 +133,7 @@ def test_a_case() -> None:
 
 @pytest.mark.parametrize("case", ["mixed-1.json", "everybody-withdraws.json", "empty.json"])
 def test_the_text_of_a_case_has_all_of_its_trace(case: str) -> None:
-    """Each step shows who entered by which rule, who left and why, and who is parked then."""
+    """The text of a case has each decision with rule, reason and parked engines."""
     path = CASE.parent / case
     expected = json.loads(path.read_text("utf-8"))["expected"]
     blocks = re.split(r"^ *(?=[0-9]+  )", simulate("--case", str(path)), flags=re.MULTILINE)[1:]
@@ -159,10 +159,10 @@ def test_the_text_of_a_case_has_all_of_its_trace(case: str) -> None:
     ],
 )
 def test_what_cannot_be_asked(words: tuple[str, ...], told: str) -> None:
-    """One of three things to play, and no option that would do nothing."""
+    """Exactly one of CONFIG, --case and --compare is needed; options without effect are errors."""
     assert told in refused(UsageRefused, *words)
 
 
 def test_a_case_that_is_not_there() -> None:
-    """The file is named."""
-    assert "nosuch.json: cannot read" in refused(InputRefused, "--case", "nosuch.json")
+    """The error of a missing case names the file."""
+    assert "nosuch.json: cannot be read" in refused(InputRefused, "--case", "nosuch.json")

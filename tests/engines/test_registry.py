@@ -441,7 +441,7 @@ def test_import_writes_files_and_leaves_those_that_are_there(tmp_path: Path) -> 
     assert read_entry(tmp_path / "engines" / "heron.toml").quirks.whitepov
     again = tour(tmp_path, "engines", "import", path.name)
     assert "0 engine files written" in again.stdout
-    assert "heron: there is an engine file of this name, left as it is" in again.stderr
+    assert "heron: engine file already exists, not changed" in again.stderr
     config = 'cutechess-cli -engine conf=Heron -engine conf="Kite 2.0 / dev" -each tc=1+0.01 -rounds 2'
     tour(tmp_path, "init", "it.toml", "--from-command", config)
     assert 'engine = "heron"' in (tmp_path / "it.toml").read_text()

@@ -996,9 +996,7 @@ def test_init_for_another_folder_keeps_the_suite(tmp_path: Path) -> None:
 def test_what_is_to_be_typed_can_be(tmp_path: Path) -> None:
     """Suggested commands quote names with blanks, and contain the database."""
     told = tour(tmp_path, "init", "my night.toml", "--engine", "wren1", "--engine", "wren2", "--tc", "depth=1").stdout
-    assert told.endswith(
-        ". Hint: enginetour check 'my night.toml' tells the plan, enginetour run 'my night.toml' starts it\n"
-    )
+    assert told.endswith("; enginetour check 'my night.toml' checks it, enginetour run 'my night.toml' starts it\n")
     told = tour(tmp_path, "check", "my night.toml", "--db", "my games.db").stdout
     assert told.endswith("ready to run: enginetour run 'my night.toml' --db 'my games.db'\n")
     words = ("match", "wren1", "wren2", "--tc", "depth=1", "--db", "x.db", "--write-only")
