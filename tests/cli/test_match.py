@@ -64,10 +64,10 @@ def test_text_fits_a_terminal(store: Path) -> None:
     lines = {line[:10].strip(): line for line in told.splitlines()}
     assert max(map(len, told.splitlines())) <= 80
     assert "11 / 33 / 6" in lines["W / D / L"]
-    assert "0: 1 · ½: 4 · 1: 11 · 1½: 7 · 2: 2" in lines["pairs"]
+    assert "0: 1 · ½: 4 · 1: 11 · 1½: 7 · 2: 2" in lines["game pairs"]
     for figure in ("Elo", "nElo"):
         assert "±" in lines[figure]
-    assert lines["verdict"].endswith(" none, the LLR lies between the bounds")
+    assert lines["verdict"].endswith("none: the LLR is between the two bounds")
 
 
 def test_a_verdict_is_told_with_its_risk(store: Path) -> None:
@@ -75,15 +75,15 @@ def test_a_verdict_is_told_with_its_risk(store: Path) -> None:
     told = tour(store, "ratings", "-t", "autumn", "--sprt", "Fruit", "Toga", "300", "400").stdout
     assert "H0 after " in told
     assert "Fruit is less than 400 Elo ahead, wrong in 5 %" in told
-    assert "Elo, by plain figures" in told
-    assert "which change no verdict" in told
+    assert "Elo is the plain estimate at the moment of the verdict" in told
+    assert "19 game pairs, not part of the test" in told
 
 
 def test_the_whole_store(store: Path) -> None:
     """--all adds the game of the other tournament, and reports that it is not part of a pair."""
     done = tour(store, "ratings", "--all", "--sprt", "Fruit", "Toga", "0", "5")
     assert "11 / 34 / 6" in done.stdout
-    assert "1 game lacks its partner" in done.stdout
+    assert "1 game is not part of a complete game pair" in done.stdout
 
 
 def test_csv_is_one_line(store: Path) -> None:
@@ -102,7 +102,7 @@ def test_one_game_is_told_without_certainty(store: Path) -> None:
     told = tour(
         store, "ratings", "-t", "winter", "--sprt", "Fruit", "Toga", "0", "5", "--sprt-model", "bayesian"
     ).stdout
-    assert "profile of the likelihood" in told
+    assert "profile-likelihood interval" in told
     assert "-0.0" not in told
 
 

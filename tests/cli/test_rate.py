@@ -402,7 +402,7 @@ def test_lists_of_other_systems_have_the_forms_of_lists(club: Path, tmp_path: Pa
     """Lists of incremental systems have text, CSV, images, filters and notes, but no errors."""
     text = invoke(club, "--system", "gor", "--exclude", "Fuego", "--odds").stdout
     assert text.startswith("GoR, Czech 1998")
-    assert "games left out: 3 of engines that are not wanted" in text
+    assert "games left out: 3 of excluded engines" in text
     assert invoke(club, "--system", "gor", "--csv").stdout.startswith("rank,name,rating,games\n1,")
     assert invoke(club, "--system", "gor", "-o", tmp_path / "list.svg").exit_code == 0
     assert invoke(club, "--system", "gor", "--strict").exit_code == 9
@@ -418,10 +418,10 @@ def test_lists_of_other_systems_have_the_forms_of_lists(club: Path, tmp_path: Pa
         (("--system", "gor", "--start", "Nobody=6k"), "no games of 'Nobody' found"),
         (("--system", "gor", "--setting", "start_value=30k"), "start_value: no grade '30k'"),
         (("--system", "gor", "--anchor", "Pachi=2000"), "anchors is only valid for the rating system ml"),
-        (("--system", "gor", "--matrix", "los"), "for --system ml"),
-        (("--start", "Pachi=6k"), "--start is for --system"),
-        (("--by-event",), "--by-event is for --system"),
-        (("--setting", "k=40"), "--setting is for --system"),
+        (("--system", "gor", "--matrix", "los"), "need --system ml"),
+        (("--start", "Pachi=6k"), "--start: needs --system"),
+        (("--by-event",), "--by-event: needs --system"),
+        (("--setting", "k=40"), "--setting: needs --system"),
     ],
 )
 def test_what_a_system_does_not_know_is_rejected(club: Path, words: tuple[str, ...], told: str) -> None:
