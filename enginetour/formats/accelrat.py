@@ -55,14 +55,13 @@ class AccelRatOptions(RoundsOptions):
         default=0.0,
         ge=0,
         le=100,
-        description="Undesirability of two different origins, for origins that stand for hardware; 1 equals 100 "
-        "rating points (an addition to AccelRat).",
+        description="Undesirability of two different origins, for origins that stand for hardware; 1 equals 100 rating "
+        "points (an addition to AccelRat).",
     )
     bye: Literal["thesis", "gopair"] = Setting(
         default="thesis",
-        description="Who gets the bye, among the entrants with the fewest byes: the lowest rated (thesis, "
-        "Vuorinen 2010), or a random one of the middle 80 % that has a loss and no missed round "
-        "(gopair, manual 2005).",
+        description="Who gets the bye, among the entrants with the fewest byes: the lowest rated (thesis, Vuorinen "
+        "2010), or a random one of the middle 80 % that has a loss and no missed round (gopair, manual 2005).",
     )
     forbid_family: ForbidFamily = False
     strict: Strict = False

@@ -38,8 +38,8 @@ class KnockoutOptions(ColourOptions):
     )
     sudden_death: bool = Setting(
         default=True,
-        description="Add a last game to a match that is still level; a draw in it counts as a win for Black. "
-        "Without it, and after a void last game, the higher seed advances.",
+        description="Add a last game to a match that is still level; a draw in it counts as a win for Black. Without "
+        "it, and after a void last game, the higher seed advances.",
     )
 
 

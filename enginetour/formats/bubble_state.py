@@ -31,14 +31,14 @@ class BubbleOptions(ColourOptions):
     min_matches: int = Setting(
         default=15,
         ge=0,
-        description="Number of matches (not games) that an engine must have played in this edition before it can "
-        "drop out.",
+        description="Number of matches (not games) that an engine must have played in this edition before it can drop "
+        "out.",
     )
     unpark_threshold: int = Setting(
         default=5,
         ge=0,
-        description="A parked engine returns if it has met fewer than this number of the remaining members of the"
-        " section (matches, not games); at most size - 1.",
+        description="A parked engine returns if it has met fewer than this number of the remaining members of the "
+        "section (matches, not games); at most size - 1.",
     )
     games_per_pairing: GamesOfMatch = 1
 

@@ -304,8 +304,8 @@ class DutchOptions(RoundsOptions):
     )
     strict: bool = Setting(
         default=False,
-        description="Stop if no legal round exists; otherwise break the rules as little as possible: rematches "
-        "last of all, the fewest and the least recent.",
+        description="Stop if no legal round exists; otherwise break the rules as little as possible: rematches last of "
+        "all, the fewest and the least recent.",
     )
 
 

@@ -160,13 +160,12 @@ class DoubleEliminationOptions(KnockoutOptions):
 
     bracket: Literal["score", "fixed"] = Setting(
         default="score",
-        description="score: groups of equal losses, paired again each round (Vuorinen 2010); fixed: two fixed "
-        "brackets.",
+        description="score: groups of equal losses, paired again each round (Vuorinen 2010); fixed: two brackets.",
     )
     reset: bool = Setting(
         default=True,
-        description="Play a second final if the unbeaten entrant loses the first, so that no entrant is out after"
-        " one loss.",
+        description="Play a second final if the unbeaten entrant loses the first; no entrant is then out after one "
+        "loss.",
     )
 
 

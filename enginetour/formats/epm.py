@@ -154,8 +154,8 @@ class EpmOptions(StartingOptions):
     absence: Absence = Setting(default="pairing-only", description=ABSENCE)
     seeding: Literal["fold", "slip", "split-random"] = Setting(
         default="split-random",
-        description="Ideal pairs among equal scores in the lists: fold, slip or split-random (Gotha "
-        "documentation, 2005).",
+        description="Ideal pairs among equal scores in the lists: fold, slip or split-random (Gotha documentation, "
+        "2005).",
     )
     exempt_wins: bool = Setting(
         default=False,

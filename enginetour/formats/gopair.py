@@ -144,16 +144,16 @@ class GopairOptions(RoundsOptions):
 
     placement: Codes = Setting(
         default=(),
-        description="Order of the table: up to six codes such as MMS, BH-C1, DE. Default (enginetour's choice): "
-        "PTS, SOS, SODOS.",
+        description="Order of the table: up to six codes such as MMS, BH-C1, DE. Default (enginetour's choice): PTS, "
+        "SOS, SODOS.",
     )
     handicaps: Literal["max", "min"] = Setting(
         default="max", description="max: ratings and families count; min: only wins count (gopair manual 2005: max)."
     )
     early: Early = Setting(
         default="adjusted",
-        description="adjusted: save the best opponents for later, except in the last two rounds; literal: the "
-        "number saved is 2 smaller, as printed in the manual; off: do not save opponents (NOEARLY).",
+        description="adjusted: save the best opponents for later, except in the last two rounds; literal: the number "
+        "saved is 2 smaller, as printed in the manual; off: do not save opponents (NOEARLY).",
     )
     rerate: bool = Setting(
         default=True,
@@ -161,14 +161,14 @@ class GopairOptions(RoundsOptions):
     )
     method: Literal["ask", "best", "round_robin"] = Setting(
         default="ask",
-        description="ask: stop if a field has fewer than 1.5 opponents per round; best: pair it anyway; "
-        "round_robin: use Berger tables (gopair manual: PAIR BEST, PAIR ROUND_ROBIN).",
+        description="ask: stop if a field has fewer than 1.5 opponents per round; best: pair it anyway; round_robin: "
+        "use Berger tables (gopair manual: PAIR BEST, PAIR ROUND_ROBIN).",
     )
     window: int | None = Setting(
         default=None,
         ge=2,
-        description="Number of entrants from the top of the rating order that are paired at once; an even number."
-        " Default: all.",
+        description="Number of entrants from the top of the rating order that are paired at once; an even number. "
+        "Default: all.",
     )
     bye: Annotated[tuple[str, ...], BeforeValidator(lists_as_tuples)] = Setting(
         default=(),

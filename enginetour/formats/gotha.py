@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, model_validator
 from pydantic import Field as Setting
 
+from enginetour.formats.base import ForbidFamily, Strict
 from enginetour.formats.pairing import criteria, draw, standings
 from enginetour.formats.pairing.criteria import (
     Criterion,
@@ -61,21 +62,30 @@ class Handicap(BaseModel):
     )
 
 
+HandicapByScore = Annotated[
+    Handicap | None,
+    Setting(
+        description="Handicap in bands by McMahon score: a table with correction (bands, 1), ceiling (bands, 9) and "
+        "threshold (a band; none). Default: no handicap."
+    ),
+]
+
+
 class GothaOptions(BandOptions):
     """Settings of all systems of the Gotha type."""
 
     bye: Literal["gotha", "thesis"] = Setting(
         default="gotha",
-        description="Who gets the bye of an odd field, among the entrants with the fewest byes: the smallest band"
-        " + twice the McMahon score (gotha), or the last of the standings (thesis, Vuorinen 2010).",
+        description="Who gets the bye of an odd field, among the entrants with the fewest byes: the smallest band + "
+        "twice the McMahon score (gotha), or the last of the standings (thesis, Vuorinen 2010).",
     )
     random: int = Setting(
         default=0, ge=0, le=10**9, description="Weight of random choice among equal pairs, in weight units (Gotha)."
     )
     chance: Literal["seed", "names"] = Setting(
         default="seed",
-        description="Source of random numbers: the seed of the tournament, or the names of a pair as in OpenGotha"
-        " 3.51, for comparison with its tournaments.",
+        description="Source of random numbers: the seed of the tournament, or the names of a pair as in OpenGotha 3.51,"
+        " for comparison with its tournaments.",
     )
     renumber: bool = Setting(
         default=False,
@@ -88,13 +98,8 @@ class GothaOptions(BandOptions):
     absence_in_sos: bool = Setting(
         default=False, description="Count an absence as half a win in the SOS of opponents; Gotha does not."
     )
-    forbid_family: bool = Setting(
-        default=False, description="Do not pair entrants of one family, unless no other round is possible."
-    )
-    strict: bool = Setting(
-        default=False,
-        description="Stop if every possible round has a rematch; otherwise play the fewest and oldest rematches.",
-    )
+    forbid_family: ForbidFamily = False
+    strict: Strict = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -315,6 +320,19 @@ def _known(field: Field, at: int) -> float:
 
 Weight = Annotated[int, Setting(ge=0, le=10**14)]  # the sum of seven weights fits a machine word of the matching
 
+FamilyWeight = Annotated[
+    Weight, Setting(description="Weight of different families and origins, in weight units; 0 ignores them.")
+]
+EarlySeeding = Annotated[
+    Seeding,
+    Setting(
+        description="Ideal pairs inside a group in the first seeding_rounds rounds: fold (the first meets the last), "
+        "slip (the first of the upper half meets the first of the lower half), split-random (a random one of the other"
+        " half), double-fold (fold inside each half), adjacent (neighbors) or random."
+    ),
+]
+LateSeeding = Annotated[Seeding, Setting(description="Ideal pairs inside a group after seeding_rounds rounds.")]
+
 
 class CriteriaOptions(GothaOptions):
     """Settings of the systems with current criteria; unless noted, defaults are those of OpenGotha 3.51."""
@@ -328,17 +346,16 @@ class CriteriaOptions(GothaOptions):
     )
     float_weight: Weight = Setting(
         default=2 * 10**7,
-        description="Weight of one step of the float criterion, in weight units; a float that repeats no earlier "
-        "one has two steps.",
+        description="Weight of one step of the float criterion, in weight units; a float that repeats no earlier one "
+        "has two steps.",
     )
     compensate: bool = Setting(default=True, description="Prefer floats that undo earlier floats.")
     float_rule: FloatRule = Setting(
         default="position",
-        description="Which entrants float. position: by float_down and float_up; sos-even: highest SOS down, "
-        "lowest up; godraw: down after a loss, up after a float down and a win; information: up those"
-        " with most wins, to opponents 100 to 300 points above the strongest they have beaten; "
-        "compensate: only floats that undo earlier ones; fide: the bottom down, the top up, with the "
-        "floats of two rounds.",
+        description="Which entrants float. position: by float_down and float_up; sos-even: highest SOS down, lowest up;"
+        " godraw: down after a loss, up after a float down and a win; information: up those with most wins, to "
+        "opponents 100 to 300 points above the strongest they have beaten; compensate: only floats that undo earlier "
+        "ones; fide: the bottom down, the top up, with the floats of two rounds.",
     )
     float_down: FloatPosition = Setting(
         default="middle", description="Place in its group of an entrant that floats down, with float_rule = position."
@@ -349,16 +366,8 @@ class CriteriaOptions(GothaOptions):
     seeding_weight: Weight = Setting(
         default=5 * 10**6, description="Weight of the seeding inside a group, in weight units."
     )
-    seeding: Seeding = Setting(
-        default="slip",
-        description="Ideal pairs inside a group in the first seeding_rounds rounds: fold (the first meets the "
-        "last), slip (the first of the upper half meets the first of the lower half), split-random (a"
-        " random one of the other half), double-fold (fold inside each half), adjacent (neighbors) or"
-        " random.",
-    )
-    seeding_later: Seeding = Setting(
-        default="slip", description="Ideal pairs inside a group after seeding_rounds rounds."
-    )
+    seeding: EarlySeeding = "slip"
+    seeding_later: LateSeeding = "slip"
     seeding_rounds: int = Setting(
         default=2, ge=0, le=1000, description="Number of rounds paired by seeding; later rounds use seeding_later."
     )
@@ -366,9 +375,7 @@ class CriteriaOptions(GothaOptions):
         default=10**6,
         description="Weight of opposite color balances, in weight units; no effect if a match has both colors.",
     )
-    family_weight: Weight = Setting(
-        default=0, description="Weight of different families and origins, in weight units; 0 ignores them."
-    )
+    family_weight: FamilyWeight = 0
     family_worth: float = Setting(
         default=3.0,
         ge=0,

@@ -21,6 +21,7 @@ import numpy as np
 from pydantic import Field as Setting
 from pydantic import model_validator
 
+from enginetour.formats.base import Strict
 from enginetour.formats.pairing import standings, tiebreaks
 from enginetour.formats.pairing.draw import last_bye
 from enginetour.formats.pairing.field import Field, Member, Paired, Unpairable
@@ -55,13 +56,10 @@ class _InformationOptions(RoundsOptions):
     rerate: bool = Setting(default=True, description="Update the ratings after each round.")
     forbid_family: bool = Setting(
         default=False,
-        description="Do not pair entrants of one family, unless no other round is possible. false: the family "
-        "decides only between equal rounds.",
+        description="Do not pair entrants of one family, unless no other round is possible. false: the family decides "
+        "only between equal rounds.",
     )
-    strict: bool = Setting(
-        default=False,
-        description="Stop if every possible round has a rematch; otherwise play the fewest and oldest rematches.",
-    )
+    strict: Strict = False
 
 
 class EntropyOptions(_InformationOptions):
@@ -69,8 +67,8 @@ class EntropyOptions(_InformationOptions):
 
     model: Literal["gor", "elo", "elo-draw"] = Setting(
         default="elo",
-        description="Model of expected scores: gor (Vuorinen 2010, epsilon 0), elo, or elo-draw with draws as a "
-        "third result.",
+        description="Model of expected scores: gor (Vuorinen 2010, epsilon 0), elo, or elo-draw with draws as a third "
+        "result.",
     )
     draw_rate: float = Setting(
         default=0.45,
@@ -90,8 +88,8 @@ class DriftOptions(_InformationOptions):
 
     change: Literal["drift", "absolute"] = Setting(
         default="drift",
-        description="drift: rating points added to the pool (Vuorinen 2010, 2.2.2); absolute: rating points moved"
-        " in either direction.",
+        description="drift: rating points added to the pool (Vuorinen 2010, 2.2.2); absolute: rating points moved in "
+        "either direction.",
     )
     eps: float = Setting(
         default=EPS,
@@ -121,9 +119,9 @@ class ProbeOptions(_InformationOptions):
         default=250.0,
         ge=0,
         le=10_000,
-        description="Rating points between the strongest beaten opponent and the aim; at most the middle between "
-        "it and the weakest opponent that won. After more losses than wins, the aim is below the "
-        "weakest opponent that won (Vuorinen 2010: 200 to 300).",
+        description="Rating points between the strongest beaten opponent and the aim; at most the middle between it and"
+        " the weakest opponent that won. After more losses than wins, the aim is below the weakest opponent that won "
+        "(Vuorinen 2010: 200 to 300).",
     )
 
 

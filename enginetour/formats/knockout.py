@@ -32,22 +32,21 @@ class SingleEliminationOptions(KnockoutOptions):
 
     seeding: Literal["fold", "lottery", "list"] = Setting(  # type: ignore[assignment]  # adds list
         default="fold",
-        description="fold: the first entrant meets the last, in entry order; lottery: random pairs; list: the "
-        "first entrant meets the second, the third the fourth, and winners of neighboring matches "
-        "meet.",
+        description="fold: the first entrant meets the last, in entry order; lottery: random pairs; list: the first "
+        "entrant meets the second, the third the fourth, and winners of neighboring matches meet.",
     )
     passes: Literal["top", "lot"] = Setting(
         default="top",
-        description="Entrants that pass round 1 if the bracket is not full: the top seeds (top), or random "
-        "entrants (lot).",
+        description="Entrants that pass round 1 if the bracket is not full: the top seeds (top), or random entrants "
+        "(lot).",
     )
     third_place: bool = Setting(
         default=False, description="Play a match for third place between the losers of the semi-finals."
     )
     part_families: bool = Setting(
         default=True,
-        description="Place entrants of one family in different quarters of the bracket as far as seeds of equal "
-        "rank allow it; no effect with seeding = list.",
+        description="Place entrants of one family in different quarters of the bracket as far as seeds of equal rank "
+        "allow it; no effect with seeding = list.",
     )
 
 

@@ -86,8 +86,8 @@ class MatchOptions(BaseModel):
         default=2,
         ge=1,
         le=2,
-        description="Games per opening: 2 gives both engines the same colors and needs an even number of games; "
-        "with 1, colors alternate.",
+        description="Games per opening: 2 gives both engines the same colors and needs an even number of games; with 1,"
+        " colors alternate.",
     )
     games: int = Field(default=100, ge=1, description="Number of games; with sprt or error, the maximum number.")
     swap: bool = Field(
@@ -96,18 +96,18 @@ class MatchOptions(BaseModel):
     reverse: bool = Field(default=False, description="Start with White for the second engine.")
     sprt: _SprtOptions | None = Field(
         default=None,
-        description="Stop when a sequential test decides if the first engine is elo1 or only elo0 better: { elo0 "
-        '= 0, elo1 = 5, alpha = 0.05, beta = 0.05 }; model = "logistic", "normalized" (nElo) or '
-        '"bayesian" (by single games); pairs = false evaluates single games. Default: no test.',
+        description="Stop when a sequential test decides if the first engine is elo1 or only elo0 better: { elo0 = 0, "
+        'elo1 = 5, alpha = 0.05, beta = 0.05 }; model = "logistic", "normalized" (nElo) or "bayesian" (by single '
+        "games); pairs = false evaluates single games. Default: no test.",
     )
     error: float | None = Field(
         default=None,
         ge=0.1,
         le=1000,
         allow_inf_nan=False,
-        description="Stop when the error of the Elo difference is this small, in Elo: half of its 95 % confidence"
-        " interval, from game pairs. While one engine has not lost a point, the error is unknown and "
-        "the match continues. Default: no limit.",
+        description="Stop when the error of the Elo difference is this small, in Elo: half of its 95 % confidence "
+        "interval, from game pairs. While one engine has not lost a point, the error is unknown and the match "
+        "continues. Default: no limit.",
     )
 
     @field_validator("games")

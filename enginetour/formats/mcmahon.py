@@ -18,14 +18,18 @@ from enginetour.formats.gotha import (
     ByCriteria,
     CriteriaInput,
     CriteriaOptions,
+    EarlySeeding,
+    FamilyWeight,
     Gotha,
     GothaOptions,
     Handicap,
+    HandicapByScore,
+    LateSeeding,
     PairingContext,
     Weight,
 )
 from enginetour.formats.pairing.criteria import Criterion, OlderGotha, OlderSeeding, Span
-from enginetour.formats.pairing.draw import FloatRule, Seeding
+from enginetour.formats.pairing.draw import FloatRule
 from enginetour.formats.pairing.field import Field, Member
 from enginetour.formats.pairing.mcmahon import Starts
 from enginetour.formats.pairing.tiebreaks import PlacementTerms
@@ -43,11 +47,7 @@ class _StartOptions(StartingOptions, GothaOptions):
         description="Play a knockout among the entrants at the bar, which counts in STS and SOSTS: two wins for "
         "entrants unbeaten through the quarter-final, two more through the semi-final (Gotha).",
     )
-    handicap: Handicap | None = Setting(  # type: ignore[assignment]  # by score, not by rating
-        default=None,
-        description="Handicap in bands by McMahon score: a table with correction (bands, 1), ceiling (bands, 9) "
-        "and threshold (a band; none). Default: no handicap.",
-    )
+    handicap: HandicapByScore = None  # type: ignore[assignment]  # by score, not by rating
 
     @model_validator(mode="after")
     def _cup_counts(self) -> _StartOptions:
@@ -102,12 +102,8 @@ class _FromStarts(Starting, Gotha):
 class McMahonOptions(_StartOptions, CriteriaOptions):
     """Settings of McMahon with current criteria; unless noted, defaults are those of OpenGotha 3.51."""
 
-    seeding: Seeding = Setting(
-        default="split-random", description="Ideal pairs inside a group in the first seeding_rounds rounds."
-    )
-    family_weight: Weight = Setting(
-        default=10**11, description="Weight of different families and origins, in weight units."
-    )
+    seeding: EarlySeeding = "split-random"
+    family_weight: FamilyWeight = 10**11
 
 
 class McMahon(_FromStarts, ByCriteria):
@@ -130,7 +126,8 @@ class McMahon(_FromStarts, ByCriteria):
 class GerlachOptions(McMahonOptions):
     """Settings of a reconstruction of MacMahon by Christoph Gerlach, of which only the architecture is public.
 
-    The score weighs most, then similar SOS, the fold by SOS, family and origin, and colors.
+    The score weighs most, then similar SOS, the fold by SOS, family and origin, and colors. All weights are
+    reconstructed.
     """
 
     score_weight: Weight = Setting(
@@ -148,13 +145,9 @@ class GerlachOptions(McMahonOptions):
     seeding_weight: Weight = Setting(
         default=10**9, description="Weight of the seeding inside a group, in weight units (reconstruction)."
     )
-    seeding: Seeding = Setting(default="fold", description="Ideal pairs inside a group, by SOS (Gerlach).")
-    seeding_later: Seeding = Setting(
-        default="fold", description="Ideal pairs inside a group after seeding_rounds rounds."
-    )
-    family_weight: Weight = Setting(
-        default=10**7, description="Weight of different families and origins, in weight units (reconstruction)."
-    )
+    seeding: EarlySeeding = "fold"
+    seeding_later: LateSeeding = "fold"
+    family_weight: FamilyWeight = 10**7
     colour_weight: Weight = Setting(
         default=10**4, description="Weight of opposite color balances, in weight units (reconstruction)."
     )
@@ -179,8 +172,8 @@ class Gotha2005Options(_StartOptions):
     )
     exempt_above: Band | Literal["bar"] = Setting(
         default="bar",
-        description="Exempt entrants above this band from handicap, origin and family; 4 dan in Gotha. Default: "
-        "the bar.",
+        description="Exempt entrants above this band from handicap, origin and family; 4 dan in Gotha. Default: the "
+        "bar.",
     )
 
 

@@ -64,8 +64,8 @@ class ListOptions(BaseModel):
     ] = 1
     swap: bool = Setting(
         default=True,
-        description="Swap colors after each game of a pair; false: one entrant has White in all games (seeds and "
-        "the first team always).",
+        description="Swap colors after each game of a pair; false: one entrant has White in all games (seeds and the "
+        "first team always).",
     )
     reverse: bool = Setting(default=False, description="Exchange White and Black in all games.")
     handicap: RatingHandicap | None = Setting(default=None, description=BY_RATING)
@@ -357,8 +357,8 @@ class RoundRobinOptions(ListOptions):
 
     order: Order = Setting(
         default="berger",
-        description="berger: the tables of FIDE C.05; seats: two rotating rows (Vuorinen 2010); circle: two "
-        "rotating rows, the first meets the last.",
+        description="berger: the tables of FIDE C.05; seats: two rotating rows (Vuorinen 2010); circle: two rotating "
+        "rows, the first meets the last.",
     )
     colours: Colours = Setting(
         default="balanced",
@@ -437,8 +437,8 @@ class ScheveningenOptions(ListOptions):
 
     team: _Some | None = Setting(
         default=None,
-        description="First team: the first N entrants, or a list of names; all others are the second team. "
-        "Default: the first half.",
+        description="First team: the first N entrants, or a list of names; all others are the second team. Default: the"
+        " first half.",
     )
 
 

@@ -142,9 +142,8 @@ class RoundsOptions(ColourOptions):
     unplayed: Literal["preset", "own", "start", "zero", "fide", "fide-2023", "fide-2009"] = Setting(
         default="preset",
         description="Value of a round without a game in sums over opponents: own score (own), own starting score "
-        "(start), nothing (zero), the rules of FIDE C.07 section 16 of 2026 (fide) or 2023 "
-        "(fide-2023), FIDE's virtual opponent of 2009 (fide-2009), or the rule of the system "
-        "(preset).",
+        "(start), nothing (zero), the rules of FIDE C.07 section 16 of 2026 (fide) or 2023 (fide-2023), FIDE's virtual"
+        " opponent of 2009 (fide-2009), or the rule of the system (preset).",
     )
     handicap: RatingHandicap | None = Setting(default=None, description=BY_RATING)
     bye_points: float | None = Setting(
@@ -154,13 +153,13 @@ class RoundsOptions(ColourOptions):
     )
     absent: RoundsByName = Setting(
         default={},
-        description='Rounds that entrants miss, by name, for example { "Wren 3" = [1, 2] }; they are not paired '
-        "in these rounds.",
+        description='Rounds that entrants miss, by name, for example { "Wren 3" = [1, 2] }; they are not paired in '
+        "these rounds.",
     )
     half_bye: RoundsByName = Setting(
         default={},
-        description="Rounds that entrants miss for half of a match's points, by name: requested byes (FIDE C.04, "
-        "H in a TRF).",
+        description="Rounds that entrants miss for half of a match's points, by name: requested byes (FIDE C.04, H in a"
+        " TRF).",
     )
 
     @classmethod

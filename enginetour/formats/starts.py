@@ -31,8 +31,8 @@ class BandOptions(RoundsOptions):
         default=0.0,
         ge=-100_000,
         le=100_000,
-        description="Rating at which band 0 begins. With rating_scale = go the default is 2050, which makes bands"
-        " equal to Go grades.",
+        description="Rating at which band 0 begins. With rating_scale = go the default is 2050, which makes bands equal"
+        " to Go grades.",
     )
     width: float = Setting(default=100.0, ge=1, le=10**6, description="Rating points per band.")
 
@@ -42,19 +42,19 @@ class StartingOptions(BandOptions):
 
     bar: Band | Literal["auto"] = Setting(
         default="auto",
-        description="Band from which all entrants start equal; Gotha: 3 (4 dan). auto: the smaller of two groups,"
-        " the strongest max(2 * rounds, 8) entrants or all within 300 rating points of the best, "
-        "reduced if the table of groups needs it.",
+        description="Band from which all entrants start equal; Gotha: 3 (4 dan). auto: the smaller of two groups, the "
+        "strongest max(2 * rounds, 8) entrants or all within 300 rating points of the best, reduced if the table of "
+        "groups needs it.",
     )
     floor: Band | Literal["auto"] = Setting(
         default="auto",
-        description="Band up to which all entrants start equal; Gotha: -20 (20 kyu). auto: found like the bar, "
-        "from below.",
+        description="Band up to which all entrants start equal; Gotha: -20 (20 kyu). auto: found like the bar, from "
+        "below.",
     )
     groups: Literal["table", "bands"] | Annotated[int, Setting(ge=1, le=1000)] = Setting(
         default="table",
-        description="Number of groups into which bands are merged. table: as many as the rounds can mix (Vuorinen"
-        " 2010); bands: no merging (Gotha).",
+        description="Number of groups into which bands are merged. table: as many as the rounds can mix (Vuorinen "
+        "2010); bands: no merging (Gotha).",
     )
     zero: Band | None = Setting(
         default=None, description="Band that starts with 0 points, with groups = bands; Gotha: -30. Default: the floor."

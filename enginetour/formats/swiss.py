@@ -10,10 +10,20 @@ import numpy as np
 from pydantic import Field as Setting
 from pydantic import field_validator
 
-from enginetour.formats.gotha import ByCriteria, CriteriaInput, CriteriaOptions, Handicap, PairingContext, Weight
+from enginetour.formats.gotha import (
+    ByCriteria,
+    CriteriaInput,
+    CriteriaOptions,
+    EarlySeeding,
+    FamilyWeight,
+    Handicap,
+    HandicapByScore,
+    LateSeeding,
+    PairingContext,
+    Weight,
+)
 from enginetour.formats.pairing import criteria, mcmahon
 from enginetour.formats.pairing.criteria import Criterion, Ints, Span
-from enginetour.formats.pairing.draw import Seeding
 from enginetour.formats.pairing.field import Field, Member
 from enginetour.formats.pairing.mcmahon import Starts, band_starts, first_round_members, mcmahon_points
 from enginetour.formats.pairing.tiebreaks import PlacementTerms
@@ -79,19 +89,13 @@ class SwissCatOptions(CriteriaOptions):
 
     categories: list[float] | Annotated[int, Setting(ge=1, le=100)] = Setting(
         default=3,
-        description="Number of categories of equal size by rating, or the lowest rating of each category but the "
-        "last, in falling order; Gotha: [2050, 1550] (1 dan, 5 kyu).",
+        description="Number of categories of equal size by rating, or the lowest rating of each category but the last, "
+        "in falling order; Gotha: [2050, 1550] (1 dan, 5 kyu).",
     )
     category_weight: Weight = Setting(default=2 * 10**13, description="Weight of the same category, in weight units.")
-    seeding: Seeding = Setting(
-        default="split-random", description="Ideal pairs inside a group in the first seeding_rounds rounds."
-    )
-    seeding_later: Seeding = Setting(
-        default="fold", description="Ideal pairs inside a group after seeding_rounds rounds."
-    )
-    family_weight: Weight = Setting(
-        default=2 * 10**13, description="Weight of different families and origins, in weight units."
-    )
+    seeding: EarlySeeding = "split-random"
+    seeding_later: LateSeeding = "fold"
+    family_weight: FamilyWeight = 2 * 10**13
     handicap_weight: Weight = Setting(
         default=2 * 10**13,
         description="Weight of similar McMahon scores, in weight units, so that handicaps are small.",
@@ -109,14 +113,10 @@ class SwissCatOptions(CriteriaOptions):
     )
     exempt_band: Band | None = Setting(
         default=None,
-        description="Exempt entrants from the handicap criterion when their band plus wins reaches this number; "
-        "Gotha: 0 (1 dan). Default: none.",
+        description="Exempt entrants from the handicap criterion when their band plus wins reaches this number; Gotha: "
+        "0 (1 dan). Default: none.",
     )
-    handicap: Handicap | None = Setting(  # type: ignore[assignment]  # by score, not by rating
-        default=None,
-        description="Handicap in bands by McMahon score: a table with correction (bands, 1), ceiling (bands, 9) "
-        "and threshold (a band; none). Default: no handicap.",
-    )
+    handicap: HandicapByScore = None  # type: ignore[assignment]  # by score, not by rating
 
     @field_validator("categories")
     @classmethod

@@ -1,4 +1,4 @@
-"""AccelRat: near ratings meet, ratings rank."""
+"""Tests of formats/accelrat."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def accelrat(**settings_: Any) -> AccelRat:
 
 
 def test_neighbours_by_rating_meet_first() -> None:
-    """From the top, the nearest; the last without an earlier bye rests."""
+    """Entrants meet the nearest rating from the top; the last without a bye gets the bye."""
     field = field_of(rated(1500, 1800, 1700, 1400, 1750))
     paired = accelrat().pair(field)
     assert names(field, paired) == "BE AC, D"
@@ -28,7 +28,7 @@ def test_neighbours_by_rating_meet_first() -> None:
 
 
 def test_a_family_is_half_a_stone() -> None:
-    """A 1800 rather meets C 1715 than its sibling B 1750 (50 + 50 points), but not D 1690."""
+    """One family counts as 50 rating points."""
     members = rated(1800, 1750, 1715, 1690, families="ff")
     field = field_of(members)
     assert names(field, accelrat().pair(field)) == "AC BD"
@@ -36,14 +36,14 @@ def test_a_family_is_half_a_stone() -> None:
 
 
 def test_origins() -> None:
-    """One origin is 0.1; where origins are hardware, two may be kept apart instead."""
+    """One origin counts 0.1, and `mismatch` can keep different origins apart."""
     field = field_of(rated(1800, 1795, 1787, 1700, origins="xxyx"))
     assert names(field, accelrat().pair(field)) == "AC BD"
     assert names(field, accelrat(mismatch=0.5).pair(field)) == "AB CD"
 
 
 def test_ratings_move_after_each_round() -> None:
-    """A lost twice and stands behind all who won, whatever it came with."""
+    """After two losses an entrant is behind all winners, whatever its entry rating."""
     field = field_of(rated(1500, 1490, 1480, 1470, 1460, 1450), "B1A C1D E1F", "D1A B=E C1F")
     found = current_ratings(field)
     assert sorted(range(6), key=found.__getitem__) == [0, 5, 3, 4, 1, 2]
@@ -51,7 +51,7 @@ def test_ratings_move_after_each_round() -> None:
 
 
 def test_a_dead_end_is_solved_as_a_whole_and_said() -> None:
-    """A-B, C-D would leave two who have met; the least sum over the whole round is found instead."""
+    """At a dead end the round with the smallest sum is played, with a remark."""
     field = field_of(rated(1800, 1790, 1500, 1490), "C=D A1B", "A=C B=D")
     paired = accelrat(rounds=3).pair(field)
     assert names(field, paired) == "AD BC"
@@ -66,7 +66,7 @@ def test_a_dead_end_is_solved_as_a_whole_and_said() -> None:
 
 
 def test_rematches_only_where_nothing_else_is_left() -> None:
-    """The oldest ones, and told; with `strict` there is no round."""
+    """Only unavoidable rematches are played, the oldest; with `strict` there is no round."""
     field = field_of(rated(1800, 1790, 1500, 1490), "A1B C1D", "A1C B1D", "A1D B1C")
     paired = accelrat(rounds=3).pair(field)
     assert names(field, paired) == "AB CD"
@@ -79,13 +79,13 @@ def test_rematches_only_where_nothing_else_is_left() -> None:
 
 
 def test_the_bye_of_gopair() -> None:
-    """By lot among the middle with a loss, here the only one."""
+    """The bye of gopair is drawn from the middle of the entrants with a loss."""
     field = field_of(rated(1800, 1790, 1500), "A1B C")
     assert accelrat(rounds=3, bye="gopair").pair(field).byes == (1,)
 
 
 def test_the_table_is_by_rating() -> None:
-    """Who won most is not first if its opponents were weak."""
+    """The table is ordered by rating, not by points."""
     field = field_of(rated(2400, 2300, 1000, 900), "B1A C1D", "A=B C1D")
     table = accelrat(rounds=3).table(field, (0, 1, 2, 3))
     assert [line.name for line in table] == ["B", "A", "C", "D"]
@@ -93,7 +93,7 @@ def test_the_table_is_by_rating() -> None:
 
 
 def test_ratings_and_rounds_are_asked_for() -> None:
-    """One clear sentence before game 1."""
+    """A missing rating and too many rounds are errors before game 1."""
     with pytest.raises(ValueError, match="no rating: B"):
         accelrat(rounds=1).check((rated(1500)[0], rated(0)[0].__class__("B")))
     with pytest.raises(ValueError, match="at most 3"):
@@ -107,7 +107,7 @@ def undesirability(field: Field, options: AccelRatOptions) -> Undesirability:
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 10**9), rounds=st.integers(0, 3), mismatch=st.sampled_from([0.0, 0.4]))
 def test_each_pair_was_the_best_left_or_the_sum_is_least(seed: int, rounds: int, mismatch: float) -> None:
-    """By rule: nobody left was nearer to the highest; fallback: no round of legal pairs has a smaller sum."""
+    """Each pair is the nearest available; the fallback has the smallest sum of all rounds."""
     field = random_field(seed, 6, rounds)
     system = accelrat(mismatch=mismatch)
     paired, far = system.pair(field), undesirability(field, system.options)

@@ -38,19 +38,19 @@ BY_SCORE = {"mcmahon", "gerlach", "gotha-2005", "swiss-cat"}
     ],
 )
 def test_between(one: float, other: float | None, settings: dict[str, Any], expected: int) -> None:
-    """What is left of the difference after the correction, up to the ceiling; above the threshold all are equal."""
+    """The handicap is the difference less the correction, up to the ceiling and the threshold."""
     assert RatingHandicap(**settings).between(one, other) == expected
 
 
 def test_the_stronger_has_white() -> None:
-    """A pair at odds is turned where it must be; an even pair keeps the colours of its system."""
+    """The stronger entrant has White in a handicap game; even games keep their colors."""
     field = Field((Member("A", 2000.0), Member("B", 2500.0), Member("C", 2040.0), Member("D", 2000.0)))
     paired = RatingHandicap().seated(field, Paired((Board(0, 1), Board(3, 2)), (), "by rule", ("said",)))
     assert paired == Paired((Board(1, 0, 4), Board(3, 2)), (), "by rule", ("said",))
 
 
 def test_colours_at_odds_are_nobodys() -> None:
-    """A system sees the colours of even games alone."""
+    """Colors of handicap games do not count."""
     even = Turn(Kind.PLAYED, 1, WHITE, 2), Turn(Kind.PLAYED, 0, BLACK, 0)
     odd = Turn(Kind.PLAYED, 1, WHITE, 2, 3), Turn(Kind.PLAYED, 0, BLACK, 0, -3)
     seen = without_odds_colours(Field((Member("A"), Member("B")), (even, odd)))
@@ -59,7 +59,7 @@ def test_colours_at_odds_are_nobodys() -> None:
 
 
 def test_who_has_no_rating() -> None:
-    """The first of them are named with the key to set."""
+    """The error names the first entrants without a rating."""
     ratings = {"A": 1.0, **dict.fromkeys("BCDEFGH")}
     with pytest.raises(ValueError, match=r"missing: B, C, D, E, F and 2 more\). Hint: set rating"):
         RatingHandicap().check(ratings)
@@ -73,7 +73,7 @@ def entrants(*ratings: float | None) -> tuple[Entrant, ...]:
 @settings(max_examples=20)
 @given(ratings=st.lists(st.integers(1000, 3000), min_size=4, max_size=7), games=st.sampled_from([1, 2]))
 def test_every_system(system: str, ratings: list[int], games: int) -> None:
-    """By rating the odds are those of the pair in every game; whoever gives has White in the first of a match."""
+    """With each system, handicaps follow from the ratings, and the giver has White in game 1."""
     handicap = {"correction": 0, "ceiling": 4}
     given_options = {"games_per_pairing": games, "handicap": handicap}
     given_options |= {"rounds": 2} if SYSTEMS[system].rounds else {}
@@ -105,7 +105,7 @@ def games_of(system: str, field: tuple[Entrant, ...], *joining: Entrant, **setti
 
 
 def test_the_other_leg_gives_the_same() -> None:
-    """Both colours of an opening are played at the same odds: the sign follows the colours."""
+    """Both games of an opening have the same handicap."""
     (one, other) = games_of("roundrobin", entrants(2000.0, 2500.0), games_per_pairing=2)
     assert (one.white, one.handicap) == ("E2", 4)
     assert (other.white, other.handicap) == ("E1", -4)
@@ -114,7 +114,7 @@ def test_the_other_leg_gives_the_same() -> None:
 
 @pytest.mark.parametrize("system", sorted(BY_SCORE))
 def test_mcmahon_scores(system: str) -> None:
-    """Five bands apart at the start, less the one that is not given, are four in the game."""
+    """Five bands of difference give a handicap of four."""
     settings = (
         {"rounds": 1, "categories": 1}
         if system == "swiss-cat"
@@ -125,7 +125,7 @@ def test_mcmahon_scores(system: str) -> None:
 
 
 def test_whoever_joins() -> None:
-    """A newcomer plays at the odds of its rating, and even games without one."""
+    """A late entrant plays with the handicap of its rating, or even games without one."""
     newcomers = Entrant("N", rating=2400.0), Entrant("U")
     found = {
         game.pair: (game.white, game.handicap) for game in games_of("gauntlet", entrants(2000.0, 2000.0), *newcomers)
@@ -135,7 +135,7 @@ def test_whoever_joins() -> None:
 
 
 def test_a_round_tells_its_odds() -> None:
-    """The note of a round has the bands of its boards, and says nothing of them where all are even."""
+    """The note of a round has the handicaps, if there are any."""
     for ratings, told in (((2500.0, 2000.0), [4]), ((2000.0, 2000.0), None)):
         format_ = make_format("dutch", options_model("dutch").model_validate({"handicap": {}, "rounds": 1}))
         note = next(note for note in format_.notes(format_.start(entrants(*ratings))) if note.kind == "round")
@@ -160,7 +160,7 @@ def rounds(system: str, **settings: Any) -> Rounds:
 
 
 def played(format_: Rounds, state: RoundsState) -> tuple[RoundsState, list[Event]]:
-    """All games won by White."""
+    """Finish all games with a win for White."""
     events: list[Event] = []
     while offers := format_.offers(state):
         events.append(GameFinished(offers[0], Outcome.WHITE))
@@ -170,7 +170,7 @@ def played(format_: Rounds, state: RoundsState) -> tuple[RoundsState, list[Event
 
 @pytest.mark.parametrize("system", ["dutch", "mcmahon", "swiss-gotha", "entropy", "accelrat", "godraw", "epm"])
 def test_leave_is_kept_to(system: str) -> None:
-    """Whoever asked is not paired then and has half a match of a half-point bye; bounds of games are true."""
+    """An absent entrant is not paired, and a half-point bye gives half of a match's points."""
     format_ = rounds(system, absent={"A": [1, 3]}, half_bye={"C": [2], "D": [2]}, games_per_pairing=2)
     state = format_.start(FIVE)
     bounds = format_.remaining(state)
@@ -184,7 +184,7 @@ def test_leave_is_kept_to(system: str) -> None:
 
 
 def test_a_round_that_nobody_can_play_passes() -> None:
-    """When all but one are away because somebody withdrew, that one has the bye and the next round is played."""
+    """If one entrant is left in a round, it has the bye and the next round follows."""
     format_ = rounds("dutch", absent={"A": [2], "B": [2]}, half_bye={"C": [2]})
     state = format_.step(format_.start(FIVE), Withdrawn("D"))
     state, _ = played(format_, state)
@@ -194,14 +194,14 @@ def test_a_round_that_nobody_can_play_passes() -> None:
 
 
 def test_whoever_withdraws_has_no_more_half_points() -> None:
-    """A half-point bye asked for lapses with the entrant."""
+    """A withdrawn entrant gets no half-point byes."""
     format_ = rounds("dutch", half_bye={"A": [3]})
     state, _ = played(format_, format_.step(format_.start(FIVE), Withdrawn("A")))
     assert format_.standings(state)[-1].half_points == 0 and state.half == ()
 
 
 def test_limits_do_not_move_with_leave() -> None:
-    """Bar and floor follow from those paired in round 1, before it and after it alike."""
+    """Bar and floor depend on the entrants paired in round 1 only."""
     format_ = rounds("mcmahon", half_bye={"E": [1]}, bar="auto", floor="auto")
     state = format_.start(FIVE)
     before = first_round_members(state.field)
@@ -219,14 +219,14 @@ def test_limits_do_not_move_with_leave() -> None:
     ],
 )
 def test_what_cannot_be_asked(settings: dict[str, Any], words: str) -> None:
-    """Nobody of that name, no such round, both kinds at once, nobody left to play."""
+    """Invalid requested byes are errors."""
     with pytest.raises(ValueError, match=words):
         rounds("dutch", **settings).start(FIVE)
 
 
 @pytest.mark.parametrize("key", ["absent", "half_bye"])
 def test_one_round_has_its_own_option(key: str) -> None:
-    """The next round of another program's tournament is told by --absent; a setting for it would do nothing."""
+    """`absent` and `half_bye` are errors for the next round of a file, which has --absent."""
     foreign = ForeignTournament(SeparatedField((Member("A"), Member("B")), (), (0, 1), 1), ("1", "2"), {}, {})
     with pytest.raises(UsageRefused, match="plans the rounds"):
         make_pairing_system("dutch", foreign, {key: {"A": [1]}})

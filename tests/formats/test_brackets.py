@@ -1,4 +1,4 @@
-"""Leaves of a knock-out tree."""
+"""Tests of formats/brackets."""
 
 import random
 from itertools import permutations, product
@@ -9,7 +9,7 @@ from enginetour.formats.brackets import bracket_leaves, bracket_size, family_cro
 
 
 def test_labels_are_those_of_seeds() -> None:
-    """Whoever is better wins: every round is first against last."""
+    """If the better seed always wins, each round pairs the first with the last."""
     assert [bracket_size(count) for count in (2, 3, 4, 5, 8, 9)] == [2, 4, 4, 8, 8, 16]
     for size in (2, 4, 8, 16, 32):
         row = list(seed_labels(size))
@@ -20,7 +20,7 @@ def test_labels_are_those_of_seeds() -> None:
 
 
 def test_five_with_passes_for_the_top() -> None:
-    """Fourth and fifth play, the others wait; by lot who passes stands where its seed says."""
+    """Of five entrants, the fourth and fifth play and the top seeds pass."""
     assert bracket_leaves(range(5), [0, 1, 2], folded=True) == (0, None, 3, 4, 1, None, 2, None)
     assert bracket_leaves(range(5), [4, 2, 3], folded=True) == (0, 1, 4, None, 2, None, 3, None)
     assert bracket_leaves([3, 0, 4, 1, 2], [4, 1, 2], folded=False) == (3, 0, 2, None, 4, None, 1, None)
@@ -28,7 +28,7 @@ def test_five_with_passes_for_the_top() -> None:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_families_are_parted_as_well_as_can_be(seed: int) -> None:
-    """Against all ways to seat equals, in fields up to eight; nobody is lost, passes and tiers stay."""
+    """No exchange of equal seeds separates families better, in fields of up to eight."""
     dice = random.Random(seed)
     count = dice.randint(5, 8)
     row = bracket_leaves(range(count), range(8 - count), folded=True)

@@ -53,14 +53,14 @@ def told(bubble: Bubble, state: BubbleState) -> list[tuple[str, Any]]:
     ],
 )
 def test_settings_outside_the_table_are_refused(wrong: dict[str, object], named: str) -> None:
-    """The refusal names the field, also when it is a default that does not fit."""
+    """Invalid settings are errors that name the field, also for defaults."""
     with pytest.raises(ValidationError) as refusal:
         BubbleOptions.model_validate(wrong)
     assert [error["loc"] for error in refusal.value.errors()] == [(named,)]
 
 
 def test_defaults_and_help() -> None:
-    """Muller's numbers, and every setting says what it counts."""
+    """The defaults are Muller's, and each description says what it counts."""
     assert BubbleOptions() == BubbleOptions(size=10, min_matches=15, unpark_threshold=5, games_per_pairing=1)
     for name in ("min_matches", "unpark_threshold"):
         assert "matches" in (BubbleOptions.model_fields[name].description or "")
@@ -68,7 +68,7 @@ def test_defaults_and_help() -> None:
 
 
 def test_the_lower_end_starts_and_newcomers_are_below() -> None:
-    """Entrants come best first; new ones stand behind all others, best first among themselves."""
+    """Entrants are listed best first; new ones are placed below all others."""
     bubble = Bubble(SMALL)
     entrants = (Entrant("new1", new=True), Entrant("A"), Entrant("new2", new=True), Entrant("B"), Entrant("C"))
     state = bubble.start(entrants)
@@ -77,7 +77,7 @@ def test_the_lower_end_starts_and_newcomers_are_below() -> None:
 
 
 def test_names_twice_and_unknown_withdrawals_are_refused() -> None:
-    """A start that cannot be is a ValueError with the name in it."""
+    """Repeated names and unknown withdrawals raise ValueError."""
     with pytest.raises(ValueError, match="A is listed twice"):
         Bubble(SMALL).start((Entrant("A"), Entrant("A")))
     with pytest.raises(ValueError, match="X"):
@@ -87,7 +87,7 @@ def test_names_twice_and_unknown_withdrawals_are_refused() -> None:
 
 
 def test_an_edition_in_the_right_order_keeps_the_order() -> None:
-    """If the stronger always wins, the new ranking is the old one, and everybody is final."""
+    """If the stronger engine always wins, the ranking does not change."""
     bubble = Bubble(SMALL)
     state = played(bubble, bubble.start(field(8)))
     lines = bubble.standings(state)
@@ -98,7 +98,7 @@ def test_an_edition_in_the_right_order_keeps_the_order() -> None:
 
 
 def test_interim_ranking_from_new_to_waiting() -> None:
-    """Best first: waiting, parked with the latest on top, members by score per game, then those who dropped out."""
+    """The interim ranking lists waiting, parked, active and final engines."""
     bubble = Bubble(BubbleOptions(size=3, min_matches=4, unpark_threshold=1))
     state = played(bubble, bubble.start(field(8)), 3 + 2 + 2 + 1)
     lines = bubble.standings(state)
@@ -110,7 +110,7 @@ def test_interim_ranking_from_new_to_waiting() -> None:
 
 
 def test_members_without_a_game_count_one_half() -> None:
-    """While a round robin runs, who has not played stands between the winners and the losers."""
+    """A member without a game ranks between winners and losers."""
     bubble = Bubble(SMALL)
     state = bubble.start(field(3))
     assert [line.name for line in bubble.standings(state)] == ["E0", "E1", "E2"]
@@ -121,14 +121,14 @@ def test_members_without_a_game_count_one_half() -> None:
 
 
 def test_a_void_game_changes_nothing() -> None:
-    """Its key stays on offer."""
+    """A void game stays on offer."""
     bubble = Bubble(SMALL)
     state = bubble.start(field(5))
     assert bubble.step(state, GameFinished(bubble.offers(state)[1], Outcome.VOID)) == state
 
 
 def test_voided_before_the_decision_is_played_again() -> None:
-    """The game is on offer as it was, and a second result counts instead of the first."""
+    """A game voided before the decision is offered again, and its new result counts."""
     bubble = Bubble(BubbleOptions(size=3, min_matches=3, unpark_threshold=1, games_per_pairing=2))
     start = played(bubble, bubble.start(field(5)), 1)
     game = bubble.offers(start)[0]
@@ -141,7 +141,7 @@ def test_voided_before_the_decision_is_played_again() -> None:
 
 
 def test_voided_after_the_decision_stands() -> None:
-    """The bubble has moved on; voiding the same game twice is refused."""
+    """A game voided after the decision does not change it and cannot be voided twice."""
     bubble = Bubble(SMALL)
     state = bubble.start(field(5))
     game = bubble.offers(state)[0]
@@ -154,7 +154,7 @@ def test_voided_after_the_decision_stands() -> None:
 
 
 def test_a_member_withdraws_and_is_replaced_at_once() -> None:
-    """Its unplayed games go, a replacement enters inside the same round robin, a game in the air does not count."""
+    """A withdrawn member is replaced in the same round robin, and its game in progress does not count."""
     bubble = Bubble(SMALL)
     state = played(bubble, bubble.start(field(6)), 1)
     flying = next(game for game in bubble.offers(state) if "E4" in game.pair)
@@ -171,7 +171,7 @@ def test_a_member_withdraws_and_is_replaced_at_once() -> None:
 
 
 def test_colours_come_back_with_unplayed_games() -> None:
-    """After a withdrawal the balance counts only games that were played or are still to be."""
+    """Canceled games do not count for the color balance."""
     bubble = Bubble(SMALL)
     state = played(bubble, bubble.start(field(6)), 1)
     state = bubble.step(state, Withdrawn("E4"))
@@ -182,7 +182,7 @@ def test_colours_come_back_with_unplayed_games() -> None:
 
 
 def test_ranked_waiting_and_parked_engines_withdraw() -> None:
-    """A place in the ranking stands; the others leave list and queue."""
+    """A ranked engine keeps its place; others leave list and parking."""
     bubble = Bubble(BubbleOptions(size=3, min_matches=4, unpark_threshold=1))
     state = played(bubble, bubble.start(field(8)), 7)
     parked, ranked = state.parked[0], state.new[0]
@@ -198,7 +198,7 @@ def test_ranked_waiting_and_parked_engines_withdraw() -> None:
 
 
 def test_everybody_withdraws() -> None:
-    """All at once there is no champion; one by one the last who is left is it, and its place stands."""
+    """If all withdraw at once there is no champion; otherwise the last one left is."""
     at_once = Bubble(SMALL, due=[PlannedWithdrawal(entrant.name, 1) for entrant in field(4)])
     state = played(at_once, at_once.start(field(4)))
     assert (state.finished, told(at_once, state)[-1]) == (1, ("finish", None))
@@ -211,7 +211,7 @@ def test_everybody_withdraws() -> None:
 
 
 def test_an_added_engine_enters_next() -> None:
-    """It stands at the bottom of the list; in a section that is not full it plays at once; after the end it is late."""
+    """An added engine enters next; after the end it is an error."""
     bubble = Bubble(SMALL)
     state = bubble.step(bubble.start(field(6)), Added(Entrant("late")))
     assert state.old[0] == "late"
@@ -227,7 +227,7 @@ def test_an_added_engine_enters_next() -> None:
 
 
 def test_replaced_while_waiting_keeps_the_place() -> None:
-    """The new one stands where the old one stood."""
+    """A replacement takes the place of a waiting engine."""
     bubble = Bubble(SMALL)
     state = bubble.step(bubble.start(field(6)), Replaced("E1", Entrant("F1")))
     assert state.old == ("E2", "F1", "E0")
@@ -235,7 +235,7 @@ def test_replaced_while_waiting_keeps_the_place() -> None:
 
 
 def test_replaced_in_the_section_comes_in_for_itself() -> None:
-    """The new one stands at the bottom of the list and so is the one to enter."""
+    """A replacement of a member is the next to enter."""
     bubble = Bubble(SMALL)
     state = played(bubble, bubble.start(field(6)), 1)
     state = bubble.step(state, Replaced("E4", Entrant("F4")))
@@ -247,7 +247,7 @@ def test_replaced_in_the_section_comes_in_for_itself() -> None:
 
 
 def test_results_of_games_never_offered_are_refused() -> None:
-    """Strangers, doubles and turned colours."""
+    """Unknown games, repeated results and reversed colors are errors."""
     bubble = Bubble(SMALL)
     state = bubble.start(field(6))
     game = bubble.offers(state)[0]
@@ -259,7 +259,7 @@ def test_results_of_games_never_offered_are_refused() -> None:
 
 
 def test_planned_withdrawals_come_before_the_decision() -> None:
-    """Due after the last game of a round robin, an engine leaves first and a replacement plays before the table."""
+    """A planned withdrawal happens before the decision, and its replacement plays first."""
     planned = Bubble(SMALL, due=[PlannedWithdrawal("E5", 3)])
     state = played(planned, planned.start(field(6)), 3)
     assert state.number == 1 and state.section == ("E4", "E3", "E2")
@@ -267,7 +267,7 @@ def test_planned_withdrawals_come_before_the_decision() -> None:
 
 
 def test_encounters_are_numbered_in_the_order_of_scheduling() -> None:
-    """Each opening of each match has a number of its own, both its legs the same."""
+    """Each opening of a match has its own number, shared by both games."""
     bubble = Bubble(BubbleOptions(size=4, min_matches=5, unpark_threshold=2, games_per_pairing=4))
     state, seen = bubble.start(field(7)), []
     while games := bubble.offers(state):
@@ -277,7 +277,7 @@ def test_encounters_are_numbered_in_the_order_of_scheduling() -> None:
 
 
 def test_every_decision_says_why() -> None:
-    """Notes carry a sentence with the reason and everything a trace needs."""
+    """Each note has a sentence with the reason and all fields of the trace."""
     bubble = Bubble(BubbleOptions(size=4, min_matches=5, unpark_threshold=2))
     state = played(bubble, bubble.start(field(8)))
     texts = {note.kind: note.text for note in bubble.notes(state)}
@@ -291,7 +291,7 @@ def test_every_decision_says_why() -> None:
 
 
 def test_the_forecast_lies_within_the_bounds() -> None:
-    """Before the start of a default edition of 100 it expects about half as many games again as the fewest."""
+    """The forecast of a default edition of 100 is about half more than the fewest games."""
     bubble = Bubble(BubbleOptions())
     state = bubble.start(field(100))
     fewest, most = bubble.remaining(state)
@@ -306,14 +306,14 @@ OUTCOMES = {"1-0": Outcome.WHITE, "0-1": Outcome.BLACK, "=": Outcome.DRAW}
 
 
 def early_told(words: str) -> GameFinished:
-    """Who met, number of the encounter, outcome."""
+    """Return pair, encounter and outcome of an early game."""
     pair, number, outcome = words.split()
     white, black = (f"E{name}" for name in pair.split("-"))
     return GameFinished(Pairing(white, black, encounter=int(number)), OUTCOMES[outcome])
 
 
 def test_one_promise_of_a_pair_is_enough() -> None:
-    """A game begun before somebody joins and one is struck out comes in; nothing is begun early after that."""
+    """A game that began early is accepted after a new entrant or a void game; no others begin early."""
     bubble = Bubble(BubbleOptions(size=6, min_matches=6, unpark_threshold=2))
     state = bubble.start(field(11)[::-1])
     for words in BEFORE.split(","):

@@ -1,4 +1,4 @@
-"""What a bubble lets begin before the next round robin, and what becomes of it."""
+"""Tests of formats/bubble_state: games that start before the next round robin."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FIELD = tuple(Entrant(f"E{number}") for number in range(10))  # best first: E9 t
 
 
 def nearly_over(bubble: Bubble, left: int, field: tuple[Entrant, ...] = FIELD) -> BubbleState:
-    """The first round robin but for so many games; the higher in the list wins."""
+    """Play the first round robin except for the last `left` games; the higher entrant wins."""
     state = bubble.start(field)
     while state.number == 1 and state.schedule.left > left:
         game = bubble.offers(state)[0]
@@ -28,7 +28,7 @@ def names(games: tuple[Pairing, ...]) -> list[tuple[str, str, int]]:
 
 
 def test_at_most_four_matches_and_a_hundred_cases_are_looked_at() -> None:
-    """Three matches of two games have 125 cases, two 25; fewer open games make only more certain."""
+    """Early games need at most four open matches and a hundred cases."""
     bubble = Bubble(OPTIONS)
     assert bubble.ahead(nearly_over(bubble, 6)) == ()
     certain = bubble.ahead(nearly_over(bubble, 4))
@@ -37,7 +37,7 @@ def test_at_most_four_matches_and_a_hundred_cases_are_looked_at() -> None:
 
 
 def test_the_last_round_robin_and_planned_withdrawals_have_no_lookahead() -> None:
-    """Nothing follows the one, and of the other nobody knows who enters."""
+    """The last round robin and planned withdrawals allow no early games."""
     bubble = Bubble(OPTIONS)
     assert bubble.ahead(nearly_over(bubble, 1, FIELD[:6])) == ()
     planned = Bubble(OPTIONS, due=[PlannedWithdrawal("E0", 40)])
@@ -45,7 +45,7 @@ def test_the_last_round_robin_and_planned_withdrawals_have_no_lookahead() -> Non
 
 
 def test_an_early_result_is_held_back() -> None:
-    """No table, count or meeting knows it before its round robin; then it counts, and is not offered again."""
+    """An early result counts only when its round robin begins."""
     bubble = Bubble(OPTIONS)
     before = nearly_over(bubble, 1)
     early = bubble.ahead(before)[0]
@@ -64,7 +64,7 @@ def test_an_early_result_is_held_back() -> None:
 
 
 def test_what_is_not_certain_is_refused() -> None:
-    """Another pair, other colours, other numbers."""
+    """Other pairs, colors or numbers than the certain games are errors."""
     bubble = Bubble(OPTIONS)
     state = nearly_over(bubble, 1)
     early = bubble.ahead(state)[0]
@@ -79,7 +79,7 @@ def test_what_is_not_certain_is_refused() -> None:
 
 
 def test_an_early_game_that_is_void_is_offered_again() -> None:
-    """Its round robin has not begun, so nothing was decided by it."""
+    """A void early game is offered again."""
     bubble = Bubble(OPTIONS)
     before = nearly_over(bubble, 1)
     early = bubble.ahead(before)[0]
@@ -89,7 +89,7 @@ def test_an_early_game_that_is_void_is_offered_again() -> None:
 
 
 def test_a_game_in_the_air_is_taken_after_a_withdrawal() -> None:
-    """The next one enters at once instead, so the pair is due in this round robin, and the match stays as promised."""
+    """An early game in progress counts if a withdrawal makes its pair due at once."""
     bubble = Bubble(OPTIONS)
     state = nearly_over(bubble, 1)
     early = next(game for game in bubble.ahead(state) if game.leg == 1)
@@ -105,7 +105,7 @@ def test_a_game_in_the_air_is_taken_after_a_withdrawal() -> None:
 
 
 def test_games_of_who_withdraws_count_for_nothing() -> None:
-    """In the air or in already: they are taken, and leave neither list nor table with a trace."""
+    """Early games of a withdrawn engine are accepted but do not count."""
     bubble = Bubble(OPTIONS)
     before = nearly_over(bubble, 1)
     first, second = bubble.ahead(before)[:2]

@@ -21,13 +21,13 @@ FOUR = letters(4)
 
 
 def whites(seed: int = 1, **settings: Any) -> list[tuple[str, str]]:
-    """White and Black of the first round's games."""
+    """Return the entrants with White in round 1."""
     format_ = make_format("dutch", options_model("dutch")(rounds=3, **settings), seed)
     return [(game.white, game.black) for game in format_.offers(format_.start(FOUR))]
 
 
 def test_the_initial_colour() -> None:
-    """Chosen, or drawn by lot from the seed and then the same on every machine."""
+    """The initial color is chosen, or random from the seed."""
     assert whites(initial_colour="white") == [("A", "C"), ("D", "B")]
     assert whites(initial_colour="black") == [("C", "A"), ("B", "D")]
     lots = [whites(seed)[0][0] for seed in range(1, 9)]
@@ -36,18 +36,18 @@ def test_the_initial_colour() -> None:
 
 
 def test_swiss_is_dutch() -> None:
-    """Two names of one system."""
+    """swiss and dutch are one system."""
     swiss, dutch = (make_format(name, options_model(name)(rounds=3)) for name in ("swiss", "dutch"))
     assert swiss.offers(swiss.start(FOUR)) == dutch.offers(dutch.start(FOUR))
 
 
 def test_baku_separates_the_halves() -> None:
-    """The upper half is paired inside itself in the accelerated rounds."""
+    """The upper half is paired within itself in the accelerated rounds."""
     assert whites(acceleration="baku", initial_colour="white") == [("A", "B"), ("C", "D")]
 
 
 def test_both_colours_in_a_match_are_told() -> None:
-    """Colours count for nothing then, and nobody is led to believe that this is FIDE."""
+    """If matches have both colors, color rules do not apply and a remark says that this is not FIDE Dutch."""
     format_ = make_format("dutch", options_model("dutch")(rounds=3, games_per_pairing=2))
     state = format_.start(FOUR)
     fields = dict(format_.notes(state)[0].fields)
@@ -56,14 +56,14 @@ def test_both_colours_in_a_match_are_told() -> None:
 
 
 def test_the_table_is_by_fide_tie_breaks() -> None:
-    """Points, Buchholz with one cut and without, Sonneborn-Berger, direct encounter."""
+    """The table orders by points, BH-C1, BH, SB and DE."""
     format_ = make_format("dutch", options_model("dutch")(rounds=1))
     state = played(format_, format_.start(FOUR))
     assert [code for code, _ in format_.standings(state)[0].tiebreaks] == ["BH-C1", "BH", "SB", "DE"]
 
 
 def test_a_strict_tournament_may_end_early() -> None:
-    """Then the bounds say so, and no legal round is an end with a reason."""
+    """A strict tournament can end early, and its bounds allow that."""
     format_ = make_format("dutch", options_model("dutch")(rounds=3, strict=True))
     assert format_.remaining(format_.start(FOUR)) == (2, 6)
     with pytest.raises(Unpairable, match="no legal round exists for E1, E2, E3, E4"):
@@ -71,7 +71,7 @@ def test_a_strict_tournament_may_end_early() -> None:
 
 
 def met_again(*rounds: tuple[tuple[int, int], ...]) -> Field:
-    """Four who met as said, with level games and no colours."""
+    """Return four entrants that have met in these rounds, with drawn games and no colors."""
     field = entered(4, 9)
     for pairs in rounds:
         row = [Turn()] * 4
@@ -82,7 +82,7 @@ def met_again(*rounds: tuple[tuple[int, int], ...]) -> Field:
 
 
 def test_the_least_recent_rematches() -> None:
-    """All have met: the pairs of the first round meet again, and it is said."""
+    """If all have met, the pairs of round 1 meet again, with remarks."""
     field = met_again(((0, 3), (1, 2)), ((0, 1), (2, 3)), ((0, 2), (1, 3)))
     paired = pair_dutch(field)
     assert {board.pair for board in paired.boards} == {(0, 3), (1, 2)}
@@ -91,20 +91,20 @@ def test_the_least_recent_rematches() -> None:
 
 
 def test_fewest_rematches_come_before_the_least_recent() -> None:
-    """One rematch of the last round is better than two old ones."""
+    """One recent rematch is better than two old ones."""
     field = met_again(((0, 1), (2, 3)), ((0, 2),), ((1, 2),), ((0, 3),))
     assert {board.pair for board in pair_dutch(field).boards} == {(0, 2), (1, 3)}
 
 
 def test_a_third_colour_comes_before_a_rematch() -> None:
-    """Two that are both due Black and have not met are paired when the other way is a rematch."""
+    """A color clash is better than a rematch."""
     paired = pair_dutch(field_of(entered(4, 9).members, "A=C B=D", "A=D B=C", total=9))
     assert {board.pair for board in paired.boards} == {(0, 1), (2, 3)}
     assert paired.remarks == ("E1 and E2 are both due the same color", "E3 and E4 are both due the same color")
 
 
 def test_a_second_bye_comes_before_a_rematch() -> None:
-    """Three who have all had the bye: somebody has it once more, and no two meet twice."""
+    """A second bye is better than a rematch."""
     byes = replace(entered(3, 9), history=((Turn(Kind.BYE, points=2),) * 3,))
     paired = pair_dutch(byes)
     assert paired.boards == (Board(0, 1),) and paired.byes == (2,)
@@ -112,7 +112,7 @@ def test_a_second_bye_comes_before_a_rematch() -> None:
 
 
 def test_a_third_colour_comes_before_a_second_bye() -> None:
-    """The first two are both due Black and have had a full point for nothing: they meet, the third rests."""
+    """A color clash is better than a second bye."""
     met = field_of(entered(5, 9).members, "A=D B=E", "A=E B=D", total=9)
     given = (*[Turn(Kind.FULL_BYE, points=2)] * 2, *[Turn()] * 3)
     paired = pair_dutch(replace(met, history=(*met.history, given), present=(0, 1, 2)))
@@ -121,7 +121,7 @@ def test_a_third_colour_comes_before_a_second_bye() -> None:
 
 
 def test_families_apart() -> None:
-    """They meet when it is forbidden only if nothing else is left, and then it is said."""
+    """Forbidden families meet only if necessary, with a remark."""
     field = entered(4, 9)
     kin = tuple(replace(member, family="f" if place in (0, 2) else "") for place, member in enumerate(field.members))
     field = replace(field, members=kin)
@@ -132,7 +132,7 @@ def test_families_apart() -> None:
 
 
 def test_the_criteria_of_a_pair() -> None:
-    """Both won with White: they share a score group and have met nobody, but both wish for Black."""
+    """The criteria of a pair are reported with whether they are met."""
     field = field_of(entered(4, 3).members, "A1C B1D", total=3)
     told = {name: met for name, met, _ in explain(field, 1, 0)}
     assert told["not met before"] and told["inside one score group"] and told["no third color in a row"]
@@ -143,7 +143,7 @@ def test_the_criteria_of_a_pair() -> None:
 
 @pytest.mark.parametrize("points", [0.0, 0.5, 1.0])
 def test_nobody_rests_twice_whatever_a_bye_is_worth(points: float) -> None:
-    """Seven entrants and four rounds of our own: four byes go to four of them, and are worth what the setting says."""
+    """Byes go to different entrants and give the configured points."""
     format_ = Rounds(Dutch(DutchOptions(rounds=4, bye_points=points)))
     state = played(format_, format_.start(letters(7)), judge=white_wins)
     byes = [str(dict(note.fields)["byes"]) for note in state.notes if note.kind == "round"]
@@ -162,14 +162,14 @@ def test_nobody_rests_twice_whatever_a_bye_is_worth(points: float) -> None:
     ],
 )
 def test_a_bye_is_worth_no_more_than_a_win(settings: dict[str, object], words: str) -> None:
-    """In points of what a match is worth."""
+    """A bye gives at most the points of a won match."""
     with pytest.raises(ValueError, match=words):
         DutchOptions.model_validate(settings)
     assert DutchOptions(bye_points=2, games_per_pairing=2).won_match == 4
 
 
 def test_a_round_without_a_legal_pairing_says_so_itself() -> None:
-    """The warning stands with the round that breaks the rule, not with a later one."""
+    """The remark belongs to the round that breaks a rule."""
     away = {name: [1, 2, 3, 4] for name in "DE"}
     format_ = Rounds(Dutch(DutchOptions.model_validate({"rounds": 4, "bye_points": 0, "absent": away})))
     state = played(format_, format_.start(letters(5)), judge=white_wins)
@@ -179,7 +179,7 @@ def test_a_round_without_a_legal_pairing_says_so_itself() -> None:
 
 
 def test_who_is_left_alone_has_no_second_bye_in_silence() -> None:
-    """Of three entrants one is absent and one withdraws: the last rests, again and again with a warning."""
+    """A second bye of the last entrant gives a remark each time."""
     format_ = Rounds(Dutch(DutchOptions.model_validate({"rounds": 3, "absent": {"B": [2, 3]}})))
     state = played(format_, format_.step(format_.start(letters(3)), Withdrawn("C")), judge=white_wins)
     rounds = [dict(note.fields) for note in state.notes if note.kind == "round"]
@@ -189,7 +189,7 @@ def test_who_is_left_alone_has_no_second_bye_in_silence() -> None:
 
 
 def test_a_first_round_without_a_legal_pairing_says_so(tmp_path: Path) -> None:
-    """check warns of it, and run shows round 1 with its warnings before the first game, like every later round."""
+    """`check` and `run` show the remarks of round 1 before the first game."""
     path = config(tmp_path, ("wren1", "wren2", "wren3", "wren4"), "dutch", "rounds = 2\nforbid_family = true")
     told = tour(tmp_path, "check", str(path)).stdout
     assert told.count("warning: round 1: ") == 2 and "Wren 1 and Wren 3 are of one family" in told
@@ -205,7 +205,7 @@ UNPLAYED = {"U": Kind.BYE, "H": Kind.HALF_BYE, "F": Kind.FULL_BYE}
 
 
 def turn_of(text: str) -> Turn:
-    """The ten columns of a round: opponent, colour, result."""
+    """Read the ten columns of a round: opponent, color, result."""
     opponent, colour, result = text[:4].strip(" 0"), text[5:6], text[7:8]
     if not opponent:
         return Turn(UNPLAYED.get(result, Kind.ABSENT), points=POINTS.get(result, 0))
@@ -214,7 +214,7 @@ def turn_of(text: str) -> Turn:
 
 
 def rounds_of(path: Path) -> Iterator[tuple[Field, int, set[Board], tuple[int, ...]]]:
-    """Field and initial colour before each round, then its boards and bye."""
+    """Return field and initial color before each round, then its boards and bye."""
     lines = [line[91:] for line in path.read_text().splitlines() if line.startswith("001")]
     rounds = max(-(-len(line) // 10) for line in lines)
     history = tuple(tuple(turn_of(line[10 * r : 10 * r + 10]) for line in lines) for r in range(rounds))
@@ -230,7 +230,7 @@ def rounds_of(path: Path) -> Iterator[tuple[Field, int, set[Board], tuple[int, .
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_every_round_as_recorded(path: Path) -> None:
-    """Pairs, colours and the bye of each round, from what was known before it."""
+    """Each recorded round has the same pairs, colors and bye."""
     for field, initial, boards, byes in rounds_of(path):
         paired = pair_dutch(field, initial_colour=initial)
         assert (set(paired.boards), paired.byes) == (boards, byes), f"round {field.number}"
@@ -238,7 +238,7 @@ def test_every_round_as_recorded(path: Path) -> None:
 
 
 def test_there_are_rounds_to_compare() -> None:
-    """139 of them, with 2018 pairs and 73 byes: a reader that finds nothing proves nothing."""
+    """The recorded files have 139 rounds with 2018 pairs and 73 byes."""
     rounds = [case for path in FILES for case in rounds_of(path)]
     assert len(rounds) == 139
     assert sum(len(boards) for _, _, boards, _ in rounds) == 2018
@@ -246,14 +246,14 @@ def test_there_are_rounds_to_compare() -> None:
 
 
 def pairs(count: int, *left: str) -> list[str]:
-    """What is paired when only these pairs of letters have not met."""
+    """Return the round if only these pairs of letters have not met."""
     places = [(ord(pair[0]) - ord("a"), ord(pair[1]) - ord("a")) for pair in left]
     found = pair_dutch(unmet(count, places))
     return ["".join(chr(ord("a") + place) for place in board.pair) for board in found.boards]
 
 
 def test_the_first_round() -> None:
-    """Upper half against lower half in order, colours alternate down the list, the last has the bye."""
+    """Round 1 pairs the upper with the lower half, colors alternate, and the last has the bye."""
     paired = pair_dutch(entered(7, 5), initial_colour=WHITE)
     assert paired.boards == (Board(0, 3), Board(4, 1), Board(2, 5))
     assert paired.byes == (6,)
@@ -272,5 +272,5 @@ def test_the_first_round() -> None:
     ],
 )
 def test_the_better_of_two(worse: str, better: str) -> None:
-    """Where all others have met, of two ways to pair a bracket."""
+    """Of two possible rounds the better one by the rules is chosen."""
     assert pairs(2 * len(better.split()), *worse.split(), *better.split()) == better.split()

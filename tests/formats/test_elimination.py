@@ -1,4 +1,4 @@
-"""Double elimination by hand, in both forms."""
+"""Tests of formats/elimination, both forms."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def elimination(**settings: Any) -> Rounds:
 
 
 def play(format_: Rounds, state: RoundsState, upsets: str = "") -> RoundsState:
-    """One round; who is named in `upsets` wins, else the first letter."""
+    """Play one round; entrants in `upsets` win, otherwise the first letter."""
     for game in format_.offers(state):
         won = min(game.pair, key=lambda name: (name not in upsets, name))
         outcome = Outcome.WHITE if won == game.white else Outcome.BLACK
@@ -33,7 +33,7 @@ def play(format_: Rounds, state: RoundsState, upsets: str = "") -> RoundsState:
 
 @FORMS
 def test_four_with_a_reset(bracket: str) -> None:
-    """The unbeaten waits for the final, loses it, and has one match more; without reset the final decides."""
+    """The unbeaten entrant that loses the final plays a second one, unless `reset` is off."""
     format_ = elimination(bracket=bracket)
     state = format_.start(letters(4))
     seen = []
@@ -57,7 +57,7 @@ def test_four_with_a_reset(bracket: str) -> None:
 
 
 def test_words_while_it_runs() -> None:
-    """Who is unbeaten, who has one loss, who met again, and who beat whom."""
+    """Status and notes describe losses, rematches and results."""
     format_ = elimination()
     state = play(format_, format_.start(letters(4)))
     assert told(format_, state) == {"A": "1 unbeaten", "B": "1 unbeaten", "C": "3 one loss", "D": "3 one loss"}
@@ -68,14 +68,14 @@ def test_words_while_it_runs() -> None:
 
 
 def test_odd_groups_exchange_a_pair() -> None:
-    """Six: of three unbeaten the lowest meets the highest with a loss, as the others can still be paired."""
+    """With odd groups, the lowest unbeaten entrant meets the highest with a loss."""
     format_ = elimination()
     state = play(format_, format_.start(letters(6)))
     assert pairs(format_, state) == ["AB", "CE", "DF"]  # C has beaten D
 
 
 def test_passes_go_round() -> None:
-    """In an odd field the highest without a pass; five entrants, the first two rounds."""
+    """In an odd group the highest entrant with the fewest passes passes."""
     format_ = elimination()
     state = format_.start(letters(5))
     assert state.paired.byes == (0,)
@@ -86,9 +86,9 @@ def test_passes_go_round() -> None:
 @FORMS
 @pytest.mark.parametrize("seed", range(25))
 def test_two_losses_and_out(bracket: str, seed: int) -> None:
-    """Random results: all but the winner lose twice, the winner at most once, within the rounds and games told.
+    """All entrants but the winner lose twice, within the announced rounds and games.
 
-    Nobody plays after its second loss, and unbeaten entrants never meet again.
+    No entrant plays after its second loss, and unbeaten entrants do not meet again.
     """
     dice = random.Random(seed)
     count = dice.randint(2, 13)
@@ -114,7 +114,7 @@ def test_two_losses_and_out(bracket: str, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(10))
 def test_who_drops_comes_in_from_the_far_end(seed: int) -> None:
-    """In the first three rounds of eight in two trees nobody meets twice, whoever wins."""
+    """In the fixed form no pair meets twice in the first three rounds of eight."""
     dice = random.Random(seed)
     format_ = elimination(bracket="fixed")
     state = format_.start(letters(8))
@@ -128,7 +128,7 @@ def test_who_drops_comes_in_from_the_far_end(seed: int) -> None:
 @FORMS
 @pytest.mark.parametrize("seed", range(25))
 def test_withdrawals_leave_a_winner(bracket: str, seed: int) -> None:
-    """However many go, and whenever: the tournament ends with one winner, and bounds stay true."""
+    """With any withdrawals the tournament ends with one winner, and the bounds hold."""
     dice = random.Random(seed)
     format_ = elimination(bracket=bracket, games_per_pairing=2, extra_pairs=0, sudden_death=dice.random() < 0.5)
     state = played_out(format_, letters(dice.randint(3, 12)), dice, staying=1)

@@ -1,4 +1,4 @@
-"""EPM: floats from the middle, then backtracking with pointers."""
+"""Tests of formats/epm."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def epm(**settings_: Any) -> Epm:
 
 
 def noise(one: int, other: int) -> int:
-    """Weights without a pattern, all different."""
+    """Return different weights without a pattern."""
     return hash((min(one, other), max(one, other))) % 1009
 
 
 def plain(field: Field, order: list[int]) -> list[tuple[int, int]] | None:
-    """The first round there is, by plain recursion: the highest with each of its list in turn."""
+    """Return the first round by simple recursion."""
     if not order:
         return []
     one, *rest = order
@@ -38,13 +38,13 @@ def plain(field: Field, order: list[int]) -> list[tuple[int, int]] | None:
 @settings(max_examples=80, deadline=None)
 @given(seed=st.integers(0, 10**9), count=st.sampled_from([4, 6, 8]), rounds=st.integers(0, 7))
 def test_pointers_find_what_recursion_finds(seed: int, count: int, rounds: int) -> None:
-    """Pair for pair, and that there is no round where there is none."""
+    """Pointers find the same round as recursion, or none."""
     field = random_field(seed, count, rounds)
     assert backtracked(field, range(count), noise, Restrictions(), Steps(10**6)) == plain(field, list(range(count)))
 
 
 def test_the_middle_floats_to_the_middle() -> None:
-    """Of three the second, to the second of three; then the nearest pairs, the lower group's choice of equals last."""
+    """Floats are tried from the middle of both groups outwards."""
     field = field_of(rated(*[1] * 6))
     chosen = list(floats(field, [[0, 1, 2], [3, 4, 5]], Restrictions()))
     assert chosen[0] == [(1, 4)] and chosen[1:3] == [[(1, 3)], [(1, 5)]] and chosen[3:5] == [[(0, 4)], [(2, 4)]]
@@ -52,7 +52,7 @@ def test_the_middle_floats_to_the_middle() -> None:
 
 
 def test_floats_go_on_to_lower_groups() -> None:
-    """A group made odd by a float floats itself; whoever has met is passed over; an empty group is too."""
+    """A group made odd by a float floats too; met and empty groups are skipped."""
     field = field_of(rated(*[1] * 6), "A=C")
     assert next(floats(field, [[0], [1, 2, 3, 4], [5]], Restrictions())) == [(0, 3), (2, 5)]
     assert next(floats(field, [[0], [1], [2], [3]], Restrictions())) == [(0, 1), (2, 3)]
@@ -60,14 +60,14 @@ def test_floats_go_on_to_lower_groups() -> None:
 
 
 def test_the_next_float_is_tried() -> None:
-    """A met C, D and F, so it cannot do without B or E, who float first; with B - D it meets E."""
+    """If a float leads to no round, the next one is tried."""
     field = field_of(rated(*[1] * 6), "A=C", "A=D", "A=F")
     groups = [[0, 1, 2], [3, 4, 5]]
     assert first_round(field, groups, lambda *_: 0, Restrictions(), Steps(99)) == ([(0, 4), (1, 3), (2, 5)], 2)
 
 
 def test_steps_run_out() -> None:
-    """Then the whole round is matched by the same weights, and that is said."""
+    """After too many steps the whole round is matched, with a remark."""
     field = field_of(rated(*[1] * 6))
     with pytest.raises(TooLong):
         backtracked(field, range(6), noise, Restrictions(), Steps(2))
@@ -77,7 +77,7 @@ def test_steps_run_out() -> None:
 
 
 def test_no_round_at_all() -> None:
-    """Everybody has met everybody: the oldest rematches, or the end if strict."""
+    """If all have met, the oldest rematches are played, or strict stops."""
     field = field_of(rated(1, 1, 1, 1), "A1B C1D", "A1C B1D", "A1D B1C")
     paired = epm(rounds=3).pair(field)
     assert paired.guarantee.startswith("fallback: no choice of floats leads to a round")
@@ -87,7 +87,7 @@ def test_no_round_at_all() -> None:
 
 
 def test_lists_by_the_older_function() -> None:
-    """Families apart in round 1, where nothing else tells the four from each other; fold pairs first and last."""
+    """The lists separate families in round 1 and fold equal entrants."""
     field = field_of(rated(4, 3, 2, 1, families="f  f"))
     assert "AD" not in names(field, epm(seeding="fold").pair(field))
     assert names(field_of(rated(4, 3, 2, 1)), epm(seeding="fold").pair(field_of(rated(4, 3, 2, 1)))) == "AD BC"
@@ -97,14 +97,14 @@ def test_lists_by_the_older_function() -> None:
 
 
 def test_half_the_wins_lift_the_bar_on_families() -> None:
-    """A and B have three of five wins: their family is nothing to them any more."""
+    """Entrants with half of all wins can meet their family."""
     field = field_of(rated(4, 3, 2, 1, families="ff"), "A1C B1D", "A1D B1C", "A+C B+D")
     worth = [{reason.name: reason.worth for reason in epm(exempt_wins=on).explain(field, 0, 1)} for on in (True, False)]
     assert worth[0]["family"] == 20_000 * 10**6 and worth[1]["family"] == 0
 
 
 def test_groups_are_mcmahon_scores() -> None:
-    """Two groups of four meet inside; after two missed rounds I has one point more, in the pairing alone."""
+    """Groups follow McMahon scores, and absences count for the pairing only."""
     members = rated(2400, 2300, 2200, 2100, 1000, 900, 800, 700, 2350, 1050)
     field = field_of(members, "A1E B1F C1G D1H", "B0A C0D F1E H1G")
     system = epm()
@@ -121,6 +121,6 @@ def test_groups_are_mcmahon_scores() -> None:
 
 
 def test_the_last_rests() -> None:
-    """By wins, sums over opponents and rating, unless it did before."""
+    """The last by wins, SOS and rating without a bye gets it."""
     assert epm(rounds=3).pair(field_of(rated(1, 3, 2))).byes == (0,)
     assert epm(rounds=3).pair(field_of(rated(1, 3, 2), "B1C A")).byes == (2,)

@@ -1,4 +1,4 @@
-"""GoDraw: guided lot inside score groups."""
+"""Tests of formats/godraw: guided random draw inside score groups."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def godraw(**settings_: Any) -> GoDraw:
 
 
 def drawn(field: Field, *, colours: bool = False) -> set[frozenset[tuple[int, int]]]:
-    """Every round that comes up in sixty draws; those without an end are left out."""
+    """Return all rounds found in sixty draws, without those that fail."""
     found = set()
     for number in range(60):
         with suppress(Stuck):
@@ -37,12 +37,12 @@ def test_groups_are_whole_wins() -> None:
 
 
 def test_without_origins_and_families_all_rounds_come_up() -> None:
-    """Four equal entrants have three rounds."""
+    """All three rounds of four equal entrants are drawn."""
     assert len(drawn(field_of(rated(1, 1, 1, 1)))) == 3
 
 
 def test_origins_meet_each_other() -> None:
-    """Two of each are never paired among themselves; the largest meets the second largest first."""
+    """Entrants of one origin are not paired; the largest origin meets the second largest first."""
     apart = drawn(field_of(rated(*[1] * 4, origins="xxyy")))
     assert apart == {frozenset({(0, 2), (1, 3)}), frozenset({(0, 3), (1, 2)})}
     field = field_of(rated(*[1] * 6, origins="xxxyyz"))
@@ -51,7 +51,7 @@ def test_origins_meet_each_other() -> None:
 
 
 def test_families_meet_each_other_inside_one_origin() -> None:
-    """And across origins the sibling is passed over."""
+    """Inside one origin different families meet."""
     assert all((0, 1) not in found for found in drawn(field_of(rated(*[1] * 4, families="ff"))))
     field = field_of(rated(*[1] * 4, families="f f ", origins="xxyy"))
     first = {Draw(field, Restrictions(), colours=False, dice=Dice(number)).pairs(range(4))[0] for number in range(40)}
@@ -59,14 +59,14 @@ def test_families_meet_each_other_inside_one_origin() -> None:
 
 
 def test_colours_are_wanted() -> None:
-    """A and C had White, B and D Black: each meets one of the other kind, where colours matter."""
+    """Entrants that had White meet entrants that had Black, if colors count."""
     field = field_of(rated(1, 1, 1, 1), "A=B C=D")
     assert drawn(field, colours=True) == {frozenset({(0, 3), (1, 2)})}
     assert len(drawn(field)) == 2
 
 
 def test_who_floats() -> None:
-    """Of the odd upper group one that lost goes down, to one that floated down and won."""
+    """A member that lost floats down, to one that floated down and won."""
     field = field_of(rated(*[1] * 6), "A1D B1E C1F", "A1B C1D E1F")
     assert [group_of(field, place) for place in range(6)] == [2, 1, 2, 0, 1, 0]
     assert [lost_last(field, place) for place in range(6)] == [False, True, False, True, False, True]
@@ -82,14 +82,14 @@ def test_who_floats() -> None:
 
 
 def test_the_bye_is_drawn_first_from_the_last_group() -> None:
-    """Never somebody who had one while another had none."""
+    """The bye is drawn from the last group, among those with the fewest byes."""
     field = field_of(rated(*[1] * 5), "A1B C1D E")
     byes = {Draw(field, Restrictions(), False, Dice(number)).bye(field.present) for number in range(40)}
     assert byes == {1, 3}
 
 
 def test_draws_without_end_are_matched_as_a_whole() -> None:
-    """A and B have met, and so have C and D: with A against B at the top there is no round of groups at all."""
+    """If no draw leads to a round, the whole round is matched."""
     field = field_of(rated(1, 1, 1, 1), "A1C B1D", "A1D B1C")
     paired = godraw(rounds=3, attempts=7).pair(field)
     assert names(field, paired) == "AB CD" and paired.guarantee == "by rule: draw 1"
@@ -101,7 +101,7 @@ def test_draws_without_end_are_matched_as_a_whole() -> None:
 
 
 def test_strict() -> None:
-    """Everybody has met everybody: no round, or the oldest rematches and a word about them."""
+    """If all have met, strict stops; otherwise the oldest rematches are noted."""
     field = field_of(rated(1, 1, 1, 1), "A1B C1D", "A1C B1D", "A1D B1C")
     assert [remark[:29] for remark in godraw(rounds=3).pair(field).remarks[1:]] == [
         "A - B is a rematch of round 1",
@@ -114,7 +114,7 @@ def test_strict() -> None:
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 10**9), rounds=st.integers(0, 4))
 def test_a_draw_pairs_groups_and_nobody_twice(seed: int, rounds: int) -> None:
-    """No rematch, one float at most out of a group; as a whole: no round with nearer groups, by the squares of gaps."""
+    """A draw has no rematch and at most one float per group; the fallback has the nearest groups."""
     field = random_field(seed, 6, rounds)
     system = godraw(attempts=5)
     paired, field = system.pair(field), replace(field, counted=system.scores(field))
@@ -138,7 +138,7 @@ def test_a_draw_pairs_groups_and_nobody_twice(seed: int, rounds: int) -> None:
 
 
 def test_draws_begin_from_bands() -> None:
-    """Bands, bar and floor set the groups of round 1; with one group, or without ratings, it is a Swiss."""
+    """Bands, bar and floor make the groups of round 1; without them it is a Swiss."""
     field = field_of(rated(2400, 2300, 1000, 900))
     pairs = {
         groups: {names(field, godraw(groups=groups).pair(replace(field, seed=seed))) for seed in range(30)}
@@ -152,7 +152,7 @@ def test_draws_begin_from_bands() -> None:
 
 
 def test_the_same_seed_draws_the_same() -> None:
-    """And another seed another round, now and then."""
+    """The same seed gives the same round; different seeds give different rounds."""
     members = rated(*[1] * 8)
     found = [names(field_of(members, seed=seed), godraw().pair(field_of(members, seed=seed))) for seed in range(10)]
     assert found == [

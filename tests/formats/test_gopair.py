@@ -1,4 +1,4 @@
-"""gopair: the manual's scores, its early rounds, its marks and directives."""
+"""Tests of formats/gopair."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def shown(scores: Scores, one: int, other: int) -> list[float]:
 
 
 def test_the_scores_of_the_manual() -> None:
-    """150 points are 1.5 bands; a win less 1.5; a family 2; a rematch 16; MIN has wins and rematches alone."""
+    """Scores of pairs are those of the manual, for HANDICAPS MAX and MIN."""
     field = field_of(rated(1650, 1500, 1400, families="ff"), "A1B C", win=4)
     assert shown(scores_of(field), 0, 1) == [-1.5, -1.5, -2, -16]
     assert shown(scores_of(field), 0, 2) == [-2.5, 0, 0, 0]
@@ -36,14 +36,14 @@ def test_the_scores_of_the_manual() -> None:
 
 
 def test_max_looks_at_ratings_and_min_at_wins() -> None:
-    """After A and D won, MIN pairs them; MAX finds them 10 bands apart."""
+    """MIN pairs the two winners, MAX avoids their rating gap."""
     field = field_of(rated(2000, 1990, 1010, 1000), "A1C D1B")
     assert names(field, gopair(handicaps="min").pair(field)) == "AD BC"
     assert names(field, gopair(handicaps="max", rerate=False).pair(field)) == "AB CD"
 
 
 def test_ratings_move_unless_norats() -> None:
-    """C beat A, so they are nearer than at entry; not with NORATS, and nobody's rating counts under MIN."""
+    """Results change the ratings unless NORATS or MIN is set."""
     field = field_of(rated(1200, 1100, 1000, 900), "C1A D1B")
     moved, still = gopair(), gopair(rerate=False)
     assert still.explain(field, 0, 2)[0].worth == -2 * 100_000 * 2 * 2
@@ -52,7 +52,7 @@ def test_ratings_move_unless_norats() -> None:
 
 
 def test_how_many_are_spared() -> None:
-    """Of five rounds: 3 in the first, 1 in the third last, none in the last two; as printed none from the second on."""
+    """The number of saved opponents falls from 3 to 0 over five rounds."""
     members = rated(4, 3, 2, 1)
     fields = [field_of(members, *["A=B"] * played) for played in range(5)]
     assert [max(0, depth(field, "adjusted") - 1) for field in fields] == [3, 2, 1, 0, 0]
@@ -61,9 +61,9 @@ def test_how_many_are_spared() -> None:
 
 
 def test_an_early_round_by_hand() -> None:
-    """Third last of three rounds: N = 2, so each of the top four gets twice its second score added to its best.
+    """In the third last round each of the top four adds twice its second score to its best.
 
-    A: B -1, C -2; B: A -1, C -1; C: B -1, D -1; D: C -1, E -1. Of equals the one earlier in the list is the best.
+    A: B -1, C -2; B: A -1, C -1; C: B -1, D -1; D: C -1, E -1. Of equal scores the earlier entrant in the list counts.
     """
     field = field_of(rated(1500, 1400, 1300, 1200, 1100), total=3)
     scores = scores_of(field)
@@ -72,7 +72,7 @@ def test_an_early_round_by_hand() -> None:
 
 
 def test_a_score_of_nothing_counts_half_a_point() -> None:
-    """All are equal under MIN: 2 x -0.5 is added for the best opponent, the first in the list."""
+    """A score of 0 counts as -0.5, so 2 * -0.5 is added for the best opponent."""
     field = field_of(rated(1, 1, 1, 1), total=3)
     scores = scores_of(field, odds=False)
     assert adjustments(scores, range(4), "adjusted") == {
@@ -83,7 +83,7 @@ def test_a_score_of_nothing_counts_half_a_point() -> None:
 
 
 def test_early_rounds_keep_the_best_apart() -> None:
-    """The two strongest meet at once only without the adjustment."""
+    """The adjustment keeps the two strongest apart in round 1."""
     field = field_of(rated(1500, 1400, 1300, 1200, 1100, 1000), total=4)
     assert names(field, gopair(rounds=4).pair(field)).startswith("AB")
     assert "AB" not in names(field, gopair(rounds=4, early="adjusted").pair(field))
@@ -92,7 +92,7 @@ def test_early_rounds_keep_the_best_apart() -> None:
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 10**9), rounds=st.integers(0, 4), odds=st.booleans())
 def test_no_round_has_a_greater_sum(seed: int, rounds: int, odds: bool) -> None:
-    """Against all fifteen rounds of six, early adjustments included; an endless window changes nothing."""
+    """No other round of six entrants has a larger sum; a large window changes nothing."""
     field = random_field(seed, 6, rounds)
     scores = scores_of(field, odds=odds)
     added = adjustments(scores, field.present, "adjusted")
@@ -108,7 +108,7 @@ def test_no_round_has_a_greater_sum(seed: int, rounds: int, odds: bool) -> None:
 
 
 def test_a_window_sees_the_top_alone() -> None:
-    """Two at a time are neighbours by rating, who have met or not; the whole field does better."""
+    """A window of two pairs rating neighbors, and the whole field has a larger sum."""
     field = field_of(rated(1300, 1200, 1100, 1000), "A=B C=D")
     paired = gopair(window=2, rerate=False).pair(field)
     assert names(field, paired) == "AB CD"
@@ -120,7 +120,7 @@ def test_a_window_sees_the_top_alone() -> None:
 
 
 def test_marks() -> None:
-    """BYE is asked first, DROP is out for good, DROP2 in round 2; a dropped one has no bye."""
+    """BYE and DROP marks decide the bye and the absences."""
     members = rated(5, 4, 3, 2, 1)
     system = gopair(bye=["D"], drop={"E": [2], "A": []})
     first = system.pair(field_of(members))
@@ -131,7 +131,7 @@ def test_marks() -> None:
 
 
 def test_a_small_field_is_asked_about() -> None:
-    """Seven opponents are too few for five rounds; both answers are named and taken."""
+    """A field with too few opponents needs a choice of `method`."""
     members = rated(*range(8))
     with pytest.raises(ValueError, match=r"found 7 opponents for 8 entrants.*round_robin.*best"):
         gopair(method="ask").check(members)
@@ -141,7 +141,7 @@ def test_a_small_field_is_asked_about() -> None:
 
 
 def test_round_robin_instead() -> None:
-    """Berger tables: everybody meets everybody; nobody can join them."""
+    """The method round_robin uses Berger tables, which entrants cannot join."""
     members = rated(4, 3, 2, 1)
     rounds: list[str] = []
     met: set[tuple[int, int]] = set()
@@ -154,7 +154,7 @@ def test_round_robin_instead() -> None:
 
 
 def test_names_and_rounds_that_cannot_be() -> None:
-    """Said before game 1."""
+    """Unknown names and impossible rounds are errors before game 1."""
     for settings_, said in (
         ({"bye": ["Z"]}, "bye: 'Z' is not an entrant"),
         ({"drop": {"Z": []}}, "drop: 'Z' is not an entrant"),
@@ -166,7 +166,7 @@ def test_names_and_rounds_that_cannot_be() -> None:
 
 
 def test_the_table_splits_equal_points() -> None:
-    """By SOS, a bye counting the own score there, then by SODOS: who won against whom."""
+    """Equal points are ordered by SOS, then SODOS; a bye counts the own score."""
     field = field_of(rated(1500, 1400, 1300, 1200, 1100), "A1B C1D E", "A1C E1B D")
     system = gopair()
     told = [(line.rank, line.name, line.tiebreaks) for line in system.table(field, field.present)]
@@ -180,5 +180,5 @@ def test_the_table_splits_equal_points() -> None:
 
 
 def test_one_alone_is_not_a_small_field() -> None:
-    """It has no opponents to count; whoever pairs the round says that two are needed."""
+    """A field of one entrant gives no error about its opponents."""
     gopair(method="ask").check(rated(1500))

@@ -1,4 +1,4 @@
-"""Rounds of the Gotha kind: equal to recorded ones in every weight, and what may never happen in any."""
+"""Tests of formats/gotha, against recorded tournaments and general laws."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def weight(system: Gotha, field: Field, one: int, other: int) -> int:
 
 @RECORDED
 def test_every_recorded_weight(system: Gotha, name: str) -> None:
-    """The sum of the criteria of every pair, the bye taker's too, is the recorded integer."""
+    """The sum of the criteria of each pair is the recorded integer."""
     for field, state in recorded(name):
         for one, row in enumerate(state["weights"]):
             for other, expected in enumerate(row):
@@ -46,7 +46,7 @@ def test_every_recorded_weight(system: Gotha, name: str) -> None:
 
 @RECORDED
 def test_everything_recorded_of_the_groups(system: Gotha, name: str) -> None:
-    """Group, number of groups, size, place, floats and colour balance of everybody before every round."""
+    """Groups, places, floats and color balances are the recorded ones."""
     for field, state in recorded(name):
         lineup = system.lineup(field)
         for at, member in enumerate(field.members):
@@ -64,7 +64,7 @@ def test_everything_recorded_of_the_groups(system: Gotha, name: str) -> None:
 
 @RECORDED
 def test_recorded_rounds_are_heaviest(system: Gotha, name: str) -> None:
-    """Our rounds weigh as much as the recorded ones, with the same byes, and the same handicaps of recorded pairs."""
+    """Rounds have the recorded weight, byes and handicaps."""
     for field, state in recorded(name):
         place = {member.name: at for at, member in enumerate(field.members)}
         paired = system.pair(field)
@@ -81,7 +81,7 @@ def test_recorded_rounds_are_heaviest(system: Gotha, name: str) -> None:
 
 
 def as_heavy_as_networkx(system: Gotha, seed: int, count: int, rounds: int) -> None:
-    """On a random tournament networkx finds no heavier round, of those without a rematch if there is one."""
+    """Check with networkx that no round of a random tournament is heavier."""
     field = random_field(seed, count, rounds)
     paired = system.pair(field)
     weighed = system.weighed(field)
@@ -104,13 +104,13 @@ def as_heavy_as_networkx(system: Gotha, seed: int, count: int, rounds: int) -> N
 
 @EVERY
 def test_rounds_are_as_heavy_as_any(kind: type[Gotha], options: Any) -> None:
-    """On random small tournaments."""
+    """No round of small random tournaments is heavier."""
     for seed in range(12):
         as_heavy_as_networkx(kind(options()), seed, 6 + seed % 5, seed % 4)
 
 
 def inside(system: Gotha, field: Field, paired: Paired) -> tuple[list[tuple[int, int]], dict[int, list[int]]]:
-    """The pairs across groups, and everybody else by group, best first; who rests is in neither."""
+    """Return pairs across groups, and the other members by group, best first, without byes."""
     lineup = system.lineup(field)
     group = dict(zip(lineup.member.tolist(), lineup.group.tolist(), strict=True))
     place = dict(zip(lineup.member.tolist(), lineup.place.tolist(), strict=True))
@@ -124,10 +124,9 @@ def inside(system: Gotha, field: Field, paired: Paired) -> tuple[list[tuple[int,
 
 @pytest.mark.parametrize("seeding", ["fold", "slip", "adjacent", "double-fold"])
 def test_groups_are_counted_anew_without_floats(seeding: str) -> None:
-    """With renumber the floats are those of before; who is left of each group meets as its seeding has it.
+    """With renumber, groups without floats are paired by their seeding.
 
-    Nobody has met here, no colours are wanted: the ideal pairs of each even group are made. Without it halves that are
-    folded each for itself show the float that is missing.
+    Without meetings and colors, the ideal pairs of each even group are made.
     """
     given = {"seeding": seeding, "seeding_later": seeding, "games_per_pairing": 2, "scoring": "match"}
     given |= {"float_down": "bottom", "float_up": "top"}
@@ -148,13 +147,13 @@ def test_groups_are_counted_anew_without_floats(seeding: str) -> None:
 
 
 def strangers(field: Field) -> Field:
-    """The same scores, but nobody has met anybody."""
+    """Return the same scores without meetings."""
     history = tuple(tuple(Turn(Kind.FULL_BYE, points=turn.points) for turn in row) for row in field.history)
     return replace(field, history=history)
 
 
 def ideal(group: list[int], seeding: str) -> list[tuple[int, int]]:
-    """Of an even group, best first."""
+    """Return the ideal pairs of an even group, best first."""
     half = len(group) // 2
     if seeding == "adjacent":
         return list(zip(group[::2], group[1::2], strict=True))
@@ -168,7 +167,7 @@ def ideal(group: list[int], seeding: str) -> list[tuple[int, int]]:
 
 @EVERY
 def test_renumbering_keeps_the_law(kind: type[Gotha], options: Any) -> None:
-    """Nobody meets twice that need not, the reasons of a pair inside its group are those it was made by."""
+    """With renumber there are no avoidable rematches, and the reasons match the weights."""
     system = kind(options(renumber=True))
     for seed in range(4):
         field = random_field(seed, 6 + seed, seed)
@@ -192,7 +191,7 @@ def legal(field: Field, pairs: list[tuple[int, int]]) -> bool:
 
 
 def all_pairs(group: list[int]) -> Iterator[list[tuple[int, int]]]:
-    """Every way to pair an even group."""
+    """Return all ways to pair an even group."""
     if not group:
         yield []
     for other in group[1:]:
@@ -203,7 +202,7 @@ def all_pairs(group: list[int]) -> Iterator[list[tuple[int, int]]]:
 
 @EVERY
 def test_no_criterion_exceeds_its_maximum(kind: type[Gotha], options: Any) -> None:
-    """Every criterion of every pair is at most what it is said to be, and says where it comes from."""
+    """No criterion exceeds its maximum, and each has a source."""
     system = kind(options(random=1000))
     field = random_field(5, 9, 3)
     for one in range(9):
@@ -215,7 +214,7 @@ def test_no_criterion_exceeds_its_maximum(kind: type[Gotha], options: Any) -> No
 
 
 def test_rematches_come_last() -> None:
-    """Nobody meets twice while it can be avoided; then the fewest, the least recent, and it is said."""
+    """Only unavoidable rematches are played, the fewest and least recent, with remarks."""
     swiss = SwissGotha(SwissGothaOptions())
     field = field_of(rated(4, 3, 2, 1), "A1B C1D", "A1C B1D", "A1D B1C")
     paired = swiss.pair(field)
@@ -226,14 +225,14 @@ def test_rematches_come_last() -> None:
 
 
 def test_a_forfeited_pair_may_meet_again_if_so_chosen() -> None:
-    """In Gotha a forfeit is a meeting; by FIDE's view it is none."""
+    """A forfeit counts as a meeting only with forfeit_counts_as_met."""
     field = field_of(rated(2, 1), "A+B")
     assert SwissGotha(SwissGothaOptions()).pair(field).remarks
     assert not SwissGotha(SwissGothaOptions(forfeit_counts_as_met=False)).pair(field).remarks
 
 
 def test_forbidden_families_meet_only_before_rematches() -> None:
-    """Hard while a round without them exists, then as few as possible, and told."""
+    """Forbidden families meet only if necessary, with a remark, before a rematch."""
     swiss = SwissGotha(SwissGothaOptions(forbid_family=True))
     apart = swiss.pair(field_of(rated(4, 3, 2, 1, families="xyxy")))
     assert {board.pair for board in apart.boards} <= {(0, 1), (0, 3), (1, 2), (2, 3)} and apart.remarks == ()
@@ -242,7 +241,7 @@ def test_forbidden_families_meet_only_before_rematches() -> None:
 
 
 def test_byes_of_both_presets() -> None:
-    """Gotha's looks at band and score, the thesis's at the standings; nobody twice before everybody once."""
+    """Both bye rules avoid a second bye while others have none."""
     field = field_of(rated(2900, 2500, 2100), "C1B A")
     gotha = SwissGotha(SwissGothaOptions())
     thesis = SwissGotha(SwissGothaOptions(bye="thesis"))
@@ -252,7 +251,7 @@ def test_byes_of_both_presets() -> None:
 
 
 def test_who_has_white() -> None:
-    """Fewer Whites first, then who had Black last; after that by lot, both ways in the long run."""
+    """Colors follow balance, then the last color, then the draw."""
     swiss = SwissGotha(SwissGothaOptions())
     field = field_of(rated(4, 3, 2, 1), "A1B D0C")
     assert {board.pair: board.white for board in swiss.pair(field).boards} == {(0, 2): 2, (1, 3): 1}
@@ -263,7 +262,7 @@ def test_who_has_white() -> None:
 
 
 def test_matches_of_both_colours_have_no_colour_criterion() -> None:
-    """With an even number of games nothing is to be balanced."""
+    """With an even number of games there is no color criterion."""
     names = {
         games: [reason.name for reason in SwissGotha(SwissGothaOptions(games_per_pairing=games)).explain(field, 0, 1)]
         for games, field in ((1, field_of(rated(2, 1))), (2, field_of(rated(2, 1), win=4)))
@@ -272,7 +271,7 @@ def test_matches_of_both_colours_have_no_colour_criterion() -> None:
 
 
 def test_a_seed_is_all_the_chance() -> None:
-    """The same seed pairs the same, other seeds pair a split group in other ways."""
+    """The same seed gives the same pairs, other seeds give others."""
     system = McMahon(McMahonOptions())
     members = rated(*range(2510, 2500, -1))
     rounds = [system.pair(field_of(members, seed=seed)).boards for seed in (1, 1, 2, 3)]
@@ -280,7 +279,7 @@ def test_a_seed_is_all_the_chance() -> None:
 
 
 def test_whoever_is_alone_rests() -> None:
-    """One present has a bye, nobody present has nothing."""
+    """A single entrant has the bye."""
     swiss = SwissGotha(SwissGothaOptions())
     one = field_of(rated(2, 1))
     assert swiss.pair(Field(one.members, present=(1,))).byes == (1,)

@@ -1,4 +1,4 @@
-"""Entropy, expected change and probing."""
+"""Tests of formats/information."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ THESIS = Entropy(EntropyOptions(model="gor", integer_steps=True))
 
 
 def field(ratings: dict[str, float], *rounds: str, families: str = "") -> Field:
-    """`rounds` name winners and losers, "AB CD": A beat B with White."""
+    """Return a field; `rounds` name winners and losers, "AB CD" means A beat B with White."""
     members = tuple(Member(name, ratings[name], family="kin" if name in families else "") for name in ratings)
     return field_of(members, *(" ".join("1".join(pair) for pair in games.split()) for games in rounds))
 
@@ -61,7 +61,7 @@ def bits(pairs: list[str]) -> float:
 
 
 def heaviest(system: Information, before: Field, forbidden: str) -> str:
-    """By looking at every round there is."""
+    """Return the heaviest round by trying all rounds."""
     worth, _ = system.worth(before, system.ratings(before))
     names = "".join(member.name for member in before.members)
     free = [pairs for pairs in all_rounds(names) if not set(forbidden.split()) & set(pairs)]
@@ -69,7 +69,7 @@ def heaviest(system: Information, before: Field, forbidden: str) -> str:
 
 
 def test_the_six_of_the_thesis() -> None:
-    """A-F, B-D, C-E tell 2.7625 bits together, the next best round A-E, B-D, C-F 2.64196."""
+    """The example of the thesis has 2.7625 bits, the next best round 2.64196."""
     best, second, *_ = sorted(all_rounds("ABCDEF"), key=bits, reverse=True)
     assert (best, second) == (["AF", "BD", "CE"], ["AE", "BD", "CF"])
     assert bits(best) == pytest.approx(2.7625, abs=5e-5)
@@ -78,21 +78,21 @@ def test_the_six_of_the_thesis() -> None:
 
 
 def test_the_slip_of_the_thesis() -> None:
-    """B against F is printed .79604: worked out with the width of E, 188 points instead of F's 173."""
+    """The printed value of B against F uses the width of E (188) instead of F's (173)."""
     low, high = THESIS.results(SIX["B"], SIX["F"])
     assert (high, low) == pytest.approx((0.81454, 0.18546), abs=6e-6)
     assert 1 / (2.718281828459045 ** (-(SIX["B"] - SIX["F"]) / 188) + 1) == pytest.approx(0.79604, abs=6e-6)
 
 
 def test_continuous_width_is_the_rule() -> None:
-    """Only the printed tables take the width in whole points."""
+    """Only the printed tables round the width to whole points."""
     rule = Entropy(EntropyOptions(model="gor"))
     assert rule.results(509, 902)[0] != pytest.approx(0.10126, abs=6e-6)
     assert rule.pair(field(SIX)).guarantee == "maximum weight, certified"
 
 
 def test_each_round_from_fresh_ratings() -> None:
-    """After an upset the ratings have moved, and another round tells most; without that the old ratings decide."""
+    """Updated ratings change the next round."""
     ratings = {"A": 1900.0, "B": 1800.0, "C": 1700.0, "D": 1600.0}
     before = field(ratings, "DA CB")
     assert met(Entropy(EntropyOptions(rerate=False)), before) == "AB CD"
@@ -103,7 +103,7 @@ def test_each_round_from_fresh_ratings() -> None:
 
 
 def test_draws_are_a_third_result() -> None:
-    """Equals who draw 45 % tell more than a coin; with no draws the models agree."""
+    """Draws add entropy; without draws the models agree."""
     drawing = Entropy(EntropyOptions(model="elo-draw"))
     chances = drawing.results(1500, 1500)
     assert chances == pytest.approx((0.275, 0.45, 0.275))
@@ -114,7 +114,7 @@ def test_draws_are_a_third_result() -> None:
 
 
 def test_drift_pairs_for_points_injected() -> None:
-    """700 against 454 injects 1.378774 points, more than against an equal; eps must be above 0 with eps 0."""
+    """700 against 454 adds 1.378774 points; eps = 0 is an error."""
     drift = Drift(DriftOptions())
     there = field({"A": 700.0, "B": 454.0, "C": 700.0})
     worth, most = drift.worth(there, drift.ratings(there))
@@ -126,7 +126,7 @@ def test_drift_pairs_for_points_injected() -> None:
 
 
 def test_absolute_change_pairs_equals() -> None:
-    """Between equals half of both cons moves; adjacent ratings meet."""
+    """With absolute change, neighbors by rating meet."""
     system = Drift(DriftOptions(change="absolute", eps=0.0))
     there = field({"A": 2000.0, "B": 1500.0, "C": 2000.0, "D": 1500.0})
     worth, most = system.worth(there, system.ratings(there))
@@ -136,7 +136,7 @@ def test_absolute_change_pairs_equals() -> None:
 
 
 def test_probing_aims_above_the_strongest_beaten() -> None:
-    """From round 3 winners go 250 points above whom they beat, losers below; before it the nearest meet."""
+    """From round 3, winners aim 250 points above the beaten, losers below."""
     ratings = {name: 2000.0 - 100 * place for place, name in enumerate("ABCDEFGH")}
     fixed = Probe(ProbeOptions(rerate=False))
     assert met(fixed, field(ratings)) == "AB CD EF GH"
@@ -154,7 +154,7 @@ GRADES = dict(zip("ABCDEFGHIJ", ["6k", "6k", "5k", "5k", "4k", "3k", "1k", "9k",
 
 
 def test_probing_takes_losses_into_account() -> None:
-    """A 6 kyu that beat 6, 5 and 5 kyu is aimed at 3 kyu or a little more; after a loss there, at 4 kyu."""
+    """A loss limits the aim to the middle between the beaten and the winner."""
     ratings = {name: rating_of(grade) for name, grade in GRADES.items()}
     fixed = Probe(ProbeOptions(rerate=False))
     rounds = ["AB", "AC", "AD"]
@@ -174,7 +174,7 @@ def test_probing_takes_losses_into_account() -> None:
 
 
 def test_families_and_rematches() -> None:
-    """One unit keeps a family apart among equals; a bar keeps it apart at any price; strict stops at a rematch."""
+    """Families are avoided at equal weight, or always if forbidden; strict stops at a rematch."""
     level = dict.fromkeys("ABCD", 1500.0)
     assert met(Entropy(EntropyOptions()), field(level, families="AB")) in {"AC BD", "AD BC"}
     apart = {"A": 1900.0, "B": 1890.0, "C": 1500.0, "D": 1490.0}
@@ -187,7 +187,7 @@ def test_families_and_rematches() -> None:
 
 
 def test_reasons_add_up_to_the_weight() -> None:
-    """What is told of a pair is what the round was made of, and no more than the most there is."""
+    """The reasons of a pair add up to its weight and stay below their maximum."""
     there = field(SIX, families="AF")
     for system in (THESIS, Drift(DriftOptions()), Drift(DriftOptions(change="absolute")), Probe(ProbeOptions())):
         weighed = system.weighed(there)
@@ -200,7 +200,7 @@ def test_reasons_add_up_to_the_weight() -> None:
 
 
 def test_the_table_is_by_rating_and_the_last_of_it_rests() -> None:
-    """Of an odd field the lowest rated without a bye; the ratings shown are those after the games."""
+    """The table shows current ratings, and the lowest rated without a bye gets it."""
     three = {"A": 1700.0, "B": 1600.0, "C": 1500.0}
     system = Entropy(EntropyOptions(rounds=3))
     assert system.pair(field(three)).byes == (2,)
@@ -219,13 +219,13 @@ def test_the_table_is_by_rating_and_the_last_of_it_rests() -> None:
     ],
 )
 def test_fields_that_cannot_be(system: Information, ratings: tuple[float | None, ...], words: str) -> None:
-    """The refusal names the entrant and the key, or how many rounds there can be."""
+    """The error names the entrants and the key, or the maximum of rounds."""
     with pytest.raises(ValueError, match=words):
         system.check(tuple(Member(f"E{number}", rating) for number, rating in enumerate(ratings)))
 
 
 def test_a_field_without_any_rating() -> None:
-    """Elo starts everybody alike and nothing is said about averages."""
+    """Elo accepts a field without ratings, with no remarks."""
     members = tuple(Member(name) for name in "ABCD")
     system = Entropy(EntropyOptions(rounds=3))
     system.check(members)

@@ -21,13 +21,13 @@ def knockout(seed: int = 1, **settings: Any) -> Rounds:
 
 
 def drawn(seed: int = 1, *, entrants: tuple[Entrant, ...], **settings: Any) -> list[str]:
-    """The first round."""
+    """Return the pairs of round 1."""
     format_ = knockout(seed, **settings)
     return pairs(format_, format_.start(entrants))
 
 
 def play(format_: Rounds, state: RoundsState, results: dict[str, str]) -> RoundsState:
-    """Games on offer now by pair: the winner's name, or = for a draw; who is not named loses to the first letter."""
+    """Play the offered games with these winners or draws; by default the first letter wins."""
     for game in format_.offers(state):
         won = results.get("".join(game.pair), min(game.pair))
         outcome = Outcome.DRAW if won == "=" else Outcome.WHITE if won == game.white else Outcome.BLACK
@@ -36,7 +36,7 @@ def play(format_: Rounds, state: RoundsState, results: dict[str, str]) -> Rounds
 
 
 def test_eight_by_seeds() -> None:
-    """The best meet as late as they can; ranks and words say how far everybody came."""
+    """The best seeds meet as late as possible, and the table shows how far each entrant came."""
     format_ = knockout()
     state = format_.start(letters(8))
     assert pairs(format_, state) == ["AH", "BG", "CF", "DE"]
@@ -64,7 +64,7 @@ def test_eight_by_seeds() -> None:
 
 @pytest.mark.parametrize("count", range(2, 17))
 def test_passes(count: int) -> None:
-    """As many as leaves are empty, to the top seeds or by lot, and every entrant is there once."""
+    """Empty leaves give passes to the top seeds or random entrants."""
     tree = 1 << (count - 1).bit_length()
     for passes in ("top", "lot"):
         for seeding in ("fold", "lottery", "list"):
@@ -77,7 +77,7 @@ def test_passes(count: int) -> None:
 
 
 def test_the_list_can_be_the_draw() -> None:
-    """First against second and so on, winners of neighbors next; families are not parted, and top seeds pass first."""
+    """seeding = list pairs neighbors in list order and does not separate families."""
     format_ = knockout(seeding="list")
     state = format_.start(letters(8))
     assert format_.notes(state)[0].text == "round 1: B - A, D - C, F - E, H - G"
@@ -89,13 +89,13 @@ def test_the_list_can_be_the_draw() -> None:
 
 
 def test_lots_depend_on_the_seed() -> None:
-    """Same seed, same draw; another seed, another one."""
+    """The same seed gives the same draw."""
     draws = [drawn(seed, entrants=letters(16), seeding="lottery") for seed in (1, 1, 2, 3)]
     assert draws[0] == draws[1] and len({tuple(draw) for draw in draws}) == 3
 
 
 def test_a_level_match_goes_on_until_it_is_decided() -> None:
-    """Pairs with reversed colours, then one game in which a draw counts for Black, who is the higher seed."""
+    """A level match gets extra pairs, then a game in which a draw counts for Black."""
     format_ = knockout(games_per_pairing=2, extra_pairs=1)
     state = format_.start(letters(2))
     assert [(game.white, game.black) for game in format_.offers(state)] == [("B", "A"), ("A", "B")]
@@ -119,7 +119,7 @@ def test_a_level_match_goes_on_until_it_is_decided() -> None:
     ],
 )
 def test_the_story_tells_how_a_match_was_decided(settings: dict[str, Any], results: str, words: str) -> None:
-    """In the note of the next round; drawn games are told by the score."""
+    """The note of the next round describes how a match was decided."""
     format_ = knockout(**settings)
     state = format_.start(letters(4))
     for result in results:
@@ -130,7 +130,7 @@ def test_the_story_tells_how_a_match_was_decided(settings: dict[str, Any], resul
 
 
 def test_third_place() -> None:
-    """Played for beside the final by those who lost the semi-finals."""
+    """The losers of the semi-finals play for third place."""
     format_ = knockout(third_place=True)
     state = format_.start(letters(4))
     assert format_.remaining(state)[0] == 4
@@ -145,14 +145,14 @@ def test_third_place() -> None:
 
 
 def test_families_meet_late() -> None:
-    """In different quarters where seeds of one tier can change places; not if it is not asked for."""
+    """Families are in different quarters where seeds of one tier allow it."""
     kin = tuple(Entrant(e.name, family="kin" if e.name in "AHE" else "") for e in letters(8))
     assert drawn(part_families=False, entrants=kin) == ["AH", "BG", "CF", "DE"]
     assert [pair for pair in drawn(entrants=kin) if len(set(pair) & set("AHE")) > 1] == []
 
 
 def test_who_meets_nobody_passes() -> None:
-    """The opponent of a withdrawn goes on: in the match, or one round later without one."""
+    """The opponent of a withdrawn entrant advances."""
     format_ = knockout(games_per_pairing=2)
     state = format_.start(letters(4))
     first = next(game for game in format_.offers(state) if "A" in game.pair)
@@ -168,7 +168,7 @@ def test_who_meets_nobody_passes() -> None:
 
 
 def test_points_of_a_match_that_nobody_played_stand_apart() -> None:
-    """A finalist who leaves gives the other both points, which no game gave."""
+    """Points of unplayed games are shown separately."""
     format_ = knockout(games_per_pairing=2)
     state = play(format_, format_.start(letters(4)), {"AD": "A", "BC": "B"})
     assert pairs(format_, state) == ["AB", "AB"]
@@ -178,7 +178,7 @@ def test_points_of_a_match_that_nobody_played_stand_apart() -> None:
 
 @pytest.mark.parametrize("seed", range(25))
 def test_withdrawals_leave_true_bounds(seed: int) -> None:
-    """However many go, and whenever: from the last one on the bounds were right, and nobody wins beside the winner."""
+    """With any withdrawals the bounds hold and there is at most one winner."""
     dice = random.Random(seed)
     count = dice.randint(3, 14)
     format_ = knockout(
@@ -189,7 +189,7 @@ def test_withdrawals_leave_true_bounds(seed: int) -> None:
 
 
 def test_a_round_of_passes_alone_is_skipped() -> None:
-    """Both semi-finals lose an entrant: the final is next."""
+    """If both semi-finals lose an entrant, the final is next."""
     format_ = knockout()
     state = format_.start(letters(8))
     for game in format_.offers(state)[:-1]:
@@ -202,7 +202,7 @@ def test_a_round_of_passes_alone_is_skipped() -> None:
 
 
 def test_the_final_stays_open_to_a_voided_game() -> None:
-    """It is played again, and may end otherwise."""
+    """A void game of the final is played again."""
     format_ = knockout()
     state = play(format_, format_.start(letters(3)), {})
     (final,) = format_.offers(state)
@@ -212,7 +212,7 @@ def test_the_final_stays_open_to_a_voided_game() -> None:
 
 
 def test_nobody_joins_a_cup() -> None:
-    """Refused with the reason, as are more rounds and a field of one."""
+    """Late entrants, added rounds and a field of one are errors."""
     format_ = knockout()
     state = format_.start(letters(4))
     with pytest.raises(ValueError, match="after round 1 is paired"):
@@ -224,7 +224,7 @@ def test_nobody_joins_a_cup() -> None:
 
 
 def test_the_final_is_told() -> None:
-    """How the last round fell is on record as that of every round before it."""
+    """The result of the final is noted."""
     format_ = Rounds(SingleElimination(SingleEliminationOptions(games_per_pairing=1)))
     state = format_.start(tuple(map(Entrant, "AB")))
     state = format_.step(state, GameFinished(format_.offers(state)[0], Outcome.WHITE))
@@ -234,14 +234,14 @@ def test_the_final_is_told() -> None:
 
 @pytest.mark.parametrize("system", ["knockout", "double-elimination"])
 def test_the_pairing_report_of_a_knockout(tmp_path: Path, system: str) -> None:
-    """The report asked a knock-out for a setting it does not have, and failed with a trace."""
+    """The pairing report works for knockouts."""
     tour(tmp_path, "run", str(config(tmp_path, ("wren1", "wren2", "wren3"), system, "")), "--max-games", "2", expect=8)
     rounds = read(tmp_path, "standings", "--pairing-report")["rounds"]
     assert rounds[0]["boards"] == 1 and rounds[-1]["round"] is None
 
 
 def test_a_knockout_ends_with_its_last_round(tmp_path: Path) -> None:
-    """Decided before the most rounds it could have needed, it was told as finished in round 3 of more."""
+    """A decided knockout is shown as finished in its last round."""
     short = "games_per_pairing = 1\nextra_pairs = 0"
     tour(tmp_path, "run", str(config(tmp_path, ("wren1", "wren4", "wren2"), "double-elimination", short)))
     number, rounds = read(tmp_path, "status")["round"]

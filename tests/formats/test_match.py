@@ -1,4 +1,4 @@
-"""The match of two: its schedule, its stop rule, what a void or a withdrawal does to it."""
+"""Tests of formats/match: schedule, stopping rules, void games and withdrawals."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def match(**settings: object) -> Match:
 
 
 def ended(pairing: Pairing, half_points: int) -> GameFinished:
-    """A game in which New scores so much."""
+    """Return a finished game in which New scores `half_points`."""
     return GameFinished(pairing, BY_FIRST[half_points if pairing.white == "New" else 2 - half_points])
 
 
 def played(
     format_: Match, state: MatchState, scores: Iterable[int], dice: random.Random | None = None
 ) -> tuple[MatchState, list[GameFinished]]:
-    """Games in the order offered, or any; New scores in game n what `scores` has there. Until the end of either."""
+    """Play games in offered or random order until either ends; New scores `scores` in them."""
     known, events = list(scores), list[GameFinished]()
     while offers := [game for game in format_.offers(state) if state.number(game) < len(known)]:
         for game in [dice.choice(offers)] if dice else offers:
@@ -65,7 +65,7 @@ def luck(seed: int) -> list[int]:
 
 
 def test_both_play_each_opening_with_both_colours() -> None:
-    """Encounters of two games; with one game an opening the colours take turns."""
+    """Each encounter has two games with both colors; with one game per opening, colors alternate."""
     pairs = match(games=4).offers(match(games=4).start(TWO))
     assert shown(pairs, "white meeting leg encounter") == ["New 1 1 1", "Base 1 2 1", "New 2 1 2", "Base 2 2 2"]
     singles = match(games=4, games_per_pairing=1)
@@ -74,7 +74,7 @@ def test_both_play_each_opening_with_both_colours() -> None:
 
 
 def test_without_a_test_all_games_are_played() -> None:
-    """Their number is known, the table has them, nothing is decided."""
+    """A match without a test plays a known number of games and makes no decision."""
     format_ = match(games=6, sprt=None)
     state = format_.start(TWO)
     assert format_.remaining(state) == (6, 6)
@@ -88,7 +88,7 @@ def test_without_a_test_all_games_are_played() -> None:
 
 @pytest.mark.parametrize("field", [1, 3])
 def test_a_match_has_two_entrants(field: int) -> None:
-    """Any other field is refused, with the format that would take it."""
+    """Any other number of entrants is an error that names a suitable format."""
     with pytest.raises(InputRefused, match="needs exactly two entrants"):
         match().start(tuple(Entrant(f"E{n}") for n in range(field)))
 
@@ -96,7 +96,7 @@ def test_a_match_has_two_entrants(field: int) -> None:
 @pytest.mark.parametrize("model", ["logistic", "normalized", "bayesian"])
 @pytest.mark.parametrize(("legs", "asked"), [(1, True), (2, True), (2, False)])
 def test_the_verdict_is_that_of_the_walk(model: str, legs: int, asked: bool) -> None:
-    """After each complete unit, in the order of the schedule: pairs, or games where the test is by games."""
+    """The test evaluates each complete unit in scheduled order."""
     format_, scores = match(games_per_pairing=legs, sprt=SHORT | {"model": model, "pairs": asked}), luck(3)
     state, events = played(format_, format_.start(TWO), scores)
     pairs = legs == 2 and asked and model != "bayesian"
@@ -113,7 +113,7 @@ def test_the_verdict_is_that_of_the_walk(model: str, legs: int, asked: bool) -> 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_the_order_of_finishing_does_not_move_the_verdict(seed: int) -> None:
-    """Any order, with a void now and then: the same decision after the same games; the log replays to the state."""
+    """The order in which games end does not change the verdict, also with void games."""
     format_, scores, dice = match(), luck(seed), random.Random(seed)
     straight, _ = played(format_, format_.start(TWO), scores)
     state, events = format_.start(TWO), list[Event]()
@@ -129,12 +129,12 @@ def test_the_order_of_finishing_does_not_move_the_verdict(seed: int) -> None:
 
 
 def worst(counts: Sequence[int]) -> float:
-    """The error, and with half an outcome more of each kind; without one more than any that is asked for here."""
+    """Return the error, also with half an outcome more of each kind; infinite if it is unknown."""
     return max(error_of(counts) or 999, error_of([count + 0.5 for count in counts]) or 999)
 
 
 def test_an_error_to_reach_ends_it() -> None:
-    """At the first look, in the order of the schedule, at which half of the interval is no larger; not by one game."""
+    """The match ends at the first unit, in scheduled order, at which the error is small enough."""
     format_, scores = match(games=400, sprt=None, error=40.0), luck(3)
     assert format_.remaining(format_.start(TWO)) == (2, 400)
     state, events = played(format_, format_.start(TWO), scores)
@@ -157,7 +157,7 @@ def test_an_error_to_reach_ends_it() -> None:
 
 
 def test_equal_results_are_not_certainty() -> None:
-    """Nineteen drawn pairs and a better one spread as if it were known to 17 Elo, drawn ones alone to less."""
+    """Twenty nearly equal pairs do not reach a small error."""
     format_ = match(games=400, sprt=None, error=20.0)
     state, _ = played(format_, format_.start(TWO), [1] * 38 + [2, 1])
     assert (error_of(state.seen) or 99) < 17
@@ -168,7 +168,7 @@ def test_equal_results_are_not_certainty() -> None:
 
 @pytest.mark.parametrize(("worst", "known"), [(0, True), (2, False)])
 def test_a_side_that_wins_nearly_all(worst: int, known: bool) -> None:
-    """The interval far from equality is that of the likelihood; who has not lost a point has none."""
+    """Far from equality the likelihood interval counts; without a lost point there is none."""
     format_ = match(games=1000, sprt=None, error=90.0)
     scores = [2 if n % 50 else worst for n in range(1, 1001)]
     state, events = played(format_, format_.start(TWO), scores)
@@ -182,7 +182,7 @@ def test_a_side_that_wins_nearly_all(worst: int, known: bool) -> None:
 
 
 def test_an_error_that_is_not_reached() -> None:
-    """All games are played, and how well it is known is told."""
+    """If the error is not reached, all games are played and the error is noted."""
     format_ = match(games=40, sprt=None, error=5.0)
     state, _ = played(format_, format_.start(TWO), luck(3)[:40])
     assert format_.notes(state)[-1].kind == "undecided"
@@ -194,7 +194,7 @@ def test_an_error_that_is_not_reached() -> None:
 
 
 def test_the_likely_length_until_an_error() -> None:
-    """For equals with half of the games drawn within a tenth of what is simulated, and nearer with every pair."""
+    """The expected length is within a tenth of simulations, and closer with each pair."""
     format_, dice = match(games=1000, sprt=None, error=28.0), random.Random(5)
     lengths = [len(played(format_, format_.start(TWO), dice.choices([0, 1, 1, 2], k=1000))[1]) for _ in range(20)]
     mean = sum(lengths) / len(lengths)
@@ -204,7 +204,7 @@ def test_the_likely_length_until_an_error() -> None:
 
 
 def decided(format_: Match) -> tuple[MatchState, tuple[Pairing, ...]]:
-    """A match at its verdict, and the games that were on offer a moment before."""
+    """Return a match at its verdict, and the games that were on offer just before it."""
     state, scores = format_.start(TWO), luck(3)
     while True:
         offers = format_.offers(state)
@@ -215,7 +215,7 @@ def decided(format_: Match) -> tuple[MatchState, tuple[Pairing, ...]]:
 
 
 def test_a_decided_match_offers_nothing_and_takes_what_is_in_the_air() -> None:
-    """Such games count in the table and for the strength, once, and change no verdict."""
+    """Games in progress at the verdict count for the table and the rating difference only."""
     format_ = match()
     state, flying = decided(format_)
     assert format_.offers(state) == ()
@@ -243,7 +243,7 @@ def test_a_decided_match_offers_nothing_and_takes_what_is_in_the_air() -> None:
 
 
 def test_a_void_game_of_the_walk_takes_the_verdict_back() -> None:
-    """It is offered again with all that was open; played again as before, the verdict falls again at the same place."""
+    """Voiding an evaluated game withdraws the verdict and offers all open games again."""
     format_ = match()
     state, flying = decided(format_)
     game, scores = state.pairing(7), luck(3)
@@ -258,7 +258,7 @@ def test_a_void_game_of_the_walk_takes_the_verdict_back() -> None:
 
 
 def test_a_void_game_beyond_the_verdict_only_leaves_the_counts() -> None:
-    """Nothing is offered for it; it can be voided once."""
+    """A game after the verdict can be voided once and is not offered again."""
     format_ = match()
     state, flying = decided(format_)
     over = format_.step(state, ended(flying[0], 0))
@@ -268,7 +268,7 @@ def test_a_void_game_beyond_the_verdict_only_leaves_the_counts() -> None:
 
 
 def test_a_long_game_makes_the_look_wait() -> None:
-    """Nothing is looked at beyond it, and no more than a window of games is offered meanwhile."""
+    """Later games are not evaluated before an earlier unit, and the offers stay within the window."""
     format_ = match(games=1000)
     state = format_.start(TWO)
     long = format_.offers(state)[0]
@@ -280,7 +280,7 @@ def test_a_long_game_makes_the_look_wait() -> None:
 
 
 def test_games_may_run_out_before_the_test_knows() -> None:
-    """That is a decision too; more games go on where it stood, and a void reopens it."""
+    """The test can end undecided; more games or a void game reopen it."""
     format_ = match(games=4)
     state, _ = played(format_, format_.start(TWO), [1] * 4)
     assert [note.kind for note in format_.notes(state)] == ["schedule", "undecided"]
@@ -294,7 +294,7 @@ def test_games_may_run_out_before_the_test_knows() -> None:
 
 
 def test_two_it_stays() -> None:
-    """Nobody joins or is replaced, and what is decided is not made longer."""
+    """Entrants of a match cannot be added or replaced, and a decided match cannot be extended."""
     format_ = match()
     state, _ = decided(format_)
     for event in (Added(Entrant("Third")), Replaced("Base", Entrant("Third")), Extended((("games", 402),))):
@@ -307,7 +307,7 @@ def test_two_it_stays() -> None:
 
 @pytest.mark.parametrize("games", [1, 3, 7])
 def test_an_odd_number_has_each_game_on_an_opening_of_its_own(games: int) -> None:
-    """One game, or seven: colours take turns, the last opening has one game like all others; it can be made longer."""
+    """With one game per opening, any number of games alternates colors and can be extended."""
     format_ = match(games=games, games_per_pairing=1, sprt=None)
     state, events = played(format_, format_.start(TWO), [2] * games)
     assert [event.pairing.meeting for event in events] == list(range(1, games + 1))
@@ -321,7 +321,7 @@ def test_an_odd_number_has_each_game_on_an_opening_of_its_own(games: int) -> Non
 
 
 def test_who_leaves_breaks_the_match_off() -> None:
-    """What is in the air counts for the ratings only, once."""
+    """A withdrawal ends the match; a game in progress counts for ratings only."""
     format_ = match()
     state, _ = played(format_, format_.start(TWO), [2, 2])
     flying = format_.offers(state)[0]
@@ -338,7 +338,7 @@ def test_who_leaves_breaks_the_match_off() -> None:
 
 
 def test_the_likely_length_is_that_of_simulated_tests() -> None:
-    """At the start, for a truth in the middle and the draws assumed: within a fifth of the mean of 150 tests."""
+    """The expected length is within a fifth of the mean of 150 simulated tests."""
     format_, test = match(games=4000), Sprt(0, 100)
     dice, lengths = random.Random(5), []
     for _ in range(150):
@@ -355,7 +355,7 @@ def test_the_likely_length_is_that_of_simulated_tests() -> None:
 
 
 def test_what_is_told_while_it_runs() -> None:
-    """The line of cutechess, the strength beside it, the object of `status --json`."""
+    """The progress shows the SPRT line of cutechess, the rating difference, and the JSON of `status`."""
     format_ = match()
     state, _ = played(format_, format_.start(TWO), luck(3)[:20])
     found = format_.tested(state)
@@ -399,7 +399,7 @@ def test_what_is_told_while_it_runs() -> None:
     ],
 )
 def test_a_match_that_cannot_be_is_refused_with_its_line(tmp_path: Path, line: str, told: str) -> None:
-    """File, line, what was found, in one line."""
+    """Invalid settings are one-line errors with file and line."""
     path = config(tmp_path, ("wren1", "wren2"), "match", line)
     error = tour(tmp_path, "check", str(path), expect=3).stderr
     assert "trial.toml:6: " in error
@@ -408,7 +408,7 @@ def test_a_match_that_cannot_be_is_refused_with_its_line(tmp_path: Path, line: s
 
 
 def test_a_match_is_played_decided_and_told(tmp_path: Path) -> None:
-    """With two slots, through a stop: one verdict, and every reader tells the same."""
+    """A match that is stopped and resumed has one verdict in all outputs."""
     settings = "games = 40\nsprt = { elo0 = 0, elo1 = 150 }"
     path = config(tmp_path, ("wren8", "wren1"), "match", settings, strong=True)
     tour(tmp_path, "run", str(path), "--concurrency", "2", "--max-games", "4", expect=None)
@@ -428,12 +428,12 @@ def test_a_match_is_played_decided_and_told(tmp_path: Path) -> None:
 
 
 def scores_of(pairs: Sequence[int]) -> list[int]:
-    """Games of such pairs."""
+    """Return the games of pairs with these scores."""
     return [points for pair in pairs for points in (min(pair, 2), max(pair - 2, 0))]
 
 
 def test_an_even_match_accepts_the_lower_bound() -> None:
-    """Draws only: H0, in words that name the first entrant and the risk."""
+    """Draws lead to H0, described with the first entrant and the error probability."""
     format_ = match()
     state, _ = played(format_, format_.start(TWO), scores_of([2] * 200))
     assert state.verdict == "H0"
@@ -441,7 +441,7 @@ def test_an_even_match_accepts_the_lower_bound() -> None:
 
 
 def test_check_tells_how_long_a_test_lasts(tmp_path: Path) -> None:
-    """On average, for three truths, by which rule; nothing of it without a test."""
+    """`check` shows the average length of a test for three true differences."""
     path = config(tmp_path, ("wren2", "wren1"), "match", "sprt = { elo0 = 0, elo1 = 40 }")
     told = tour(tmp_path, "check", str(path)).stdout
     assert "average games until the test ends: elo0 " in told
@@ -451,7 +451,7 @@ def test_check_tells_how_long_a_test_lasts(tmp_path: Path) -> None:
 
 
 def test_a_third_entrant_is_refused_with_its_line(tmp_path: Path) -> None:
-    """Before any engine starts; nothing is written."""
+    """A third entrant is an error before any engine starts."""
     path = config(tmp_path, ("wren1", "wren2", "wren3"), "match", "games = 10")
     error = tour(tmp_path, "run", str(path), expect=3).stderr
     line = path.read_text().splitlines().index('engine = "wren3"')
@@ -460,7 +460,7 @@ def test_a_third_entrant_is_refused_with_its_line(tmp_path: Path) -> None:
 
 
 def test_the_line_of_the_test_comes_with_the_progress(tmp_path: Path) -> None:
-    """Every ten games, as cutechess prints it."""
+    """The SPRT line is printed every ten games."""
     path = config(tmp_path, ("wren1", "wren2"), "match", "games = 10\nsprt = { elo0 = 0, elo1 = 1 }")
     assert "\nSPRT: llr " in tour(tmp_path, "run", str(path)).stdout
 
@@ -470,6 +470,6 @@ def test_the_line_of_the_test_comes_with_the_progress(tmp_path: Path) -> None:
     [({}, "abab"), ({"swap": False}, "aaaa"), ({"reverse": True}, "baba"), ({"swap": False, "reverse": True}, "bbbb")],
 )
 def test_colours_can_stay_or_begin_the_other_way(settings: dict[str, bool], whites: str) -> None:
-    """Without `swap` the first has White in every game, with `reverse` the second begins."""
+    """Without `swap` the first engine always has White; with `reverse` the second one starts."""
     match = Match(MatchOptions.model_validate({"games": 4, **settings}))
     assert "".join(pairing.white for pairing in match.offers(match.start((Entrant("a"), Entrant("b"))))) == whites

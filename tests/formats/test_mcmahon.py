@@ -1,4 +1,4 @@
-"""McMahon as a system: who starts where, what is refused, what counts in the table."""
+"""Tests of formats/mcmahon and formats/starts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def starts(field: Field, **settings: Any) -> tuple[int, ...]:
 
 
 def test_small_fields_have_groups_too() -> None:
-    """All within 300 points of the best start at the bar, all within 300 of the weakest at the floor."""
+    """Entrants within 300 points of the best start at the bar, those near the weakest at the floor."""
     field = field_of(rated(3000, 2700, 2400, 2100))
     assert starts(field) == (1, 1, 0, 0)
     assert starts(field, bar=30, floor=21, groups="bands") == (9, 6, 3, 0)
@@ -37,7 +37,7 @@ def test_small_fields_have_groups_too() -> None:
 
 
 def test_bands_are_merged_by_the_table() -> None:
-    """Twenty entrants in five rounds make three groups, large at the ends; corrections go beyond them."""
+    """Twenty entrants in five rounds make three groups; corrections go beyond them."""
     field = field_of(rated(*range(3000, 1000, -100)))
     wins = starts(field, bar=30, floor=11)
     assert sorted(set(wins)) == [0, 1, 2] and list(wins) == sorted(wins, reverse=True)
@@ -49,7 +49,7 @@ RATINGS = st.lists(st.floats(0, 3000), min_size=6, max_size=62)
 
 
 def most_groups(bands: tuple[int, ...]) -> int:
-    """Return how many groups of two or more neighboring bands can have: by trying all ways."""
+    """Return the largest number of groups of several entrants, by trying all ways."""
     sizes = [bands.count(grade) for grade in sorted(set(bands))]
     best = [0] + [-len(sizes)] * len(sizes)
     for end in range(1, len(sizes) + 1):
@@ -62,7 +62,7 @@ def most_groups(bands: tuple[int, ...]) -> int:
 def test_wide_fields_have_the_groups_of_the_table(
     ratings: list[float], lowest: float, span: float, rounds: int
 ) -> None:
-    """Of 8 to 64 entrants over more than 1,500 points: the row's groups if the bands allow, and nobody is alone."""
+    """Wide fields have the number of groups of the table if the bands allow it."""
     field = field_of(rated(*ratings, lowest, lowest + span))
     made = system(rounds=rounds)
     found, count = made.starts(field), len(field.members)
@@ -83,7 +83,7 @@ def test_wide_fields_have_the_groups_of_the_table(
 
 
 def test_starts_are_shown() -> None:
-    """Bands, bar, floor and who starts where; one group by default is a Swiss, one by choice is not remarked on."""
+    """The notes show bands, bar, floor and starting scores, and warn about a single group."""
     field = field_of(rated(2400, 2300, 2200, 2100, 1000, 900, 800, 700))
     assert system().starting_notes(field) == (
         ("starts", "bands of 100 rating points, band 0 begins at 0: bar 21, floor 10"),
@@ -98,7 +98,7 @@ def test_starts_are_shown() -> None:
 
 
 def test_who_comes_late_moves_nobody() -> None:
-    """Starts of the others stay, whatever the newcomer's rating; without one it starts from below."""
+    """A late entrant does not change the starting scores of others."""
     early = field_of(rated(*range(3000, 2000, -100)), "A1B C1D E1F G1H I1J", total=2)
     members = (*early.members, Member("K", 5000.0), Member("L"))
     rounds = tuple((*row, Turn(), Turn()) for row in early.history)
@@ -122,7 +122,7 @@ def test_who_comes_late_moves_nobody() -> None:
     ],
 )
 def test_settings_that_contradict_each_other(settings: dict[str, Any], named: str) -> None:
-    """Each is refused with the setting it needs."""
+    """Contradicting settings are an error that names the needed setting."""
     with pytest.raises(ValidationError) as refused:
         system(**settings)
     assert named in str(refused.value)
@@ -140,12 +140,12 @@ def test_settings_that_contradict_each_other(settings: dict[str, Any], named: st
     ids=lambda options: type(options).__name__,
 )
 def test_settings_come_back_from_the_store(options: BaseModel) -> None:
-    """Written out in full, with all defaults, they are the same settings again."""
+    """Settings written out with all defaults are read back as the same settings."""
     assert type(options).model_validate(options.model_dump(mode="json")) == options
 
 
 def test_fields_that_cannot_start() -> None:
-    """Entrants without a rating, corrections of nobody and too many rounds are refused before game 1."""
+    """Missing ratings, unknown names and too many rounds are errors before game 1."""
     unrated = (*rated(2000, 1900), *(Member(f"N{at}") for at in range(7)))
     with pytest.raises(ValueError, match=r"N0, N1, N2, N3, N4 and 2 more.*rating = "):
         system().check(unrated)
@@ -156,7 +156,7 @@ def test_fields_that_cannot_start() -> None:
 
 
 def test_the_table_counts_from_the_start() -> None:
-    """McMahon scores first; an absence counts half a win, or for the pairing alone."""
+    """The table orders by McMahon score; an absence counts half a win as configured."""
     field = field_of(rated(3000, 2700, 2400, 2100, 2100), "A1B C=D", "D1A C0B E")
     given = {"bar": 30, "floor": 21, "groups": "bands"}
     table = system(**given).table(field, field.present)
@@ -171,7 +171,7 @@ def test_the_table_counts_from_the_start() -> None:
 
 
 def test_handicaps_by_mcmahon_score() -> None:
-    """The stronger has White and gives the difference less one band, up to the ceiling; none by default."""
+    """The stronger entrant has White and gives the difference less one band, up to the ceiling."""
     field = field_of(rated(3000, 2700))
     (board,) = system(rounds=1, handicap={}).pair(field).boards
     assert (board.white, board.black, board.handicap) == (0, 1, 2)
@@ -181,7 +181,7 @@ def test_handicaps_by_mcmahon_score() -> None:
 
 
 def test_who_is_exempt_in_the_older_function() -> None:
-    """Entrants above the bar and, if wanted, with half of all rounds won: family counts as for the best opponent."""
+    """Entrants above the bar or with half of all rounds won are exempt from the family criterion."""
     field = field_of(rated(3100, 3000, 2900, 2800, families="ffff"), "C1D A=B", total=2)
     older = Gotha2005(Gotha2005Options(rounds=2, bar=30))
     family = {
@@ -197,7 +197,7 @@ def test_who_is_exempt_in_the_older_function() -> None:
 
 
 def test_the_older_function_counts_scores_in_points(tmp_path: Path) -> None:
-    """Five bands apart, two entrants are five points apart: 37,500 for the score and 4,687.5 for small gaps."""
+    """A difference of five wins is worth 37,500 for the score and 4,687.5 for small gaps."""
     words = ("--set", "groups=bands", "--set", "floor=-20", "--set", "bar=30", "--why", "Dd", "Ee")
     case = Path(__file__).parents[1] / "cases" / "mcmahon" / "gotha-2005.trf"
     told = read(tmp_path, "pair", str(case), "--system", "gotha-2005", *words)
@@ -206,7 +206,7 @@ def test_the_older_function_counts_scores_in_points(tmp_path: Path) -> None:
 
 
 def test_a_bonus_counts_in_the_standings_only() -> None:
-    """Points by hand lift a line of the table and move nobody's SOS, group or place among those to be paired."""
+    """A bonus changes the table but not SOS, groups or places."""
     field = field_of(rated(300, 200, 100, 0), "A1C B=D", total=3)
     plain, given = system(), system(bonus={"D": 2.5})
     table = {line.name: dict(line.tiebreaks) for line in given.table(field, field.present)}
@@ -218,20 +218,20 @@ def test_a_bonus_counts_in_the_standings_only() -> None:
 
 
 def test_bonus_names_entrants() -> None:
-    """A name that nobody has is told with the nearest one."""
+    """An unknown name in `bonus` is an error with the nearest name."""
     with pytest.raises(ValueError, match="bonus: 'Anm' is not an entrant, did you mean 'Ann'"):
         system(rounds=1, bonus={"Anm": 1}).check((Member("Ann", 1.0), Member("Bob", 2.0)))
 
 
 def test_absences_in_the_opponents_sums() -> None:
-    """With absence_in_sos a round missed is half a win more for whoever met the one that missed it."""
+    """With absence_in_sos, an absence adds half a win to the opponents' SOS."""
     field = field_of(rated(300, 200, 100, 0), "A1B C1D", "A1C", total=3)
     sums = {on: dict(system(absence_in_sos=on).table(field, (0,))[0].tiebreaks)["SOSM"] for on in (False, True)}
     assert sums[True] - sums[False] == 1
 
 
 def test_a_cup_in_the_top_group() -> None:
-    """Who starts at the bar and is unbeaten through the semi-final leads by four wins; others lead by nothing."""
+    """An entrant at the bar that is unbeaten through the semi-final leads by four wins."""
     field = field_of(rated(2000, 2000, 0, 0), "A1B C1D", "A1C B1D", total=3)
     limits = {"bar": 20, "floor": 0, "groups": "bands", "placement": ["STS", "MMS"]}
     table = system(rounds=3, cup_top_group=True, **limits).table(field, field.present)

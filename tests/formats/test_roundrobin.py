@@ -38,7 +38,7 @@ from tests.support.databases import field, played, rated, shown, surplus
 
 
 def test_six_play_the_printed_table() -> None:
-    """The first two rounds of Berger's table for six."""
+    """The first two rounds are those of Berger's table for six."""
     state = RoundRobin(RoundRobinOptions()).start(field(6))
     first = shown(state.schedule.games[:6], "round white black")
     assert first == ["1 E0 E5", "1 E1 E4", "1 E2 E3", "2 E5 E3", "2 E4 E2", "2 E0 E1"]
@@ -47,7 +47,7 @@ def test_six_play_the_printed_table() -> None:
 @pytest.mark.parametrize(("cycles", "games"), [(1, 1), (2, 1), (3, 1), (1, 2), (2, 4)])
 @pytest.mark.parametrize("count", [2, 5, 6])
 def test_cycles_and_matches(count: int, cycles: int, games: int) -> None:
-    """Everybody meets everybody as often as asked, with fair colours, and every opening has one number."""
+    """All pairs meet equally often with balanced colors, and each opening has one number."""
     all_games = RoundRobin(RoundRobinOptions(cycles=cycles, games_per_pairing=games)).start(field(count)).schedule.games
     pairs = Counter(game.pair for game in all_games)
     assert len(pairs) == count * (count - 1) // 2
@@ -60,7 +60,7 @@ def test_cycles_and_matches(count: int, cycles: int, games: int) -> None:
 
 
 def test_second_cycle_turns_the_colours() -> None:
-    """With one game a match, the return game has the other colours and another opening."""
+    """With one game per match, the second cycle reverses colors and uses new openings."""
     state = RoundRobin(RoundRobinOptions(cycles=2)).start(field(4))
     first, second = state.schedule.games[:6], state.schedule.games[6:]
     assert [(game.white, game.black) for game in second] == [(game.black, game.white) for game in first]
@@ -69,7 +69,7 @@ def test_second_cycle_turns_the_colours() -> None:
 
 
 def test_table_of_a_finished_round_robin() -> None:
-    """Points with Sonneborn-Berger, direct encounter and wins behind them."""
+    """The table orders by points, Sonneborn-Berger, direct encounter and wins."""
     format_ = RoundRobin(RoundRobinOptions())
     lines = format_.standings(played(format_, format_.start(field(4))))
     assert shown(lines) == ["1 E0 6 3", "2 E1 4 3", "3 E2 2 3", "4 E3 0 3"]
@@ -77,7 +77,7 @@ def test_table_of_a_finished_round_robin() -> None:
 
 
 def finished(format_: RoundRobin, entrants: tuple[Entrant, ...], results: str) -> ListState:
-    """All games with these results in the order of the list: 1, = or 0 for White."""
+    """Finish all games in order of the list: 1, = or 0 for White."""
     state = format_.start(entrants)
     outcomes = {"1": Outcome.WHITE, "=": Outcome.DRAW, "0": Outcome.BLACK}
     for game, result in zip(state.schedule.games, results, strict=False):
@@ -94,7 +94,7 @@ def finished(format_: RoundRobin, entrants: tuple[Entrant, ...], results: str) -
     gone=st.booleans(),
 )
 def test_the_usual_codes_by_choice(count: int, games: int, cycles: int, results: str, gone: bool) -> None:
-    """PTS, SB, DE chosen have the values of the table without a choice, however far it is played."""
+    """The chosen codes PTS, SB, DE have the values of the default table."""
     lines = []
     for codes in ((), ("PTS", "SB", "DE")):
         options = RoundRobinOptions(cycles=cycles, games_per_pairing=games, placement=codes)
@@ -109,7 +109,7 @@ def test_the_usual_codes_by_choice(count: int, games: int, cycles: int, results:
 
 @pytest.mark.parametrize("code", sorted(PLACEMENT_CODES))
 def test_every_code_orders_a_round_robin(code: str) -> None:
-    """Alone and after the points, also in an odd field and while it is played."""
+    """Each code orders the table, also in an odd field and during the tournament."""
     entrants = tuple(Entrant(f"E{number}", rating=2000.0 - 60 * number) for number in range(5))
     for games, results in ((1, "1=01=01=01"), (2, "1=01=01=01")):
         format_ = RoundRobin(RoundRobinOptions(games_per_pairing=games, placement=tuple(dict.fromkeys(("PTS", code)))))
@@ -119,7 +119,7 @@ def test_every_code_orders_a_round_robin(code: str) -> None:
 
 
 def test_the_least_predictable_game_is_removed() -> None:
-    """A and B are level; without the game between the nearest ratings A has more."""
+    """LPR separates two equal entrants by the game between the nearest ratings."""
     entrants = tuple(Entrant(member.name, rating=member.rating) for member in rated(2000, 1990, 1700, 1650))
     format_ = RoundRobin(RoundRobinOptions(placement=("PTS", "LPR")))
     state = format_.start(entrants)
@@ -133,7 +133,7 @@ def test_the_least_predictable_game_is_removed() -> None:
 
 
 def test_rounds_of_rest_are_not_cut() -> None:
-    """In an odd field the lowest of the opponents is left out of SOS-1, not the round without one."""
+    """In an odd field SOS-1 leaves out the lowest opponent, not the round without one."""
     format_ = RoundRobin(RoundRobinOptions(placement=("PTS", "SOS-1", "DC", "SOS")))
     lines = format_.standings(finished(format_, field(3), "111"))
     assert all(dict(line.tiebreaks)["SOS-1"] == dict(line.tiebreaks)["SOS"] - 2 for line in lines)
@@ -143,7 +143,7 @@ def test_rounds_of_rest_are_not_cut() -> None:
     ("codes", "told"), [(["LRP"], "unknown code 'LRP', did you mean 'LPR'"), ("LPR", "must be a list of codes")]
 )
 def test_codes_that_are_none(codes: object, told: str) -> None:
-    """A code that does not exist, or a word instead of a list, is refused."""
+    """Unknown codes, and text instead of a list, are errors."""
     with pytest.raises(ValidationError, match=told):
         RoundRobinOptions.model_validate({"placement": codes})
     (note, *_) = RoundRobin(RoundRobinOptions(placement=("SOS", "DC", "SDC"))).start(field(3)).notes
@@ -151,7 +151,7 @@ def test_codes_that_are_none(codes: object, told: str) -> None:
 
 
 def test_a_withdrawn_entrant_leaves_the_table_of_the_others() -> None:
-    """Its unplayed games are off, its played ones give the others nothing, and it stands last."""
+    """Games of a withdrawn entrant do not count for the others."""
     format_ = RoundRobin(RoundRobinOptions())
     state = played(format_, format_.start(field(4)), 3)
     flying = next(game for game in format_.offers(state) if "E3" in game.pair)
@@ -169,7 +169,7 @@ def test_a_withdrawn_entrant_leaves_the_table_of_the_others() -> None:
 
 
 def test_a_voided_game_is_on_offer_again() -> None:
-    """Also when it was the last; unless one of the two has withdrawn."""
+    """A void game is offered again unless one of its entrants has withdrawn."""
     format_ = RoundRobin(RoundRobinOptions())
     state = played(format_, format_.start(field(3)))
     game = state.schedule.games[0]
@@ -183,7 +183,7 @@ def test_a_voided_game_is_on_offer_again() -> None:
 
 
 def test_who_joins_plays_everybody_after_the_others() -> None:
-    """No pairing of the others moves, and colours are fair."""
+    """A late entrant plays all others after the scheduled games, with balanced colors."""
     format_ = RoundRobin(RoundRobinOptions(cycles=2))
     state = format_.start(field(4))
     more = format_.step(state, Added(Entrant("late")))
@@ -197,7 +197,7 @@ def test_who_joins_plays_everybody_after_the_others() -> None:
 
 
 def test_replaced_takes_the_place_in_the_list() -> None:
-    """It starts with no games and meets all who are present."""
+    """A replacement takes the place in the list and meets all present entrants."""
     format_ = RoundRobin(RoundRobinOptions())
     state = played(format_, format_.start(field(4)), 2)
     state = format_.step(state, Replaced("E1", Entrant("F1")))
@@ -207,7 +207,7 @@ def test_replaced_takes_the_place_in_the_list() -> None:
 
 
 def test_more_cycles_after_comings_and_goings() -> None:
-    """Those present play the new cycle, newcomers among them; who joins later plays all of them."""
+    """Added cycles have the present entrants, and later entrants play all cycles."""
     format_ = RoundRobin(RoundRobinOptions())
     state = format_.step(format_.start(field(4)), Withdrawn("E0"))
     state = format_.step(state, Added(Entrant("F")))
@@ -220,7 +220,7 @@ def test_more_cycles_after_comings_and_goings() -> None:
 
 
 def test_decisions_are_noted() -> None:
-    """Schedule, withdrawals and late entries, each in a sentence."""
+    """Schedule, withdrawals and late entries are noted in sentences."""
     format_ = RoundRobin(RoundRobinOptions())
     state = format_.step(format_.step(format_.start(field(4)), Withdrawn("E3")), Added(Entrant("F")))
     assert [note.kind for note in format_.notes(state)] == ["schedule", "withdraw", "add"]
@@ -230,7 +230,7 @@ def test_decisions_are_noted() -> None:
 
 @pytest.mark.parametrize("order", ["seats", "circle"])
 def test_other_orders_are_whole_round_robins(order: Literal["seats", "circle"]) -> None:
-    """Twice round: everybody meets everybody with both colours, and the board order is that of the columns."""
+    """The orders seats and circle are complete round robins with board order by columns."""
     state = RoundRobin(RoundRobinOptions(order=order, cycles=2)).start(field(6))
     assert Counter((game.white, game.black) for game in state.schedule.games) == Counter(
         (one.name, other.name) for one in field(6) for other in field(6) if one != other
@@ -240,7 +240,7 @@ def test_other_orders_are_whole_round_robins(order: Literal["seats", "circle"]) 
 
 
 def test_rows_need_rows() -> None:
-    """The Berger tables have their own colours."""
+    """colours = rows does not work with the Berger tables."""
     with pytest.raises(ValidationError, match="needs order"):
         RoundRobinOptions(colours="rows")
     state = RoundRobin(RoundRobinOptions(order="seats", colours="rows")).start(field(6))
@@ -249,7 +249,7 @@ def test_rows_need_rows() -> None:
 
 @pytest.mark.parametrize("count", range(2, 9))
 def test_gauntlet_pairs_and_colours(count: int) -> None:
-    """Every seed meets all others and only them, nobody twice in a round, seeds with equal colours."""
+    """Each seed meets all others once per cycle with balanced colors."""
     for seeds in range(1, count):
         for meet in (False, True):
             options = GauntletOptions(seeds=seeds, seeds_meet=meet, cycles=2)
@@ -269,7 +269,7 @@ def test_gauntlet_pairs_and_colours(count: int) -> None:
 
 
 def test_gauntlet_seeds_by_name() -> None:
-    """Named seeds may stand anywhere in the list; names must be entrants, and somebody must be left."""
+    """Seeds can be named; unknown names and missing opponents are errors."""
     state = Gauntlet(GauntletOptions(seeds=["E2"])).start(field(4))
     assert {game.pair for game in state.schedule.games} == {("E0", "E2"), ("E1", "E2"), ("E2", "E3")}
     for seeds in (["E9"], 4, ["E0", "E1", "E2", "E3"]):
@@ -278,14 +278,14 @@ def test_gauntlet_seeds_by_name() -> None:
 
 
 def test_gauntlet_table_has_the_seeds_on_top() -> None:
-    """A seed that lost all its games still stands above the field it played; ranks run through."""
+    """Seeds are above the others in the table, with consecutive ranks."""
     gauntlet = Gauntlet(GauntletOptions(seeds=["E3"]))
     lines = gauntlet.standings(played(gauntlet, gauntlet.start(field(4))))
     assert shown(lines, "rank name half_points") == ["1 E3 0", "2 E0 2", "2 E1 2", "2 E2 2"]
 
 
 def test_gauntlet_newcomers_meet_whom_they_should() -> None:
-    """A new opponent meets the seeds; a replaced seed is a seed."""
+    """A new opponent meets the seeds, and a replaced seed is a seed."""
     gauntlet = Gauntlet(GauntletOptions(seeds=2, games_per_pairing=2))
     state = gauntlet.start(field(4))
     more = gauntlet.step(state, Added(Entrant("late"))).schedule.games[len(state.schedule.games) :]
@@ -300,7 +300,7 @@ def test_gauntlet_newcomers_meet_whom_they_should() -> None:
 
 @pytest.mark.parametrize("count", range(2, 10))
 def test_everybody_meets_the_other_team(count: int) -> None:
-    """And nobody of its own, nobody twice in a round, in as few rounds as can be, colours one apart at most."""
+    """Each entrant meets the other team once, in the fewest rounds, with balanced colors."""
     for size in range(1, count):
         games = Scheveningen(ScheveningenOptions(team=size)).start(field(count)).schedule.games
         first = {f"E{number}" for number in range(size)}
@@ -314,7 +314,7 @@ def test_everybody_meets_the_other_team(count: int) -> None:
 
 
 def test_teams() -> None:
-    """The first half by default, the larger one; or so many; or by name, wherever they stand."""
+    """The first team is the first half, a number of entrants, or a list of names."""
     for team, first in ((None, {"E0", "E1", "E2"}), (2, {"E0", "E1"}), (["E4"], {"E4"})):
         assert Scheveningen(ScheveningenOptions(team=team)).start(field(5)).seeds == first
     for team, found in ((0, "at least 1"), ([], "empty"), (["E1", "E1"], "twice")):
@@ -326,7 +326,7 @@ def test_teams() -> None:
 
 
 def test_the_winning_team_stands_first() -> None:
-    """With its points; ranks inside a team, running through. A level match leaves the first team on top."""
+    """The team with more points is first; a tie keeps the first team on top."""
     format_ = Scheveningen(ScheveningenOptions(team=["E2", "E3"]))
     state = format_.start(field(4))
     lines = format_.standings(state)
@@ -338,7 +338,7 @@ def test_the_winning_team_stands_first() -> None:
 
 
 def test_newcomers_join_the_smaller_team() -> None:
-    """The second if level; one that takes another's place takes its team."""
+    """A new entrant joins the smaller team, and a replacement its predecessor's team."""
     format_ = Scheveningen(ScheveningenOptions(games_per_pairing=2))
     state = format_.step(format_.start(field(4)), Added(Entrant("F")))
     assert Counter(len({"E0", "E1"} & set(game.pair)) for game in state.schedule.games[8:]) == {1: 4}
@@ -353,7 +353,7 @@ def test_newcomers_join_the_smaller_team() -> None:
 
 
 def test_colours_come_back_in_the_second_cycle() -> None:
-    """Two cycles of single games: both colours against everybody."""
+    """Two cycles of single games have both colors for all pairs."""
     games = Scheveningen(ScheveningenOptions(cycles=2)).start(field(6)).schedule.games
     assert set(surplus(games).values()) == {0}
     assert len({(game.white, game.black) for game in games}) == len(games) == 18
@@ -375,7 +375,7 @@ def test_colours_come_back_in_the_second_cycle() -> None:
     ],
 )
 def test_settings_that_cannot_be_are_refused(options: Any, wrong: dict[str, object], named: str) -> None:
-    """The refusal names the field."""
+    """Invalid settings are errors that name the field."""
     with pytest.raises(ValidationError) as refusal:
         options.model_validate(wrong)
     assert {error["loc"][0] for error in refusal.value.errors()} == {named}
@@ -386,7 +386,7 @@ def test_settings_that_cannot_be_are_refused(options: Any, wrong: dict[str, obje
 )
 @pytest.mark.parametrize("after", [0, 3, 10**6])
 def test_more_cycles_are_those_of_a_longer_tournament(options: RoundRobinOptions | GauntletOptions, after: int) -> None:
-    """Asked for at any time, before the first game or after the last: the same games, numbers and table."""
+    """Added cycles give the same games and table as a longer tournament."""
     made = Gauntlet if isinstance(options, GauntletOptions) else RoundRobin
     short, long = (made(options.model_copy(update={"cycles": cycles})) for cycles in (1, 3))
     begun = played(short, short.start(field(5)), after)
@@ -408,7 +408,7 @@ LISTS = (
 @pytest.mark.parametrize(("made", "options"), LISTS)
 @pytest.mark.parametrize("games", [1, 4])
 def test_colours_that_stay(made: type[PairList], options: type[ListOptions], games: int) -> None:
-    """Without `swap` one of each pair has White in all games of all cycles; seeds and the first team always."""
+    """Without `swap` one entrant of each pair has White in all games."""
     format_ = made(options(games_per_pairing=games, cycles=3, swap=False))
     state = format_.start(field(5))
     state = format_.step(state, Added(Entrant("N")))
@@ -423,7 +423,7 @@ def test_colours_that_stay(made: type[PairList], options: type[ListOptions], gam
 @pytest.mark.parametrize(("made", "options"), LISTS)
 @pytest.mark.parametrize("swap", [True, False])
 def test_colours_in_reverse(made: type[PairList], options: type[ListOptions], swap: bool) -> None:
-    """The same games in the same order, White and Black exchanged, also those of a newcomer."""
+    """`reverse` exchanges White and Black in all games, also of late entrants."""
 
     def games(reverse: bool) -> list[Pairing]:
         format_ = made(options(games_per_pairing=2, cycles=2, swap=swap, reverse=reverse))
@@ -435,7 +435,7 @@ def test_colours_in_reverse(made: type[PairList], options: type[ListOptions], sw
 
 @pytest.mark.parametrize(("made", "options"), LISTS)
 def test_reverse_and_odds_are_refused(made: type[PairList], options: type[ListOptions]) -> None:
-    """With odds the weaker has Black first, so there is nothing to reverse."""
+    """`reverse` and `handicap` exclude each other."""
     with pytest.raises(ValidationError, match="exclude each other"):
         options.model_validate({"reverse": True, "handicap": {}})
 
@@ -443,6 +443,6 @@ def test_reverse_and_odds_are_refused(made: type[PairList], options: type[ListOp
 @pytest.mark.parametrize("system", ["bubble", "dutch", "mcmahon", "knockout", "gopair", "entropy"])
 @pytest.mark.parametrize("key", ["swap", "reverse"])
 def test_formats_with_colours_of_their_own_say_so(system: str, key: str) -> None:
-    """They refuse the setting with the reason, and name the formats that have it."""
+    """Other formats reject color settings and name the formats that have them."""
     with pytest.raises(ValidationError, match=f"{key} is only for match, roundrobin, gauntlet and scheveningen; here"):
         options_model(system).model_validate({key: False})

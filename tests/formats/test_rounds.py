@@ -1,4 +1,4 @@
-"""The format of rounds, driven by a pairing system that takes the first legal pairs it finds."""
+"""Tests of formats/rounds, with a pairing system that takes the first legal pairs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FOUR = letters(4)
 
 
 class FirstLegal(PairingSystem):
-    """Everybody meets the first unmet one in entry order; the last without a bye has it."""
+    """Pairs each entrant with the first unmet one in entry order; the last without a bye gets it."""
 
     def pair(self, field: Field) -> Paired:
         there = list(field.present)
@@ -50,7 +50,7 @@ class FirstLegal(PairingSystem):
 
 
 class Decided(FirstLegal):
-    """The same, but level matches get two more games, up to four."""
+    """Adds two games to level matches, up to four."""
 
     def more(self, _field: Field, _board: Board, points: tuple[int, int], played: int) -> int:
         return 2 if points[0] == points[1] and played < 4 else 0
@@ -78,7 +78,7 @@ def pairs(format_: Rounds, state: RoundsState) -> list[str]:
 
 
 def test_rounds_follow_each_other() -> None:
-    """The next round is on offer when the last game of this one is in, and not before."""
+    """The next round is offered when the last game of the round is finished."""
     format_ = rounds()
     state = format_.start(FOUR)
     assert pairs(format_, state) == ["AB", "CD"]
@@ -98,7 +98,7 @@ def test_rounds_follow_each_other() -> None:
 
 
 def test_a_match_of_two_games() -> None:
-    """Both colours from one opening; the match scores both games, or one point for the match."""
+    """Both games use one opening with both colors, and `scoring` decides their points."""
     for scoring, expected in (("games", [2, 2]), ("match", [1, 1])):
         format_ = rounds(rounds=1, games_per_pairing=2, scoring=scoring)
         state = format_.start(FOUR[:2])
@@ -109,7 +109,7 @@ def test_a_match_of_two_games() -> None:
 
 
 def test_a_bye_scores_a_win() -> None:
-    """An odd field leaves somebody out, who gets the points of a won match."""
+    """The bye of an odd field gives the points of a won match."""
     format_ = rounds(games_per_pairing=2)
     state = format_.start(FOUR[:3])
     first = format_.standings(state)[0]
@@ -118,7 +118,7 @@ def test_a_bye_scores_a_win() -> None:
 
 
 def test_who_withdraws_forfeits_its_unplayed_games() -> None:
-    """The opponent keeps what it won and gets the rest; the withdrawn is not paired again."""
+    """The opponent of a withdrawn entrant wins its unplayed games."""
     format_ = rounds()
     state = all_white(format_, format_.start(FOUR), 1)
     state = after(format_, state, Withdrawn("D"))
@@ -129,7 +129,7 @@ def test_who_withdraws_forfeits_its_unplayed_games() -> None:
 
 
 def test_both_gone_is_a_forfeit_of_both() -> None:
-    """Nobody wins a game that neither came to."""
+    """If both entrants withdraw, neither gets points."""
     format_ = rounds()
     state = after(format_, format_.start(FOUR), Withdrawn("C"), Withdrawn("D"))
     state = all_white(format_, state, 1)
@@ -137,7 +137,7 @@ def test_both_gone_is_a_forfeit_of_both() -> None:
 
 
 def test_half_a_match_counts_as_played() -> None:
-    """One game played, one called off: the two have met."""
+    """A match with one played and one canceled game counts as a meeting."""
     format_ = rounds(games_per_pairing=2)
     state = format_.start(FOUR)
     state = format_.step(state, GameFinished(format_.offers(state)[0], Outcome.BLACK))
@@ -148,7 +148,7 @@ def test_half_a_match_counts_as_played() -> None:
 
 
 def test_voids() -> None:
-    """A game of the running round is played again; later the round's decision stands; the last round stays open."""
+    """A void game of the current round is played again; earlier rounds stay decided."""
     format_ = rounds(rounds=2)
     state = format_.start(FOUR)
     first = format_.offers(state)[0]
@@ -163,7 +163,7 @@ def test_voids() -> None:
 
 
 def test_newcomers_play_from_the_next_round() -> None:
-    """They were absent before; one that takes another's place is a newcomer too."""
+    """Late entrants and replacements play from the next round on."""
     format_ = rounds()
     state = after(format_, format_.start(FOUR), Added(Entrant("E")), Replaced("B", Entrant("F")))
     state = all_white(format_, state, 1)
@@ -174,7 +174,7 @@ def test_newcomers_play_from_the_next_round() -> None:
 
 
 def test_more_rounds() -> None:
-    """Rounds can be added, also after the last; what is no growth is refused."""
+    """Rounds can be added, also after the last, but not removed."""
     format_ = rounds(rounds=1)
     state = all_white(format_, format_.start(FOUR), 2)
     longer = after(format_, state, Extended((("rounds", 2),)))
@@ -185,7 +185,7 @@ def test_more_rounds() -> None:
 
 
 def test_no_legal_round_is_told() -> None:
-    """The tournament ends with the reason on record; a newcomer lets it go on."""
+    """Without a legal round the tournament ends with a note; a new entrant continues it."""
     format_ = rounds(rounds=3)
     state = after(format_, format_.start(FOUR), Withdrawn("C"), Withdrawn("D"))
     state = all_white(format_, state, 1)
@@ -195,7 +195,7 @@ def test_no_legal_round_is_told() -> None:
 
 
 def test_level_matches_go_on_where_a_system_wants_it() -> None:
-    """More games are added when all games of the round are in, so timing changes nothing."""
+    """Extra games are added when all games of the round are finished."""
     format_ = rounds(Decided, rounds=1)
     state = format_.start(FOUR)
     for outcome in (Outcome.DRAW, Outcome.WHITE):
@@ -210,7 +210,7 @@ def test_level_matches_go_on_where_a_system_wants_it() -> None:
 
 
 def test_more_rounds_than_opponents() -> None:
-    """It is told what is possible."""
+    """Too many rounds are an error that names the maximum."""
     with pytest.raises(ValueError, match="at most 3"):
         rounds(rounds=4).start(FOUR)
     with pytest.raises(ValueError, match="twice"):
@@ -218,7 +218,7 @@ def test_more_rounds_than_opponents() -> None:
 
 
 def test_the_order_of_the_table_is_a_setting() -> None:
-    """Codes chosen replace the system's own; a round without a game counts as asked."""
+    """The codes of `placement` replace the order of the system."""
     format_ = rounds(rounds=2, placement=["PTS", "BH", "WON"], unplayed="fide")
     state = all_white(format_, format_.start(FOUR[:3]), 2)
     lines = format_.standings(state)
@@ -228,7 +228,7 @@ def test_the_order_of_the_table_is_a_setting() -> None:
 
 
 def test_what_cannot_order_a_table_is_refused() -> None:
-    """With the nearest code that exists."""
+    """Invalid codes are errors with the nearest valid code."""
     for wrong, told in (
         (["BHC1"], "did you mean 'BH-C1'"),
         (["Q"], "use PTS, NBW"),
@@ -241,7 +241,7 @@ def test_what_cannot_order_a_table_is_refused() -> None:
 
 
 def test_aims_that_cancel_are_told_before_the_first_round() -> None:
-    """Codes that contradict each other, and tie-breaks that the pairing evens out."""
+    """Contradicting codes, and codes that the pairing equalizes, give warnings."""
 
     class Even(FirstLegal):
         evens_sos = True

@@ -49,14 +49,14 @@ def course(*ranks: int | None) -> SimulatedTournament:
     ],
 )
 def test_tables_against_the_truth(ranks: tuple[int | None, ...], expected: float, best: float) -> None:
-    """Kendall's tau by hand; shared places are in no order and share the chance of being the best."""
+    """Kendall's tau and the best engine are those computed by hand, also with shared ranks."""
     found = accuracy(course(*ranks), THREE)
     assert found.tau_table == pytest.approx(expected)
     assert found.best_table == best
 
 
 def test_the_fit_looks_at_games_alone() -> None:
-    """A beat B, C beat B, A drew C: A and C level, B behind, whatever the table says."""
+    """Fitted ratings depend on games only, not on the table."""
     found = accuracy(course(1, 2, 3), THREE)
     assert found.tau_fit == pytest.approx(tau({"A": 1.0, "B": 0.0, "C": 1.0}, TRUTH)) == 0
     assert found.games == 3
@@ -64,13 +64,13 @@ def test_the_fit_looks_at_games_alone() -> None:
 
 
 def test_standard_errors() -> None:
-    """Of 1, 2, 3: mean 2, deviation 1, error 1/sqrt 3; one figure has none."""
+    """The mean of 1, 2, 3 is 2 with an error of 1/sqrt 3; one figure has no error."""
     assert Estimate.of([1.0, 2.0, 3.0]).error == pytest.approx(3**-0.5)
     assert (Estimate.of([5.0]).mean, Estimate.of([5.0]).error) == (5.0, 0.0)
 
 
 def test_the_same_system_twice_differs_by_nothing() -> None:
-    """Both play the same engines with the same luck."""
+    """A system compared to itself has no difference."""
     twice = [parse_system("entropy", 3), parse_system("entropy:rerate=true", 3)]
     one, other = compare(twice, SimulationModel(), entrants=8, count=4, seed=1)
     assert one.figures == other.figures
@@ -79,7 +79,7 @@ def test_the_same_system_twice_differs_by_nothing() -> None:
 
 
 def test_more_games_tell_more() -> None:
-    """A round robin is nearer to the truth than two rounds, by more than five standard errors of the difference."""
+    """A round robin is more accurate than two rounds of a Swiss."""
     pair = [parse_system("entropy:placement=['PTS']", 2), parse_system("roundrobin", 2)]
     rounds, everybody = compare(pair, SimulationModel(), entrants=10, count=20, seed=1)
     for key in ("tau_table", "tau_fit"):
@@ -88,14 +88,14 @@ def test_more_games_tell_more() -> None:
 
 
 def test_told_field_by_field() -> None:
-    """Once for each, whatever the number of systems."""
+    """Progress is reported once per field."""
     told: list[int] = []
     compare([parse_system("roundrobin", 1)] * 2, SimulationModel(), entrants=3, count=5, seed=1, progress=told.append)
     assert told == [1] * 5
 
 
 def test_fields_that_do_not_suit_a_system() -> None:
-    """The refusal names it."""
+    """The error names the system that does not accept the field."""
     for words in ("entropy", "match"):
         with pytest.raises(UsageRefused, match=f"^{words}|{words}") as refusal:
             compare([parse_system(words, 6)], SimulationModel(), entrants=4, count=1, seed=1)
@@ -103,7 +103,7 @@ def test_fields_that_do_not_suit_a_system() -> None:
 
 
 def test_a_format_rehearsed() -> None:
-    """Bounds from before the first game hold the simulated numbers; the same seed gives the same figures."""
+    """Simulated games are within the bounds, and the same seed gives the same figures."""
     options = options_model("bubble").model_validate({"size": 4, "min_matches": 6, "unpark_threshold": 2})
     entrants = [Entrant(f"E{place}", rating=1500.0 - 40 * place) for place in range(8)]
 
@@ -122,14 +122,14 @@ def test_a_format_rehearsed() -> None:
 @pytest.mark.parametrize("words", ["mcmahon", "mcmahon:base=2000:groups=bands:bar=2:floor=-2"])
 @pytest.mark.parametrize(("noise", "better"), [(150.0, 1), (400.0, -1)])
 def test_mcmahon_lives_on_good_ratings(words: str, noise: float, better: int) -> None:
-    """Its table beats that of a Swiss when ratings are off by 150 Elo, and loses when they are off by 400."""
+    """McMahon is better than a Swiss with errors of 150 Elo, and worse with 400 Elo."""
     pair = [parse_system("swiss-gotha", 6), parse_system(words, 6)]
     lead = compare(pair, SimulationModel(noise=noise), entrants=32, count=24, seed=1)[1].above["tau_table"]
     assert better * lead.mean > 2 * lead.error
 
 
 def test_usual_settings_and_own_ones() -> None:
-    """Rounds and one game a match where there are such; what is written after the name goes first."""
+    """Settings after the name replace the usual rounds and games."""
     plain = parse_system("entropy", 6).options
     assert (plain.rounds, plain.games_per_pairing, plain.model) == (6, 1, "elo")
     own = parse_system("entropy:model=gor:rounds=4:placement=['PTS','SOS']", 6).options
@@ -148,7 +148,7 @@ def test_usual_settings_and_own_ones() -> None:
     ],
 )
 def test_refusals(words: str, told: str) -> None:
-    """One line: which system, what was found, what there is."""
+    """Errors name the system, the value found and the valid values in one line."""
     with pytest.raises(UsageRefused) as refusal:
         parse_system(words, 6)
     assert told in str(refusal.value) and "\n" not in str(refusal.value)
@@ -156,7 +156,7 @@ def test_refusals(words: str, told: str) -> None:
 
 @pytest.mark.parametrize("system", sorted(set(SYSTEMS) - {"match"}))
 def test_every_format_comes_to_its_end(system: str) -> None:
-    """Any registered format, as many games as it foretold, everybody in the table, and twice the same."""
+    """Each format ends within its bounds, ranks all entrants and is reproducible."""
     field = draw_population(SimulationModel(), 12, "1/0")
     courses = [simulate(make_format(system, options_model(system)(), 1), field) for _ in range(2)]
     fewest, most = courses[0].bounds
@@ -166,7 +166,7 @@ def test_every_format_comes_to_its_end(system: str) -> None:
 
 
 def test_a_test_between_two_stops_at_its_verdict() -> None:
-    """No game is played after it, though more were on offer."""
+    """A match with a test plays no game after its verdict."""
     options = options_model("match").model_validate(
         {"games": 4000, "games_per_pairing": 2, "sprt": {"elo0": 0.0, "elo1": 50.0}}
     )
@@ -181,7 +181,7 @@ def test_a_test_between_two_stops_at_its_verdict() -> None:
 
 
 def test_chances_between_equals() -> None:
-    """Without White's advantage 45 % are drawn and the rest is halved; far apart nothing is drawn."""
+    """Equal engines draw 45 % without White's advantage; very unequal ones do not draw."""
     level = SimulationModel(white=0.0)
     assert level.chances(0, 0) == pytest.approx((0.275, 0.45, 0.275))
     won, drawn_, lost = SimulationModel().chances(100, 0)
@@ -191,7 +191,7 @@ def test_chances_between_equals() -> None:
 
 
 def test_a_population_is_as_wide_as_its_world() -> None:
-    """2,000 engines: spread and noise within five standard errors, the best believed first, the median at the level."""
+    """Random strengths and ratings have the configured spread, noise and median."""
     world = SimulationModel(spread=150, noise=90)
     crowd = draw_population(world, 2000, "crowd")
     truth = [crowd.strengths[entrant.name] for entrant in crowd.entrants]
@@ -203,7 +203,7 @@ def test_a_population_is_as_wide_as_its_world() -> None:
 
 
 def test_games_end_as_often_as_they_should() -> None:
-    """Over 4,000 meetings of one pair the shares are the chances, within five standard errors."""
+    """The shares of 4,000 results match the probabilities."""
     pair = population_of(SimulationModel(noise=0.0), (Entrant("A", rating=1600.0), Entrant("B", rating=1500.0)), "pair")
     ends = [pair.outcome(Pairing("A", "B", meeting)) for meeting in range(1, 4001)]
     for outcome, chance in zip(
@@ -213,7 +213,7 @@ def test_games_end_as_often_as_they_should() -> None:
 
 
 def test_luck_belongs_to_the_pair() -> None:
-    """The same game ends the same whenever it is played; without White's advantage also with colours reversed."""
+    """The same game has the same result, and without White's advantage also with reversed colors."""
     field = draw_population(SimulationModel(white=0.0), 8, "luck")
     for meeting in range(1, 40):
         once = field.outcome(Pairing("E1", "E2", meeting))
@@ -222,7 +222,7 @@ def test_luck_belongs_to_the_pair() -> None:
 
 
 def test_odds_cost_the_giver_what_a_doubling_of_time_is_assumed_to_be_worth() -> None:
-    """A band takes 100 points up to five doublings of 70; a table of divisors is asked instead of the formula."""
+    """A band costs the assumed value of its time odds, or that of the table of divisors."""
     rated = (Entrant("A", rating=1600.0), Entrant("B", rating=1500.0))
     pair = population_of(SimulationModel(noise=0.0), rated, "odds")
     leads = [pair.lead(Pairing("A", "B", handicap=bands)) for bands in (0, 1, 3, 9)]
@@ -237,7 +237,7 @@ def test_odds_cost_the_giver_what_a_doubling_of_time_is_assumed_to_be_worth() ->
 
 
 def test_rated_entrants_are_as_strong_as_rated() -> None:
-    """Without noise exactly; with one unrated among them all are drawn, in the order they stand."""
+    """Without noise, strengths are the ratings; with an unrated entrant they are random."""
     rated = (Entrant("A", rating=1600.0), Entrant("B", rating=1500.0))
     assert population_of(SimulationModel(noise=0.0), rated, "x").strengths == {"A": 1600.0, "B": 1500.0}
     assert population_of(SimulationModel(noise=50.0), rated, "x").strengths["A"] != 1600.0

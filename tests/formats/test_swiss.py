@@ -1,4 +1,4 @@
-"""Swiss systems of the Gotha kind: ratings that may be missing, categories that must not mix."""
+"""Tests of formats/swiss."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def by_category(**settings: Any) -> SwissCat:
 
 
 def test_ratings_are_not_needed() -> None:
-    """Without any the entry order seeds: top half against bottom half, and the last rests."""
+    """Without ratings the entry order seeds, and the last has the bye."""
     members = tuple(Member(name) for name in "ABCDE")
     swiss = SwissGotha(SwissGothaOptions())
     swiss.check(members)
@@ -27,7 +27,7 @@ def test_ratings_are_not_needed() -> None:
 
 
 def test_half_groups() -> None:
-    """A win meets a draw if halves are joined below the whole, and stands apart from it if not."""
+    """half_groups decides if half wins make own groups."""
     field = field_of(rated(6, 5, 4, 3, 2, 1), "A1D B=E C=F")
     joined, apart = (SwissGotha(SwissGothaOptions(half_groups=on)).lineup(field) for on in (False, True))
     assert joined.group.tolist() == [0, 1, 1, 1, 1, 1] and joined.span.all_groups == 2
@@ -35,7 +35,7 @@ def test_half_groups() -> None:
 
 
 def test_categories() -> None:
-    """Equal parts by rating, like ratings together, or by limits; limits must fall."""
+    """Categories are equal parts by rating, or given by falling limits."""
     field = field_of(rated(2600, 2500, 2500, 2400, 2100, 2000))
     assert by_category().categories(field) == (0, 0, 0, 1, 2, 2)
     assert by_category(categories=2).categories(field) == (0, 0, 0, 1, 1, 1)
@@ -47,7 +47,7 @@ def test_categories() -> None:
 
 
 def test_categories_meet_only_where_they_must() -> None:
-    """Two of three are even inside; the odd ones of two categories meet each other."""
+    """Entrants of two categories meet only if both categories are odd."""
     field = field_of(rated(2600, 2590, 2400, 2390, 2380, 2100, 2090, 2080))
     paired = by_category(categories=[2500.0, 2300.0]).pair(field)
     across = [board.pair for board in paired.boards if len({(0, 0, 1, 1, 1, 2, 2, 2)[at] for at in board.pair}) > 1]
@@ -55,7 +55,7 @@ def test_categories_meet_only_where_they_must() -> None:
 
 
 def test_who_is_exempt_counts_as_of_the_top() -> None:
-    """At the bar, by wins or by band, a pair loses nothing to the distance of their scores."""
+    """Exempt entrants lose no weight by the distance of their scores."""
     cases: dict[str, tuple[int, dict[str, object]]] = {
         "bar": (9, {}),
         "wins": (2, {}),
@@ -71,7 +71,7 @@ def test_who_is_exempt_counts_as_of_the_top() -> None:
 
 
 def test_handicaps_inside_categories() -> None:
-    """By McMahon score without a threshold, the stronger with White; those of the plain Swiss go by rating."""
+    """Handicaps follow McMahon scores by category, and ratings in the plain Swiss."""
     field = field_of(rated(2600, 2100))
     (board,) = by_category(rounds=1, handicap={"ceiling": 9}).pair(field).boards
     assert (board.white, board.handicap) == (0, 4)

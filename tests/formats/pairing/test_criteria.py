@@ -30,7 +30,7 @@ CHANCE = random_by_seed(Dice("criteria"), 64)
 
 
 def lineup_of(count: int, *, groups: int = 1) -> Lineup:
-    """So many, placed in entry order, dealt to the groups in turn."""
+    """Return a lineup of `count` members in entry order, distributed over the groups in turn."""
     members = tuple(Member(f"E{at}") for at in range(count))
     points = [[2 * (groups - 1 - at % groups) for at in range(count)]]
     field = Field(members, (), tuple(range(count)))
@@ -42,13 +42,13 @@ def worth(criterion: criteria.Criterion, one: int, other: int) -> int:
 
 
 def partners(count: int, kind: Seeding) -> list[tuple[int, int]]:
-    """The pairs of one group by its seeding alone, counted from 1."""
+    """Return the pairs of one group by its seeding alone, counted from 1."""
     criterion = seeding(lineup_of(count), kind, CHANCE)
     return [(one + 1, other + 1) for one, other in best_matching(criteria.weigh([criterion], count)).pairs]
 
 
 def test_the_curve_is_concave() -> None:
-    """Two gaps of 1 cost less than one of 2, from all to nothing."""
+    """Two gaps of 1 cost less than one gap of 2."""
     assert criteria.curve(10**11, 0) == 10**11 and criteria.curve(10**11, 1) == 0
     one, two = (10**11 - criteria.curve(10**11, gap / 27) for gap in (1, 2))
     assert 0 < 2 * one < two
@@ -65,19 +65,19 @@ def test_the_curve_is_concave() -> None:
     ],
 )
 def test_seedings_in_one_group(count: int, kind: Seeding, pairs: list[tuple[int, int]]) -> None:
-    """The published patterns; with halves of odd size the two middles meet."""
+    """The seedings give the published patterns."""
     assert partners(count, kind) == pairs
 
 
 def test_split_random_crosses_the_halves() -> None:
-    """Each of the upper half meets one of the lower, and another seed brings others."""
+    """split-random pairs the upper with the lower half, depending on the seed."""
     drawn = partners(20, "split-random")
     assert all(one <= 10 < other for one, other in drawn)
     assert len({tuple(partners(10, "random")), tuple(partners(10, "split-random"))}) == 2
 
 
 def test_random_seeding_is_uniform() -> None:
-    """Each of the three pairings of four comes about as often."""
+    """The three pairings of four are equally frequent."""
     seen: dict[tuple[tuple[int, int], ...], int] = {}
     for seed in range(600):
         criterion = seeding(lineup_of(4), "random", random_by_seed(Dice(seed), 4))
@@ -87,7 +87,7 @@ def test_random_seeding_is_uniform() -> None:
 
 
 def test_chance_is_symmetric_and_spreads() -> None:
-    """A pair has one number whoever is named first, from 0 to the top, in the middle on average."""
+    """Random numbers of a pair are symmetric and uniform."""
     i, j = np.triu_indices(64, 1)
     drawn = CHANCE(i, j, 1000)
     assert (drawn == CHANCE(j, i, 1000)).all() and drawn.min() >= 0 and drawn.max() <= 1000
@@ -97,7 +97,7 @@ def test_chance_is_symmetric_and_spreads() -> None:
 
 
 def test_colours_want_opposite_balances() -> None:
-    """Opposite signs all, 0 against 2 half, 0 against 1 and like signs nothing; nothing with a handicap."""
+    """Opposite balances have the full value, 0 against 2 half, and others none."""
     members = tuple(map(Member, "ABCDE"))
     rounds = [(1, -1, 0, 1, 0), (1, 0, 0, 1, 0)]
     history = tuple(tuple(Turn(Kind.PLAYED, 0, colour, games=1) for colour in row) for row in rounds)
@@ -112,13 +112,13 @@ def test_colours_want_opposite_balances() -> None:
 
 
 def test_stones_after_correction() -> None:
-    """The first band is not given, and never more than the ceiling."""
+    """The first band is not given, and the ceiling limits the handicap."""
     given = criteria.stones(np.array([0, 1, 4, 30]), 1, 9)
     assert [int(given(np.array([0]), np.array([at]))[0]) for at in range(4)] == [0, 0, 3, 9]
 
 
 def test_floats_go_where_they_are_wanted() -> None:
-    """By position the middle of three floats best, and nobody floats across four groups."""
+    """The middle of a group floats best, and groups four apart are no float."""
     lineup = lineup_of(9, groups=3)
     criterion = draw.floats(lineup, draw.by_position(lineup, "middle", "top"))
     best = max(((one, other) for one, other in combinations(range(9), 2)), key=lambda pair: worth(criterion, *pair))
@@ -130,7 +130,7 @@ def test_floats_go_where_they_are_wanted() -> None:
 
 
 def floated() -> tuple[Field, Lineup]:
-    """Before round 3: A and B lead with two wins, F has one and a half, E a half, C and D none."""
+    """Return a field before round 3: A and B have two wins, F 1.5, E 0.5, C and D none."""
     members = rated(2600, 2500, 2300, 2200, 2450, 2400)
     field = field_of(members, "A1C B1D E=F", "A1D B1E F1C")
     scores = [list(row) for row in field.points]
@@ -138,14 +138,14 @@ def floated() -> tuple[Field, Lineup]:
 
 
 def test_floats_are_counted_by_scores_before_the_round() -> None:
-    """Whole wins make the groups, so half a point is no float."""
+    """Floats compare whole wins before the round."""
     _, lineup = floated()
     assert lineup.group.tolist() == [0, 0, 2, 2, 2, 1]
     assert lineup.down.tolist() == [1, 1, 0, 0, 0, 0] and lineup.up.tolist() == [0, 0, 0, 1, 1, 0]
 
 
 def test_floats_are_undone_and_not_repeated() -> None:
-    """Two units for who never floated so, one less for each who did, one more for each whom it evens."""
+    """A float is worth more if it undoes one, and less if it repeats one."""
     field, lineup = floated()
     plain = draw.by_rule(field, lineup, "compensate", ())
     criterion = draw.floats(lineup, plain, 10)
@@ -158,7 +158,7 @@ def test_floats_are_undone_and_not_repeated() -> None:
 
 
 def test_rules_of_floats() -> None:
-    """Even SOS, GoDraw's loser, probing by information: who suits best, by each rule."""
+    """Each float rule prefers the right entrants."""
     field, lineup = floated()
     even = draw.by_rule(field, lineup, "sos-even", (9, 5, 3, 1, 2, 4), 20)
     assert even.down.tolist() == [5, 0, 6, 0, 3, 0] and even.up.tolist() == [0, 5, 0, 6, 3, 0]
@@ -173,7 +173,7 @@ def test_rules_of_floats() -> None:
 
 
 def test_kinship_is_a_price_in_groups() -> None:
-    """A strange origin buys one group of score difference, a strange family three, an allied one half of it."""
+    """Another origin is worth one group, another family three, a related one half of it."""
     members = tuple(Member(name, None, family, origin) for name, family, origin in KIN)
     field = Field(members, (), tuple(range(5)))
     lineup = line_up(field, [[0] * 5], Span(0, 10), range(5))
@@ -187,7 +187,7 @@ def test_kinship_is_a_price_in_groups() -> None:
 
 
 def test_categories_and_their_handicap() -> None:
-    """Nothing for the score across categories, and strengths near each other are worth the more."""
+    """Scores of different categories do not count, and similar strengths count more."""
     field = Field(tuple(map(Member, "ABCD")), (), (0, 1, 2, 3))
     lineup = line_up(field, [[0, 2, 0, 2]], Span(1, 2, 1, 2), (1, 0, 3, 2), categories=(0, 0, 1, 1))
     assert lineup.group.tolist() == [1, 0, 3, 2]
@@ -198,7 +198,7 @@ def test_categories_and_their_handicap() -> None:
 
 
 def test_floats_between_categories_count_less() -> None:
-    """Divided by the distance of the categories and one, four times."""
+    """Floats between categories are divided four times by the distance plus one."""
     field = Field(tuple(map(Member, "AB")), (), (0, 1))
     lineup = line_up(field, [[0, 0]], Span(0, 1, 1, 2), (0, 1), categories=(0, 1))
     criterion = draw.floats(lineup, draw.by_rule(field, lineup, "compensate", ()), 1000)
@@ -212,7 +212,7 @@ def older(
     given: int = 0,
     history: tuple[tuple[Turn, ...], ...] = (),
 ) -> OlderGotha:
-    """Members with so many half wins, all of family f but the last, the first `given` + 1 bands above the others."""
+    """Return members with these half wins, all of family f but the last, one far above in bands."""
     count = len(halves)
     members = tuple(Member(f"E{at}", None, "f" if at < count - 1 else "g", "o") for at in range(count))
     field = Field(members, history, tuple(range(count)))
@@ -237,7 +237,7 @@ def points(function: OlderGotha, one: int, other: int) -> dict[str, float]:
 
 
 def test_two_small_gaps_cost_less_than_one_large() -> None:
-    """One point apart is 48 687.5, two points are 47 250; beyond twenty points nothing falls any more."""
+    """Score gaps have the published values, up to twenty wins."""
     found = [points(older([gap, 0]), 0, 1) for gap in (0, 1, 2, 4, 10, 39, 40, 50)]
     half, last = 48_750 + 609.375, 1_250 + 25_000 * 19.5 * 0.5 / 400
     sums = [row["score"] + row["small gaps"] for row in found]
@@ -247,14 +247,14 @@ def test_two_small_gaps_cost_less_than_one_large() -> None:
 
 
 def test_a_handicap_counts_beyond_the_stones_that_are_given() -> None:
-    """Fifteen stones weigh as fifteen, not as the nine that are given, forty and more as forty."""
+    """Handicaps count up to forty, beyond the ceiling."""
     found = [points(older([0, 0], given=stones), 0, 1) for stones in (1, 9, 15, 40, 60)]
     assert [row["handicap"] for row in found] == [195_000, 155_000, 125_000, 0, 0]
     assert [row["small handicaps"] for row in found] == [2_437.5, 17_437.5, 23_437.5, 0, 0]
 
 
 def test_colors_count_even_games_whatever_the_handicap_now() -> None:
-    """More Whites against more Blacks is worth 100 at odds, too; games at odds do not count in the balance."""
+    """Opposite balances of even games count, also for a handicap game."""
 
     def history(stones: int) -> tuple[tuple[Turn, ...], ...]:
         return (
@@ -275,20 +275,20 @@ def test_colors_count_even_games_whatever_the_handicap_now() -> None:
     ("seeding", "row"), [("fold", (43.75, 75.0, 93.75, 100.0)), ("slip", (43.75, 93.75, 93.75, 43.75))]
 )
 def test_seeding_of_equal_scores(seeding: OlderSeeding, row: tuple[float, ...]) -> None:
-    """The ideal pair has all 100, and it falls with the square of the distance; other scores have nothing."""
+    """The ideal pair has the full value, other scores have none."""
     function = older([0] * 5, seeding=seeding)
     assert tuple(points(function, 0, other)["seeding"] for other in range(1, 5)) == row
     assert points(older([2, 2, 0]), 0, 2)["seeding"] == 0
 
 
 def test_split_random_across_the_halves() -> None:
-    """Ninety and more across, ten and less inside a half."""
+    """Pairs across the halves have 90 points or more, others 10 or less."""
     function = older([0] * 6, seeding="split-random")
     assert 90 <= points(function, 0, 3)["seeding"] <= 100 and 0 <= points(function, 0, 2)["seeding"] <= 10
 
 
 def test_floats_prefer_the_last_of_the_upper_group() -> None:
-    """By the published product of places; compensation only where there is something to better."""
+    """Floats follow the published product of places."""
     function = older([2, 2, 0, 0])
     assert points(function, 1, 3)["position"] == 100 * 2 * 1 / 4
     assert points(function, 0, 3)["position"] == 100 * 2 * 2 / 4
@@ -296,7 +296,7 @@ def test_floats_prefer_the_last_of_the_upper_group() -> None:
 
 
 def test_secondary_criteria_spare_the_exempt() -> None:
-    """As computed for none exempt, the maximum of each criterion for two, the mean of both for one."""
+    """Two exempt entrants get the maximum, one gets the mean with the computed value."""
     names = ("handicap", "small handicaps", "origin", "family")
     sums = [
         sum(points(older([0, 0, 0], exempt, given=4), 0, 1)[name] for name in names) for exempt in ((), (0,), (0, 1))

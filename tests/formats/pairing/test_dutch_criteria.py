@@ -39,7 +39,7 @@ def of(letters: str) -> Colours:
     ],
 )
 def test_what_is_due(played: str, wish: int, due: PreferenceStrength) -> None:
-    """The difference first, then the last two games, then the last."""
+    """The preference follows the difference, then the last two games, then the last game."""
     assert (of(played).wish, of(played).due) == (wish, due)
 
 
@@ -60,12 +60,12 @@ def test_what_is_due(played: str, wish: int, due: PreferenceStrength) -> None:
     ],
 )
 def test_who_has_white(first: str, second: str, colour: int) -> None:
-    """The rules of colour allocation in their order."""
+    """The rules of color allocation apply in order."""
     assert colour_of_first(of(first), of(second), BLACK) == colour
 
 
 def test_clashes() -> None:
-    """Only two absolute wishes for one colour clash."""
+    """Only two absolute preferences for one color clash."""
     assert of("bww").clashes(of("www"))
     assert not of("bww").clashes(of("wbb"))
     assert not of("bww").clashes(of("wbw"))
@@ -80,7 +80,7 @@ def field(*rows: tuple[Turn, ...], rounds: int = 9) -> Field:
 
 
 def test_floats() -> None:
-    """Down against a lower score or with points for no game, up against a higher; the last two rounds count."""
+    """Floats of the last two rounds are down against lower scores or unplayed points, up against higher scores."""
     won = (Turn(Kind.PLAYED, 2, WHITE, 2), BYE, Turn(Kind.PLAYED, 0, BLACK, 0))
     uneven = (Turn(Kind.PLAYED, 2, BLACK, 1), ABSENT, Turn(Kind.PLAYED, 0, WHITE, 1))
     floats = {card.place: card.floats for card in player_cards(field(won, uneven))}
@@ -92,7 +92,7 @@ def test_floats() -> None:
 
 
 def test_what_bars_the_bye() -> None:
-    """A bye, whatever it was worth, a win by forfeit, a full-point bye; half a point does not (C2)."""
+    """A bye, a forfeit win or a full-point bye excludes from the bye; half a point does not (C2)."""
     forfeits = (Turn(Kind.FORFEIT, 1, points=2), Turn(Kind.FORFEIT, 0))
     row = (*forfeits, BYE, Turn(Kind.FULL_BYE, points=2), Turn(Kind.HALF_BYE, points=1), ABSENT)
     assert [card.place for card in player_cards(field(row)) if card.barred] == [0, 2, 3]
@@ -101,7 +101,7 @@ def test_what_bars_the_bye() -> None:
 
 
 def test_floats_where_a_loss_is_worth_points() -> None:
-    """A round without a game is down with more points than a loss is worth, a bye always (1.4.3)."""
+    """An unplayed round is a float down with more points than a loss, a bye always (1.4.3)."""
     row = (Turn(Kind.HALF_BYE, points=1), Turn(points=1), Turn(Kind.BYE), Turn(Kind.FULL_BYE, points=2), ABSENT)
     worth = replace(field(row), loss=1)
     for given, floats in ((worth, ["", "", "D", "D", ""]), (field(row), ["D", "D", "D", "D", ""])):
@@ -109,7 +109,7 @@ def test_floats_where_a_loss_is_worth_points() -> None:
 
 
 def test_virtual_points_of_a_file() -> None:
-    """They count for the pairing in their rounds, floats and topscorers included, and no scheme is asked."""
+    """Virtual points of a file count for the pairing of their rounds."""
     given = replace(field((WON, replace(LOST, opponent=0))), virtual=((0, 2), (4, 0)))
     first, second = player_cards(given, 5)
     assert (first.place, first.score, second.score) == (0, 6, 0)
@@ -118,7 +118,7 @@ def test_virtual_points_of_a_file() -> None:
 
 
 def test_more_than_half_of_all_points_before_the_last_round() -> None:
-    """One and a half of two points, and only then."""
+    """An entrant with more than half of all points before the last round is a top scorer."""
     row, drawn = (WON, LOST), (replace(WON, points=1), replace(LOST, points=1))
     assert [card.top for card in player_cards(field(row, drawn, rounds=3))] == [True, False]
     assert [card.top for card in player_cards(field(row, drawn, rounds=4))] == [False, False]
@@ -126,7 +126,7 @@ def test_more_than_half_of_all_points_before_the_last_round() -> None:
 
 
 def test_baku_points() -> None:
-    """Nine rounds: five accelerated, three with a point and two with half of one, for the upper half made even."""
+    """Of nine rounds, three have a virtual point and two half a point, for the upper half."""
     first = databases.entered(10, 9)
     assert virtual_points(first, 3, 5) == [2] * 6 + [0] * 4
     assert virtual_points(first, 4, 5) == virtual_points(first, 5, 5) == [1] * 6 + [0] * 4
@@ -137,7 +137,7 @@ def test_baku_points() -> None:
 
 
 def test_baku_points_stay_with_who_has_them() -> None:
-    """Half-point byes in round 1 leave the two halves as they were when it was paired."""
+    """Half-point byes in round 1 do not change the two halves."""
     before = replace(databases.entered(8, 9), present=(0, 2, 3, 4, 5, 6))
     half = Turn(Kind.HALF_BYE, points=1)
     after = replace(before, history=((BYE, half, *[BYE] * 5, half),), present=tuple(range(8)))
@@ -145,7 +145,7 @@ def test_baku_points_stay_with_who_has_them() -> None:
 
 
 def test_late_entrants_shift_the_parity_of_numbers() -> None:
-    """Without a colour preference the number counts among those that have come by then."""
+    """Without a preference, the number among the entrants so far decides."""
     late = replace(databases.entered(5, 9), present=(0, 3, 4, 2))
     assert entered(late) == [0, 2, 3, 4]
     assert pair_dutch(replace(late, present=(0, 2, 3, 4))).boards == (Board(0, 3), Board(4, 2))
@@ -154,6 +154,6 @@ def test_late_entrants_shift_the_parity_of_numbers() -> None:
 
 
 def test_colours_left_out() -> None:
-    """When every match has both colours nobody has a preference."""
+    """If matches have both colors there are no preferences."""
     assert [card.colours.wish for card in player_cards(field((WON, LOST)))] == [BLACK, WHITE]
     assert [card.colours.wish for card in player_cards(field((WON, LOST)), colour_blind=True)] == [0, 0]

@@ -1,4 +1,4 @@
-"""The tournament as pairing systems see it."""
+"""Tests of formats/pairing/field."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ FIELD = Field(THREE, (FIRST, SECOND), (0, 1, 2), rounds=3)
 
 
 def test_points_before_each_round() -> None:
-    """Scores are kept for every round, unplayed ones included."""
+    """Scores are kept for each round, with unplayed ones."""
     assert FIELD.points == ((0, 0, 0), (2, 0, 2), (4, 0, 2))
     assert FIELD.scores == (4, 0, 2)
     assert FIELD.number == 3
 
 
 def test_a_forfeit_is_no_meeting() -> None:
-    """Who did not come was not met, and its colour does not count."""
+    """A forfeit is not a meeting, and its color does not count."""
     assert FIELD.met(0, 1) and FIELD.met(1, 0)
     assert not FIELD.met(0, 2)
     assert FIELD.balance(0) == 1
@@ -30,19 +30,19 @@ def test_a_forfeit_is_no_meeting() -> None:
 
 
 def test_looking_back() -> None:
-    """A tournament before an earlier round has its history and whoever was paired then."""
+    """The field before an earlier round has its history and its present members."""
     then = FIELD.before(2)
     assert then.history == (FIRST,)
     assert then.present == (0, 2)
 
 
 def test_a_board_knows_its_pair() -> None:
-    """Whoever has White, a pair is the same."""
+    """The pair of a board does not depend on its colors."""
     assert Board(2, 1).pair == Board(1, 2).pair == (1, 2)
 
 
 def test_dice_are_fair_and_the_same_for_ever() -> None:
-    """The first throws are on record; all orders of three come up about as often."""
+    """The first numbers are fixed, and all orders of three are equally frequent."""
     dice = Dice("seed", 7)
     assert [dice.below(6) for _ in range(8)] == [0, 2, 5, 0, 2, 4, 3, 1]
     orders = Counter("".join(Dice(throw).shuffled("ABC")) for throw in range(6000))

@@ -31,7 +31,7 @@ from tests.support.databases import field_of, random_field, rated
 
 
 def drawn(field: Field, marked: tuple[int, ...] = (), leaving: tuple[int, ...] = ()) -> set[int]:
-    """Everybody who can get gopair's bye, over many draws."""
+    """Return all members that get gopair's bye over many draws."""
     ratings = tuple(round(member.rating or 0) for member in field.members)
     return {
         gopair_bye(field, field.present, ratings, Dice(draw), marked=marked, leaving=leaving) for draw in range(200)
@@ -39,18 +39,18 @@ def drawn(field: Field, marked: tuple[int, ...] = (), leaving: tuple[int, ...] =
 
 
 def test_gopair_asks_the_middle() -> None:
-    """Of eleven the first and the last by rating are left out; in round 1 losses are not asked."""
+    """The first and the last by rating do not get the bye; in round 1 losses do not matter."""
     assert drawn(field_of(rated(*range(11)))) == set(range(1, 10))
 
 
 def test_gopair_asks_for_a_loss() -> None:
-    """From round 2 on; a loss by forfeit is one, a draw is none."""
+    """From round 2 on the bye needs a loss, which can be a forfeit."""
     assert drawn(field_of(rated(5, 4, 3, 2, 1), "A1B C=D E")) == {1}
     assert drawn(field_of(rated(5, 4, 3, 2, 1), "A+B C=D E")) == {1}
 
 
 def test_gopair_when_nobody_fits() -> None:
-    """The conditions are dropped in the order of gopair: to stay, no missed round, the middle, a loss."""
+    """Conditions are dropped in the order of gopair."""
     assert drawn(field_of(rated(5, 4, 3, 2, 1), "A=B C=D E")) == {0, 1, 2, 3}
     assert drawn(field_of(rated(5, 4, 3, 2, 1), "A=B", "C=D")) == {0, 1, 2, 3}
     field = field_of(rated(5, 4, 3, 2, 1), "A1B C1D E")
@@ -62,7 +62,7 @@ def test_gopair_when_nobody_fits() -> None:
 
 
 def test_marked_ones_are_the_whole_pool() -> None:
-    """A marked entrant has the bye even if it had one before; of several, one that missed the fewest rounds."""
+    """A marked entrant gets the bye, the one with the fewest missed rounds first."""
     field = field_of(rated(5, 4, 3, 2, 1), "A1B C=D E")
     assert drawn(field, (2, 3)) == {2, 3}
     assert drawn(field, (4,)) == {4}
@@ -70,21 +70,21 @@ def test_marked_ones_are_the_whole_pool() -> None:
 
 
 def test_before_round_1_nothing_changes() -> None:
-    """Entry ratings to the last thousandth; byes and forfeits alone change nothing either."""
+    """Without games the ratings are the entry ratings."""
     members = rated(2000, 1900.5, 1800)
     assert current_ratings(field_of(members)) == (2_000_000, 1_900_500, 1_800_000)
     assert current_ratings(field_of(members, "A+B C")) == (2_000_000, 1_900_500, 1_800_000)
 
 
 def test_games_move_them() -> None:
-    """The winner as far up as the loser down; four games of a match are more than one."""
+    """A win moves both ratings equally, and more games move them more."""
     one = current_ratings(field_of(rated(1000, 1000), "A1B"))
     four = current_ratings(field_of(rated(1000, 1000), "A1B", win=8))
     assert sum(one) == sum(four) == 2_000_000 and 1_000_000 < one[0] < four[0]
 
 
 def test_who_brings_no_rating() -> None:
-    """At the start it is refused by name; later it comes as the average, and that is said."""
+    """A missing rating is an error at the start, and the average later, with a remark."""
     members = (Member("A", 1000.0), Member("B", 1100.0), Member("C"))
     with pytest.raises(ValueError, match=r"no rating: C\. Hint: set rating"):
         refuse_unrated(members)
@@ -94,14 +94,14 @@ def test_who_brings_no_rating() -> None:
 
 
 def test_equal_ratings_stand_in_entry_order() -> None:
-    """Best first, the last word is the entry order."""
+    """Equal ratings keep the entry order."""
     assert order_by_rating((5, 9, 5, 7), (2, 0, 1, 3)) == [1, 3, 0, 2]
 
 
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 10**9), rounds=st.integers(0, 5), family=st.booleans())
 def test_fewest_bars_are_broken_then_the_sum_decides(seed: int, rounds: int, family: bool) -> None:
-    """Rematches count before families, their rounds before families too; against all fifteen rounds of six."""
+    """No round of six breaks fewer restrictions or has a larger sum."""
     field = random_field(seed, 6, rounds)
     bars = Restrictions(forbid_family=family)
 
@@ -122,14 +122,14 @@ def test_fewest_bars_are_broken_then_the_sum_decides(seed: int, rounds: int, fam
 
 
 def test_strict_says_what_it_would_have_to_allow() -> None:
-    """Names, and the setting that allows it."""
+    """The error of strict names the pairs and the setting."""
     field = field_of(rated(2, 1, families="ff"), "A1B")
     with pytest.raises(Unpairable, match=r"A - B is a rematch of round 1.*one family.*strict = false"):
         best_round(field, field.present, lambda *_: 0, Restrictions(strict=True, forbid_family=True))
 
 
 def test_nobody_is_a_round_too() -> None:
-    """No pairs, nothing to say."""
+    """An empty field has an empty round."""
     assert best_round(field_of(()), (), lambda *_: 0, Restrictions()) == ([], ())
 
 
@@ -137,19 +137,19 @@ FOUR = rated(4, 3, 2, 1)
 
 
 def test_the_balance_first() -> None:
-    """More Whites than Blacks before: Black now, whoever comes first in the pair."""
+    """The entrant with more Whites gets Black."""
     field = field_of(FOUR, "A1B C1D")
     assert assign_colours(field, [(0, 3), (2, 1)], "x") == (Board(3, 0), Board(1, 2))
 
 
 def test_then_the_last_colours_that_differ() -> None:
-    """A and C are both level: A had White last, so C has it now; before that they do not look."""
+    """With equal balance, the last different colors decide."""
     field = field_of(FOUR, "B1A C1D", "A1D B1C")
     assert assign_colours(field, [(0, 2)], "x") == (Board(2, 0),)
 
 
 def test_else_the_lot() -> None:
-    """Drawn from the seed, the same for both orders of the pair; both colours come up."""
+    """Otherwise the color is random from the seed, independent of the order of the pair."""
     boards = set()
     for seed in range(20):
         field = field_of(FOUR, seed=seed)
@@ -160,21 +160,21 @@ def test_else_the_lot() -> None:
 
 
 def test_gopair_counts_whites_alone() -> None:
-    """Two Whites and two Blacks are more Whites than none in no game; forfeits are no games."""
+    """gopair counts games with White only, without forfeits."""
     field = field_of(FOUR, "A1B C", "B1A C+D")
     assert whites(field, 0) == 1 and whites(field, 2) == 0
     assert assign_colours(field, [(0, 2)], "x", whites) == (Board(2, 0),)
 
 
 def expected(gap: float) -> float:
-    """Elo's expectation on the logistic curve."""
+    """Return the expected score by the logistic curve."""
     return float(1 / (1 + 10 ** (-gap / 400)))
 
 
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10**9))
 def test_the_score_equations_hold(seed: int) -> None:
-    """Points scored are the points expected, virtual draws at the entry rating included."""
+    """Points scored equal points expected, with virtual draws."""
     field = random_field(seed, 7, 3)
     entry = [member.rating or 0.0 for member in field.members]
     found = by_likelihood(field, entry)
@@ -186,7 +186,7 @@ def test_the_score_equations_hold(seed: int) -> None:
 
 
 def test_a_win_among_equals_by_hand() -> None:
-    """One game, two draws each: 1 + 1 = E(2x) + 2 E(x) holds at x = 91.73 points."""
+    """One win with two draws each moves a rating by 91.73 points."""
     gain, loss = by_likelihood(field_of(rated(1000, 1000), "A1B"), [0.0, 0.0])
     assert (gain, loss) == pytest.approx((91.7315, -91.7315), abs=1e-4)
     assert expected(2 * gain) + 2 * expected(gain) == pytest.approx(2)
@@ -202,7 +202,7 @@ def game(points: int) -> tuple[Turn, Turn]:
 
 
 def test_nothing_played_changes_nothing() -> None:
-    """Entry ratings stay before round 1, and through byes and forfeits."""
+    """Byes and forfeits do not change ratings."""
     idle = (Turn(Kind.BYE, points=2), Turn(Kind.FORFEIT, 2, WHITE, 2), Turn(Kind.FORFEIT, 1, BLACK, 0))
     for there in (Field(tuple(map(Member, "ABC"))), rounds_of(idle)):
         entry = (1400.0, 1500.0, 1700.0)
@@ -211,7 +211,7 @@ def test_nothing_played_changes_nothing() -> None:
 
 
 def test_gor_rates_round_by_round() -> None:
-    """Each round starts from the ratings the last one left; epsilon 0 adds no points between equals."""
+    """Each round starts from the ratings after the one before."""
     once = by_gor(rounds_of(game(2)), (1500.0, 1500.0))
     assert once == pytest.approx((1523.5, 1476.5), abs=1e-9)  # con 47
     twice = by_gor(rounds_of(game(2), game(2)), (1500.0, 1500.0))
@@ -220,7 +220,7 @@ def test_gor_rates_round_by_round() -> None:
 
 
 def test_a_match_counts_its_games() -> None:
-    """Half points of two games are a win and a draw; where matches are scored it is one game."""
+    """Half points of two games count as a win and a draw; a scored match is one game."""
     row = (Turn(Kind.PLAYED, 1, NEITHER, 3, games=2), Turn(Kind.PLAYED, 0, NEITHER, 1, games=2))
     assert match_scores(rounds_of(row, win=4)) == [[(0, 1, (1, 1, 0))]]
     row = (Turn(Kind.PLAYED, 1, NEITHER, 0, games=2), Turn(Kind.PLAYED, 0, NEITHER, 2, games=2))
@@ -228,6 +228,6 @@ def test_a_match_counts_its_games() -> None:
 
 
 def test_gor_has_a_floor() -> None:
-    """Whoever enters below 100 is refused."""
+    """An entry rating below 100 is an error."""
     with pytest.raises(InputRefused, match="below 100"):
         by_gor(rounds_of(game(2)), (99.0, 1500.0))

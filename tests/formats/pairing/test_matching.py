@@ -37,25 +37,25 @@ def symmetric(dice: np.random.Generator, size: int, low: int, high: int) -> Matr
 
 
 def test_heaviest() -> None:
-    """3 + 0 is more than 1 + 1, whatever the diagonal says."""
+    """The heaviest pairs are found, and the diagonal is ignored."""
     found = best_matching(np.array(FOUR) + 9 * np.eye(4, dtype=np.int64))
     assert (found.pairs, found.mates, found.weight) == (((0, 1), (2, 3)), (1, 0, 3, 2), 3)
 
 
 def test_forbidden_pair() -> None:
-    """Without the best pair the two others remain, and weigh 2."""
+    """A forbidden pair is not used."""
     forbidden = np.zeros((4, 4), dtype=bool)
     forbidden[2, 3] = forbidden[3, 2] = True
     assert best_matching(FOUR, forbidden).weight == 2
 
 
 def test_nobody() -> None:
-    """An empty field is paired."""
+    """An empty field has an empty matching."""
     assert best_matching([]).pairs == ()
 
 
 def test_slack_bounds_the_cost_of_a_pair() -> None:
-    """Forcing a pair costs at least half of its slack; pairs of the matching have none."""
+    """Forcing a pair costs at least half of its slack."""
     dice = np.random.default_rng(8)
     weights = symmetric(dice, 8, -50, 50)
     best = best_matching(weights)
@@ -69,7 +69,7 @@ def test_slack_bounds_the_cost_of_a_pair() -> None:
 
 
 def test_huge_weights() -> None:
-    """Weights of hundreds of digits keep their last one."""
+    """Weights of hundreds of digits are exact."""
     huge = 10**300
     weights = np.array([[huge * FOUR[i][j] + (i + j == 3) for j in range(4)] for i in range(4)], dtype=object)
     assert best_matching(weights).weight == 3 * huge
@@ -78,14 +78,14 @@ def test_huge_weights() -> None:
 
 
 def test_words_and_integers_agree() -> None:
-    """The same weights, in words and moved out of their reach, give the same pairs."""
+    """Machine words and Python integers give the same pairs."""
     dice = np.random.default_rng(3)
     weights = symmetric(dice, 30, 0, 9)
     assert best_matching(weights).pairs == best_matching(weights.astype(object) * 2**70).pairs
 
 
 def test_duals_out_of_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    """When a dual leaves the room of a word the search is done again in Python's integers, not wrongly."""
+    """If a dual leaves its range, the search is repeated with Python integers."""
     dice = np.random.default_rng(4)
     weights = symmetric(dice, 10, 0, 1 << 49)
     expected = best_matching(weights).weight
@@ -98,7 +98,7 @@ def test_duals_out_of_room(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_word_limit_is_the_spread() -> None:
-    """Large weights near to each other stay in machine words; one apart by 2**50 does not."""
+    """The spread of the weights decides the use of machine words."""
     near = integers([[0, 2**60], [2**60, 0]])
     assert costs_of(near, allowed_pairs(near, None)).matrix.dtype == np.int64
     apart = np.full((4, 4), 0)
@@ -117,20 +117,20 @@ def test_word_limit_is_the_spread() -> None:
     ],
 )
 def test_not_weights(weights: object, says: str) -> None:
-    """What is no symmetric integer matrix is refused with the reason."""
+    """Invalid matrices are errors with the reason."""
     with pytest.raises(ValueError, match=says):
         best_matching(weights)  # type: ignore[arg-type]
 
 
 def test_odd_field_without_bye() -> None:
-    """Three entrants cannot be paired: one part of three, nobody to meet."""
+    """Three entrants cannot be paired."""
     with pytest.raises(Unpairable, match="1 would be left over") as refused:
         best_matching(np.zeros((3, 3), dtype=np.int64))
     assert refused.value.shortage.parts == ((0, 1, 2),)
 
 
 def met(*rounds: tuple[tuple[int, int], ...], count: int = 4) -> np.ndarray:
-    """The round of the last meeting, from 1."""
+    """Return the rounds of the last meetings, from 1."""
     bars = np.zeros((count, count), dtype=np.int64)
     for number, pairs in enumerate(rounds, 1):
         for one, other in pairs:
@@ -139,27 +139,27 @@ def met(*rounds: tuple[tuple[int, int], ...], count: int = 4) -> np.ndarray:
 
 
 def test_no_rematch_when_avoidable() -> None:
-    """However heavy, a rematch is not taken while there is another way."""
+    """A rematch is not used if it can be avoided, whatever its weight."""
     found = relaxed_matching(np.array(FOUR) * 1000, met(((0, 1), (2, 3))))
     assert found.weight == 2000
     assert (0, 1) not in found.pairs
 
 
 def test_least_recent_rematches() -> None:
-    """Four who have all met play again what is longest ago, not what is heaviest."""
+    """If all have met, the least recent rematches are used."""
     bars = met(((0, 2), (1, 3)), ((0, 1), (2, 3)), ((0, 3), (1, 2)))
     found = relaxed_matching(FOUR, bars)
     assert (found.pairs, found.weight) == (((0, 2), (1, 3)), 2)
 
 
 def test_fewest_rematches_come_first() -> None:
-    """One recent rematch is taken rather than two old ones."""
+    """One recent rematch is better than two old ones."""
     bars = met(((0, 1), (2, 3), (0, 3), (1, 2)), ((0, 2),))
     assert relaxed_matching(FOUR, bars).pairs == ((0, 2), (1, 3))
 
 
 def test_relaxing_does_not_allow_the_forbidden() -> None:
-    """Bars give way, forbidden pairs do not: nobody may meet the first."""
+    """Forbidden pairs stay forbidden."""
     forbidden = np.zeros((4, 4), dtype=bool)
     forbidden[0, :] = forbidden[:, 0] = True
     with pytest.raises(Unpairable) as refused:
@@ -170,7 +170,7 @@ def test_relaxing_does_not_allow_the_forbidden() -> None:
 
 
 def test_same_weights_same_matching() -> None:
-    """A tie comes out the same every time, and its proof holds."""
+    """The same weights give the same matching with a valid proof."""
     weights = np.ones((20, 20), dtype=np.int64)
     found = best_matching(weights)
     assert found == best_matching(weights.copy())
@@ -178,7 +178,7 @@ def test_same_weights_same_matching() -> None:
 
 
 def members(allowed: NDArray[np.bool_], vertices: tuple[int, ...] | None = None) -> Iterator[dict[int, int]]:
-    """All perfect matchings."""
+    """Return all perfect matchings."""
     left = tuple(range(len(allowed))) if vertices is None else vertices
     if not left:
         yield {}
@@ -195,7 +195,7 @@ def weight(pairs: dict[int, int], matrix: Matrix) -> int:
 
 @pytest.mark.parametrize("high", [2, 3, 1000, WIDEST // 5])
 def test_the_face_is_all_that_are_best(high: int) -> None:
-    """By one digit after another, few or many in a machine word: no best matching is lost and no other one is left."""
+    """The face has exactly the best matchings by each digit."""
     dice = np.random.default_rng(high)
     for _ in range(40):
         allowed = symmetric(dice, 8, 0, 4) > 0
@@ -215,7 +215,7 @@ def test_the_face_is_all_that_are_best(high: int) -> None:
 
 
 def test_odd_sets_stay_filled() -> None:
-    """Two triangles that are dear inside keep a pair each, however much the next digit likes three pairs across."""
+    """Full odd sets stay full for later digits."""
     dear = np.kron(np.eye(2, dtype=np.int64), np.full((3, 3), 10, dtype=np.int64))
     across = 100 * np.kron(np.array([[0, 1], [1, 0]]), np.eye(3, dtype=np.int64))
     across[2, 5] = across[5, 2] = 200
@@ -226,7 +226,7 @@ def test_odd_sets_stay_filled() -> None:
 
 
 def test_restrictions_keep_the_member_at_hand() -> None:
-    """Pairs may be struck out unless the matching at hand uses them; what is decided may be left out."""
+    """Restrictions must keep the current matching."""
     face = Face.of(~np.eye(6, dtype=bool))
     one, other = 0, face.mates[0]
     with pytest.raises(ValueError, match="not allowed"):
@@ -237,7 +237,7 @@ def test_restrictions_keep_the_member_at_hand() -> None:
 
 
 def test_a_digit_too_wide_is_refused() -> None:
-    """It says how far its sums reach."""
+    """A digit with too large sums is an error."""
     wide = np.zeros((4, 4), dtype=np.int64)
     wide[0, 1] = wide[1, 0] = WIDEST
     with pytest.raises(ValueError, match="split"):
@@ -251,7 +251,7 @@ FOUND = best_matching(APART)
 
 
 def holds(mates: tuple[int, ...], proof: Certificate) -> bool:
-    """Does the check let it pass?"""
+    """Return whether the check accepts a proof."""
     try:
         check(APART, ALLOWED, mates, proof)
     except ProofFailed:
@@ -260,7 +260,7 @@ def holds(mates: tuple[int, ...], proof: Certificate) -> bool:
 
 
 def test_odd_sets_are_needed() -> None:
-    """The case is one that vertices alone do not prove."""
+    """The example needs odd sets for its proof."""
     assert FOUND.proof.sets
     assert holds(FOUND.mates, FOUND.proof)
     assert not holds(FOUND.mates, replace(FOUND.proof, sets=()))
@@ -269,7 +269,7 @@ def test_odd_sets_are_needed() -> None:
 @pytest.mark.parametrize("step", [-2, -1, 1, 2])
 @pytest.mark.parametrize("vertex", range(6))
 def test_changed_dual(vertex: int, step: int) -> None:
-    """No single y may be another number."""
+    """Changing any y makes the proof invalid."""
     y = list(FOUND.proof.y)
     y[vertex] += step
     assert not holds(FOUND.mates, replace(FOUND.proof, y=tuple(y)))
@@ -277,13 +277,13 @@ def test_changed_dual(vertex: int, step: int) -> None:
 
 @pytest.mark.parametrize("step", [-1, 1, -100])
 def test_changed_set(step: int) -> None:
-    """No z may be another number, and below 0 it proves nothing."""
+    """Changing any z makes the proof invalid."""
     first, *rest = FOUND.proof.sets
     assert not holds(FOUND.mates, replace(FOUND.proof, sets=(replace(first, z=first.z + step), *rest)))
 
 
 def test_negative_z_with_a_fitting_bound() -> None:
-    """A z below 0 that another one makes up for does not pass either."""
+    """A negative z is invalid, also if the bound fits."""
     inside = FOUND.proof.sets[0].vertices
     wrong = (*FOUND.proof.sets, OddSet(inside, -1), OddSet(inside, 1))
     assert not holds(FOUND.mates, replace(FOUND.proof, sets=wrong))
@@ -291,12 +291,12 @@ def test_negative_z_with_a_fitting_bound() -> None:
 
 @pytest.mark.parametrize("inside", [(0, 1), (0, 0, 1), (0, 1, 9), ()])
 def test_no_odd_set(inside: tuple[int, ...]) -> None:
-    """Even sets, vertices named twice and vertices that are not there are noticed, even with z = 0."""
+    """Even sets, repeated and unknown vertices are invalid."""
     assert not holds(FOUND.mates, replace(FOUND.proof, sets=(*FOUND.proof.sets, OddSet(inside, 0))))
 
 
 def test_every_other_matching() -> None:
-    """All exchanges of two pairs of a unique optimum are lighter and noticed."""
+    """Other matchings than the unique optimum are rejected."""
     dice = np.random.default_rng(5)
     weights = symmetric(dice, 10, 0, 2**40)
     found = best_matching(weights)
@@ -316,12 +316,12 @@ def test_every_other_matching() -> None:
     "mates", [(1, 0, 3, 2, 5, 5), (0, 1, 2, 3, 4, 5), (1, 0), (1, 0, 3, 2, 5, 6), (1, 2, 0, 4, 5, 3)]
 )
 def test_not_a_matching(mates: tuple[int, ...]) -> None:
-    """Vertices left out, alone, in a ring or not there."""
+    """Incomplete and inconsistent matchings are rejected."""
     assert not holds(mates, FOUND.proof)
 
 
 def test_forbidden_pair_in_the_matching() -> None:
-    """A pair that is not allowed is noticed though all sums fit."""
+    """A matching with a forbidden pair is rejected."""
     one, other = FOUND.pairs[0]
     allowed = ALLOWED.copy()
     allowed[one, other] = allowed[other, one] = False
@@ -330,7 +330,7 @@ def test_forbidden_pair_in_the_matching() -> None:
 
 
 def test_slack_of_every_pair_counts() -> None:
-    """Making any unmatched pair heavy enough is noticed, in every strip of rows."""
+    """A too heavy unmatched pair is found in each strip of rows."""
     weights = np.zeros((300, 300), dtype=np.int64)
     found = best_matching(weights)
     for one, other in ((0, 299), (130, 132), (298, 1), (200, 100)):
@@ -342,7 +342,7 @@ def test_slack_of_every_pair_counts() -> None:
 
 
 def test_duals_beyond_a_word() -> None:
-    """Duals that a machine word would wrap round are compared as they are."""
+    """Duals too large for a machine word are compared exactly."""
     weights = np.zeros((2, 2), dtype=np.int64)
     allowed = allowed_pairs(weights, None)
     with pytest.raises(ProofFailed):
@@ -351,7 +351,7 @@ def test_duals_beyond_a_word() -> None:
 
 
 def wrong_answer(how: Callable[[list[int]], None]) -> Callable[..., object]:
-    """A search whose matching was tampered with."""
+    """Return a search whose matching was changed."""
     from enginetour.formats.pairing import matching
 
     search = matching._search
@@ -367,7 +367,7 @@ def wrong_answer(how: Callable[[list[int]], None]) -> Callable[..., object]:
 
 
 def test_wrong_answers_are_not_returned(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A failure of the search is our failure, with exit code 1, and no pairing."""
+    """A wrong matching is an internal error with exit code 1."""
 
     def exchange(mates: list[int]) -> None:
         a, b = 0, mates[0]
@@ -383,7 +383,7 @@ def test_wrong_answers_are_not_returned(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def allowed(count: int, *pairs: tuple[int, int]) -> np.ndarray:
-    """Only these pairs."""
+    """Return the matrix of these allowed pairs."""
     out = np.zeros((count, count), dtype=bool)
     for one, other in pairs:
         out[one, other] = out[other, one] = True
@@ -394,14 +394,14 @@ STAR = allowed(4, (0, 1), (0, 2), (0, 3))
 
 
 def test_star() -> None:
-    """Three who may only meet the same one: two are left over."""
+    """Three vertices with one common opponent leave two over."""
     found = shortage(STAR)
     assert found == Shortage((0,), ((1,), (2,), (3,)))
     assert found.left_over == 2
 
 
 def test_message() -> None:
-    """The line names the entrants, how many groups and the next step."""
+    """The error names the entrants, the number of groups and the next step."""
     with pytest.raises(Unpairable) as refused:
         best_matching(np.zeros((4, 4), dtype=np.int64), ~STAR)
     line = "not all entrants can be paired: 2 would be left over, because entrants 2, 3, 4 form 3 groups of odd size"
@@ -413,18 +413,18 @@ def test_message() -> None:
 
 
 def test_two_triangles() -> None:
-    """Fractionally paired, really not: each triangle is a part, with no barrier."""
+    """Two triangles have no perfect matching, although a fractional one exists."""
     pairs = ((0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3))
     assert shortage(allowed(6, *pairs)) == Shortage((), ((0, 1, 2), (3, 4, 5)))
 
 
 def test_perfect() -> None:
-    """A ring of six lacks nothing."""
+    """A ring of six has a perfect matching."""
     assert shortage(allowed(6, *((i, (i + 1) % 6) for i in range(6)))) is None
 
 
 def test_as_many_as_networkx() -> None:
-    """On sparse random graphs the number left over is that of a largest matching."""
+    """The number left over is that of a largest matching of networkx."""
     dice = np.random.default_rng(7)
     for _ in range(150):
         count = int(dice.integers(1, 20))
@@ -445,6 +445,6 @@ def test_as_many_as_networkx() -> None:
     ],
 )
 def test_wrong_proofs(wrong: Shortage) -> None:
-    """Too few parts, parts that meet others, even ones and vertices named twice prove nothing."""
+    """Invalid barriers and parts are rejected."""
     with pytest.raises(ProofFailed):
         check_shortage(STAR, wrong, 2)

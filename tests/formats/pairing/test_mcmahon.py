@@ -1,4 +1,4 @@
-"""Starting points: bands, bar and floor, groups that the rounds can mix, and scores on top of them."""
+"""Tests of formats/pairing/mcmahon."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ GO = 2050.0  # 1 dan, so that bands are grades of the Go scale
 
 
 def test_bands_are_grades() -> None:
-    """One grade is 100 points, rounded down also below the base."""
+    """A grade has 100 points and is rounded down, also below the base."""
     assert [band(rating, GO) for rating in (2050, 2149, 2150, 2049, 1949)] == [0, 0, 1, -1, -2]
     assert band(30.0, 0.0, 15.0) == 2
 
 
 def test_bar_and_floor_limit_the_ladder() -> None:
-    """As Gotha counts: 4 dan bar, 20 kyu floor, 30 kyu zero; a correction goes beyond the bar."""
+    """Bar, floor, zero and corrections work as in Gotha."""
     starts = band_starts((8, 3, 0, -25, 8), bar=3, floor=-20, zero=-30, corrections=(0, 0, 0, 0, 2))
     assert starts.wins == (33, 33, 30, 10, 35) and (starts.top, starts.bottom) == (33, 10)
 
 
 def test_the_smaller_of_two_groups_starts_at_the_bar() -> None:
-    """Eight entrants, or twice the rounds if that is more, or all within 300 points of the best."""
+    """The bar is the smaller of two groups: enough entrants, or 300 points."""
     ratings = [3000.0 - 40 * place for place in range(30)]
     bands = [band(rating) for rating in ratings]
     assert bar_of(ratings, bands, 3) == 27  # the eighth has 2720, and 2720 is 280 behind
@@ -51,12 +51,12 @@ def test_the_smaller_of_two_groups_starts_at_the_bar() -> None:
     [(5, 5, 3), (20, 5, 3), (21, 5, 5), (30, 9, 3), (60, 5, 8), (900, 5, 20), (9, 50, 1)],
 )
 def test_groups_follow_the_table(entrants: int, rounds: int, groups: int) -> None:
-    """The middle of the first row that is long enough, halves up, by five rounds over the rounds."""
+    """The number of groups follows the table, scaled by the rounds."""
     assert groups_wanted(entrants, rounds) == groups
 
 
 def test_small_neighbours_are_merged() -> None:
-    """Smallest union first, of equal ones the outer; nobody stays alone, and empty bands are no groups."""
+    """The smallest neighboring groups are merged first, the outer of equal ones."""
     bands = [0] * 4 + [1] * 2 + [2] * 3 + [7] * 2 + [9]
     assert merge_bands(bands, 9) == (0, 1, 2, 7)
     assert merge_bands(bands, 3) == (0, 1, 7)
@@ -67,7 +67,7 @@ def test_small_neighbours_are_merged() -> None:
 
 
 def test_bar_and_floor_leave_the_groups_that_are_wanted() -> None:
-    """The end with more entrants gives way first, only the ends that may, and no further than is needed."""
+    """Bar and floor move only as far as needed, the larger end first."""
     bands = [0, 0, 1, 1, 2, 2, 2, 3, 3, 4, 4]
     assert spread_limits(bands, 3, 1, fewest=3, rises=True, falls=True) == (3, 1)
     assert spread_limits(bands, 3, 1, fewest=4, rises=True, falls=True) == (4, 1)
@@ -78,13 +78,13 @@ def test_bar_and_floor_leave_the_groups_that_are_wanted() -> None:
 
 
 def test_newcomers_go_into_the_groups_there_are() -> None:
-    """Beyond the ends they start with the end, between the limits with the group below."""
+    """Late entrants join the existing groups."""
     starts = group_starts((0, 3, 6), (-2, 0, 2, 3, 5, 9), (0,) * 6)
     assert starts.wins == (0, 0, 0, 1, 1, 2) and starts.top == 2
 
 
 def test_founders_stay_the_same() -> None:
-    """Whoever joins after round 1 sets no limits, whoever had a bye in it does."""
+    """Limits depend on the members of round 1 only."""
     members = tuple(map(Member, "ABC"))
     assert first_round_members(Field(members, present=(0, 2))) == (0, 2)
     row = (Turn(Kind.BYE, points=2), Turn(), Turn(Kind.FORFEIT, 0))
@@ -92,7 +92,7 @@ def test_founders_stay_the_same() -> None:
 
 
 def test_points_count_from_the_start() -> None:
-    """A win is one step whatever a match is worth; absences bring halves, rounded down in their sum."""
+    """Scores add starts, points and half wins for absences, rounded down."""
     members = tuple(map(Member, "ABC"))
     played, absent, bye = Turn(Kind.PLAYED, 1, points=3), Turn(), Turn(Kind.BYE, points=4)
     field = Field(members, ((played, absent, bye), (absent, absent, played)), (0, 1, 2), win=4)

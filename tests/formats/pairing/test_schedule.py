@@ -31,7 +31,7 @@ def schedule() -> GameSchedule:
 
 
 def test_a_window_is_offered_and_moves_on() -> None:
-    """As many open games as the window is wide, the earliest first."""
+    """The earliest open games are offered, as many as the window holds."""
     day = schedule()
     assert day.open() == GAMES[:2]
     day = day.finished(GAMES[1], Outcome.DRAW)
@@ -43,7 +43,7 @@ def test_a_window_is_offered_and_moves_on() -> None:
 
 
 def test_a_voided_game_comes_back_and_nothing_else_goes() -> None:
-    """Showing it again takes no other game out of the window."""
+    """A void game is offered again, and no other game leaves the window."""
     day = schedule().finished(GAMES[0], Outcome.DRAW)
     assert day.voidable(GAMES[0]) is Outcome.DRAW
     again = day.reopened(GAMES[0])
@@ -52,7 +52,7 @@ def test_a_voided_game_comes_back_and_nothing_else_goes() -> None:
 
 
 def test_called_off_games_may_still_come_in_once() -> None:
-    """A game in the air when its engine left is no error, and does not count; twice is an error."""
+    """A canceled game in progress is accepted once and does not count."""
     day, called_off = schedule().without("B")
     assert called_off == GAMES[:1] and day.open() == GAMES[1:3] and day.left == 4
     assert not day.counts(GAMES[0])
@@ -64,7 +64,7 @@ def test_called_off_games_may_still_come_in_once() -> None:
 
 
 def test_what_cannot_have_happened_is_refused() -> None:
-    """Unknown games, other colors, doubles, and voids of what is not finished or void already."""
+    """Unknown games, other colors, repeated results and invalid voids are errors."""
     day = schedule()
     with pytest.raises(ValueError, match="never on offer"):
         day.counts(Pairing("A", "Z"))
@@ -82,20 +82,20 @@ def test_what_cannot_have_happened_is_refused() -> None:
 
 
 def test_a_match_is_played_in_encounters_of_two_legs() -> None:
-    """Four games are two openings with both colours each."""
+    """Four games are two openings with both colors each."""
     games = list(match_games("A", "B", games=4, encounter=7, number=3))
     assert shown(games, "white meeting leg encounter round") == ["A 1 1 7 3", "B 1 2 7 3", "A 2 1 8 3", "B 2 2 8 3"]
     assert [(g.meeting, g.leg) for g in match_games("A", "B", games=1, encounter=1, number=1)] == [(1, 1)]
 
 
 def test_two_idle_entrants_leave_room_in_the_window() -> None:
-    """The window is wider than all games of two entrants, up to its longest."""
+    """The window is larger than all games of two entrants, up to its maximum."""
     assert window_size(99) > 2 * 99
     assert window_size(10**6) == LONGEST_WINDOW
 
 
 def test_a_thousand_slots_have_something_to_do() -> None:
-    """A round robin of a hundred offers an encounter of two games for each of them, also in its only cycle."""
+    """A round robin of a hundred offers two games for each of a thousand slots."""
     names = [f"E{n}" for n in range(100)]
     pairs = [(a, b) for a in names for b in names if a < b]
     games = [game for n, pair in enumerate(pairs) for game in match_games(*pair, games=2, encounter=n, number=1)]
@@ -103,7 +103,7 @@ def test_a_thousand_slots_have_something_to_do() -> None:
 
 
 def test_more_games_fill_the_window() -> None:
-    """Games that come later show up as far as there is room."""
+    """Added games are offered if the window has room."""
     more = tuple(replace(game, meeting=2) for game in GAMES)
     assert GameSchedule().renewed(GAMES[:1], 3).extended(more).open() == (GAMES[0], *more[:2])
 
@@ -111,7 +111,7 @@ def test_more_games_fill_the_window() -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.integers(1, 150), st.lists(st.tuples(st.sampled_from("fffffhrxwn"), st.integers(0, 10**6)), max_size=250))
 def test_what_is_open_is_what_is_reached_and_not_played(width: int, acts: list[tuple[str, int]]) -> None:
-    """Whatever became of the games, in whatever order, the open ones stand in playing order, none is lost or double."""
+    """The open games are complete and in playing order after any events."""
     names = [f"E{n}" for n in range(10)]
     rounds = [Pairing(a, b, meeting) for meeting in range(1, 6) for a in names for b in names if a < b]
     day = GameSchedule().renewed(rounds[:150], width)
@@ -141,7 +141,7 @@ SEATED: tuple[Order, ...] = ("seats", "circle")
 
 
 def colours_of(order: Order, colours: Colours, entrants: int) -> list[str]:
-    """Of every entrant, round by round."""
+    """Return the colors of each entrant, round by round."""
     found = [""] * entrants
     for pairs in rounds_of(order, colours, entrants):
         for white, black in pairs:
@@ -151,13 +151,13 @@ def colours_of(order: Order, colours: Colours, entrants: int) -> list[str]:
 
 
 def widest(order: Order, colours: Colours, parity: int) -> int:
-    """The largest difference of colours in fields up to 24."""
+    """Return the largest color difference in fields of up to 24."""
     found = [run for count in range(2 + parity, 25, 2) for run in colours_of(order, colours, count)]
     return max(abs(run.count("w") - run.count("b")) for run in found)
 
 
 def test_seats_as_printed() -> None:
-    """Ten entrants, the first three rounds; lower seat first in each column's pair."""
+    """The first three rounds of ten entrants are those of the source."""
     printed = ["1-6 2-7 3-8 4-9 5-10", "1-7 6-8 2-9 3-10 4-5", "1-8 7-9 6-10 2-5 3-4"]  # Vuorinen 2010, 3.1
     wanted = [[frozenset(map(int, pair.split("-"))) for pair in line.split()] for line in printed]
     found = [[frozenset(seat + 1 for seat in pair) for pair in pairs] for pairs in rounds_of("seats", "balanced", 10)]
@@ -165,7 +165,7 @@ def test_seats_as_printed() -> None:
 
 
 def circle(seats: int) -> Iterator[list[set[int]]]:
-    """The i-th meets the i-th from the end, the first stays, the last moves to second; the dummy's opponent rests."""
+    """Return the rounds of the circle method: the first stays, and the last moves to second place."""
     order = list(range(seats + seats % 2))
     for _ in range(len(order) - 1 if seats > 1 else 0):
         pairs = ({order[i], order[-1 - i]} for i in range(len(order) // 2))
@@ -174,7 +174,7 @@ def circle(seats: int) -> Iterator[list[set[int]]]:
 
 
 def test_circle_is_the_circle_method() -> None:
-    """The same pairs in the same rounds and board order; Berger's order is his table."""
+    """The order circle is the circle method, and berger is Berger's table."""
     for count in range(13):
         assert [[set(pair) for pair in pairs] for pairs in rounds_of("circle", "balanced", count)] == list(
             circle(count)
@@ -185,7 +185,7 @@ def test_circle_is_the_circle_method() -> None:
 @pytest.mark.parametrize("colours", ["balanced", "rows"])
 @pytest.mark.parametrize("order", ["berger", *SEATED])
 def test_everybody_meets_once(order: Order, colours: Colours) -> None:
-    """In as few rounds as can be, nobody twice in one."""
+    """All pairs meet once, in the fewest rounds."""
     for count in range(13):
         rounds = rounds_of(order, colours, count)
         assert len(rounds) == (0 if count < 2 else count - 1 + count % 2)
@@ -196,7 +196,7 @@ def test_everybody_meets_once(order: Order, colours: Colours) -> None:
 
 @pytest.mark.parametrize("order", SEATED)
 def test_colours_are_as_told(order: Order) -> None:
-    """By columns one apart at most, two in odd fields, and never three alike in an even one; by rows three and four."""
+    """Color differences are within the documented limits."""
     assert [widest(order, "balanced", parity) for parity in (0, 1)] == [1, 2]
     assert [widest(order, "rows", parity) for parity in (0, 1)] == [3, 4]
     runs = [run for count in range(2, 25, 2) for run in colours_of(order, "balanced", count)]
@@ -204,21 +204,21 @@ def test_colours_are_as_told(order: Order) -> None:
 
 
 def test_rows_take_turns() -> None:
-    """The whole upper row has White, then the whole lower row."""
+    """With rows, the upper and the lower row have White in turn."""
     first, second = rounds_of("seats", "rows", 6)[:2]
     assert first == ((0, 3), (1, 4), (2, 5))
     assert second == ((4, 0), (5, 3), (2, 1))
 
 
 def test_berger_six_as_printed() -> None:
-    """The table for six is the one of the handbook."""
+    """The table for six is that of the handbook."""
     printed = "1-6 2-5 3-4 | 6-4 5-3 1-2 | 2-6 3-1 4-5 | 6-5 1-4 2-3 | 3-6 4-2 5-1"  # FIDE C.05 annex 1
     assert " | ".join(" ".join(f"{w + 1}-{b + 1}" for w, b in pairs) for pairs in berger(6)) == printed
 
 
 @pytest.mark.parametrize("seats", range(2, 25))
 def test_berger_colours_are_fair(seats: int) -> None:
-    """Whites and Blacks differ by one at most, by nothing in an odd field, and never three alike in a row."""
+    """Berger colors differ by at most one and never repeat three times."""
     colours: dict[int, str] = dict.fromkeys(range(seats), "")
     for boards in berger(seats):
         for white, black in boards:
@@ -231,7 +231,7 @@ def test_berger_colours_are_fair(seats: int) -> None:
 
 @pytest.mark.parametrize(("front", "back"), [(0, 3), (1, 5), (3, 5), (5, 3), (4, 4), (2, 0)])
 def test_rows_slide_past_each_other(front: int, back: int) -> None:
-    """Each of one row meets each of the other once, and nobody sits twice in a round."""
+    """Each of one row meets each of the other row once."""
     rounds = slide(front, back)
     met = Counter(pair for boards in rounds for pair in boards)
     assert met == Counter((a, b) for a in range(front) for b in range(back))

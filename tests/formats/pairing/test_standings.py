@@ -36,7 +36,7 @@ GAMES = [
 
 
 def test_table_with_tie_breaks() -> None:
-    """Points first, then Sonneborn-Berger; units are those of the codes."""
+    """The table orders by points, then Sonneborn-Berger."""
     assert table(["C", "B", "A"], cross(GAMES)) == (
         StandingsRow(1, "A", 3, 3, "", (("SB", 3 * 3), ("DE", 0), ("WIN", 1))),
         StandingsRow(2, "B", 3, 3, "", (("SB", 1 * 3 + 2 * 2), ("DE", 0), ("WIN", 1))),
@@ -45,13 +45,13 @@ def test_table_with_tie_breaks() -> None:
 
 
 def test_fully_tied_share_a_rank_in_list_order() -> None:
-    """Equal on everything is an equal rank, and the next rank is left out."""
+    """Entrants equal in all values share a rank."""
     lines = table(["X", "Y", "Z"], cross([Scored("Y", "X", D), Scored("Z", "X", D), Scored("Y", "Z", D)]))
     assert [(line.rank, line.name) for line in lines] == [(1, "X"), (1, "Y"), (1, "Z")]
 
 
 def test_each_code_splits_those_still_tied() -> None:
-    """Direct encounter is played among those level on points; after Sonneborn-Berger nobody is level any more."""
+    """Each code counts among the entrants tied so far."""
     lines = table(["B", "A", "C"], cross(GAMES), ("DE",))
     assert [(line.name, line.tiebreaks) for line in lines] == [
         ("A", (("DE", 3),)),
@@ -62,12 +62,12 @@ def test_each_code_splits_those_still_tied() -> None:
 
 
 def test_only_games_among_the_named_count() -> None:
-    """Who is not named gives no points to those who are."""
+    """Games against other entrants do not count."""
     assert shown(table(["B", "C"], cross(GAMES)), "name half_points games") == ["B 2 1", "C 0 1"]
 
 
 def test_a_game_taken_back_leaves_no_trace_in_the_sums() -> None:
-    """Counting a game off undoes counting it on."""
+    """Removing a game undoes adding it."""
     grid = with_game(with_game(cross(GAMES[:3]), GAMES[3]), GAMES[3], -1)
     for name in "ABC":
         assert total(grid, name) == total(cross(GAMES[:3]), name)
@@ -75,7 +75,7 @@ def test_a_game_taken_back_leaves_no_trace_in_the_sums() -> None:
 
 
 def test_crosstable_cells_read_from_the_row() -> None:
-    """Games in order, each from the row's side; void games are not there."""
+    """Cells show the results of the row's entrant in order, without void games."""
     rows = crosstable(["A", "B", "C"], GAMES)
     assert [["x" if cell is None else cell for cell in row.cells] for row in rows] == [
         ["x", "1=", "0"],
@@ -90,7 +90,7 @@ RECORDED = ("MM_n14_s1", "Swiss_odd13_s8")  # a McMahon and a Swiss tournament, 
 
 
 def recorded(name: str) -> Iterator[tuple[Field, PlacementTerms, dict[str, Any]]]:
-    """The field after each round, and what the other program worked out for it."""
+    """Return the field after each round, and the recorded values."""
     told = read(name)
     bands = tuple(player["rank"] for player in told["players"])
     bar, floor = (3, -20) if told["mode"] == "MM" else (8, -30)
@@ -104,7 +104,7 @@ def recorded(name: str) -> Iterator[tuple[Field, PlacementTerms, dict[str, Any]]
 
 @pytest.mark.parametrize("name", RECORDED)
 def test_all_eighteen_codes_of_a_recorded_tournament(name: str) -> None:
-    """Every value of every entrant after every round is the other program's."""
+    """All values of all codes are the recorded ones."""
     for field, terms, told in recorded(name):
         few = len(field.history) < 3  # it records the cut sums of McMahon scores as 0 then
         wanted = [code for code in next(iter(told.values())) if not (few and code in ("SOSM-1", "SOSM-2"))]
@@ -115,7 +115,7 @@ def test_all_eighteen_codes_of_a_recorded_tournament(name: str) -> None:
 
 
 def played(*rounds: str, members: int = 4, win: int = 2, rated: tuple[float | None, ...] = ()) -> Field:
-    """As `field_of`, of so many members or of these ratings."""
+    """Return a field like `field_of`, with `members` or these ratings."""
     entered = tuple(Member(name, rating) for name, rating in zip("ABCDE", rated or (None,) * members, strict=False))
     return field_of(entered, *rounds, total=len(rounds), win=win)
 
@@ -128,7 +128,7 @@ def one(field: Field, code: str, terms: PlacementTerms | None = None) -> tuple[i
 
 
 def test_the_table_of_codes_is_whole() -> None:
-    """Each code stands in the table at the top of its module, and nothing else does."""
+    """The table in the module docstring has all codes and no others."""
     rows = (tiebreaks.__doc__ or "").split("\n\n")[1].splitlines()[1:]
     assert {row.split()[0] for row in rows} <= set(PLACEMENT_CODES)
     named = {word.rstrip(",") for row in rows for word in row.split()}
@@ -136,7 +136,7 @@ def test_the_table_of_codes_is_whole() -> None:
 
 
 def test_an_order_splits_only_those_still_tied() -> None:
-    """Points, then a code; equal in all, they share a rank and stand in entry order."""
+    """Codes order tied entrants only, and equal ones share a rank."""
     lines = rank_by_codes(CIRCLE, ("PTS", "SOSW"), (0, 1, 2, 3))
     assert [(line.rank, line.name, line.half_points, line.tiebreaks) for line in lines] == [
         (1, "C", 4, (("SOSW", 8),)),
@@ -148,7 +148,7 @@ def test_an_order_splits_only_those_still_tied() -> None:
 
 
 def test_cumulated_scores() -> None:
-    """Points after each round, added up: early wins weigh more; a cup doubles the other way round."""
+    """Cumulative scores favor early wins, and CPS doubles each round."""
     early = played("A1B", "A1B", "A1B", "B1A", "B1A", members=2)
     assert one(early, "PS") == one(early, "CUSSW") == (24, 6)  # 12 and 3 points
     assert one(early, "CPS") == (2 * (16 + 8 + 4), 2 * (2 + 1))
@@ -157,7 +157,7 @@ def test_cumulated_scores() -> None:
 
 
 def test_mcmahon_scores_and_absences() -> None:
-    """Half a win an absence, rounded down together with byes; where it counts is a setting."""
+    """Absences count half a win as configured."""
     field = played("A1B C=D", "A1C", "A=D C")
     starts = (3, 2, 2, 0)
     assert one(field, "MMS", PlacementTerms(starts)) == (6 + 5, 4 + 2, 4 + 3, 0 + 2)
@@ -172,7 +172,7 @@ def test_mcmahon_scores_and_absences() -> None:
 
 
 def test_rounds_without_a_game() -> None:
-    """They add the own score, the own start, nothing, or what FIDE's dummy has."""
+    """Unplayed rounds count as `unplayed` decides."""
     field = played("A1B C", "A1C B", "C1B A?", members=3)
     scores = (5, 2, 4)
     terms = (3, 0, 0)
@@ -189,7 +189,7 @@ def test_rounds_without_a_game() -> None:
 
 
 def test_a_forfeit_is_a_meeting_for_gotha_only() -> None:
-    """FIDE takes a dummy with at most what the opponent who should have come scored."""
+    """A forfeit is a meeting for Gotha, and a limited dummy for FIDE."""
     field = played("A+B C1D", "A1C D1B")
     assert one(field, "SOSW", PlacementTerms(unplayed="start"))[0] == 0 + 2
     assert one(field, "SOSW", PlacementTerms(unplayed="zero"))[0] == 2
@@ -200,7 +200,7 @@ def test_a_forfeit_is_a_meeting_for_gotha_only() -> None:
 
 
 def test_boards_that_have_no_result_yet() -> None:
-    """In the running round they are no games, no meetings and no draws: the table waits for them."""
+    """Unfinished boards do not count in the table."""
     before = played("A1B C1D", rated=(2000, 1900, 2100, 1800))
     row = list(played("A1C B1D").history[0])
     row[1], row[3] = Turn(Kind.PLAYED, 3, WHITE), Turn(Kind.PLAYED, 1, BLACK)
@@ -212,7 +212,7 @@ def test_boards_that_have_no_result_yet() -> None:
 
 
 def test_what_fide_cuts() -> None:
-    """Rounds left unplayed by choice go first, however much they stand for; a median takes off the highest too."""
+    """FIDE cuts rounds unplayed by choice first; medians cut the highest too."""
     fide = PlacementTerms(unplayed="fide")
     field = played("A1B C1D", "A1C B1D", "A? B0D", members=4)
     assert one(field, "BH", fide)[0] == 2 + (2 + 1) + 3  # C stayed away at the end; the dummy draws all rounds
@@ -226,7 +226,7 @@ def test_what_fide_cuts() -> None:
 
 
 def test_byes_asked_for_at_the_end_count_as_draws() -> None:
-    """For the opponents' sums alone, and only when nothing but such rounds follows (C.07 16.3)."""
+    """Requested byes at the end count as draws for opponents (C.07 16.3)."""
     field = played("A1B C1D", "A1C", "A1D C1B")
     assert one(field, "PTS") == (6, 0, 4, 0)
     assert one(field, "BH", PlacementTerms(unplayed="fide"))[0] == 0 + 4 + 0  # B and D came back
@@ -237,7 +237,7 @@ def test_byes_asked_for_at_the_end_count_as_draws() -> None:
 
 
 def test_strength_of_the_opponents() -> None:
-    """Averages and performances are of rated opponents met over the board."""
+    """ARO and TPR use rated opponents met over the board."""
     field = played("A1B C1D", "A=C", "A+D B1C", rated=(2000, 1900.5, 2100, None))
     assert one(field, "RATING") == (2000, 1901, 2100, 0)
     assert one(field, "ARO") == (2000, 2050, 1950, 2100)  # 2000.25; (2000 + 2100)/2; (2000 + 1900.5)/2; 2100
@@ -248,13 +248,13 @@ def test_strength_of_the_opponents() -> None:
 
 
 def test_the_least_predictable_game_removed() -> None:
-    """The one between the nearest ratings, the latest of several."""
+    """LPR removes the latest game between the nearest ratings."""
     field = played("A1B C1D", "A0C B1D", rated=(2000, 1900, 2100, None))
     assert one(field, "LPR") == (2 - 0, 2, 4 - 2, 0)
 
 
 def test_direct_encounters() -> None:
-    """DE is silent unless all have met; SDC also when a pair is level; DC sorts whoever beat whom."""
+    """DE needs all meetings, SDC decided ones, and DC orders by wins."""
     tied = [0, 1, 2]
     assert one(CIRCLE, "DE") == (2, 3, 4, 3)
     three = played("A1B", "B1C", "A=C", members=3)
@@ -274,7 +274,7 @@ def test_direct_encounters() -> None:
 
 
 def test_a_direct_encounter_that_no_missing_game_could_turn() -> None:
-    """A beat B and C, who have not met: C.07 section 6 would put it first, ours is silent; so it is after a forfeit."""
+    """DE is 0 if two tied entrants have not met."""
     tied = played("A1B C1D", "A1C B1D", "D1A")
     assert order_by_codes(tied, ("DE",), [0, 1, 2]) == [((0,), [0, 1, 2])]
     met = played("A1B C1D", "A1C B1D", "D1A B=C")
@@ -284,7 +284,7 @@ def test_a_direct_encounter_that_no_missing_game_could_turn() -> None:
 
 
 def test_matches_of_two_games() -> None:
-    """More than half of the points is a won round; games with Black are half of them."""
+    """More than half of the points is a won round; half of the games are with Black."""
     field = played("A1B C=D", "A=C", win=4)
     assert one(field, "WIN") == (1, 0, 0, 0)
     assert one(field, "BPG") == (2, 1, 2, 1)
@@ -292,7 +292,7 @@ def test_matches_of_two_games() -> None:
 
 
 def test_a_cup_inside() -> None:
-    """Whoever of the top group is unbeaten through the quarter-final has two wins more, four through the semi-final."""
+    """A top group's knockout adds two or four wins for unbeaten entrants."""
     field = played("A1B C1D", "A1C B1D", "A0D B1C")
     cup = PlacementTerms((1,) * 4, cup=frozenset({0, 2}))
     assert one(field.before(2), "STS", cup) == (4 + 4, 2, 4 + 4, 2)
@@ -301,7 +301,7 @@ def test_a_cup_inside() -> None:
 
 
 def test_bands_and_categories() -> None:
-    """Bands follow the ratings unless given; of categories the lower is better."""
+    """Bands follow the ratings unless given, and lower categories are better."""
     field = played("A1B", rated=(250, 199, None, -1), members=4)
     assert one(field, "RANK") == (2, 1, 0, -1)
     assert one(field, "CAT", PlacementTerms(categories=(0, 1, 1, 2))) == (0, -1, -1, -2)
@@ -310,7 +310,7 @@ def test_bands_and_categories() -> None:
 
 
 def test_exploits() -> None:
-    """Opponents' wins, once for an equal, threefold at most for those far above; EXR those that were won."""
+    """EXT counts opponents' wins up to three times, EXR only beaten ones."""
     field = played("A1B C0D", "C1A D1B", rated=(300, 300, 100, 0))
     assert one(field, "EXT") == (0, 1 * 2, 3 * 2, 2 * 2 + 3 * 0)
     assert one(field, "EXR") == (0, 0, 3 * 2, 2 * 2 + 3 * 0)

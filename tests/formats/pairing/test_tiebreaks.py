@@ -37,35 +37,35 @@ SCORES = {"A": 4, "B": 3, "C": 3, "D": 2}
 
 
 def test_sonneborn_berger_in_quarter_points() -> None:
-    """Beaten opponents count whole, drawn ones half, in quarter points."""
+    """Beaten opponents count fully, drawn ones half."""
     assert sonneborn_berger("A", CROSS, SCORES) == 2 * 3 + 2 * 2  # beat B and D
     assert sonneborn_berger("B", CROSS, SCORES) == 1 * 3 + 2 * 2  # drew C, beat D
     assert sonneborn_berger("C", CROSS, SCORES) == 2 * 4 + 1 * 3
 
 
 def test_sonneborn_berger_counts_listed_opponents_only() -> None:
-    """A withdrawn opponent is worth nothing."""
+    """Withdrawn opponents do not count."""
     assert sonneborn_berger("A", CROSS, {"A": 2, "B": 1, "C": 3}) == 2 * 1
 
 
 def test_direct_encounter_among_the_tied() -> None:
-    """Only points against the others of the group count."""
+    """Only points against tied entrants count."""
     assert direct_encounter(["A", "B", "C"], CROSS) == {"A": 2, "B": 1, "C": 3}
     assert direct_encounter(["A"], CROSS) == {"A": 0}
 
 
 def test_direct_encounter_needs_all_to_have_met() -> None:
-    """One pair that has not met silences it."""
+    """A pair that has not met makes all values 0."""
     assert direct_encounter(["A", "B"], cross([GAMES[1]])) == {"A": 0, "B": 0}
 
 
 def test_wins_are_counted() -> None:
-    """Whichever colour they came with."""
+    """Wins count with both colors."""
     assert {name: wins(name, CROSS, SCORES) for name in SCORES} == {"A": 2, "B": 1, "C": 1, "D": 1}
 
 
 def test_strangers_have_an_empty_tally() -> None:
-    """Who has not met, or is not known, has no points."""
+    """Unmet and unknown opponents have an empty tally."""
     assert against(CROSS, "A", "Z") is NOTHING
     assert against(CROSS, "Z", "A") is NOTHING
 
@@ -89,7 +89,7 @@ def rows(name: str) -> list[Row]:
 
 
 def tournament(read: list[Row]) -> Field:
-    """All five rounds of it; results of both sides must fit."""
+    """Return all five rounds of the exercise."""
     members = tuple(Member(row["number"], float(row["rating"])) for row in read)
     history = tuple(tuple(turn(row[number]) for row in read) for number in ROUNDS)
     for row in history:
@@ -107,7 +107,7 @@ def turn(word: str) -> Turn:
 
 
 def told(code: str, name: str) -> Iterator[tuple[str, float, float]]:
-    """Number, what is published, what we find."""
+    """Return number, published value and computed value."""
     read = rows(name)
     found = code_values(tournament(read), [code], FIDE)[code]
     for row, value in zip(read, found, strict=True):
@@ -116,7 +116,7 @@ def told(code: str, name: str) -> Iterator[tuple[str, float, float]]:
 
 @pytest.mark.parametrize("code", ["PTS", "ARO", "TPR", "WIN", "WON", "BPG", "PS"])
 def test_the_exercises_of_2023(code: str) -> None:
-    """What a rule of 2026 has not changed is the value of every entrant, withdrawn and unpaired ones too."""
+    """All values that rules of 2026 did not change are the published ones."""
     assert [(number, mine) for number, _, mine in told(code, "exercises-2023")] == [
         (number, theirs) for number, theirs, _ in told(code, "exercises-2023")
     ]
@@ -131,16 +131,16 @@ def test_the_exercises_of_2023(code: str) -> None:
     ],
 )
 def test_the_dummy_of_2026_has_a_ceiling(code: str, less: dict[str, float]) -> None:
-    """All values are those of 2023, but for three whose dummy had more than five draws, or than who did not come.
+    """Only the values of three entrants differ from 2023, whose dummy is limited.
 
-    The half-point bye of entrant 4 is what is cut first, so nothing of it is left in its Buchholz without the lowest.
+    The half-point bye of entrant 4 is cut first, so its BH-C1 does not differ.
     """
     for number, theirs, mine in told(code, "exercises-2023"):
         assert (number, mine) == (number, theirs - less.get(number, 0.0))
 
 
 def test_average_buchholz_of_the_opponents() -> None:
-    """As published for all who met none of the three with a ceiling."""
+    """Averages without these three opponents are the published ones."""
     read = rows("exercises-2023")
     changed = {
         row["number"] for row in read if {"4", "6", "11"} & {row[number][2:] for number in ROUNDS if row[number][2:]}
@@ -150,14 +150,14 @@ def test_average_buchholz_of_the_opponents() -> None:
 
 
 def nearer(read: list[Row], row: Row) -> PlacementTerms:
-    """Ratings as seen from one entrant, nobody's farther than `FARTHEST` from its own."""
+    """Return ratings limited to `FARTHEST` points from one entrant's."""
     own = float(row["rating"])
     seen = (min(max(float(other["rating"]), own - FARTHEST), own + FARTHEST) for other in read)
     return PlacementTerms(unplayed="fide", ratings=tuple(seen))
 
 
 def test_performances_of_the_slides_of_2026() -> None:
-    """With forfeits, a bye and an absence, which count for nothing; far opponents as near as the slides have them."""
+    """Performances with forfeits, byes and absences are the published ones."""
     read = rows("slides-2026")
     for place, row in enumerate(read):
         mine = code_values(tournament(read), ["TPR"], nearer(read, row))["TPR"][place]
@@ -165,7 +165,7 @@ def test_performances_of_the_slides_of_2026() -> None:
 
 
 def test_opponents_count_with_their_own_rating() -> None:
-    """Without that limit only the two differ whom 500 points part; with it eight of FIDE's exercises would."""
+    """Without the limit of the slides, only two values differ."""
     off = {number: mine - theirs for number, theirs, mine in told("TPR", "slides-2026") if mine != theirs}
     assert off == {"2": -20, "7": 4, "8": 29, "14": 7}
     read = rows("exercises-2023")
@@ -189,14 +189,14 @@ def test_opponents_count_with_their_own_rating() -> None:
     ],
 )
 def test_the_worked_entrants_of_the_slides_of_2026(code: str, number: str, value: float) -> None:
-    """Each by its article of section 16."""
+    """Each example of section 16 has its published value."""
     read = rows("slides-2026")
     found = code_values(tournament(read), [code], FIDE)[code]
     assert found[int(number) - 1] / PLACEMENT_CODES[code].per == value
 
 
 def report_of(read: list[Row], *lines: str) -> str:
-    """The tournament as a TRF; ranks are left open."""
+    """Return the tournament as a TRF with open ranks."""
     result = {"+": "1", "-": "0", "=": "="}
     text = [*lines]
     for row in read:
@@ -218,7 +218,7 @@ CODES_OF_2023 = ("BH-C1", "BH", "SB", "AOB", "PS", "ARO", "TPR", "WIN", "WON", "
 
 
 def test_a_file_is_ranked_by_the_rules_of_2023() -> None:
-    """All published values of the exercises: with the rules of their year, from the tournament as a TRF."""
+    """All published values follow from a TRF and the rules of 2023."""
     wanted = rows("exercises-2023")
     codes = "BH:GP/C1,BH,SB,AOB,PS,ARO,TPR,WIN,WON,BPG"
     found = rank_report(read(report_of(wanted, "012 Exercises", "142 5", f"202 {codes}")), None, "fide-2023")
@@ -234,9 +234,9 @@ def test_a_file_is_ranked_by_the_rules_of_2023() -> None:
 
 
 def test_virtual_opponents_of_2009() -> None:
-    """By hand: an own round R without a game has SPR + (1 - SfPR) + 0.5 (n - R), those of opponents are draws.
+    """A round R without a game counts SPR + (1 - SfPR) + 0.5 (n - R).
 
-    Opponents have 1.5, 1.5, 1.0 and 2.0 then, for the forfeit of round 2, the bye and the half point of round 1.
+    The opponents then have 1.5, 1.5, 1.0 and 2.0 points.
     """
     cells = {
         "1.5": ("   2 w 1", "   3 b =", "   4 w 0"),
@@ -258,7 +258,7 @@ def test_virtual_opponents_of_2009() -> None:
 
 
 def test_what_a_file_says_of_its_table() -> None:
-    """212 goes before 202; a code that does not exist ends the order; an open round and other ranks are noted."""
+    """Line 212 goes before 202, and unknown codes and other ranks are noted."""
     wanted = rows("exercises-2023")
     text = report_of(wanted, "142 6", "202 BH", "212 PTS, SB/C9, BH")
     found = rank_report(read(text, "f.trf"), None, "fide")
@@ -273,7 +273,7 @@ def test_what_a_file_says_of_its_table() -> None:
 
 
 def test_a_draw_that_is_not_half_a_win() -> None:
-    """The dummy of 2026 has at most a draw in each round, by the worth of a draw in the file."""
+    """The dummy of 2026 has at most the file's value of a draw in each round."""
     lines = ["162  W 3.0    D 1.0", "142 2", "212 PTS,BH"]
     rounds = {
         "6.0": "   2 w 1  0000 - F",
