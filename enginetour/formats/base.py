@@ -120,7 +120,7 @@ SYSTEMS: dict[str, System] = {
     ),
     "knockout": System(
         "knockout.SingleElimination",
-        "knockout: an entrant that loses a match is out",
+        "an entrant that loses a match is out",
         "Vuorinen 2010; standard seeding (first against last)",
         rounds=True,
     ),

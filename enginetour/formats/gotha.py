@@ -93,7 +93,7 @@ class GothaOptions(BandOptions):
         "(Vuorinen 2010); Gotha does not.",
     )
     forfeit_counts_as_met: bool = Setting(
-        default=True, description="Do not pair two entrants again after a forfeit (as Gotha)."
+        default=True, description="Do not pair two entrants again after a forfeit, as in Gotha."
     )
     absence_in_sos: bool = Setting(
         default=False, description="Count an absence as half a win in the SOS of opponents; Gotha does not."
@@ -342,7 +342,7 @@ class CriteriaOptions(GothaOptions):
         description="Weight of similar scores, in weight units; small differences cost little (concave curve).",
     )
     half_groups: bool = Setting(
-        default=False, description="Make own groups for half wins; Gotha puts 2 and 2 1/2 wins into one group."
+        default=False, description="Put half wins into groups of their own; Gotha puts 2 and 2 1/2 wins into one group."
     )
     float_weight: Weight = Setting(
         default=2 * 10**7,

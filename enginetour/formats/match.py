@@ -93,7 +93,7 @@ class MatchOptions(BaseModel):
     swap: bool = Field(
         default=True, description="Swap colors after each game; false: the first engine has White in all games."
     )
-    reverse: bool = Field(default=False, description="Start with White for the second engine.")
+    reverse: bool = Field(default=False, description="Give the second engine White in the first game.")
     sprt: _SprtOptions | None = Field(
         default=None,
         description="Stop when a sequential test decides if the first engine is elo1 or only elo0 better: { elo0 = 0, "

@@ -62,7 +62,7 @@ class RoundsState(FormatState):
     gone: frozenset[int] = frozenset()
     half: tuple[int, ...] = ()  # entrants with a half-point bye in this round
     paired: Paired = _NOBODY
-    games: tuple[tuple[Pairing, ...], ...] = ()  # of each board
+    games: tuple[tuple[Pairing, ...], ...] = ()  # games of each board
     schedule: GameSchedule = made(default_factory=GameSchedule)
     encounters: int = 0
     met: Map[tuple[int, int], int] = made(default_factory=Map)  # number of encounters so far, by pair of places

@@ -51,7 +51,7 @@ class _Nest:
 
     def __init__(self, mate: list[int]) -> None:
         self.mate = mate
-        self.outermost = np.arange(len(mate))  # of each vertex
+        self.outermost = np.arange(len(mate))  # outermost blossom of each vertex
         self.shrunk: dict[int, _Blossom] = {}
         self._around: dict[int, int] = {}
         self._next = len(mate)

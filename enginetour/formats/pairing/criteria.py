@@ -42,7 +42,7 @@ class Lineup:
     """Data of the present members that the criteria use."""
 
     member: Ints  # place in the entry order
-    score: Ints  # in steps
+    score: Ints  # score in steps
     category: Ints
     group: Ints
     size: Ints  # size of its group

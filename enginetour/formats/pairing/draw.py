@@ -1,4 +1,4 @@
-"""Floats, seeding inside a group, byes, and the step from weights to a round with colors."""
+"""Floats, seeding inside a group, byes, and the boards with colors for a matching."""
 
 from __future__ import annotations
 

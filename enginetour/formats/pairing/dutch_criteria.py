@@ -80,7 +80,7 @@ def _size(colours: Colours) -> int:
 
 
 class Float(StrEnum):
-    """How a round took an entrant out of its score group."""
+    """Direction in which a round moved an entrant out of its score group."""
 
     NONE = ""
     DOWN = "D"
@@ -303,7 +303,7 @@ class Bracket:
         yield self._digit(here & ~(higher & up))
 
     def _float_scores(self, here: Allowed, back: int) -> Iterator[Numbers]:
-        """C18 to C21: the same by scores."""
+        """C18 to C21: the criteria C14 to C17, counted score by score."""
         down, up, _, higher = self._marks(back)
         scores = self._scores
         values = sorted(set(scores[: self.inside].tolist()), reverse=True)

@@ -16,17 +16,17 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-WHITE, BLACK, NEITHER = 1, -1, 0  # as summands of a colour balance
+WHITE, BLACK, NEITHER = 1, -1, 0  # they add up to the color balance
 
 
 class Kind(StrEnum):
     """How a round went for one member; letters in brackets are those of TRF."""
 
-    PLAYED = "played"  # 1 = 0 W D L
+    PLAYED = "played"  # in TRF: 1 = 0 W D L
     FORFEIT = "forfeit"  # paired but not played: the points show the winner (+ -)
     BYE = "bye"  # allocated by the pairing (U)
     HALF_BYE = "half-point bye"  # requested (H)
-    FULL_BYE = "full-point bye"  # given by hand (F)
+    FULL_BYE = "full-point bye"  # given by an arbiter (F)
     ABSENT = "absent"  # absent, announced or not (Z)
 
 

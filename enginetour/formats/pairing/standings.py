@@ -1,4 +1,4 @@
-"""Standings and crosstables: order by tie-break codes, shared ranks, legend of the codes."""
+"""Standings and crosstables, ordered by tie-break codes, with shared ranks and a legend of the codes."""
 
 from __future__ import annotations
 

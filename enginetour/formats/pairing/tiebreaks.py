@@ -126,7 +126,7 @@ class PlacementTerms:
     An empty tuple means the same value for all members; empty `bands` follow from the ratings.
     """
 
-    starts: tuple[int, ...] = ()  # in won matches
+    starts: tuple[int, ...] = ()  # starting scores, in won matches
     bands: tuple[int, ...] = ()
     categories: tuple[int, ...] = ()  # 0 is the top category
     ratings: tuple[float | None, ...] = ()  # current ratings; empty: the configured ones
@@ -355,7 +355,7 @@ def _reached(met: _Mutual, member: int) -> set[int]:
 # rounds after it. In these rules all rounds of the opponents without a game count as draws, and the lowest terms are
 # cut whatever they are.
 
-_ASKED_FOR = (Kind.HALF_BYE, Kind.ABSENT)  # C.07 16.1.1: byes by request
+_ASKED_FOR = (Kind.HALF_BYE, Kind.ABSENT)  # C.07 16.1.1: requested byes
 
 
 @dataclass(frozen=True, slots=True)
