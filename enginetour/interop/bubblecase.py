@@ -1,7 +1,8 @@
-"""Bubble cases and traces: JSON that any implementation of the bubble can replay and compare.
+"""Bubble cases and traces: JSON files with which any implementation of the bubble can be compared.
 
-A case holds settings, a ranking bottom to top, withdrawals by number of finished games, and one result matrix per
-game of a match: row i, column j is what ranking[i] did against ranking[j]. A trace is what the format made of it.
+A case contains settings, a ranking from bottom to top, withdrawals by number of finished games, and one result matrix
+per game of a match: row i, column j is the result of ranking[i] against ranking[j]. A trace contains the decisions of
+the format.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from enginetour.model.game import Note, Outcome, Pairing
 
 _CASE_FORMAT = "enginetour-bubble-case/1"
 _TRACE_FORMAT = "enginetour-bubble-trace/1"
-LARGEST_FILE = 20_000_000  # bytes: four games of everybody against everybody among two thousand
-_MOST_ENGINES = 2000  # as simulate plays at most
+LARGEST_FILE = 20_000_000  # bytes; 2,000 engines that play four games against each other
+_MOST_ENGINES = 2000  # as many as simulate allows
 _MIRROR = {"1": "0", "0": "1", "=": "=", "-": "-"}
 
 
@@ -32,7 +33,7 @@ class _Withdrawal(BaseModel):
 
 
 class _Content(BaseModel):
-    """The fields of the file; `expected` is not read."""
+    """The fields of the file; `expected` is ignored."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
     format: str
@@ -47,7 +48,7 @@ class _Content(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class BubbleCase:
-    """A case that holds together; `ranking` bottom to top, `results` one matrix per game of a match."""
+    """Hold a valid case; `ranking` is from bottom to top, `results` has one matrix per game of a match."""
 
     name: str
     note: str
@@ -57,17 +58,17 @@ class BubbleCase:
     results: tuple[tuple[str, ...], ...]
 
     def outcome(self, pairing: Pairing) -> Outcome:
-        """How a game ends, whoever has White."""
+        """Return the result of a game, with either color."""
         number = (pairing.meeting - 1) * min(2, self.options.games_per_pairing) + pairing.leg
         row = self.results[number - 1][self.ranking.index(pairing.white)]
-        sign = row[self.ranking.index(pairing.black)]
-        return {"1": Outcome.WHITE, "=": Outcome.DRAW, "0": Outcome.BLACK}[sign]
+        char = row[self.ranking.index(pairing.black)]
+        return {"1": Outcome.WHITE, "=": Outcome.DRAW, "0": Outcome.BLACK}[char]
 
 
 def read_case(source: str | bytes | Mapping[str, object], place: str = "case") -> BubbleCase:
-    """A checked case from JSON text or from what `json.loads` made of it; `expected` is not looked at.
+    """Return a checked case from JSON text or from its `json.loads`; `expected` is ignored.
 
-    `place` names the file in refusals. InputRefused names the field.
+    `place` names the file in errors. Raises InputRefused, which names the field.
     """
     content = _loaded(source, place)
     ranking = _ranking(content.ranking, place)
@@ -82,7 +83,7 @@ def read_case(source: str | bytes | Mapping[str, object], place: str = "case") -
 
 
 def trace_bubble(notes: Iterable[Note]) -> dict[str, Any]:
-    """The trace of a bubble that has ended, from its decisions alone; scores in points."""
+    """Return the trace of a finished bubble from its decisions; scores are in points."""
     steps: list[dict[str, Any]] = []
     ending: dict[str, Any] = {}
     entered: dict[int, list[Any]] = {}
@@ -132,17 +133,17 @@ def _loaded(source: str | bytes | Mapping[str, object], place: str) -> _Content:
             else json.loads(source, object_pairs_hook=lambda pairs: _unique(pairs, place))
         )
     except json.JSONDecodeError as fault:
-        raise InputRefused(f"not JSON: {fault.msg}", place=f"{place}:{fault.lineno}") from None
+        raise InputRefused(f"not valid JSON: {fault.msg}", place=f"{place}:{fault.lineno}") from None
     except UnicodeDecodeError as fault:
-        raise InputRefused(f"not UTF-8 at byte {fault.start}", place=place) from None
-    except ValueError:  # Python reads no number of more than 4300 digits
-        raise InputRefused("not JSON for a case: a number of thousands of digits", place=place) from None
+        raise InputRefused(f"the text is not UTF-8 (byte {fault.start})", place=place) from None
+    except ValueError:  # Python does not convert numbers of more than 4,300 digits
+        raise InputRefused("not a valid case: a number of more than 4300 digits", place=place) from None
     except RecursionError:
-        raise InputRefused("nested too deeply for a case", place=place) from None
+        raise InputRefused("not valid JSON: nested too deeply", place=place) from None
     if not isinstance(content, Mapping):
-        raise InputRefused(f"a case is a JSON object, found a {type(content).__name__}", place=place)
+        raise InputRefused(f"expected a JSON object (found {type(content).__name__})", place=place)
     if content.get("format") != _CASE_FORMAT:
-        _refuse(place, "format", f"{short_repr(content.get('format'))} is not {_CASE_FORMAT!r}")
+        _refuse(place, "format", f"expected {_CASE_FORMAT!r} (found {short_repr(content.get('format'))})")
     try:
         return _Content.model_validate(dict(content))
     except ValidationError as fault:
@@ -150,7 +151,7 @@ def _loaded(source: str | bytes | Mapping[str, object], place: str) -> _Content:
         first = next((one for one in errors if one["type"] == "extra_forbidden"), errors[0])
         keys, what = first["loc"], first["msg"].removeprefix("Value error, ")
         if first["type"] == "extra_forbidden":
-            what = f"unknown field; known are {', '.join(known_keys(_Content, keys[:-1]))}"
+            what = f"unknown key; known: {', '.join(known_keys(_Content, keys[:-1]))}"
         elif first["type"] == "missing":
             what = "is missing"
         elif first["type"] != "value_error":
@@ -162,20 +163,20 @@ def _unique(pairs: list[tuple[str, object]], place: str) -> dict[str, object]:
     found: dict[str, object] = {}
     for key, value in pairs:
         if key in found:
-            _refuse(place, key, "stands there twice")
+            _refuse(place, key, "the key appears twice")
         found[key] = value
     return found
 
 
 def _ranking(names: list[str], place: str) -> tuple[str, ...]:
     if len(names) > _MOST_ENGINES:
-        _refuse(place, "ranking", f"{len(names):,} engines, at most {_MOST_ENGINES:,} are played")
+        _refuse(place, "ranking", f"at most {_MOST_ENGINES:,} engines are allowed (found {len(names):,})")
     seen: set[str] = set()
     for number, name in enumerate(names):
         if not name:
-            _refuse(place, f"ranking[{number}]", "a name is empty")
+            _refuse(place, f"ranking[{number}]", "the name is empty")
         if name in seen:
-            _refuse(place, f"ranking[{number}]", f"{name!r} stands in the ranking twice")
+            _refuse(place, f"ranking[{number}]", f"{name!r} is in the ranking twice")
         seen.add(name)
     return tuple(names)
 
@@ -193,23 +194,23 @@ def _results(
     matrices: list[list[str]], ranking: tuple[str, ...], games: int, place: str
 ) -> tuple[tuple[str, ...], ...]:
     if len(matrices) != games:
-        _refuse(place, "results", f"{len(matrices)} matrices for games_per_pairing {games}; one per game is wanted")
+        _refuse(place, "results", f"expected {games} matrices (games_per_pairing), found {len(matrices)}")
     size = len(ranking)
     for g, rows in enumerate(matrices):
         if len(rows) != size:
-            _refuse(place, f"results[{g}]", f"{len(rows)} rows for {size} engines")
+            _refuse(place, f"results[{g}]", f"expected {size} rows, one per engine (found {len(rows)})")
         for i, row in enumerate(rows):
             if len(row) != size:
-                _refuse(place, f"results[{g}][{i}]", f"{len(row)} characters for {size} engines")
-            for j, sign in enumerate(row):
+                _refuse(place, f"results[{g}][{i}]", f"expected {size} characters, one per engine (found {len(row)})")
+            for j, char in enumerate(row):
                 allowed = "-" if i == j else "1=0"
-                if sign not in allowed:
-                    _refuse(
-                        place, f"results[{g}][{i}]", f"character {j + 1} is {sign!r}, allowed is one of {allowed!r}"
-                    )
+                if char not in allowed:
+                    what = f"character {j + 1} must be one of {allowed!r} (found {char!r})"
+                    _refuse(place, f"results[{g}][{i}]", what)
         for i in range(size):
             for j in range(i):
                 if rows[j][i] != _MIRROR[rows[i][j]]:
                     pair = f"{ranking[i]} - {ranking[j]}"
-                    _refuse(place, f"results[{g}][{i}]", f"{pair} is {rows[i][j]!r} and the other way {rows[j][i]!r}")
+                    what = f"{pair} is {rows[i][j]!r}, but {rows[j][i]!r} from the other side"
+                    _refuse(place, f"results[{g}][{i}]", what)
     return tuple(tuple(rows) for rows in matrices)

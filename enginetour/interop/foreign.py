@@ -1,4 +1,4 @@
-"""Tournaments that another program runs, as pairing systems see them, and the next round of one."""
+"""Tournaments of other programs in the form that pairing systems need, and their next round."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ Pairs = tuple[tuple[int, int | None], ...]
 
 @dataclass(frozen=True)
 class SeparatedField(Field):
-    """A field in which some must not meet: they count as having met in the round to be paired, so nobody is tempted."""
+    """A field with pairs that must not meet: they count as having met in the round to be paired."""
 
-    apart: frozenset[tuple[int, int]] = frozenset()  # places, lower first
+    apart: frozenset[tuple[int, int]] = frozenset()  # pairs of places, lower first
 
     @cached_property
     def meetings(self) -> tuple[dict[int, int], ...]:
-        """As those of any field, with the pairs apart met in this very round."""
+        """Return the meetings of the field, with the pairs in `apart` as met in this round."""
         found = tuple(map(dict, super().meetings))
         for one, other in self.apart:
             found[one][other] = found[other][one] = self.number
         return found
 
     def parted(self, one: int, other: int) -> SeparatedField:
-        """The same with one pair more apart."""
+        """Return the field with one more pair in `apart`."""
         return replace(self, apart=self.apart | {(min(one, other), max(one, other))})
 
     def resting(self, place: int) -> SeparatedField:
-        """The same with the bye of this round fixed for a member that is there."""
+        """Return the field with the bye of this round fixed for a member that is present."""
         there = {*self.present, *([] if self.bye is None else [self.bye])} - {place}
         return replace(self, bye=place, present=tuple(sorted(there)))
 
 
 @dataclass(frozen=True, slots=True)
 class ForeignTournament:
-    """A file's tournament before its next round.
+    """Hold a tournament of a file before its next round.
 
-    `labels` are the file's names of the members, by place; `settings` what the file says of the pairing, by the
-    systems' keys; `asked` the unplayed rounds that absent members asked for, others are just not there. `one_dan` is
-    the rating at which 1 dan begins, where the file has a scale of grades.
+    `labels` are the file's names of the members, by place. `settings` are the file's pairing settings, by key of the
+    system. `asked` has the unplayed rounds that absent members requested. `one_dan` is the rating at which 1 dan
+    begins, if the file has a scale of grades.
     """
 
     field: SeparatedField
@@ -53,11 +53,11 @@ class ForeignTournament:
     asked: Mapping[int, Kind]
     warnings: tuple[str, ...] = ()
     one_dan: float | None = None
-    existing: Paired | None = None  # this round as the file has it already
-    colorless: frozenset[tuple[int, int]] = frozenset()  # pairs of it that the file gives no colors
+    existing: Paired | None = None  # the round to be paired, if the file already has it
+    colorless: frozenset[tuple[int, int]] = frozenset()  # pairs of `existing` without colors in the file
 
     def differing(self, paired: Paired) -> tuple[Pairs, Pairs]:
-        """Pairs of a round that the file does not have, and those that it has instead, White first; a bye has None."""
+        """Return the pairs of a round that the file does not have, and those of the file instead; a bye has None."""
         assert self.existing is not None
         mine, theirs = (
             {*((board.white, board.black) for board in one.boards), *((place, None) for place in one.byes)}
@@ -67,7 +67,7 @@ class ForeignTournament:
         return tuple(sorted(mine - theirs, key=_first)), tuple(sorted(theirs - mine, key=_first))
 
     def place(self, label: str) -> int | None:
-        """Of the member of that label or name, zeros and case aside, or of the only one whose name begins so."""
+        """Return the place of the member with this label, name, or unique beginning of a name, or None."""
         wanted = plain_label(label)
         for place, known in enumerate(self.labels):
             if plain_label(known) == wanted or self.field.members[place].name.lower() == label.strip().lower():
@@ -78,7 +78,7 @@ class ForeignTournament:
 
 
 def existing_round(row: Sequence[Turn]) -> tuple[Paired, frozenset[tuple[int, int]]]:
-    """A round that a file has already, and its pairs without colors."""
+    """Return a round of the file, and its pairs without colors."""
     pairs = [(at, turn) for at, turn in enumerate(row) if turn.opponent is not None]
     boards = [
         Board(at, turn.opponent, max(turn.handicap, 0))
@@ -91,7 +91,7 @@ def existing_round(row: Sequence[Turn]) -> tuple[Paired, frozenset[tuple[int, in
 
 
 def is_as_heavy(system: PairingSystem, field: Field, one: Paired, other: Paired) -> bool:
-    """Whether two rounds have the same sum of weights and bars, where the system makes the sum as large as it can."""
+    """Return whether two rounds have the same sum of weights and bars, if the system maximizes that sum."""
     weighed = system.weighed(field)
     if weighed is None:
         return False
@@ -109,7 +109,7 @@ def is_as_heavy(system: PairingSystem, field: Field, one: Paired, other: Paired)
 
 
 def plain_label(text: str) -> str:
-    """A label as all ways to write it have it in common: lower case, without zeros before the number."""
+    """Return a label in lower case without leading zeros of its number."""
     return re.sub(r"^([^0-9]*)0+(?=[0-9])", r"\1", text.strip().lower())
 
 
@@ -118,24 +118,24 @@ def _first(pair: tuple[int, int | None]) -> tuple[bool, int]:
 
 
 def next_round(system: PairingSystem, field: SeparatedField) -> Paired:
-    """The round by this system; Unpairable if nobody or only one is there, or if some apart would have to meet."""
+    """Return the system's round; raises Unpairable for fewer than two members, or if members apart would meet."""
     there = len(field.present)
-    rests = "" if field.bye is None else field.members[field.bye].name
-    if rests and there % 2:
-        raise Unpairable(f"{there} entrants are left besides {rests}, who has the bye: an even number is needed")
+    bye = "" if field.bye is None else field.members[field.bye].name
+    if bye and there % 2:
+        raise Unpairable(f"{there} entrants remain besides {bye}, who has the bye, but the number must be even")
     if there < 2:
         who = f"only {field.members[field.present[0]].name} is" if there else "nobody is"
-        raise Unpairable(f"{who} there for round {field.number}: two are needed")
+        raise Unpairable(f"{who} present for round {field.number}, but two entrants are needed")
     paired = system.paired(field)
     if not paired.boards:
-        raise Unpairable(f"the system has no round {field.number}: it is over")
+        raise Unpairable(f"the system does not have a round {field.number}: the tournament is over")
     for board in paired.boards:
         if board.pair in field.apart:
             one, other = (field.members[place].name for place in board.pair)
-            raise Unpairable(f"it has {one} - {other}, who must not meet, says the file")
+            raise Unpairable(f"the round contains {one} - {other}, who must not meet according to the file")
     if field.bye is None:
         return paired
     turns = field.turns(field.bye)
     again = any(turn.kind is Kind.BYE or (not turn.met and turn.points >= field.win) for turn in turns)
-    remark = (f"{rests} has the bye by decision, but already had a bye or a win without a game (C2)",) * again
+    remark = (f"{bye} gets the requested bye, but already had a bye or a win without a game (C2)",) * again
     return replace(paired, byes=(field.bye,), remarks=(*paired.remarks, *remark))

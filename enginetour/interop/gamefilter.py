@@ -1,4 +1,4 @@
-"""Which games are read, and under which engine names."""
+"""Selection of the games to rate, and the engine names under which they count."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     from enginetour.ratings.pairs import Pairs
 
 
-# What the engines of game files are called here: aliases first, then patterns of the names that are wanted.
+# Engine names of game files: first aliases, then patterns of names to include or exclude.
 
 
 def matches_any(name: str, globs: Collection[str]) -> bool:
-    """One of the patterns fits the name, or is the name: brackets mark versions as well as sets of signs."""
+    """Return whether a pattern matches or equals the name; brackets are common in version names."""
     return any(name == glob or fnmatchcase(name, glob) for glob in globs)
 
 
 class EngineNames:
-    """The name to count an engine under, None for one whose games are left out. Remembers which patterns fitted."""
+    """Return the name to count an engine under, None to leave out its games; remember which patterns matched."""
 
     def __init__(
         self, aliases: Mapping[str, str] | None = None, include: Iterable[str] = (), exclude: Iterable[str] = ()
@@ -43,31 +43,32 @@ class EngineNames:
         self.aliases = {normal_name(other): normal_name(name) for other, name in (aliases or {}).items()}
         self.include = tuple(map(normal_name, include))
         self.exclude = tuple(map(normal_name, exclude))
-        self._answered: set[str] = set()
+        self._matched: set[str] = set()
 
     def __call__(self, name: str) -> str | None:
-        """By the name as a file has it."""
+        """Return the name to use for the name in a file."""
         name = self.aliases.get(name, name)
         fits = {pattern for pattern in (*self.include, *self.exclude) if matches_any(name, (pattern,))}
-        self._answered |= fits
+        self._matched |= fits
         if (self.include and fits.isdisjoint(self.include)) or not fits.isdisjoint(self.exclude):
             return None
         return name
 
-    def refuse_unanswered(self) -> None:
-        """UsageRefused for a pattern that no engine answered to: it is misspelt."""
+    def check_all_matched(self) -> None:
+        """Raise UsageRefused for a pattern that no engine matches, because it is probably a typing error."""
         for pattern in (*self.include, *self.exclude):
-            if pattern not in self._answered:
-                raise UsageRefused(f"no engine is called like {pattern!r}", step="patterns are as in a shell: 'Fruit*'")
+            if pattern not in self._matched:
+                step = "use a pattern as in a shell, for example 'Fruit*'"
+                raise UsageRefused(f"no engine name matches {pattern!r}", step=step)
 
 
-# Which games of files a list takes by what their tags say: variant, odds, day, time class, control.
+# Selection of games by their tags: variant, odds, date, time class and time control.
 
 SelectedGames: TypeAlias = "tuple[NDArray[np.bool_], dict[str, int], dict[str, int]]"
 
-_PARTS = ("variant", "odds", "date", "time class", "control", "termination")  # in the order of the store's lists
-# How games can end that a list leaves out, by the values of Termination tags (PGN standard 9.8.1, and what tournament
-# managers write). `store.cuts` has the codes of games that were played here.
+_PARTS = ("variant", "odds", "date", "time class", "control", "termination")  # order of the database's lists
+# Ends of games that a list can leave out, with the values of Termination tags (PGN standard 9.8.1, and values of
+# tournament managers). `store.cuts` has the codes of games that were played here.
 ENDINGS: Mapping[str, frozenset[str]] = {
     "time": frozenset({"time forfeit"}),
     "crash": frozenset({"abandoned"}),
@@ -79,28 +80,28 @@ ENDINGS: Mapping[str, frozenset[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class GameFilter:
-    """The defaults take every even game of standard chess.
+    """Select games; the defaults take every even game of standard chess.
 
-    Days are those of the Date tag; a game without one is on no day.
+    Dates are those of the Date tag; a game without one is outside of all dates.
     """
 
     since: date | None = None
     until: date | None = None
     time_classes: tuple[str, ...] = ()
     tc: tuple[str, ...] = ()
-    exclude_termination: tuple[str, ...] = ()  # of `ENDINGS`
+    exclude_termination: tuple[str, ...] = ()  # keys of `ENDINGS`
     odds: bool = False
     variant: str = STANDARD
 
     def check(self) -> None:
-        """UsageRefused for days in the wrong order, and for a class, an ending or a variant that there is not."""
+        """Raise UsageRefused for dates in the wrong order, and for an unknown time class, ending or variant."""
         if self.variant != STANDARD:
             try:
                 variant_named(self.variant)
             except ValueError as error:
                 raise UsageRefused(str(error), place="--variant") from None
         if self.since and self.until and self.until < self.since:
-            raise UsageRefused(f"until {self.until} is before since {self.since}", place="--until")
+            raise UsageRefused(f"--until {self.until} is before --since {self.since}", place="--until")
         for kind, names, known in (
             ("time class", self.time_classes, TIME_CLASSES),
             ("exclude termination", self.exclude_termination, tuple(ENDINGS)),
@@ -113,14 +114,14 @@ class GameFilter:
 
     @property
     def asks_tags(self) -> bool:
-        """More must be read of a game than who played whom with what result."""
+        """Return whether the selection needs other tags than players and result."""
         tags = self.since or self.until or self.time_classes or self.tc or self.exclude_termination
         return bool(tags or self.variant != STANDARD)
 
     def taken(self, games: GameColumns) -> SelectedGames:
-        """Which games are taken, and how many finished ones fall to each part, counted with the first that does.
+        """Return which games are taken, the number of finished games that each part excludes, and those by variant.
 
-        Last those of other variants, by name.
+        A game counts for the first part that excludes it.
         """
         import numpy as np
 
@@ -156,12 +157,12 @@ class GameFilter:
 
 
 def has_ending(tag: str, endings: Collection[str]) -> bool:
-    """Whether the value of a Termination tag says one of these endings."""
+    """Return whether the value of a Termination tag is one of these endings."""
     return any(tag.casefold() in ENDINGS[name] for name in endings)
 
 
 def _of_variant(games: GameColumns, variant: str) -> NDArray[np.bool_]:
-    """Which games are of a variant; those that do not say are of standard chess."""
+    """Return which games are of a variant; games without a Variant tag are standard chess."""
     import numpy as np
 
     fits = np.full(len(games.results), variant == STANDARD)
@@ -172,7 +173,7 @@ def _of_variant(games: GameColumns, variant: str) -> NDArray[np.bool_]:
 
 
 def _variants_of(games: GameColumns, which: NDArray[np.bool_]) -> dict[str, int]:
-    """How many of these games are of which variant, the most first."""
+    """Return the number of these games by variant, most first."""
     if not which.any():
         return {}
     tags = Counter(raw for game, raw in games.variants.items() if which[game])
@@ -180,28 +181,28 @@ def _variants_of(games: GameColumns, which: NDArray[np.bool_]) -> dict[str, int]
     return games_by_variant(tags + Counter({b"": plain}))
 
 
-# Which of the games of a tally make a list: aliases, patterns of names, fewest games; and what was left out.
+# Games of a tally that make a list: aliases, patterns of names, minimum number of games, and games left out.
 
-FEW_NAMED = 10  # engines or results in a note
+FEW_NAMED = 10  # engines or results that a note lists
 
 
 @dataclass(frozen=True, slots=True)
 class UnratedGames:
-    """Games that are not rated, by reason."""
+    """Hold games that are not rated, by reason."""
 
-    others: Mapping[str, int]  # by the result that is none
-    places: Mapping[str, str]  # where the first game with each of these results is
+    others: Mapping[str, int]  # by the text of an unknown result
+    places: Mapping[str, str]  # place of the first game with each of these results
     broken: int
-    alone: int  # of an engine against itself
-    unwanted: int  # by the patterns
-    few: int  # of engines with too few
-    engines: tuple[str, ...]  # those with too few
+    alone: int  # games of an engine against itself
+    unwanted: int  # excluded by patterns
+    few: int  # games of engines with too few games
+    engines: tuple[str, ...]  # engines with too few games
     apart: Mapping[str, int]  # by the part of a `GameFilter`
-    variants: Mapping[str, int]  # those that are apart by variant, by its name
+    variants: Mapping[str, int]  # of the games apart by variant, by its name
 
     @property
     def games(self) -> int:
-        """All of them."""
+        """Return the number of all games left out."""
         counted = self.broken + self.alone + self.unwanted + self.few
         return counted + sum(self.others.values()) + sum(self.apart.values())
 
@@ -215,13 +216,14 @@ def select_games(
     min_games: int = 0,
     taken: SelectedGames | None = None,
 ) -> tuple[Pairs, UnratedGames]:
-    """The games to rate, of those `taken` by a filter. UsageRefused for a pattern that nobody answers to: a slip.
+    """Return the games to rate, of those `taken` by a filter, and those left out.
 
-    An engine with fewer than `min_games` games goes with all of them, until every engine left has that many.
+    An engine with fewer than `min_games` games is left out with all its games, repeatedly. Raises UsageRefused for a
+    pattern that no engine matches.
     """
     naming = EngineNames(aliases, include, exclude)
     pairs, alone, others = tally.pairs(naming, None if taken is None else taken[0])
-    naming.refuse_unanswered()
+    naming.check_all_matched()
     enough = pairs.with_min_games(min_games)
     aside = {part: tally.results.tobytes().count(code) for part, code in (("variant", OF_VARIANT), ("odds", AT_ODDS))}
     return enough, UnratedGames(
@@ -242,54 +244,54 @@ def _places_of(tally: Tally) -> dict[str, str]:
 
 
 def spelling_notes(tally: Tally, names: Collection[str]) -> list[str]:
-    """What was read in another spelling or is contradicted, one note for each kind; `names` are those that play."""
+    """Return notes about unusual spellings and contradictions in the files, one per kind; `names` are rated."""
     notes = []
     if most := tally.respelled.most_common(FEW_NAMED):
-        told = (f"{count:,} {result!r} ({tally.places.get(result, 'many kinds')})" for result, count in most)
-        notes.append(f"unusual results that count: {', '.join(told)}")
+        shown = (f"{count:,} {result!r} ({tally.places.get(result, 'many places')})" for result, count in most)
+        notes.append(f"results with unusual spelling that are counted: {', '.join(shown)}")
     if tally.contradicted:
         games = "1 game ends" if tally.contradicted == 1 else f"{tally.contradicted:,} games end"
         first = tally.contradicted_at
-        notes.append(f"{games} with another result than the Result tag; the tag counts (first: {first})")
+        notes.append(f"{games} with another result than the Result tag; the tag is used (first: {first})")
     spelled: dict[str, set[str]] = {}
     for raw in tally.names:
         spelled.setdefault(engine_name(raw), set()).add(tag_text(raw))
     if merged := sorted(name for name, written in spelled.items() if len(written) > 1):
-        notes.append(f"names that differ only by blanks or Unicode form, rated as one engine: {list_few(merged)}")
+        notes.append(f"names that differ only by spaces or Unicode form, rated as one engine: {list_few(merged)}")
     alike: dict[str, list[str]] = {}
     for name in sorted(names):
         alike.setdefault(_bare(name), []).append(name)
     if pairs := [" / ".join(map(_visible, one)) for one in alike.values() if len(one) > 1]:
-        different = "names that differ only by case, blanks, invisible or compatible characters"
-        notes.append(f"{different}, rated as different engines: {list_few(pairs)}; --alias OTHER=NAME joins them")
+        different = "names that differ only by case, spaces, invisible or compatible characters"
+        notes.append(f"{different}, rated as different engines: {list_few(pairs)}; use --alias OTHER=NAME to join them")
     return notes
 
 
 def list_few(names: Sequence[str]) -> str:
-    """The first of them, as a note has room for."""
+    """Return the first names, as many as fit a note."""
     return ", ".join(names[:FEW_NAMED]) + ", ..." * (len(names) > FEW_NAMED)
 
 
 def _bare(name: str) -> str:
-    """What is left of a name without case, Unicode form, blanks and signs that nobody sees."""
+    """Return a name without case, Unicode form, spaces and invisible characters."""
     if not name.isascii():
         from unicodedata import normalize
 
         name = normalize("NFKC", name)
     folded = name.casefold()
-    return "".join(sign for sign in folded if sign.isprintable() and not sign.isspace())
+    return "".join(char for char in folded if char.isprintable() and not char.isspace())
 
 
 def _visible(name: str) -> str:
     return name if name.isprintable() else repr(name)[1:-1]
 
 
-# Which games of files can be rated, under which names, and which are left out.
+# Games of files that can be rated, their names, and the games left out.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RatableGames:
-    """Sides as places in `names`, results as the tally has them; `wanted` are the places of games that can be rated."""
+    """Hold players as indices in `names` and results as in the tally; `wanted` are the indices of ratable games."""
 
     naming: EngineNames
     names: tuple[str, ...]
@@ -303,9 +305,9 @@ class RatableGames:
 def rated_games(
     games: GameColumns, naming: EngineNames, names: Collection[str], taken: NDArray[np.bool_], files: Sequence[str]
 ) -> Iterator[RatedGame]:
-    """The games taken between two of these names, in order, for systems that rate game by game or event by event.
+    """Yield the taken games between two of these names, in order, for incremental rating systems.
 
-    An event is a file, or an Event tag where those were kept. Odds of unknown size count as none.
+    An event is a file, or an Event tag if these were kept. Odds of unknown size count as none.
     """
     import numpy as np
 
@@ -322,14 +324,14 @@ def rated_games(
 
 
 def ratable_games(games: GameColumns, naming: EngineNames, variant: str = STANDARD) -> RatableGames:
-    """Of the variant, between two engines that are wanted, with a result.
+    """Return games of the variant between two wanted engines, with a result.
 
-    UsageRefused for a pattern that no engine answers to.
+    Raises UsageRefused for a pattern that no engine matches.
     """
     import numpy as np
 
     names, white, black = games.sides(naming)
-    naming.refuse_unanswered()
+    naming.check_all_matched()
     results = np.array(games.results, dtype=np.int64)
     finished, ours = results != UNFINISHED, (white >= 0) & (black >= 0)
     inside = _of_variant(games, variant)
@@ -350,42 +352,42 @@ def ratable_games(games: GameColumns, naming: EngineNames, variant: str = STANDA
     return RatableGames(naming, names, white, black, results, np.flatnonzero(finished & ours & ~alone), left_out)
 
 
-# Other names of engines, from a file as Ordo's synonyms: one line an engine, the name to use first, quoted or not.
+# Aliases of engines, from a file like Ordo's synonyms: one engine per line, first its name, optionally quoted.
 
-_LARGEST_FILE = 10_000_000  # bytes, our choice: some 200,000 names
-_LONGEST_LINE = 65_536  # signs, as of a game file
+_LARGEST_FILE = 10_000_000  # bytes (chosen here): about 200,000 names
+_LONGEST_LINE = 65_536  # characters, as in a game file
 
 
 def read_aliases(path: Path) -> dict[str, str]:
-    """Alias to name. Empty lines and those that begin with ``#`` are skipped; InputRefused as file:line."""
+    """Read a mapping from alias to name, without empty lines and ``#`` comments; errors name file and line."""
     try:
         lines = read_whole(path, _LARGEST_FILE).decode("utf-8-sig").splitlines()
     except OSError as error:
-        raise InputRefused(f"cannot read: {error.strerror}", place=str(path)) from None
+        raise InputRefused(f"cannot be read: {error.strerror}", place=str(path)) from None
     except UnicodeDecodeError:
-        raise InputRefused("is not UTF-8", place=str(path), step="save it as UTF-8") from None
+        raise InputRefused("the text is not UTF-8", place=str(path), step="save the file as UTF-8") from None
     found: dict[str, str] = {}
     lines_of: dict[str, int] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         if len(line) > _LONGEST_LINE:
-            raise InputRefused(f"a line longer than {_LONGEST_LINE:,} signs", place=f"{path}:{number}")
+            raise InputRefused(f"the line is longer than {_LONGEST_LINE:,} characters", place=f"{path}:{number}")
         if "\0" in line:
-            raise InputRefused("no list of names: it holds NUL", place=f"{path}:{number}")
+            raise InputRefused("not a valid list of names: the line contains a NUL character", place=f"{path}:{number}")
         try:
             name, *others = (cell.strip() for cell in next(csv.reader([line], skipinitialspace=True, strict=True)))
         except csv.Error as error:
-            raise InputRefused(f"no list of names: {error}", place=f"{path}:{number}") from None
+            raise InputRefused(f"not a valid list of names: {error}", place=f"{path}:{number}") from None
         if not name or not others or not all(others):
-            raise InputRefused("a name and at least one alias are needed", place=f"{path}:{number}")
+            raise InputRefused("expected a name and at least one alias", place=f"{path}:{number}")
         lines_of.setdefault(name, number)
         for other in others:
             if found.setdefault(other, name) != name:
                 raise InputRefused(f"{other!r} is also an alias of {found[other]!r}", place=f"{path}:{number}")
     for alias, name in found.items():
         if name in found and found[name] != name:
-            step = f"write all of them in one line behind {found[name]!r}"
+            step = f"write all aliases on one line after {found[name]!r}"
             raise InputRefused(f"{name!r} is itself an alias", place=f"{path}:{lines_of[name]}", step=step)
         if alias in lines_of and alias != name:
             raise InputRefused(f"{alias!r} is an alias of {name!r}", place=f"{path}:{lines_of[alias]}")

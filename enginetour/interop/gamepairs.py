@@ -1,4 +1,4 @@
-"""Pairs of games in files that share an opening, and matches of two engines read from them."""
+"""Game pairs in files: games that share an opening, and matches of two engines."""
 
 from __future__ import annotations
 
@@ -21,37 +21,36 @@ if TYPE_CHECKING:
     from enginetour.ratings.pairs import Openings
 
 
-# Which games of files began alike: the opening of each as one number, and the rule by which two games are a pair.
-#
-# Two games of two engines are a pair when both begin with the same opening and the colours are swapped. The opening is
-# the FEN tag and the moves whose comments are ``book``, as cutechess, fastchess and our own exports write them; the
-# latter tell by Encounter, too, which games belong together, and by OpeningNumber which opening it was. Where nothing
-# tells it, a game stands alone.
+# The opening of each game as one number, and the rule for pairs. Two games of two engines are a pair if both begin
+# with the same opening and the colors are swapped. The opening is the FEN tag and the moves with ``book`` comments,
+# which cutechess, fastchess and enginetour write. The tags Encounter and OpeningNumber of enginetour's exports also
+# show which games belong together and which opening was used. A game without this information does not have a
+# partner.
 
 _Place = TypeVar("_Place")
 _Color = Literal["white", "black"]
 
-LONGEST_OPENING = 1 << 16  # bytes of a game that are looked at; forty moves of book with their tags take 2,000
+LONGEST_OPENING = 1 << 16  # bytes of a game that are read; forty book moves with their tags take 2,000
 UNKNOWN_OPENING = 0
-_CACHED = 256  # the two games of a pair are near each other in files; 16 MB if all were of the longest
-_BYTES = 6  # of an opening's number: a million openings that two engines played have two alike once in 560 cases
-_TOLD = (b"[FEN", b"[Encounter")  # without these only a book tells it
+_CACHED = 256  # the two games of a pair are close to each other in files; at most 16 MB
+_BYTES = 6  # of an opening's number: among a million openings of two engines two are equal in one of 560 cases
+_OPENING_TAGS = (b"[FEN", b"[Encounter")  # without these tags only book comments show the opening
 _BOOK = re.compile(rb"(?:[^{]*\{\s*book[^}]*\})+")
-_SIGNS = re.compile(rb"\{[^}]*\}|\}")
+_COMMENT = re.compile(rb"\{[^}]*\}|\}")
 _NO_MOVE = re.compile(rb"\d+\.*|[\d/*-]+|\$\d+")  # move numbers, results, glyphs (PGN standard 8.2)
 
 
 def may_have_opening(tags: bytes, moves: bytes) -> bool:
     """Return False if none of the games with these tags and moves can have an opening."""
-    return any(sign in tags for sign in _TOLD) or (b"{" in moves and b"book" in moves)
+    return any(tag in tags for tag in _OPENING_TAGS) or (b"{" in moves and b"book" in moves)
 
 
 def opening_of(own: bytes) -> int:
-    """The number of a game's opening, from its bytes with bare newlines; `UNKNOWN_OPENING` where nothing tells it."""
+    """Return the number of a game's opening, from its bytes with bare newlines; `UNKNOWN_OPENING` if it has none."""
     header, _, moves = own[:LONGEST_OPENING].partition(b"\n\n")
     position, encounter = _value(b"FEN", header), _value(b"Encounter", header)
     event = _value(b"Event", header) if encounter else b""
-    if encounter and (number := _value(b"OpeningNumber", header)):  # moves of an engine's own book may stand behind it
+    if encounter and (number := _value(b"OpeningNumber", header)):  # moves of an engine's own book may follow it
         return _number(position, b"", event, b"%s, %s" % (encounter, number))
     book = _BOOK.match(moves)
     return _number(position, book[0] if book else b"", event, encounter)
@@ -59,9 +58,9 @@ def opening_of(own: bytes) -> int:
 
 @lru_cache(maxsize=_CACHED)
 def _number(position: bytes, book: bytes, event: bytes, encounter: bytes) -> int:
-    squares = b" ".join(position.split()[:4])  # without its clocks
+    squares = b" ".join(position.split()[:4])  # without move counters
     moves = b" ".join(
-        word.lstrip(b"0123456789.") for word in _SIGNS.sub(b" ", book).split() if not _NO_MOVE.fullmatch(word)
+        word.lstrip(b"0123456789.") for word in _COMMENT.sub(b" ", book).split() if not _NO_MOVE.fullmatch(word)
     )
     if not squares and not moves and not encounter:
         return UNKNOWN_OPENING
@@ -82,21 +81,21 @@ def _value(name: bytes, header: bytes) -> bytes:
 
 @lru_cache(maxsize=_CACHED)
 def _in_line(name: bytes, line: bytes) -> bytes:
-    from enginetour.interop.gametags import tags_of  # here: the store counts pairs without reading files
+    from enginetour.interop.gametags import tags_of  # imported late: the database counts pairs without reading files
 
     return dict(tags_of(line)).get(name, b"")
 
 
 class OpeningPairs(Generic[_Place]):
-    """Finds the pairs among games that are told one after the other."""
+    """Find the pairs in a sequence of games."""
 
     def __init__(self) -> None:
         self._waiting: dict[Hashable, deque[_Place]] = defaultdict(deque)
 
     def pair_of(self, engines: Hashable, opening: int, colour: _Color, place: _Place) -> _Place:
-        """The place of the game, or of the one it is a pair with; `colour` is that of the same engine each time.
+        """Return the place of the game, or of its partner; `colour` is that of the same engine each time.
 
-        Its partner is the game of these engines on this opening that has waited longest for swapped colours.
+        The partner is the oldest game of these engines on this opening with swapped colors that has no partner yet.
         """
         if opening == UNKNOWN_OPENING:
             return place
@@ -106,16 +105,16 @@ class OpeningPairs(Generic[_Place]):
         return place
 
 
-# The games of files that came in pairs on one opening, counted by the points they brought, for a list's errors.
+# The game pairs in files, counted by their points, for the errors of a list.
 
 
 def openings_of_games(
     games: GameColumns, naming: Callable[[str], str | None], names: Sequence[str], taken: NDArray[np.bool_]
 ) -> Openings:
-    """The pairs among the games that are `taken`, of engines that are called one of `names`.
+    """Return the pairs among the games that are `taken`, of engines with one of `names`.
 
-    As `OpeningPairs` finds them: the first game of two engines on an opening with the first on it with
-    colours swapped, the second with the second, in the order of the files.
+    Pairs as in `OpeningPairs`: the first game of two engines on an opening with the first one with swapped colors, the
+    second with the second, in the order of the files.
     """
     import numpy as np
 
@@ -124,7 +123,7 @@ def openings_of_games(
     met = (
         taken & (white >= 0) & (black >= 0) & (white != black) & (results < UNFINISHED) & (openings != UNKNOWN_OPENING)
     )
-    turned = (white > black)[met]  # White is the one whose name sorts last
+    turned = (white > black)[met]  # the name of White sorts last
     points = np.where(turned, results[met], 2 - results[met])
     match = np.minimum(white, black)[met] * len(shown) + np.maximum(white, black)[met]
     alike = np.stack((match, openings[met]))
@@ -142,10 +141,10 @@ def openings_of_games(
 
 
 def _ranks(columns: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many equal columns stand before each."""
+    """Return the number of equal columns before each column."""
     import numpy as np
 
-    order = np.lexsort(columns)  # stable: equal ones stay in their order
+    order = np.lexsort(columns)  # stable: equal columns keep their order
     new = np.ones(len(order), dtype=np.bool_)
     new[1:] = (columns[:, order][:, 1:] != columns[:, order][:, :-1]).any(axis=0)
     places = np.arange(len(order))
@@ -154,15 +153,16 @@ def _ranks(columns: NDArray[np.int64]) -> NDArray[np.int64]:
     return ranks
 
 
-# The games of two engines in PGN files, in pairs on one opening: what a sequential test looks at.
+# The games of two engines in PGN files, in pairs on one opening, for a sequential test.
 
 _MatchGames = list[tuple[Hashable, int]]
 
 
 def match_games(games: GameColumns, naming: Callable[[str], str | None], one: str, other: str) -> _MatchGames:
-    """(what the two games of a pair share, half points of `one`) in the order of the files.
+    """Return (key shared by the two games of a pair, half points of `one`) in the order of the files.
 
-    Only even games of standard chess with a result. UsageRefused for names that have no games here, or have not met.
+    Only even games of standard chess with a result count. Raises UsageRefused for names without games, or without a
+    common game.
     """
     import numpy as np
 
@@ -172,8 +172,7 @@ def match_games(games: GameColumns, naming: Callable[[str], str | None], one: st
     met[[*games.odds, *games.variants]] = False
     wanted = np.flatnonzero(met)
     if not len(wanted):
-        step = "without a game there is nothing to test"
-        raise UsageRefused(f"{one!r} and {other!r} have not met here", place="--sprt", step=step)
+        raise UsageRefused(f"there are no games between {one!r} and {other!r}", place="--sprt")
     found: _MatchGames = []
     partners = OpeningPairs[int]()
     for place in wanted.tolist():
@@ -184,16 +183,15 @@ def match_games(games: GameColumns, naming: Callable[[str], str | None], one: st
     return found
 
 
-def meant_engines(games: GameColumns, naming: Callable[[str], str | None], words: tuple[str, str]) -> tuple[str, str]:
-    """The two engines of a test, by their names or the beginnings of them."""
+def meant_engines(games: GameColumns, naming: Callable[[str], str | None], texts: tuple[str, str]) -> tuple[str, str]:
+    """Return the two engines of a test by their names or unique beginnings of them."""
     known = sorted({name for raw in games.names if (name := naming(engine_name(raw))) is not None})
-    found = [match_name(normal_name(word), known) for word in words]
-    for word, name in zip(words, found, strict=True):
+    found = [match_name(normal_name(text), known) for text in texts]
+    for text, name in zip(texts, found, strict=True):
         if name is None:
-            raise UsageRefused(
-                f"{word!r} has no games here{no_match_hint(word, known) or suggest(word, known[:50])}", place="--sprt"
-            )
+            hint = no_match_hint(text, known) or suggest(text, known[:50])
+            raise UsageRefused(f"no games of engine {text!r} found{hint}", place="--sprt")
     one, other = map(str, found)
     if one == other:
-        raise UsageRefused(f"{words[0]!r} and {words[1]!r} are one engine, a test needs two", place="--sprt")
+        raise UsageRefused(f"{texts[0]!r} and {texts[1]!r} are the same engine, but a test needs two", place="--sprt")
     return one, other

@@ -1,9 +1,9 @@
 """Tags and columns of games: players, event, date, odds, variant.
 
-What a game is here: a block of tags that holds White or Result. Blocks end at the first line of moves or the second
-blank line; one blank line may stand between tags, but not before ``[Event``. A tag of the three that comes again
-when all three are known begins a new game, so files without moves are read too. Tags inside a ``{}`` comment are
-words, as are lines behind ``%`` (PGN standard 5, 6, 8.1). After Fiekas's reader in python-chess.
+A game is a block of tags that contains White or Result. A block ends at the first line of moves or at the second
+blank line; one blank line may be between tags, but not before ``[Event``. If White, Black and Result are known and one
+of them appears again, a new game starts, so files without moves can be read too. Tags inside a ``{}`` comment and
+lines after ``%`` are text (PGN standard 5, 6, 8.1). Based on Fiekas's reader in python-chess.
 """
 
 from __future__ import annotations
@@ -34,27 +34,26 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-# Tags that say a game was at odds: our own exports' Handicap, and what other programs call Odds.
-#
-# Such games are no even games: lists leave them out unless they are asked for.
+# Tags of games at odds: Handicap in enginetour's exports, and Odds of other programs. Lists leave such games out
+# unless they are requested.
 
 HANDICAP = b"Handicap"  # "White gives 2", in bands: `reports.pgn`
 _GIVES = re.compile(rb"(White|Black) gives ([1-9]\d{0,2})")
-_EVEN = {b"", b"?", b"-", b"0", b"no", b"none"}  # values that mean there are none
+_EVEN = {b"", b"?", b"-", b"0", b"no", b"none"}  # values that mean no odds
 
 
 def is_odds_tag(name: bytes) -> bool:
-    """Handicap, Odds, or a tag of one kind of odds: TimeOdds, WhiteOdds."""
+    """Return whether the tag is Handicap, Odds, or one kind of odds such as TimeOdds or WhiteOdds."""
     return name == HANDICAP or name.endswith(b"Odds")
 
 
-def _says_odds(value: bytes) -> bool:
+def _has_odds(value: bytes) -> bool:
     return value.strip().lower() not in _EVEN
 
 
 def _handicap_bands(tags: Mapping[bytes, bytes]) -> int | None:
-    """Bands that White gives, below 0 takes; None for odds whose size is not told in bands."""
-    found = [(name, value) for name, value in tags.items() if is_odds_tag(name) and _says_odds(value)]
+    """Return the bands that White gives, negative if White receives them; None for odds of unknown size."""
+    found = [(name, value) for name, value in tags.items() if is_odds_tag(name) and _has_odds(value)]
     if not found:
         return 0
     gives = _GIVES.fullmatch(tags.get(HANDICAP, b"").strip())
@@ -63,25 +62,25 @@ def _handicap_bands(tags: Mapping[bytes, bytes]) -> int | None:
     return int(gives[2]) if gives[1] == b"White" else -int(gives[2])
 
 
-# Reads White, Black and Result of any PGN, whatever the order of its tags, line by line: right first, then quick.
+# The careful reader reads White, Black and Result of any PGN file line by line, in any order of tags.
 
 _TAG = rb'\[\s*([A-Za-z0-9][A-Za-z0-9_+#=:-]*)\s*"((?:[^"\\]|\\.)*)"\s*\]'
 _EXACT = re.compile(rb"(?:" + _TAG + rb"\s*)+")
 _EACH = re.compile(_TAG)
-# Writers that escape nothing: the value ends at the last quote of the line.
+# For programs that do not escape quotes: the value ends at the last quote of the line.
 _LOOSE = re.compile(rb'\[\s*([A-Za-z0-9][A-Za-z0-9_+#=:-]*)\s*"(.*)"\s*\]\s*', re.DOTALL)
 _BRACES = re.compile(rb"[{};]")
-_LONGEST_HEADER = 1 << 20  # bytes between the pieces where tags begin and where they still go on: no game has so many
-_LONGEST_LINE = 65536  # bytes of a line of tags; the standard's readers need 255 (PGN standard 4.3)
+_LONGEST_HEADER = 1 << 20  # bytes of one block of tags; no game has as many
+_LONGEST_LINE = 65536  # bytes of a line of tags; the PGN standard requires 255 (4.3)
 _WANTED = (b"White", b"Black", b"Result")
-_TELLING = (b"White", b"Result")  # without one of them it is not a game
+_TELLING = (b"White", b"Result")  # a game has at least one of them
 _ANY_CASE = {name.lower(): name for name in _WANTED}
 _TELLS = re.compile(rb"\[\s*(Event|%b)[\s\"]" % b"|".join(_WANTED), re.IGNORECASE)
 _FIRST_MOVE = re.compile(rb"1\.+\s*[a-hKQRBNO]")
 
 
 def tags_of(line: bytes) -> list[tuple[bytes, bytes]]:
-    """Names and raw values of the tags of a line; nothing when it is no line of tags."""
+    """Return names and raw values of the tags of a line; an empty list if it is not a line of tags."""
     if len(line) > _LONGEST_LINE:
         return []
     if _EXACT.fullmatch(line):
@@ -91,42 +90,42 @@ def tags_of(line: bytes) -> list[tuple[bytes, bytes]]:
 
 
 def contradicts(result: bytes, line: bytes) -> bool:
-    """Whether the last line of a game's moves ends with another result than its tag says.
+    """Return whether the last line of a game's moves ends with another result than the Result tag.
 
-    A line with a semicolon may end with a comment, so nothing is known of it.
+    A line with a semicolon may end with a comment, so it never contradicts.
     """
     if b";" in line or line[:1] in (b"%", b"["):
         return False
-    said = line.split()[-1:]
-    return bool(said) and said[0] in TERMINATORS and TERMINATORS[said[0]] != result_code(result)
+    last = line.split()[-1:]
+    return bool(last) and last[0] in TERMINATORS and TERMINATORS[last[0]] != result_code(result)
 
 
 class TagReader:
-    """Fed with lines, counts into a tally. `place` says where a line is, from the offset fed and its number there."""
+    """Count the games of lines into a tally; `place` names a line by the offset of its piece and its number there."""
 
     def __init__(self, tally: Tally, place: Callable[[int, int], str]) -> None:
         self._tally = tally
         self._place = place
         self._tags: dict[bytes, bytes] = {}
-        self._named = False  # is it a game: did White or Result show, readable or not
+        self._named = False  # whether White or Result was found, even if not readable
         self._header = False
-        self._number = 0  # of tags so far
+        self._number = 0  # tags so far
         self._broken: tuple[str, str] | None = None  # place and reason of a block whose other tags are skipped
-        self._odds, self._variant = False, b""  # the raw tag of another variant
+        self._odds, self._variant = False, b""  # raw tag of another variant
         self._blanks = 1  # blank lines since the last tag or move
         self._begun = (0, 0)
         self._comment = False
         self._opened = (0, 0)
-        self._hidden = False  # behind a semicolon
-        self._cut = ""  # what goes on in the next feed: moves, or words that mean nothing
-        self._partial = bytearray()  # a tag that continues on the next line; it began in line `_partial_at`
+        self._hidden = False  # after a semicolon
+        self._cut = ""  # content that continues in the next piece: "moves" or "text" without meaning
+        self._partial = bytearray()  # tag that continues on the next line; it began at `_partial_at`
         self._partial_at = (0, 0)
-        self._moved = True  # since the last tags: moves that begin again are a game without tags
-        self._result: tuple[bytes, tuple[int, int]] | None = None  # of the last game that counts, and where it began
-        self._last = b""  # line of moves behind it
+        self._moved = True  # moves since the last tags; a move 1 is then a game without tags
+        self._result: tuple[bytes, tuple[int, int]] | None = None  # result of the last counted game, and its place
+        self._last = b""  # last line of its moves
 
     def feed(self, offset: int, lines: bytes, *, whole: bool = True) -> None:
-        """Read on; not `whole`: the last line may go on in the next feed."""
+        """Read the next lines; if not `whole`, the last line may continue in the next call."""
         rows = lines.splitlines()
         for number, line in enumerate(rows):
             here = (offset, number)
@@ -159,18 +158,18 @@ class TagReader:
             self._cut = ""
         elif len(rows) > 1 or not self._cut:
             first = rows[-1][:1]
-            words = (first == b"[" and self._header) or first in (b"%", b";") or self._hidden
-            self._cut = "words" if words and not self._comment else "moves"
-            self._tally.break_at(self._place(offset, len(rows) - 1), "a line without end", games=0)
+            text = (first == b"[" and self._header) or first in (b"%", b";") or self._hidden
+            self._cut = "text" if text and not self._comment else "moves"
+            self._tally.break_at(self._place(offset, len(rows) - 1), "a line does not end", games=0)
 
         if self._header and offset - self._begun[0] > _LONGEST_HEADER:
-            self._break("tags without end")
+            self._break("tags do not end")
 
     def _break(self, why: str) -> None:
         self._broken = self._broken or (self._place(*self._begun), why)
 
     def _skipped(self, line: bytes, here: tuple[int, int], *, whole: bool = False) -> bool:
-        """Skip a line of tags of a broken game, unless it begins another one or is missing before one can begin."""
+        """Skip a tag of a broken game; False if it starts another game or is needed to detect one."""
         if self._broken is None:
             return False
         if found := _TELLS.search(line):
@@ -184,7 +183,7 @@ class TagReader:
         return True
 
     def settle(self) -> bool:
-        """At the start of another game: count the last one. False inside a comment, where no game can start."""
+        """Count the last game before a piece that may start a game; False inside a comment, where no game can start."""
         self._close_tag()
         if self._comment:
             return False
@@ -194,16 +193,16 @@ class TagReader:
         return True
 
     def finish(self) -> None:
-        """At the end of the file."""
+        """Count the last game at the end of the file."""
         self._close_tag()
         self._end()
         self._judge()
         if self._comment:
-            why = "a comment that never ends: games behind it do not count"
+            why = "a comment does not end: games after it do not count"
             self._tally.break_at(self._place(*self._opened), why, games=0)
 
     def _goes_on(self, line: bytes) -> bool:
-        """The line continues the tag before it; else that tag is broken, and the line is read for itself."""
+        """Return whether the line continues the tag before it; otherwise that tag is broken."""
         if line[:1] == b"[" or not line.strip() or len(self._partial) + len(line) > _LONGEST_LINE:
             self._close_tag()
             return False
@@ -213,7 +212,7 @@ class TagReader:
         return True
 
     def _close_tag(self) -> None:
-        """A tag of several lines is read as if it stood in one."""
+        """Read a tag of several lines as if it were on one line."""
         if self._partial:
             line, self._partial = bytes(self._partial), bytearray()
             if not self._skipped(line, self._partial_at, whole=True):
@@ -229,7 +228,7 @@ class TagReader:
         self._result = None
 
     def _bracket(self, line: bytes, here: tuple[int, int], *, whole: bool = False) -> None:
-        """A line of tags, or of moves that begins like one; `whole`: no tag of it goes on in the next line."""
+        """Read a line of tags, or of moves that look like one; with `whole` no tag continues on the next line."""
         tags = tags_of(line)
         if not tags and not self._header and not self._blanks:
             self._moves(line, here)
@@ -253,7 +252,7 @@ class TagReader:
             if self._number > MOST_TAGS:
                 self._break(f"more than {MOST_TAGS:,} tags")
             elif name == HANDICAP:
-                self._odds = _says_odds(value)
+                self._odds = _has_odds(value)
             elif name == VARIANT:
                 self._variant = b"" if _is_standard(value) else value
         self._blanks = 0
@@ -261,7 +260,7 @@ class TagReader:
             self._named = True
 
     def _moves(self, line: bytes, here: tuple[int, int]) -> None:
-        """Follow comments; the rest of a line behind a semicolon is one too."""
+        """Keep track of comments; a semicolon hides the rest of its line."""
         self._hidden, self._last = False, line
         if b";" in line:
             for found in _BRACES.finditer(line):
@@ -271,12 +270,12 @@ class TagReader:
                 if found[0] != b";":
                     self._brace(here, opens=found[0] == b"{", after=self._comment)
         elif b"{" in line or b"}" in line:
-            # An opening brace inside a comment is a letter of it: the last sign of a line decides.
+            # An opening brace inside a comment is only text: the last brace of a line decides.
             inside = self._comment and b"}" not in line
             self._brace(here, opens=line.rfind(b"{") > line.rfind(b"}"), after=inside)
 
     def _brace(self, here: tuple[int, int], *, opens: bool, after: bool) -> None:
-        """A comment opens, unless it goes on after one that did, or ends."""
+        """Start a comment, unless one is open already, or end it."""
         if opens and not after:
             self._opened = here
         self._comment = opens
@@ -291,13 +290,13 @@ class TagReader:
             missing = [name.decode() for name in _WANTED if name not in self._tags]
             blank = [name.decode() for name in _WANTED[:2] if is_unnamed(self._tags.get(name, b"x"))]
             if missing:
-                self._tally.break_at(self._place(*self._begun), f"a game without a readable {missing[0]} tag")
+                self._tally.break_at(self._place(*self._begun), f"the game does not have a readable {missing[0]} tag")
             elif blank:
-                self._tally.break_at(self._place(*self._begun), f"a game whose {blank[0]} has no name")
+                self._tally.break_at(self._place(*self._begun), f"the game has an empty {blank[0]} tag")
             else:
                 white, black, result = (self._tags[name] for name in _WANTED)
                 if not self._tally.add([white], [black], [result], self._place(*self._begun)):
-                    self._tally.break_at(self._place(*self._begun), "a game with a name of endless length")
+                    self._tally.break_at(self._place(*self._begun), "the game has a name that is too long")
                 else:
                     self._result, self._last = (result, self._begun), b""
                     if self._odds or self._variant:
@@ -309,14 +308,13 @@ class TagReader:
         self._number, self._broken = 0, None
 
 
-# Games one by one, as columns: who, what, when, where in the file, opening, and a digest of the game's own bytes.
-#
-# A game's own bytes go from its first tag to the next game's, without its first bracket, without white space at the
-# end; a line ends in any way. Equal games of one file are told apart by their number among themselves, so that a file
-# that is read again, or has grown, gives the same identities and those of the new games.
+# Games one by one, as columns: players, result, date, position in the file, opening, and a digest of the game's
+# bytes. These bytes are from the game's first tag to the next game, without the first bracket and white space at the
+# end, and with any line ends. Equal games of one file are distinguished by their number, so that a file gives the
+# same identities when it is read again or has grown.
 
-DIGEST = 8  # bytes; among a million games two share one in 37 million cases
-_GAMMA = 0x9E3779B97F4A7C15  # odd, and its small multiples are far apart: SplitMix, Steele, Lea and Flood 2014
+DIGEST = 8  # bytes; among a million games two have the same digest in one of 37 million cases
+_GAMMA = 0x9E3779B97F4A7C15  # odd, with small multiples that are far apart: SplitMix, Steele, Lea and Flood 2014
 TERMINATION = b"Termination"
 WHITE_TC, BLACK_TC = b"WhiteTimeControl", b"BlackTimeControl"
 _DAY = re.compile(rb"(\d{4})\.(\d\d)\.(\d\d)")
@@ -324,9 +322,9 @@ _DAY = re.compile(rb"(\d{4})\.(\d\d)\.(\d\d)")
 
 @dataclass(frozen=True, slots=True)
 class ClaimedGame:
-    """A game that says it belongs to one of the events asked for; texts are "" where the tag is missing."""
+    """Hold a game whose tags name one of the requested events; missing tags are ""."""
 
-    game: int  # place in the columns
+    game: int  # index in the columns
     event: str
     round: str
     white: str
@@ -336,7 +334,7 @@ class ClaimedGame:
 
 
 class _Days(dict[bytes, int]):
-    """Dates as YYYYMMDD, 0 where one does not say (PGN standard 8.1.1.3)."""
+    """Map dates to YYYYMMDD, 0 if a part is missing (PGN standard 8.1.1.3)."""
 
     def __missing__(self, raw: bytes) -> int:
         found = _DAY.fullmatch(raw)
@@ -345,7 +343,7 @@ class _Days(dict[bytes, int]):
 
 
 class _Controls(dict[bytes, int]):
-    """Values of a tag, as TimeControl, by number; 0 is that of a game without one."""
+    """Number the values of a tag such as TimeControl; 0 is a missing tag."""
 
     def __init__(self) -> None:
         super().__init__({b"": 0})
@@ -357,32 +355,32 @@ class _Controls(dict[bytes, int]):
 
 @dataclass(slots=True)
 class GameColumns(Tally):
-    """A tally that keeps the games apart. `events` are titles of ours: games that name one are among the `claims`.
+    """A tally that keeps single games; games whose tags name one of `events` are also in `claims`.
 
-    Few games are at odds, of a variant or have two controls: `odds` has the bands that White gives (None: of unknown
-    size), `variants` raw tags of other variants, and `black_control` the control of Black, by the game's place.
+    Exceptions are kept by index of the game: `odds` has the bands that White gives (None: unknown size), `variants` the
+    raw tags of other variants, and `black_control` the time control of Black if it differs.
     """
 
     events: frozenset[str] = frozenset()
-    by_event: bool = False  # the Event tags are kept
-    event: array[int] = field(default_factory=lambda: array("i"))  # number in `event_tags`, where they are kept
+    by_event: bool = False  # whether Event tags are kept
+    event: array[int] = field(default_factory=lambda: array("i"))  # number in `event_tags`, if Event tags are kept
     event_tags: _Controls = field(default_factory=_Controls)
     days: array[int] = field(default_factory=lambda: array("i"))
     control: array[int] = field(default_factory=lambda: array("i"))  # number in `controls`, White's if there are two
     black_control: dict[int, int] = field(default_factory=dict)
     odds: dict[int, int | None] = field(default_factory=dict)
     variants: dict[int, bytes] = field(default_factory=dict)
-    terminations: dict[int, bytes] = field(default_factory=dict)  # the tags of games that did not end as usual
-    offsets: array[int] = field(default_factory=lambda: array("q"))  # bytes from the front of the unpacked file
+    terminations: dict[int, bytes] = field(default_factory=dict)  # Termination tags other than "normal"
+    offsets: array[int] = field(default_factory=lambda: array("q"))  # bytes from the start of the unpacked file
     digests: bytearray = field(default_factory=bytearray)
-    openings: array[int] = field(default_factory=lambda: array("q"))  # as `gameopenings` numbers them
-    ends: list[int] = field(default_factory=list)  # games by the end of each file
+    openings: array[int] = field(default_factory=lambda: array("q"))  # numbers of openings, see `opening_of`
+    ends: list[int] = field(default_factory=list)  # number of games at the end of each file
     claims: list[ClaimedGame] = field(default_factory=list)
     by_day: _Days = field(default_factory=_Days)
     controls: _Controls = field(default_factory=_Controls)
 
     def keep(self, tags: dict[bytes, bytes], offset: int, digest: bytes, opening: int) -> None:
-        """What is known of a game beyond its count."""
+        """Store all values of a game other than players and result."""
         self.days.append(self.by_day[tags.get(b"Date", b"")])
         self.control.append(self.controls[tags.get(b"TimeControl", b"")])
         if self.by_event:
@@ -395,12 +393,12 @@ class GameColumns(Tally):
         self.claim(len(self.days) - 1, tags)
 
     def end(self, game: int, termination: bytes) -> None:
-        """The Termination tag of a game."""
+        """Store the Termination tag of a game, unless it is normal."""
         if termination not in (b"", b"normal"):
             self.terminations[game] = termination
 
     def note(self, game: int, tags: dict[bytes, bytes]) -> None:
-        """Odds, another variant, and the controls of both sides where they are told apart."""
+        """Store odds, another variant, and different time controls of both sides."""
         if WHITE_TC in tags and BLACK_TC in tags:
             white, black = self.controls[tags[WHITE_TC]], self.controls[tags[BLACK_TC]]
             self.control[game] = white
@@ -413,17 +411,17 @@ class GameColumns(Tally):
             self.variants[game] = tags[VARIANT]
 
     def set_aside(self, *, odds: bool, variant: bytes) -> None:
-        """Nothing: a game at odds or of a variant is kept as one."""
+        """Do nothing: games at odds or of a variant are kept as columns."""
 
     def claim(self, game: int, tags: dict[bytes, bytes]) -> None:
-        """Note a game that says it is of one of the events."""
+        """Add the game to `claims` if its tags name one of the events."""
         names = (b"Event", b"Round", b"White", b"Black", b"Date", b"GameStartTime")
         event, *others = (tag_text(tags.get(name, b"")) for name in names)
         if event in self.events:
             self.claims.append(ClaimedGame(game, event, *others))
 
     def identities(self) -> NDArray[np.uint64]:
-        """One number a game, another for every game of a file: its digest, raised for equal ones that came before."""
+        """Return one number per game, different within a file: its digest, increased for equal games before it."""
         import numpy as np
 
         found = np.frombuffer(bytes(self.digests), dtype="<u8").astype(np.uint64)
@@ -441,11 +439,11 @@ class GameColumns(Tally):
 
 
 def tags_in(header: bytes) -> dict[bytes, bytes]:
-    """All tags of the lines of a header; the last of a name holds."""
+    """Return all tags of the lines of a header; the last of equal names counts."""
     return {name: value for line in header.splitlines() for name, value in tags_of(line)}
 
 
-# What Variant tags of files say: a list is of one variant, and a game without the tag is of standard chess.
+# Variant tags: a list is of one variant, and games without the tag are of standard chess.
 
 _VARIANT_TAG = re.compile(rb"\[\s*Variant\s")
 _VALUE = re.compile(rb'\n\[Variant "([^"\r\n]*)"')
@@ -453,23 +451,23 @@ _VALUE = re.compile(rb'\n\[Variant "([^"\r\n]*)"')
 
 @lru_cache(maxsize=1024)  # a file has few variants
 def variant_matches(raw: bytes, variant: str) -> bool:
-    """The raw value of a Variant tag means this variant."""
+    """Return whether the raw value of a Variant tag is this variant."""
     return tag_fits(tag_text(raw), variant)
 
 
 def _is_standard(raw: bytes) -> bool:
-    """The raw value of a Variant tag means standard chess, or says nothing."""
+    """Return whether the raw value of a Variant tag is standard chess or empty."""
     return variant_matches(raw, STANDARD)
 
 
 def has_other_variant(header: bytes) -> bool:
-    """One of these lines is a Variant tag of something else than standard chess, or has unusual blanks."""
+    """Return whether a Variant tag in these lines is not standard chess, or has unusual white space."""
     found = _VALUE.findall(header)
     return len(_VARIANT_TAG.findall(header)) != len(found) or not all(map(_is_standard, set(found)))
 
 
 def games_by_variant(tags: Mapping[bytes, int]) -> dict[str, int]:
-    """Games by raw tags as games by variants, the most first: by our names, or by the tag where that means none."""
+    """Convert games by raw tag to games by variant, most first; unknown variants keep their tag."""
     found = Counter[str]()
     for raw, games in tags.items():
         found[next((name for name in VARIANTS if variant_matches(raw, name)), tag_text(raw))] += games

@@ -1,13 +1,13 @@
-"""Result files of the European Go Federation (H9): a table with the games of each round behind it.
+"""Result files of the European Go Federation (H9): a table with the games of each round.
 
-    ; EV[name]     HA[h1]: handicaps, one less than the difference    PC, DT, KM, TM, CM: where, when, komi, time
+    ; EV[name]     HA[h1]: handicaps, one less than the difference    PC, DT, KM, TM, CM: place, date, komi, time
     ; Pl Name               Rk Co Club  MMS  SOSSOSOS
        1 Bee Ann            3D FR Hive   31   59  120 0    2+/w0    3-/w0
 
-A game is the line of the opponent, + - = or ? (no result yet), / or ! (by default), the color and the handicap. 0+, 0=
-and 0- are rounds without a game that are worth a win, half of one and nothing. Lines of tied entrants may lack the
-place, so entrants count by line. At least four values stand before the games. Starting scores follow from the first
-value if it is a McMahon score: it less the points. Source: EGF, tournament results; OpenGotha 3.49.
+A game has the line of the opponent, + - = or ? (no result yet), / or ! (forfeit), the color and the handicap. 0+, 0=
+and 0- are rounds without a game, worth a win, half a win and nothing. Lines of tied entrants may lack the place, so
+entrants are counted by line. At least four values precede the games. If the first value is a McMahon score, the
+starting score is that score minus the points. Source: EGF, tournament results; OpenGotha 3.49.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from enginetour.interop.opengotha import MOST_ENTRANTS, NOT_PAIRED, SYSTEMS, GoT
 from enginetour.interop.trf import refuse_line
 from enginetour.ratings import grades
 
-LARGEST_FILE = 5_000_000  # bytes: a congress of 760 entrants has 0.1 million
+LARGEST_FILE = 5_000_000  # bytes; a congress with 760 entrants has 0.1 million
 _FEWEST_VALUES = 4  # EGF
 _RESULTS = {"+": 2, "=": 1, "-": 0, "?": 0}
-_MAIN = {"MMS": "SOSM", "NBW": "SOSW", "CAT": "SOSW"}  # what SOS is over
+_MAIN = {"MMS": "SOSM", "NBW": "SOSW", "CAT": "SOSW"}  # the score whose sum SOS is
 _GAME = re.compile(r"([0-9]{1,4})([-+=?])([/!]?)([wbWB?]?)([0-9]{0,2})", re.ASCII)
 _VALUE = re.compile(r"-?[0-9]{1,7}([½¼¾œ]|[.,][0-9]{1,4})?|[½¼¾œ]", re.ASCII)
-_LOST_HALF = re.compile(r"[0-9]{1,7}\?", re.ASCII)  # ISO 8859-15 has no ½: OpenGotha writes 30? for 30½
+_LOST_HALF = re.compile(r"[0-9]{1,7}\?", re.ASCII)  # ISO 8859-15 does not have ½: OpenGotha writes 30? for 30½
 _HEADER = re.compile(r";\s*([A-Z]{2})\[(.*)\]\s*")
 _PARTS = {"½": Fraction(1, 2), "œ": Fraction(1, 2), "?": Fraction(1, 2), "¼": Fraction(1, 4), "¾": Fraction(3, 4)}
 _LEAST_CORRECTION, _MOST_CORRECTION = -1, 2
@@ -46,7 +46,7 @@ class _Line:
 
 
 def read(content: bytes, place: str) -> GoTournament:
-    """Read a result file; InputRefused at the first broken line."""
+    """Read a result file; raises InputRefused at the first invalid line."""
     lines, headers, codes = _lines(content, place)
     if not 2 <= len(lines) <= MOST_ENTRANTS:
         refuse_line(place, 0, f"2 to {MOST_ENTRANTS} lines with entrants", len(lines))
@@ -67,7 +67,7 @@ def read(content: bytes, place: str) -> GoTournament:
         if game[2] == "?" and game[1] != "0"
     }
     main = codes[0] if codes else "MMS" if any(line.values and line.values[0] > rounds for line in lines) else "NBW"
-    notes = [] if codes else [f"{place}: no line '; Pl Name ...' names the values: the first one counts as {main}"]
+    notes = [] if codes else [f"{place}: the line '; Pl Name ...' is missing, so the first value is used as {main}"]
     system = SYSTEMS.get(main, "swiss-gotha")
     settings: dict[str, object] = {"base": grades.GO, "chance": "names"} | ({"placement": codes} if codes else {})
     if system == "mcmahon":
@@ -116,10 +116,10 @@ def _lines(content: bytes, place: str) -> tuple[list[_Line], dict[str, str], tup
 
 
 def _codes(line: str, number: int, place: str) -> Iterator[str]:
-    """The names of the values: five characters each behind the club, and they may touch each other."""
+    """Yield the codes of the values: five characters each after the club, possibly without spaces between them."""
     _, club, rest = line.partition("Club")
     words = [rest[at : at + 5].strip() for at in range(0, len(rest.rstrip()), 5)] if club else []
-    if any(" " in word for word in words):  # of another program: separated by blanks
+    if any(" " in word for word in words):  # other programs separate them by spaces
         words = rest.split()
     main = words[0] if words else ""
     for word in filter(None, words):
@@ -181,7 +181,7 @@ def _fraction(word: str) -> Fraction:
 
 
 def _row(lines: Sequence[_Line], count: int, place: str) -> Iterator[Turn]:
-    """One round, each game as both of its lines have it. A win without a game is the bye where it is the only one."""
+    """Yield the turns of one round, and check both lines of each game; the only win without a game is the bye."""
     games = [line.games[count] if count < len(line.games) else None for line in lines]
     wins = sum(game is not None and game[1] == "0" and game[2] == "+" for game in games)
     for at, (line, game) in enumerate(zip(lines, games, strict=True)):
@@ -193,9 +193,9 @@ def _row(lines: Sequence[_Line], count: int, place: str) -> Iterator[Turn]:
         other = int(game[1]) - 1
         answer = games[other] if other < len(lines) else None
         if other == at or answer is None or not _agree(game, answer, at):
-            there = "no such line" if other >= len(lines) else "no game" if answer is None else answer[0]
-            expected = f"a game that line {other + 1} of the entrants has too"
-            refuse_line(place, line.number, expected, f"{game[0]} in round {count + 1}, and there {there}")
+            there = "not found" if other >= len(lines) else "no game" if answer is None else answer[0]
+            expected = f"the same game in line {other + 1} of the entrants"
+            refuse_line(place, line.number, expected, f"{game[0]} in round {count + 1}, but {there} there")
         forfeit = "!" in (game[3], answer[3])
         color = {"w": WHITE, "b": BLACK}.get(game[4].lower()) or {"w": BLACK, "b": WHITE}.get(
             answer[4].lower(), NEITHER
@@ -218,14 +218,14 @@ def _agree(game: re.Match[str], answer: re.Match[str], at: int) -> bool:
 
 
 def _categories(lines: Sequence[_Line], place: str, notes: list[str]) -> list[float] | int:
-    """The lowest rating of each category but the last, from the grades in it."""
+    """Return the lowest rating of each category but the last, from its grades."""
     bands: dict[Fraction, list[int]] = {}
     for line in lines:
         bands.setdefault(line.values[0], []).append(line.member.band or 0)
     upper = sorted(bands)[:-1]
     limits = [min(bands[category]) for category in upper]
     if any(max(bands[below]) >= limit for limit, below in zip(limits, sorted(bands)[1:], strict=True)):
-        notes.append(f"{place}: the categories do not follow from the grades: all are in one")
+        notes.append(f"{place}: the categories do not match the grades, so all entrants are in one category")
         return 1
     return [grades.GO + grades.WIDTH * limit for limit in limits] or 1
 
@@ -245,7 +245,7 @@ def _starts(
         if all(start.denominator == 1 for start in starts):
             break
     else:
-        notes.append(f"{place}: the McMahon scores do not follow from the games: everybody starts by grade")
+        notes.append(f"{place}: the McMahon scores do not match the games, so all entrants start by grade")
         return {"groups": "bands"}
     bands = [member.band or 0 for member in members]
     offsets = Counter(int(start) - band for start, band in zip(starts, bands, strict=True))
@@ -260,7 +260,7 @@ def _starts(
     bar = -above
     more = [start - min(max(band, floor), bar) for start, band in zip(begun, bands, strict=True)]
     if not all(_LEAST_CORRECTION <= one <= _MOST_CORRECTION for one in more):
-        notes.append(f"{place}: the starting scores do not follow from the grades: everybody starts by grade")
+        notes.append(f"{place}: the starting scores do not match the grades, so all entrants start by grade")
         return {"groups": "bands", "whole": whole}
     named = {member.name: one for member, one in zip(members, more, strict=True) if one}
     settings: dict[str, object] = {"groups": "bands", "zero": zero, "bar": bar, "floor": floor, "whole": whole}

@@ -1,17 +1,17 @@
 """Tournaments of OpenGotha (XML): entrants, games, byes, and the settings of pairing and placement.
 
-element                     attributes that count
-Tournament                  dataVersion: ratings are 2050 lower up to 200
-Player                      name, firstName, rank, grade, rating, club, country, smmsCorrection, participating (a 0 for
-                            each round missed), registeringStatus (FIN, or the entrant is not paired)
+element                     attributes
+Tournament                  dataVersion: up to version 200 ratings are lower by 2050
+Player                      name, firstName, rank, grade, rating, club, country, smmsCorrection, participating (0 for
+                            each round missed), registeringStatus (other than FIN: not paired)
 Game                        roundNumber, whitePlayer, blackPlayer, handicap, result, knownColor
 ByePlayer                   roundNumber, player
-GeneralParameterSet         numberOfRounds, genMMBar, genMMFloor, genMMZero, worth of byes and absences
+GeneralParameterSet         numberOfRounds, genMMBar, genMMFloor, genMMZero, values of byes and absences
 HandicapParameterSet, PlacementCriterion, PairingParameterSet, Category, ClubsGroup
 
-A game names its players by name and first name without blanks, in capitals; older files without accents, too. The
-grade decides the starting score, the rating only the order. Ties are broken by name, so that is the entry order.
-No entity of a document type is ever expanded. Source: OpenGotha 3.48 to 3.51 and its tournament.dtd.
+Games refer to players by name and first name without spaces, in capitals; older files also without accents. The grade
+determines the starting score, the rating only the order. Ties are broken by name, so players are sorted by name.
+Entities of a document type are never expanded. Source: OpenGotha 3.48 to 3.51 and its tournament.dtd.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from enginetour.interop.foreign import ForeignTournament, SeparatedField, existi
 from enginetour.interop.trf import refuse_line
 from enginetour.ratings import grades
 
-LARGEST_FILE = 20_000_000  # bytes: a congress of 760 entrants and ten rounds has 0.6 million
-_DEEPEST = 20  # elements in elements; the format needs 6
+LARGEST_FILE = 20_000_000  # bytes; a congress with 760 entrants and ten rounds has 0.6 million
+_DEEPEST = 20  # nested elements; the format needs 6
 MOST_ENTRANTS = 5000
 _MOST_ROUNDS = 20  # OpenGotha
-_OLD_SHIFT = 2050  # rating points that files up to version 200 lack
+_OLD_SHIFT = 2050  # rating points to add in files up to version 200
 _LAST_OLD = 200
 _RATINGS = (-900, 2949)  # OpenGotha: lowest and highest rating
 _BANDS = (-30, 8)  # 30 kyu to 9 dan
@@ -65,16 +65,16 @@ _OF_CATEGORIES = {
     "handicap_weight": ("paiSeMinimizeHandicap", 0),
 }
 _HEAVIEST = 10**14
-_FLOAT_SHARES = 5  # OpenGotha: the weight of floats has five units
+_FLOAT_SHARES = 5  # OpenGotha: the weight of floats is divided into five units
 
 
 @dataclass(frozen=True, slots=True)
 class GoTournament:
-    """A tournament of another program as far as it is paired.
+    """Hold a tournament of another program as far as it is paired.
 
-    `history` has a row for each round that has games, `away` the absent places of every round, `fixed` byes of rounds
-    without games, `unfinished` the first game without a result of a round. `system` and `settings` are those that
-    pair it here, `values` the columns of the table that the file has, by code.
+    `history` has a row for each round with games, `away` the absent places of every round, `fixed` the byes of rounds
+    without games, `unfinished` the first game without a result of a round. `system` and `settings` are for pairing it
+    here; `values` are the columns of the file's table, by code.
     """
 
     place: str
@@ -93,15 +93,16 @@ class GoTournament:
     def foreign(
         self, *, number: int | None = None, rounds: int | None = None, unfinished_ok: bool = False, ended: bool = False
     ) -> ForeignTournament:
-        """Return it before round `number`, by default the first without games; `ended`: after the last one.
+        """Return the tournament before round `number` (default: the first without games), or after the last (`ended`).
 
         Raises:
-            InputRefused: no such round, or a game of an earlier round has no result.
+            InputRefused: the round does not exist, or a game of an earlier round has no result.
         """
         in_all = rounds or self.rounds
         following = len(self.history) + 1 if number is None or ended else number
         if following > in_all and number is None and not ended:
-            refuse_line(self.place, 0, f"a round left to pair, or --rounds above {in_all}", "all of them paired")
+            expected = f"a round that is not paired yet, or --rounds above {in_all}"
+            refuse_line(self.place, 0, expected, "all rounds paired")
         last = min(in_all, len(self.history) + 1)
         if not ended and not 1 <= following <= last:
             refuse_line(self.place, 0, f"a round to pair from 1 to {last}", following)
@@ -125,20 +126,20 @@ class GoTournament:
 
 
 def read(content: bytes, place: str) -> GoTournament:
-    """Read an XML file of OpenGotha; InputRefused at the first broken line."""
+    """Read an XML file of OpenGotha; raises InputRefused at the first invalid line."""
     return _Reader(_elements(content, place), place).tournament()
 
 
 @dataclass(frozen=True, slots=True)
 class _Element:
     tag: str
-    inside: str  # the element that has it
+    inside: str  # the parent element
     values: Mapping[str, str]
     line: int
 
 
 def _elements(content: bytes, place: str) -> list[_Element]:
-    """All elements in order, without their text. No entity is declared or expanded, no other file opened."""
+    """Return all elements in order, without their text; no entity is expanded and no other file is opened."""
     found: list[_Element] = []
     stack: list[str] = []
     parser = expat.ParserCreate()
@@ -147,7 +148,7 @@ def _elements(content: bytes, place: str) -> list[_Element]:
         found.append(_Element(tag, stack[-1] if stack else "", values, parser.CurrentLineNumber))
         stack.append(tag)
         if len(stack) > _DEEPEST:
-            refuse_line(place, parser.CurrentLineNumber, f"at most {_DEEPEST} elements in each other", len(stack))
+            refuse_line(place, parser.CurrentLineNumber, f"at most {_DEEPEST} nested elements", len(stack))
 
     def entity(name: str, *_: object) -> NoReturn:
         refuse_line(place, parser.CurrentLineNumber, "a document type without entities", f"the entity {name!r}")
@@ -156,12 +157,12 @@ def _elements(content: bytes, place: str) -> list[_Element]:
     parser.EndElementHandler = lambda _: stack.pop()
     parser.EntityDeclHandler = entity
     try:
-        parser.Parse(content, True)  # noqa: FBT003  # expat's own: the last piece
+        parser.Parse(content, True)  # noqa: FBT003  # expat's parameter: this is the last piece
     except expat.ExpatError as error:
         refuse_line(
-            place, error.lineno, "an XML file of OpenGotha", expat.errors.messages.get(error.code, "something else")
+            place, error.lineno, "an XML file of OpenGotha", expat.errors.messages.get(error.code, "another format")
         )
-    except (ValueError, LookupError) as error:  # an encoding that is not known
+    except (ValueError, LookupError) as error:  # unknown encoding
         refuse_line(place, 1, "an XML file of OpenGotha", str(error))
     if not found or found[0].tag != "Tournament":
         refuse_line(place, 1, "the element Tournament of OpenGotha", found[0].tag if found else "none")
@@ -200,7 +201,7 @@ class _Reader:
         if mms:
             settings["absence"] = "standings" if absent == 1 else "nothing"
         if any(element.tag == "Team" for element in self.elements):
-            self.notes.append(f"{self.place}: teams have no effect: every entrant is paired for itself")
+            self.notes.append(f"{self.place}: teams are ignored: entrants are paired individually")
         return GoTournament(
             self.place,
             general.values.get("name", ""),
@@ -216,7 +217,7 @@ class _Reader:
         )
 
     def _only(self, tag: str) -> _Element:
-        """The first element of a tag, an empty one if there is none."""
+        """Return the first element of a tag, an empty one if there is none."""
         return next((one for one in self.elements if one.tag == tag), _Element(tag, "", {}, 0))
 
     def _number(self, element: _Element, key: str, usual: int, low: int, high: int) -> int:
@@ -235,17 +236,18 @@ class _Reader:
         return found
 
     def _rank(self, element: _Element) -> int:
-        """The rank, the grade where OpenGotha knew none (99K); 30 kyu without either."""
+        """Return the rank, or the grade if the rank is unknown (99K), or else 30 kyu."""
         for key in ("rank", "grade"):
             found = rank_band(element.values.get(key, "30K" if key == "rank" else ""))
             if found is not None and _BANDS[0] <= found <= _BANDS[1]:
                 return found
         name = element.values.get("name", "")
-        self.notes.append(f"{self.place}:{element.line}: {name} has no valid rank or grade and counts as 30 kyu")
+        what = f"{name} does not have a valid rank or grade and counts as 30 kyu"
+        self.notes.append(f"{self.place}:{element.line}: {what}")
         return _BANDS[0]
 
     def _players(self, rounds: int) -> list[tuple[Member, frozenset[int], int]]:
-        """Each with the rounds it misses and its correction, by name; without preliminary ones that were not paired."""
+        """Return players with missed rounds and correction, by name, without preliminary ones that were not paired."""
         named = [one.values.get(key, "") for one in self.elements for key in ("whitePlayer", "blackPlayer", "player")]
         paired = {word for name in named if name for word in (_key(name), _plain(_key(name)))}
         found = []
@@ -276,7 +278,7 @@ class _Reader:
         for at, ((name, first), line, member, _, _) in enumerate(found):
             key = _key(name + first)
             if key in self.keys:
-                refuse_line(self.place, line, "a name of its own for each player", f"{member.name} twice")
+                refuse_line(self.place, line, "a different name for each player", f"{member.name} twice")
             self.keys[key] = at
             self.plain.setdefault(_plain(key), at)
         return [(member, away, correction) for _, _, member, away, correction in found]
@@ -334,7 +336,7 @@ class _Reader:
         system = SYSTEMS.get(codes[0], "") if codes else "mcmahon"
         if not system:
             system = "mcmahon" if "MMS" in codes else "swiss-gotha"
-            self.notes.append(f"{self.place}: placement begins with {codes[0]}: {system} pairs the round")
+            self.notes.append(f"{self.place}: the first placement criterion is {codes[0]}, so {system} pairs the round")
         pairing = self._only("PairingParameterSet")
         settings: dict[str, object] = {"base": grades.GO, "placement": codes} if codes else {"base": grades.GO}
         settings |= self._weights(pairing, _WEIGHTS)
@@ -364,7 +366,7 @@ class _Reader:
         return settings, system
 
     def _codes(self) -> tuple[str, ...]:
-        """Of the individuals, in order; teams have their own list in an element of the same name."""
+        """Return the placement codes of individuals in order; teams have a separate list of the same elements."""
         inside = False
         found = {}
         for element in self.elements:
@@ -433,7 +435,7 @@ class _Reader:
         if not ceiling:
             return None
         if not self._flag(element, "hdBasedOnMMS", usual=True):
-            self.notes.append(f"{self.place}: handicaps are by McMahon score here, in the file by grade")
+            self.notes.append(f"{self.place}: handicaps are by grade in the file, but by McMahon score here")
         return {
             "correction": self._number(element, "hdCorrection", 1, 0, 50),
             "ceiling": ceiling,
@@ -441,7 +443,7 @@ class _Reader:
         }
 
 
-NOT_PAIRED = Turn(Kind.HALF_BYE)  # there, but in no game and without the bye: worth nothing
+NOT_PAIRED = Turn(Kind.HALF_BYE)  # present, but without a game and without the bye: worth nothing
 
 
 def _idle(absent: int, *, mms: bool) -> Turn:
@@ -453,7 +455,7 @@ def _idle(absent: int, *, mms: bool) -> Turn:
 def _played(
     white: int, black: int, points: tuple[int, int] | None, kind: Kind, *, handicap: int, known: bool
 ) -> tuple[Turn, Turn]:
-    """A game as both sides have it; one without a result gives no points."""
+    """Return a game from both sides; without a result it has no points."""
     mine, theirs = points or (0, 0)
     games, first = int(kind is Kind.PLAYED), WHITE if known else NEITHER
     return (
@@ -463,7 +465,7 @@ def _played(
 
 
 def rank_band(text: str) -> int | None:
-    """Return the band of a grade such as 5K, 1D or 2P; None if it is no grade. OpenGotha has professionals in three."""
+    """Return the band of a grade such as 5K, 1D or 2P; None if invalid. OpenGotha has three bands of professionals."""
     grade = grades.parse(f"{text}k" if text.strip().isdecimal() else text)
     if grade is None:
         return None
@@ -475,5 +477,5 @@ def _key(name: str) -> str:
 
 
 def _plain(key: str) -> str:
-    """Letters without accents: how files up to version 200 name players."""
+    """Return letters without accents, as in the player names of files up to version 200."""
     return re.sub("[^A-Z]", "", unicodedata.normalize("NFKD", key).encode("ascii", "ignore").decode("ascii").upper())

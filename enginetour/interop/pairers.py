@@ -1,6 +1,6 @@
-"""Pairs the next round of another program's event.
+"""Pair the next round of a tournament of another program.
 
-A round to be paired that is in the file already is paired anew: its opponents and byes only say who was there.
+A round that the file already contains is paired again: its opponents and byes only show who is present.
 """
 
 from __future__ import annotations
@@ -40,13 +40,12 @@ from enginetour.model.game import StandingsRow
 from enginetour.ratings import grades
 from enginetour.ratings.gor import FLOOR
 
-# Pairs the next round of another program's event.
-
-# From a tournament report to a field: whether everybody's rounds agree, who is there, and the new round back in.
+# Conversion between a tournament report and a field: check that both sides of each game agree, find who is present,
+# and add the new round to the report.
 
 _COLORS = {"w": WHITE, "b": BLACK, "-": NEITHER}
 _COLOR_NAMES = {WHITE: "white", BLACK: "black"}
-# letter -> kind and whose points of 162
+# letter -> kind of turn, and the letter in line 162 with its points
 _WITH_OPPONENT = {
     **dict.fromkeys("1W", (Kind.PLAYED, "W")),
     **dict.fromkeys("=D", (Kind.PLAYED, "D")),
@@ -54,7 +53,7 @@ _WITH_OPPONENT = {
     "+": (Kind.FORFEIT, "+"),
     "-": (Kind.FORFEIT, "A"),
 }
-# As some programs of before 2016 write byes: + = - without an opponent.
+# Some programs before 2016 write byes as + = - without an opponent.
 _UNPLAYED_RESULTS = {
     **dict.fromkeys("F+", (Kind.FULL_BYE, "F")),
     **dict.fromkeys("H=", (Kind.HALF_BYE, "H")),
@@ -65,20 +64,21 @@ _LETTERS = {Kind.FULL_BYE: "F", Kind.HALF_BYE: "H", Kind.ABSENT: "Z"}
 
 
 def read_tournament(report: TrfReport, *, number: int | None = None, rounds: int | None = None) -> ForeignTournament:
-    """Before round `number`, by default the first that nobody is paired in. InputRefused: lines that contradict.
+    """Return the tournament before round `number`, by default the first round without pairs.
 
-    `rounds` in all, by default those the file says or, for a round it has, as many as it has.
+    `rounds` is the total number, by default that of the file, or all rounds of the file if it contains round `number`.
+    Raises InputRefused for lines that contradict each other.
     """
     return _Reader(report).foreign(number, rounds)
 
 
 def rounds_paired(report: TrfReport) -> int:
-    """How many rounds of the file are paired."""
+    """Return how many rounds of the file are paired."""
     return _rounds_paired(report.entries)[0]
 
 
 class _Reader:
-    """`whole`: no round is to be paired. The last may be open, its boards without a result have no points yet."""
+    """Read a report; with `whole` no round will be paired, and games of the last round may lack results."""
 
     def __init__(self, report: TrfReport, *, whole: bool = False) -> None:
         self.report, self.whole = report, whole
@@ -89,10 +89,10 @@ class _Reader:
 
     def foreign(self, number: int | None = None, rounds: int | None = None) -> ForeignTournament:
         entries, paired = self.entries, self.paired
-        self._refuse_byes_alone(paired)
+        self._check_byes_alone(paired)
         following = paired + 1 if number is None else number
         if not 1 <= following <= paired + 1:
-            self.report.refuse(0, f"a round to pair from 1 to {paired + 1}", following)
+            self.report.refuse(0, f"a round from 1 to {paired + 1}", following)
         in_all = self._rounds(following, rounds)
         history = tuple(tuple(self._turn(entry, count) for entry in entries) for count in range(1, following))
         asked = {place: kind for place, entry in enumerate(entries) if (kind := self._asked(entry, following))}
@@ -132,36 +132,37 @@ class _Reader:
         )
 
     def _open_turn(self, entry: TrfEntrant, number: int) -> Turn:
-        """Whom the file pairs one with in a round, whatever the result."""
+        """Return the opponent of an entrant in a round according to the file, whatever the result."""
         cell = _cell(entry, number)
         if not cell.opponent:
             return Turn(Kind.BYE if cell.result == "U" else Kind.ABSENT)
         self._mutual(entry, number)
         return Turn(Kind.PLAYED, self.places[cell.opponent], _COLORS[cell.colour])
 
-    def _refuse_byes_alone(self, number: int) -> None:
-        """InputRefused if the last round has several allocated byes, no game, and entrants that could play."""
+    def _check_byes_alone(self, number: int) -> None:
+        """Raise InputRefused if the last round has several allocated byes, no game, and entrants that could play."""
         cells = {str(entry.number): _cell(entry, number) for entry in self.entries} if number else {}
         resting = [label for label, cell in cells.items() if cell.result == "U"]
         waiting = list(cells.values()).count(TrfCell())
         if len(resting) > 1 and waiting >= FEWEST and not any(cell.opponent for cell in cells.values()):
-            self.report.refuse(0, f"one bye in round {number}, which has no games", f"byes of {', '.join(resting)}")
+            expected = f"at most one bye in round {number}, which has no games"
+            self.report.refuse(0, expected, f"byes of {', '.join(resting)}")
 
     def _rounds(self, following: int, asked: int | None) -> int:
         written = max(len(entry.cells) for entry in self.entries)
         in_all = asked or self.header.rounds or (written if following <= written or self.whole else None)
         if in_all is None:
-            self.report.refuse(0, "the number of rounds in a line 142 (or --rounds)", "none")
+            self.report.refuse(0, "the number of rounds in line 142 or --rounds", "none")
         if following > in_all and not self.whole:
-            self.report.refuse(0, f"a round left to pair, or --rounds above {in_all}", "all of them paired")
+            self.report.refuse(0, f"a round that is not paired, or --rounds above {in_all}", "all paired")
         return in_all
 
     def _turn(self, entry: TrfEntrant, number: int) -> Turn:
-        """What one did in a round; InputRefused unless the opponent's line says the same."""
+        """Return the result of an entrant in a round; raises InputRefused unless the opponent's line agrees."""
         cell = _cell(entry, number)
         if not cell.opponent:
             if cell.result not in _UNPLAYED_RESULTS:
-                self._refuse(entry, number, "an opponent", f"the result {cell.result} without one")
+                self._refuse(entry, number, "an opponent", f"the result {cell.result} without an opponent")
             kind, score = _UNPLAYED_RESULTS[cell.result]
             return Turn(kind, points=self.header.worth(score))
         if cell.result == " " and self.whole and number == self.paired:
@@ -170,14 +171,14 @@ class _Reader:
             self._refuse(entry, number, "a result", "none: the round is not finished")
         if cell.result not in _WITH_OPPONENT:
             self._refuse(entry, number, "the result of a game", f"{cell.result} with opponent {cell.opponent}")
-        self._answered(entry, number)
+        self._check_opponent(entry, number)
         kind, score = _WITH_OPPONENT[cell.result]
         points, games = self.header.worth(score), int(kind is Kind.PLAYED)
         given = self._given(number, entry.number, cell.opponent) if games else 0
         return Turn(kind, self.places[cell.opponent], _COLORS[cell.colour], points, given, games)
 
     def _given(self, number: int, one: int, other: int) -> int:
-        """Bands that `one` gives `other`, below 0 those it takes."""
+        """Return the bands that `one` gives `other`, negative if `one` receives them."""
         taker, bands = self.odds.get((number, one), (0, 0))
         if taker == other:
             return bands
@@ -185,7 +186,7 @@ class _Reader:
         return -bands if taker == one else 0
 
     def _mutual(self, entry: TrfEntrant, number: int) -> TrfEntrant:
-        """The opponent; InputRefused unless it names this one too."""
+        """Return the opponent; raises InputRefused unless the opponent's line names this entrant too."""
         cell = _cell(entry, number)
         if cell.opponent not in self.places or cell.opponent == entry.number:
             self._refuse(entry, number, "the number of another entrant", cell.opponent)
@@ -193,26 +194,26 @@ class _Reader:
         answer = _cell(other, number).opponent
         if answer != entry.number:
             found = f"{answer or 'none'} in line {other.line}"
-            self._refuse(entry, number, f"an opponent that names {entry.number} too", found)
+            self._refuse(entry, number, f"an opponent whose line names {entry.number}", found)
         return other
 
-    def _answered(self, entry: TrfEntrant, number: int) -> None:
+    def _check_opponent(self, entry: TrfEntrant, number: int) -> None:
         other = self._mutual(entry, number)
         cell, answer, who = _cell(entry, number), _cell(other, number), f"line {other.line}"
         if {cell.colour, answer.colour} not in ({"w", "b"}, {"-"}) or (cell.colour == "-" and cell.result not in "+-"):
-            words = "w on one side and b on the other"
-            self._refuse(entry, number, words, f"{cell.colour} here and {answer.colour} in {who}")
+            expected = "w on one side and b on the other"
+            self._refuse(entry, number, expected, f"{cell.colour} here and {answer.colour} in {who}")
         mine, theirs = _WITH_OPPONENT[cell.result], _WITH_OPPONENT.get(answer.result, (None, ""))
         both = {mine[1], theirs[1]}
         if mine[0] is not theirs[0] or (both & {"W", "+"} and both not in ({"W", "L"}, {"+", "A"})):
             found = f"{cell.result} here and {answer.result} in {who}"
-            self._refuse(entry, number, "results that fit each other", found)
+            self._refuse(entry, number, "results that agree", found)
 
     def _refuse(self, entry: TrfEntrant, number: int, expected: str, found: object) -> NoReturn:
         self.report.refuse(entry.line, f"round {number} of {entry.number}: {expected}", found)
 
     def _asked(self, entry: TrfEntrant, number: int) -> Kind | None:
-        """How an entrant is away from the round to be paired, None for those there."""
+        """Return the kind of absence from the round to be paired, None for entrants that are present."""
         cell = _cell(entry, number)
         if cell.opponent or cell.result == "U":
             return None
@@ -224,22 +225,22 @@ class _Reader:
         return _UNPLAYED_RESULTS[letter][0]
 
     def _type(self) -> list[str]:
-        """A system of the file that is not the Dutch one, where a round is to be paired."""
+        """Return a note if the file names another pairing system than the Dutch one, and a round will be paired."""
         if self.whole or not self.header.type or self.header.type.upper().startswith("FIDE_DUTCH"):
             return []
-        return [f"{self.report.place}: pairing system {self.header.type} has no effect"]
+        return [f"{self.report.place}: pairing system {self.header.type} is ignored"]
 
     def _virtual(self, number: int) -> tuple[tuple[int, ...], ...]:
-        """Virtual points of each round up to `number` as the file has them, whatever acceleration made them."""
+        """Return virtual points of each round up to `number` as in the file, from any acceleration method."""
         if not self.header.virtual:
             return ()
         given = self.header.virtual
         return tuple(tuple(given.get((count, e.number), 0) for e in self.entries) for count in range(1, number + 1))
 
     def _sums(self) -> list[str]:
-        """Points that are not what the rounds add up to.
+        """Return notes about points that differ from the sum of the rounds.
 
-        A round not finished and byes after it may count or not, and so may the virtual points of now.
+        An unfinished round, byes after it, and current virtual points may be included or not.
         """
         paired, warnings = self.paired, []
         cells = ([_cell(entry, count + 1) for entry in self.entries] for count in range(paired))
@@ -250,8 +251,8 @@ class _Reader:
             sums = {sum(worth[:upto]) for upto in (len(worth), paired, min(begun, default=paired))}
             if entry.points not in {one + more for one in sums for more in extra}:
                 warnings.append(
-                    f"{self.report.place}:{entry.line}: {entry.points / 2:g} points, but the rounds of {entry.number} "
-                    f"add up to {sum(worth[:paired]) / 2:g}; the rounds are believed"
+                    f"{self.report.place}:{entry.line}: {entry.points / 2:g} points, but the sum of the rounds of "
+                    f"{entry.number} is {sum(worth[:paired]) / 2:g}; the rounds are used"
                 )
         return warnings
 
@@ -274,9 +275,9 @@ def _cell(entry: TrfEntrant, number: int) -> TrfCell:
 
 
 def _rounds_paired(entries: Sequence[TrfEntrant]) -> tuple[int, int | None]:
-    """How many rounds are paired, and the place of the entrant whose bye of the next one is fixed.
+    """Return how many rounds are paired, and the place of the entrant whose bye in the next round is fixed.
 
-    A bye stands alone before the round is paired: one entrant has U, nobody an opponent, and two or more are blank.
+    A bye is fixed before pairing if one entrant has U, nobody has an opponent, and two or more are blank.
     """
     last = max((count for entry in entries for count, cell in enumerate(entry.cells, 1) if _is_paired(cell)), default=0)
     cells = [_cell(entry, last) for entry in entries] if last else []
@@ -291,7 +292,7 @@ def _is_paired(cell: TrfCell) -> bool:
 
 
 def _first_colour(entries: Sequence[TrfEntrant]) -> int | None:
-    """The initial colour that the first round with games shows; an entrant that came later does not count."""
+    """Return the initial color from the first round with games, without entrants that joined later."""
     first = min((n for entry in entries for n, cell in enumerate(entry.cells, 1) if _COLORS[cell.colour]), default=0)
     there = [entry for entry in entries if any(_is_paired(cell) for cell in entry.cells[:first])]
     for count, entry in enumerate(there, 1):
@@ -301,7 +302,7 @@ def _first_colour(entries: Sequence[TrfEntrant]) -> int | None:
 
 
 def _with_virtual(report: TrfReport, before: ForeignTournament, accelerated: int) -> TrfReport:
-    """The file with the virtual points of the round's pairing, so that other programs need no scheme to agree."""
+    """Return the report with the virtual points of the pairing, so that other programs need no acceleration rule."""
     if not accelerated or before.field.virtual:
         return report
     rows = [virtual_points(before.field, number, accelerated) for number in range(1, accelerated + 1)]
@@ -312,9 +313,9 @@ def _with_virtual(report: TrfReport, before: ForeignTournament, accelerated: int
 
 
 def with_round(report: TrfReport, before: ForeignTournament, paired: Paired) -> TrfReport:
-    """The file with the new round in it: opponents and colours, results blank; what stood there goes.
+    """Return the report with the new round (opponents and colors, without results) instead of an existing one.
 
-    So do the absences of XXZ, which were those of this round and stand in its column now.
+    The absences of XXZ are removed, because they are now in the column of this round.
     """
     number = before.field.number
     cells = {place: TrfCell(result=_LETTERS[kind]) for place, kind in before.asked.items()}
@@ -334,41 +335,42 @@ def with_round(report: TrfReport, before: ForeignTournament, paired: Paired) -> 
     return replace(report, records=kept).with_entries(fresh)
 
 
-# Another program's tournament by enginetour's systems: its next round, by file and user, and its table.
+# Tournaments of other programs with enginetour's systems: next round, settings of file and user, and table.
 
 _FIDE_RULES = {"fide": "2026", "fide-2023": "2023", "fide-2009": "2009"}
 _SHOWN = 8  # names in a note
-_PLANNED = ("plans the rounds of a tournament of ours", "--absent names who is away in this round")
-_NOT_OURS_TO_SET = {  # setting -> what is wrong with it, and what to do
+_PLANNED = ("applies only to tournaments that enginetour runs", "use --absent for entrants that miss this round")
+_NOT_SETTABLE = {  # setting -> problem, and what to do
     "absent": _PLANNED,
     "half_bye": _PLANNED,
-    "bye_points": ("are those of a tournament of ours", "a line 162 with P says what a bye is worth"),
-    "rounds": ("are those of the tournament", "--rounds N says how many"),
+    "bye_points": ("applies only to tournaments that enginetour runs", "set the points of a bye with P in line 162"),
+    "rounds": ("cannot be set here", "use --rounds N"),
 }
-_READ_BY_ALL = ("initial_colour", "drop")  # of a file, by every system: first round and absences are part of the field
+_READ_BY_ALL = ("initial_colour", "drop")  # settings of a file that every system uses: first round and absences
 
 
 def parse_settings(words: Iterable[str]) -> dict[str, object]:
-    """``key=value`` each, the value as in a configuration or a bare word. UsageRefused for anything else."""
+    """Read ``key=value`` texts; a value is as in a configuration or plain text. UsageRefused for other texts."""
     found: dict[str, object] = {}
     for word in words:
         key, sign, value = word.partition("=")
         if not sign or not key.strip():
-            raise UsageRefused(f"{word!r} is not key=value", place="--set", step="enginetour systems NAME lists keys")
+            step = "run enginetour systems NAME to list the keys"
+            raise UsageRefused(f"{word!r} is not a valid KEY=VALUE setting", place="--set", step=step)
         try:
             found[key.strip()] = tomllib.loads(f"value = {value}")["value"]
-        except (ValueError, RecursionError):  # no TOML, a number of thousands of digits, brackets in brackets
+        except (ValueError, RecursionError):  # not valid TOML, a very long number, or deep nesting
             found[key.strip()] = value.strip()
     return found
 
 
 def check_system(name: str) -> None:
-    """UsageRefused unless the registry has a system of that name that pairs in rounds."""
+    """Raise UsageRefused unless a system with this name exists and pairs in rounds."""
     if name not in SYSTEMS:
         raise UsageRefused(f"unknown system {name!r}{suggest(name, _in_rounds())}", place="--system")
     if not SYSTEMS[name].rounds:
         known = ", ".join(_in_rounds())
-        raise UsageRefused(f"{name} does not pair in rounds; those that do: {known}", place="--system")
+        raise UsageRefused(f"system {name} does not pair in rounds; systems that do: {known}", place="--system")
 
 
 def _in_rounds() -> list[str]:
@@ -376,7 +378,7 @@ def _in_rounds() -> list[str]:
 
 
 def _by_name(foreign: ForeignTournament, given: Mapping[str, object]) -> dict[str, object]:
-    """The settings with names where the marks of gopair have ids of the file."""
+    """Return the settings with names of entrants instead of ids of the file in gopair's bye and drop."""
 
     def name(label: object) -> object:
         place = foreign.place(label) if isinstance(label, str) else None
@@ -390,12 +392,12 @@ def _by_name(foreign: ForeignTournament, given: Mapping[str, object]) -> dict[st
     return found
 
 
-def _written(value: object) -> str:
+def _format_value(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
 
 
 def on_rating_scale(system: PairingSystem, foreign: ForeignTournament) -> ForeignTournament:
-    """The tournament with ratings on the scale of the system: GoR begins 1 dan at 2050 and has none below 100."""
+    """Return the tournament with ratings on the system's scale: in GoR 1 dan begins at 2050, and 100 is the lowest."""
     if foreign.one_dan is None or not isinstance(system, Information) or system.model != "gor":
         return foreign
     above = grades.GO - foreign.one_dan
@@ -411,25 +413,25 @@ def on_rating_scale(system: PairingSystem, foreign: ForeignTournament) -> Foreig
 def make_pairing_system(
     name: str, foreign: ForeignTournament, given: Mapping[str, object]
 ) -> tuple[PairingSystem, tuple[str, ...]]:
-    """The system with settings of file and user, the user's first, and what must be told of those it has no use for.
+    """Return the system with settings of file and user (the user has priority), and notes about unused settings.
 
-    InputRefused: the field is none it can pair.
+    Raises InputRefused if the system cannot pair this field.
     """
     check_system(name)
-    for key, (what, step) in _NOT_OURS_TO_SET.items():
+    for key, (what, step) in _NOT_SETTABLE.items():
         if key in given:
             raise UsageRefused(f"{key} {what}", place="--set", step=step)
     model: Any = options_model(name)
     fields = model.model_fields
     by_score = "handicap" in fields and Handicap in get_args(fields["handicap"].annotation)
-    used = set(fields) - (set() if by_score else {"handicap"})  # that of a file is by McMahon score
+    used = set(fields) - (set() if by_score else {"handicap"})  # the handicap setting of a file is by McMahon score
     idle = {key: value for key, value in foreign.settings.items() if key not in used and key not in _READ_BY_ALL}
     notes = []
     if idle:
-        named = ", ".join(idle) if len(idle) > 1 else ", ".join(f"{key} = {_written(idle[key])}" for key in idle)
-        notes.append(f"settings of the file without effect in {name}: {named}")
+        named = ", ".join(idle) if len(idle) > 1 else ", ".join(f"{key} = {_format_value(idle[key])}" for key in idle)
+        notes.append(f"settings of the file that {name} ignores: {named}")
     if foreign.field.virtual and "acceleration" not in fields:
-        notes.append(f"the file has virtual points (250, XXA), which {name} does not use")
+        notes.append(f"the file has virtual points (250, XXA), which {name} ignores")
     wanted = {key: value for key, value in foreign.settings.items() if key in used}
     wanted |= _by_name(foreign, given) if name == "gopair" else given
     if "rounds" in fields:
@@ -438,19 +440,20 @@ def make_pairing_system(
         options = model.model_validate(wanted)
     except ValidationError as error:
         refused = validation_error(error, Path("--set"), "", model)
-        raise UsageRefused(refused.what, place="--set", step=f"enginetour systems {name}") from None
+        step = f"run enginetour systems {name} to list the settings"
+        raise UsageRefused(refused.what, place="--set", step=step) from None
     rounds: Any = make_format(name, options)
     system: PairingSystem = rounds.system
     rated = on_rating_scale(system, foreign)
     if rated is not foreign:
         more = grades.GO - (foreign.one_dan or 0)
-        raised = f"the ratings of the file count {more:g} points more with {name}: GoR begins 1 dan at {grades.GO:g}"
-        lowest = f"with {name}, ratings below {FLOOR:g} count as {FLOOR:g}, the lowest of GoR"
-        notes.append(f"{raised}, and its lowest rating is {FLOOR:g}" if more else lowest)
+        raised = f"with {name}, ratings of the file are increased by {more:g}, because 1 dan begins at {grades.GO:g}"
+        lowest = f"with {name}, ratings below {FLOOR:g} count as {FLOOR:g}, the lowest rating of GoR"
+        notes.append(f"{raised}; the lowest rating is {FLOOR:g}" if more else lowest)
     most = RoundsOptions.most_rounds(len(foreign.field.members))
     if "rounds" in fields and foreign.field.rounds > most:
-        notes.append(f"{foreign.field.rounds} rounds need rematches: without any the entrants can play at most {most}")
-    system.bounded = False  # as long as another program's tournament goes
+        notes.append(f"{foreign.field.rounds} rounds need rematches: at most {most} rounds are possible without")
+    system.bounded = False  # another program's tournament can have any number of rounds
     try:
         system.check(rated.field.members)
         handicap = getattr(options, "handicap", None)
@@ -463,7 +466,7 @@ def make_pairing_system(
 
 @dataclass(frozen=True, slots=True)
 class FinalTable:
-    """The table of a file; `finished` where all its rounds are played."""
+    """Hold the table of a file; `finished` if all its rounds are played."""
 
     title: str
     placed: tuple[StandingsRow, ...]
@@ -472,9 +475,9 @@ class FinalTable:
 
 
 def rank_report(report: TrfReport, codes: Sequence[str] | None, unplayed: tiebreaks.Unplayed) -> FinalTable:
-    """The table by these codes, else by those of the file's lines 202 and 212, else by those of the Dutch system.
+    """Return the table by these codes, or else those of lines 202 and 212, or else those of the Dutch system.
 
-    UsageRefused for codes that do not exist. A code of the file that enginetour does not have ends its order.
+    The order ends before a code of the file that enginetour does not support. Raises UsageRefused for unknown codes.
     """
     said, foreign = read_header(report), _Reader(report, whole=True).foreign()
     field, notes = foreign.field, list(foreign.warnings)
@@ -486,12 +489,13 @@ def rank_report(report: TrfReport, codes: Sequence[str] | None, unplayed: tiebre
     else:
         order, unknown = _order(said.codes)
         if unknown:
-            notes.append(f"tie-break {unknown} of the file is not available: the table ends before it")
+            notes.append(f"tie-break {unknown} of the file is not supported: the order ends before it")
     placed = standings.rank_by_codes(
         field, order, tuple(range(len(field.members))), tiebreaks.PlacementTerms(unplayed=unplayed)
     )
     if unplayed in _FIDE_RULES:
-        notes.append(f"rounds without a game count by FIDE's rules of {_FIDE_RULES[unplayed]} (--unplayed {unplayed})")
+        rules = f"the FIDE rules of {_FIDE_RULES[unplayed]} (--unplayed {unplayed})"
+        notes.append(f"rounds without a game are scored by {rules}")
     notes += _ranked_otherwise(report, placed, foreign)
     is_open = any(not turn.games and turn.met for row in field.history[-1:] for turn in row)
     finished = len(field.history) >= field.rounds and not is_open
@@ -506,30 +510,29 @@ def rank_by_system(
     codes: Sequence[str] | None,
     unplayed: tiebreaks.Unplayed | None,
 ) -> FinalTable:
-    """The table of a file after its last round, by a system with the settings of the file and these of the user.
+    """Return the table of a file after its last round, by a system with settings of file and user.
 
-    The `columns` of the file are compared with it. UsageRefused for codes that do not exist.
+    The `columns` of the file are compared with the table. Raises UsageRefused for unknown codes.
     """
     chosen = {"placement": None if codes is None else list(codes), "unplayed": unplayed}
     given: dict[str, object] = {key: value for key, value in chosen.items() if value is not None}
     if name == "gopair" and "method" not in foreign.settings:
-        given["method"] = "best"  # a table needs no opponents that are left
+        given["method"] = "best"  # a table needs no remaining opponents
     system, unused = make_pairing_system(name, foreign, given)
     field = foreign.field
     placed = system.table(field, tuple(range(len(field.members))))
     notes = [*foreign.warnings, *unused]
-    columns = columns if len(field.history) >= field.rounds else {}  # they are those after the last round
+    columns = columns if len(field.history) >= field.rounds else {}  # they are from after the last round
     found = standings.code_values(field, tuple(columns), system.terms(field))
     for code, column in columns.items():
-        lowest = code == "CAT" and min(column) > 0  # some count categories from 1
+        lowest = code == "CAT" and min(column) > 0  # some files count categories from 1
         mine = [Fraction(value, tiebreaks.PLACEMENT_CODES[code].per) + lowest for value in found[code]]
-        other = [(at, ours, said) for at, (ours, said) in enumerate(zip(mine, column, strict=True)) if ours != said]
+        other = [(at, here, there) for at, (here, there) in enumerate(zip(mine, column, strict=True)) if here != there]
         if other:
-            at, ours, said = other[0]
+            at, here, there = other[0]
             more = f", and {len(other) - 1} more" if len(other) > 1 else ""
-            notes.append(
-                f"{code} of {field.members[at].name} is {float(said):g} in the file, {float(ours):g} here{more}"
-            )
+            values = f"{float(there):g} in the file, {float(here):g} here"
+            notes.append(f"{code} of {field.members[at].name}: {values}{more}")
     is_open = any(
         turn.met and turn.opponent is not None and not turn.points and not row[turn.opponent].points
         for row in field.history[-1:]
@@ -539,7 +542,7 @@ def rank_by_system(
 
 
 def _order(codes: Sequence[str]) -> tuple[tuple[str, ...], str]:
-    """The codes of a file as ours, up to the first that is unknown, which comes with them."""
+    """Return the codes of a file as enginetour's codes, up to the first unknown one, and that one."""
     if not codes:
         return Dutch.codes, ""
     found: list[str] = []
@@ -553,13 +556,13 @@ def _order(codes: Sequence[str]) -> tuple[tuple[str, ...], str]:
 
 
 def _ranked_otherwise(report: TrfReport, placed: Sequence[StandingsRow], foreign: ForeignTournament) -> list[str]:
-    """Entrants that the file gives other ranks, where all have one."""
+    """Return a note about entrants with another rank in the file, if all have a rank there."""
     ranks = {entry.name: entry.rank for entry in report.entries}
     if None in ranks.values() or len(ranks) != len(foreign.labels):
         return []
     other = [f"{line.name} ({ranks[line.name]})" for line in placed if ranks[line.name] != line.rank]
     more = ", ..." if len(other) > _SHOWN else ""
-    return [f"the file has other ranks for {len(other)} entrants: {', '.join(other[:_SHOWN])}{more}"] if other else []
+    return [f"ranks differ from the file for {len(other)} entrants: {', '.join(other[:_SHOWN])}{more}"] if other else []
 
 
 _POINTS = {"+": (2, 0), "=": (1, 1), "-": (0, 2)}  # half points of White and Black
@@ -570,9 +573,9 @@ _SystemMaker = Callable[[Field], PairingSystem]
 
 
 def answer_xboard(lines: Iterable[str], make: _SystemMaker, *, rounds: int, seed: int = 1) -> Iterator[str]:
-    """Answers, one a game; `make` gives the system for a field. What cannot be answered is told to xboard's user.
+    """Yield one answer per game request; `make` returns the system for a field. Errors are shown to xboard's user.
 
-    All other commands are those of chess engines and need no answer.
+    All other commands are for chess engines and need no answer.
     """
     count, results = 0, ""
     for line in lines:
@@ -589,10 +592,10 @@ def answer_xboard(lines: Iterable[str], make: _SystemMaker, *, rounds: int, seed
 
 
 def xboard_game(make: _SystemMaker, count: int, results: str, number: int, *, rounds: int, seed: int = 1) -> str:
-    """Who plays a game, ``A-B``; ValueError if that cannot be said."""
+    """Return the players of a game as ``A-B``; raises ValueError if they are unknown."""
     each = count // 2
     if not each or not number:
-        raise ValueError(f"no game {number} among {count} participants")
+        raise ValueError(f"game {number} of {count} participants does not exist")
     wanted, board = divmod(number - 1, each)
     if wanted >= rounds:
         raise ValueError(f"game {number} is in round {wanted + 1} of {rounds}; start it with --rounds {wanted + 1}")
@@ -610,7 +613,7 @@ def xboard_game(make: _SystemMaker, count: int, results: str, number: int, *, ro
 def _boards(system: PairingSystem, field: Field, each: int) -> Paired:
     paired = system.paired(field)
     if len(paired.boards) != each:
-        raise Unpairable(f"round {field.number} has {len(paired.boards)} boards, xboard plays {each}")
+        raise Unpairable(f"round {field.number} has {len(paired.boards)} boards, but xboard plays {each}")
     return paired
 
 
@@ -618,7 +621,7 @@ def _row(field: Field, paired: Paired, played: str, system: PairingSystem) -> tu
     row = [Turn() for _ in field.members]
     for board, sign in zip(paired.boards, played.ljust(len(paired.boards)), strict=True):
         if sign not in _POINTS:
-            raise ValueError(f"round {field.number} is not finished, round {field.number + 1} cannot be paired")
+            raise ValueError(f"round {field.number} is not finished, so round {field.number + 1} cannot be paired")
         white, black = _POINTS[sign]
         row[board.white] = Turn(Kind.PLAYED, board.black, WHITE, white, games=1)
         row[board.black] = Turn(Kind.PLAYED, board.white, BLACK, black, games=1)

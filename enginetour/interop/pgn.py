@@ -1,8 +1,8 @@
-"""One PGN scanner: fast path, careful path.
+"""Scan PGN files of any size: a fast reader for usual files, and a careful reader for everything else.
 
-The quick way is one regular expression over a piece of the file. It is believed only where it cannot err: every Result
-tag of the piece was found by it, and no game began inside a comment. Other pieces go through `TagReader`. Pieces end
-where both readers begin anew, so a quick piece may follow a careful one, and two processes may share a file.
+The fast reader is one regular expression over a piece of the file. Its result is used only if it must be correct: it
+found every Result tag of the piece, and no game starts inside a comment. `TagReader` reads all other pieces. Pieces
+end where both readers can start, so both can read pieces of one file, and two processes can share a file.
 """
 
 from __future__ import annotations
@@ -45,28 +45,29 @@ from enginetour.interop.gametags import (
 from enginetour.interop.tally import MOST_TAGS, TERMINATORS, VARIANT, Tally, tag_text
 from enginetour.model.errors import InputRefused
 
+_TO_UTF_8 = "convert it with iconv -f UTF-16 -t UTF-8 FILE > NEW"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # may begin a file in UTF-8 (RFC 3629, section 6)
 _BLOCK = 1 << 19  # bytes read at once to count their lines
-_HEAD = 1 << 16  # bytes in which two files with different games differ
+_HEAD = 1 << 16  # bytes; files with different games differ in their first bytes
 
 
 class InputPart:
-    """Bytes of a file in order, and the line each piece of them begins on.
+    """Read the bytes of a file in order, and remember the line on which each piece starts.
 
-    A plain file is read by place, not mapped: a map of a file that somebody shortens kills the process.
+    A plain file is read by position and not mapped: a process is killed if a mapped file is shortened.
     """
 
     def __init__(self, path: Path, read: Callable[[int], bytes], start: int = 0, plain: BinaryIO | None = None) -> None:
         self.path = path
         self.read = read
         self.start = start
-        self.mark = 0  # bytes at the front that are no text
+        self.mark = 0  # bytes of a byte order mark at the front
         self._plain = plain
-        self._lines = {0: 0}  # newlines before an offset
+        self._lines = {0: 0}  # number of newlines before an offset
         self._seen = 0
 
     def passed(self, offset: int, piece: bytes) -> None:
-        """What cannot be read again is counted as it comes."""
+        """Count the lines of a piece if it cannot be read again."""
         if not offset and piece.startswith(BYTE_ORDER_MARK):
             self.mark = len(BYTE_ORDER_MARK)
         if self._plain is None:
@@ -74,7 +75,7 @@ class InputPart:
             self._seen += piece.count(b"\n")
 
     def place(self, offset: int, number: int) -> str:
-        """``file:line`` of the line with that number, from 0, in the piece at the offset."""
+        """Return ``file:line`` of line `number` (from 0) in the piece at `offset`."""
         if offset not in self._lines and self._plain is not None:
             at = max(known for known in self._lines if known <= offset)
             lines, begin = self._lines[at], at
@@ -86,16 +87,16 @@ class InputPart:
 
 @contextmanager
 def open_game_file(path: Path) -> Iterator[tuple[InputPart, BinaryIO | None]]:
-    """All of a file to be read from its front, unpacked if need be, and the file itself if it may be read by place.
+    """Open a file of games, unpacked if necessary; yield also the file itself if it can be read by position.
 
-    InputRefused for what cannot be read or unpacked, by whoever reads inside too.
+    Raises InputRefused for a file that cannot be read or unpacked, also for errors inside the context.
     """
     try:
         with open_regular(path, named=True) as file:
             status = os.fstat(file.fileno())
             head = file.peek(4)
             if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-                raise InputRefused("is UTF-16", place=str(path), step="iconv -f UTF-16 -t UTF-8 FILE > NEW")
+                raise InputRefused("the text is UTF-16", place=str(path), step=_TO_UTF_8)
             unpacked = _unpacked(path, file, head)
             if unpacked is None and stat.S_ISREG(status.st_mode):
                 yield plain_part(path, file, 0, status.st_size), file
@@ -103,14 +104,14 @@ def open_game_file(path: Path) -> Iterator[tuple[InputPart, BinaryIO | None]]:
             try:
                 yield InputPart(path, file.read if unpacked is None else _bounded(path, file, unpacked)), None
             except _damages() as error:
-                step = "gzip -t FILE or zstd -t FILE tells more"
+                step = "gzip -t FILE or zstd -t FILE shows details"
                 raise InputRefused(f"cannot be unpacked: {error}", place=str(path), step=step) from None
     except OSError as error:
-        raise InputRefused(f"cannot read: {error.strerror or error}", place=str(path)) from None
+        raise InputRefused(f"cannot be read: {error.strerror or error}", place=str(path)) from None
 
 
 def same_content(paths: Sequence[Path]) -> list[list[Path]]:
-    """Groups of files whose content, unpacked, is the same. Pipes are left out: they can be read only once."""
+    """Return groups of files with the same unpacked content, without pipes, which can be read only once."""
     found = [[path for path in paths if path.is_file()]]
     for most in (_HEAD, None):
         alike: dict[tuple[int, bytes], list[Path]] = {}
@@ -132,15 +133,15 @@ def _digest(path: Path, most: int | None) -> bytes:
 
 
 def _unpacked(path: Path, file: BinaryIO, head: bytes) -> BinaryIO | None:
-    """The file behind the packing, told by its first bytes, not its name."""
+    """Return the unpacked file, None if it is not packed; the first bytes decide, not the name."""
     if head.startswith(b"\x1f\x8b"):  # RFC 1952
         import gzip
 
         return cast("BinaryIO", gzip.GzipFile(fileobj=file))
     if head.startswith(b"\x28\xb5\x2f\xfd"):  # RFC 8878
         if (zstd := _zstd()) is None:
-            step = "pip install 'enginetour[zst]', or unpack it: zstd -d FILE"
-            raise InputRefused("zstd needs Python 3.14 or the extra zst", place=str(path), step=step)
+            step = "pip install 'enginetour[zst]', or unpack the file with zstd -d FILE"
+            raise InputRefused("zstd files need Python 3.14 or the extra zst", place=str(path), step=step)
         return cast("BinaryIO", zstd.ZstdFile(file))
     return None
 
@@ -159,7 +160,7 @@ def _bounded(path: Path, file: BinaryIO, unpacked: BinaryIO) -> Callable[[int], 
 
 
 def _zstd() -> ModuleType | None:
-    """PEP 784, from Python 3.14 on or as its backport."""
+    """Return the module of PEP 784, from Python 3.14 or the backport; None if there is none."""
     for name in ("compression.zstd", "backports.zstd"):
         try:
             return import_module(name)
@@ -174,7 +175,7 @@ def _damages() -> tuple[type[Exception], ...]:
 
 
 def plain_part(path: Path, file: BinaryIO, start: int, stop: int) -> InputPart:
-    """From one place of an unpacked file to another."""
+    """Return a part of an unpacked file from `start` to `stop`."""
     at = start
 
     def read(size: int) -> bytes:
@@ -186,56 +187,54 @@ def plain_part(path: Path, file: BinaryIO, start: int, stop: int) -> InputPart:
     return InputPart(path, read, start, file)
 
 
-# One PGN scanner: fast path, careful path.
+# Fast reader: who played whom, with what result.
 
-# Who played whom with what result, from PGN files of any size: quick where the tags stand as usual, else careful.
-
-PIECE = 1 << 16  # bytes; glibc maps blocks of 128 KiB anew each time (mallopt(3)): a tenth of the time (measured)
-LONGEST_PIECE = 1 << 20  # bytes without the start of a game that are held at once
-WORTH_TWO = 5_000_000  # bytes; measured: 50 ms of reading, below it the second process saves nothing
-START = 4_000_000  # bytes; measured: as many are read while numpy is imported
+PIECE = 1 << 16  # bytes; glibc maps 128 KiB blocks each time (mallopt(3)), which costs a tenth of the time (measured)
+LONGEST_PIECE = 1 << 20  # bytes without the start of a game that are held at most
+WORTH_TWO = 5_000_000  # bytes, 50 ms of reading (measured); a second process saves no time for smaller files
+START = 4_000_000  # bytes that are read while numpy is imported (measured)
 _LEAST_TAG = 5  # bytes: [A""]
-TRIES = 64  # places of a piece that are looked at for the start of a game
+TRIES = 64  # places of a piece that are checked for the start of a game
 
 Progress = Callable[[int], object]
 
-# Three tags in three lines, and a fourth value that is empty unless each other line is one tag, none of these three:
-# those behind them in the block, and those of the next block before its three. Between the blocks is the bracket, alone
-# in its line, that `_count` puts there.
+# Three tags in three lines. The fourth group is empty unless each other line is one tag, but none of these three: the
+# other tags of the block, and those of the next block before its three. Between blocks is the bracket, alone on its
+# line, that `_count` puts there.
 _THREE_TAGS = rb'\[White "(?<=\n\[White ")(%(any)b*)"\]%(n)b\[Black "(%(any)b*)"\]%(n)b\[Result "([^"\r\n]*)"\]'
 _NEXT_THREE = rb'\[White "%(any)b*%(n)b\[Black "%(any)b*%(n)b\[Result "'
-# Most tags are known as others by their first letter, which is tried first: two thirds of the time (measured).
+# The first letter, which is tried first, excludes most other tags: two thirds of the time (measured).
 _OTHERS = rb'(?:(?<=[][]%(end)b)\[(?:[AC-QS-VX-Z]|(?!(?i:White|Black|Result)[\s"])\w)[^[]*+)*+'
 _BOTH = rb"(?:[^[]*+" + _OTHERS + rb"(?<=\]%(end)b(%(end)b))\[%(end)b" + _OTHERS + rb"(?=" + _NEXT_THREE + rb"|\Z)|)"
 
 
 def _games_of(n: bytes, sign: bytes, end: bytes) -> re.Pattern[bytes]:
-    """Games whose three lines end with `n` and blocks with `end`; `sign` is what stands within a line."""
+    """Compile the pattern of games whose three lines end with `n` and blocks with `end`."""
     return re.compile((_THREE_TAGS + rb"(?=[ \t]*[\r\n])" + _BOTH) % {b"n": n, b"any": sign, b"end": end})
 
 
-# A bare newline ends a line here too: a block with games in such lines has more than one, and is not plain.
+# Here a bare newline ends a line too; a block with such lines has several games and is left to the careful reader.
 _GAME = _games_of(rb"\r?\n", rb"[^\r\n]", rb"\r\n")
-# The same where no carriage return stands: a dot and a bare newline take two thirds of the time (measured).
+# Without carriage returns a dot and a bare newline suffice: two thirds of the time (measured).
 _GAME_LF = _games_of(rb"\n", b".", rb"\n")
 _RESULT_TAG = re.compile(rb"\[\s*Result", re.IGNORECASE)
 _ANY_OF_THREE = re.compile(rb'\[\s*(?:White|Black|Result)[\s"]', re.IGNORECASE)
 _THREE = 3
-_NO_TAG = re.compile(rb"\n(?![\[\r\n])")  # a line among tags
-# Among moves, a line that may be one of tags. Comments of programs may begin with [%.
+_NO_TAG = re.compile(rb"\n(?![\[\r\n])")  # line between tags that is not a tag
+# A line among moves that may be a tag. Comments of programs may begin with [%.
 _BRACKET = re.compile(rb"[\r\n](?:\n\[|[ \t]*\[(?!%))")
 _BRACKET_LF = re.compile(rb"\n(?:\n\[|[ \t]*\[(?!%))")
-_BEGUN = re.compile(rb"\n[ \t]*\r?\n1\.")  # moves that begin behind a blank line
+_BEGUN = re.compile(rb"\n[ \t]*\r?\n1\.")  # moves that begin after a blank line
 _WHITE = b'\n[White "'
 _ODDS = re.compile(rb"\[\s*%b\s" % HANDICAP)
-_MAYBE = VARIANT[:1]  # a sign that no move has: where it is missing that is seen in a tenth of the time (measured)
+_MAYBE = VARIANT[:1]  # character that moves do not contain: this test takes a tenth of the time (measured)
 
 
 def scan(paths: Iterable[Path], progress: Progress = lambda _: None, *, take_odds: bool = False) -> Tally:
-    """Count all games of the files. InputRefused for what cannot be read or holds no game.
+    """Count all games of the files; raises InputRefused for a file that cannot be read or has no games.
 
-    `progress` is told how many bytes were read; of packed files, how many they unpack to. Games with our Handicap tag
-    are set aside unless `take_odds`, those of other variants than standard chess always.
+    `progress` is called with the number of bytes read, of packed files the unpacked bytes. Games with enginetour's
+    Handicap tag are set aside unless `take_odds`, games of variants always.
     """
     found: Tally | None = None
     for path in paths:
@@ -254,11 +253,11 @@ def scan(paths: Iterable[Path], progress: Progress = lambda _: None, *, take_odd
 
 def _refuse_empty(path: Path, games: int) -> None:
     if not games:
-        raise InputRefused("no game in it: no White and Result tags", place=str(path), step="give PGN files")
+        raise InputRefused("no games found: White and Result tags are missing", place=str(path), step="use PGN files")
 
 
 def _middle(file: BinaryIO, size: int) -> int:
-    """Where a second process begins; 0 when there is no use or no place for one. Its share is the larger one."""
+    """Return where a second process begins, 0 if it saves no time or there is no start; it gets the larger part."""
     if size < WORTH_TWO or len(os.sched_getaffinity(0)) < 2 or threading.active_count() > 1:
         return 0
     near = (size - START) // 2
@@ -267,7 +266,7 @@ def _middle(file: BinaryIO, size: int) -> int:
 
 
 def _by_two(path: Path, file: BinaryIO, progress: Progress, *, take_odds: bool) -> Tally | None:
-    """Both parts at once; None where that is no use, or the first one ends in a comment: no game starts behind it."""
+    """Read both parts at once; None if that saves no time or the first part ends in a comment."""
     size = os.fstat(file.fileno()).st_size
     middle = _middle(file, size)
     if not middle:
@@ -290,15 +289,15 @@ def _by_two(path: Path, file: BinaryIO, progress: Progress, *, take_odds: bool) 
     try:
         with os.fdopen(ours, "rb") as source:
             first = Tally(take_odds=take_odds)
-            # Every byte here stands for some of the other part too.
+            # Each byte of this part also represents bytes of the other part.
             if not _read(plain_part(path, file, 0, middle), first, lambda read: progress(read * size // middle)):
                 return None
-            import numpy  # noqa: F401, ICN001  what follows needs it; the other process still reads
+            import numpy  # noqa: F401, ICN001  needed below; imported while the other process still reads
 
             try:
-                first.join(cast("Tally", pickle.load(source)))  # noqa: S301  our own child wrote it
+                first.join(cast("Tally", pickle.load(source)))  # noqa: S301  written by the child process
             except (EOFError, pickle.UnpicklingError):
-                return None  # it was killed: read all of it ourselves
+                return None  # the child was killed: read the whole file here
             return first
     finally:
         os.kill(child, signal.SIGKILL)
@@ -311,12 +310,12 @@ def _end_without(parent: int) -> None:
 
 
 def _read(part: InputPart, tally: Tally, progress: Progress) -> bool:
-    """Count the games of a part; False when it ends inside a comment."""
+    """Count the games of a part; False if it ends inside a comment."""
     return read(part, TagReader(tally, part.place), lambda _, piece: _quick(piece, tally), progress)
 
 
 def read(part: InputPart, reader: TagReader, quick: Callable[[int, bytes], bool], progress: Progress) -> bool:
-    """Read a part: each piece, with its offset, the quick way or else by the reader. False: it ends in a comment."""
+    """Read each piece with `quick` or else with `reader`; False if the part ends inside a comment."""
     settled = True
     for offset, piece, whole in _pieces(part):
         part.passed(offset, piece)
@@ -329,12 +328,12 @@ def read(part: InputPart, reader: TagReader, quick: Callable[[int, bytes], bool]
 
 
 def _quick(piece: bytes, tally: Tally) -> bool:
-    """Count a piece that begins outside of comments; False, and nothing counted, if it may be read in two ways."""
+    """Count a piece that begins outside of comments; False, with nothing counted, if it is ambiguous."""
     piece = piece.strip(b"\r\n")
     if piece[:1] != b"[":
         return False
     end = b"\r\n" if b"\r" in piece else b"\n"
-    # As a rule each blank line stands between tags and moves. Else a bracket behind one begins tags.
+    # Usually each blank line is between tags and moves. Otherwise a bracket after a blank line starts tags.
     parts = piece.split(end + end)
     if len(parts) % 2 == 0 and _count(parts[::2], parts[1::2], end, tally, MOST_TAGS):
         return True
@@ -342,7 +341,7 @@ def _quick(piece: bytes, tally: Tally) -> bool:
     moves = [behind.lstrip(b"\r\n") for _, _, behind in chunks]
     untagged = any(map(_BEGUN.search, moves))
     blocks = [b"[" + block for block, _, _ in chunks]
-    # One blank line may stand between the tags of a game, so two blocks may have too many tags together.
+    # A blank line between the tags of a game makes two blocks, which may have too many tags together.
     return not untagged and _count(blocks, moves, end, tally, MOST_TAGS // 2)
 
 
@@ -360,7 +359,7 @@ def _count(blocks: Sequence[bytes], moves: Sequence[bytes], end: bytes, tally: T
     if len(games) != len(blocks):
         return False
     whites, blacks, results, clean = zip(*games, strict=True)
-    # In a clean block is one game. Else each must have one, nothing besides tags, and none of the three twice.
+    # A clean block has one game. Others must have one, only tags, and each of the three tags once.
     alone = all(clean) and len(_ANY_OF_THREE.findall(blocks[0])) == _THREE
     if not alone and not (
         all(b'[White "' in block for block in blocks)
@@ -382,7 +381,7 @@ def _count(blocks: Sequence[bytes], moves: Sequence[bytes], end: bytes, tally: T
 
 
 def _results_in(piece: bytes, games: int) -> int:
-    """How many Result tags there are, with blanks in their brackets too; quick where each of the games has one."""
+    """Return the number of Result tags, also with spaces in brackets; fast if each game has one."""
     return games if piece.count(b"Result") == games else len(_RESULT_TAG.findall(piece))
 
 
@@ -418,7 +417,7 @@ def _closed(text: bytes, parts: Iterable[bytes]) -> bool:
 
 
 def _pieces(part: InputPart) -> Iterator[tuple[int, bytes, bool]]:
-    """Offset, bytes, and whether the next piece begins a game if it does not begin in a comment."""
+    """Yield offset, bytes, and whether a game starts after them unless the piece ends inside a comment."""
     at, kept = part.start, b""
     while fresh := part.read(max(PIECE, len(kept))):
         kept += fresh
@@ -433,7 +432,7 @@ def _pieces(part: InputPart) -> Iterator[tuple[int, bytes, bool]]:
 
 
 def game_start(piece: bytes) -> int:
-    """The newline before the last line where a game begins for every reader, unless in a comment; 0 for none."""
+    """Return the newline before the last line that starts a game unless it is in a comment; 0 if there is none."""
     end = len(piece)
     for _ in range(TRIES):
         line = piece.rfind(b"\n\n[", 0, end) + 2
@@ -447,32 +446,32 @@ def game_start(piece: bytes) -> int:
 
 
 def _ends_game(piece: bytes, line: int) -> bool:
-    """Whether moves, or a game without moves, stand before the blank line above."""
+    """Return whether moves, or a game without moves, are above the blank line before `line`."""
     above = piece[: line - 1].rstrip(b"\r\n")
     last = above[above.rfind(b"\n") + 1 :]
-    goes_on = last.count(b"]") > last.count(b"[")  # a tag that began in the line before
+    goes_on = last.count(b"]") > last.count(b"[")  # end of a tag that began on the line before
     if last and not last.isspace() and last[:1] not in (b"[", b"%", b";") and not goes_on:
         return True
     game = (_GAME if b"\r" in piece else _GAME_LF).match(piece, piece.rfind(_WHITE, 0, line - 2) + 1)
     return bool(game and game[1] and game.end(3) + 2 == len(above) and piece.startswith(_WHITE[1:], line))
 
 
-# The careful reader of whole games: follows where each begins and ends, and digests what lies between.
+# Careful reader of whole games: finds where each game begins and ends, and computes a digest of its bytes.
 
 _KEPT = (b"Event", b"Date", b"Round", b"TimeControl", WHITE_TC, BLACK_TC, b"GameStartTime", VARIANT, TERMINATION)
 
 
 class _Open:
-    """A counted game that has not ended yet: of its own bytes, fed in parts, only the first are held."""
+    """Hold a counted game that has not ended: digests of the bytes so far, and only the first bytes themselves."""
 
     def __init__(self, tags: dict[bytes, bytes], begin: int) -> None:
         self.tags = tags
         self.begin = begin
-        self.read = begin + 1  # behind the bracket
-        self.front = b"["  # with its opening
-        self._sum = sha256()  # of all of them
-        self._body = self._sum.copy()  # the same without the white space at their end
-        self._held = b""  # a carriage return that may be half of a line's end
+        self.read = begin + 1  # after the bracket
+        self.front = b"["  # the first bytes, with the opening
+        self._sum = sha256()  # of all bytes
+        self._body = self._sum.copy()  # of all bytes except white space at the end
+        self._held = b""  # carriage return that may be part of a line end
 
     def feed(self, own: bytes) -> None:
         own = self._held + own
@@ -490,7 +489,7 @@ class _Open:
 
 
 class GameReader(TagReader):
-    """Counts into the columns as `TagReader` into a tally. Pieces follow each other until it is settled."""
+    """Count games into columns, as `TagReader` counts into a tally; pieces follow each other until it is settled."""
 
     def __init__(self, games: GameColumns, part: InputPart) -> None:
         super().__init__(games, part.place)
@@ -498,15 +497,15 @@ class GameReader(TagReader):
         self._part = part
         self._others: dict[bytes, bytes] = {}
         self._open: _Open | None = None
-        self._header_at = 0  # place of the first line of the tags that are being read
-        self._at = 0  # place of the bytes that may belong to a game that is not counted yet
+        self._header_at = 0  # offset of the first line of the current tags
+        self._at = 0  # offset of the bytes that may belong to a game that is not counted yet
         self._bytes = b""
-        self._fed = 0  # the offset of the last feed
-        self._lines = array("q")  # places where its lines begin
-        self._partial_place = 0  # where a tag begins that goes on in the next feed
+        self._fed = 0  # offset of the last piece
+        self._lines = array("q")  # offsets of its lines
+        self._partial_place = 0  # offset of a tag that continues in the next piece
 
     def feed(self, offset: int, lines: bytes, *, whole: bool = True) -> None:
-        """Read on; what belongs to a counted game goes into its digest."""
+        """Read the next lines; the bytes of a counted game are added to its digest."""
         here = offset or self._part.mark
         if not self._bytes:
             self._at = here
@@ -522,7 +521,7 @@ class GameReader(TagReader):
         self._pass(self._header_at if self._header and not self._broken else passed)
 
     def settle(self) -> bool:
-        """As the tag reader; the last game ends here."""
+        """Settle like the tag reader, and end the last game."""
         settled = super().settle()
         if settled:
             self._close(self._at + len(self._bytes))
@@ -530,7 +529,7 @@ class GameReader(TagReader):
         return settled
 
     def finish(self) -> None:
-        """The last game ends with the file."""
+        """End the last game at the end of the file."""
         super().finish()
         self._close(self._at + len(self._bytes))
 
@@ -546,7 +545,7 @@ class GameReader(TagReader):
         self._close(self._place_of(here))
 
     def _place_of(self, here: tuple[int, int]) -> int:
-        """Where a line of the last feed begins, or the tag that it continued."""
+        """Return the offset of a line of the last piece, or of the tag that it continued."""
         return self._lines[here[1]] if here[0] == self._fed else self._partial_place
 
     def _end(self) -> None:
@@ -572,7 +571,7 @@ class GameReader(TagReader):
             self._open = None
 
     def _pass(self, end: int) -> None:
-        """What lies before `end` belongs to the open game or to none."""
+        """Assign the bytes before `end` to the open game, or to none."""
         if self._open is not None and end > self._open.read:
             self._open.feed(self._bytes[self._open.read - self._at : end - self._at])
             self._open.read = end
@@ -580,19 +579,18 @@ class GameReader(TagReader):
             self._bytes, self._at = self._bytes[end - self._at :], end
 
 
-# Reads the games of PGN files one by one: quick where they are written as usual, else with care.
-#
-# A piece is read the quick way only where that cannot err: each blank line before a bracket begins a game with the
-# seven tags in their order or with White, and nothing else in the piece could be one.
+# Reader of single games: fast for usual files, otherwise careful. A piece is read fast only if the result must be
+# correct: each blank line before a bracket starts a game with the seven tags in order or with White, and nothing else
+# in the piece can be a game.
 
-# PGN standard 8.1.1; the careful reader begins a game at Event or White, so no other tag may come first.
+# PGN standard 8.1.1; the careful reader starts a game at Event or White, so no other tag may come first.
 _GAME_WITH_TAGS = re.compile(
     rb'\n\n\[(?:Event "[^\n]*\n(?:\[Site "[^\n]*\n)?(?:\[Date "([^\n]*)"\]\n)?(?:\[Round "[^\n]*\n)?\[)?'
     rb'White "([^\n]*)"\]\n\[Black "([^\n]*)"\]\n\[Result "([^"\n]*)"\][ \t]*(?=\n)((?:\n[^\n]+)*)'
 )
-_BETWEEN_GAMES = b"\n\n["  # what stands between two games, and is no part of either
-_NOTED = (b"Odds ", b"[Handicap ", b"[%s " % WHITE_TC, b"[%s " % VARIANT)  # what `Games.note` looks for
-# Tags with unusual blanks, tags that continue on the next line, and moves without tags before them.
+_BETWEEN_GAMES = b"\n\n["  # between two games, part of neither
+_NOTED = (b"Odds ", b"[Handicap ", b"[%s " % WHITE_TC, b"[%s " % VARIANT)  # tags that `GameColumns.note` reads
+# Tags with unusual white space, tags that continue on the next line, and moves without tags before them.
 _IRREGULAR = re.compile(rb'\n(?:"|[ \t]+\[|\[\s|(?<!\]\n)\n1\.)')
 _TABBED = re.compile(rb'\n\[[^\s"]*\t')
 _EVENT = re.compile(rb'\n\n\[Event "([^\n]*)"\]')
@@ -605,9 +603,9 @@ def read_games(
     *,
     by_event: bool = False,
 ) -> GameColumns:
-    """All games of the files, with claims on the events; refusals and `progress` are those of `pgnscan.scan`.
+    """Read all games of the files, with claims on `events`; errors and `progress` as in `scan`.
 
-    `by_event`: with the Event tag of each game.
+    With `by_event` the Event tag of each game is kept.
     """
     games = GameColumns(events=events, by_event=by_event)
     for path in paths:
@@ -620,7 +618,7 @@ def read_games(
 
 
 def _quick_game(games: GameColumns, at: int, piece: bytes) -> bool:
-    """Keep the games of a piece that begins outside of comments; False, and nothing kept, if in doubt."""
+    """Keep the games of a piece that begins outside of comments; False, with nothing kept, if in doubt."""
     if not at and piece.startswith(BYTE_ORDER_MARK):
         at, piece = len(BYTE_ORDER_MARK), piece[len(BYTE_ORDER_MARK) :]
     ends = b"\r" in piece
@@ -637,7 +635,7 @@ def _quick_game(games: GameColumns, at: int, piece: bytes) -> bool:
         return False
     if _IRREGULAR.search(piece) or (b"\t" in piece and _TABBED.search(piece)) or _has_many_tags(piece):
         return False
-    # A comment holds no game: within a game braces close after they open.
+    # No game starts in a comment: braces within a game close after they open.
     if b"{" in piece and any(own.rfind(b"{") > own.rfind(b"}") for own in parts):
         return False
     dates, whites, blacks, results, others = zip(*found, strict=True)

@@ -1,7 +1,7 @@
-"""Enginetour's rounds in other programs' file formats; reasons for a pairing.
+"""Rounds of enginetour in file formats of other programs, and reasons for a pairing.
 
-A report has a column for each game: a round of matches of two games stands there as two rounds against one opponent,
-and a bye in it as two byes, so points are those of games and colours are those played.
+A report has a column for each game: a round of two-game matches becomes two rounds against one opponent, and a bye
+becomes two byes. Points are those of games, colors are those played.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from enginetour.model.errors import InputRefused
 from enginetour.model.game import Outcome
 from enginetour.ratings import grades
 
-# Our own tournaments in rounds as other programs' files: a report of FIDE, a register and rounds of the AGA.
+# Tournaments in rounds as files of other programs: a FIDE report, or a register and rounds of the AGA.
 
 _UNPLAYED_LETTERS = {Kind.BYE: "U", Kind.HALF_BYE: "H", Kind.FULL_BYE: "F", Kind.ABSENT: "Z"}
 _HALF_POINTS = {"1": 2, "=": 1, "0": 0, "+": 2, "-": 0, "U": 2, "H": 1, "F": 2, "Z": 0, " ": 0}  # half points
@@ -37,24 +37,24 @@ _TYPES = {"dutch": "FIDE_DUTCH_2025", "swiss": "FIDE_DUTCH_2025"}  # TRF26, 192
 
 
 class TableGame(NamedTuple):
-    """A game of the tournament as its table has it: one struck out after its round still counts there, unrated."""
+    """A game as in the tournament's table: a game voided after its round still counts there, but is not rated."""
 
     white: str
     outcome: Outcome
     rated: bool = True
 
     def letter(self, name: str) -> str:
-        """TRF's, for one of the two."""
+        """Return the TRF letter of the result for one of the two players."""
         return ("0=1" if self.rated else "LDW")[self.outcome.half_points(white=self.white == name)]
 
 
 _MatchGames = Mapping[tuple[int, frozenset[str]], Sequence[TableGame]]
-"""(round, the two names) -> the games of their match, in order."""
+"""Games of each match in order: (round, both names) -> games."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlayedTournament:
-    """A tournament as far as it is played; `games_each` of one pairing, `ranks` by name."""
+    """Hold a tournament as far as it is played; `games_each` is the number of games of one match."""
 
     name: str
     system: str
@@ -63,21 +63,21 @@ class PlayedTournament:
     games_each: int = 1
     ranks: Mapping[str, int | None] | None = None
     forbid_family: bool = False
-    accelerated: int = 0  # rounds with virtual points (Baku)
-    bye: int = 2  # half points of a bye in columns of games: `bye_cells` of them in each round
+    accelerated: int = 0  # number of rounds with virtual points (Baku)
+    bye: int = 2  # half points of a bye in one column; it has `bye_cells` columns in each round
     bye_cells: int = 1
-    away: Mapping[tuple[int, str], Sequence[int]] = made(default_factory=dict)  # rounds to come, Z or H -> places
+    away: Mapping[tuple[int, str], Sequence[int]] = made(default_factory=dict)  # of future rounds, by (round, Z or H)
 
 
 def played_tournament(
     name: str, system: str, format_: Rounds, state: RoundsState, games: _MatchGames
 ) -> PlayedTournament:
-    """What is to be written of a tournament now."""
+    """Return the current state of a tournament for export."""
     options = format_.options
     each = options.games_per_pairing
     bye = format_.system.bye_points(state.field) * (each if getattr(options, "scoring", "") == "match" else 1)
     now = format_.so_far(state, by_match=False)
-    alike = bye % each == 0  # each game of the round has a column with its share, else the first has all
+    alike = bye % each == 0  # each column of the round has an equal share, otherwise the first has all
     return PlayedTournament(
         name,
         system,
@@ -104,10 +104,11 @@ def _away(now: Field, leave: RequestedByes, gone: Collection[int]) -> dict[tuple
 
 
 def trf_report(one: PlayedTournament) -> TrfReport:
-    """As TRF26. InputRefused for more entrants than four columns can number."""
+    """Return the tournament as TRF26; raises InputRefused for more entrants than four columns can number."""
     members = one.field.members
     if len(members) > MOST_ENTRIES:
-        raise InputRefused(f"{len(members)} entrants, a TRF has room for {MOST_ENTRIES}", place=one.name)
+        what = f"a TRF file can have at most {MOST_ENTRIES} entrants (found {len(members)})"
+        raise InputRefused(what, place=one.name)
     lines = [
         f"012 {_plain(one.name)}",
         f"062 {len(members)}",
@@ -144,8 +145,8 @@ def trf_report(one: PlayedTournament) -> TrfReport:
 
 
 def _plain(text: str) -> str:
-    """On one line, without anything that a terminal obeys."""
-    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+    """Return a text on one line, without control characters."""
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
 
 
 def _families(one: PlayedTournament) -> list[str]:
@@ -159,7 +160,7 @@ def _families(one: PlayedTournament) -> list[str]:
 
 
 def _cells(one: PlayedTournament, place: int, number: int) -> list[TrfCell]:
-    """As many as a match has games, more where a match went on; the round counts from 0."""
+    """Return one cell per game of a match, also of extra games; `number` is the round, from 0."""
     turn = one.field.history[number][place]
     wide = max([one.games_each, *(len(found) for (at, _), found in one.games.items() if at == number + 1)])
     if turn.opponent is None:
@@ -170,46 +171,44 @@ def _cells(one: PlayedTournament, place: int, number: int) -> list[TrfCell]:
     cells = [TrfCell(turn.opponent + 1, "w" if game.white == name else "b", game.letter(name)) for game in games]
     scored = sum(_HALF_POINTS[cell.result] for cell in cells)
     others = one.field.history[number][turn.opponent].points - (2 * len(cells) - scored)
-    left = _left(turn, turn.points - scored, others)
+    left = _unplayed_result(turn, turn.points - scored, others)
     while len(cells) < one.games_each:
         cells.append(TrfCell(turn.opponent + 1, _colour(turn, len(cells)), left))
     return cells + [TrfCell()] * (wide - len(cells))
 
 
 def _colour(turn: Turn, game: int) -> str:
-    """Of a game that was not played; with both colours in a match the report cannot know it before."""
+    """Return the color of a game that was not played; later games of a match do not have a known color."""
     return {WHITE: "w", BLACK: "b"}.get(turn.colour, "-") if game == 0 else "-"
 
 
-def _left(turn: Turn, points: int, others: int) -> str:
-    """The result of a game not played, by what both have beyond their games: called off, or still to come."""
+def _unplayed_result(turn: Turn, points: int, others: int) -> str:
+    """Return the result of a game not played, from points beyond the games: cancelled, or still to be played."""
     if points or others or turn.kind is Kind.FORFEIT:
         return "+" if points > 0 else "-"
     return " "
 
 
 def register(one: PlayedTournament, one_dan: float = grades.AGA) -> dict[str, str]:
-    """register.tde and a file for each round; InputRefused for matches of several games and missing ratings.
+    """Return register.tde and a file for each round.
 
-    `one_dan` is the rating at which 1 dan begins on the scale of the tournament.
+    `one_dan` is the rating at which 1 dan begins on the tournament's scale. Raises InputRefused for matches of several
+    games and missing ratings.
     """
     if one.games_each > 1:
-        raise InputRefused(
-            f"matches of {one.games_each} games: a round of a TDE has one", place=one.name, step="export trf"
-        )
+        what = f"matches have {one.games_each} games, but a TDE round has one game per entrant"
+        raise InputRefused(what, place=one.name, step="use export trf")
     ids = [f"ET{place + 1}" for place in range(len(one.field.members))]
     lines = []
     for place, member in enumerate(one.field.members):
         if member.rating is None:
-            step = "give it a rating in its engine file, or export trf"
-            raise InputRefused(
-                f"{member.name} has no rating: a register needs one ({grades.WIDTH:g} points a grade)", step=step
-            )
+            step = "set a rating in its engine file, or use export trf"
+            what = f"{member.name} does not have a rating, which a register needs ({grades.WIDTH:g} points per grade)"
+            raise InputRefused(what, step=step)
         missed = [n for n, row in enumerate(one.field.history, 1) if _is_missing(row[place])]
         club = f" CLUB={'_'.join(_plain(member.family).split())}" if member.family else ""
-        name = (
-            _plain(re.sub(r"#|(?i:(?<!\S)CLUB=)", " ", member.name)) or ids[place]
-        )  # a name of signs that a register has no room for
+        # The name may consist only of text that a register cannot contain.
+        name = _plain(re.sub(r"#|(?i:(?<!\S)CLUB=)", " ", member.name)) or ids[place]
         drops = "".join(f" DROP{number}" for number in missed)
         rating = written_rating(member.rating - one_dan + grades.AGA)
         lines.append(f"{ids[place]} {name} {rating}{club}{' #' + drops if drops else ''}")
@@ -227,22 +226,20 @@ def register(one: PlayedTournament, one_dan: float = grades.AGA) -> dict[str, st
 
 
 def _is_missing(turn: Turn) -> bool:
-    """In no line of its round and not for the bye: who alone is in none would be taken for its bye."""
+    """Return whether an entrant is in no line of a round and had no bye, which must be distinguished by DROP."""
     return turn.kind is not Kind.BYE and not (turn.opponent is not None and turn.colour)
 
 
-# Why two are paired or are not: criterion by criterion, and what the other decision would have cost.
-#
-# Where a round is of maximum weight, the cost is exact: the best round with the pair, or without it, is solved too.
-# From below it is bounded by the proof alone: half the slack of the pair. Where a rule decides, it is followed again
-# with the other decision forced on it.
+# Why two entrants are paired or not: criterion by criterion, with the cost of the other decision. If the round has
+# maximum weight, the cost is exact: the best round with or without the pair is solved too. The proof alone gives a
+# lower bound: half the slack of the pair. If a rule decides, it is applied again with the other decision forced.
 
 _Pairs = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class _Cost:
-    """Weight that the other decision loses: at `least`, from the proof, and exactly; None: it cannot be had at all."""
+    """Hold the weight that the other decision loses: a lower bound, and the exact value; None if impossible."""
 
     total: int
     least: int | None
@@ -251,7 +248,7 @@ class _Cost:
 
 @dataclass(frozen=True, slots=True)
 class PairingReason:
-    """`instead` are the pairs of the best round with the other decision, None if there is none; members by place."""
+    """Hold the reasons; `instead` has the pairs of the best round with the other decision, None if there is none."""
 
     pair: tuple[int, int]
     paired: Paired
@@ -264,23 +261,23 @@ class PairingReason:
 
 
 def pair_facts(system: PairingSystem, field: Field, one: int, other: int) -> tuple[str, ...]:
-    """What every system asks of a pair, in words."""
+    """Return the properties of a pair that every system considers, as text."""
     names = [field.members[place].name for place in (one, other)]
     rows = system.scores(field)
     scores = [rows[-1][place] for place in (one, other)]
     facts = []
     for place, name, score in zip((one, other), names, scores, strict=True):
-        begun = f", started with {rows[0][place] / 2:g}" if system.score == "MMS" else ""
+        begun = f", starting score {rows[0][place] / 2:g}" if system.score == "MMS" else ""
         facts.append(f"{name} has {_describe_score(system, score)}{begun}")
-    facts.append("one score group" if scores[0] == scores[1] else f"{_points(abs(scores[0] - scores[1]))} apart")
+    facts.append("same score group" if scores[0] == scores[1] else f"difference: {_points(abs(scores[0] - scores[1]))}")
     for place, name in zip((one, other), names, strict=True):
         if balance := field.balance(place):
-            facts.append(f"{name} had {abs(balance)} more {'White' if balance > 0 else 'Black'}")
+            facts.append(f"{name} had {'White' if balance > 0 else 'Black'} {abs(balance)} times more")
     if number := field.meetings[one].get(other):
-        facts.append(f"met in round {number}" if number < field.number else "must not meet, says the file")
+        facts.append(f"met in round {number}" if number < field.number else "must not meet according to the file")
     family = field.members[one].family
     if family and family == field.members[other].family:
-        facts.append(f"both of family {family}")
+        facts.append(f"both are of family {family}")
     return tuple(facts)
 
 
@@ -293,21 +290,21 @@ def _points(half_points: int) -> str:
 
 
 def explain_pair(system: PairingSystem, field: SeparatedField, paired: Paired, one: int, other: int) -> PairingReason:
-    """Of a round that the system paired and two who are there for it. ValueError if one of them is not."""
+    """Explain the pairing of two members in a round that the system paired; ValueError if one is absent."""
     pair = (min(one, other), max(one, other))
     there = {place for board in paired.boards for place in board.pair}
     for place in pair:
         if place not in field.present:
-            raise ValueError(f"{field.members[place].name} is not there in round {field.number}")
+            raise ValueError(f"{field.members[place].name} is not present in round {field.number}")
     together = pair in {board.pair for board in paired.boards}
     cost, instead = None, None
     weighed = system.weighed(field) if set(pair) <= there else None
     if weighed is not None:
         cost, instead = _cost(weighed, pair, together=together)
     else:
-        instead = _followed(system, field, paired, pair, together=together)
+        instead = _pair_again(system, field, paired, pair, together=together)
     facts = list(pair_facts(system, field, *pair))
-    facts += [f"{field.members[place].name} rests: it has the bye" for place in pair if place in paired.byes]
+    facts += [f"{field.members[place].name} has the bye" for place in pair if place in paired.byes]
     rules = system.rules(field, paired, *pair)
     reasons = system.explain(field, *pair) if set(pair) <= there else ()
     return PairingReason(pair, paired, together, tuple(facts), rules, reasons, cost, instead)
@@ -334,10 +331,10 @@ def _cost(weighed: WeightedRound, pair: tuple[int, int], *, together: bool) -> t
     return _Cost(best.weight, least, best.weight - changed.weight), tuple((low, high) for low, high in places)
 
 
-def _followed(
+def _pair_again(
     system: PairingSystem, field: SeparatedField, paired: Paired, pair: tuple[int, int], *, together: bool
 ) -> _Pairs | None:
-    """The system's own round with the pair or without it; None if that bends more than the round it made."""
+    """Return the system's round with or without the pair; None if it breaks more rules than the actual round."""
     one, other = pair
     if not together and other in field.meetings[one]:
         return None
@@ -357,7 +354,7 @@ def _followed(
 
 
 def _slack_bound(weighed: WeightedRound, one: int, other: int) -> int | None:
-    """Half of the pair's slack, rounded up: the proof says as much; None if the best round had to bend the bars."""
+    """Return half of the pair's slack, rounded up, from the proof; None if the best round had to break bars."""
     if weighed.barred[one, other]:
         return None
     try:

@@ -1,4 +1,4 @@
-"""What a scan of game files counts: three columns of numbers a game, names apart, and whatever was left out."""
+"""Tally of a scan of game files: three numbers per game, the names, and counts of games that were left out."""
 
 from __future__ import annotations
 
@@ -20,40 +20,40 @@ if TYPE_CHECKING:
 RESULTS = {b"1-0": 0, b"1/2-1/2": 1, b"0-1": 2}  # PGN standard 8.1.1.7
 UNFINISHED = 3  # any other result
 TERMINATORS = {**RESULTS, b"*": UNFINISHED}  # what ends the moves of a game (PGN standard 8.2.6)
-AT_ODDS = 4  # a game that is no even one, whatever its result
-OF_VARIANT = 5  # a game of another variant than standard chess, whatever its result
+AT_ODDS = 4  # a game at odds, whatever its result
+OF_VARIANT = 5  # a game of a variant, whatever its result
 VARIANT = b"Variant"  # the tag that says so
-MOST_TAGS = 1000  # of one game of a PGN, our choice: the seven of the standard, and some dozens by the programs in use
+MOST_TAGS = 1000  # tags of one game (chosen here); the PGN standard has seven, usual programs write some dozens
 _LONGEST_RESULT = 64  # bytes
-_LONGEST_NAME = 4096  # bytes; the standard's readers need 255 (PGN standard 4.3)
-_BROKEN_KEPT = 1000  # places that are remembered; all are counted
-_KINDS_KEPT = 1000  # unusual results whose first place is remembered; all are counted
-# Hyphens, dashes, the minus sign and the colon; cp1252 has its dashes at 96 and 97.
+_LONGEST_NAME = 4096  # bytes; the PGN standard requires 255 (4.3)
+_BROKEN_KEPT = 1000  # places that are kept; all are counted
+_KINDS_KEPT = 1000  # unusual results whose first place is kept; all are counted
+# Hyphens, dashes, minus sign and colon; the dashes of cp1252 are 96 and 97.
 _DASHES = dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2014\u2212\x96\x97:"), "-")
 _SPELLED = {"1-0": 0, "0-1": 2, **dict.fromkeys(("1/2-1/2", "1/2", "½-½", "½", "0.5-0.5", "0,5-0,5"), 1)}
 
-# A quote that no backslash hides: the value did not end where it seemed to (PGN standard 7).
+# A quote without a backslash: the value did not end at its apparent end (PGN standard 7).
 _BARE_QUOTE = re.compile(rb'(?<!\\)(?:\\\\)*"')
 _ESCAPED = re.compile(rb'\\(["\\])')
 
 
 def unescaped(raw: bytes) -> bytes:
-    """The value of a tag from the bytes between its quotes; a backslash before anything else is one."""
+    """Return the value of a tag from the bytes between its quotes; other backslashes are kept."""
     return _ESCAPED.sub(rb"\1", raw) if b"\\" in raw else raw
 
 
 def escaped(value: bytes) -> bytes:
-    """The inverse of `unescaped`."""
+    """Return the bytes of a value between the quotes of a tag, the inverse of `unescaped`."""
     return value.replace(b"\\", b"\\\\").replace(b'"', b'\\"')
 
 
 def is_unnamed(raw: bytes) -> bool:
-    """Blank, or the standard's word for unknown."""
+    """Return whether a name is blank or "?", the PGN standard's value for unknown."""
     return raw.strip() in (b"", b"?")
 
 
 def tag_text(raw: bytes) -> str:
-    """A name as people wrote it: UTF-8, else Latin-1, without blanks around it; `?` for NUL, which no server takes."""
+    """Return a name as text: UTF-8, else Latin-1, stripped; NUL becomes "?", because PostgreSQL does not accept it."""
     value = unescaped(raw).replace(b"\0", b"?")
     try:
         return value.decode("utf-8").strip()
@@ -62,12 +62,12 @@ def tag_text(raw: bytes) -> str:
 
 
 def engine_name(raw: bytes) -> str:
-    """The name of an engine: as `text`, in Unicode's form NFC, with single blanks, so that one name is one engine."""
+    """Return the name of an engine as text in Unicode form NFC with single spaces, so that one name is one engine."""
     return normal_name(tag_text(raw))
 
 
 def normal_name(name: str) -> str:
-    """A name in Unicode's form NFC with single blanks."""
+    """Return a name in Unicode form NFC with single spaces."""
     if not name.isascii():
         from unicodedata import normalize
 
@@ -77,7 +77,7 @@ def normal_name(name: str) -> str:
 
 @lru_cache(maxsize=_KINDS_KEPT)
 def result_code(raw: bytes) -> int:
-    """A result in any usual spelling (``1/2``, ``½-½``, ``1:0``, dashes, blanks); UNFINISHED for anything else."""
+    """Return the code of a result in any usual spelling (``1/2``, ``½-½``, ``1:0``, dashes); UNFINISHED for others."""
     raw = raw.strip()
     if len(raw) > _LONGEST_RESULT:
         return UNFINISHED
@@ -85,7 +85,7 @@ def result_code(raw: bytes) -> int:
 
 
 class _Names(dict[bytes, int]):
-    """Raw names by number. A name that needs the careful reader is -1, not kept, and counted as refused."""
+    """Number raw names; a name that needs the careful reader is -1, not kept, and counted in `refused`."""
 
     refused = 0
 
@@ -107,9 +107,9 @@ _CODES = _Results(RESULTS)
 
 @dataclass(slots=True)
 class Tally:
-    """Games in the order they were read. `broken` has place and reason of the first that could not be counted.
+    """Count games in the order of reading; `broken` has place and reason of the first games that were not counted.
 
-    Those with our Handicap tag are not rated unless `take_odds`, those of other variants than standard chess never.
+    Games with enginetour's Handicap tag are not rated unless `take_odds`, games of variants never.
     """
 
     take_odds: bool = False
@@ -118,32 +118,33 @@ class Tally:
     black: array[int] = field(default_factory=lambda: array("i"))
     results: array[int] = field(default_factory=lambda: array("b"))
     others: Counter[str] = field(default_factory=Counter)
-    respelled: Counter[str] = field(default_factory=Counter)  # results that count, in an unusual spelling
-    places: dict[str, str] = field(default_factory=dict)  # where the first of each of both kinds is
+    respelled: Counter[str] = field(default_factory=Counter)  # results in an unusual spelling that count
+    places: dict[str, str] = field(default_factory=dict)  # first place of each of `others` and `respelled`
     contradicted: int = 0  # games whose moves end with another result than their tag
-    contradicted_at: str = ""  # the first of them
-    variants_aside: Counter[bytes] = field(default_factory=Counter)  # raw tags of the games that are `OF_VARIANT`
+    contradicted_at: str = ""  # place of the first of them
+    variants_aside: Counter[bytes] = field(default_factory=Counter)  # raw tags of the games that are OF_VARIANT
     broken: list[tuple[str, str]] = field(default_factory=list)
     broken_games: int = 0
-    untagged: int = 0  # of these, moves behind the end of another game or before the first
+    untagged: int = 0  # of the broken games: moves without tags
 
     @property
     def games(self) -> int:
-        """All that have two names and a result, finished or not."""
+        """Return the number of games with two names and a result, finished or not."""
         return len(self.results)
 
     @property
     def latin(self) -> int:
-        """Names that are not UTF-8."""
+        """Return the number of names that are not UTF-8."""
         return sum(raw.decode("utf-8", "replace").encode() != raw for raw in self.names)
 
     def add(self, whites: Sequence[bytes], blacks: Sequence[bytes], results: Sequence[bytes], place: str = "") -> bool:
-        """Count games by raw columns; False, and none counted, when one needs the careful reader.
+        """Count games by raw columns; False, with none counted, if one needs the careful reader.
 
-        That are names with quotes, and the first unusual result of a kind, whose `place` the careful reader knows.
+        These are games with quotes in names, and the first of each unusual result, whose `place` only the careful
+        reader knows.
         """
         refused = self.names.refused
-        # Lists first: an array takes a third longer from an iterator (measured).
+        # an array takes a third longer from an iterator (measured)
         white = array("i", list(map(self.names.__getitem__, whites)))
         black = array("i", list(map(self.names.__getitem__, blacks)))
         if self.names.refused != refused:
@@ -159,7 +160,7 @@ class Tally:
         return True
 
     def _placed(self, unusual: Sequence[bytes], place: str) -> bool:
-        """Count unusual results; False, and none counted, where the first of a kind has no place."""
+        """Count unusual results; False, with none counted, if the place of a new kind is unknown."""
         written = [tag_text(raw[:_LONGEST_NAME]) for raw in unusual]
         fresh = set(written) - self.places.keys() if len(self.places) < _KINDS_KEPT else set()
         if fresh and not place:
@@ -170,29 +171,29 @@ class Tally:
         return True
 
     def contradict(self, place: str) -> None:
-        """The moves of a game end with another result than its tag, which counts."""
+        """Count a game whose moves end with another result than its tag; the tag counts."""
         self.contradicted += 1
         self.contradicted_at = self.contradicted_at or place
 
     def set_aside(self, *, odds: bool, variant: bytes) -> None:
-        """The last game is at odds, or of another variant by this tag."""
+        """Mark the last game as one at odds or of another variant."""
         if self.results[-1] < UNFINISHED and (variant or (odds and not self.take_odds)):
             self.results[-1] = OF_VARIANT if variant else AT_ODDS
             self.variants_aside.update([variant] if variant else [])
 
     def break_at(self, place: str, why: str, *, games: int = 1) -> None:
-        """Something that cannot be read, and how many games it costs for certain."""
+        """Note a part that cannot be read, and the number of games that are certainly lost."""
         self.broken_games += games
         if len(self.broken) < _BROKEN_KEPT:
             self.broken.append((place, why))
 
     def break_untagged(self, place: str) -> None:
-        """Moves that begin where no tags stand before them."""
+        """Note moves that begin without tags before them."""
         self.untagged += 1
-        self.break_at(place, "a game without tags")
+        self.break_at(place, "the game does not have tags")
 
     def join(self, other: Tally) -> None:
-        """Add the games of another tally behind our own."""
+        """Append the games of another tally."""
         import numpy as np
 
         numbers = np.array([self.names[raw] for raw in other.names], dtype=np.intc)
@@ -212,9 +213,9 @@ class Tally:
     def sides(
         self, naming: Callable[[str], str | None], names: Sequence[str] | None = None
     ) -> tuple[tuple[str, ...], NDArray[np.int64], NDArray[np.int64]]:
-        """The engines' `names`, by default all that `naming` wants, sorted; White and Black of each game as places.
+        """Return sorted engine names (default: all that `naming` returns), and White and Black of each game as indices.
 
-        An engine that has no place is -1.
+        An engine that is not in `names` is -1.
         """
         import numpy as np
 
@@ -228,10 +229,9 @@ class Tally:
     def pairs(
         self, naming: Callable[[str], str | None], taken: NDArray[np.bool_] | None = None
     ) -> tuple[Pairs, int, int]:
-        """Columns for the ratings, games of an engine against itself, and games of engines that are not wanted.
+        """Return the pairs for ratings, the number of games of an engine against itself, and that of unwanted engines.
 
-        `naming` gives the name to count an engine under, None to leave out its games; `taken` tells which games there
-        are, if not all.
+        `naming` returns the name to count an engine under, None to leave out its games; `taken` selects games.
         """
         import numpy as np
 
@@ -243,10 +243,10 @@ class Tally:
         if taken is not None:
             finished &= taken
         alone = finished & wanted & (white == black)
-        # One number a game, White's win first: sorted numbers are sorted pairs.
+        # One number per game, with White's win first, so that sorted numbers are sorted pairs.
         code = (white * len(known) + black) * len(RESULTS) + results
         if len(RESULTS) * len(known) ** 2 <= np.iinfo(np.int32).max:
-            code = code.astype(np.int32)  # sorted in 0.7 to 0.9 of the time (measured)
+            code = code.astype(np.int32)  # sorts in 0.7 to 0.9 of the time (measured)
         kept = finished & wanted & ~alone
         found, times = np.unique(code if kept.all() else code[kept], return_counts=True)
         met, result = np.divmod(found, len(RESULTS))

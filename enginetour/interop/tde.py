@@ -3,15 +3,14 @@
 register.tde  ``ID  Last, First  rating|grade  CLUB=x  BYE  DROP  # DROP3, DROP5``
 directives    ``## HANDICAPS MIN|MAX``, ``## RULES ING``, ``## PAIR ROUND_ROBIN|BEST``, ``## NOEARLY``, ``## NORATS``,
               ``## ROUNDS N``
-N.tde         ``WHITE_ID BLACK_ID RESULT HANDICAP KOMI``; results w, b, and d, our extension; others are unfinished
+N.tde         ``WHITE_ID BLACK_ID RESULT HANDICAP KOMI``; results w, b, and d (an extension); others are unfinished
 
-Case does not matter. BYE marks the candidates for the bye, DROP an entrant that has left: both before the ``#``, DROP
-also as the whole comment. DROPn in the comment is an entrant that misses round n. The other text of a comment is for
-people.
-USA is the country of an id without letters, and zeros before its number do not count: USA02122 is 2122.
+Case is ignored. BYE marks candidates for the bye, DROP an entrant that has left: both before the ``#``, DROP also as
+the whole comment. DROPn in the comment is an entrant that misses round n. Other text of a comment is ignored.
+An id without letters gets the country USA, and zeros before its number are ignored: USA02122 is 2122.
 
-1.0 is the weakest 1 dan and -1.0 the strongest 1 kyu. Ratings here close this gap of two: 0 begins 1 dan, and a grade
-is 100 points wide. Source: gopair manual (Augustin 2005).
+1.0 is the weakest 1 dan and -1.0 the strongest 1 kyu. Ratings here close this gap of two: 1 dan begins at 0, and a
+grade has 100 points. Source: gopair manual (Augustin 2005).
 """
 
 from __future__ import annotations
@@ -31,9 +30,9 @@ from enginetour.interop.trf import refuse_line
 from enginetour.model.errors import InputRefused
 from enginetour.ratings import grades
 
-_LARGEST_FILE = 1_000_000  # bytes: ten thousand entrants
-KOMI, _ING_KOMI = "6.5", "7.5"  # gopair manual: without handicaps
-ODDS_KOMI = "0.5"  # AGA: games with a handicap have no draws either
+_LARGEST_FILE = 1_000_000  # bytes; enough for 10,000 entrants
+KOMI, _ING_KOMI = "6.5", "7.5"  # gopair manual: komi without handicap
+ODDS_KOMI = "0.5"  # AGA: no draws in games with handicap either
 DIRECTIVES: Mapping[tuple[str, str], tuple[str, object]] = MappingProxyType(
     {
         ("HANDICAPS", "MIN"): ("handicaps", "min"),
@@ -45,7 +44,7 @@ DIRECTIVES: Mapping[tuple[str, str], tuple[str, object]] = MappingProxyType(
     }
 )
 _RESULTS = {"w": (2, 0), "b": (0, 2), "d": (1, 1)}  # half points of White and Black
-_COUNTRY = "usa"  # Games::Go::AGATourn: of ids that are a number
+_COUNTRY = "usa"  # Games::Go::AGATourn: country of ids without letters
 _DECIMAL = re.compile(r"[-+]?[0-9]{1,3}\.[0-9]{1,9}", re.ASCII)
 _WHOLE = re.compile(r"[-+]?[0-9]{1,3}", re.ASCII)
 _FLAG = re.compile(r"BYE|DROP", re.IGNORECASE)
@@ -57,7 +56,7 @@ UNPLAYED = "?"
 
 @dataclass(frozen=True, slots=True)
 class _ListedPlayer:
-    """A line of the register. `drops` are rounds missed, 0 existing for all; `comment` is the text behind the ``#``."""
+    """Hold a line of the register; `drops` are missed rounds (0: all), `comment` is the text after the ``#``."""
 
     id: str
     name: str
@@ -77,10 +76,10 @@ class _ListedPlayer:
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """A register.tde; `settings` by gopair's keys, `ing` for the komi of the rules of Ing, `title` by ``## TOURNEY``.
+    """Hold a register.tde: `settings` by gopair's keys, `ing` for the komi of Ing rules, `title` of ``## TOURNEY``.
 
-    `rounds` is None if the file does not say it. `notes` name the text that looks like an instruction but is not
-    understood, each with its line.
+    `rounds` is None if the file does not have it. `notes` list text that looks like an instruction but is unknown, with
+    its line.
     """
 
     path: Path
@@ -93,13 +92,13 @@ class Register:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """One for each line: a name that several lines have is followed by the id."""
+        """Return one name for each line; a name of several lines is followed by the id."""
         often = Counter(one.name for one in self.listed)
         return tuple(one.name if often[one.name] == 1 else f"{one.name} ({one.id})" for one in self.listed)
 
 
 def read(path: Path) -> Register:
-    """Read a register; InputRefused at the first broken line."""
+    """Read a register; raises InputRefused at the first invalid line."""
     listed: dict[str, _ListedPlayer] = {}
     settings: dict[str, object] = {}
     notes: list[str] = []
@@ -120,15 +119,15 @@ def read(path: Path) -> Register:
                 known = ", ".join(f"## {' '.join(both)}".strip() for both in (*DIRECTIVES, ("RULES", "ING")))
                 refuse_line(str(path), number, f"one of {known}", line)
             elif key != "RULES":
-                notes.append(f"{path}:{number}: the directive {line!r} is not known and has no effect")
+                notes.append(f"{path}:{number}: the unknown directive {line!r} is ignored")
         elif line.startswith("#"):
             first = line[1:].upper().split()[:1]
             if first and first[0] in {known for known, _ in DIRECTIVES} | {"RULES", "ROUNDS"}:
-                notes.append(f"{path}:{number}: {line!r} is a comment and has no effect: a directive begins with ##")
+                notes.append(f"{path}:{number}: {line!r} is a comment and ignored: a directive begins with ##")
         elif line:
             one = _listed(line, number, path, notes)
             if one.key in listed:
-                refuse_line(str(path), number, "an id of its own", f"{one.id} once more")
+                refuse_line(str(path), number, "a different id for each entrant", f"{one.id} twice")
             listed[one.key] = one
     if not listed:
         refuse_line(str(path), 0, "lines with entrants", "none")
@@ -137,7 +136,7 @@ def read(path: Path) -> Register:
 
 def _rounds(value: str, number: int, path: Path) -> int:
     if not re.fullmatch(r"[1-9][0-9]{0,2}", value, re.ASCII):
-        refuse_line(str(path), number, "## ROUNDS and a number from 1 to 999", value or "none")
+        refuse_line(str(path), number, "## ROUNDS with a number from 1 to 999", value or "none")
     return int(value)
 
 
@@ -150,7 +149,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
     try:
         content = read_whole(path, _LARGEST_FILE)
     except OSError as error:
-        raise InputRefused(f"cannot read: {error.strerror}", place=str(path)) from None
+        raise InputRefused(f"cannot be read: {error.strerror}", place=str(path)) from None
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -160,8 +159,8 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _listed(line: str, number: int, path: Path, notes: list[str]) -> _ListedPlayer:
-    said, _, comment = line.partition("#")
-    words = said.split()
+    entry, _, comment = line.partition("#")
+    words = entry.split()
     clubs = [word[5:] for word in words[1:] if word.upper().startswith("CLUB=")]
     words = [word for word in words if not word.upper().startswith("CLUB=")]
     found = _find_rating(words)
@@ -179,7 +178,7 @@ def _listed(line: str, number: int, path: Path, notes: list[str]) -> _ListedPlay
 
 
 def _find_rating(words: list[str]) -> tuple[int, int] | None:
-    """The first word of the rating and the one after its last: the last grade or decimal, else the last whole number.
+    """Return the range of words with the rating: the last grade or decimal, otherwise the last whole number.
 
     An id and a name come first. A grade may be two words, such as 1 dan.
     """
@@ -194,22 +193,19 @@ def _find_rating(words: list[str]) -> tuple[int, int] | None:
 
 
 def _flags(text: str, place: str, notes: list[str]) -> tuple[set[str], set[int]]:
-    """BYE and DROP between the rating and the comment, as whole words, and the rounds of each DROPn."""
+    """Return BYE and DROP between rating and comment, as whole words, and the rounds of each DROPn."""
     words = _words(text)
     missed = {int(found[1]) for word in words if (found := _MISSED.fullmatch(word))}
     if missed:
-        notes.append(f"{place}: DROPn is read as in the comment; gopair reads it only after the #")
+        notes.append(f"{place}: DROPn before the # is used, but gopair reads it only after the #")
     unknown = [word for word in words if not _FLAG.fullmatch(word) and not _MISSED.fullmatch(word)]
     if unknown:
-        notes.append(
-            f"{place}: {' '.join(unknown)!r} after the rating is not understood and has no effect; "
-            "use CLUB=x, BYE or DROP, and DROP3 after the # for round 3"
-        )
+        notes.append(f"{place}: {' '.join(unknown)!r} after the rating is unknown and ignored; ")
     return {word.upper() for word in words if _FLAG.fullmatch(word)}, missed
 
 
 def _remark(text: str, place: str, notes: list[str]) -> tuple[set[str], set[int]]:
-    """The instructions in a comment: the rounds of each DROPn, and DROP if the comment has nothing else."""
+    """Return the instructions in a comment: the rounds of each DROPn, and DROP if it is the whole comment."""
     words = _words(text)
     missed = {int(number) for number in re.findall(rf"\b{_MISSED.pattern}\b", text, re.IGNORECASE)}
     drop = {word.upper() for word in words} - {f"DROP{number}" for number in missed} == {"DROP"}
@@ -227,7 +223,7 @@ def _words(text: str) -> list[str]:
 
 
 def _points(word: str) -> float | None:
-    """A grade counts as its middle; None for what lies in the gap of the scale."""
+    """Return the points of a rating or of the middle of a grade; None in the gap of the scale."""
     grade = grades.parse(word)
     if grade is not None:
         return grade.rating(grades.AGA)
@@ -238,13 +234,13 @@ def _points(word: str) -> float | None:
 
 
 def written_rating(points: float) -> str:
-    """The decimal that reads as these points, to the nearest of them."""
+    """Return the decimal of the AGA scale for these points, rounded to whole points."""
     scaled = round(points) / grades.WIDTH
     return f"{scaled + 1 if scaled >= 0 else scaled - 1:.2f}"
 
 
 def rounds_paired(register: Register) -> int:
-    """How many rounds have a file, from the first on."""
+    """Return how many rounds from the first have a file."""
     return next(n for n in itertools.count(0) if not (register.path.parent / f"{n + 1}.tde").exists())
 
 
@@ -256,18 +252,18 @@ def read_tournament(
     unfinished_ok: bool = False,
     ended: bool = False,
 ) -> ForeignTournament:
-    """Before round `number`, by default the first without a file; `ended`: after the last one, whatever is left.
+    """Return the tournament before round `number` (default: the first without a file), or after the last (`ended`).
 
+    `rounds` is the total number, by default that of the file, otherwise the round to be paired is the last. Raises
     InputRefused for a round that is missing or not finished.
-
-    `rounds` in all are those of the file; if it does not say them either, the round to be paired is the last.
     """
     folder = register.path.parent
     following = number or rounds_paired(register) + 1
     in_all = rounds or register.rounds or following - ended
     if following > in_all and not ended:
-        found = "all of them paired" if number is None else f"round {number}"
-        refuse_line(str(register.path), 0, f"a round left to pair, or --rounds above {in_all}", found)
+        found = "all rounds paired" if number is None else f"round {number}"
+        expected = f"a round that is not paired yet, or --rounds above {in_all}"
+        refuse_line(str(register.path), 0, expected, found)
     history = tuple(_round(register, folder / f"{n}.tde", unfinished_ok=unfinished_ok) for n in range(1, following))
     existing = None
     asked = {place: Kind.ABSENT for place, one in enumerate(register.listed) if one.is_away(following)}
@@ -292,13 +288,15 @@ def read_tournament(
     later = {name: tuple(sorted(n for n in one.drops if n > following)) for name, one in named}
     if leaving := {name: drops for name, drops in later.items() if drops}:
         settings["drop"] = leaving
-    guessed = () if rounds or register.rounds or ended else (f"round {in_all} is taken for the last: --rounds N",)
+    notes = register.notes
+    if not (rounds or register.rounds or ended):
+        notes += (f"the number of rounds is unknown, so round {in_all} is taken as the last; use --rounds N",)
     labels = tuple(one.id for one in register.listed)
-    return ForeignTournament(field_, labels, settings, asked, (*register.notes, *guessed), grades.AGA, existing)
+    return ForeignTournament(field_, labels, settings, asked, notes, grades.AGA, existing)
 
 
 def _round(register: Register, path: Path, *, unfinished_ok: bool) -> tuple[Turn, ...]:
-    """What everybody did; if one alone is in no line without having dropped out, it had the bye."""
+    """Return the turns of a round; one entrant alone without a line that has not dropped out had the bye."""
     if not path.exists():
         refuse_line(str(path), 0, "the file of an earlier round", "none")
     places = {one.key: place for place, one in enumerate(register.listed)}
@@ -316,7 +314,8 @@ def _round(register: Register, path: Path, *, unfinished_ok: bool) -> tuple[Turn
                 refuse_line(str(path), number, "an id of the register", word)
         white, black = (places[_key(word)] for word in words[:2])
         if white == black or {white, black} & seen:
-            refuse_line(str(path), number, "two who have no other game in this round", f"{words[0]} and {words[1]}")
+            expected = "two entrants without another game in this round"
+            refuse_line(str(path), number, expected, f"{words[0]} and {words[1]}")
         seen |= {white, black}
         stones = words[3] if len(words) > 3 else "0"
         if not _NUMBER.fullmatch(stones):
@@ -334,7 +333,7 @@ def _round(register: Register, path: Path, *, unfinished_ok: bool) -> tuple[Turn
 
 
 def round_files(register: Register, before: ForeignTournament, paired: Paired) -> dict[str, str]:
-    """``N.tde`` and a list to read, ``pairs_N.txt``."""
+    """Return the contents of ``N.tde`` and of ``pairs_N.txt``, a list of pairs as text."""
     number = before.field.number
     ids, names = before.labels, [member.name for member in before.field.members]
     komi = _ING_KOMI if register.ing else KOMI

@@ -1,6 +1,6 @@
-"""Users' TOML files: bounded reading, line of a key, writing.
+"""TOML files of users: reading with limits, lines of keys, and writing.
 
-The standard parser keeps no places, so a second pass over text it has accepted notes the line of every key.
+The standard parser does not report lines, so a second pass over valid text finds the line of every key.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 
-# What a validation found, in words for whoever wrote the file: no kind of Python, and all that a key may be.
+# Validation errors as text for the author of a file: without Python types, and with everything that a key allows.
 
 _LIST = frozenset({"tuple_type", "list_type"})
-_KEY = frozenset({"extra_forbidden", "missing", "model_type"})  # findings about keys: never one of two kinds of value
+_KEY = frozenset({"extra_forbidden", "missing", "model_type"})  # errors about keys, never of alternatives
 _SHOULD = "input should be "
 
 
-def _most_telling(errors: Sequence[ErrorDetails]) -> ErrorDetails:
-    """The first; of a table that lacks a key and has an unknown one, the unknown: it is the one in other words."""
+def _main_error(errors: Sequence[ErrorDetails]) -> ErrorDetails:
+    """Return the first error, but an unknown key before a missing one: it is often another name of that key."""
     first = errors[0]
     table = first["loc"][:-1]
     unknown = (one for one in errors if one["type"] == "extra_forbidden" and one["loc"][:-1] == table)
@@ -42,9 +42,9 @@ def _most_telling(errors: Sequence[ErrorDetails]) -> ErrorDetails:
 def _alternatives(
     errors: Sequence[ErrorDetails], first: ErrorDetails, under: _KeyPath, known: Collection[_KeyPath]
 ) -> tuple[_KeyPath, tuple[ErrorDetails, ...]]:
-    """The key that `first` is about, and all findings of what else it may be, where it may be of several kinds.
+    """Return the key of `first`, and all its errors if it allows several types.
 
-    pydantic tells one finding a kind, each with the kind's name behind the key; `known` are the keys of the file.
+    pydantic reports one error per type, with the name of the type after the key; `known` are the keys of the file.
     """
     keys = (*under, *first["loc"])
     written = _written(keys, known)
@@ -58,7 +58,7 @@ def _alternatives(
 
 
 def _written(keys: _KeyPath, known: Collection[_KeyPath]) -> _KeyPath:
-    """The same without names of kinds and validators, which no file has."""
+    """Return the keys without names of types and validators, which are not in the file."""
     path: _KeyPath = ()
     for key in keys:
         if (*path, key) in known:
@@ -67,11 +67,11 @@ def _written(keys: _KeyPath, known: Collection[_KeyPath]) -> _KeyPath:
 
 
 def describe_findings(findings: Sequence[ErrorDetails]) -> str:
-    """What is allowed, all kinds in one."""
+    """Describe what is allowed, with all alternatives."""
     first, *others = [_allowed(one) for one in findings]
     if not others and findings[0]["type"] in _LIST and isinstance(findings[0]["input"], str):
-        return 'write a list: ["..."]'
-    return " or ".join([first, *(words.removeprefix(_SHOULD) for words in others)])
+        return 'input should be a list: ["..."]'
+    return " or ".join([first, *(text.removeprefix(_SHOULD) for text in others)])
 
 
 def _allowed(finding: ErrorDetails) -> str:
@@ -82,32 +82,32 @@ def _allowed(finding: ErrorDetails) -> str:
         return f"{_SHOULD}a table: {{ name = ... }}"
     if kind == "bool_type":
         return f"{_SHOULD}true or false"
-    words = finding["msg"]
-    ours = words.removeprefix("Value error, ")  # may begin with a code or a name, which stays as it is
-    return ours if ours != words else words[:1].lower() + words[1:]
+    text = finding["msg"]
+    own = text.removeprefix("Value error, ")  # may begin with a code or a name, so its case is kept
+    return own if own != text else text[:1].lower() + text[1:]
 
 
-def _mentions(words: str, found: str) -> bool:
-    """Whether the words name what was found already: 0 is not told by "greater than or equal to 50"."""
-    return re.search(rf"(?<![\w.]){re.escape(found)}(?![\w.])", words) is not None
+def _mentions(text: str, found: str) -> bool:
+    """Return whether the text contains the value that was found."""
+    return re.search(rf"(?<![\w.]){re.escape(found)}(?![\w.])", text) is not None
 
 
 def short_repr(value: object) -> str:
-    """As Python writes it, at most 60 characters."""
+    """Return the Python notation of a value, at most 60 characters."""
     try:
         found = repr(value)
-    except ValueError:  # Python writes no number of more than 4300 digits
-        return "a number of thousands of digits"
+    except ValueError:  # Python does not convert numbers of more than 4,300 digits
+        return "a number of more than 4300 digits"
     return found if len(found) <= 60 else f"{found[:57]}..."
 
 
-# Hand-written TOML: reading it within bounds, and telling in which line a finding is.
+# Reading TOML files of users within limits, and finding the line of an error.
 
-# Written by hand; a megabyte of TOML is another kind of file.
+# Bytes; files written by hand are far smaller.
 _LARGEST_FILE = 1_000_000
-_FEW_KEYS = 8  # of a table, which a refusal can name
-_DEEPEST = 32  # keys in each other; the parser's time grows with the square of a dotted key
-# Where a key may begin only, so that no letter is looked at twice and words in texts are none.
+_FEW_KEYS = 8  # keys of a table that an error lists
+_DEEPEST = 32  # nested keys; the parser's time increases with the square of a dotted key
+# Matches only where a key may begin, so that every character is read once and text in strings is not matched.
 _PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
 _LONG_KEY = re.compile(rf"(?m:^|[\[{{,])[ \t]*+{_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{{_DEEPEST}}}")
 _KeyPath = tuple[str | int, ...]
@@ -118,50 +118,50 @@ _SCALAR = re.compile(r"[^,\]}\n#]*")
 
 
 def read_toml(path: Path, what: str, *, step: str = "", named: bool = False) -> tuple[dict[str, Any], str]:
-    """The table and the text of a file of at most 1 MB; InputRefused names file and line.
+    """Return table and text of a file of at most 1 MB; errors name file and line.
 
-    `what` is the kind of file with its article, for the message. `named` on the command line, it may be a pipe.
+    `what` is the kind of file with its article, for errors. If `named` on the command line, the file may be a pipe.
     """
     try:
-        text = read_whole(path, _LARGEST_FILE, named=named).decode(
-            "utf-8-sig"
-        )  # some editors put a byte order mark first
+        content = read_whole(path, _LARGEST_FILE, named=named)
+        text = content.decode("utf-8-sig")  # some editors write a byte order mark
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         if found := _LONG_KEY.search(text):
             line = text.count("\n", 0, found.start()) + 1
-            raise InputRefused(f"a key of more than {_DEEPEST} parts", place=f"{path}:{line}")
+            raise InputRefused(f"a key has more than {_DEEPEST} parts", place=f"{path}:{line}")
         table = tomllib.loads(text)
-        _refuse_unfit(table, path, text)
+        _check_values(table, path, text)
         return table, text
     except FileNotFoundError:
         meant = Path(f"{path}.toml")
-        step = f"did you mean {meant}?" if meant.is_file() else step
-        raise InputRefused(f"no such file, expected {what}", place=str(path), step=step) from None
+        step = f"use {meant}" if meant.is_file() else step
+        raise InputRefused(f"file not found, expected {what}", place=str(path), step=step) from None
     except IsADirectoryError:
-        raise InputRefused(f"a folder, expected {what}", place=str(path)) from None
+        raise InputRefused(f"found a directory, expected {what}", place=str(path)) from None
     except UnicodeDecodeError:
-        raise InputRefused("not UTF-8 text", place=str(path)) from None
+        raise InputRefused("the text is not UTF-8", place=str(path)) from None
     except OSError as error:
-        raise InputRefused(f"cannot read: {error.strerror or error}", place=str(path)) from None
+        raise InputRefused(f"cannot be read: {error.strerror or error}", place=str(path)) from None
     except tomllib.TOMLDecodeError as error:
         found = re.search(r"at line (\d+)", str(error))
         line = int(found[1]) if found else text.count("\n") + 1
-        raise InputRefused(f"not TOML: {error}", place=f"{path}:{line}") from None
+        raise InputRefused(f"not valid TOML: {error}", place=f"{path}:{line}") from None
     except RecursionError:
-        raise InputRefused("not TOML for people: nested too deeply", place=str(path)) from None
-    except ValueError:  # Python reads no number of more than 4300 digits
-        raise InputRefused("not TOML: a number of thousands of digits", place=str(path)) from None
+        raise InputRefused("not valid TOML: nested too deeply", place=str(path)) from None
+    except ValueError:  # Python does not convert numbers of more than 4,300 digits
+        raise InputRefused("not valid TOML: a number of more than 4300 digits", place=str(path)) from None
 
 
-def _refuse_unfit(value: object, path: Path, text: str, keys: _KeyPath = ()) -> None:
-    """InputRefused for what is deeper than any setting, and for whole numbers beyond 64 bits (TOML 1.0, Integer)."""
+def _check_values(value: object, path: Path, text: str, keys: _KeyPath = ()) -> None:
+    """Raise InputRefused for very deep nesting, and for integers of more than 64 bits (TOML 1.0, Integer)."""
     if len(keys) > _DEEPEST:
-        raise InputRefused("not TOML for people: nested too deeply", place=_place(path, text, keys))
+        raise InputRefused("not valid TOML: nested too deeply", place=_place(path, text, keys))
     if isinstance(value, dict | list):
         for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
-            _refuse_unfit(inner, path, text, (*keys, key))
+            _check_values(inner, path, text, (*keys, key))
     elif isinstance(value, int) and not -(2**63) <= value < 2**63:
-        raise InputRefused("a whole number beyond 64 bits", place=_place(path, text, keys), step="write it in quotes")
+        what = "a whole number has more than 64 bits"
+        raise InputRefused(what, place=_place(path, text, keys), step="write it in quotes")
 
 
 def _place(path: Path, text: str, keys: _KeyPath) -> str:
@@ -170,9 +170,9 @@ def _place(path: Path, text: str, keys: _KeyPath) -> str:
 
 
 def line_of_key(text: str, keys: Iterable[str | int]) -> int:
-    """Line (from 1) of the deepest of `keys` that `text` holds, 0 if none; list items are counted from 0.
+    """Return the line (from 1) of the deepest of `keys` in `text`, 0 if there is none; list items count from 0.
 
-    Keys that are not in the text are passed over: pydantic puts names of validators between them.
+    Keys that are not in the text are ignored, because pydantic adds names of validators.
     """
     lines = _lines(text)
     path: _KeyPath = ()
@@ -191,12 +191,12 @@ def validation_error(
     under: _KeyPath = (),
     meant: Callable[[_KeyPath, Collection[str]], str] = lambda _, __: "",
 ) -> InputRefused:
-    """The first finding of pydantic as one line: place, what was found, what is allowed.
+    """Convert the first validation error to one line: place, what was found, what is allowed.
 
-    `meant` is asked for the end of the line first where a key is unknown, with the keys that are known.
+    `meant` may return the end of the line for an unknown key, given the key and the known keys.
     """
     errors = error.errors()
-    first = _most_telling(errors)
+    first = _main_error(errors)
     keys, found = _alternatives(errors, first, under, _lines(text))
     line = line_of_key(text, keys)
     place = f"{path}:{line}" if line else str(path)
@@ -212,14 +212,14 @@ def validation_error(
     if first["type"] == "model_type":
         known = known_keys(model, first["loc"])
         of = f" of {', '.join(known)}" if 0 < len(known) <= _FEW_KEYS else ""
-        return InputRefused(f"{name}: expected a table{of}, found {short_repr(first['input'])}{more}", place=place)
-    words, value = describe_findings(found), found[0]["input"]
-    there = "" if isinstance(value, dict) or _mentions(words, short_repr(value)) else f", found {short_repr(value)}"
-    return InputRefused(f"{name}: {words}{there}{more}" if name else f"{words}{there}{more}", place=place)
+        return InputRefused(f"{name}: expected a table{of} (found {short_repr(first['input'])}){more}", place=place)
+    text_, value = describe_findings(found), found[0]["input"]
+    there = "" if isinstance(value, dict) or _mentions(text_, short_repr(value)) else f" (found {short_repr(value)})"
+    return InputRefused(f"{name}: {text_}{there}{more}" if name else f"{text_}{there}{more}", place=place)
 
 
 def known_keys(model: type[BaseModel], keys: _KeyPath) -> list[str]:
-    """Field names of the model that `keys` lead to, through sections, optional ones and lists."""
+    """Return the field names of the model that `keys` lead to, through sections, optional values and lists."""
     current: type[BaseModel] | None = model
     for key in keys:
         if isinstance(key, int) or current is None:
@@ -241,14 +241,14 @@ def _lines(text: str) -> dict[_KeyPath, int]:
 
 
 class _Scan:
-    """One pass over valid TOML; `lines` maps every path of keys to the line where it first stands."""
+    """Scan valid TOML once; `lines` maps every path of keys to its first line."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
-        self.counted = (0, 1)  # (offset, line) reached so far: lines are counted once
+        self.counted = (0, 1)  # (offset, line) of the last position, so that lines are counted once
         self.lines: dict[_KeyPath, int] = {}
-        self.items: dict[_KeyPath, int] = {}  # arrays of tables: how many tables so far
+        self.items: dict[_KeyPath, int] = {}  # arrays of tables: number of tables so far
         table: _KeyPath = ()
         while self._skip():
             before = self.at
@@ -263,17 +263,17 @@ class _Scan:
             else:
                 self._pair(table)
             if self.at == before:
-                return  # no TOML after all: what has been noted stands
+                return  # not valid TOML: keep the lines found so far
 
     def _skip(self) -> bool:
         blank = _BLANK.match(self.text, self.at)
         self.at = blank.end() if blank else self.at
         return self.at < len(self.text)
 
-    def _take(self, sign: str) -> bool:
+    def _take(self, token: str) -> bool:
         self._skip()
-        if self.text.startswith(sign, self.at):
-            self.at += len(sign)
+        if self.text.startswith(token, self.at):
+            self.at += len(token)
             return True
         return False
 
@@ -286,7 +286,7 @@ class _Scan:
         return path
 
     def _resolve(self, path: _KeyPath) -> _KeyPath:
-        """A header's keys with the number of the newest table put in after each array of tables."""
+        """Return the keys of a header with the number of the newest table after each array of tables."""
         full: _KeyPath = ()
         for place, key in enumerate(path):
             full = (*full, key)
@@ -340,16 +340,16 @@ class _Scan:
             self.at = found.end() if found else self.at
 
 
-# A configuration about to be written: settings as a command line gave them, and the TOML that says the same.
+# A configuration to write: settings of a command line as TOML.
 
 _SECTIONS = ("tournament", "format", "play")
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigDraft:
-    """Sections by key; a value is what TOML can hold, a mapping becomes an inline table.
+    """Hold the sections of a configuration by key; values are TOML values, and mappings become inline tables.
 
-    `remarks` stand above everything as comments.
+    `remarks` are comments at the top.
     """
 
     tournament: Mapping[str, Any]
@@ -359,7 +359,7 @@ class ConfigDraft:
     remarks: tuple[str, ...] = ()
 
     def anchored(self, base: Path) -> ConfigDraft:
-        """Every path that begins at `base` made absolute: the file may be written to another folder."""
+        """Return the draft with absolute paths instead of paths relative to `base`, for a file in another directory."""
         play = {key: _anchored(key, value, base) for key, value in self.play.items()}
         entrants = tuple(
             {key: _anchored(key, value, base) for key, value in entrant.items()} for entrant in self.entrants
@@ -367,7 +367,7 @@ class ConfigDraft:
         return replace(self, play=play, entrants=entrants)
 
     def text(self) -> str:
-        """The file; one setting a line, so that a refusal names the setting by its line."""
+        """Return the text of the file, one setting per line, so that errors can name its line."""
         lines = [f"# {line}" for line in self.remarks]
         for name in _SECTIONS:
             section: Mapping[str, Any] = getattr(self, name)
@@ -394,11 +394,14 @@ def _path(text: str, base: Path) -> str:
 
 
 def absolute_if_exists(value: Any, base: Path) -> Any:
-    """A net or folder that an option names from `base` by its whole path: engines start in folders of their own."""
+    """Return the absolute path of a file or directory that an option names relative to `base`.
+
+    Engines start in their own directories.
+    """
     if not isinstance(value, str) or not ("/" in value or "." in value):
         return value
     path = _path(value, base)
-    return path if os.path.exists(path) else value  # noqa: PTH110 - also of a text that is too long for a name
+    return path if os.path.exists(path) else value  # noqa: PTH110 - also for text too long for a file name
 
 
 def _there(word: str, base: Path) -> str:
@@ -416,7 +419,7 @@ def _key(key: str) -> str:
 
 
 def toml_value(value: object) -> str:
-    """A value as TOML writes it; JSON's strings are TOML's but for DEL."""
+    """Return a value in TOML notation; strings are JSON's except for DEL."""
     if isinstance(value, Mapping):
         return f"{{ {', '.join(f'{_key(str(key))} = {toml_value(one)}' for key, one in value.items())} }}"
     if isinstance(value, Sequence) and not isinstance(value, str):
@@ -425,7 +428,7 @@ def toml_value(value: object) -> str:
 
 
 def read_value(text: str) -> str | int | float | bool:
-    """A setting as typed: a number or true and false where it reads as one, else text."""
+    """Read a setting as typed: a number, true or false if it looks like one, otherwise text."""
     if text in ("true", "false"):
         return text == "true"
     if re.fullmatch(r"[+-]?\d{1,18}", text):
@@ -436,13 +439,13 @@ def read_value(text: str) -> str | int | float | bool:
 
 
 def read_option(text: str) -> str | int | float | bool:
-    """An engine's option as typed: text too where the number would be sent in other digits (007, 1.50)."""
+    """Read an engine option as typed; a number that would be sent with other digits (007, 1.50) stays text."""
     value = read_value(text)
     return value if isinstance(value, bool) or str(value) == text else text
 
 
 def unique_names(names: Sequence[str]) -> list[str]:
-    """The same names, of equal ones the later with a number behind them."""
+    """Return the names, with a number added to later equal ones."""
     taken: set[str] = set()
     apart: list[str] = []
     for name in names:

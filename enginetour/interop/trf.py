@@ -1,20 +1,20 @@
 """TRF, the tournament report file of FIDE: read, write, round by round.
 
 TRF26  old  what                          columns
-142    XXR  rounds in all                 from 5
-152    XXC  initial colour                5: W or B; white1, black1, and rank: entrants count in the order of lines
+142    XXR  number of rounds              from 5
+152    XXC  initial color                 5: W or B; white1, black1, and rank: entrants are in the order of lines
 162    BBW  points of W D L A P           6 letter, 7-10 points, again every 9; BBW BBD BBL BBF BBU BBZ: 5-8
-       XXS  points by codes               WW=3 PAB=1.5: see CODED
-202, 212    tie-breaks, order of the table: from 5, parted by commas
-192         type, read for its Baku       from 5
-240         byes asked for                5 F H Z, 7-9 round, 11-14 number, again every 5
+       XXS  points by codes               WW=3 PAB=1.5: see _CODED
+202, 212    tie-breaks, order of table    from 5, separated by commas
+192         type, used for Baku           from 5
+240         requested byes                5 F H Z, 7-9 round, 11-14 number, again every 5
        XXZ  absent from the next round    numbers
 250    XXA  virtual points                10-13 points, 15-17 and 19-21 rounds, 23-26 and 28-31 numbers;
                                           XXA: 5-8 number, 10-13 points of round 1, again every 5
 260    XXP  pairs that must not meet      5-7 and 9-11 rounds, 13-16 number, again every 5; XXP: numbers
-299         points by decree              not read: refused
+299         points by decree              not supported
 
-Source: FIDE Handbook C.04 annex 2, TRF26; JaVaFo and bbpPairings for the old ones.
+Source: FIDE Handbook C.04 annex 2, TRF26; JaVaFo and bbpPairings for the old codes.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from typing import NoReturn
 from enginetour.formats.pairing.field import BLACK, WHITE, Board
 from enginetour.model.errors import InputRefused
 
-# Tournament report files (TRF) as lines: what is read, kept and written again, whatever a program put there.
+# Tournament report files (TRF) as lines, which are read, kept and written again even if they are unknown.
 #
 # columns of 001, from 1: 5-8 number, 10 sex, 11-13 title, 15-47 name, 49-52 rating, 54-56 federation, 58-68 id,
 # 70-79 birth, 81-84 points, 86-89 rank; from 92 every 10 columns a round: opponent (4), colour (97), result (99).
 #
-# Lines end in LF, CRLF or CR; written is CRLF. A name that does not fit is cut and stands whole in a comment,
-# ``### 0012 name``. A file that is not Unicode keeps its bytes, whatever their code page. Some programs pad names by
-# bytes, so that letters of several bytes shift the columns behind them: such files are read and written by bytes.
+# Lines end in LF, CRLF or CR when read, in CRLF when written. A name that does not fit is cut, and written in full in
+# a comment ``### 0012 name``. A file that is not Unicode keeps its bytes in any code page. Some programs pad names by
+# bytes, so that letters of several bytes shift the following columns: such files are read and written by bytes.
 # Source: FIDE Handbook C.04 annex 2, TRF06 to TRF26.
 
 _NAME_ROOM = 33  # columns 15-47
-_OWN_COLUMNS = {*range(1, 9), *range(15, 48), *range(49, 53), *range(54, 57)}  # of fields, those before the points
+_OWN_COLUMNS = {*range(1, 9), *range(15, 48), *range(49, 53), *range(54, 57)}  # columns of other fields
 _FIRST_ROUND, _ROUND_WIDTH = 92, 10
-_RESULTS = "10=+-WDLHFUZ"  # and a blank
+_RESULTS = "10=+-WDLHFUZ"  # and a space
 MOST_ENTRIES = 9999  # four columns
 _MOST_ROUNDS = 999  # three columns (TRF26, 240)
-LARGEST_FILE = 10_000_000  # bytes: all entries with ninety rounds each
-_MOST_LINES = 100_000  # our choice: ten for each entry
+LARGEST_FILE = 10_000_000  # bytes; all entries with ninety rounds each
+_MOST_LINES = 100_000  # lines (chosen here); ten for each entry
 _BLANKS = " \t"  # other white space may be a letter of an old code page
 _COMMENT = "###"
 _FULL_NAME = re.compile(r"### ([0-9]{4}) (.*\S)\s*")
@@ -57,14 +57,14 @@ _ROUND = re.compile(r"(?P<opponent> *[0-9]*) (?P<colour>[-wbWB ]) (?P<result>.)"
 
 @dataclass(frozen=True, slots=True)
 class TrfCell:
-    """A round of one entrant as it is written: number of the opponent, 0 for none; w, b or -; the result's letter."""
+    """Hold one round of an entrant: number of the opponent (0: none), color (w, b or -), and result letter."""
 
     opponent: int = 0
     colour: str = "-"
     result: str = " "
 
     def text(self) -> str:
-        """Eight columns; a blank round is blank."""
+        """Return the cell's eight columns; an empty round is blank."""
         if self == TrfCell():
             return " " * 8
         return f"{self.opponent or '0000':>4} {self.colour} {self.result}"
@@ -72,7 +72,7 @@ class TrfCell:
 
 @dataclass(frozen=True, slots=True)
 class TrfEntrant:
-    """A line 001. `points` are half points. `about` is what stands in columns 9 to 80 beside name and rating."""
+    """Hold a line 001; `points` are half points, `about` is the other content of columns 9 to 80."""
 
     number: int
     name: str
@@ -85,7 +85,7 @@ class TrfEntrant:
     line: int = 0
 
     def text(self, *, by_bytes: bool = False) -> str:
-        """The line, without its end; `by_bytes`: the name has 33 bytes of room instead of 33 characters."""
+        """Return the line without its end; with `by_bytes` the name has 33 bytes instead of 33 characters."""
         head = list(self.about.ljust(_FIRST_ROUND - 1))
         name = _cut_to_bytes(self.name) if by_bytes else f"{self.name[:_NAME_ROOM]:{_NAME_ROOM}}"
         fields = (
@@ -103,45 +103,45 @@ class TrfEntrant:
 
 @dataclass(frozen=True, slots=True)
 class TrfLine:
-    """Any other line as it stands. `number` from 1."""
+    """Hold any other line unchanged; `number` counts from 1."""
 
     text: str
     number: int = 0
 
     @property
     def tag(self) -> str:
-        """Its first three columns."""
+        """Return the first three columns."""
         return self.text[:3]
 
 
 @dataclass(frozen=True, slots=True)
 class TrfReport:
-    """A file in the order of its lines; `place` is what refusals call it, `encoding` that of its bytes."""
+    """Hold a file in the order of its lines; `place` names it in errors, `encoding` is that of its bytes."""
 
     records: tuple[TrfEntrant | TrfLine, ...]
     place: str = "TRF"
     encoding: str = "utf-8"
-    by_bytes: bool = False  # columns behind names count bytes
+    by_bytes: bool = False  # whether columns after names count bytes
 
     @property
     def entries(self) -> tuple[TrfEntrant, ...]:
-        """The entrants by their numbers."""
+        """Return the entrants by number."""
         found = [record for record in self.records if isinstance(record, TrfEntrant)]
         return tuple(sorted(found, key=lambda entry: entry.number))
 
     @property
     def lines(self) -> tuple[TrfLine, ...]:
-        """Everything else."""
+        """Return all other lines."""
         return tuple(record for record in self.records if isinstance(record, TrfLine))
 
     def with_entries(self, entries: Sequence[TrfEntrant]) -> TrfReport:
-        """The same file with these in the places of those of the same number."""
+        """Return the file with these entrants instead of those with the same numbers."""
         fresh = {entry.number: entry for entry in entries}
         records = (fresh[one.number] if isinstance(one, TrfEntrant) else one for one in self.records)
         return replace(self, records=tuple(records))
 
     def text(self) -> str:
-        """The whole file, with names that were cut in comments at its end."""
+        """Return the whole file, with cut names in comments at its end."""
         lines = [
             record.text(by_bytes=self.by_bytes) if isinstance(record, TrfEntrant) else record.text
             for record in self.records
@@ -153,21 +153,21 @@ class TrfReport:
         return "".join(f"{line}\r\n" for line in lines)
 
     def content(self) -> bytes:
-        """The whole file in the encoding that it came in."""
+        """Return the whole file in its original encoding."""
         return self.text().encode(self.encoding)
 
     def refuse(self, line: int, expected: str, found: object) -> NoReturn:
-        """InputRefused at a line of this file, 0 for all of it."""
+        """Raise InputRefused for a line of this file (0: for the whole file)."""
         refuse_line(self.place, line, expected, found)
 
 
 def refuse_line(place: str, line: int, expected: str, found: object) -> NoReturn:
-    """InputRefused in the words of all broken lines."""
-    raise InputRefused(f"expected {expected}, found {found}", place=f"{place}:{line}" if line else place)
+    """Raise InputRefused for an invalid line (0: for the whole file)."""
+    raise InputRefused(f"expected {expected} (found {found})", place=f"{place}:{line}" if line else place)
 
 
 def read(content: bytes | str, place: str = "TRF") -> TrfReport:
-    """A file whose lines are sound one by one; `place` names it. InputRefused at the first line that is not."""
+    """Read a file and check each line; `place` names the file. Raises InputRefused at the first invalid line."""
     text, encoding = (content, "utf-8") if isinstance(content, str) else _decoded(content)
     if text.count("\n") + text.count("\r") > 2 * _MOST_LINES:
         refuse_line(place, 0, f"at most {_MOST_LINES:,} lines", "more")
@@ -187,7 +187,7 @@ def read(content: bytes | str, place: str = "TRF") -> TrfReport:
 
 
 def _aligned(lines: Sequence[str]) -> int:
-    """How many ratings, points and ranks stand where the columns say, in lines 001 with letters of several bytes."""
+    """Return how many ratings, points and ranks are in their columns, in lines 001 with letters of several bytes."""
     wide = (line.ljust(_FIRST_ROUND) for line in lines if line[:3] == "001" and not line.isascii())
     found = (_ALIGNED.match(line, 47) for line in wide)
     return sum(bool(text.strip()) for one in found if one for text in one.groups())
@@ -201,8 +201,8 @@ def _records(lines: Sequence[str], place: str) -> tuple[TrfEntrant | TrfLine, ..
         if line[:3] == "001":
             entry = _entry(line, count, place)
             if entry.number in numbers:
-                taken = f"{entry.number} is that of line {numbers[entry.number]}"
-                refuse_line(place, count, f"a number of its own, {taken}", "it")
+                taken = f"{entry.number} is also in line {numbers[entry.number]}"
+                refuse_line(place, count, "a different number for each entrant", taken)
             numbers[entry.number] = count
             records.append(entry)
         elif (full := _FULL_NAME.fullmatch(line)) and int(full[1]) in numbers:
@@ -215,7 +215,7 @@ def _records(lines: Sequence[str], place: str) -> tuple[TrfEntrant | TrfLine, ..
 
 
 def _by_characters(line: str) -> str:
-    """A line 001 whose name is padded by bytes as one that is padded by characters."""
+    """Convert a line 001 whose name is padded by bytes to one padded by characters."""
     if line[:3] != "001" or line.isascii():
         return line
     raw = line.encode()
@@ -235,7 +235,7 @@ def _named(entry: TrfEntrant, names: dict[int, str]) -> TrfEntrant:
 
 
 def _decoded(content: bytes) -> tuple[str, str]:
-    """The text and its encoding; Windows-1252, or else Latin-1, stands for any old code page: both keep each byte."""
+    """Return text and encoding; Windows-1252 or Latin-1 represent any old code page, because they keep each byte."""
     marks = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
     marked = next((encoding for mark, encoding in marks.items() if content.startswith(mark)), "utf-8")
     for encoding in (marked, "cp1252", "latin-1"):
@@ -243,7 +243,7 @@ def _decoded(content: bytes) -> tuple[str, str]:
             return content.decode(encoding), encoding
         except UnicodeDecodeError:
             continue
-    raise AssertionError("Latin-1 has a letter for each byte")
+    raise AssertionError("Latin-1 decodes every byte")
 
 
 def _entry(line: str, count: int, place: str) -> TrfEntrant:
@@ -257,7 +257,7 @@ def _entry(line: str, count: int, place: str) -> TrfEntrant:
     points = line[80:84].strip()
     if points and not _POINTS.fullmatch(points):
         refuse_line(place, count, "points such as 11.5 in columns 81-84", repr(line[80:84]))
-    about = "".join(" " if column in _OWN_COLUMNS else sign for column, sign in enumerate(line[:80], 1)).rstrip()
+    about = "".join(" " if column in _OWN_COLUMNS else char for column, char in enumerate(line[:80], 1)).rstrip()
     return TrfEntrant(
         number=int(number),
         name=name,
@@ -286,8 +286,8 @@ def _cells(line: str, count: int, place: str) -> list[TrfCell]:
         text = line[start : start + 8].ljust(8)
         found, behind = _ROUND.fullmatch(text), line[start + 8 : start + 10]
         if not found or behind.strip():
-            words = f"opponent, colour and result in columns {start + 1}-{start + 8}, then two blanks"
-            refuse_line(place, count, words, repr(text + behind))
+            expected = f"opponent, color and result in columns {start + 1}-{start + 8}, then two spaces"
+            refuse_line(place, count, expected, repr(text + behind))
         result = found["result"].upper()
         if result not in f"{_RESULTS} ":
             known = f"a result, one of {' '.join(_RESULTS)}, in column {start + 8}"
@@ -297,16 +297,16 @@ def _cells(line: str, count: int, place: str) -> list[TrfCell]:
     return cells
 
 
-# What a tournament report file says beside its entrants: rounds, colours, points, byes asked for, forbidden pairs.
+# Other content of a report: rounds, colors, points, requested byes, and pairs that must not meet.
 
-_SINGLE = "a tournament of single entrants"
+_SINGLE = "a tournament of individuals"
 _REFUSED = {
     "013": (_SINGLE, "teams"),
     "310": (_SINGLE, "teams"),
     "299": ("points by results alone", "points by decree"),
 }
 _SCORES = {"BBW": "W", "BBD": "D", "BBL": "L", "BBF": "A", "BBU": "P", "BBZ": "Z"}
-_CODED = {  # JaVaFo's XXS: code -> letter of `scores` and half points where no line says them
+_CODED = {  # JaVaFo's XXS: code -> letter of `scores`, and half points by default
     code: (letter, points)
     for codes, letter, points in (
         ("WW BW", "W", 2), ("WD BD", "D", 1), ("WL BL", "L", 0), ("PAB", "P", 2), ("FPB", "F", 2), ("HPB", "H", 1),
@@ -315,8 +315,9 @@ _CODED = {  # JaVaFo's XXS: code -> letter of `scores` and half points where no 
     for code in codes.split()
 }  # fmt: skip
 _SHORTCUTS = {"W": ("WW", "BW", "FW", "FPB"), "D": ("WD", "BD", "HPB")}
-_INSTEAD = {"P": "W", "F": "W", "+": "W", "H": "D", "Z": "A"}  # whose points a letter has that no line names
-_MOST_SAID = 100_000  # virtual points and forbidden pairs, our choice: a family of 400, or all of 1000 in 99 rounds
+_INSTEAD = {"P": "W", "F": "W", "+": "W", "H": "D", "Z": "A"}  # letter whose points are used by default
+# Virtual points and forbidden pairs (chosen here); enough for a family of 400, or all of 1,000 entrants in 99 rounds.
+_MOST_ITEMS = 100_000
 _ROUND_NUMBER = re.compile(r"[0-9]{1,4}")
 _POINTS_OF_RESULT = re.compile(r"[0-9]{1,3}(\.([05]0*)?)?|\.[05]0*")
 _SCORE = re.compile(r"([WDLAPXZ]) *([0-9]{1,2}\.[05])")
@@ -325,7 +326,7 @@ _VIRTUAL = re.compile(r" {4}| ?[0-9]{1,2}\.[05]| *[0-9]{1,2} *")  # points of XX
 
 @dataclass(slots=True)
 class TrfHeader:
-    """Numbers are those of the file, rounds count from 1, points are half points."""
+    """Hold the header; numbers are those of the file, rounds count from 1, points are half points."""
 
     name: str = ""
     rounds: int | None = None
@@ -334,20 +335,20 @@ class TrfHeader:
     type: str = ""  # code of the pairing system
     baku: bool = False
     scores: dict[str, int] = field(default_factory={"W": 2, "D": 1, "L": 0, "A": 0}.copy)  # others: see `_INSTEAD`
-    coded: dict[str, int] = field(default_factory=dict)  # as `scores`, by the codes of XXS, if a line has them
+    coded: dict[str, int] = field(default_factory=dict)  # like `scores`, by the codes of XXS, if a line has them
     byes: dict[tuple[int, int], str] = field(default_factory=dict)  # (round, number) -> F, H, Z
-    away: set[int] = field(default_factory=set)  # numbers of those absent from the next round
+    away: set[int] = field(default_factory=set)  # numbers of entrants absent from the next round
     virtual: dict[tuple[int, int], int] = field(default_factory=dict)  # (round, number) -> half points
-    codes: tuple[str, ...] = ()  # of the table, as the file writes them, points first
+    codes: tuple[str, ...] = ()  # order of the table in the file's notation, points first
     forbidden: list[tuple[range, tuple[int, int]]] = field(default_factory=list)  # rounds, two numbers
 
     def worth(self, letter: str) -> int:
-        """Half points of W D L, of A or Z, P, the allocated bye, F and H, those asked for, + and a forfeit's win."""
+        """Return the half points of a letter: W D L, A or Z, P (bye), F and H (requested byes), + (forfeit win)."""
         return self.scores.get(letter, self.scores[_INSTEAD.get(letter, letter)])
 
 
 def read_header(report: TrfReport) -> TrfHeader:
-    """All that its lines say; InputRefused at the first line that says it wrongly."""
+    """Read all header lines; raises InputRefused at the first invalid line."""
     found = TrfHeader()
     known = {entry.number for entry in report.entries}
     for line in report.lines:
@@ -396,11 +397,11 @@ class _Reading:
         return number
 
     def entrants(self, first: int) -> tuple[int, ...]:
-        """Of four columns each, every five from `first` on."""
+        """Return the numbers in columns of four, every five columns from `first`."""
         end = len(self.line.text.rstrip())
         found = tuple(self.entrant(self.part(start, start + 3)) for start in range(first, end + 1, 5))
         if not found:
-            self.refuse(f"numbers of entrants from column {first} on", "")
+            self.refuse(f"numbers of entrants from column {first}", "")
         return found
 
     def rounds(self, first: int) -> range:
@@ -446,7 +447,7 @@ def _old_score(found: TrfHeader, line: _Reading) -> None:
 
 
 def _coded_scores(found: TrfHeader, line: _Reading) -> None:
-    """The later of two words for one code counts; codes of no word are usual, the bye also where a win is not."""
+    """Read XXS: the last value of a code counts; codes without a value get the default, also the bye."""
     if not found.coded:
         found.coded = {code: points for code, (_, points) in _CODED.items()}
         found.scores = {}
@@ -488,8 +489,8 @@ def _virtual(found: TrfHeader, line: _Reading) -> None:
     first, last = (line.entrant(line.part(at, at + 3)) for at in (23, 28))
     rounds = line.rounds(15)
     entrants = [entrant for entrant in line.known if first <= entrant <= last]
-    if len(found.virtual) + len(rounds) * len(entrants) > _MOST_SAID:
-        line.refuse(f"at most {_MOST_SAID:,} virtual points", "more")
+    if len(found.virtual) + len(rounds) * len(entrants) > _MOST_ITEMS:
+        line.refuse(f"at most {_MOST_ITEMS:,} virtual points", "more")
     for number in rounds:
         found.virtual |= {(number, entrant): points for entrant in entrants}
 
@@ -499,10 +500,10 @@ def _old_virtual(found: TrfHeader, line: _Reading) -> None:
     text = line.line.text.rstrip()
     columns = [text[at : at + 5] for at in range(9, len(text), 5)]
     fits = all(_VIRTUAL.fullmatch(column[:4].rjust(4)) and not column[4:].strip() for column in columns)
-    said = [column.strip() or "0" for column in columns] if fits else text[8:].split()
-    if len(found.virtual) + len(said) > _MOST_SAID:
-        line.refuse(f"at most {_MOST_SAID:,} virtual points", "more")
-    for count, points in enumerate(said, 1):
+    given = [column.strip() or "0" for column in columns] if fits else text[8:].split()
+    if len(found.virtual) + len(given) > _MOST_ITEMS:
+        line.refuse(f"at most {_MOST_ITEMS:,} virtual points", "more")
+    for count, points in enumerate(given, 1):
         found.virtual[count, number] = line.points(points)
 
 
@@ -516,8 +517,8 @@ def _old_forbidden(found: TrfHeader, line: _Reading) -> None:
 
 
 def _forbid(found: TrfHeader, line: _Reading, rounds: range, numbers: tuple[int, ...]) -> None:
-    if len(found.forbidden) + len(numbers) * (len(numbers) - 1) // 2 > _MOST_SAID:
-        line.refuse(f"at most {_MOST_SAID:,} pairs that must not meet", "more")
+    if len(found.forbidden) + len(numbers) * (len(numbers) - 1) // 2 > _MOST_ITEMS:
+        line.refuse(f"at most {_MOST_ITEMS:,} pairs that must not meet", "more")
     found.forbidden += [(rounds, pair) for pair in combinations(sorted(numbers), 2)]
 
 
@@ -541,7 +542,7 @@ _READERS: dict[str, Callable[[TrfHeader, _Reading], None]] = {
 
 
 def virtual_lines(rows: Sequence[Mapping[int, int]]) -> list[str]:
-    """Lines 250 for half points by numbers, one row a round: equal points of neighbors and rounds share a line."""
+    """Return lines 250 for half points by number, one row per round; neighbors with equal points share a line."""
     spans: dict[tuple[int, int, int], list[int]] = {}  # points, first and last number -> rounds
     for count, row in enumerate(rows, 1):
         for points, first, last in _runs(row):
@@ -565,12 +566,12 @@ def _runs(row: Mapping[int, int]) -> Iterator[tuple[int, int, int]]:
         yield row[number], number, last
 
 
-# Time odds in a tournament report, which has no column for them: comments that other programs skip.
+# Time odds in a report, which has no column for them: comments that other programs ignore.
 #
-# ``### odds 003 0001 0012 2``  in round 3 entrant 1 gives entrant 12 two bands
+# ``### odds 003 0001 0012 2``: in round 3 entrant 1 gives entrant 12 two bands
 
 Odds = dict[tuple[int, int], tuple[int, int]]
-"""(round, number of who gives) -> number of who takes, bands."""
+"""Time odds: (round, number of the giver) -> number of the receiver, bands."""
 
 _ODDS = re.compile(r"### odds ([0-9]{3}) ([0-9]{4}) ([0-9]{4}) ([1-9][0-9]?)\s*")
 
@@ -582,8 +583,8 @@ def read_odds(report: TrfReport) -> Odds:
 
 
 def with_odds(report: TrfReport, number: int, labels: Sequence[str], boards: Sequence[Board]) -> TrfReport:
-    """The file with the odds of a round's boards at its end, and no others of that round."""
-    kept = [one for one in report.records if not (isinstance(one, TrfLine) and _is_of(one.text, number))]
+    """Return the report with the odds of a round's boards at its end, replacing other odds of that round."""
+    kept = [one for one in report.records if not (isinstance(one, TrfLine) and _is_odds_of(one.text, number))]
     while kept and isinstance(kept[-1], TrfLine) and not kept[-1].text.strip():
         kept.pop()
     comments = [
@@ -594,6 +595,6 @@ def with_odds(report: TrfReport, number: int, labels: Sequence[str], boards: Seq
     return replace(report, records=(*kept, *comments))
 
 
-def _is_of(text: str, number: int) -> bool:
+def _is_odds_of(text: str, number: int) -> bool:
     found = _ODDS.fullmatch(text)
     return found is not None and int(found[1]) == number

@@ -1,1 +1,1 @@
-"""Where a game begins: opening books, Polyglot books, positions, choice."""
+"""Start of a game: opening books, Polyglot books, positions, and the choice of an opening."""

@@ -1,7 +1,7 @@
-"""Opening choice: how the opening of a game is chosen, by its number, in order or at random.
+"""Choice of the opening of a game by its number, in order or at random.
 
-A suite is a sequence, whatever stands behind it: openings held and checked, positions read where they stand in a
-large file, back ranks by number, or lines drawn from a Polyglot book.
+A book is a sequence of openings: checked openings in memory, positions read from a large file on request, start
+positions of Chess960 by number, or lines drawn from a Polyglot book.
 """
 
 from __future__ import annotations
@@ -20,17 +20,26 @@ from enginetour.model.errors import InputRefused
 from enginetour.model.game import Opening, Pairing
 from enginetour.model.variants import STANDARD, VARIANTS, BackRanks, describe_start, start_count
 from enginetour.openings.polyglot import MOST_PLIES, BookChoice, BookLines
-from enginetour.openings.positions import NONE_SKIPPED, IndexedPositions, SkippedOpenings, needs_setboard
+from enginetour.openings.positions import (
+    MEND_OR_SKIP,
+    NONE_SKIPPED,
+    IndexedPositions,
+    SkippedOpenings,
+    needs_setboard,
+)
 from enginetour.openings.suites import MOST_OPENINGS, HeldGames, holds_games, open_large_positions, read_suite
 
-# How many openings the games before one have taken: by the numbers of its pairing and the policy alone.
+# How many openings the earlier games have taken: determined only by the numbers of the pairing and the policy.
 
 OpeningScope = Literal["pairing", "round", "encounter"]
 
 
 @dataclass(frozen=True, slots=True)
 class _Dealing:
-    """`size` openings, a fresh one for each `repeat` games of what `per` counts, whose encounters have `legs` games."""
+    """Hold the policy: a new opening for each `repeat` games of what `per` counts, with `legs` games per encounter.
+
+    `size` is the number of openings.
+    """
 
     per: OpeningScope
     legs: int
@@ -38,42 +47,45 @@ class _Dealing:
     size: int
 
     def turn(self, pairing: Pairing) -> int:
-        """How many openings the games before this one have taken, by the policy's count."""
+        """Return how many openings the games before this one have taken."""
         counts = {"pairing": pairing.meeting, "round": pairing.round, "encounter": pairing.encounter}
-        leg = min(pairing.leg, self.legs)  # a level match of single games is decided by pairs of them
+        leg = min(pairing.leg, self.legs)  # a drawn knockout match continues with pairs of single games
         return ((counts[self.per] - 1) * self.legs + leg - 1) // self.repeat
 
     def uses(self, pairing: Pairing) -> int:
         return self.turn(pairing) // self.size
 
     def used_up(self, pairings: Iterable[Pairing]) -> str:
+        """Return a note if the book was used up and started again, otherwise an empty text."""
         passes = max(map(self.uses, pairings), default=0)
         again = "once" if passes == 1 else f"{passes} times"
-        return f"the {self.size} of the suite were used up {again} and came again" if passes else ""
+        return f"all {self.size} were used, and the book was started again {again}" if passes else ""
 
 
 def stored_policy(config: Mapping[str, Any]) -> _Dealing | None:
-    """That of a stored tournament; None for one that was stored before dealings were."""
+    """Return the policy of a stored tournament; None if the tournament is older than policies."""
     stored = config.get("dealing")
     return _Dealing(**stored) if stored else None
 
 
-# Which opening a game starts from: a pure function of the seed and the pairing's numbers, never of timing.
+# The opening of a game depends only on the seed and the numbers of the pairing, never on timing.
 
-HELD_ORDER = 1 << 16  # openings; the order of so many is held (8 bytes each), of more each place is computed
-AHEAD = 20_000  # positions of a large file that are checked before game 1: 2 s of processor (measured)
-_MOST_SPARES = 1_000  # openings that are looked at for one that `edit` can express
-GAMES_AHEAD = 4_000  # games of a PGN, which take five times as long; no more are checked whole
-_ROUNDS = 4  # Luby and Rackoff 1988: four make a permutation that looks random both ways
+HELD_ORDER = 1 << 16  # openings; up to this number the random order is held in memory (8 bytes each)
+AHEAD = 20_000  # positions of a large file that are checked before game 1; takes 2 s of CPU time (measured)
+_MOST_SPARES = 1_000  # openings that are searched for one that `edit` can express
+GAMES_AHEAD = 4_000  # games of a PGN file, five times as slow as positions; larger files are not checked as a whole
+_ROUNDS = 4  # Luby and Rackoff 1988: four rounds make a strong pseudorandom permutation
 
 
 class OpeningSettings(BaseModel):
-    """``[play.openings]``: where openings come from, and which games share one.
+    """Settings of ``[play.openings]``: the opening book and the choice of an opening for each game.
 
-    By default, `per` is "pairing" where a list determines the pairs and encounters have game pairs: all pairs are
-    compared on the same openings. With single games it is "encounter", because one opening without swapped colors
-    would measure the opening. It is also "encounter" where results determine the pairs, as in a Swiss or a bubble:
-    two entrants meet once there, so all games would start from one opening.
+    `file` may be outside the configuration's directory, because testers share books between tournaments.
+
+    The default of `per` is ``pairing`` if the format lists all encounters and an encounter has several games, so that
+    all pairs are compared on the same openings. It is ``encounter`` for single games, because one opening without
+    colors swapped measures the opening. It is also ``encounter`` if results decide who plays whom (Swiss, bubble): two
+    engines meet once there, and all games would use the same opening.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
@@ -108,34 +120,34 @@ class OpeningSettings(BaseModel):
 
     @field_validator("positions", mode="before")
     @classmethod
-    def _listed(cls, value: object) -> object:
+    def _as_tuple(cls, value: object) -> object:
         return tuple(value) if isinstance(value, list) else value
 
     @model_validator(mode="before")
     @classmethod
-    def _no_colours(cls, settings: object) -> object:
+    def _check_format_keys(cls, settings: object) -> object:
         for key in ("swap", "reverse"):
             if isinstance(settings, Mapping) and key in settings:
-                raise ValueError(f"{key} is a setting of the format: write it under [format]")
+                raise ValueError(f"{key} is a key of [format], not of [play.openings]")
         return settings
 
     @model_validator(mode="after")
-    def _one_of_each(self) -> OpeningSettings:
+    def _check_combinations(self) -> OpeningSettings:
         if self.plies is not None and self.moves is not None:
-            raise ValueError("plies and moves both cut lines: give one of them")
+            raise ValueError("plies and moves cannot be combined: give only one of them")
         if self.positions is not None and self.file is not None:
-            raise ValueError("openings come from a file or from positions: give one of them")
+            raise ValueError("file and positions cannot be combined: give only one of them")
         return self
 
     @property
     def longest(self) -> int | None:
-        """Plies after which lines are cut."""
+        """Return the number of plies after which lines are cut, None for whole lines."""
         return self.plies if self.moves is None else 2 * self.moves
 
 
 @dataclass(frozen=True, slots=True)
 class OpeningSuite:
-    """Checked openings and the rule by which they are dealt; `skipped` is what `skip_bad` left out of those read."""
+    """Hold checked openings and the policy of their use; `skipped` are those that `skip_bad` left out."""
 
     openings: Sequence[Opening]
     seed: int = 0
@@ -146,16 +158,16 @@ class OpeningSuite:
     repeat: int = 2
     source: str = ""
     skipped: SkippedOpenings = NONE_SKIPPED
-    digest: str = ""  # of the bytes of its file; a file that changed would change openings
+    digest: str = ""  # of the bytes of the file, because a changed file would change openings
 
     def pick(self, pairing: Pairing) -> Opening:
-        """The opening of one game."""
+        """Return the opening of one game."""
         return self.openings[self._place(self.dealing.turn(pairing))]
 
     def spare(self, pairing: Pairing) -> Opening | None:
-        """Another opening for engines without setboard, which cannot be told the one of this game; None: there is none.
+        """Return another opening for engines without setboard that cannot start at this game's, or None.
 
-        It is looked for from the end of the order, so that a short match does not meet it twice.
+        The search starts at the end of the order, so that a short match does not use the opening twice.
         """
         turn, size = self.dealing.turn(pairing), len(self.openings)
         cycle, last = turn // size, size - 1 - turn % size
@@ -177,23 +189,23 @@ class OpeningSuite:
         )
 
     def seeded(self, seed: int) -> OpeningSuite:
-        """The same with another seed for all that is drawn."""
+        """Return the book with another seed for all random choices."""
         drawn = self.openings.seeded(seed) if isinstance(self.openings, BookLines) else self.openings
         return replace(self, seed=seed, openings=drawn)
 
     def dealt(self, per: OpeningScope | None) -> OpeningSuite:
-        """The same by the policy of a tournament that has begun; None: it was stored before policies were."""
+        """Return the book with the policy of a tournament that has begun; None if it is older than policies."""
         return replace(self, per=per or ("pairing" if self.legs > 1 else "encounter"))
 
     @property
     def is_large(self) -> bool:
-        """Not all of it was checked when it was read."""
+        """Return whether the openings were not all checked when the file was read."""
         return isinstance(self.openings, IndexedPositions | HeldGames)
 
     def check(self, games: int, first: int = 0) -> None:
-        """Look at what so many games can need behind the `first` ones, at most `ahead`, where not all was checked.
+        """Check the openings that `games` games need after the first `first` games, at most `ahead`, in a large book.
 
-        InputRefused as `load`.
+        Raises InputRefused like `load_suite`.
         """
         if self.is_large:
             for turn in range(first, min(games, first + min(self.ahead, len(self.openings)))):
@@ -201,47 +213,47 @@ class OpeningSuite:
 
     @property
     def ahead(self) -> int:
-        """Openings that are looked at before game 1 at most."""
+        """Return the maximum number of openings that are checked before game 1."""
         return GAMES_AHEAD if isinstance(self.openings, HeldGames) else AHEAD
 
     @property
     def dealing(self) -> _Dealing:
-        """The policy by which they are dealt."""
+        """Return the policy of use."""
         return _Dealing(self.per, self.legs, self.repeat, len(self.openings))
 
     def wrapped(self, pairings: Iterable[Pairing]) -> str:
-        """A sentence where openings came again, as they do once a suite is used up; else an empty text."""
+        """Return a note if openings were used again because the book was used up, otherwise an empty text."""
         used_up = self.dealing.used_up(pairings)
         if used_up and len(self.openings) == 1:
-            return f"openings: there is one, and all games began from it, {self.source}"
+            return f"openings: all games started from the only opening of {self.source}"
         return used_up and f"openings: {used_up}"
 
     @property
     def description(self) -> str:
-        """How many there are and where from."""
+        """Return the number of openings and their source."""
         if isinstance(self.openings, BookLines):
-            return f"{'the best line' if self.openings.choice == 'best' else 'lines drawn by weight'} of {self.source}"
+            return f"{'best line' if self.openings.choice == 'best' else 'random lines by weight'} of {self.source}"
         return f"{len(self.openings)} from {self.source}"
 
     def shared(self, games: int) -> str:
-        """What must be known of a suite larger than what pairs of so many games play of it, all of them the same."""
+        """Return a note if all pairs play the same openings of a larger book; `games` is the number per pair."""
         used = -(-games // self.repeat)
         if self.per != "pairing" or used >= len(self.openings):
             return ""
         same = "the same one" if used == 1 else f"the same {used}"
-        return f', of which all pairs play {same}; per = "encounter" under openings takes fresh ones'
+        return f', of which all pairs play {same}; per = "encounter" in openings selects different ones'
 
     @property
     def left_out(self) -> SkippedOpenings:
-        """What `skip_bad` has left out, as far as that was looked at."""
+        """Return what `skip_bad` has left out of the openings that were checked so far."""
         return self.openings.left_out() if isinstance(self.openings, IndexedPositions) else self.skipped
 
 
 @lru_cache(maxsize=8)
 def shuffled_places(seed: int, cycle: int, size: int) -> tuple[int, ...]:
-    """The places 0..size-1 in an order of their own for each seed and pass.
+    """Return the places 0..size-1 in a random order for each seed and pass.
 
-    Sorted by a digest, so that neither Python's version nor its hash seed has a say.
+    The order is sorted by a digest, so that it does not depend on Python's version or hash seed.
     """
 
     def key(place: int) -> bytes:
@@ -251,10 +263,10 @@ def shuffled_places(seed: int, cycle: int, size: int) -> tuple[int, ...]:
 
 
 def permuted_place(seed: int, cycle: int, size: int, place: int) -> int:
-    """Where `place` of 0..size-1 goes in an order of their own for each seed and pass: a keyed permutation.
+    """Return the new place of `place` in 0..size-1 by a keyed permutation for each seed and pass.
 
-    Feistel rounds over the next even power of two, again until the number is below `size`. Source: Black and Rogaway,
-    Ciphers with Arbitrary Finite Domains, 2002 (cycle walking).
+    Feistel rounds over the next even power of two, repeated until the number is below `size`. Source: Black and
+    Rogaway, Ciphers with Arbitrary Finite Domains, 2002 (cycle walking).
     """
     half = (max(size - 1, 1).bit_length() + 1) // 2
     mask = (1 << half) - 1
@@ -278,17 +290,17 @@ def load_suite(
     variant: str = STANDARD,
     most_plies: int = MOST_PLIES,
 ) -> OpeningSuite:
-    """The suite of a tournament; a relative `file` belongs to `folder`, the configuration's.
+    """Return the book of a tournament; a relative `file` belongs to `folder`, the directory of the configuration.
 
-    `legs` is games per encounter; a list, `listed`, or else results say who meets whom. Lines of a Polyglot book whose
-    length nobody gave are cut after `most_plies`. Small suites are checked whole: InputRefused names file and line of
-    the first bad opening. What `check` does is for large ones.
+    `legs` is the number of games per encounter; `listed` is whether the format lists all encounters before results.
+    Lines of a Polyglot book are cut after `most_plies` unless settings give a length. Small books are checked as a
+    whole: InputRefused names file and line of the first invalid opening. Large books need `check`.
     """
-    found, source, skipped = _found(settings, seed, folder, variant, most_plies)
+    found, source, skipped = _open_book(settings, seed, folder, variant, most_plies)
     return OpeningSuite(
         found,
         seed=seed,
-        order="sequential" if isinstance(found, BookLines) else settings.order,  # its lines are drawn already
+        order="sequential" if isinstance(found, BookLines) else settings.order,  # its lines are random already
         start=(settings.start - 1) % len(found) + 1,
         per=settings.per or ("pairing" if listed and legs > 1 else "encounter"),
         legs=legs,
@@ -299,23 +311,24 @@ def load_suite(
     )
 
 
-def _found(
+def _open_book(
     settings: OpeningSettings, seed: int, folder: Path, variant: str, most_plies: int
 ) -> tuple[Sequence[Opening], str, SkippedOpenings]:
     if settings.positions is not None and not VARIANTS[variant].any_rank:
-        what = f"positions are numbers of back ranks, and {variant} is played"
-        raise InputRefused(what, step='add variant = "chess960" under [play], or leave them out')
+        what = f"positions are start positions of Chess960, but the variant is {variant}"
+        raise InputRefused(what, step='add variant = "chess960" under [play], or remove positions')
     if settings.file is None and VARIANTS[variant].any_rank:
         if too_high := [number for number in settings.positions or () if number >= start_count(variant)]:
-            raise InputRefused(f"no start number {too_high[0]}: {variant} has 0 to {start_count(variant) - 1}")
+            found, last = too_high[0], start_count(variant) - 1
+            raise InputRefused(f"a start position of {variant} must be between 0 and {last} (found {found})")
         return BackRanks(variant, settings.positions), describe_start(variant), NONE_SKIPPED
     if settings.file is None and variant != STANDARD:
         return (Opening(index=1, variant=variant),), describe_start(variant), NONE_SKIPPED
     path = (folder / Path(settings.file).expanduser()) if settings.file else bundled_openings()
     if path.suffix.lower() == ".bin":
         if variant != STANDARD:
-            what = f"a Polyglot book begins at the usual start of standard chess, and {variant} is played"
-            raise InputRefused(what, place=str(path), step="give PGN games, EPD or FEN lines")
+            what = f"a Polyglot book starts at the initial position of standard chess, but the variant is {variant}"
+            raise InputRefused(what, place=str(path), step="use PGN games, EPD or FEN lines")
         plies = min(MOST_PLIES, most_plies) if settings.longest is None else settings.longest
         return BookLines(path, settings.choice, seed, plies), str(path), NONE_SKIPPED
     return _read(settings, path, variant)
@@ -326,12 +339,13 @@ def _read(settings: OpeningSettings, path: Path, variant: str) -> tuple[Sequence
     if stream is not None:
         indexed = IndexedPositions(stream, path, variant, skip_bad=settings.skip_bad)
         if not 0 < len(indexed) <= MOST_OPENINGS:
-            raise InputRefused(f"{len(indexed):,} openings, at most {MOST_OPENINGS:,}", place=str(path), step="cut it")
+            what = f"number of openings must be between 1 and {MOST_OPENINGS:,} (found {len(indexed):,})"
+            raise InputRefused(what, place=str(path), step="use a smaller file")
         return indexed, str(path), NONE_SKIPPED
-    if not settings.skip_bad and holds_games(path):  # else it must be known which are bad before they are counted
+    if not settings.skip_bad and holds_games(path):  # skip_bad must know the invalid games before it counts openings
         games = HeldGames(path, settings.longest, variant)
         if len(games) > GAMES_AHEAD:
-            games.refuse_unreadable()
+            games.check_readable()
         if games:
             return games if len(games) > GAMES_AHEAD else tuple(games), str(path), NONE_SKIPPED
     good: list[Opening] = []
@@ -342,11 +356,10 @@ def _read(settings: OpeningSettings, path: Path, variant: str) -> tuple[Sequence
             continue
         place = f"{path}:{found.line}"
         if not settings.skip_bad:
-            step = "mend it, or leave bad openings out with skip_bad = true"
-            raise InputRefused(f"bad opening, {found.why}", place=place, step=step)
+            raise InputRefused(f"invalid opening: {found.why}", place=place, step=MEND_OR_SKIP)
         count += 1
         first = first or f"{place}: {found.why}"
     if not good:
-        more = f", {count} bad ones" if count else ""
-        raise InputRefused(f"no openings in it{more}", place=str(path), step="give PGN games, EPD or FEN lines")
+        more = f" ({count} invalid)" if count else ""
+        raise InputRefused(f"no valid openings found{more}", place=str(path), step="use PGN games, EPD or FEN lines")
     return tuple(good), str(path), SkippedOpenings(count, len(good) + count, first)

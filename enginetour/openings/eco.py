@@ -1,8 +1,8 @@
-"""Codes of ECO and names of openings by position, from a file of the user's.
+"""ECO codes and names of openings by position, from a file of the user.
 
-Read are PGN with ECO tags, as the eco.pgn of pgn-extract, and tables of three columns eco, name and pgn, as the
-chess-openings of lichess. A game is called by the deepest position of it that the file has, also where it came there
-by other moves, as pgn-extract and lichess do.
+Supported are PGN files with ECO tags, such as eco.pgn of pgn-extract, and tables with the columns eco, name and pgn,
+such as chess-openings of lichess. A game gets the name of its last position that the file contains, even after
+another order of moves, as in pgn-extract and lichess.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from enginetour.model.variants import STANDARD, board_of
 from enginetour.openings.positions import BadOpening, WrittenOpening, check_opening
 from enginetour.openings.suites import read_suite
 
-_LARGEST = 10_000_000  # bytes: pgn-extract's file has 0.2 million, lichess's five together 0.4
+_LARGEST = 10_000_000  # bytes; pgn-extract's file has 0.2 million, the five files of lichess together have 0.4 million
 _NUMBER = re.compile(r"^\d+\.+")
 
 
 @dataclass(frozen=True, slots=True)
 class OpeningNames:
-    """The code and the name of each known position, and the plies after which there are none."""
+    """Hold code and name of each known position; no position is known after `longest` plies."""
 
     known: Mapping[int, tuple[str, str]]
     longest: int
 
     def of(self, game: Game) -> tuple[str, str] | None:
-        """Code and name of a game of standard chess; None where no position of it is known. Some 0.5 ms."""
+        """Return code and name of a game of standard chess, None if no position is known; takes about 0.5 ms."""
         from chess.polyglot import zobrist_hash
 
         if game.opening.variant != STANDARD:
@@ -44,36 +44,36 @@ class OpeningNames:
 
 
 def read_opening_names(path: Path, place: str) -> OpeningNames:
-    """All that can be read of a file; InputRefused naming `place` where it has no openings with codes."""
+    """Read all openings of a file; raises InputRefused for `place` if the file does not contain ECO codes."""
     from chess import Move
     from chess.polyglot import zobrist_hash
 
-    step = "give eco.pgn of pgn-extract, or a table of lichess's chess-openings"
-    if not path.is_file():  # nor a pipe, which would wait for its writer
-        raise InputRefused(f"{path} is no file", place=place, step=step)
+    step = "use eco.pgn of pgn-extract or a table of chess-openings (lichess)"
+    if not path.is_file():  # reading a pipe would wait for its writer
+        raise InputRefused(f"{path} is not a regular file", place=place, step=step)
     try:
         if path.stat().st_size > _LARGEST:
-            raise InputRefused(f"{path} has more than {_LARGEST:,} bytes", place=place, step=step)
+            raise InputRefused(f"{path} is larger than {_LARGEST:,} bytes", place=place, step=step)
         found = _table(path) if path.suffix.lower() == ".tsv" else read_suite(path)
         known: dict[int, tuple[str, str]] = {}
         longest = 0
         for opening in found:
             if isinstance(opening, BadOpening) or not opening.eco or not opening.moves:
-                continue  # lines that end in mate, for one, and comments between them
+                continue  # lines that end in checkmate, for example, and comments
             board = board_of(STANDARD, opening.fen)
             for uci in opening.moves:
                 board.push(Move.from_uci(uci))
             known.setdefault(zobrist_hash(board), (opening.eco, opening.name))
             longest = max(longest, len(opening.moves))
     except OSError as error:
-        raise InputRefused(f"cannot read {path}: {error.strerror or error}", place=place) from None
+        raise InputRefused(f"{path} cannot be read: {error.strerror or error}", place=place) from None
     if not known:
-        raise InputRefused(f"{path} has no openings with codes of ECO", place=place, step=step)
+        raise InputRefused(f"{path} does not contain openings with ECO codes", place=place, step=step)
     return OpeningNames(known, longest)
 
 
 def _table(path: Path) -> Iterator[Opening | BadOpening]:
-    """Rows eco, name, pgn, parted by tabs; a heading is a row without moves that can be read."""
+    """Yield the rows (eco, name, pgn) of a table separated by tabs; a header is a row without readable moves."""
     with path.open(encoding="utf-8", errors="replace") as source:
         for number, line in enumerate(source, 1):
             eco, name, moves = (*line.rstrip("\n").split("\t"), "", "")[:3]

@@ -1,7 +1,7 @@
-"""Polyglot books: lines for a suite, and moves we play for an engine with a book of its own.
+"""Polyglot books: lines for openings, and moves that enginetour plays for an engine with its own book.
 
-Draws come from a digest of seed and place, so that they depend on nothing else: not on time, nor on Python's version.
-The format: a table of 16-byte entries sorted by key (hgm.nubati.net/book_format.html).
+Random choices come from a digest of seed and place, so that they do not depend on time or Python's version.
+The format is a table of 16-byte entries sorted by key (hgm.nubati.net/book_format.html).
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from enginetour.model.variants import STANDARD, LazyOpenings, board_of
 from enginetour.openings.positions import why_over
 
 if TYPE_CHECKING:
-    import chess  # whose run has no book need not load it
+    import chess  # imported only for runs that use a book
 
 
 BookChoice = Literal["weight", "best"]
-MOST_PLIES = 200  # of a line, as for `plies` of a suite: entries may lead in circles
-_ENDLESS = 1_000_000_000  # lines that can be drawn, for whoever counts
+MOST_PLIES = 200  # of a line, as the limit of `plies`; entries may form cycles
+_ENDLESS = 1_000_000_000  # length of the sequence of random lines
 
 
 class PolyglotBook:
-    """One open book. InputRefused for a file that is none."""
+    """Read one Polyglot book; raises InputRefused for a file that is not a Polyglot book."""
 
     def __init__(self, path: Path) -> None:
         import chess.polyglot
@@ -37,24 +37,25 @@ class PolyglotBook:
             size = path.stat().st_size
             self._entries = chess.polyglot.MemoryMappedReader(path)
         except FileNotFoundError:
-            raise InputRefused("no such book", place=str(path)) from None
+            raise InputRefused("opening book not found", place=str(path)) from None
         except OSError as error:
-            raise InputRefused(f"no Polyglot book: {error.strerror or 'broken size'}", place=str(path)) from None
+            what = f"not a valid Polyglot book: {error.strerror or 'invalid size'}"
+            raise InputRefused(what, place=str(path)) from None
         if not size or not self._is_sorted():
-            what = "no Polyglot book: " + ("its keys are not sorted" if size else "nothing in it")
-            raise InputRefused(what, place=str(path), step="make one with polyglot make-book")
+            what = "not a valid Polyglot book: " + ("its keys are not sorted" if size else "the file is empty")
+            raise InputRefused(what, place=str(path), step="create a book with polyglot make-book")
 
     def _is_sorted(self) -> bool:
-        """By a sample of its keys: a file of another kind is found out by a few."""
+        """Return whether a sample of the keys is sorted, which files of other kinds fail."""
         size = len(self._entries)
         places = sorted({place * (size - 1) // 1023 for place in range(1024)})
         keys = [self._entries[place].key for place in places]
         return keys == sorted(keys)
 
     def move(self, board: chess.Board, choice: BookChoice, seed: str, plies: int) -> chess.Move | None:
-        """A legal move of the position by weight, or the heaviest (of equals the first); None: the book ends.
+        """Return a legal move, random by weight or the one with the highest weight; None at the end of the book.
 
-        `plies` have been played before: each has its own draw.
+        `plies` is the number of moves played so far; each ply has its own random number.
         """
         found = list(self._entries.find_all(board))
         if not found:
@@ -69,7 +70,7 @@ class PolyglotBook:
         return None
 
     def line(self, choice: BookChoice, seed: str, plies: int) -> Opening:
-        """A line from the start to the end of the book or to `plies`, never to the end of a game."""
+        """Return a line from the initial position to the end of the book or to `plies`, before the end of the game."""
         board = board_of(STANDARD)
         moves: list[str] = []
         while len(moves) < plies:
@@ -83,18 +84,18 @@ class PolyglotBook:
         return Opening("", 0, None, tuple(moves))
 
     def close(self) -> None:
-        """Give the file back."""
+        """Close the file."""
         self._entries.close()
 
 
 class BookLines(LazyOpenings):
-    """Lines drawn from a book by seed and number, without end; or the one best line."""
+    """Provide random lines of a book by seed and number, without limit, or the one best line."""
 
     def __init__(self, path: Path, choice: BookChoice, seed: int, plies: int = MOST_PLIES) -> None:
         self._path, self.choice, self._seed, self._plies = path, choice, seed, plies
         self._book = PolyglotBook(path)
         if not self[0].moves and plies != 0:
-            raise InputRefused("the book has no move for the usual start", place=str(path))
+            raise InputRefused("the book does not have a move for the initial position", place=str(path))
 
     def __len__(self) -> int:
         return 1 if self.choice == "best" else _ENDLESS
@@ -104,10 +105,10 @@ class BookLines(LazyOpenings):
         return replace(line, index=number + 1)
 
     def seeded(self, seed: int) -> BookLines:
-        """The same book with other draws."""
+        """Return the same book with another seed."""
         return BookLines(self._path, self.choice, seed, self._plies)
 
 
 def draw_number(seed: str, ways: int) -> int:
-    """0 to ways - 1, each as likely as the others to 2^-64 of it."""
+    """Return a number from 0 to ways - 1, all equally likely up to 2^-64."""
     return int.from_bytes(hashlib.blake2b(seed.encode(), digest_size=16).digest()) % ways

@@ -1,7 +1,7 @@
-"""Opening books: PGN, EPD, FEN as streams.
+"""Read opening books (PGN, EPD, FEN) as streams.
 
-Every opening must parse, be legal, not be over, not stand at a threefold repetition or the fifty-move rule,
-and leave both sides a move; what fails is told with file and line.
+Every opening must be legal and not over, must not be a threefold repetition or a draw by the fifty-move rule, and
+both sides must have a move. Errors name file and line.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from enginetour.model.game import Opening
 from enginetour.model.variants import STANDARD, LazyOpenings, tag_fits
 from enginetour.openings.positions import (
     LONGEST_LINE,
+    MEND_OR_SKIP,
     BadOpening,
     WrittenOpening,
     check_opening,
@@ -33,17 +34,17 @@ from enginetour.openings.positions import (
     quote_text,
 )
 
-# Opening suites as text: PGN, EPD and plain FEN lines, also compressed, read as a stream and checked game by game.
+# Opening books as text: PGN, EPD and FEN lines, also compressed, read as a stream and checked game by game.
 
-# Bounds on other people's files: the longest books in use have about 2.6 million lines of 70 bytes.
+# Limits for files of users: the longest usual books have about 2.6 million lines of 70 bytes.
 _LARGEST_TEXT = 1_000_000_000
-_LOOK = 1 << 20  # bytes unpacked between two looks at how many they were packed: each is a system call
+_LOOK = 1 << 20  # unpacked bytes between two checks of the compressed size, which needs a system call
 MOST_OPENINGS = 5_000_000
-LARGE = 1_500_000  # bytes of positions: 20 000 of them, which take 2 s of processor and 10 MB (measured)
-PACKED_LARGE = LARGE // 20  # as gzip packs positions at best
-MOST_PLIES = 20_000  # of a game, our choice: what is held of one has an end
+LARGE = 1_500_000  # bytes of positions: about 20,000 positions, which take 2 s of CPU time and 10 MB (measured)
+PACKED_LARGE = LARGE // 20  # the best compression of positions by gzip
+MOST_PLIES = 20_000  # of a game (chosen here), so that memory is limited
 _TAG = re.compile(r'\s*\[\s*(\w+)\s+"((?:\\.|[^"\\])*)"\s*\]\s*')
-_LINE_TAG = re.compile(r'\s*\[\s*(\w+)\s+"(.*)"\s*\]\s*')  # alone on its line: quotes in it need no backslash
+_LINE_TAG = re.compile(r'\s*\[\s*(\w+)\s+"(.*)"\s*\]\s*')  # tag alone on its line: quotes in it need no backslash
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _PACKERS = {
     b"PK\3\4": "zip",
@@ -53,8 +54,8 @@ _PACKERS = {
     b"Rar!": "rar",
     b"\x28\xb5\x2f\xfd": "zstd",
 }
-# What is written behind a move, with or without a blank: suffix annotations (PGN standard 8.2.3.8), en passant (FIDE
-# Laws, appendix C.13), and the signs of the Chess Informant: better, equal, novelty, diagram.
+# Text after a move, with or without a space: suffix annotations (PGN standard 8.2.3.8), en passant (FIDE Laws,
+# appendix C.13), and symbols of the Chess Informant: better, equal, novelty, diagram.
 _BEHIND = re.compile(r"(?:(?<=\d)e\.?p\.?)?[^\w\s]*$")
 _SIGNS = frozenset({"N", "TN", "D", "RR", "ep", "e.p", "e.p."})
 _NULL_MOVE = "--"
@@ -72,7 +73,7 @@ class _Game:
 
 
 def read_suite(path: Path, plies: int | None = None, variant: str = STANDARD) -> Iterator[Opening | BadOpening]:
-    """Openings of a file in its order, cut after `plies`; `index` counts the good ones from 1."""
+    """Yield the openings of a file in order, cut after `plies`; `index` counts the valid ones from 1."""
     lines = _lines(path)
     pgn, lines = _is_pgn(path, lines)
     found: Iterator[Opening | BadOpening | None]
@@ -90,12 +91,12 @@ def read_suite(path: Path, plies: int | None = None, variant: str = STANDARD) ->
             continue
         index += 1
         if index > MOST_OPENINGS:
-            raise InputRefused(f"more than {MOST_OPENINGS:,} openings", place=str(path), step="cut the file")
+            raise InputRefused(f"more than {MOST_OPENINGS:,} openings", place=str(path), step="use a smaller file")
         yield replace(opening, index=index)
 
 
 def holds_games(path: Path) -> bool:
-    """Whether a file of openings holds games; else positions."""
+    """Return whether a book contains games, not positions."""
     return _is_pgn(path, _lines(path))[0]
 
 
@@ -108,7 +109,7 @@ def _position(line: int, text: str | BadOpening, variant: str) -> Opening | BadO
 
 
 def open_large_positions(path: Path) -> BinaryIO | None:
-    """The file, open and unpacked, if it holds positions and too many of them to be held and checked at once."""
+    """Return the open, unpacked file if it contains too many positions to hold and check at once, otherwise None."""
     if not path.is_file() or path.stat().st_size < (PACKED_LARGE if _is_packed(path) else LARGE):
         return None
     pgn, _ = _is_pgn(path, _lines(path))
@@ -127,8 +128,8 @@ def _is_packed(path: Path) -> bool:
 
 
 def _unpacked(path: Path) -> BinaryIO:
-    """The text of a gzip file in one without a name, which goes with us."""
-    sink = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the suite
+    """Return the text of a gzip file as an unnamed temporary file."""
+    sink = tempfile.TemporaryFile()  # noqa: SIM115 - it stays open as long as the book
     with open_regular(path) as raw:
         try:
             with gzip.GzipFile(fileobj=raw) as packed:
@@ -136,12 +137,12 @@ def _unpacked(path: Path) -> BinaryIO:
                     sink.write(block)
                     refuse_bomb(path, raw.tell(), sink.tell())
         except (EOFError, zlib.error, gzip.BadGzipFile):
-            raise InputRefused("broken gzip file", place=str(path), step="fetch or pack it again") from None
+            raise InputRefused("damaged gzip file", place=str(path), step="download or compress it again") from None
     return cast("BinaryIO", sink)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str | BadOpening]]:
-    """Numbered lines; one that is too long comes as `Bad`, its rest is read past."""
+    """Yield numbered lines; a line that is too long becomes a `BadOpening`, and its rest is skipped."""
     try:
         with open_regular(path) as raw:
             zipped = raw.read(2) == b"\x1f\x8b"  # RFC 1952, 2.3.1
@@ -154,39 +155,39 @@ def _lines(path: Path) -> Iterator[tuple[int, str | BadOpening]]:
                     refuse_bomb(path, raw.tell(), size)
                     due = size + _LOOK
                 if size > _LARGEST_TEXT:
-                    step = "shorten its games (pgn-extract --plylimit 20), or take a part of them"
+                    step = "shorten its games (pgn-extract --plylimit 20), or use a part of the file"
                     raise InputRefused(f"more than {_LARGEST_TEXT:,} bytes of openings", place=str(path), step=step)
                 number += whole
                 ended = piece.endswith(b"\n")
                 if not whole or (not ended and len(piece) == LONGEST_LINE):
                     if whole:
-                        yield number, BadOpening(number, f"a line longer than {LONGEST_LINE:,} bytes")
+                        yield number, BadOpening(number, f"the line is longer than {LONGEST_LINE:,} bytes")
                     whole = ended
                     continue
                 if number == 1:
-                    _refuse_no_text(path, piece)
+                    _check_is_text(path, piece)
                 yield number, decode_line(piece.removeprefix(codecs.BOM_UTF8) if number == 1 else piece)
     except FileNotFoundError:
-        raise InputRefused("no such file of openings", place=str(path)) from None
+        raise InputRefused("opening book not found", place=str(path)) from None
     except (EOFError, zlib.error, gzip.BadGzipFile):
-        raise InputRefused("broken gzip file", place=str(path), step="fetch or pack it again") from None
+        raise InputRefused("damaged gzip file", place=str(path), step="download or compress it again") from None
     except OSError as error:
-        raise InputRefused(f"cannot read openings: {error.strerror or error}", place=str(path)) from None
+        raise InputRefused(f"opening book cannot be read: {error.strerror or error}", place=str(path)) from None
 
 
-def _refuse_no_text(path: Path, start: bytes) -> None:
+def _check_is_text(path: Path, start: bytes) -> None:
     packer = next((name for magic, name in _PACKERS.items() if start.startswith(magic)), None)
     if packer is not None:
-        raise InputRefused(f"a file packed by {packer}", place=str(path), step="unpack it; of packed ones .gz is read")
+        what = f"{packer} files are not supported"
+        raise InputRefused(what, place=str(path), step="unpack the file, or compress it with gzip")
     if start.startswith(_UTF_16):
-        what = "text in UTF-16, which programs of Windows call Unicode"
-        raise InputRefused(what, place=str(path), step="save it as UTF-8: iconv -f UTF-16 -t UTF-8")
+        raise InputRefused("the text is UTF-16", place=str(path), step="convert it with iconv -f UTF-16 -t UTF-8")
 
 
 def _is_pgn(
     path: Path, lines: Iterator[tuple[int, str | BadOpening]]
 ) -> tuple[bool, Iterator[tuple[int, str | BadOpening]]]:
-    """Told by the name, else by the first line that says something."""
+    """Return whether the file is PGN, by its name or else by its first line with text, and all lines."""
     kind = Path(path.name.lower().removesuffix(".gz")).suffix
     if kind in (".pgn", ".epd", ".fen"):
         return kind == ".pgn", lines
@@ -194,7 +195,7 @@ def _is_pgn(
     pgn = False
     for numbered in lines:
         if numbered[1] == "":
-            continue  # a file may begin with millions of them
+            continue  # a file may begin with millions of empty lines
         seen.append(numbered)
         if isinstance(numbered[1], str) and numbered[1].strip():
             pgn = numbered[1].lstrip().startswith(("[", "1.", "{"))
@@ -224,7 +225,7 @@ def _games(lines: Iterator[tuple[int, str | BadOpening]], variant: str) -> Itera
                 game = _Game()
             game.line = game.line or number
             if len(game.tags) == MOST_TAGS:
-                game.broken = game.broken or BadOpening(number, f"more than {MOST_TAGS:,} tags")
+                game.broken = game.broken or BadOpening(number, f"the game has more than {MOST_TAGS:,} tags")
                 continue
             game.tags[tag[1]] = tag[2].replace('\\"', '"').replace("\\\\", "\\")
         while at < len(text):
@@ -250,15 +251,15 @@ def _games(lines: Iterator[tuple[int, str | BadOpening]], variant: str) -> Itera
                 if len(game.moves) < MOST_PLIES:
                     game.moves.append((number, san))
                 elif not game.broken:
-                    game.broken = BadOpening(number, f"a game of more than {MOST_PLIES:,} plies")
+                    game.broken = BadOpening(number, f"the game has more than {MOST_PLIES:,} plies")
     if comment or depth:
-        yield BadOpening(game.line, "a comment or variation without end")
+        yield BadOpening(game.line, "a comment or variation is not closed")
     elif game.line:
         yield _written(game, variant)
 
 
 def _move_of(word: str) -> str:
-    """The SAN in a word of a game, without its number and what is written behind it; "" for a number or a sign."""
+    """Return the SAN in a word of a game, without number and annotations; "" for a number or symbol."""
     move = word if word.startswith("0-0") else _NUMBER.sub("", word)
     return "" if move in _SIGNS else move if move.rstrip("!?") == _NULL_MOVE else _BEHIND.sub("", move)
 
@@ -268,7 +269,7 @@ def _written(game: _Game, variant: str) -> WrittenOpening | BadOpening:
         return game.broken
     tags = game.tags
     if "Variant" in tags and not tag_fits(tags["Variant"], variant):
-        return BadOpening(game.line, f"variant {quote_text(tags['Variant'])}, and {variant} is played")
+        return BadOpening(game.line, f"variant {quote_text(tags['Variant'])}, but the variant is {variant}")
     event = tags.get("Event", "?")
     eco = tags.get("ECO", "")
     name = tags.get("Opening") or eco or ("" if event == "?" else event)
@@ -277,14 +278,13 @@ def _written(game: _Game, variant: str) -> WrittenOpening | BadOpening:
     return WrittenOpening(game.line, name, eco, tags.get("FEN"), tuple(game.moves))
 
 
-# The games of a PGN as openings, held as they are written; each is checked when it is asked for.
-#
-# Reading a game takes an eighth of what checking it takes (60 and 480 us, measured): large suites are read whole, and
-# of them only those that the games can need are checked before game 1.
+# The games of a PGN book, held as written; each is checked on request.
+# Reading a game takes an eighth of the time of checking it (60 and 480 us, measured). Large books are read as a
+# whole, but only the games that can be needed are checked before game 1.
 
 
 class _Packed(NamedTuple):
-    """A game in a tenth of the room that `Written` takes; the lines of its moves are read again in need."""
+    """Hold a game in a tenth of the memory of `WrittenOpening`; line numbers of moves are read again if needed."""
 
     line: int
     name: str
@@ -294,51 +294,50 @@ class _Packed(NamedTuple):
 
 
 class HeldGames(LazyOpenings):
-    """All games of a file, cut after `plies`; InputRefused for a bad one when it is asked for."""
+    """Provide all games of a file, cut after `plies`; an invalid game raises InputRefused on request."""
 
     def __init__(self, path: Path, plies: int | None = None, variant: str = STANDARD) -> None:
         self._path, self._plies, self._variant = path, plies, variant
         self._games: list[_Packed | BadOpening] = []
         for game in _written_games(path, variant):
             if len(self._games) == MOST_OPENINGS:
-                raise InputRefused(f"more than {MOST_OPENINGS:,} openings", place=str(path), step="cut the file")
-            self._games.append(game if isinstance(game, BadOpening) else self._packed(game))
+                raise InputRefused(f"more than {MOST_OPENINGS:,} openings", place=str(path), step="use a smaller file")
+            self._games.append(game if isinstance(game, BadOpening) else self._pack(game))
 
     def __len__(self) -> int:
         return len(self._games)
 
     def _at(self, number: int) -> Opening:
         game = self._games[number]
-        found = game if isinstance(game, BadOpening) else self._checked(game)
+        found = game if isinstance(game, BadOpening) else self._check(game)
         if isinstance(found, Opening):
             return replace(found, index=number + 1)
-        raise self._refusal(number)
+        raise self._error(number)
 
-    def refuse_unreadable(self) -> None:
-        """InputRefused for the first that is no game at all, without checking the others."""
+    def check_readable(self) -> None:
+        """Raise InputRefused for the first game that cannot be read, without checking the others."""
         for number, game in enumerate(self._games):
             if isinstance(game, BadOpening):
-                raise self._refusal(number)
+                raise self._error(number)
 
     @property
     def longest(self) -> tuple[int, str]:
-        """Plies and name of the longest, as far as they are used."""
+        """Return plies and name of the longest game, after cutting."""
         games = (game for game in self._games if not isinstance(game, BadOpening))
         plies, name = max(((game.sans.count(" ") + bool(game.sans), game.name) for game in games), default=(0, ""))
         return plies if self._plies is None else min(plies, self._plies), name
 
-    def _packed(self, game: WrittenOpening) -> _Packed:
-        kept = game.sans if self._plies is None else game.sans[: self._plies + 1]  # one more tells that it is cut
+    def _pack(self, game: WrittenOpening) -> _Packed:
+        kept = game.sans if self._plies is None else game.sans[: self._plies + 1]  # one more: a cut game
         return _Packed(game.line, game.name, game.eco, game.fen, " ".join(san for _, san in kept))
 
-    def _checked(self, game: _Packed) -> Opening | BadOpening:
+    def _check(self, game: _Packed) -> Opening | BadOpening:
         sans = tuple((game.line, san) for san in game.sans.split())
         return check_opening(WrittenOpening(game.line, game.name, game.eco, game.fen, sans), self._plies, self._variant)
 
-    def _refusal(self, number: int) -> InputRefused:
-        """It names the line of the bad move, for which the file is read once more."""
+    def _error(self, number: int) -> InputRefused:
+        """Return an error with the line of the invalid move; the file is read again to find it."""
         game = next(islice(_written_games(self._path, self._variant), number, None))
         bad = game if isinstance(game, BadOpening) else check_opening(game, self._plies, self._variant)
         assert isinstance(bad, BadOpening)
-        step = "mend it, or leave bad openings out with skip_bad = true"
-        return InputRefused(f"bad opening, {bad.why}", place=f"{self._path}:{bad.line}", step=step)
+        return InputRefused(f"invalid opening: {bad.why}", place=f"{self._path}:{bad.line}", step=MEND_OR_SKIP)

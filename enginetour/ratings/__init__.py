@@ -1,1 +1,1 @@
-"""From results to ratings with their errors. Pure."""
+"""Rating systems: from results to ratings with errors, without input or output."""

@@ -1,8 +1,8 @@
-"""Connectivity: rating pools, connected components, and the games that would join them.
+"""Connectivity of a rating list: rating pools, connected components, and the games that would connect them.
 
-An arrow leads from whoever took anything (win or draw) to whom it was taken from. Ratings of greatest likelihood
-are finite exactly when everybody reaches everybody along the arrows (Ford 1957).
-Engines without a game are in no pool and no group.
+An arrow leads from an engine that took points (win or draw) to the engine that lost them. Ratings of greatest
+likelihood are finite exactly if every engine reaches every other along the arrows (Ford 1957). Engines without a
+game are in no pool and in no component.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from numpy.typing import NDArray
 
 from enginetour.ratings.pairs import Counts, Index, Pairs, Vector, pairs_of
 
-_MOST_ROUNDS = 100  # a round reads all arrows; only chains of versions are longer
+_MOST_ROUNDS = 100  # a round reads all arrows; only chains of versions need more
 Parts = tuple[tuple[str, ...], ...]
 
 
 def pools(counts: Counts | Pairs) -> Parts:
-    """Engines linked by games, directly or through others; largest pool first, names sorted."""
+    """Return engines linked by games, directly or through others; largest pool first, names sorted."""
     pairs = pairs_of(counts)
-    if _walked(pairs):
+    if _is_connected_quickly(pairs):
         return _all_met(pairs)
     takers, givers = np.append(pairs.white, pairs.black), np.append(pairs.black, pairs.white)
-    if _one(pairs, takers, givers):
+    if _is_connected(pairs, takers, givers):
         return _all_met(pairs)
     import networkx as nx
 
@@ -34,16 +34,16 @@ def pools(counts: Counts | Pairs) -> Parts:
 
 
 def groups(counts: Counts | Pairs, joined: Collection[str] = ()) -> Parts:
-    """Mutually reachable engines; largest group first. `joined` are linked by other means, as fixed anchors are."""
+    """Return mutually reachable engines, largest component first; `joined` engines (fixed anchors) count as linked."""
     pairs = pairs_of(counts)
-    if _walked(pairs):
+    if _is_connected_quickly(pairs):
         return _all_met(pairs)
     took, gave = pairs.wins + pairs.draws > 0, pairs.losses + pairs.draws > 0
     ends = np.searchsorted(np.array(pairs.names), sorted(joined)) if joined else np.zeros(0, dtype=np.intp)
     linked = np.array(list(pairwise(ends)), dtype=np.intp).reshape(-1, 2)
     takers = np.concatenate((pairs.white[took], pairs.black[gave], linked[:, 0], linked[:, 1]))
     givers = np.concatenate((pairs.black[took], pairs.white[gave], linked[:, 1], linked[:, 0]))
-    if _one(pairs, takers, givers):
+    if _is_connected(pairs, takers, givers):
         return _all_met(pairs)
     import networkx as nx
 
@@ -52,7 +52,7 @@ def groups(counts: Counts | Pairs, joined: Collection[str] = ()) -> Parts:
 
 
 def unbeaten(counts: Counts | Pairs) -> tuple[str, ...]:
-    """Engines that won every game they played, by name."""
+    """Return the engines that won every game they played, by name."""
     pairs = pairs_of(counts)
     return tuple(
         name for name, won, all_ in zip(pairs.names, pairs.record[0], pairs.played, strict=True) if won == all_ > 0
@@ -60,17 +60,18 @@ def unbeaten(counts: Counts | Pairs) -> tuple[str, ...]:
 
 
 def winless(counts: Counts | Pairs) -> tuple[str, ...]:
-    """Engines that lost every game they played, by name."""
+    """Return the engines that lost every game they played, by name."""
     pairs = pairs_of(counts)
     return tuple(
         name for name, lost, all_ in zip(pairs.names, pairs.record[2], pairs.played, strict=True) if lost == all_ > 0
     )
 
 
-def _walked(pairs: Pairs) -> bool:
-    """Are all in one group already by the games of a few as White? True is certain; a dense pool needs a dozen of them.
+def _is_connected_quickly(pairs: Pairs) -> bool:
+    """Return True if the games of a few engines as White connect all engines; False is not certain.
 
-    A row tells both arrows between its two, so the same engines are walked along the arrows and against them.
+    In a dense pool about 12 engines suffice. Each row contains the arrows of both directions, so the same engines are
+    searched along the arrows and against them.
     """
     met = pairs.played > 0
     if not met.any():
@@ -92,8 +93,8 @@ def _walked(pairs: Pairs) -> bool:
     return True
 
 
-def _one(pairs: Pairs, takers: Index, givers: Index) -> bool:
-    """Does one engine reach all that met somebody, and do all reach it? The usual case, without a graph library."""
+def _is_connected(pairs: Pairs, takers: Index, givers: Index) -> bool:
+    """Return whether one engine reaches all engines with games and all reach it: the usual case, without networkx."""
     met = pairs.played > 0
     if not met.any():
         return False
@@ -102,7 +103,7 @@ def _one(pairs: Pairs, takers: Index, givers: Index) -> bool:
 
 
 def _reached(tails: Index, heads: Index, first: int, met: NDArray[np.bool_]) -> bool:
-    """All that met somebody, along the arrows; False also after so many rounds that a graph library is quicker."""
+    """Return whether all engines with games are reached; also False after so many rounds that networkx is faster."""
     seen = ~met
     seen[first] = True
     for _ in range(_MOST_ROUNDS):
@@ -121,26 +122,25 @@ def _named(pairs: Pairs, parts: Iterable[set[int]]) -> Parts:
     return tuple(sorted(named, key=lambda part: (-len(part), part)))
 
 
-# Games that would make one list of several pools, and points that would make one group of several.
-#
-# Pools need a game each with the largest. Groups are nodes of a graph without cycles, arrows as in `connectivity`; as
-# many more arrows make it one group as there are groups that nobody took anything from, or that took nothing from
-# others, whichever are more (Eswaran and Tarjan 1976).
+# Games that would connect several pools, and points that would connect several components. Each pool needs one game
+# with the largest pool. Components are the nodes of a graph without cycles. It becomes one component with as many
+# more arrows as there are components without an arrow in, or without an arrow out, whichever are more (Eswaran and
+# Tarjan 1976).
 
-_MOST_NAMED = 3  # further ones are counted: a caption is a line
-_MOST_GROUPS = 200  # with more, hardly anything was played yet
+_MOST_NAMED = 3  # the others are only counted, so that the note fits a line
+_MOST_GROUPS = 200  # with more components, few games were played yet
 
 
 def connecting_games(pairs: Pairs, pools: Parts) -> tuple[tuple[str, str], ...]:
-    """One game of the largest pool with every other, between the engines of each that played most."""
+    """Return one game between the largest pool and each other pool, for the engines with most games."""
     known = [max(pool, key=_by(pairs, pairs.played)) for pool in pools]
     return tuple((known[0], other) for other in known[1:])
 
 
 def connecting_points(pairs: Pairs, groups: Parts) -> tuple[tuple[str, str], ...]:
-    """(who takes, from whom) a win or a draw each; fewest of them, none of more than 200 groups.
+    """Return the fewest missing points as (engine that scores, opponent); empty for more than 200 components.
 
-    Likeliest first choice: the best scorer of the weaker group against the worst of the stronger.
+    Prefers the most likely result: the best scorer of the weaker component against the worst of the stronger.
     """
     if not 1 < len(groups) <= _MOST_GROUPS:
         return ()
@@ -152,7 +152,7 @@ def connecting_points(pairs: Pairs, groups: Parts) -> tuple[tuple[str, str], ...
 
 
 def format_connecting_games(games: tuple[tuple[str, str], ...], *, numbered: bool) -> str:
-    """A line of a caption; `numbered`: pools have the numbers that the list shows."""
+    """Return the note about missing games; `numbered` if the list shows pool numbers."""
     named = [
         f"a game {one} - {other} would connect {f'pools 1 and {number}' if numbered else 'their pools'}"
         for number, (one, other) in enumerate(games[:_MOST_NAMED], 2)
@@ -161,20 +161,20 @@ def format_connecting_games(games: tuple[tuple[str, str], ...], *, numbered: boo
 
 
 def format_connecting_points(points: tuple[tuple[str, str], ...]) -> str:
-    """A line of a caption."""
-    named = [f"a point of {taker} against {giver}" for taker, giver in points[:_MOST_NAMED]]
-    return " and ".join(named) + _more(len(points)) + " would make them one group"
+    """Return the note about missing points."""
+    named = [f"a win or draw of {taker} against {giver}" for taker, giver in points[:_MOST_NAMED]]
+    return " and ".join(named) + _more(len(points)) + " would connect all engines"
 
 
 def _arrows(reach: dict[int, set[int]]) -> list[tuple[int, int]]:
-    """(from a group that took nothing, to one that nobody took anything from) until each reaches each.
+    """Return arrows (from a component without arrows out, to one without arrows in) that connect all components.
 
-    `reach`: the latter to the former ones they reach. While there are two of both, an arrow from one's end to
-    another with an end of its own settles one of each.
+    `reach` maps components without arrows in to those without arrows out that they reach. While there are several of
+    both, an arrow between suitable components reduces both numbers by one.
     """
     found = []
     while len(reach) > 1 and len(ends := sorted(set().union(*reach.values()))) > 1:
-        end, to = next((end, to) for end in ends for to in sorted(reach) if _settles(reach, end, to))
+        end, to = next((end, to) for end in ends for to in sorted(reach) if _reduces_both(reach, end, to))
         found.append((end, to))
         gained = reach.pop(to)
         reach = {own: (seen | gained if end in seen else seen) - {end} for own, seen in reach.items()}
@@ -182,13 +182,13 @@ def _arrows(reach: dict[int, set[int]]) -> list[tuple[int, int]]:
     return [*found, *((end, to) for to in sorted(reach) for end in ends)]
 
 
-def _settles(reach: dict[int, set[int]], end: int, to: int) -> bool:
-    """Somebody else reaches the end, and where the arrow leads another end is reached."""
+def _reduces_both(reach: dict[int, set[int]], end: int, to: int) -> bool:
+    """Return whether another component reaches `end`, and `to` reaches another end."""
     return bool(reach[to] - {end}) and any(end in seen for own, seen in reach.items() if own != to)
 
 
 def _reach(pairs: Pairs, groups: Parts) -> dict[int, set[int]]:
-    """From every group that nobody outside took anything from, to the groups it reaches that took nothing outside."""
+    """Map each component without arrows in to the components without arrows out that it reaches."""
     import networkx as nx
 
     group = {name: number for number, names in enumerate(groups) for name in names}

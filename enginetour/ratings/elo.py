@@ -1,8 +1,8 @@
-"""Incremental Elo: R' = R + K (S - E), with the K policies in use.
+"""Incremental Elo: R' = R + K (S - E), with the usual K policies.
 
 policy    K                                                         source
-fixed     `k` always                                                Elo 1978
-by-games  `k_new` for the first `new_games` rated games, then `k`   common among lists
+fixed     `k`                                                       Elo 1978
+by-games  `k_new` for the first `new_games` rated games, then `k`   common in rating lists
 fide      40 below 30 games; then 10 once the peak reached 2400;    FIDE B.02 8.3.3
           else 20
 """
@@ -21,29 +21,54 @@ from enginetour.ratings.incremental import LARGEST, Lineage, Mode, RatingState, 
 NEW_GAMES = 30  # FIDE B.02 8.3.3
 _K_NEW, _K_USUAL, _K_TOP = 40.0, 20.0, 10.0  # FIDE B.02 8.3.3
 _TOP_RATING = 2400.0  # FIDE B.02 8.3.3
-_MOST_K = 1000.0  # 25 times the largest in use: beyond it is a slip of the keyboard
+_MOST_K = 1000.0  # 25 times the largest usual value; anything larger is a typing error
 
 
 class EloSettings(BaseModel):
-    """Ratings and advantages in Elo points."""
+    """Settings of the rating system `elo`. Ratings and advantages are in Elo points."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True, allow_inf_nan=False)
 
-    mode: Mode = Field(default="sequential", description='Update ratings after each game, or once per event ("batch").')
-    k_policy: Literal["fixed", "by-games", "fide"] = Field(
-        default="fixed", description="Rule for K: always k, by the number of games, or the FIDE rule."
+    mode: Mode = Field(
+        default="sequential",
+        description='Rate after each game ("sequential") or after each tournament ("batch").',
     )
-    k: float = Field(default=16.0, gt=0, le=_MOST_K, description="K factor.")
-    k_new: float = Field(default=_K_NEW, gt=0, le=_MOST_K, description="by-games: K while an engine is new")
-    new_games: int = Field(default=NEW_GAMES, ge=0, description="by-games: how long an engine is new")
-    adv: float = Field(default=0.0, ge=-LARGEST, le=LARGEST, description="worth of the white pieces")
-    clip: float | None = Field(default=None, gt=0, description="largest rating gap counted; FIDE uses 400")
-    start_value: float = Field(default=0.0, ge=-LARGEST, le=LARGEST, description="rating of an engine that brings none")
-    inherit: bool = Field(default=False, description="a new version starts from the rating of its predecessor")
+    k_policy: Literal["fixed", "by-games", "fide"] = Field(
+        default="fixed",
+        description='Choice of K: always `k` ("fixed"), `k_new` for new engines ("by-games"), or 40, 20 and 10 by the'
+        ' FIDE rules ("fide").',
+    )
+    k: float = Field(default=16.0, gt=0, le=_MOST_K, description="K factor in Elo points per game.")
+    k_new: float = Field(
+        default=_K_NEW,
+        gt=0,
+        le=_MOST_K,
+        description='K factor of new engines in Elo points per game, with k_policy "by-games".',
+    )
+    new_games: int = Field(
+        default=NEW_GAMES,
+        ge=0,
+        description='Number of rated games during which an engine is new, with k_policy "by-games".',
+    )
+    adv: float = Field(
+        default=0.0, ge=-LARGEST, le=LARGEST, description="Advantage of the white pieces in Elo points."
+    )
+    clip: float | None = Field(
+        default=None,
+        gt=0,
+        description="Largest rating difference that is used, in Elo points (FIDE: 400). Default: no limit.",
+    )
+    start_value: float = Field(
+        default=0.0,
+        ge=-LARGEST,
+        le=LARGEST,
+        description="Rating of an engine without a start rating, in Elo points.",
+    )
+    inherit: bool = Field(default=False, description=incremental.INHERIT)
 
 
 def expected_score(gap: float) -> float:
-    """Of the side that is `gap` points ahead: 1/(1+10^(-gap/400)), Elo 1978."""
+    """Return the expected score of the side that is `gap` points ahead: 1/(1+10^(-gap/400)), Elo 1978."""
     try:
         return float(1 / (1 + 10 ** (-gap / 400)))
     except OverflowError:  # 123,000 points behind
@@ -73,7 +98,7 @@ class _EloRule:
         return 0.0
 
     def expected(self, white: float, black: float, _handicap: int = 0, /) -> tuple[float, float]:
-        """White's is raised by the advantage; the two sum to 1. The clip counts the bare ratings, as FIDE does."""
+        """Return the expected scores; the clip applies to the rating difference without the advantage, as in FIDE."""
         gap = white - black
         if self.settings.clip is not None:
             gap = max(-self.settings.clip, min(self.settings.clip, gap))
@@ -84,5 +109,5 @@ class _EloRule:
 
 
 def begin(settings: EloSettings, start: Mapping[str, float], lineage: Lineage | None = None) -> RatingState:
-    """The state before the first game; `start` holds the ratings engines bring along."""
+    """Return the state before the first game; `start` holds the start ratings of engines."""
     return incremental.begin(_EloRule(settings, settings.mode), start, lineage if settings.inherit else None)

@@ -1,11 +1,11 @@
-"""Go ratings: how the GoR rating of the EGF is computed: Czech GoR, EGF GoR, and the EGF system of 2021.
+"""Go ratings: Czech GoR, EGF GoR, and the EGF system of 2021.
 
 variant  expectation                                            source
 czech    S = 1/(e^(-D/115)+1) for both sides                    Czech Go Rating, magazine Igo, 1998
 egf      weaker: S = 1/(e^(D/a)+1), a from the weaker rating;   Vuorinen 2010, section 2.2
          stronger: 1 - S - eps, eps against deflation
 
-Both weigh a game with `con`, from the rating before the tournament, and know no rating below 100.
+Both use the factor `con` of the rating before the tournament, and no rating is below 100.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _CZECH_A = 115.0  # Cieply 1998
 EPS = 0.016  # Vuorinen 2010: against deflation
 _STONE = grades.WIDTH  # Vuorinen 2010: a handicap stone is worth one grade
 _GRADES = "20 kyu to 1 kyu, 1 dan to 7 dan or 1 pro to 9 pro"
-_HIGHEST = {"kyu": 20, "dan": 7, "pro": 9}  # Cieply 1998: 20 kyu is the floor, 1 pro is as strong as 7 dan
+_HIGHEST = {"kyu": 20, "dan": 7, "pro": 9}  # Cieply 1998: 20 kyu is the lowest grade, 1 pro is as strong as 7 dan
 _FARTHEST = 700.0  # exp overflows at 709.78 (IEEE 754): a gap of 80,000 points of the Czech scale
 _CON = (  # Cieply 1998: con at 100, 200, ... 2700
     *(116, 110, 105, 100, 95, 90, 85, 80, 75, 70, 65, 60, 55, 51),
@@ -38,67 +38,80 @@ _PRO_STEP: dict[_Variant, float] = {"czech": 40.0, "egf": grades.PRO_STEP}
 
 
 class GorSettings(BaseModel):
-    """`batch` rates a tournament as a whole, as Go federations do."""
+    """Settings of the rating systems `gor` and `egf`. Ratings are in points of the Go scale."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True, allow_inf_nan=False)
 
-    variant: _Variant = Field(default="czech", description="Variant of the system.")
-    mode: Mode = Field(default="batch", description='Update ratings once per event, or after each game ("sequential").')
-    eps: float = Field(default=EPS, ge=0, lt=1, description="egf: points a game adds to the pool, by con")
-    integer_steps: bool = Field(default=False, description="egf: a in whole steps of 20 points")
-    start_value: float = Field(default=FLOOR, ge=FLOOR, le=LARGEST, description="rating of an engine that brings none")
-    inherit: bool = Field(default=False, description="a new version starts from the rating of its predecessor")
+    variant: _Variant = Field(
+        default="czech", description='Formula of the rating change, "czech" or "egf"; set by the name of the system.'
+    )
+    mode: Mode = Field(
+        default="batch",
+        description='Rate after each game ("sequential") or after each tournament ("batch").',
+    )
+    eps: float = Field(
+        default=EPS, ge=0, lt=1, description="EGF only: score added per game against deflation."
+    )
+    integer_steps: bool = Field(
+        default=False, description="EGF only: round the divisor `a` as in printed tables."
+    )
+    start_value: float = Field(
+        default=FLOOR,
+        ge=FLOOR,
+        le=LARGEST,
+        description="Rating of an engine without a start rating, in points or as a grade.",
+    )
+    inherit: bool = Field(default=False, description=incremental.INHERIT)
 
     @field_validator("start_value", mode="before")
     @classmethod
-    def _graded(cls, value: object, info: ValidationInfo) -> object:
-        """A grade is a rating too."""
+    def _read_grade(cls, value: object, info: ValidationInfo) -> object:
         if not isinstance(value, str):
             return value
         try:
             return grade_rating(value, info.data.get("variant", "czech"))
-        except InputRefused as refusal:
-            raise ValueError(f"{refusal.what}: write a number, or {_GRADES}") from None
+        except InputRefused as failure:
+            raise ValueError(f"{failure.what}; use a number, or {_GRADES}") from None
 
     @model_validator(mode="after")
-    def _of_the_variant(self) -> GorSettings:
+    def _check_variant(self) -> GorSettings:
         if self.variant == "czech" and (self.eps != EPS or self.integer_steps):
-            raise ValueError("eps and integer_steps belong to the EGF variant, system egf")
+            raise ValueError("eps and integer_steps are settings of the system egf, not of gor")
         return self
 
 
 class CzechSettings(GorSettings):
-    """Of the system `gor`."""
+    """Settings of the rating system `gor`."""
 
-    variant: Literal["czech"] = Field(default="czech", description="Variant of the system.")
+    variant: Literal["czech"] = Field(default="czech", description='Formula of the rating change, always "czech".')
 
 
 class EgfSettings(GorSettings):
-    """Of the system `egf`."""
+    """Settings of the rating system `egf`."""
 
-    variant: Literal["egf"] = Field(default="egf", description="Variant of the system.")
+    variant: Literal["egf"] = Field(default="egf", description='Formula of the rating change, always "egf".')
 
 
 def con(rating: float) -> float:
-    """Points a game weighs: linear between hundreds, flat beyond the table's ends."""
+    """Return the factor of a rating change in points per game: linear between hundreds, constant outside the table."""
     place = min(max((rating - 100) / 100, 0.0), len(_CON) - 1.0)
     below = min(int(place), len(_CON) - 2)
     return _CON[below] + (place - below) * (_CON[below + 1] - _CON[below])
 
 
 def czech_expected(gap: float) -> float:
-    """Of the side that is `gap` points ahead."""
+    """Return the expected score of the side that is `gap` points ahead."""
     return 1 / (exp(min(-gap / _CZECH_A, _FARTHEST)) + 1)
 
 
 def _egf_width(rating: float, *, integer_steps: bool = False) -> float:
-    """The spread a of the weaker side: 200 at 100 falling to 70 at 2700; in whole points in printed pairing tables."""
+    """Return the divisor `a` of the weaker side: 200 at 100 points to 70 at 2700; rounded in printed tables."""
     steps = (min(max(rating, 100.0), 2700.0) - 100) / 20
     return 200.0 - (floor(steps) if integer_steps else steps)
 
 
 def egf_expected(one: float, other: float, *, eps: float = EPS, integer_steps: bool = False) -> tuple[float, float]:
-    """Expected scores of `one` and `other`."""
+    """Return the expected scores of `one` and `other`."""
     if one == other:
         return (1 - eps) / 2, (1 - eps) / 2
     weaker = min(one, other)
@@ -108,10 +121,7 @@ def egf_expected(one: float, other: float, *, eps: float = EPS, integer_steps: b
 
 
 def expected_total_change(one: float, other: float, *, eps: float = EPS) -> float:
-    """Points a game between them adds to the pool on average: eps (con S + con S). Vuorinen 2010, 2.2.2.
-
-    It measures the points injected, not what the game tells.
-    """
+    """Return the points that a game adds to the pool on average: eps (con S + con S). Vuorinen 2010, 2.2.2."""
     first, second = egf_expected(one, other, eps=eps)
     return eps * (con(one) * first + con(other) * second)
 
@@ -124,7 +134,7 @@ def grade_rating(grade: str, variant: _Variant = "czech") -> float:
     """
     found = grades.parse(grade)
     if found is None or found.number > _HIGHEST[found.kind]:
-        raise InputRefused(f"no grade {grade!r}", step=f"write {_GRADES}")
+        raise InputRefused(f"{grade!r} is not a valid grade", step=f"use {_GRADES}")
     if found.kind == "pro":
         return grades.FIRST_PRO + _PRO_STEP[variant] * (found.number - 1)
     return found.rating()
@@ -143,26 +153,27 @@ class _GorRule:
         return con(standing.rating)
 
     def bonus(self, _standing: Standing, _event: str = "", /) -> float:
-        return 0.0  # the points of the EGF variant come through its expectation
+        return 0.0  # the EGF variant adds its points through the expected scores
 
     def expected(self, white: float, black: float, handicap: int = 0, /) -> tuple[float, float]:
-        """Colours do not matter to Go ratings. Each stone of handicap raises the side that takes it by a grade."""
+        """Return the expected scores; each handicap stone adds one grade to the side that receives it."""
         white, black = white + _STONE * max(0, -handicap), black + _STONE * max(0, handicap)
         if self.settings.variant == "czech":
             return czech_expected(white - black), czech_expected(black - white)
         return egf_expected(white, black, eps=self.settings.eps, integer_steps=self.settings.integer_steps)
 
     def settle(self, rating: float) -> float:
-        """The floor holds for the result of a tournament, never inside it."""
+        """Apply the lowest rating to the result of a tournament, but not within it."""
         return max(FLOOR, rating)
 
 
 def begin(settings: GorSettings, start: Mapping[str, float], lineage: Lineage | None = None) -> RatingState:
-    """The state before the first game. InputRefused when an engine brings less than the floor."""
+    """Return the state before the first game; raises InputRefused for start ratings below 100."""
     for name, rating in start.items():
         if not rating >= FLOOR:
             raise InputRefused(
-                f"{name} starts at {rating:g}, GoR knows nothing below {FLOOR:g}", step="give ratings on the Go scale"
+                f"{name} has the start rating {rating:g}, but GoR ratings must be at least {FLOOR:g}",
+                step="give ratings on the Go scale",
             )
     return incremental.begin(
         _GorRule(settings, settings.mode, f"gor-{settings.variant}"), start, lineage if settings.inherit else None
@@ -175,11 +186,11 @@ def begin(settings: GorSettings, start: Mapping[str, float], lineage: Lineage | 
 # beta   -7 ln(3300 - r)                                EGF rating system 2021
 # E      1/(1 + exp(beta(opponent) - beta(own)))        the same
 # con    ((3300 - r)/200)^1.6                           the same
-# bonus  ln(1 + exp((2300 - r)/80))/5                   the same; pays for newcomers who improve
-# class  A 1, B 0.75, C 0.5, D 0.25: times the whole    the same; that it holds for the bonus is our reading
-#        change
+# bonus  ln(1 + exp((2300 - r)/80))/5                   the same; for new players who improve
+# class  A 1, B 0.75, C 0.5, D 0.25: factor of the      the same; the factor of the bonus is an interpretation
+#        whole change
 #
-# Nothing is defined from 3300 up. The floor is unverified: no published example checks it.
+# The formulas are not defined from 3300 up. No published example verifies the lowest rating.
 
 CEILING = 3300.0  # EGF rating system 2021: beta and con end here
 _NEWCOMER = 100.0  # EGF: 20 kyu
@@ -188,40 +199,50 @@ _CLASS_WEIGHT: dict[_EventClass, float] = {"A": 1.0, "B": 0.75, "C": 0.5, "D": 0
 
 
 class Egf2021Settings(BaseModel):
-    """Every game from the ratings before it, or `batch`: from those before its event."""
+    """Settings of the rating system `egf2021`. Ratings are in points of the Go scale."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True, allow_inf_nan=False)
 
-    mode: Mode = Field(default="sequential", description='Update ratings after each game, or once per event ("batch").')
-    event_class: _EventClass = Field(default="A", description="class of events not in `classes`")
-    classes: dict[str, _EventClass] = Field(default={}, description="class by event")
-    floor: float | None = Field(default=None, lt=CEILING, description="no rating below it; unverified, EGF has -900")
-    start_value: float = Field(
-        default=_NEWCOMER, ge=-LARGEST, lt=CEILING, description="rating of an engine that brings none"
+    mode: Mode = Field(
+        default="sequential",
+        description='Rate after each game ("sequential") or after each tournament ("batch").',
     )
-    inherit: bool = Field(default=False, description="a new version starts from the rating of its predecessor")
+    event_class: _EventClass = Field(
+        default="A", description='Class of tournaments that `classes` does not list, "A" to "D".'
+    )
+    classes: dict[str, _EventClass] = Field(
+        default={}, description='Class of each tournament by its name, "A" to "D".'
+    )
+    floor: float | None = Field(
+        default=None, lt=CEILING, description="Lowest rating in points (EGF: -900). Default: no limit."
+    )
+    start_value: float = Field(
+        default=_NEWCOMER,
+        ge=-LARGEST,
+        lt=CEILING,
+        description="Rating of an engine without a start rating, in points or as a grade.",
+    )
+    inherit: bool = Field(default=False, description=incremental.INHERIT)
 
     @field_validator("start_value", mode="before")
     @classmethod
-    def _graded(cls, value: object) -> object:
-        """A grade is a rating too."""
+    def _read_grade(cls, value: object) -> object:
         return grades.rating(value) if isinstance(value, str) else value
 
 
 def _egf2021_con(rating: float) -> float:
-    """Points a game weighs."""
     return float(((CEILING - rating) / 200) ** 1.6)
 
 
 def _bonus(rating: float) -> float:
-    """Points every game adds, whatever its result; no overflow far below 2300."""
+    """Return the points that every game adds, whatever its result; without overflow far below 2300."""
     ahead = (2300 - rating) / 80
     return (max(ahead, 0.0) + log1p(exp(-abs(ahead)))) / 5
 
 
 def _expected_score(own: float, opponent: float) -> float:
-    """Of the side rated `own`."""
-    # beta(opponent) - beta(own) in one logarithm, so equals give exactly 1/2
+    """Return the expected score of the side rated `own`."""
+    # One logarithm instead of beta(opponent) - beta(own), so that equals get exactly 1/2.
     return 1 / (1 + exp(7 * log((CEILING - own) / (CEILING - opponent))))
 
 
@@ -241,15 +262,15 @@ class _Egf2021Rule:
         return _bonus(standing.rating) * self._class_weight(event)
 
     def expected(self, white: float, black: float, _handicap: int = 0, /) -> tuple[float, float]:
-        """Colours do not matter to Go ratings; how the EGF counts handicap today is not published with its checks."""
+        """Return the expected scores; handicap is ignored, because its rule is not published with examples."""
         return _expected_score(white, black), _expected_score(black, white)
 
     def settle(self, rating: float) -> float:
-        """The floor, if any. InputRefused from 3300 up, which only events of very many games can reach."""
+        """Apply the lowest rating, if any; raises InputRefused from 3300 up, which needs very large events."""
         if not rating < CEILING:
             raise InputRefused(
-                f"a rating reaches {rating:g}, EGF 2021 ends below {CEILING:g}",
-                step="rate game by game (mode sequential), or weigh the event less",
+                f"a rating of {rating:g} is outside the EGF 2021 system, which ends below {CEILING:g}",
+                step='use mode = "sequential" or a lower event class',
             )
         return rating if self.settings.floor is None else max(self.settings.floor, rating)
 
@@ -258,11 +279,11 @@ class _Egf2021Rule:
 
 
 def begin_egf2021(settings: Egf2021Settings, start: Mapping[str, float], lineage: Lineage | None = None) -> RatingState:
-    """The state before the first game. InputRefused when an engine brings 3300 or more."""
+    """Return the state before the first game; raises InputRefused for start ratings of 3300 or more."""
     for name, rating in start.items():
         if not rating < CEILING:
             raise InputRefused(
-                f"{name} starts at {rating:g}, EGF 2021 rates below {CEILING:g} only",
+                f"{name} has the start rating {rating:g}, but EGF 2021 ratings must be below {CEILING:g}",
                 step="give ratings on the Go scale",
             )
     return incremental.begin(_Egf2021Rule(settings, settings.mode), start, lineage if settings.inherit else None)

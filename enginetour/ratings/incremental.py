@@ -1,6 +1,6 @@
-"""Incremental ratings, game by game or event by event: the shared fold of Elo and the Go systems.
+"""Incremental ratings, game by game or event by event: the calculation that Elo and the Go systems share.
 
-A rule says what is expected and how much a surprise weighs; the fold keeps the standings.
+A rule defines the expected score and the size of changes; this module keeps the ratings up to date.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from math import fsum
 from typing import Literal, NamedTuple, Protocol
 
-# Games that rating systems read, and events that they write.
-#
-# Both are named tuples: a fold makes two events a game, and a frozen dataclass takes nearly four times as long.
+# Rated games are the input, rating events the output. Both are named tuples, because each game makes two events and a
+# frozen dataclass takes nearly four times as long.
 
-CAPTION = "incremental: no error can be given; more games, surer ratings"
-LARGEST = 1_000_000  # points; no list spans a hundredth of it, and a double still tells a 1e-9th of one
+CAPTION = "incremental ratings have no error estimate; they become more accurate with more games"
+INHERIT = "Whether a new version starts with the rating of its predecessor."
+LARGEST = 1_000_000  # points; far above any list, and a double still resolves 1e-9 points
 
 
 class RatedGame(NamedTuple):
-    """A game as rating systems see it. `game` grows in log order; `event` names the tournament edition.
+    """Hold one rated game. `game` increases in the order of the event log; `event` names the tournament edition.
 
-    `handicap`: bands or stones that White gives, below 0 those that Black gives.
+    `handicap` is the number of bands or stones that White gives; negative if Black gives them.
     """
 
     white: str
@@ -34,9 +34,9 @@ class RatedGame(NamedTuple):
 
 
 class RatingEvent(NamedTuple):
-    """One change of one rating, append-only. `game` is None for systems that rate a whole event at once.
+    """Hold one change of one rating. `game` is None for systems that rate a whole event at once.
 
-    `weight` is the K or con that was used; `games` counts the engine's rated games after this event.
+    `weight` is the K or con that was used; `games` is the number of the engine's rated games after this event.
     """
 
     system: str
@@ -50,22 +50,21 @@ class RatingEvent(NamedTuple):
     games: int
 
 
-# Engine versions: whose rating a new version inherits, where a list asks for it.
-#
-# The predecessor is the newest rated version of the same name, else the newest rated engine of the same family. Newest
-# is what entered the store last; rated is what has a rated game by then.
+# Engine versions: which rating a new version inherits, if a list allows it. The predecessor is the newest rated
+# version of the same name, otherwise the newest rated engine of the same family. The newest version is the one that
+# entered the database last; a rated version has at least one rated game at that time.
 
-# A version begins with a digit, perhaps behind a v, at the beginning of a word or behind a hyphen or underscore.
+# A version starts with a digit, optionally after "v", at the start of a word or after a hyphen or underscore.
 _VERSION = re.compile(r"(?<=\S)[\s_-]+[vV]?\d.*", re.DOTALL)
 
 
 def stem(name: str) -> str:
-    """A name without its version, and what follows that: ``Toga II 1.4 64-bit`` is a ``Toga II``."""
+    """Return a name without its version and the text after it: ``Toga II`` for ``Toga II 1.4 64-bit``."""
     return _VERSION.sub("", name)
 
 
 class Version(NamedTuple):
-    """An engine version as the games name it; an empty family is none."""
+    """Hold an engine version by the name used in games; an empty family means that there is none."""
 
     engine: str
     name: str
@@ -73,21 +72,19 @@ class Version(NamedTuple):
 
 
 class _Counted(Protocol):
-    """Anything that knows how many rated games it has."""
-
     @property
     def games(self) -> int:
-        """Rated ones, so far."""
+        """Return the number of rated games."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """Relatives of every engine, newest first: those of its name, then those of its family."""
+    """Hold the relatives of every engine, newest first: those with its name, then those of its family."""
 
     relatives: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]
 
     def predecessor(self, engine: str, standings: Mapping[str, _Counted]) -> str | None:
-        """Its newest relative with a rated game among `standings`; None for the first of its kind."""
+        """Return the newest relative with a rated game in `standings`; None if there is none."""
         for kind in self.relatives.get(engine, ()):
             for relative in kind:
                 if relative != engine and relative in standings and standings[relative].games:
@@ -96,7 +93,7 @@ class Lineage:
 
 
 def lineage(versions: Iterable[Version]) -> Lineage:
-    """Of versions in the order in which they came, oldest first."""
+    """Return the relatives of these versions, given in order of their entry, oldest first."""
     known = list(versions)
     of_name: dict[str, list[str]] = {}
     of_family: dict[str, list[str]] = {}
@@ -109,15 +106,15 @@ def lineage(versions: Iterable[Version]) -> Lineage:
     return Lineage({v.engine: (same_name[v.name], same_family.get(v.family, ())) for v in known})
 
 
-# The fold over games, per game or per event.
+# Rating of games, one by one or event by event.
 
 Mode = Literal["sequential", "batch"]
 EventTallies = dict[tuple[str, str, int], tuple[int, int, int]]
-"""(White, Black, the handicap that White gives) -> White's wins, draws, losses in one event."""
+"""Results in one event: (White, Black, handicap that White gives) -> White's wins, draws, losses."""
 
 
 class Standing(NamedTuple):
-    """What an engine brings to its next game. `peak` includes the rating it entered with."""
+    """Hold rating, highest rating (with the start rating) and number of rated games of an engine."""
 
     rating: float
     peak: float
@@ -125,59 +122,56 @@ class Standing(NamedTuple):
 
 
 class _Rule(Protocol):
-    """The arithmetic of one rating system."""
+    """Define the formulas of one rating system."""
 
     @property
     def system(self) -> str:
-        """Name written into every rating event."""
+        """Return the name of the system, which every rating event contains."""
 
     @property
     def mode(self) -> Mode:
-        """After every game, or after every event from the ratings before it."""
+        """Return whether ratings change after every game or after every event."""
 
     def entry(self) -> float:
-        """Rating of an engine nobody gave one."""
+        """Return the rating of an engine without a start rating."""
 
     def weight(self, standing: Standing, event: str, /) -> float:
-        """Points for one game won against all expectation (K, con)."""
+        """Return the factor of a rating change in points per game (K, con)."""
 
     def bonus(self, standing: Standing, event: str, /) -> float:
-        """Points for every game, whatever its result."""
+        """Return the points that every game adds, whatever its result."""
 
     def expected(self, white: float, black: float, handicap: int, /) -> tuple[float, float]:
-        """Expected scores of White, who gives this handicap, and Black; they need not sum to 1."""
+        """Return the expected scores of White, who gives this handicap, and Black; their sum need not be 1."""
 
     def settle(self, rating: float) -> float:
-        """The rating as it is kept: floors and the like."""
+        """Return the rating after the limits of the system."""
 
 
 @dataclass(frozen=True, slots=True)
 class RatingState:
-    """The standings before some game.
-
-    With a `lineage` an engine that nobody gave a rating enters with that of its predecessor.
-    """
+    """Hold the ratings before a game. With a `lineage`, engines without a start rating inherit one."""
 
     rule: _Rule
     standings: Mapping[str, Standing]
     lineage: Lineage | None = None
 
     def newcomer(self, engine: str, standings: Mapping[str, Standing]) -> Standing:
-        """Return the standing an engine begins with, next to those the others have by then."""
+        """Return the rating with which an engine enters, given the ratings of the others at that time."""
         before = None if self.lineage is None else self.lineage.predecessor(engine, standings)
         entry = self.rule.entry() if before is None else standings[before].rating
         return Standing(entry, entry)
 
 
 def begin(rule: _Rule, start: Mapping[str, float], lineage: Lineage | None = None) -> RatingState:
-    """The state before the first game; `start` holds the ratings given to engines."""
+    """Return the state before the first game; `start` holds the start ratings of engines."""
     return RatingState(rule, {name: Standing(rating, rating) for name, rating in start.items()}, lineage)
 
 
 def rate(games: Iterable[RatedGame], state: RatingState) -> list[RatingEvent]:
-    """Rate games in log order: White's then Black's event for each game, or in batch mode one per engine and event.
+    """Rate games in log order: one event each for White and Black, or in batch mode one per engine and tournament.
 
-    Batch mode takes events in the order of their first games, so tournaments that ran at the same time stay whole.
+    Batch mode takes tournaments in the order of their first games, even if they ran at the same time.
     """
     rule, standings = state.rule, dict(state.standings)
     if rule.mode == "batch":
@@ -200,9 +194,9 @@ def rate(games: Iterable[RatedGame], state: RatingState) -> list[RatingEvent]:
 
 
 def rate_events(events: Mapping[str, EventTallies], state: RatingState) -> list[RatingEvent]:
-    """Rate event after event as a whole, each from the ratings before it, engines by name.
+    """Rate one tournament after another as a whole, from the ratings before it; engines are in order of name.
 
-    Sums are exactly rounded, so the order of the games inside an event does not matter to the last bit.
+    Sums are rounded exactly, so the order of games in a tournament does not change the result.
     """
     rule, standings = state.rule, dict(state.standings)
     written: list[RatingEvent] = []
@@ -225,14 +219,14 @@ def rate_events(events: Mapping[str, EventTallies], state: RatingState) -> list[
 
 def _pair(game: RatedGame) -> tuple[str, str, int]:
     if game.white == game.black:
-        raise ValueError(f"game {game.game}: {game.white} against itself cannot be rated")
+        raise ValueError(f"game {game.game}: {game.white} plays against itself and cannot be rated")
     return game.white, game.black, game.handicap
 
 
 def _changed(
     rule: _Rule, engine: str, before: Standing, surprise: float, games: int, event: str, game: int | None
 ) -> tuple[Standing, RatingEvent]:
-    """`surprise` is score minus expectation. The event keeps the formula's change; a floor shows in `after` only."""
+    """Apply one change; the event contains the change by the formula, and `after` contains the limit of the system."""
     rating, peak, played = before
     weight = rule.weight(before, event)
     change = weight * surprise + games * rule.bonus(before, event)

@@ -1,6 +1,7 @@
-"""Maximum-likelihood ratings: Newton's method on the likelihood of all games, and its curvature.
+"""Maximum-likelihood ratings by Newton's method on the likelihood of all games, and the curvature at the maximum.
 
-Natural units throughout: points times ln10/scale. Unknowns are the ratings, White's advantage, the draw parameter.
+All calculations are in natural units: points times ln10/scale. The unknowns are the ratings, White's advantage and
+the draw parameter.
 """
 
 from __future__ import annotations
@@ -20,18 +21,19 @@ from enginetour.ratings.pairs import Counts, Index, OpeningDependence, Pairs, Ve
 from enginetour.ratings.pentanomial import ELO_SCALE
 from enginetour.ratings.priors import PoolPrior, Prior, VirtualDraws, pool_prior, with_virtual_draws
 
-# Inverse of a symmetric positive definite matrix, by block elimination.
-#
-# numpy inverts any matrix, by elimination in 8/3 n^3 operations. By the Schur complement (Boyd and Vandenberghe 2004,
-# appendix A.5.5) a symmetric one takes 4/3 n^3, all of them products of large blocks: half the time for 1,000 unknowns
-# (measured). Along a chain rounding adds up in the complements, so what hangs together loosely is eliminated after all.
+# Inverse of a symmetric positive definite matrix, by block elimination. numpy inverts any matrix by elimination in
+# 8/3 n^3 operations. The Schur complement (Boyd and Vandenberghe 2004, appendix A.5.5) of a symmetric matrix needs
+# 4/3 n^3, all in products of large blocks: half the time for 1,000 unknowns (measured). In a long chain of engines
+# rounding errors add up in the complements, so such a matrix is inverted by plain elimination.
 
-WHOLE = 128  # unknowns; halves of fewer gain nothing (measured: 64 to 256 alike)
-_LOOSE = 20.0  # times the variance if all others were known: 1 to 2 in a mesh; a chain of 300 has 200 and loses a digit
+WHOLE = 128  # unknowns; splitting smaller matrices saves no time (measured: 64 to 256 are equally fast)
+# Limit of the variance relative to the variance with all other unknowns known. Usual values are 1 to 2; a chain of 300
+# engines has 200 and loses a digit.
+_LOOSE = 20.0
 
 
 def inverse_of(matrix: Vector) -> Vector:
-    """To rounding, as by elimination. LinAlgError for a singular matrix."""
+    """Return the inverse with the accuracy of plain elimination; raises LinAlgError for a singular matrix."""
     if len(matrix) <= WHOLE:
         return np.asarray(np.linalg.inv(matrix))
     inverse = np.empty(matrix.shape)
@@ -58,36 +60,38 @@ def _invert(matrix: Vector, out: Vector) -> None:
     out[half:, :half] = -shared.T
 
 
-# The curvature of a likelihood at a point: built and solved densely, or multiplied pair by pair in large pools.
-#
-# Unknowns are the ratings, then White's advantage, then the draw parameter: N+2 of them, natural units. The ratings'
-# block is a graph Laplacian, singular along the level when nothing fixes that.
+# The curvature of a likelihood at a point. It is built and solved densely, or multiplied pair by pair in large pools.
+# The N + 2 unknowns are the ratings, White's advantage and the draw parameter, in natural units. The block of the
+# ratings is a graph Laplacian; it is singular if nothing fixes the level of the ratings.
 
-_DENSE_ENGINES = 2000  # above, conjugate gradients: a dense step takes a third of a second there
-_STEP_TOLERANCE = 1e-4  # of the residual in one Newton step; at 1e-6 the singular system stagnated, 695 Elo off
-_NEWTON_TOLERANCE = 1e-9  # of the residual in a dense step: Newton takes as many steps as with exact ones (measured)
-_ITERATED = 300  # unknowns; below, eliminating them is nearly as quick (measured)
-_ITERATIONS = 40  # a mesh takes a dozen; so many cost a third of the elimination of 1,000 unknowns (measured)
-_EXACT = 1e-11  # of the residual, in rounds of STEP_TOLERANCE; what double precision leaves
-_MOST_ROUNDS = 40  # ten times what a mesh needs
+_DENSE_ENGINES = 2000  # engines; above, conjugate gradients are used, because a dense step takes a third of a second
+_STEP_TOLERANCE = 1e-4  # of the residual in one Newton step; with 1e-6 the singular system stagnated 695 Elo off
+_NEWTON_TOLERANCE = 1e-9  # of the residual in a dense step; does not increase the number of Newton steps (measured)
+_ITERATED = 300  # unknowns; below, elimination is nearly as fast (measured)
+_ITERATIONS = 40  # usual are 12; 40 take a third of the time to eliminate 1,000 unknowns (measured)
+_EXACT = 1e-11  # of the residual, reached in rounds of _STEP_TOLERANCE; the limit of double precision
+_MOST_ROUNDS = 40  # ten times the usual number
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curvature:
-    """Negative second derivatives of likelihood and prior. `free` unknowns vary, all others are held."""
+    """Hold negative second derivatives of likelihood and prior; unknowns that are not in `free` are constant."""
 
     pairs: Pairs
-    rows: Vector  # of each pair, in its gap
-    cross: Vector  # of each pair, gap by draw parameter
+    rows: Vector  # second derivative of each pair by its gap
+    cross: Vector  # mixed derivative of each pair by its gap and the draw parameter
     draw: float
-    stiff: Vector  # of the prior, on the diagonal
-    lifted: Vector | None  # weights of a prior about the pool's average
+    stiff: Vector  # the prior's part on the diagonal
+    lifted: Vector | None  # weights of a prior around the pool's average
     free: Index
     level_free: bool
-    beyond: Vector | None = None  # of other pools, in advantage and draw parameter
+    beyond: Vector | None = None  # from other pools, in advantage and draw parameter
 
     def matrix(self) -> Vector:
-        """Dense, of all unknowns. A free level gets c 11^T/N, c the mean diagonal: solutions then have mean 0."""
+        """Return the dense matrix of all unknowns; with a free level, c 11^T/N is added (c: mean of the diagonal).
+
+        Solutions then have mean 0.
+        """
         pairs, count = self.pairs, len(self.pairs.names)
         matrix = np.zeros((count + 2, count + 2))
         matrix[:count, :count] = self.of_ratings()
@@ -101,7 +105,7 @@ class Curvature:
         return matrix
 
     def of_free(self) -> Vector:
-        """Dense, of the free unknowns alone."""
+        """Return the dense matrix of the free unknowns."""
         count, free = len(self.pairs.names), self.free
         if not len(free) or free[-1] >= count:
             return self.matrix()[np.ix_(free, free)]
@@ -109,7 +113,7 @@ class Curvature:
         return matrix if len(free) == count else matrix[np.ix_(free, free)]
 
     def of_ratings(self) -> Vector:
-        """The ratings' block."""
+        """Return the dense matrix of the ratings."""
         pairs, count = self.pairs, len(self.pairs.names)
         matrix = np.zeros((count, count))
         matrix.ravel()[pairs.white * count + pairs.black] = -self.rows
@@ -122,7 +126,7 @@ class Curvature:
         return matrix
 
     def times(self, step: Vector) -> Vector:
-        """The product with a step, without building the matrix and without the level's share."""
+        """Multiply with `step` without building the matrix, and without the term for a free level."""
         pairs, count = self.pairs, len(self.pairs.names)
         gap = step[pairs.white] - step[pairs.black] + step[count]
         bent = self.rows * gap + self.cross * step[count + 1]
@@ -133,27 +137,27 @@ class Curvature:
         return np.append(ratings, extra if self.beyond is None else extra + self.beyond @ step[count:])
 
     def held(self, kept: Index) -> Curvature:
-        """The same with only these unknowns free."""
+        """Return the curvature with only the unknowns in `kept` free."""
         return replace(self, free=kept)
 
     def inverse(self) -> Vector:
-        """Dense; zero in the rows and columns of what is held."""
+        """Return the dense inverse, with zeros in the rows and columns of constant unknowns."""
         inverse, count = np.zeros((len(self.stiff) + 2, len(self.stiff) + 2)), len(self.free)
-        if count and self.free[-1] == count - 1:  # nothing between them is held: no index is quicker
+        if count and self.free[-1] == count - 1:  # consecutive: slicing is faster than indexing
             inverse[:count, :count] = inverse_of(self.of_free())
         else:
             inverse[np.ix_(self.free, self.free)] = inverse_of(self.of_free())
         return inverse
 
     def solve(self, right: Vector, *, dense: bool = False) -> Vector:
-        """A Newton step: zero where held, of mean 0 where the level is free. LinAlgError when it is singular."""
+        """Return a Newton step: zero for constant unknowns, mean 0 if the level is free. LinAlgError if singular."""
         if dense or len(self.pairs.names) <= _DENSE_ENGINES:
             return self._dense(right, exactly=dense or len(right) < _ITERATED)
         step, done = self._by_pairs(right)
         return step if done else self._dense(right)
 
     def solve_exactly(self, right: Vector) -> Vector:
-        """The same to rounding: in large pools by rounds, each on what the last one left."""
+        """Solve to rounding accuracy: in large pools by rounds, each of which solves for the rest of the last."""
         if len(self.pairs.names) <= _DENSE_ENGINES:
             return self._dense(right)
         step, goal = np.zeros(len(right)), _EXACT * float(np.linalg.norm(self._project(right)))
@@ -168,7 +172,7 @@ class Curvature:
         return self._dense(right)
 
     def _dense(self, right: Vector, *, exactly: bool = True) -> Vector:
-        """By elimination, or where ITERATIONS of the matrix do for a Newton step, by those."""
+        """Solve by elimination, or by at most _ITERATIONS conjugate gradient steps if they suffice."""
         step, matrix, wanted = np.zeros(len(right)), self.of_free(), right[self.free]
         if not exactly and (matrix.diagonal() > 0).all():
             scale = 1 / matrix.diagonal()
@@ -180,7 +184,7 @@ class Curvature:
         return step
 
     def _project(self, vector: Vector) -> Vector:
-        """Held unknowns and a free level taken out."""
+        """Return `vector` with constant unknowns and a free level set to zero."""
         out = np.zeros(len(vector))
         out[self.free] = vector[self.free]
         if self.level_free:
@@ -188,7 +192,7 @@ class Curvature:
         return out
 
     def _by_pairs(self, right: Vector) -> tuple[Vector, bool]:
-        """Conjugate gradients, products pair by pair; False when a dense solution is cheaper."""
+        """Solve by conjugate gradients, pair by pair; False if a dense solution is faster."""
         count, games = len(self.pairs.names), len(self.rows)
         pairs = self.pairs
         diagonal = pairs.per_engine(self.rows, self.rows) + self.stiff
@@ -198,7 +202,7 @@ class Curvature:
         if self.beyond is not None:
             diagonal[count:] += self.beyond.diagonal()
         scale = np.where(diagonal > 0, 1 / np.where(diagonal > 0, diagonal, 1.0), 0.0)
-        rounds = 1 + int(count**3 / (300 * games + 1e6))  # 300: what a pair costs against a dense flop
+        rounds = 1 + int(count**3 / (300 * games + 1e6))  # 300: cost of a pair in dense operations
         return _conjugate(self.times, self._project, scale, self._project(right), _STEP_TOLERANCE, rounds)
 
 
@@ -210,7 +214,7 @@ def _conjugate(
     tolerance: float,
     rounds: int,
 ) -> tuple[Vector, bool]:
-    """Conjugate gradients by a diagonal (Hestenes and Stiefel 1952); False when so many rounds do not do."""
+    """Run preconditioned conjugate gradients (Hestenes and Stiefel 1952); False if `rounds` do not suffice."""
     goal = tolerance * float(np.linalg.norm(left))
     step, way, size = np.zeros(len(left)), np.zeros(len(left)), 1.0
     for _ in range(rounds):
@@ -227,31 +231,36 @@ def _conjugate(
     return step, False
 
 
-# Newton's method: the function that is maximized, its steps, and the case without a maximum.
+# Newton's method: the function to maximize, its steps, and the case without a maximum.
 
-_STEP_LIMIT = 4.0  # natural units, 695 Elo, by which a step may change a gap: from far away Newton overshoots
-STEP_DONE = 1e-8  # natural units; Newton has squared its error once more by then
-_STEP_ROUNDING = 1e-12  # natural units: what double precision leaves of a step in large pools
-_RESIDUAL_DONE = 1e-9  # points per engine, ten times better than promised
-_UPHILL = 1e-9  # share of the log likelihood that is rounding
-RUNAWAY = 30.0  # natural units: e^30 to one is no White advantage but a missing bound
-MAX_DRAW_PARAMETER = 12.0  # natural units of a draw parameter: all but one in 100,000 games of equals are drawn
-MOST_STEPS = 1000  # far above any pool that has a maximum
-_LINE_STEPS = 2  # steps along one line (our choice): from level ratings the first still overshoots
-_PATIENCE = 15  # steps by conjugate gradients; a mesh takes 9, a chain of 3,000 versions 129
-_IDENTIFIED = 1e-9  # share of the curvature of advantage and draw parameter that ratings may not explain away
-_ONE_EACH = ResultColumns(np.ones(1), np.zeros(1), np.ones(1))  # a win and a loss between equals: they bound the draws
+_STEP_LIMIT = 4.0  # natural units (695 Elo): largest change of a gap in one step; longer steps overshoot
+STEP_DONE = 1e-8  # natural units; the next step's error would be about its square
+_STEP_ROUNDING = 1e-12  # natural units; limit of double precision for a step in large pools
+_RESIDUAL_DONE = 1e-9  # points per engine; ten times better than promised
+_UPHILL = 1e-9  # share of the log likelihood that may be rounding
+RUNAWAY = 30.0  # natural units; a larger advantage means that the likelihood has no maximum
+MAX_DRAW_PARAMETER = 12.0  # natural units; then all but one in 100,000 games between equals are draws
+MOST_STEPS = 1000  # far more than any pool with a maximum needs
+_LINE_STEPS = 2  # steps along one line (chosen here): from equal ratings the first step still overshoots
+_PATIENCE = 15  # steps by conjugate gradients; a dense pool needs 9, a chain of 3,000 versions 129
+_IDENTIFIED = 1e-9  # least share of the curvature of advantage and draw parameter that ratings must not explain
+_ONE_EACH = ResultColumns(np.ones(1), np.zeros(1), np.ones(1))  # a win and a loss between equals; limits the draws
+
+NOT_SEPARABLE = "White's advantage cannot be separated from the ratings"
+NO_FINITE_ADVANTAGE = "White's advantage has no finite maximum-likelihood value"
+GIVE_ADVANTAGE = "give the advantage as a number"
 
 
 class NoMaximum(InputRefused):
-    """The games have no likelihood maximum at finite ratings."""
+    """Report that no finite ratings maximize the likelihood of the games."""
 
 
 @dataclass(frozen=True, eq=False)
 class SharedParameters:
-    """What pools without a common game say of advantage and draw parameter: a parabola, their ratings following.
+    """Describe the log likelihood of other pools as a parabola in White's advantage and the draw parameter.
 
-    `slope` and `bend` are those of their likelihood at `at`, 0 in what is held; `spread` is the variance of the slope.
+    `slope` and `bend` are the derivatives at `at` when the ratings follow (0 for constant unknowns); `spread` is the
+    variance of the slope.
     """
 
     at: Vector
@@ -260,42 +269,42 @@ class SharedParameters:
     spread: Vector
 
     def log_likelihood(self, extra: Vector) -> float:
-        """Their log likelihood without constants."""
+        """Return the log likelihood of the other pools, without constants."""
         off = self._off(extra)
         return float(off @ self.slope - off @ self.bend @ off / 2)
 
     def pull(self, extra: Vector) -> Vector:
-        """Its gradient."""
+        """Return the gradient of the log likelihood."""
         return np.asarray(self.slope - self.bend @ self._off(extra))
 
     @property
     def draws(self) -> bool:
-        """The draw parameter is among them."""
+        """Return whether the other pools determine the draw parameter."""
         return bool(self.bend[1, 1] > 0)
 
     def _off(self, extra: Vector) -> Vector:
-        off, moving = np.zeros(len(self.at)), self.bend.any(axis=0)  # a held draw parameter may be -inf
+        off, moving = np.zeros(len(self.at)), self.bend.any(axis=0)  # a constant draw parameter may be -inf
         off[moving] = extra[moving] - self.at[moving]
         return off
 
 
 @dataclass(frozen=True, eq=False)
 class _Problem:
-    """What is climbed, likelihood and prior, over the `free` unknowns: ratings, then advantage, then draw parameter."""
+    """Define the function to maximize (likelihood times prior) over the `free` unknowns."""
 
     pairs: Pairs
     model: Model
     belief: PoolPrior
     free: Index
     level_free: bool
-    imagined: bool  # ONE_EACH counts too
+    imagined: bool  # whether _ONE_EACH is added
     elsewhere: SharedParameters | None = None
 
     def without_draws(self) -> _Problem:
         return replace(self, free=self.free[self.free <= len(self.pairs.names)])
 
     def folded(self, at: Vector) -> _Problem:
-        """The same with one row for both colours: where White has no advantage and enough pairs met in both to gain."""
+        """Return the problem with one row for both colors, if White has no advantage and this saves enough rows."""
         count = len(self.pairs.names)
         if at[-2] or count in self.free or len(self.pairs.white) <= count * (count - 1) / 2:
             return self
@@ -337,10 +346,10 @@ class _Problem:
         )
 
     def limited_step(self, at: Vector, step: Vector, here: float) -> tuple[Vector, float]:
-        """The step from height `here`, limited and halved until it leads uphill but for rounding; the new height."""
+        """Return a limited step, halved until the likelihood does not fall, and the new height."""
         own = max(abs(step[-1]), np.abs(step).max() * bool(self.belief.draws))
         bent = max(own, np.ptp(step[:-2]) + abs(step[-2]))
-        if bent > _STEP_LIMIT:  # engines so far apart need not have met
+        if bent > _STEP_LIMIT:  # engines this far apart may not have met
             bent = max(own, np.abs(self.gaps(step)).max(initial=0.0))
         step = step * (_STEP_LIMIT / max(float(bent), _STEP_LIMIT))
         while not (there := self.log_likelihood(at + step)) >= here - _UPHILL * (1 + abs(here)):
@@ -349,9 +358,9 @@ class _Problem:
 
 
 def _maximize(problem: _Problem, at: Vector) -> tuple[_Problem, Vector, float, int]:
-    """As `_newton`, with a win and a loss imagined where draws are bounded by nothing else.
+    """Run `_newton`; add one win and one loss between equals if nothing else limits the draw parameter.
 
-    Without enough decided games gaps and draw parameter may grow together for ever: A drew and lost against B.
+    Without enough decided games, gaps and draw parameter can grow together without limit: A drew and lost against B.
     """
     try:
         return problem, *_newton(problem, at)
@@ -363,7 +372,7 @@ def _maximize(problem: _Problem, at: Vector) -> tuple[_Problem, Vector, float, i
 
 
 def _newton(problem: _Problem, at: Vector) -> tuple[Vector, float, int]:
-    """Newton's method: the maximum, its residual and the steps it took. Undetermined when there is none."""
+    """Return the maximum by Newton's method, its residual and the number of steps; raises NoMaximum."""
     count = len(problem.pairs.names)
     fitted = count in problem.free
     height = problem.log_likelihood(at)
@@ -383,19 +392,19 @@ def _newton(problem: _Problem, at: Vector) -> tuple[Vector, float, int]:
         gradient, bent = problem.slopes(at)
         residual, moved = float(np.abs(gradient[problem.free]).max(initial=0.0)), float(np.abs(step).max())
         if moved < STEP_DONE and (residual < _RESIDUAL_DONE or moved < _STEP_ROUNDING):
-            if not _identified(problem, bent):  # so far out that nothing moves any more
+            if not _identified(problem, bent):  # at such large values nothing moves
                 break
             return at, residual, steps
     raise NoMaximum(
-        "these games put no bound on White's advantage" if fitted else "these games bound no ratings",
-        step="give the advantage as a number" if fitted else "use a prior",
+        NO_FINITE_ADVANTAGE if fitted else "the ratings have no finite maximum-likelihood values",
+        step=GIVE_ADVANTAGE if fitted else "use a prior",
     )
 
 
 def _start_by_scores(problem: _Problem, at: Vector) -> Vector:
-    """A beginning: everybody as far from the others as its score says, stretched to the likeliest size.
+    """Return a starting point: ratings by scores, stretched to the most likely size.
 
-    Five steps of Newton's method from there in a mesh of a thousand engines, eight from equal ratings (measured).
+    Newton's method then needs five steps for a thousand well-connected engines, instead of eight (measured).
     """
     pairs, count = problem.pairs, len(problem.pairs.names)
     score = (pairs.scored + 0.5) / (pairs.played + 1)
@@ -416,7 +425,7 @@ def _start_by_scores(problem: _Problem, at: Vector) -> Vector:
 
 
 def _identified(problem: _Problem, bent: Curvature) -> bool:
-    """What remains of the curvature in advantage and draw parameter when the ratings follow them must be something."""
+    """Return whether the games determine advantage and draw parameter when the ratings may follow them."""
     extra = problem.free[problem.free >= len(problem.pairs.names)]
     try:
         return is_identified(*eliminate_ratings(problem, bent, extra)[1:])
@@ -425,10 +434,10 @@ def _identified(problem: _Problem, bent: Curvature) -> bool:
 
 
 def eliminate_ratings(problem: _Problem, bent: Curvature, extra: Index) -> tuple[Vector, Vector, Vector]:
-    """How all unknowns move with these ones beyond the ratings, when the free ratings follow.
+    """Return how all unknowns move with the unknowns `extra` when the free ratings follow.
 
-    With the curvature that remains then, and the one on its diagonal when they do not follow. LinAlgError where they
-    cannot.
+    Returns also the curvature that remains, and its diagonal when the ratings do not follow. Raises LinAlgError if the
+    ratings cannot follow.
     """
     count = len(problem.pairs.names)
     inner = bent.held(problem.free[problem.free < count])
@@ -444,24 +453,23 @@ def eliminate_ratings(problem: _Problem, bent: Curvature, extra: Index) -> tuple
 
 
 def is_identified(rest: Vector, own: Vector) -> bool:
-    """Whether enough of the curvature `own` remains when the ratings follow."""
+    """Return whether enough of the curvature `own` remains (`rest`) when the ratings follow."""
     if not (own > 0).all():
         return not len(own)
     return bool(np.linalg.eigvalsh(rest / np.sqrt(np.outer(own, own))).min(initial=1.0) > _IDENTIFIED)
 
 
-# Ratings of greatest likelihood, by Newton's method, so chains of versions are exact too.
-#
-# Everything in and out is in points of the scale (400: Elo); inside, points times ln10/scale. White's gap is
-# R_w + adv - R_b; the models say what follows from it. Points of davidson and raokupper are not Elo points:
-# `Fit.point` says what one is worth. Names are sorted first: the order of games never shows, not even in the last bit.
+# Ratings of greatest likelihood, by Newton's method, which is exact for chains of versions too. Input and output are
+# in points of the scale (400: Elo), internal values in natural units. White's gap is R_w + advantage - R_b. Points of
+# davidson and raokupper are not Elo points: `Fit.point` is the value of one. Names are sorted first, so that the
+# order of games does not change even the last bit.
 
 ModelName = Literal["logistic", "davidson", "raokupper"]
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """The maximum. Arrays run over `names`; `at` holds all unknowns in natural units."""
+    """Hold the maximum. Arrays follow the order of `names`; `at` holds all unknowns in natural units."""
 
     pairs: Pairs
     problem: _Problem
@@ -469,51 +477,51 @@ class Fit:
     ratings: Vector
     advantage: float
     advantage_fitted: bool
-    draw: float | None  # nu, or drawElo; None where the model has none
+    draw: float | None  # nu or drawElo; None if the model has no draw parameter
     draw_fitted: bool
     fixed: frozenset[int]
     scale: float
-    residual: float  # largest distance from the score equations, points per engine
+    residual: float  # largest deviation from the score equations, points per engine
     steps: int
-    dependence: OpeningDependence | None = None  # of games that share an opening; None: all are taken as independent
+    dependence: OpeningDependence | None = None  # of games that share an opening; None: all games are independent
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Sorted."""
+        """Return the names of the engines, sorted."""
         return self.pairs.names
 
     @property
     def model(self) -> str:
-        """Its name."""
+        """Return the name of the model."""
         return self.problem.model.name
 
     @property
     def level_free(self) -> bool:
-        """Neither anchors nor a prior say where the ratings lie."""
+        """Return whether neither anchors nor a prior fix the level of the ratings."""
         return self.problem.level_free
 
     @property
     def unit(self) -> float:
-        """Points of the scale in one natural unit."""
+        """Return the points of the scale in one natural unit."""
         return self.scale / log(10)
 
     @property
     def point(self) -> float:
-        """Elo points that one point of the ratings is worth near equality."""
+        """Return the Elo points that one point of the ratings is worth near equality."""
         return self.problem.model.point(float(self.at[-1]))
 
     @cached_property
     def folded_problem(self) -> _Problem:
-        """The problem in the fewest rows: colours are told apart only where an advantage or opening pairs need it."""
+        """Return the problem with as few rows as possible: both colors in one row unless they must be separate."""
         return self.problem if self.dependence is not None else self.problem.folded(self.at)
 
     @cached_property
     def curvature(self) -> Curvature:
-        """At the maximum, of the rows of `folded_problem`."""
+        """Return the curvature at the maximum, for the rows of `folded_problem`."""
         return self.folded_problem.slopes(self.at)[1]
 
     def by_name(self) -> dict[str, float]:
-        """The ratings in points."""
+        """Return the ratings by name, in points."""
         return dict(zip(self.names, self.ratings.tolist(), strict=True))
 
 
@@ -530,25 +538,25 @@ def fit(
     start: Fit | None = None,
     elsewhere: SharedParameters | None = None,
 ) -> Fit:
-    """The most likely ratings, centred on 0 unless anchors or a prior with means give the level.
+    """Return the most likely ratings, centered on 0 unless anchors or a prior with means fix the level.
 
-    `draw` is nu or drawElo in points. `names` adds engines that rest on the prior alone; `start` is a fit of nearly
-    the same games to begin from, `elsewhere` what other pools say of White's advantage and draws. Undetermined when
-    there is no finite maximum: several groups and no prior, or a White advantage that the strengths explain as well
-    or that nothing bounds. ValueError for numbers that cannot be.
+    `draw` is nu or drawElo in points. `names` adds engines that depend on the prior alone. `start` is a fit of nearly
+    the same games to begin with, `elsewhere` is the information of other pools about White's advantage and draws.
+    Raises NoMaximum if there is no finite maximum: several connected components and no prior, or a White advantage
+    that the games do not determine. Raises ValueError for impossible numbers.
     """
     pairs, chosen = pairs_of(counts, names), MODELS[model]
     held = {name: value for name, value in sorted((anchors or {}).items()) if name in pairs.names}
     fitted = advantage == "fit"
     given = 0.0 if advantage == "fit" else advantage
     if not all(map(isfinite, (given, *held.values()))) or not 0 < scale < inf:
-        raise ValueError("anchors, advantage and scale are finite numbers, the scale above 0")
+        raise ValueError("anchors, advantage and scale must be finite numbers, and the scale above 0")
     if draw != "fit" and not 0 < draw < inf:
-        raise ValueError("a draw parameter is a finite number above 0")
+        raise ValueError("the draw parameter must be a finite number above 0")
     unit, count = scale / log(10), len(pairs.names)
     counted = with_virtual_draws(pairs, prior.weight) if isinstance(prior, VirtualDraws) else pairs
     belief = pool_prior(pairs.names, prior, unit)
-    _refuse_unlinked(counted, {*held, *(name for name, own in zip(pairs.names, belief.bound(), strict=True) if own)})
+    _check_connected(counted, {*held, *(name for name, own in zip(pairs.names, belief.bound(), strict=True) if own)})
     games, drawn = float(counted.games.sum()), float(counted.draws.sum())
     draw_fitted = chosen.draws and draw == "fit" and (drawn > 0 or (elsewhere is not None and elsewhere.draws))
     fixed = np.searchsorted(pairs.names, list(held)) if held else np.zeros(0, dtype=np.intp)
@@ -557,11 +565,11 @@ def fit(
     level_free = not held and not belief.draws and (belief.floating or not belief.weights.any())
     imagined = draw_fitted and drawn == games and elsewhere is None
     problem = _Problem(counted, chosen, belief, free, level_free, imagined, elsewhere)
-    rate = games / (games + 2) if drawn == games else drawn / games  # as ONE_EACH has it
+    rate = games / (games + 2) if drawn == games else drawn / games  # consistent with _ONE_EACH
     at = np.append(belief.about, (given / unit, chosen.guess(rate) if draw == "fit" else chosen.natural(draw, unit)))
     if held:
         at[:count] = np.mean(list(held.values())) / unit
-    elif (believed := belief.weights > 0).any():  # who nothing is believed of begins among the others, not at 0
+    elif (believed := belief.weights > 0).any():  # engines without a prior start at the average of the others
         at[:count][~believed] = np.average(belief.about[believed], weights=belief.weights[believed])
     if start is not None:
         at = _warm_start(at, pairs.names, start, free, model)
@@ -569,14 +577,12 @@ def fit(
     if elsewhere is not None:
         at[-2:] = elsewhere.at
     if fitted and not _identified(ahead := problem.without_draws(), ahead.slopes(at)[1]):
-        raise NoMaximum(
-            "White's advantage does not show apart from the strengths", step="give the advantage as a number"
-        )
+        raise NoMaximum(NOT_SEPARABLE, step=GIVE_ADVANTAGE)
     climbed = problem.folded(at)
     climbed, at, residual, steps = _maximize(climbed, _start_by_scores(climbed, at) if start is None else at)
     problem = replace(climbed, pairs=counted)
     ratings = at[:count] * unit
-    ratings[fixed] = list(held.values())  # to the last bit, whatever the unit did to them
+    ratings[fixed] = list(held.values())  # exactly, without rounding by the unit
     return Fit(
         pairs=pairs,
         problem=problem,
@@ -604,10 +610,10 @@ def _warm_start(at: Vector, names: tuple[str, ...], start: Fit, free: Index, mod
     return begun
 
 
-def _refuse_unlinked(pairs: Pairs, believed: Collection[str]) -> None:
-    """Finite ratings on one level need one group; anchors and engines with a prior count as linked."""
+def _check_connected(pairs: Pairs, believed: Collection[str]) -> None:
+    """Raise NoMaximum unless all engines are connected; anchors and engines with a prior count as connected."""
     met = {name for name, games in zip(pairs.names, pairs.played, strict=True) if games}
     linked = 1 if met <= set(believed) else len(groups(pairs, believed))
     found = linked + len(set(pairs.names) - met - set(believed))
     if found > 1:
-        raise NoMaximum(f"no finite ratings: {found} groups that do not reach each other", step="use a prior")
+        raise NoMaximum(f"no finite ratings: the games form {found} connected components", step="use a prior")

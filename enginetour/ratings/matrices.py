@@ -2,11 +2,11 @@
 
 kind     cell of row and column                               blank
 los      likelihood that the row is the stronger one          between anchors
-diff     rating of the row less that of the column            never in a pool
+diff     rating of the row minus that of the column           never in a pool
 errors   error of that difference at the confidence           between anchors
-score    points of the row against the column                 where they have not met
+score    points of the row against the column                 without a common game
 
-The diagonal is blank, and nothing but a score is given between engines that were rated apart.
+The diagonal is blank. Between engines of different rating pools only scores are given.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ MatrixName = Literal["los", "diff", "errors", "score"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Matrix:
-    """Square over `names`, in the order of the list; nan is blank. `pools` has the number of each engine's pool.
+    """Hold a square matrix over `names`, in the order of the list; nan is blank.
 
-    `errors` go with differences, `games` with scores.
+    `pools` has the number of each engine's pool. `errors` is set for differences, `games` for scores.
     """
 
     kind: MatrixName
@@ -42,10 +42,10 @@ class Matrix:
 
 
 def matrix_of(kind: MatrixName, found: RatingList, pairs: Pairs | None, quantile: float = NORMAL_95) -> Matrix:
-    """The list's engines against each other; `quantile` standard deviations are an error.
+    """Compute one matrix of the list; an error is `quantile` standard deviations.
 
-    `pairs` has all games, also those between engines rated apart; only scores need it.
-    UsageRefused for errors of a pool too large.
+    `pairs` has all games, also those between engines of different pools; only scores need it. Raises UsageRefused for
+    errors of a pool that is too large.
     """
     names = tuple(row.name for row in found.rows)
     pools = tuple(row.pool for row in found.rows)
@@ -61,7 +61,7 @@ def matrix_of(kind: MatrixName, found: RatingList, pairs: Pairs | None, quantile
         places = np.array([place[names[number]] for number in inside], dtype=np.intp)
         block = np.ix_(inside, inside)
         if kind == "los":
-            values[block] = _superiority(basis, places)
+            values[block] = _los(basis, places)
         else:
             spread = _difference_errors(basis, places, quantile)
             values[block] = _differences(basis, places) if kind == "diff" else spread
@@ -70,8 +70,8 @@ def matrix_of(kind: MatrixName, found: RatingList, pairs: Pairs | None, quantile
     return Matrix(kind, names, pools, values, errors=errors)
 
 
-def _superiority(basis: FitBasis, places: Index) -> Vector:
-    """Likelihood that the row's engine is the stronger one; nan on the diagonal and between anchors."""
+def _los(basis: FitBasis, places: Index) -> Vector:
+    """Return the likelihood that the row's engine is stronger; nan on the diagonal and between anchors."""
     spread, ratings = _spread(basis, places), basis.fit.ratings[places] / basis.fit.unit
     above = np.triu_indices(len(places), 1)
     with np.errstate(invalid="ignore", divide="ignore"):  # blank cells are 0/0
@@ -97,13 +97,13 @@ def _difference_errors(basis: FitBasis, places: Index, quantile: float) -> Vecto
 
 
 def _spread(basis: FitBasis, places: Index) -> Vector:
-    """Standard deviation of each difference, in natural units. UsageRefused for a pool too large."""
+    """Return the standard deviation of each difference, in natural units; UsageRefused for a pool that is too large."""
     if not isinstance(basis.errors, Errors):
         raise UsageRefused(
-            f"a pool of {len(basis.fit.names):,} engines is too large for a matrix of errors, the most is"
-            f" {DENSE_ERRORS:,}",
+            f"a pool of {len(basis.fit.names):,} engines is too large for a matrix of errors "
+            f"(maximum {DENSE_ERRORS:,} engines)",
             place="--matrix",
-            step="rate fewer engines, or ask for one by --head-to-head",
+            step="rate fewer engines, or show one engine with --head-to-head",
         )
     cov = basis.errors.covariance[np.ix_(places, places)]
     own = cov.diagonal()

@@ -1,13 +1,13 @@
 """Rating models (logistic, Davidson, Rao-Kupper): probabilities of win, draw and loss for a difference in strength.
 
-x = gap in natural units; W, D, L: White's results of a row of games, n their sum; s(x) = 1/(1+e^-x)
+x = gap in natural units; W, D, L: White's results in a row of games, n their sum; s(x) = 1/(1+e^-x)
 
 model      probabilities                              draw parameter        source
 logistic   s(x); a draw is half a win, half a loss    none                  Ordo's estimator
 davidson   W : D : L = e^(x/2) : nu : e^(-x/2)        ln nu                 Davidson 1970
 raokupper  W = s(x-d), L = s(-x-d), D the rest        d > 0                 Rao and Kupper 1967; BayesElo
 
-All are concave in the gaps and the parameter together, so Newton's method climbs to the one maximum.
+All are concave in gaps and parameter together, so Newton's method finds the only maximum.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from enginetour.ratings.pairs import Vector
 
 
 class _Results(Protocol):
-    """Counted games, one row per gap."""
+    """Hold counted games, one row per gap."""
 
     @property
     def wins(self) -> Vector: ...
@@ -38,7 +38,7 @@ class _Results(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ResultColumns:
-    """Results of rows that are no pairs of a pool."""
+    """Hold results in rows that do not belong to pairs of a pool."""
 
     wins: Vector
     draws: Vector
@@ -46,67 +46,67 @@ class ResultColumns:
 
     @property
     def games(self) -> Vector:
-        """Of each row."""
+        """Return the games in each row."""
         return self.wins + self.draws + self.losses
 
     @property
     def points(self) -> Vector:
-        """White's score in each row."""
+        """Return White's score in each row."""
         return self.wins + self.draws / 2
 
 
 @dataclass(frozen=True, eq=False)
 class Slopes:
-    """First and negative second derivatives of the log likelihood: per row in its gap, summed in the parameter."""
+    """Hold first and negative second derivatives of the log likelihood: per row in its gap, summed in the parameter."""
 
     score: Vector
     curve: Vector
-    cross: Vector  # gap by parameter
+    cross: Vector  # by gap and parameter
     draw_score: float
     draw_curve: float
 
 
 class Model(Protocol):
-    """One relation between strength and results. `draw` is the draw parameter in natural units, 0 without one."""
+    """Define a relation between strength and results; `draw` is the draw parameter in natural units, 0 if unused."""
 
     name: str
-    draws: bool  # has a draw parameter
+    draws: bool  # whether the model has a draw parameter
 
     def log_likelihood(self, results: _Results, gap: Vector, draw: float) -> float:
-        """Log likelihood without constants; -inf for a parameter that cannot be."""
+        """Return the log likelihood without constants; -inf for an impossible parameter."""
 
     def slopes(self, results: _Results, gap: Vector, draw: float) -> Slopes:
-        """Its derivatives."""
+        """Return the derivatives of the log likelihood."""
 
     def row_log_likelihoods(self, results: _Results, gap: Vector, draw: float) -> Vector:
-        """The parts of the log likelihood that depend on the gap, row by row."""
+        """Return the parts of the log likelihood that depend on the gap, for each row."""
 
     def guess(self, rate: float) -> float:
-        """The parameter at which equals draw at this rate, below 1; at 0 the limit without draws."""
+        """Return the parameter at which equals draw at this rate (below 1); at 0 the limit without draws."""
 
     def published(self, draw: float, unit: float) -> float:
-        """The parameter as its authors write it: nu, or drawElo in points of `unit` each natural unit."""
+        """Return the parameter as published: nu, or drawElo in points (`unit` points per natural unit)."""
 
     def natural(self, published: float, unit: float) -> float:
-        """The parameter in natural units from what its authors write."""
+        """Return the parameter in natural units from its published value."""
 
     def point(self, draw: float) -> float:
-        """Elo points that one point of the model is worth near equality."""
+        """Return the Elo points that one point of the model is worth near equality."""
 
 
 def logistic(gap: Vector) -> Vector:
-    """s(x), also far out."""
-    with np.errstate(over="ignore"):  # e^-x beyond all numbers is what makes 0
+    """Return s(x), without overflow."""
+    with np.errstate(over="ignore"):  # e^-x may overflow to inf, which gives 0
         return np.asarray(1 / (1 + np.exp(-gap)))
 
 
 def softplus(gap: Vector) -> Vector:
-    """ln(1+e^x) = -ln s(-x); four times as fast as logaddexp."""
+    """Return ln(1+e^x) = -ln s(-x); four times as fast as logaddexp."""
     return np.asarray(np.maximum(gap, 0.0) + np.log1p(np.exp(-np.abs(gap))))
 
 
 class _Logistic:
-    """A draw counts half; the curvature is that of games without draws."""
+    """Count a draw as half a win; the curvature is that of games without draws."""
 
     name = "logistic"
     draws = False
@@ -130,14 +130,14 @@ class _Logistic:
         return draw
 
     def natural(self, published: float, unit: float) -> float:  # noqa: ARG002
-        raise ValueError("the logistic model has no draw parameter")
+        raise ValueError("the logistic model does not have a draw parameter")
 
     def point(self, draw: float) -> float:  # noqa: ARG002
         return 1.0
 
 
 class _Davidson:
-    """The parameter is ln nu, -inf without draws."""
+    """Use the parameter ln nu, which is -inf without draws."""
 
     name = "davidson"
     draws = True
@@ -147,11 +147,10 @@ class _Davidson:
         return float(self.row_log_likelihoods(results, gap, draw).sum()) + (drawn * draw if drawn else 0.0)
 
     def row_log_likelihoods(self, results: _Results, gap: Vector, draw: float) -> Vector:
-        """Half the gap for each decided game, less ln(e^(x/2) + nu + e^(-x/2)) for each game."""
         return np.asarray((results.wins - results.losses) * gap / 2 - results.games * _davidson_sum(gap, draw))
 
     def slopes(self, results: _Results, gap: Vector, draw: float) -> Slopes:
-        """In the notation of Davidson 1970, m = P(win) - P(loss)."""
+        """Return the derivatives; `lead` is P(win) - P(loss) of Davidson 1970."""
         games, whole = results.games, _davidson_sum(gap, draw)
         won, lost, drawn = np.exp(gap / 2 - whole), np.exp(-gap / 2 - whole), np.exp(draw - whole)
         lead, expected = won - lost, games * drawn
@@ -173,18 +172,18 @@ class _Davidson:
         return log(published)
 
     def point(self, draw: float) -> float:
-        """Slope of the expected score at equality against Elo's."""
+        """Return the slope of the expected score at equality relative to Elo's."""
         return 2 / (2 + exp(draw))
 
 
 class _RaoKupper:
-    """The parameter is d, the gap below which neither side wins; 0 without draws."""
+    """Use the parameter d, the gap below which neither side wins; 0 without draws."""
 
     name = "raokupper"
     draws = True
 
     def log_likelihood(self, results: _Results, gap: Vector, draw: float) -> float:
-        """A draw is a win and a loss, each less d, times e^(2d) - 1."""
+        """A draw counts as a win and a loss, each shifted by d, times e^(2d) - 1."""
         drawn = float(results.draws.sum())
         if draw < 0 or (drawn and draw == 0):
             return -inf
@@ -197,7 +196,7 @@ class _RaoKupper:
         return np.asarray(-ahead * softplus(draw - gap) - behind * softplus(draw + gap))
 
     def slopes(self, results: _Results, gap: Vector, draw: float) -> Slopes:
-        """Observed, not expected: the curvature depends on the results."""
+        """Return the derivatives; the curvature is the observed one, which depends on the results."""
         ahead, behind = results.wins + results.draws, results.losses + results.draws
         above, below = logistic(gap - draw), logistic(-gap - draw)
         up, down = ahead * (1 - above), behind * (1 - below)
@@ -222,19 +221,19 @@ class _RaoKupper:
         return published / unit
 
     def point(self, draw: float) -> float:
-        """4t/(1+t)^2 with t = e^-d: what BayesElo multiplies ratings with before it shows them."""
+        """Return 4t/(1+t)^2 with t = e^-d, the factor of the ratings that BayesElo shows."""
         return 1 / cosh(draw / 2) ** 2
 
 
 def _davidson_sum(gap: Vector, draw: float) -> Vector:
-    """ln(e^(x/2) + nu + e^(-x/2))."""
+    """Return ln(e^(x/2) + nu + e^(-x/2))."""
     half = np.abs(gap) / 2
     decided = half + np.log1p(np.exp(-2 * half))
     return np.asarray(decided + softplus(draw - decided)) if draw > -inf else np.asarray(decided)
 
 
 def _log_expm1(value: float) -> float:
-    """ln(e^v - 1) for v > 0, without overflow."""
+    """Return ln(e^v - 1) for v > 0, without overflow."""
     return value + log(-expm1(-value))
 
 

@@ -1,4 +1,4 @@
-"""Opponents of an engine in a rating list: their number, diversity, and the result of each pairing."""
+"""Opponents of an engine in a rating list: number, diversity, and the result of each matchup."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from enginetour.ratings.uncertainty import FitBasis
 
 @dataclass(frozen=True, slots=True)
 class OpponentRecord:
-    """One pairing, from the engine's side. `gap` is the list's, `expected` and `performance` are as for a score.
+    """Hold one matchup from the side of an engine; `gap` is in the list's points.
 
-    None is what cannot be given: anything but the score between engines rated apart, a performance at 0 or 100 %,
-    errors between anchors or in a pool too large for them.
+    Values that cannot be given are None: everything but the score between engines of different pools, a performance at
+    0 or 100 %, and errors between anchors or in a pool that is too large for them.
     """
 
     opponent: str
@@ -28,21 +28,22 @@ class OpponentRecord:
     draws: int
     losses: int
     gap: float | None = None
-    sd: float | None = None  # of the gap
+    sd: float | None = None  # standard deviation of the gap
     expected: float | None = None
     performance: float | None = None
     los: float | None = None
 
     @property
     def score(self) -> float:
-        """Share of the points."""
+        """Return the share of the points."""
         return (self.wins + self.draws / 2) / self.games
 
 
 def opponent_diversity(pairs: Pairs) -> tuple[Index, Vector]:
-    """How many opponents each engine has, and how many met equally often would be as mixed: exp of the entropy.
+    """Return the number of opponents of each engine, and their diversity: exp of the entropy of the games.
 
-    Source: Ordo's manual, columns 13 and 14. 0 without games.
+    Diversity is the number of equally frequent opponents with the same entropy (Ordo's manual, columns 13 and 14); 0
+    without games.
     """
     count = len(pairs.names)
     folded = pairs.folded
@@ -56,13 +57,14 @@ def opponent_diversity(pairs: Pairs) -> tuple[Index, Vector]:
 
 
 def rated_games(bases: list[FitBasis]) -> Pairs:
-    """The games inside the pools that were rated, in one; those between engines rated apart are not there."""
+    """Return the games inside the rated pools, without games between different pools."""
     names = tuple(sorted(name for basis in bases for name in basis.fit.names))
     place = {name: number for number, name in enumerate(names)}
     moved = [np.array([place[name] for name in basis.fit.names], dtype=np.intp) for basis in bases]
     parts = [basis.fit.pairs for basis in bases]
-    white = np.concatenate([there[part.white] for there, part in zip(moved, parts, strict=True)] or [_NOBODY])
-    black = np.concatenate([there[part.black] for there, part in zip(moved, parts, strict=True)] or [_NOBODY])
+    nobody = np.zeros(0, dtype=np.intp)
+    white = np.concatenate([there[part.white] for there, part in zip(moved, parts, strict=True)] or [nobody])
+    black = np.concatenate([there[part.black] for there, part in zip(moved, parts, strict=True)] or [nobody])
     order = np.lexsort((black, white))
     results = (
         np.concatenate([getattr(part, column) for part in parts] or [np.zeros(0)])[order]
@@ -71,13 +73,10 @@ def rated_games(bases: list[FitBasis]) -> Pairs:
     return Pairs(names, white[order], black[order], *results)
 
 
-_NOBODY = np.zeros(0, dtype=np.intp)
-
-
 def opponents_of(
     pairs: Pairs, bases: list[FitBasis], *, only: str | None = None
 ) -> Iterator[tuple[str, tuple[OpponentRecord, ...]]]:
-    """Every engine of `pairs`, or only one, with its opponents by name; `bases` are the pools that were rated."""
+    """Yield every engine of `pairs` (or one) with its opponents by name; `bases` are the rated pools."""
     count, rows = len(pairs.names), len(pairs.white)
     ends = np.concatenate((pairs.white, pairs.black))
     others = np.concatenate((pairs.black, pairs.white))
@@ -88,10 +87,10 @@ def opponents_of(
         if only not in (None, name):
             continue
         mine = order[starts[engine] : starts[engine + 1]]
-        yield name, tuple(_pairings(pairs, mine % rows, mine < rows, others[mine], home, name))
+        yield name, tuple(_matchups(pairs, mine % rows, mine < rows, others[mine], home, name))
 
 
-def _pairings(
+def _matchups(
     pairs: Pairs,
     rows: Index,
     as_white: np.ndarray[tuple[int, ...], np.dtype[np.bool_]],
@@ -118,7 +117,7 @@ def _pairings(
 
 
 def _rated(met: OpponentRecord, basis: FitBasis, place: int, other: int, whites: float) -> OpponentRecord:
-    """With what the pool's fit says; `whites` of the games the engine had White."""
+    """Add the values of the pool's fit; `whites` is the number of games that the engine played as White."""
     fit, ratings = basis.fit, basis.shown.ratings
     ahead = float(fit.at[place] - fit.at[other])
     white, black = _expected(fit, np.array([ahead + fit.at[-2], ahead - fit.at[-2]])).tolist()
@@ -136,7 +135,7 @@ def _rated(met: OpponentRecord, basis: FitBasis, place: int, other: int, whites:
 
 
 def _expected(fit: Fit, gaps: Vector) -> Vector:
-    """Share of the points at each gap in natural units, by the fit's model."""
+    """Return the expected score at each gap in natural units, by the fit's model."""
     draw = float(fit.at[-1])
     if fit.model == "raokupper":
         return np.asarray((logistic(gaps - draw) + logistic(gaps + draw)) / 2)

@@ -17,12 +17,12 @@ Counts = Mapping[tuple[str, str], tuple[int, int, int]]
 Vector = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-_ROOM = 3  # places a key: up to there a count for every place is quicker than sorting (measured)
+_ROOM = 3  # table entries per key; up to this number counting is faster than sorting (measured)
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """One row per ordered pair that met: places of White and Black in the sorted `names`, and counts."""
+    """Hold one row per ordered pair with games: places of White and Black in the sorted `names`, and counts."""
 
     names: tuple[str, ...]
     white: Index
@@ -33,16 +33,16 @@ class Pairs:
 
     @cached_property
     def games(self) -> Vector:
-        """Games of each row."""
+        """Return the games in each row."""
         return self.wins + self.draws + self.losses
 
     @cached_property
     def points(self) -> Vector:
-        """White's score in each row."""
+        """Return White's score in each row."""
         return self.wins + self.draws / 2
 
     def per_engine(self, white: Vector, black: Vector) -> Vector:
-        """Sum what each row gives to its White and to its Black; one number per name."""
+        """Sum a value of each row for White and one for Black; one number per name."""
         count = len(self.names)
         sums = np.bincount(self.black, black, count).astype(np.float64)
         if self._blocks is None:
@@ -53,7 +53,7 @@ class Pairs:
 
     @cached_property
     def _blocks(self) -> tuple[Index, Index] | None:
-        """Each White and its first row, None where rows are not sorted: sums of blocks take a tenth of the time."""
+        """Return each White with its first row, None if rows are not sorted; block sums take a tenth of the time."""
         steps = np.diff(self.white, prepend=-1)
         if (steps < 0).any():
             return None
@@ -62,7 +62,7 @@ class Pairs:
 
     @cached_property
     def record(self) -> tuple[Vector, Vector, Vector]:
-        """Wins, draws and losses of each engine."""
+        """Return wins, draws and losses of each engine."""
         return (
             self.per_engine(self.wins, self.losses),
             self.per_engine(self.draws, self.draws),
@@ -71,17 +71,17 @@ class Pairs:
 
     @cached_property
     def played(self) -> Vector:
-        """Games of each engine."""
+        """Return the games of each engine."""
         return self.per_engine(self.games, self.games)
 
     @cached_property
     def scored(self) -> Vector:
-        """Points of each engine."""
+        """Return the points of each engine."""
         return self.per_engine(self.points, self.games - self.points)
 
     @cached_property
     def folded(self) -> Pairs:
-        """One row for both colours of a pair, from the side of the name that sorts first."""
+        """Return one row for both colors of a pair, from the side of the name that sorts first."""
         turned, count = self.white > self.black, len(self.names)
         keys = np.minimum(self.white, self.black) * count + np.maximum(self.white, self.black)
         wins, losses = np.where(turned, self.losses, self.wins), np.where(turned, self.wins, self.losses)
@@ -90,12 +90,12 @@ class Pairs:
         return Pairs(self.names, white, black, wins, draws, losses)
 
     def with_min_games(self, games: int) -> Pairs:
-        """Without engines that have fewer games, again and again: each that goes takes games from others."""
+        """Return the pairs without engines that have fewer games, repeated until all remaining engines have enough."""
         kept = [name for name, played in zip(self.names, self.played, strict=True) if played >= games]
         return self if len(kept) == len(self.names) else self.within(kept).with_min_games(games)
 
     def within(self, names: Collection[str]) -> Pairs:
-        """Only these engines, and their games among themselves."""
+        """Return only these engines, and the games between them."""
         if len(names) == len(self.names):
             return self
         place = {name: index for index, name in enumerate(self.names)}
@@ -114,7 +114,7 @@ class Pairs:
 
 
 def _summed(keys: Index, size: int, *columns: Vector) -> tuple[Index, list[Vector]]:
-    """The distinct keys, sorted, all below `size`, and the sum of each column over the rows of a key."""
+    """Return the distinct keys (all below `size`), sorted, and the sum of each column for each key."""
     if size <= _ROOM * len(keys):
         met = np.flatnonzero(np.bincount(keys, minlength=size))
         return met, [np.bincount(keys, column, size)[met].astype(np.float64) for column in columns]
@@ -123,9 +123,9 @@ def _summed(keys: Index, size: int, *columns: Vector) -> tuple[Index, list[Vecto
 
 
 def pairs_of(counts: Counts | Pairs, names: Collection[str] = ()) -> Pairs:
-    """Columns of the counts, in an order that does not depend on theirs; `names` adds engines without games.
+    """Convert counts to columns in a fixed order; `names` adds engines without games.
 
-    ValueError for what cannot be a count: a game of an engine against itself, less than no games.
+    Raises ValueError for a game of an engine against itself and for negative counts.
     """
     if isinstance(counts, Pairs):
         return counts
@@ -134,29 +134,28 @@ def pairs_of(counts: Counts | Pairs, names: Collection[str] = ()) -> Pairs:
     place = {name: index for index, name in enumerate(known)}
     ends = np.fromiter(map(place.__getitem__, chain.from_iterable(counts)), np.intp, 2 * len(counts)).reshape(-1, 2)
     if (ends[:, 0] == ends[:, 1]).any() or (results < 0).any():
-        raise ValueError("counts are of games between two engines, none below zero")
+        raise ValueError("counts must be of games between two engines, and not below 0")
     order = np.lexsort((ends[:, 1], ends[:, 0]))
     order = order[results[order].any(axis=1)]
     (white, black), (wins, draws, losses) = ends[order].T, results[order].T
     return Pairs(known, white, black, wins, draws, losses)
 
 
-# Game pairs: games that share an opening, and their effect on errors.
-#
-# Two games of two engines on one opening with colours swapped are not independent: an opening that favours White gives
-# one engine what it takes from the other. Results are counted by pair, as in a match of two: pairs in which the first
-# engine made 0, 1/2, 1, 3/2, 2 points (the pentanomial of Van den Bergh, fishtest).
+# Game pairs: games that share an opening, and their effect on errors. Two games of the same engines on one opening
+# with colors swapped are not independent: an opening that favors White gives one engine points in the first game and
+# its opponent in the second. Results are therefore counted by pair: pairs in which the first engine scored 0, 1/2, 1,
+# 3/2, 2 points (the pentanomial of Van den Bergh, fishtest).
 
 Openings = Mapping[tuple[str, str], tuple[int, int, int, int, int]]
-"""(one, other) -> complete pairs by the points of `one`: 0, 1/2, 1, 3/2, 2."""
+"""Complete pairs by the points of the first engine: (one, other) -> pairs with 0, 1/2, 1, 3/2, 2 points."""
 
 PAIR_POINTS = np.array((0.0, 0.5, 1.0, 1.5, 2.0))
-BELIEVED_PAIRS = 20  # pairs of independent games believed before any: few pairs hardly change an error
+BELIEVED_PAIRS = 20  # pairs of independent games added as a prior, so that few pairs hardly change an error
 
 
 @dataclass(frozen=True, eq=False)
 class OpeningPairs:
-    """One row per two engines, places in `names`; `counts` has five columns, by the points of `one`."""
+    """Hold one row per two engines (places in `names`); `counts` has five columns, by the points of `one`."""
 
     names: tuple[str, ...]
     one: Index
@@ -164,7 +163,7 @@ class OpeningPairs:
     counts: Vector
 
     def within(self, names: Collection[str]) -> OpeningPairs:
-        """Only these engines, and their pairs among themselves."""
+        """Return only these engines, and the pairs between them."""
         kept = tuple(sorted(names))
         moved = np.searchsorted(kept, self.names)
         there = np.isin(self.names, kept)
@@ -172,9 +171,9 @@ class OpeningPairs:
         return OpeningPairs(kept, moved[self.one[rows]], moved[self.other[rows]], self.counts[rows])
 
     def in_rows(self, pairs: Pairs) -> Vector:
-        """How many games of each row belong to a pair: every pair has one game in each colour.
+        """Return how many games of each row belong to a pair; every pair has one game in each color.
 
-        ValueError for pairs whose games are not among the counts.
+        Raises ValueError for pairs whose games are not in the rows.
         """
         size = len(self.names)
         keys, number = pairs.white * size + pairs.black, self.counts.sum(axis=1)
@@ -183,16 +182,16 @@ class OpeningPairs:
             wanted = white * size + black
             rows = np.searchsorted(keys, wanted)
             if (rows >= len(keys)).any() or (keys[rows] != wanted).any():
-                raise ValueError("opening pairs of engines that have no such games")
+                raise ValueError("game pairs of engines without such games")
             np.add.at(paired, rows, number)
         if (paired > pairs.games).any():
-            raise ValueError("more opening pairs than games")
+            raise ValueError("more game pairs than games")
         return paired
 
 
 @dataclass(frozen=True, slots=True)
 class PairScoreSpread:
-    """How far pair scores were from what was expected of them, in points squared, summed over pairs."""
+    """Hold squared deviations of pair scores from their expectation, in points squared, summed over pairs."""
 
     seen: float = 0.0
     expected: float = 0.0  # of independent games, after ratings were fitted to them
@@ -209,39 +208,39 @@ class PairScoreSpread:
 
     @property
     def ratio(self) -> float:
-        """Variance of a pair's score over that of two independent games; 1 without pairs."""
+        """Return the variance of a pair's score relative to two independent games; 1 without pairs."""
         believed = BELIEVED_PAIRS * self.variance / max(self.pairs, 1)
         return (self.seen + believed) / (self.expected + believed) if self.pairs else 1.0
 
     @property
     def note(self) -> str:
-        """For the list's caption."""
-        pairs = f"{self.pairs} pair{'s' * (self.pairs != 1)}"
-        return f"errors by opening pairs: {sqrt(self.ratio):.2f} x those of single games, {pairs}"
+        """Return the text for the list's caption."""
+        pairs = f"{self.pairs} game pair{'s' * (self.pairs != 1)}"
+        return f"errors by game pairs: {sqrt(self.ratio):.2f} times those of single games, {pairs}"
 
 
 @dataclass(frozen=True, eq=False)
 class OpeningDependence:
-    """What opening pairs make of a fit's errors: the ratio of variances, and the games it holds for, row by row."""
+    """Hold the effect of game pairs on a fit's errors: the variance ratio, and the games in pairs of each row."""
 
     ratio: float
     paired: Vector
 
     def widened(self, games: Vector) -> Vector:
-        """Factor of each row's variance; `games` counts all of the row."""
+        """Return the factor of each row's variance; `games` counts all games of the row."""
         return 1 + (self.ratio - 1) * self.paired / games
 
 
 def opening_pairs(openings: Openings, names: tuple[str, ...]) -> OpeningPairs:
-    """Columns of the counts, in an order that does not depend on theirs; both orders of two names are added up.
+    """Convert counts to columns in a fixed order, and add both orders of two names; `names` are sorted.
 
-    `names` are sorted. ValueError for strangers, an engine with itself, counts below 0.
+    Raises ValueError for unknown engines, an engine with itself, and negative counts.
     """
     place = {name: index for index, name in enumerate(names)}
     sums: dict[tuple[int, int], Vector] = {}
     for (one, other), counts in openings.items():
         if one == other or one not in place or other not in place or len(counts) != len(PAIR_POINTS) or min(counts) < 0:
-            raise ValueError(f"five counts of pairs between two rated engines, none below 0, found {one} - {other}")
+            raise ValueError(f"expected five counts of game pairs between two rated engines, found {one} - {other}")
         ends, row = (place[one], place[other]), np.array(counts, dtype=np.float64)
         if one > other:
             ends, row = ends[::-1], row[::-1]

@@ -1,8 +1,8 @@
 """Match statistics (Elo, error, LOS, nElo) from trinomial or pentanomial counts.
 
-Counts run from the worst to the best outcome: losses, draws, wins; or pairs that brought 0, 1/2, 1, 3/2, 2 points.
-The games of a pair share their opening, so they are not independent and the pair is the observation; only its
-spread tells how sure the result is. Source: Van den Bergh's notes on sequential tests (fishtest).
+Counts are ordered from the worst to the best outcome: losses, draws, wins; or pairs with 0, 1/2, 1, 3/2, 2 points. The
+two games of a pair share their opening and are not independent, so the pair is the observation, and errors are
+calculated from pairs. Source: Van den Bergh's notes on sequential tests (fishtest).
 """
 
 from __future__ import annotations
@@ -12,52 +12,53 @@ from dataclasses import dataclass
 from math import log, log10, nan, sqrt
 from statistics import NormalDist
 
-ELO_SCALE = 400.0  # Elo 1978: points between engines at ten to one
+ELO_SCALE = 400.0  # Elo 1978: points for an expected ratio of ten to one
 NORMAL_95 = 1.959964  # 97.5 % point of the normal distribution
-FEW_GAMES = 20  # observations; below it the normal approximation of an error is lopsided
-EXTREME_SCORE = 0.05  # from either end: the same
-_EMPTY = 0.001  # what an empty class counts as (Van den Bergh, fishtest), so that no logarithm is infinite
+FEW_GAMES = 20  # observations; with fewer the normal approximation of an error is too asymmetric
+EXTREME_SCORE = 0.05  # distance from 0 or 1 below which the normal approximation is too asymmetric
+_EMPTY = 0.001  # value of an empty class (Van den Bergh, fishtest), so that logarithms are finite
 GAME_CLASSES, PAIR_CLASSES = 3, 5
 NELO_UNIT = 800 / log(10)  # nElo per unit of (score - 1/2)/sd of a game: Elo's slope at equality (Van den Bergh)
-_ROOT_DONE = 1e-15  # of the multiplier, relative: double precision
+_ROOT_DONE = 1e-15  # of the multiplier, relative; limit of double precision
 _MOST_HALVINGS = 200  # more than the exponents of a double
 _BOUND_DONE = 1e-12  # of a score
-_NEARLY = 1.5  # x an error by the slope at the score: the interval itself is never so much narrower (tested)
+_NEARLY = 1.5  # times an error by the slope at the score; the interval itself is never narrower by this factor (tested)
 
 Counts = Sequence[float]
 
 
 @dataclass(frozen=True, slots=True)
 class MatchStatistics:
-    """What the counts of a match say. Elo and nElo None: no finite value; an end None: the interval has no end there.
+    """Hold the statistics of a match. Elo and nElo are None if infinite; an end is None if the interval is unlimited.
 
-    `error` is the 95 % half-width in Elo, None where `by_profile`: with few observations, a score near 0 or 1, or one
-    kind of outcome only, `low`, `high` and `los` come from the profile of the likelihood, not from a bell curve.
+    `error` is half the width of the 95 % interval in Elo, None if `by_profile`. With few observations, a score near 0
+    or 1, or only one kind of outcome, `low`, `high` and `los` are from the profile likelihood, not from a normal
+    distribution.
     """
 
     observations: int
-    score: float  # of the possible points, 0 to 1
+    score: float  # share of the possible points, 0 to 1
     elo: float | None
     error: float | None
     low: float | None
     high: float | None
     los: float
     nelo: float | None
-    nelo_error: float | None  # 95 %, by the delta method: the spread is estimated from the same games
+    nelo_error: float | None  # 95 %, by the delta method; the variance is estimated from the same games
     by_profile: bool
 
 
 def statistics_of(counts: Counts) -> MatchStatistics:
-    """Elo with its error, likelihood of superiority and normalised Elo of one match; ValueError without a game."""
+    """Compute Elo with error, likelihood of superiority and normalized Elo of one match; ValueError without a game."""
     observations = round(sum(counts))
     if not observations:
         raise ValueError("a match without games has no statistics")
-    each, number, chances = games_each(counts), sum(regularised(counts)), shares(counts)
+    each, number, chances = games_each(counts), sum(regularized(counts)), shares(counts)
     score, variance = moments(chances)
     deviation = sqrt(variance / number)
     met = [place for place, count in enumerate(counts) if count]
-    whole = met[-1] == 0 or met[0] == len(counts) - 1
-    los, error, ends = NormalDist().cdf((score - 0.5) / deviation), None, _ends(counts)
+    only_losses, only_wins = met[-1] == 0, met[0] == len(counts) - 1
+    los, error, ends = NormalDist().cdf((score - 0.5) / deviation), None, _normal_interval(counts)
     if ends is None:
         low, high, los = _profile(counts, score)
     else:
@@ -68,10 +69,10 @@ def statistics_of(counts: Counts) -> MatchStatistics:
     return MatchStatistics(
         observations=observations,
         score=made,
-        elo=None if whole else elo_of(made),  # of what was scored: empty classes count where a logarithm needs them
+        elo=None if only_losses or only_wins else elo_of(made),  # without the value of empty classes
         error=error,
-        low=None if met[-1] == 0 else elo_of(low),
-        high=None if met[0] == len(counts) - 1 else elo_of(high),
+        low=None if only_losses else elo_of(low),
+        high=None if only_wins else elo_of(high),
         los=los,
         nelo=None if len(met) == 1 else spreads / sqrt(each) * NELO_UNIT,
         nelo_error=None if len(met) == 1 else NORMAL_95 * NELO_UNIT * sqrt(_spread(chances, spreads) / each / number),
@@ -80,17 +81,17 @@ def statistics_of(counts: Counts) -> MatchStatistics:
 
 
 def error_of(counts: Counts) -> float | None:
-    """Half of the 95 % interval in Elo, as `statistics_of` tells it; None where one side has not lost a point."""
+    """Return half the width of the 95 % interval in Elo, like `statistics_of`; None if all points went to one side."""
     if not any(counts[:-1]) or not any(counts[1:]):
         return None
-    low, high = _ends(counts) or _profile(counts, _mean(counts)[0])[:2]
+    low, high = _normal_interval(counts) or _profile(counts, _mean(counts)[0])[:2]
     return (elo_of(high) - elo_of(low)) / 2
 
 
 def is_error_at_most(error: float, counts: Counts) -> bool:
-    """Whether `error_of` is so small at most; where a glance tells that it is not, it is not worked out."""
+    """Return whether `error_of` is at most `error`; the exact error is only computed if a quick estimate allows it."""
     score, deviation = _mean(counts)
-    slope = ELO_SCALE / log(10) / (score * (1 - score))  # Elo of a score
+    slope = ELO_SCALE / log(10) / (score * (1 - score))  # Elo per unit of score
     if NORMAL_95 * deviation * slope > _NEARLY * error:
         return False
     found = error_of(counts)
@@ -98,49 +99,49 @@ def is_error_at_most(error: float, counts: Counts) -> bool:
 
 
 def score_of(elo: float) -> float:
-    """Expected score of an Elo difference."""
+    """Return the expected score of an Elo difference."""
     return 1 / (1 + 10 ** (-elo / ELO_SCALE))
 
 
 def elo_of(score: float) -> float:
-    """Elo difference of an expected score above 0 and below 1."""
+    """Return the Elo difference of an expected score above 0 and below 1."""
     return -ELO_SCALE * log10(1 / score - 1)
 
 
 def games_each(counts: Counts) -> int:
-    """Games in one observation: 1 for three classes, 2 for five; ValueError for other counts."""
+    """Return the games in one observation: 1 for three classes, 2 for five; ValueError for other counts."""
     if len(counts) not in (GAME_CLASSES, PAIR_CLASSES) or min(counts) < 0:
-        raise ValueError(f"three or five counts, none below 0, found {list(counts)}")
+        raise ValueError(f"expected three or five counts, none below 0, found {list(counts)}")
     return (len(counts) - 1) // 2
 
 
-def regularised(counts: Counts) -> list[float]:
-    """The counts with something in every class."""
+def regularized(counts: Counts) -> list[float]:
+    """Return the counts with a small value in empty classes."""
     return [count or _EMPTY for count in counts]
 
 
 def shares(counts: Counts) -> list[float]:
-    """The share of each class, with something in every class."""
-    regular = regularised(counts)
+    """Return the share of each class, with a small value in empty classes."""
+    regular = regularized(counts)
     number = sum(regular)
     return [count / number for count in regular]
 
 
 def moments(chances: Sequence[float]) -> tuple[float, float]:
-    """Mean and variance of the score of one observation, 0 to 1."""
+    """Return mean and variance of the score of one observation, 0 to 1."""
     top = len(chances) - 1
     mean = sum(chance * place for place, chance in enumerate(chances)) / top
     return mean, sum(chance * (place / top - mean) ** 2 for place, chance in enumerate(chances))
 
 
 def tilted(chances: Sequence[float], values: Sequence[float]) -> list[float]:
-    """The likeliest chances p_i, seen these, under which the values average 0: seen_i/(1 + theta value_i).
+    """Return the most likely probabilities p_i given `chances` for which `values` average 0.
 
-    ValueError unless some value is below 0 and some above. Newton's method kept in a bracket; every p_i is at most
-    1, which bounds theta away from the poles.
+    p_i is chances_i/(1 + theta value_i). Raises ValueError unless some value is below 0 and some above. Newton's method
+    kept in a bracket; every p_i is at most 1, which limits theta.
     """
     if not min(values) < 0 < max(values):
-        raise ValueError("no chances give these values the average 0")
+        raise ValueError("the average of these values cannot be 0")
     low = max((seen - 1) / value for seen, value in zip(chances, values, strict=True) if value > 0)
     high = min((seen - 1) / value for seen, value in zip(chances, values, strict=True) if value < 0)
     theta = 0.0
@@ -162,21 +163,21 @@ def tilted(chances: Sequence[float], values: Sequence[float]) -> list[float]:
 
 
 def at_score(chances: Sequence[float], score: float) -> list[float]:
-    """The likeliest chances, seen these, whose mean is `score`, 0 < score < 1."""
+    """Return the most likely probabilities given `chances` whose mean is `score`, 0 < score < 1."""
     top = len(chances) - 1
     return tilted(chances, [place / top - score for place in range(top + 1)])
 
 
 def log_ratio(counts: Counts, one: Sequence[float], other: Sequence[float]) -> float:
-    """Logarithm of the likelihood of the counts under `one` over that under `other`."""
+    """Return the logarithm of the likelihood of the counts under `one` divided by that under `other`."""
     return sum(count * log(p / q) for count, p, q in zip(counts, one, other, strict=True))
 
 
 def pair_half_points(games: Iterable[tuple[Hashable, int]]) -> list[int]:
-    """Half points of every complete pair, 0 to 4, in the order in which the pairs were completed.
+    """Return the half points of every complete pair, 0 to 4, in the order in which the pairs were completed.
 
-    Games come as (what the two games of a pair share, half points of the one side). A third game under one key
-    opens another pair.
+    Games are given as (key shared by the two games of a pair, half points of one side). A third game with the same key
+    starts another pair.
     """
     waiting: dict[Hashable, int] = {}
     found = []
@@ -189,7 +190,7 @@ def pair_half_points(games: Iterable[tuple[Hashable, int]]) -> list[int]:
 
 
 def class_counts(outcomes: Iterable[int], classes: int) -> tuple[int, ...]:
-    """How often each outcome came, worst first."""
+    """Return the number of times that each outcome occurred, worst first."""
     counts = [0] * classes
     for outcome in outcomes:
         counts[outcome] += 1
@@ -199,9 +200,9 @@ def class_counts(outcomes: Iterable[int], classes: int) -> tuple[int, ...]:
 def tally_match(
     games: Sequence[tuple[Hashable, int]],
 ) -> tuple[tuple[int, ...], tuple[int, ...] | None, list[int]]:
-    """Counts by games; by pairs, None unless half of the games are in complete ones; half points of the complete pairs.
+    """Return counts by games, counts by pairs, and the half points of complete pairs; `games` as in `pair_half_points`.
 
-    `games` are as for `pair_half_points`.
+    The counts by pairs are None unless at least half of the games are in complete pairs.
     """
     couples = pair_half_points(games)
     won = class_counts([half_points for _, half_points in games], GAME_CLASSES)
@@ -210,13 +211,13 @@ def tally_match(
 
 
 def _mean(counts: Counts) -> tuple[float, float]:
-    """The mean score of an observation, 0 to 1, and its standard deviation."""
+    """Return the mean score of an observation, 0 to 1, and its standard deviation."""
     score, variance = moments(shares(counts))
-    return score, sqrt(variance / sum(regularised(counts)))
+    return score, sqrt(variance / sum(regularized(counts)))
 
 
-def _ends(counts: Counts) -> tuple[float, float] | None:
-    """Of the 95 % interval of the score by a bell curve; None where it is none."""
+def _normal_interval(counts: Counts) -> tuple[float, float] | None:
+    """Return the 95 % interval of the score by a normal distribution; None where that is too inaccurate."""
     score, deviation = _mean(counts)
     low, high = score - NORMAL_95 * deviation, score + NORMAL_95 * deviation
     one_kind = sum(count > 0 for count in counts) == 1
@@ -225,23 +226,23 @@ def _ends(counts: Counts) -> tuple[float, float] | None:
 
 
 def _spread(chances: Sequence[float], spreads: float) -> float:
-    """Variance of one observation's influence on (score - 1/2)/sd, itself `spreads`: 1 between equals."""
+    """Return the variance of the influence of one observation on (score - 1/2)/sd, which is `spreads`."""
     mean, variance = moments(chances)
     off = [(place / (len(chances) - 1) - mean) / sqrt(variance) for place in range(len(chances))]
     return sum(chance * (x - spreads * (x * x - 1) / 2) ** 2 for chance, x in zip(chances, off, strict=True))
 
 
 def _profile(counts: Counts, score: float) -> tuple[float, float, float]:
-    """Ends of the 95 % interval of the score and the likelihood of superiority, by likelihood ratio (Wilks 1938)."""
-    regular, chances = regularised(counts), shares(counts)
+    """Return the 95 % interval of the score and the likelihood of superiority, by likelihood ratio (Wilks 1938)."""
+    regular, chances = regularized(counts), shares(counts)
 
     def far(mean: float) -> float:
-        """Standard deviations between the observed score and another."""
+        """Return the standard deviations between the observed score and `mean`."""
         return sqrt(2 * max(0.0, log_ratio(regular, chances, at_score(chances, mean))))
 
     def end(outside: float) -> float:
-        """Regula falsi of the Illinois kind (Dowell and Jarratt 1971): a sixth of the steps of halving."""
-        inside, below, above, went = score, -NORMAL_95, nan, 0  # farthest out there may be no likelihood
+        """Find an end of the interval by the Illinois variant of regula falsi (Dowell and Jarratt 1971)."""
+        inside, below, above, went = score, -NORMAL_95, nan, 0  # at the far end the likelihood may be 0
         while abs(outside - inside) > _BOUND_DONE:
             middle = inside - below * (outside - inside) / (above - below)
             if not min(inside, outside) < middle < max(inside, outside):

@@ -1,9 +1,9 @@
 """Priors of rating lists, and loose anchors.
 
-prior          adds to the log likelihood                                  source
-GaussianPrior  -(R - mean)^2/(2 sd^2) each; means make loose anchors       Bayes; Ordo's loose anchors
-PhantomDraws   w draws of every engine against one that stands at `about`  Mease 2003, an imagined opponent
-VirtualDraws   P/4 (n_ij/n_i + n_ij/n_j) draws each way for every pair     BayesElo; for parity with it only
+prior          term added to the log likelihood                             source
+GaussianPrior  -(R - mean)^2/(2 sd^2) per engine; by name: loose anchors    Bayes; Ordo's loose anchors
+PhantomDraws   w draws of every engine against an opponent rated `about`    Mease 2003
+VirtualDraws   P/4 (n_ij/n_i + n_ij/n_j) draws in each color for each pair  BayesElo; only for comparison with it
 
 Loose anchors: a Gaussian prior for engines with an approximately known rating fixes the level of the list. The games
 can move a loose anchor away from its prior mean. The term is from Ordo's manual.
@@ -29,26 +29,26 @@ _Spread = float | Mapping[str, float]
 
 @dataclass(frozen=True, slots=True)
 class GaussianPrior:
-    """In points of the model; one for all or by name. Means make loose anchors.
+    """Hold means and standard deviations in points of the model, for all engines or by name.
 
-    `mean` None: about the pool's own average, wherever that lies. Of a name not in `sd` nothing is believed.
+    `mean` None is the pool's average. An engine that is not in a mapping `sd` does not have a prior.
     """
 
     sd: _Spread = 350.0
     mean: _Spread | None = None
 
     def sd_of(self, name: str) -> float:
-        """Infinite where nothing is believed."""
+        """Return the standard deviation of an engine; infinite without a prior."""
         return self.sd.get(name, inf) if isinstance(self.sd, Mapping) else self.sd
 
     def mean_of(self, name: str) -> float | None:
-        """None: the pool's average."""
+        """Return the mean of an engine; None for the pool's average."""
         return self.mean.get(name, 0.0) if isinstance(self.mean, Mapping) else self.mean
 
 
 @dataclass(frozen=True, slots=True)
 class PhantomDraws:
-    """`weight` draws against an opponent rated `about`, in points of the model, that stays there."""
+    """Add `weight` draws against an opponent with the constant rating `about`, in points of the model."""
 
     weight: float = 1.0
     about: float = 0.0
@@ -56,33 +56,33 @@ class PhantomDraws:
 
 @dataclass(frozen=True, slots=True)
 class VirtualDraws:
-    """BayesElo's prior: `weight` draws an engine, spread over the opponents it met."""
+    """Add `weight` draws per engine, distributed over its opponents (the prior of BayesElo)."""
 
     weight: float = 2.0  # BayesElo's default
 
 
 Prior = GaussianPrior | PhantomDraws | VirtualDraws
 _PRIORS: dict[str, type[Prior]] = {"gaussian": GaussianPrior, "draws": PhantomDraws, "virtual": VirtualDraws}
-_LARGEST_PRIOR = 1_000_000  # points or draws; its inverse is the smallest, and fits end for all between (tried)
+_LARGEST_PRIOR = 1_000_000  # points or draws; fits converge for all values between its inverse and this number (tested)
 
 
-def parse_prior(words: str) -> Literal["auto", "none"] | Prior:
-    """What people mean who write a prior in a word; ValueError says what can be written."""
-    if words in ("auto", "none"):
-        return "auto" if words == "auto" else "none"
-    kind, _, number = words.partition("=")
+def parse_prior(text: str) -> Literal["auto", "none"] | Prior:
+    """Read a prior from the command line or configuration; the message of ValueError lists the allowed values."""
+    if text in ("auto", "none"):
+        return "auto" if text == "auto" else "none"
+    kind, _, number = text.partition("=")
     try:
         size = float(number)
     except ValueError:
         size = nan
     if kind not in _PRIORS or not 1 / _LARGEST_PRIOR <= size <= _LARGEST_PRIOR:
-        allowed = f"numbers between {1 / _LARGEST_PRIOR:f} and {_LARGEST_PRIOR:,}"
-        raise ValueError(f"write auto, none, gaussian=SD, draws=W or virtual=P, {allowed}; found {words!r}")
+        allowed = f"with a number between {1 / _LARGEST_PRIOR:f} and {_LARGEST_PRIOR:,}"
+        raise ValueError(f"{text!r} is not a valid prior; use auto, none, gaussian=SD, draws=W or virtual=P {allowed}")
     return _PRIORS[kind](size)
 
 
 def describe_prior(prior: Prior, name: str, level: float, point: float) -> str:
-    """What an engine's rating rests on when its games bound none; `level` is the list's, `point` shrinks spreads."""
+    """Describe the prior of an engine whose games do not limit its rating; `level` is the list's average."""
     if isinstance(prior, VirtualDraws):
         return f"virtual draws ({prior.weight:g})"
     if isinstance(prior, PhantomDraws):
@@ -94,9 +94,9 @@ def describe_prior(prior: Prior, name: str, level: float, point: float) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PoolPrior:
-    """A prior in natural units over a pool's names: a parabola of weight `weights` and `draws` phantom draws.
+    """Hold a prior in natural units over a pool's names: a parabola with `weights`, and `draws` phantom draws.
 
-    A floating one is about the weighted average of the ratings and blind to their level.
+    If `floating`, the parabola is around the weighted average of the ratings and does not depend on their level.
     """
 
     about: Vector
@@ -105,26 +105,26 @@ class PoolPrior:
     draws: float = 0.0
 
     def log_likelihood(self, ratings: Vector) -> float:
-        """Log prior without constants."""
+        """Return the log prior without constants."""
         off = ratings - self.about
         height = -off @ self._weigh(off) / 2
         return float(height - (self.draws * (softplus(off) / 2 + softplus(-off) / 2).sum() if self.draws else 0.0))
 
     def pull(self, ratings: Vector) -> Vector:
-        """Its gradient, in points like the games'."""
+        """Return the gradient of the log prior."""
         off = ratings - self.about
         pull = -self._weigh(off)
         return pull + self.draws * (0.5 - logistic(off)) if self.draws else pull
 
     def stiffness(self, ratings: Vector) -> Vector:
-        """Diagonal of its curvature, but for what floating takes off."""
+        """Return the diagonal of the curvature, without the term of a floating prior."""
         if not self.draws:
             return self.weights
         share = logistic(ratings - self.about)
         return self.weights + self.draws * share * (1 - share)
 
     def bound(self) -> NDArray[np.bool_]:
-        """Which engines it holds."""
+        """Return which engines have a prior."""
         return np.asarray(self.weights + self.draws > 0)
 
     def _weigh(self, off: Vector) -> Vector:
@@ -133,28 +133,28 @@ class PoolPrior:
 
 
 def pool_prior(names: tuple[str, ...], prior: Prior | None, unit: float) -> PoolPrior:
-    """The prior's terms; those of virtual draws are in the counts. ValueError for means or spreads that cannot be."""
+    """Return the prior of a pool (virtual draws are in the counts instead); ValueError for impossible numbers."""
     if isinstance(prior, GaussianPrior):
         sd = np.array([prior.sd_of(name) for name in names], dtype=np.float64) / unit
         mean = np.array([prior.mean_of(name) or 0.0 for name in names], dtype=np.float64) / unit
         if not (sd > 0).all() or not np.isfinite(mean).all():
-            raise ValueError("a prior has finite means and a spread above 0")
+            raise ValueError("a prior must have finite means and a standard deviation above 0")
         weights = sd**-2
         return PoolPrior(mean, weights, floating=prior.mean is None and bool(weights.any()))
     nothing = np.zeros(len(names))
     if prior is None:
         return PoolPrior(nothing, nothing)
     if not 0 < prior.weight < inf:
-        raise ValueError("a prior of draws has a finite weight above 0")
+        raise ValueError("a prior of draws must have a finite weight above 0")
     if isinstance(prior, VirtualDraws):
         return PoolPrior(nothing, nothing)
     if not isfinite(prior.about):
-        raise ValueError("phantom draws are against a finite rating")
+        raise ValueError("phantom draws must be against a finite rating")
     return PoolPrior(np.full(len(names), prior.about / unit), nothing, draws=prior.weight)
 
 
 def with_virtual_draws(pairs: Pairs, weight: float) -> Pairs:
-    """The counts with BayesElo's prior in them: every pair that met gets draws in both colours."""
+    """Return the counts with BayesElo's prior: every pair with games gets draws in both colors."""
     count = len(pairs.names)
     low, high = np.minimum(pairs.white, pairs.black), np.maximum(pairs.white, pairs.black)
     met, which = np.unique(low * count + high, return_inverse=True)
@@ -178,43 +178,43 @@ def with_virtual_draws(pairs: Pairs, weight: float) -> Pairs:
     )
 
 
-_SMALLEST_SD = 1.0  # points, as ratings are shown; below it residuals pass 1e-8 at levels of 10,000 (tried)
-_WORDS = re.compile(r"\s*([-+]?[\d.]+)\s*(?:±|\+-|\+/-)\s*([\d.]+)\s*")
+_SMALLEST_SD = 1.0  # points as shown; below, residuals exceed 1e-8 at levels of 10,000 (tested)
+_LOOSE_ANCHOR = re.compile(r"\s*([-+]?[\d.]+)\s*(?:±|\+-|\+/-)\s*([\d.]+)\s*")
 
 
 class LooseAnchor(NamedTuple):
-    """Where an engine is believed to stand, with the standard deviation of that, in points of the list."""
+    """Hold the approximate rating of an engine and its standard deviation, in points of the list."""
 
     rating: float
     sd: float
 
     @property
     def text(self) -> str:
-        """As `parse_loose_anchor` reads it."""
+        """Return the anchor as text that `parse_loose_anchor` reads."""
         return f"{self.rating:g} ± {self.sd:g}"
 
 
 LooseAnchors = Mapping[str, LooseAnchor]
 
 
-def parse_loose_anchor(words: str) -> LooseAnchor:
-    """What ``2784+-15`` or ``2784±15`` means; ValueError says what can be written."""
-    found = _WORDS.fullmatch(words)
+def parse_loose_anchor(text: str) -> LooseAnchor:
+    """Read ``2784+-15`` or ``2784±15``; the message of ValueError describes the allowed form."""
+    found = _LOOSE_ANCHOR.fullmatch(text)
     try:
         read = LooseAnchor(*map(float, found.groups())) if found else None
     except ValueError:
         read = None
     if read is None or not (-LARGEST <= read.rating <= LARGEST and _SMALLEST_SD <= read.sd <= LARGEST):
-        allowed = f"RATING+-SD, as 2784+-15, the SD between {_SMALLEST_SD:g} and {LARGEST:,}"
-        raise ValueError(f"write {allowed}; found {words!r}")
+        allowed = f"RATING+-SD, for example 2784+-15, with SD between {_SMALLEST_SD:g} and {LARGEST:,}"
+        raise ValueError(f"{text!r} is not a valid loose anchor; use {allowed}")
     return read
 
 
 def loose_anchor_prior(names: Iterable[str], loose: LooseAnchors, sd: float | None = None) -> GaussianPrior | None:
-    """The belief in those of `names` that are loose anchors; None where there is none.
+    """Return the prior of those of `names` that are loose anchors; None if there are none.
 
-    With `sd` all others are believed to stand that near to where the loose anchors do on average, weighed by how sure
-    they are.
+    With `sd`, all other engines get a prior with this standard deviation around the mean of the loose anchors, weighted
+    by their precision.
     """
     names = tuple(names)
     own = {name: loose[name] for name in names if name in loose}

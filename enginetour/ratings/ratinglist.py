@@ -1,4 +1,4 @@
-"""Rating list: the rows of every pool with ratings, errors, opponents and remarks."""
+"""Rating list: ratings, errors, opponents and remarks of the engines of every rating pool."""
 
 from __future__ import annotations
 
@@ -24,8 +24,11 @@ from enginetour.ratings.connectivity import (
 )
 from enginetour.ratings.incremental import CAPTION
 from enginetour.ratings.likelihood import (
+    GIVE_ADVANTAGE,
     MAX_DRAW_PARAMETER,
     MOST_STEPS,
+    NO_FINITE_ADVANTAGE,
+    NOT_SEPARABLE,
     RUNAWAY,
     STEP_DONE,
     Fit,
@@ -68,23 +71,24 @@ from enginetour.ratings.uncertainty import (
     sandwich_middle,
 )
 
-# Rows of one pool: shown ratings, errors for small samples, and remarks.
+# The rows of one pool: ratings as shown, errors and remarks.
 
-SHARED = 6  # digits behind the point; closer ratings share a rank
-DENSE_ERRORS = 4000  # engines; above, one number of a square array takes 128 MB and all of them minutes
-OTHER_POOL = "other pool"  # of a line of an edition that is not measured from the zero point of the edition before
-NOT_ASKED, _ANCHOR, TOO_FEW = "error on request", "anchor", "too few games"
-FEW, EXTREME = "few games: profile bounds", "extreme score: profile bounds"
-_OF_BOUNDS = {NOT_ASKED, _ANCHOR, TOO_FEW, FEW, EXTREME}
+SHARED = 6  # decimal places; engines whose ratings agree to this precision share a rank
+DENSE_ERRORS = 4000  # engines; above, a square array takes more than 128 MB and computing all errors takes minutes
+OTHER_POOL = "other pool"  # marks an engine whose pool has another zero point than the previous edition
+NOT_ASKED, _ANCHOR, TOO_FEW = "error not computed", "anchor", "too few games"
+FEW, EXTREME = "few games: profile-likelihood interval", "extreme score: profile-likelihood interval"
+_INTERVAL_REMARKS = {NOT_ASKED, _ANCHOR, TOO_FEW, FEW, EXTREME}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One engine. `plus` and `minus` are the 95 % bounds' distances, None when nothing can be said; ranks per pool.
+    """Represent one engine in a rating list.
 
-    `error` is half of what they span. `opponents_error` is the opponents' average error as in Ordo's list: an anchor
-    has 0. `diversity` is how many opponents met equally often would be as mixed (exp of the entropy; Ordo's manual).
-    `basis` is the fit that the row comes from, None for a row that was made by hand.
+    `plus` and `minus` are the distances to the ends of the 95 % interval, None if there is no interval. `error` is half
+    the width of the interval. `opponents_error` is the average error of the opponents, as in Ordo's list (an anchor
+    counts as 0). `diversity` is the number of equally frequent opponents with the same entropy (exp of the entropy;
+    Ordo's manual). `rank` is counted within the pool. `basis` is the fit of the pool, None for rows without a fit.
     """
 
     rank: int
@@ -99,20 +103,20 @@ class Row:
     losses: int
     opponents: float
     performance: float | None  # None at 0 or 100 %
-    los: float | None = None  # against the next of the pool
+    los: float | None = None  # likelihood of superiority over the next engine of the pool
     pool: int = 1
     remarks: tuple[str, ...] = ()
     error: float | None = None
-    opponents_error: float | None = None  # None where an opponent has none
+    opponents_error: float | None = None  # None if an opponent does not have an error
     opponent_count: int | None = None
     diversity: float | None = None
     basis: FitBasis | None = field(default=None, compare=False, repr=False)
 
 
 def _shown(fitted: Fit, prior: Prior | None, mean: float | None) -> ShownRatings:
-    """Points near equality made Elo points about what stays where it is: the anchor, the average, the prior's mean.
+    """Convert the ratings to Elo points around the value that stays fixed: anchor, average or mean of the prior.
 
-    Where several anchors or means by name hold the scale fast too, the model's own points are shown.
+    If several anchors or several prior means fix the scale too, return the ratings in the model's own points.
     """
     ratings, point = fitted.ratings, fitted.point
     if not fitted.fixed and (fitted.level_free or mean is not None):
@@ -131,13 +135,13 @@ def _shown(fitted: Fit, prior: Prior | None, mean: float | None) -> ShownRatings
 def _rows_of(
     fitted: Fit, prior: Prior | None, pool: int, seen: ShownRatings, asked: Collection[str] | None
 ) -> Iterator[Row]:
-    """The pool's rows, best first. In a pool too large for all errors only those `asked` for have some."""
+    """Yield the rows of a pool, best first; in a pool too large for all errors, only `asked` engines get errors."""
     pairs, ratings = fitted.pairs, seen.ratings
     large = len(fitted.names) > DENSE_ERRORS
     errors = ErrorsOnRequest(fitted) if large else errors_of(fitted)
     wanted = frozenset(asked or ()) if large else frozenset(fitted.names)
     basis = FitBasis(fitted, seen, errors, wanted)
-    bounds = _bounds_in(basis)
+    bounds = _interval_fields(basis)
     met, diversity = opponent_diversity(pairs)
     level = float(ratings.mean())
     opponents = pairs.per_engine(pairs.games * ratings[pairs.black], pairs.games * ratings[pairs.white]) / pairs.played
@@ -164,15 +168,15 @@ def _rows_of(
             los=errors.los(place, following) if compared and following is not None else None,
             pool=pool,
             **bounds[place]
-            | {"remarks": (*_rests_on(fitted, prior, place, score, level, seen.point), *bounds[place]["remarks"])},
+            | {"remarks": (*_prior_remark(fitted, prior, place, score, level, seen.point), *bounds[place]["remarks"])},
             opponent_count=int(met[place]),
             diversity=float(diversity[place]),
             basis=basis,
         )
 
 
-def _bounds_in(basis: FitBasis, quantile: float = NORMAL_95) -> list[dict[str, Any]]:
-    """The fields of the rows of a pool that bounds give, in the order of the fit's names; remarks are about them."""
+def _interval_fields(basis: FitBasis, quantile: float = NORMAL_95) -> list[dict[str, Any]]:
+    """Return the fields of each row that depend on the intervals, in the order of the fit's names."""
     fit, pairs, point = basis.fit, basis.fit.pairs, basis.shown.point
     found = []
     for place, (games, points) in enumerate(zip(pairs.played, pairs.scored, strict=True)):
@@ -180,7 +184,7 @@ def _bounds_in(basis: FitBasis, quantile: float = NORMAL_95) -> list[dict[str, A
         minus, plus = (None, None) if bounds is None else (bounds[0] * point, bounds[1] * point)
         error = None if bounds is None else (bounds[1] + bounds[0]) / 2 * point
         found.append({"plus": plus, "minus": minus, "error": error, "remarks": remarks})
-    # An anchor has no error; the average over the games is nan where an opponent has none.
+    # An anchor counts as 0; the average is nan if an opponent does not have an error.
     halves = np.array(
         [0.0 if place in fit.fixed else one["error"] for place, one in enumerate(found)], dtype=np.float64
     )
@@ -191,14 +195,14 @@ def _bounds_in(basis: FitBasis, quantile: float = NORMAL_95) -> list[dict[str, A
 
 
 def fit_bases(rows: Iterable[Row]) -> dict[int, FitBasis]:
-    """What the pools rest on, by their number."""
+    """Return the fit of every pool by pool number."""
     return {row.pool: row.basis for row in rows if row.basis is not None}
 
 
 def _bounds(
     basis: FitBasis, place: int, games: float, score: float, quantile: float
 ) -> tuple[tuple[float, float] | None, tuple[str, ...]]:
-    """Distances down and up in the fit's points, None when nothing can be said, and remarks about them."""
+    """Return the distances to the lower and upper end in the fit's points (None if unknown), and remarks."""
     if place in basis.fit.fixed:
         return None, (_ANCHOR,)
     if basis.fit.names[place] not in basis.wanted:
@@ -210,20 +214,19 @@ def _bounds(
     return bounds, (TOO_FEW if bounds is None else FEW if games < FEW_GAMES else EXTREME,)
 
 
-def _rests_on(
+def _prior_remark(
     fitted: Fit, prior: Prior | None, place: int, score: float, level: float, point: float
 ) -> tuple[str, ...]:
-    """Named when only the prior holds a rating."""
+    """Return a remark if all games of the engine have the same result, so that only the prior limits its rating."""
     if prior is None or 0 < score < 1 or place in fitted.fixed:
         return ()
-    return (
-        f"{'unbeaten' if score else 'winless'}: rests on {describe_prior(prior, fitted.names[place], level, point)}",
-    )
+    kind, given = "unbeaten" if score else "winless", describe_prior(prior, fitted.names[place], level, point)
+    return (f"{kind}: rating depends on {given}",)
 
 
-# Which engines are rated together and with which prior: whole pools, or the groups of a pool.
+# Which engines are rated together, and with which prior: a whole pool, or the connected components of a pool.
 
-_PRIOR_SD = 350.0  # Elo; Glickman 1999 starts a newcomer with it
+_PRIOR_SD = 350.0  # Elo; the value for a new player in Glickman 1999
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,39 +240,43 @@ class _ListTerms:
 
     @property
     def level(self) -> str:
-        """Where the ratings lie, for people; without anchors or a mean phantom draws hold them."""
+        """Describe what fixes the level of the ratings, as text for the caption."""
         if isinstance(self.prior, PhantomDraws) and not self.anchors and self.mean is None:
             return f"phantom draws at {self.prior.about:g}"
-        words = [f"{name} = {rating:g}" for name, rating in sorted(self.anchors.items())]
-        words += [f"{name} = {each.text}" for name, each in sorted(self.loose.items())]
-        return ", ".join(words) or f"pool average = {self.mean or 0:g}"
+        parts = [f"{name} = {rating:g}" for name, rating in sorted(self.anchors.items())]
+        parts += [f"{name} = {each.text}" for name, each in sorted(self.loose.items())]
+        return ", ".join(parts) or f"pool average = {self.mean or 0:g}"
 
     def check(self, names: Collection[str]) -> None:
         if (self.anchors or self.loose) and self.mean is not None:
-            raise InputRefused("a list has anchors or a mean, not both", step="leave one out")
+            raise InputRefused("anchors and a mean cannot be combined", step="give only one of them")
         if self.loose and not isinstance(self.prior, str):
-            # What the prior says of single engines must leave room for loose anchors.
+            # Loose anchors are a prior of single engines: another prior must not set those too.
             gaussian = self.prior if isinstance(self.prior, GaussianPrior) else None
             if gaussian is None or gaussian.mean is not None or isinstance(gaussian.sd, Mapping):
-                raise InputRefused("loose anchors go with no prior, auto or gaussian=SD", step="leave one of both out")
+                raise InputRefused(
+                    "loose anchors cannot be combined with this prior", step="use the prior none, auto or gaussian=SD"
+                )
         if twice := sorted({*self.anchors} & {*self.loose}):
-            raise InputRefused(f"{twice[0]} is a fixed and a loose anchor", step="leave one out")
+            raise InputRefused(f"{twice[0]} is both a fixed and a loose anchor", step="give only one of them")
         if strangers := sorted({*self.anchors, *self.loose} - set(names)):
-            raise InputRefused(f"anchor {strangers[0]} is not among the rated", step="name an engine that has games")
+            raise InputRefused(
+                f"anchor {strangers[0]} is not an engine of this list", step="choose an engine that has games"
+            )
 
 
 def _rating_units(
     pairs: Pairs, found: Parts, terms: _ListTerms, notes: list[str]
 ) -> Iterator[tuple[tuple[str, ...], Prior | None]]:
-    """Names with what is believed of them; what the list should say of it is added to `notes`."""
+    """Yield the engines that are rated together, with their prior; add remarks for the caption to `notes`."""
     prior = terms.prior
     if isinstance(prior, VirtualDraws):
-        notes.append(f"{prior.weight:g} virtual draws an engine are counted, to compare with BayesElo's lists only")
+        notes.append(f"{prior.weight:g} virtual draws per engine are added, only for comparison with lists of BayesElo")
     elif isinstance(prior, PhantomDraws):
-        notes.append(f"phantom draws are counted: {prior.weight:g} an engine, against {prior.about:g}")
+        notes.append(f"phantom draws are added: {prior.weight:g} per engine, against a rating of {prior.about:g}")
     elif isinstance(prior, GaussianPrior) and not isinstance(prior.sd, Mapping):
-        about = "the loose anchors" if terms.loose else "the pool mean" if prior.mean is None else "means of its own"
-        notes.append(f"a Gaussian prior is used: sd {prior.sd:g} about {about}")
+        about = "the loose anchors" if terms.loose else "the pool mean" if prior.mean is None else "the given means"
+        notes.append(f"a Gaussian prior is used: standard deviation {prior.sd:g} around {about}")
     for pool in found:
         if not isinstance(prior, str):
             spread = prior.sd if isinstance(prior, GaussianPrior) else {}
@@ -281,63 +288,60 @@ def _rating_units(
         if len(parts) == 1:
             yield pool, loose_anchor_prior(pool, terms.loose)
         elif prior == "none":
-            notes.append(f"{_parts_told(parts)} are rated apart: the games between them bound no difference")
-            notes += _bridged(inside, parts)
+            notes.append(f"{_format_parts(parts)} are rated separately: no games limit the differences between them")
+            notes += _connection_notes(inside, parts)
             yield from ((part, loose_anchor_prior(part, terms.loose)) for part in parts)
         else:
             sd = _PRIOR_SD * terms.scale / ELO_SCALE
             near_anchors = loose_anchor_prior(pool, terms.loose, sd)
             about = "the loose anchors" if near_anchors else "the pool mean"
             notes.append(
-                f"no finite maximum, so a Gaussian prior (sd {sd:g} about {about}) is used: {_parts_told(parts)}"
+                f"the likelihood has no finite maximum, so a Gaussian prior (standard deviation {sd:g} around {about}) "
+                f"is used: {_format_parts(parts)}"
             )
-            for word, which in (("unbeaten", unbeaten(inside)), ("winless", winless(inside))):
+            for label, which in (("unbeaten", unbeaten(inside)), ("winless", winless(inside))):
                 if which:
-                    notes.append(f"{word}: {', '.join(which)}")
-            notes += _bridged(inside, parts)
+                    notes.append(f"{label}: {', '.join(which)}")
+            notes += _connection_notes(inside, parts)
             yield pool, near_anchors or GaussianPrior(sd)
 
 
-def _bridged(pairs: Pairs, parts: Parts) -> Iterator[str]:
+def _connection_notes(pairs: Pairs, parts: Parts) -> Iterator[str]:
     if points := connecting_points(pairs, parts):
         yield format_connecting_points(points)
 
 
-def _parts_told(parts: Parts) -> str:
-    """The groups as sets; a large one by its size."""
+def _format_parts(parts: Parts) -> str:
     shown = ("{" + (", ".join(part) if len(part) <= 8 else f"{len(part)} engines") + "}" for part in parts)
-    return "groups " + ", ".join(shown)
+    return "connected components " + ", ".join(shown)
 
 
-# Parameters shared by pools without a common game: White's advantage and the draw parameter.
-#
-# Each pool is then fitted with what the others say of both, so errors know how sure the shared numbers are.
-
-
+# Parameters that all pools share: White's advantage and the draw parameter. Each pool is fitted with the information
+# of the other pools about both, so that the errors include all games.
 _Pool = tuple[Pairs, Prior | None]
 
 
 def _fit_pool(
     pool: _Pool, terms: _ListTerms, advantage: float | Literal["fit"], draw: float | Literal["fit"], **more: Any
 ) -> Fit:
-    """One pool with this advantage and draw parameter; `more` as for `fit`."""
+    """Fit one pool with this advantage and draw parameter; `more` is passed to `fit`."""
     pairs, prior = pool
     anchors = {name: terms.anchors[name] for name in pairs.names if name in terms.anchors}
     own: dict[str, Any] = {"prior": prior, "anchors": anchors, "model": terms.model, "scale": terms.scale, **more}
     return fit(pairs, advantage=advantage, draw=draw, **own)
 
 
-def _joint(
+def _fit_jointly(
     members: Sequence[_Pool], terms: _ListTerms, advantage: float | Literal["fit"], draw: float | Literal["fit"]
 ) -> list[Fit]:
-    """Pools without a common game, with the White advantage and the draw parameter most likely over all their games.
+    """Fit pools without a common game, with the White advantage and the draw parameter most likely over all games.
 
-    By Newton's method in those two, the ratings of each pool following them. Undetermined as for `fit`.
+    Newton's method in these two parameters; the ratings of each pool follow them. Raises NoMaximum like `fit`.
     """
     given, pools = 0.0 if advantage == "fit" else advantage, len(members)
     found = [_fit_pool(pool, terms, given, draw) for pool in members]
     lead = next((each for each in found if each.draw_fitted and not each.problem.imagined), found[0])
-    model, unit, drawn = lead.problem.model, lead.unit, lead.draw or draw  # without any draw there is none to share
+    model, unit, drawn = lead.problem.model, lead.unit, lead.draw or draw  # without draws there is none to share
     extra = np.array([0] * (advantage == "fit") + [1] * (lead.draw_fitted and not lead.problem.imagined), dtype=np.intp)
     at, place = np.array([given / unit, lead.at[-1]]), np.ix_(extra, extra)
     for _ in range(MOST_STEPS):
@@ -353,9 +357,7 @@ def _joint(
             ways.append(way)
         slope, bend = slopes.sum(axis=0), bends.sum(axis=0)
         if not is_identified(bend[place], held):
-            raise NoMaximum(
-                "White's advantage does not show apart from the strengths", step="give the advantage as a number"
-            )
+            raise NoMaximum(NOT_SEPARABLE, step=GIVE_ADVANTAGE)
         step = np.linalg.solve(bend[place], slope[extra])
         moved = float(np.abs(step).max(initial=0.0))
         if moved < STEP_DONE:
@@ -365,11 +367,11 @@ def _joint(
             at[1] = at[1] if model.published(float(at[1]), unit) > 0 else lead.at[-1] / 2
             drawn = model.published(float(at[1]), unit)
         if abs(at[0]) > RUNAWAY or (1 in extra and at[1] > MAX_DRAW_PARAMETER):
-            raise NoMaximum("these games put no bound on White's advantage", step="give the advantage as a number")
+            raise NoMaximum(NO_FINITE_ADVANTAGE, step=GIVE_ADVANTAGE)
     spreads = bends.copy()
     for pool, (each, way) in enumerate(zip(found, ways, strict=True)):
         middle = sandwich_middle(each)
-        if middle is not None and len(extra):  # of the logistic model, which has no draw parameter
+        if middle is not None and len(extra):  # only the logistic model, which does not have a draw parameter
             spreads[pool][0, 0] = middle.square(way[0])
     spread = spreads.sum(axis=0)
     shared = [
@@ -385,9 +387,9 @@ def _joint(
 
 # The rating list and its caption.
 
-_SURPRISING = 3.3  # standard deviations; one in a thousand by chance
-_FEW_NAMED = 10  # anchors in a note
-_OLD_PLACE_SD = 150.0  # Elo; simulated bubbles: what a place in the old list is worth
+_SURPRISING = 3.3  # standard deviations; exceeded by chance once in about 1,000 cases
+_FEW_NAMED = 10  # anchors listed in a note
+_OLD_PLACE_SD = 150.0  # Elo; how well a place in the old list predicts strength in simulated bubble tournaments
 
 
 @dataclass(frozen=True, slots=True)
@@ -398,7 +400,7 @@ class _Unrated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RatingList:
-    """Rows by pool and rank; ratings of different pools compare in nothing. `caption` is told with every list."""
+    """Hold the rows by pool and rank, with the caption. Ratings of different pools cannot be compared."""
 
     rows: tuple[Row, ...]
     unrated: tuple[_Unrated, ...] = ()
@@ -411,19 +413,19 @@ class RatingList:
     games: int
     skipped: int
     model: str = "logistic"
-    draw_parameter: float | None = None  # nu of davidson, drawElo of raokupper, in the model's points
-    point: float = 1.0  # what the model's points were multiplied with to be shown
-    level: str = "pool average = 0"  # where the ratings lie, in words; "" where the system says it
+    draw_parameter: float | None = None  # nu of davidson, or drawElo of raokupper in the model's points
+    point: float = 1.0  # factor from the model's points to the points shown
+    level: str = "pool average = 0"  # what fixes the level of the ratings; "" if the rating system defines it
 
     @property
     def white_advantage_sd(self) -> float | None:
-        """Of a fitted advantage, in the list's points; None for a given one."""
+        """Return the standard deviation of a fitted White advantage in the list's points; None if it was given."""
         basis = fit_bases(self.rows).get(1)  # all pools share the advantage
         sd = None if basis is None else basis.errors.advantage_sd
         return None if basis is None or sd is None else sd * basis.shown.point
 
     def to_json(self) -> dict[str, object]:
-        """Ready for json.dumps: numbers, strings, None; never NaN."""
+        """Return the list as data for json.dumps, without NaN."""
         return {
             "list": [
                 {name: getattr(row, name) for name in Row.__slots__ if name != "basis"} | {"remarks": list(row.remarks)}
@@ -462,13 +464,13 @@ def rating_list(
     openings: Openings | None = None,
     skipped: int = 0,
 ) -> RatingList:
-    """Rate every pool apart, centred on `mean` (0) unless anchors, loose ones or the prior's means give the level.
+    """Rate every pool separately, centered on `mean` (0) unless anchors, loose anchors or prior means fix the level.
 
-    `auto`: no prior where everybody can be reached from everybody, else a Gaussian one about the pool's mean.
-    `none`: mutually reachable groups are rated apart, and whoever is alone in its group gets no rating.
-    `advantage`, `draw` and what priors say are in the model's own points. `names` adds engines that may have no
-    games; `errors_for` are those with errors in a pool of more than 4,000; `skipped` games were left out by whoever
-    counted. `openings` tells which of the counted games came in pairs on one opening: errors go by their pair scores.
+    Prior "auto": none if the pool is one connected component, otherwise a Gaussian prior around the pool mean.
+    Prior "none": connected components are rated separately; an engine alone in its component is not rated.
+    `advantage`, `draw` and the values of priors are in the model's own points. `names` adds engines that may not have
+    games. `errors_for` selects the engines with errors in a pool of more than 4,000. `skipped` is the number of games
+    that the caller left out. With `openings`, the errors use the scores of game pairs on one opening.
     """
     pairs = pairs_of(counts, names)
     terms = _ListTerms(model, prior, anchors or {}, loose or {}, scale, mean)
@@ -477,14 +479,14 @@ def rating_list(
     alone: list[_Unrated] = []
     found = pools(pairs)
     if len(found) > 1:
-        notes.append(f"{len(found)} pools without a common game: nothing compares across them")
+        notes.append(f"{len(found)} rating pools without a common game: their ratings cannot be compared")
         notes.append(format_connecting_games(connecting_games(pairs, found), numbered=prior != "none"))
     members: list[_Pool] = []
     for part, belief in _rating_units(pairs, found, terms, notes):
         inside = pairs.within(part)
-        met = [name for name, games in zip(part, inside.played, strict=True) if games]  # anchors join without a game
+        met = [name for name, games in zip(part, inside.played, strict=True) if games]  # an anchor may not have a game
         if len(met) < len(part):
-            alone += (_Unrated(name, _alone(name, pairs)) for name in part if name not in met)
+            alone += (_Unrated(name, _why_unrated(name, pairs)) for name in part if name not in met)
         if met:
             members.append((inside.within(met), belief))
     fits = _fits(members, terms, advantage, draw, notes)
@@ -492,21 +494,21 @@ def rating_list(
     for fitted, _ in rated:
         notes += _contradictions(fitted)
     if rated:
-        notes += _points(rated[0][0], _shown(*rated[0], mean).point)
+        notes += _point_notes(rated[0][0], _shown(*rated[0], mean).point)
     residual = max((fitted.residual for fitted, _ in rated), default=0.0)
     largest = rated[0][0] if rated else None
     if terms.loose and not terms.anchors:
-        notes.append("errors are against the pool average: what is unsure of the loose anchors comes on top")
+        notes.append("errors are relative to the pool average, without the uncertainty of the loose anchors")
     if openings:
-        rated = _paired(rated, opening_pairs(openings, pairs.names), notes)
+        rated = _with_dependence(rated, opening_pairs(openings, pairs.names), notes)
     rows: list[Row] = []
     for number, (fitted, belief) in enumerate(rated, 1):
         rows += _rows_of(fitted, belief, number, _shown(fitted, belief, mean), errors_for)
     point = _shown(*rated[0], mean).point if rated else 1.0
-    if any("bounds" in remark for row in rows for remark in row.remarks):
-        notes.append(f"profile bounds where an engine has fewer than {FEW_GAMES} games or an extreme score")
+    if any(remark in (FEW, EXTREME) for row in rows for remark in row.remarks):
+        notes.append(f"profile-likelihood intervals for engines with fewer than {FEW_GAMES} games or an extreme score")
     if any(NOT_ASKED in row.remarks for row in rows):
-        notes.append(f"a pool of more than {DENSE_ERRORS} engines: errors only where they were asked for")
+        notes.append(f"a pool has more than {DENSE_ERRORS} engines: errors are computed only for the selected engines")
     idle = [name for name, games in zip(pairs.names, pairs.played, strict=True) if not games]
     games = int(pairs.games.sum())
     return RatingList(
@@ -530,7 +532,7 @@ def rating_list(
 def incremental_list(
     pairs: Pairs, ratings: Mapping[str, float], system: str, *, skipped: int = 0, notes: Sequence[str] = ()
 ) -> RatingList:
-    """The last ratings of an incremental system as a list: one pool, without errors."""
+    """Return the last ratings of an incremental system as a list: one pool, without errors."""
     won, drawn, lost = pairs.record
     met = np.array([ratings[name] for name in pairs.names])
     opponents = pairs.per_engine(pairs.games * met[pairs.black], pairs.games * met[pairs.white]) / pairs.played
@@ -571,9 +573,10 @@ def incremental_list(
 def bubble_rating_order(
     starting_list_bottom_to_top: Sequence[str], newcomers: Sequence[str], counts: Counts | Pairs
 ) -> tuple[str, ...]:
-    """Best first, by likelihood with the old list as prior; ties keep the old order, newcomers behind.
+    """Return all engines, best first, by likelihood with the old list as the prior; ties keep the old order.
 
-    Place i of m is worth z((i+1/2)/m) * 350 with sd 150, a newcomer 0 with sd 350. ValueError for a stranger.
+    The prior of place i of m is z((i+1/2)/m) * 350 Elo with standard deviation 150, that of a newcomer 0 with 350.
+    Raises ValueError for an engine that is in neither list.
     """
     old = [name for name in starting_list_bottom_to_top if name not in set(newcomers)]
     means = {name: NormalDist().inv_cdf((i + 0.5) / len(old)) * _PRIOR_SD for i, name in enumerate(old)}
@@ -589,10 +592,10 @@ def bubble_rating_order(
     return tuple(sorted((*reversed(old), *newcomers), key=lambda name: -round(rated[name], SHARED)))
 
 
-def _paired(
+def _with_dependence(
     rated: list[tuple[Fit, Prior | None]], couples: OpeningPairs, notes: list[str]
 ) -> list[tuple[Fit, Prior | None]]:
-    """The fits with one ratio of variances for the whole list: single pools and engines have too few pairs."""
+    """Add the dependence of paired games to the fits: one variance ratio, because single pools have too few pairs."""
     inside = [couples.within(fitted.names) for fitted, _ in rated]
     surprise = sum(
         (pair_score_spread(fitted, own) for (fitted, _), own in zip(rated, inside, strict=True)), PairScoreSpread()
@@ -606,12 +609,12 @@ def _paired(
     ]
 
 
-def _alone(name: str, pairs: Pairs) -> str:
+def _why_unrated(name: str, pairs: Pairs) -> str:
     if name in unbeaten(pairs):
         return "unbeaten: no finite rating without a prior"
     if name in winless(pairs):
         return "winless: no finite rating without a prior"
-    return "alone in its group: no finite rating without a prior"
+    return "alone in its connected component: no finite rating without a prior"
 
 
 def _fits(
@@ -621,25 +624,27 @@ def _fits(
     draw: float | Literal["fit"],
     notes: list[str],
 ) -> list[Fit]:
-    """The fits of all pools, the largest first. White's advantage and the draw parameter are those of all games.
+    """Fit all pools, the largest first; they share White's advantage and the draw parameter.
 
-    An advantage that cannot be told from strength is 0, and said to be.
+    An advantage that cannot be separated from the ratings is set to 0, with a note.
     """
     shared = len(members) > 1 and (advantage == "fit" or (terms.model != "logistic" and draw == "fit"))
     found = list[Fit]()
     for group in [members] if shared else [[pool] for pool in members]:
         try:
-            found += _joint(group, terms, advantage, draw) if shared else [_fit_pool(group[0], terms, advantage, draw)]
+            found += (
+                _fit_jointly(group, terms, advantage, draw) if shared else [_fit_pool(group[0], terms, advantage, draw)]
+            )
         except NoMaximum as failure:
             if advantage != "fit":
                 raise
-            notes.append(f"{failure.what}: taken as 0")
-            found += _joint(group, terms, 0.0, draw) if shared else [_fit_pool(group[0], terms, 0.0, draw)]
+            notes.append(f"{failure.what}; 0 is used")
+            found += _fit_jointly(group, terms, 0.0, draw) if shared else [_fit_pool(group[0], terms, 0.0, draw)]
     return found
 
 
 def _contradictions(fitted: Fit) -> tuple[str, ...]:
-    """The anchors of a pool whose results are not to be expected at the ratings given, in one note."""
+    """Return a note about the anchors whose results are improbable at their given ratings."""
     if len(fitted.fixed) < 2:
         return ()
     pairs = fitted.problem.pairs
@@ -648,49 +653,49 @@ def _contradictions(fitted: Fit) -> tuple[str, ...]:
     off, variances = pairs.per_engine(surprise, -surprise), pairs.per_engine(spread, spread)
     found = [
         f"{fitted.names[place]} at {fitted.ratings[place]:g} scored {pairs.scored[place]:,.1f} of "
-        f"{pairs.played[place]:,.0f}, not {pairs.scored[place] - off[place]:,.1f}"
+        f"{pairs.played[place]:,.0f}, expected {pairs.scored[place] - off[place]:,.1f}"
         for place in sorted(fitted.fixed)
         if abs(off[place]) > _SURPRISING * variances[place] ** 0.5
     ]
     few = "; ".join(found[:_FEW_NAMED]) + "; ..." * (len(found) > _FEW_NAMED)
-    return (f"anchors that contradict the games: {few}",) if found else ()
+    return (f"anchors that do not fit the games: {few}",) if found else ()
 
 
-def _points(fitted: Fit, point: float) -> tuple[str, ...]:
-    """What a point of the list is, where the model's is not Elo's."""
+def _point_notes(fitted: Fit, point: float) -> tuple[str, ...]:
+    """Explain the points of a model whose points are not Elo points."""
     if fitted.point == 1:
         return ()
-    bounded = ("the decided games bound no draw parameter: a win and a loss between equals are imagined",)
-    notes = bounded if fitted.problem.imagined else ()
+    added = ("the games do not determine the draw parameter: one win and one loss between equals are added",)
+    notes = added if fitted.problem.imagined else ()
     draws = "" if fitted.draw is None else f", {'nu' if fitted.model == 'davidson' else 'drawElo'} {fitted.draw:.4g}"
-    worth = f": near equality one is worth {fitted.point:.4f} Elo"
-    scaled = f", times {point:.4f}: near equality they are Elo points"
-    return *notes, f"points of the {fitted.model} model{draws}{worth if point == 1 else scaled}"
+    worth = f": near equality one point is worth {fitted.point:.4f} Elo"
+    scaled = f", multiplied by {point:.4f}: near equality they are Elo points"
+    return *notes, f"ratings in points of the {fitted.model} model{draws}{worth if point == 1 else scaled}"
 
 
-# Bounds at a confidence other than 95 %.
+# Intervals at a confidence other than 95 %.
 
 _USUAL = 95.0  # %
 
 
 def quantile(percent: float) -> float:
-    """Standard deviations to either side that hold this share of a normal distribution."""
+    """Return the standard deviations to either side that enclose `percent` of a normal distribution."""
     return NORMAL_95 if percent == _USUAL else NormalDist().inv_cdf((1 + percent / 100) / 2)
 
 
 def at_confidence(found: RatingList, percent: float) -> RatingList:
-    """The list with plus, minus and errors at `percent`; rows made by hand stay as they are."""
+    """Return the list with plus, minus and errors at `percent` confidence; rows without a fit are unchanged."""
     if percent == _USUAL:
         return found
     bounds = {
         name: own
         for basis in fit_bases(found.rows).values()
-        for name, own in zip(basis.fit.names, _bounds_in(basis, quantile(percent)), strict=True)
+        for name, own in zip(basis.fit.names, _interval_fields(basis, quantile(percent)), strict=True)
     }
     rows = (_with_bounds(row, bounds[row.name]) if row.name in bounds else row for row in found.rows)
     return replace(found, rows=tuple(rows))
 
 
 def _with_bounds(row: Row, bounds: dict[str, Any]) -> Row:
-    kept = (each for each in row.remarks if each not in _OF_BOUNDS)
+    kept = (each for each in row.remarks if each not in _INTERVAL_REMARKS)
     return replace(row, **bounds | {"remarks": (*kept, *bounds["remarks"])})

@@ -15,11 +15,11 @@ from enginetour.ratings.incremental import Lineage, RatedGame, RatingEvent, Rati
 
 @dataclass(frozen=True, slots=True)
 class IncrementalSystem:
-    """A system whose ratings depend on the order of games; an engine may bring from `lowest` up to `below`."""
+    """Describe a system whose ratings depend on the order of games; start ratings are from `lowest` up to `below`."""
 
     settings: BaseModel
     begin: Callable[[Any, Mapping[str, float], Lineage | None], RatingState]
-    scale: Scale = "go"  # of the ratings that engines bring
+    scale: Scale = "go"  # scale of the start ratings
     lowest: float = float("-inf")
     below: float = float("inf")
 
@@ -30,11 +30,11 @@ class IncrementalSystem:
         start: Mapping[str, float],
         lineage: Lineage | None = None,
     ) -> list[RatingEvent]:
-        """All rating events of games in log order; `start` holds the ratings that engines bring along."""
+        """Return all rating events of games in log order; `start` holds the start ratings of engines."""
         return incremental.rate(games, self.begin(settings, start, lineage))
 
     def fitting(self, brought: Mapping[str, float]) -> dict[str, float]:
-        """A rating that the scale does not know counts as none."""
+        """Return the start ratings that are on the system's scale."""
         return {engine: rating for engine, rating in brought.items() if self.lowest <= rating < self.below}
 
 

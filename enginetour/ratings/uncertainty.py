@@ -1,8 +1,8 @@
-"""Rating errors: how LOS, covariance, sandwich and profile-likelihood intervals of a list are computed.
+"""Errors of ratings: LOS, covariance, sandwich estimator and profile-likelihood intervals of a list.
 
-davidson and raokupper know draws: C = H^-1. In the logistic model draws narrow the errors, so the inverse curvature
-is wrapped around the variance games with draws really have (the sandwich C = H^-1 V H^-1), and in all models around
-that of opening pairs where they are known. Errors are against the pool's average, or against the anchors.
+The models davidson and raokupper include draws: C = H^-1. In the logistic model draws make errors smaller, so the
+covariance is the sandwich C = H^-1 V H^-1 with the variance V of games with draws. In all models V includes the
+variance of opening pairs if they are known. Errors are relative to the pool's average or to the anchors.
 """
 
 from __future__ import annotations
@@ -20,24 +20,23 @@ from enginetour.ratings.models import Model, ResultColumns, logistic
 from enginetour.ratings.pairs import PAIR_POINTS, Index, OpeningPairs, Pairs, PairScoreSpread, Vector
 from enginetour.ratings.pentanomial import EXTREME_SCORE, NORMAL_95
 
-# Profile-likelihood bounds, for few games and extreme scores where plus and minus differ.
-#
-# An engine's own games count exactly, all others by their curvature; its closest opponents move on their own, the
-# others follow linearly. Advantage and draw parameter are held fast.
+# Profile-likelihood intervals, for few games and extreme scores, where plus and minus differ. The engine's own games
+# are exact, all others are approximated by their curvature. Its closest opponents move independently, the other
+# engines follow linearly. White's advantage and the draw parameter are constant.
 
-_CLOSE_OPPONENTS = 50  # re-rated one by one in a bound; further ones follow them linearly
-_LONGEST_STRIDE = 2.0  # natural units in one step to a bound, 347 Elo
+_CLOSE_OPPONENTS = 50  # opponents that move independently in a profile; the others follow linearly
+_LONGEST_STRIDE = 2.0  # natural units (347 Elo) in one step to the end of an interval
 _BOUND_DONE = 1e-9  # natural units, and log likelihood
-_MOST_STRIDES = 200  # a bound further away than 400 natural units is none
+_MOST_STRIDES = 200  # steps; an interval of more than 400 natural units counts as unlimited
 
 
 def _profile(
     fit: Fit, near: Sequence[int] | Index, inverse: Vector, narrowed: float, quantile: float
 ) -> tuple[float, float] | None:
-    """Distances down and up in points, by the steps of Venzon and Moolgavkar 1988; None without end.
+    """Return the distances down and up in points (Venzon and Moolgavkar 1988); None if unlimited.
 
-    `near`: the engine, then its closest opponents; `inverse`: their columns of the inverse curvature. Draws narrow
-    the bounds as they narrow the errors, but for an engine near 0 or 100 %, whose own few draws say little.
+    `near` is the engine, then its closest opponents; `inverse` holds their columns of the inverse curvature. Draws
+    reduce the interval as they reduce the errors, except near 0 or 100 %, where the few draws give little information.
     """
     star, direction = _star(fit, np.asarray(near, dtype=np.intp), inverse)
     place = near[0]
@@ -50,9 +49,9 @@ def _profile(
 
 @dataclass(frozen=True, eq=False)
 class _Star:
-    """The log likelihood near the maximum.
+    """Hold the log likelihood near the maximum.
 
-    `moves` turns the deviations of the close ones (the engine first) into those of both ends of its games.
+    `moves` converts the deviations of the close engines (the engine itself first) to changes of the gaps of its games.
     """
 
     model: Model
@@ -63,7 +62,7 @@ class _Star:
     rest: Vector
 
     def at(self, off: Vector) -> tuple[float, Vector, Vector]:
-        """Fall of the log likelihood, its gradient and negative Hessian at deviations `off`."""
+        """Return the fall of the log likelihood, its gradient and negative Hessian at deviations `off`."""
         start = self.model.slopes(self.results, self.gaps, self.draw)
         moved = self.gaps + self.moves @ off
         there = self.model.slopes(self.results, moved, self.draw)
@@ -74,7 +73,7 @@ class _Star:
 
 
 def _star(fit: Fit, near: Index, inverse: Vector) -> tuple[_Star, Vector]:
-    """The engine's games seen from its side, and the direction of its rating against the average or anchor."""
+    """Return the engine's games from its side, and the direction of its rating relative to the average or anchors."""
     pairs, place = fit.problem.pairs, int(near[0])
     mine = (pairs.white == place) | (pairs.black == place)
     as_white = pairs.white[mine] == place
@@ -89,7 +88,7 @@ def _star(fit: Fit, near: Index, inverse: Vector) -> tuple[_Star, Vector]:
     inside = inverse[near]
     direction = np.zeros(len(near))
     direction[0] = 1.0
-    if len(near) == len(fit.names) and not fit.fixed:  # everybody is close: the average must be held by hand
+    if len(near) == len(fit.names) and not fit.fixed:  # all engines are close, so the average must be fixed here
         inside = inside + np.trace(inside) / len(near) ** 2
         direction -= 1 / len(near)
     whole = np.linalg.inv(inside)
@@ -106,13 +105,13 @@ def _star(fit: Fit, near: Index, inverse: Vector) -> tuple[_Star, Vector]:
 
 
 def _reach(star: _Star, direction: Vector, drop: float, side: float) -> float | None:
-    """Furthest deviation along `direction` where the likelihood has fallen by `drop`; natural units."""
+    """Return the largest deviation along `direction` where the likelihood has fallen by `drop`, in natural units."""
     off, stride = np.zeros(len(direction)), np.zeros(len(direction))
     for _ in range(_MOST_STRIDES):
         fall, gradient, hessian = star.at(off)
         try:
             home, away = np.linalg.solve(hessian, np.stack((gradient, direction), axis=1)).T
-        except np.linalg.LinAlgError:  # so far out that no result would surprise: halfway back
+        except np.linalg.LinAlgError:  # too far out: go half of the way back
             stride = stride / 2
             off = off - stride
             continue
@@ -125,19 +124,18 @@ def _reach(star: _Star, direction: Vector, drop: float, side: float) -> float | 
     return None
 
 
-# Sandwich estimator H^-1 V H^-1 (Huber 1967): V is the variance of the results, model by model.
-#
-# In the logistic model draws narrow it; its draw probability follows Davidson 1970. Games that share an opening
-# narrow or widen it by the ratio that their pair scores show.
+# Sandwich estimator H^-1 V H^-1 (Huber 1967); V is the variance of the results in each model. In the logistic model
+# draws reduce it; the draw probability follows Davidson 1970. For games that share an opening, V is multiplied by the
+# ratio observed in their pair scores.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Middle:
-    """V: built like a curvature, but for White's advantage, which adds up what ratings cancel."""
+    """Hold V: like a curvature, except for White's advantage, which does not cancel in a game pair."""
 
     bent: Curvature
     draw_rate: float  # between equals
-    advantage: float  # more than `bent` has in the advantage's own place; never less, so that no variance is negative
+    advantage: float  # added to `bent` for White's advantage; never negative, so that no variance is negative
 
     def matrix(self) -> Vector:
         matrix = self.bent.matrix()
@@ -149,7 +147,7 @@ class _Middle:
 
 
 def sandwich_middle(fit: Fit) -> _Middle | None:
-    """None where it is the curvature itself: davidson and raokupper know draws, and no games are paired."""
+    """Return V; None where it equals the curvature: davidson and raokupper without paired games."""
     depends = fit.dependence
     if fit.model != "logistic" and depends is None:
         return None
@@ -166,13 +164,13 @@ def sandwich_middle(fit: Fit) -> _Middle | None:
     games = fit.problem.pairs.games
     own = float(rows @ (depends.paired / games)) * max(0.0, 2 - 2 * depends.ratio)
     wide = depends.widened(games)
-    # What results say of the gap scatters by the ratio, what they say of draws does not: between the two its root.
+    # The ratio multiplies the variance of results, not that of draws; the mixed term gets its square root.
     cross = fit.curvature.cross * np.sqrt(wide)
     return _Middle(replace(fit.curvature, rows=rows * wide, cross=cross, beyond=beyond, level_free=False), rate, own)
 
 
 def pair_score_spread(fit: Fit, openings: OpeningPairs) -> PairScoreSpread:
-    """How the scores of a fit's opening pairs spread about their expectation."""
+    """Return how the scores of the opening pairs vary around the expectation of a fit."""
     number = openings.counts.sum(axis=1)
     if not number.any():
         return PairScoreSpread()
@@ -187,7 +185,7 @@ def pair_score_spread(fit: Fit, openings: OpeningPairs) -> PairScoreSpread:
 
 
 def moments(fit: Fit, gap: Vector) -> tuple[Vector, Vector]:
-    """Mean and variance of White's score in one game at each gap."""
+    """Return mean and variance of White's score in one game, for each gap."""
     if fit.model == "logistic":
         share = logistic(gap)
         return share, share * (1 - share) - expected_draws(share, draw_rate(fit)) / 4
@@ -202,7 +200,7 @@ def moments(fit: Fit, gap: Vector) -> tuple[Vector, Vector]:
 
 
 def draw_rate(fit: Fit) -> float:
-    """Between equals without White's advantage."""
+    """Return the expected share of draws between equals without White's advantage."""
     if fit.model == "logistic":
         return _draw_rate_of_equals(fit.folded_problem.pairs, logistic(fit.folded_problem.gaps(fit.at)))
     draw = float(fit.at[-1])
@@ -210,12 +208,12 @@ def draw_rate(fit: Fit) -> float:
 
 
 def expected_draws(share: Vector, draw_rate: float) -> Vector:
-    """Draw probability at each expected score, by the relation of Davidson 1970; `draw_rate` is that of equals."""
+    """Return the draw probability at each expected score (Davidson 1970); `draw_rate` is that between equals."""
     return _draws(4 * share * (1 - share), draw_rate)
 
 
 def _draws(even: Vector, draw_rate: float) -> Vector:
-    """`expected_draws` from how even a game is: 1 between equals."""
+    """Return `expected_draws` as a function of 4 p (1 - p), which is 1 between equals."""
     if not draw_rate:
         return np.zeros_like(even)
     bend = (1 - 2 * draw_rate) / draw_rate**2
@@ -224,10 +222,10 @@ def _draws(even: Vector, draw_rate: float) -> Vector:
 
 
 def _draw_rate_of_equals(pairs: Pairs, share: Vector) -> float:
-    """The rate at which the expected number of draws is the one counted, by secants in a bracket.
+    """Return the draw rate between equals for which the expected number of draws is the observed one.
 
-    An end that stays is weighed down as by Anderson and Bjorck 1973.
-    At most that of nothing but draws, a win and a loss imagined: else ratings would be certain.
+    Bracketed secant method with the weights of Anderson and Bjorck 1973. The result is at most the rate of only draws
+    plus one win and one loss; otherwise ratings would have no error.
     """
     games, target = float(pairs.games.sum()), float(pairs.draws.sum())
     most, even = games / (games + 2), 4 * share * (1 - share)
@@ -254,9 +252,9 @@ def _draw_rate_of_equals(pairs: Pairs, share: Vector) -> float:
 
 
 def _fitted(fit: Fit, paired: Vector) -> float:
-    """How many pair scores the ratings were fitted to: the trace of the paired games' share of the curvature.
+    """Return how many parameters were fitted to the pair scores: trace of the paired games' share of the curvature.
 
-    Reckoned by the share all paired games have together, which is exact when all are; a prior takes its own share.
+    Uses the share of all paired games together, which is exact if all games are paired; priors reduce it.
     """
     bent, rated = fit.problem.slopes(fit.at)[1], fit.problem.free[fit.problem.free < len(fit.names)]
     own = bent.pairs.per_engine(bent.rows, bent.rows)[rated]
@@ -264,15 +262,15 @@ def _fitted(fit: Fit, paired: Vector) -> float:
     return known * float(bent.rows @ (paired / bent.pairs.games)) / float(bent.rows.sum())
 
 
-# Errors of a fit: covariance, LOS, and bounds for few games.
+# Errors of a fit: covariance, LOS, and intervals for few games.
 
 
 @dataclass(frozen=True, eq=False)
 class Errors:
-    """Arrays over the fit's names in natural units; rows of anchors are 0.
+    """Hold the errors of a fit, in natural units, in the order of the fit's names; rows of anchors are 0.
 
-    The covariance is `spread` times `response` transposed: most lists ask for a few of its numbers only. `inverse` is
-    the plain inverse curvature with advantage and draw parameter held fast, square.
+    The covariance is `spread` times `response` transposed and only computed on request. `inverse` is the square inverse
+    curvature with White's advantage and the draw parameter constant.
     """
 
     fit: Fit
@@ -284,38 +282,38 @@ class Errors:
 
     @cached_property
     def covariance(self) -> Vector:
-        """All of it, square."""
+        """Return the square covariance matrix."""
         made = self.spread @ self.response.T
-        return np.asarray(made + made.T) / 2  # the error of a difference has no order
+        return np.asarray(made + made.T) / 2  # exactly symmetric, in spite of rounding
 
     @cached_property
     def variances(self) -> Vector:
-        """The diagonal of the covariance."""
+        """Return the diagonal of the covariance."""
         return np.asarray(np.einsum("ij,ij->i", self.spread, self.response).clip(0.0))
 
     @cached_property
     def sd(self) -> Vector:
-        """Of each rating in points, against the pool's average or the anchors."""
+        """Return the standard deviation of each rating in points, relative to the pool's average or the anchors."""
         return np.asarray(np.sqrt(self.variances) * self.fit.unit)
 
     def sd_of(self, place: int) -> float:
-        """One of `sd`."""
+        """Return the standard deviation of one rating in points."""
         return float(self.sd[place])
 
     def difference_sd(self, one: int, other: int) -> float:
-        """Of the difference of two ratings, in points; places in the fit's names."""
+        """Return the standard deviation of the difference of two ratings in points."""
         spread, response = (each[one] - each[other] for each in (self.spread, self.response))
         return sqrt(max(0.0, float(spread @ response))) * self.fit.unit
 
     def los(self, one: int, other: int) -> float:
-        """Likelihood that `one` is the stronger of the two; certain between anchors."""
+        """Return the likelihood that `one` is stronger than `other`; 0 or 1 between anchors."""
         return _superiority(self.fit, one, other, self.difference_sd(one, other))
 
     def bounds(self, place: int, wider: float = 1.0, quantile: float = NORMAL_95) -> tuple[float, float] | None:
-        """How far down and up the profile likelihood reaches from the rating, in points; None without end.
+        """Return the distances down and up of the profile-likelihood interval in points; None if unlimited.
 
-        `wider`: the variance is so many times what the curvature says, for scores that are not extreme. `quantile`:
-        the confidence, in standard deviations.
+        `wider` multiplies the variance if the score is not extreme. `quantile` is the confidence in standard
+        deviations.
         """
         near = _near(self.fit, place)
         narrowed = float(self.variances[place] / self.inverse[place, place])
@@ -324,7 +322,7 @@ class Errors:
 
 @dataclass(frozen=True, eq=False)
 class ErrorsOnRequest:
-    """The same, one solution of the equations for each number asked: for pools whose square arrays are too large."""
+    """Compute single errors on request, for pools whose square arrays are too large for `Errors`."""
 
     fit: Fit
     _middle: _Middle | None = field(init=False)
@@ -334,18 +332,18 @@ class ErrorsOnRequest:
         object.__setattr__(self, "_middle", sandwich_middle(self.fit))
 
     def sd_of(self, place: int) -> float:
-        """Of a rating in points."""
+        """Return the standard deviation of one rating in points."""
         if place not in self._known:
             self._known[place] = self._sd(self._direction(place))
         return self._known[place]
 
     def difference_sd(self, one: int, other: int) -> float:
-        """Of the difference of two ratings, in points."""
+        """Return the standard deviation of the difference of two ratings in points."""
         return self._sd(self._direction(one) - self._direction(other))
 
     @cached_property
     def advantage_sd(self) -> float | None:
-        """Of a fitted advantage in points, None for a given one."""
+        """Return the standard deviation of a fitted White advantage in points, None if it was given."""
         place = len(self.fit.names)
         if place not in self.fit.problem.free:
             return None
@@ -354,11 +352,11 @@ class ErrorsOnRequest:
         return self._sd(direction)
 
     def los(self, one: int, other: int) -> float:
-        """Likelihood that `one` is the stronger of the two."""
+        """Return the likelihood that `one` is stronger than `other`."""
         return _superiority(self.fit, one, other, self.difference_sd(one, other))
 
     def bounds(self, place: int, wider: float = 1.0, quantile: float = NORMAL_95) -> tuple[float, float] | None:
-        """As `Errors.bounds`, all opponents following linearly."""
+        """Return the profile-likelihood interval like `Errors.bounds`, but all opponents follow linearly."""
         fit, count, direction = self.fit, len(self.fit.names), self._direction(place)
         ratings = fit.problem.free[fit.problem.free < count]
         column = fit.curvature.held(ratings).solve_exactly(direction)[:count]
@@ -368,7 +366,7 @@ class ErrorsOnRequest:
         return _profile(fit, np.array([place], dtype=np.intp), column[:, None], narrowed * wider, quantile)
 
     def _direction(self, place: int) -> Vector:
-        """Against the average, or the anchors."""
+        """Return the direction of a rating relative to the average or the anchors."""
         direction = np.zeros(len(self.fit.at))
         direction[place] = 1.0
         if not self.fit.fixed:
@@ -383,10 +381,10 @@ class ErrorsOnRequest:
 
 
 def errors_of(fit: Fit) -> Errors:
-    """All errors at once: one inversion and a product, 0.9 s for 2 000 engines (measured)."""
+    """Compute all errors of a fit: one inversion and one product, 0.9 s for 2,000 engines (measured)."""
     count, free = len(fit.names), fit.problem.free
     extra = free[free >= count]
-    size = count + 2 if len(extra) else count  # what is held needs no rows
+    size = count + 2 if len(extra) else count  # constant unknowns need no rows
     inverse = fit.curvature.inverse()[:size, :size]
     if not fit.fixed:
         inverse[:count] -= inverse[:count].mean(axis=0)
@@ -419,7 +417,7 @@ def _superiority(fit: Fit, one: int, other: int, sd: float) -> float:
 
 
 def _near(fit: Fit, place: int) -> Sequence[int]:
-    """The engine itself, then the opponents it met most, anchors left out."""
+    """Return the engine, then its most frequent opponents without anchors."""
     pairs = fit.pairs
     mine = (pairs.white == place) | (pairs.black == place)
     met = np.bincount(pairs.white[mine] + pairs.black[mine] - place, pairs.games[mine], len(fit.names))
@@ -428,14 +426,14 @@ def _near(fit: Fit, place: int) -> Sequence[int]:
     return [place, *close.tolist()]
 
 
-# The fit of a pool with its shown ratings and errors, as matrices and pairings use it.
+# The fit of a pool with its shown ratings and errors, for matrices and pairings.
 
-_MOST_OVERFITTING = 2.0  # our choice: below two games a fitted number its prior holds it
+_MOST_OVERFITTING = 2.0  # chosen here; with fewer than two games per fitted number the prior dominates
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShownRatings:
-    """A fit as people read it. `point` is what the fit's points are multiplied with."""
+    """Hold the ratings as shown; `point` is the factor from the fit's points."""
 
     ratings: Vector
     point: float
@@ -443,7 +441,7 @@ class ShownRatings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FitBasis:
-    """One pool; only the `wanted` have errors."""
+    """Hold one pool's fit with shown ratings and errors; only the engines in `wanted` have errors."""
 
     fit: Fit
     shown: ShownRatings
@@ -452,10 +450,9 @@ class FitBasis:
 
     @property
     def overfitting(self) -> float:
-        """By how much few games for many fitted numbers understate a variance.
+        """Return the factor by which many fitted numbers and few games make a variance too small.
 
-        Games over the games less the numbers fitted: MacKinnon and White 1985 (HC1); as a factor of the fall of a
-        likelihood Bartlett 1937.
+        Games divided by games minus fitted numbers: MacKinnon and White 1985 (HC1); for likelihoods Bartlett 1937.
         """
         games = float(self.fit.pairs.games.sum())
         fitted = len(self.fit.problem.free) - self.fit.level_free

@@ -1,4 +1,4 @@
-"""Cases and traces of the bubble as JSON."""
+"""Bubble cases and traces as JSON."""
 
 import json
 from collections.abc import Callable
@@ -36,7 +36,7 @@ def _drop(key: str) -> Callable[[dict[str, Any]], None]:
 
 
 def test_a_good_case_is_read() -> None:
-    """Text, bytes and what json made of them are the same; results do not depend on colour."""
+    """Text, bytes and JSON data give the same case; results do not depend on color."""
     case = read_case(json.dumps(GOOD))
     assert case == read_case(json.dumps(GOOD).encode()) == read_case({**GOOD, "expected": 5})
     assert case.ranking == ("A", "B", "C") and case.options.size == 2
@@ -91,7 +91,7 @@ def test_a_good_case_is_read() -> None:
     ],
 )
 def test_bad_cases_are_refused_by_name(change: Callable[[dict[str, Any]], None], named: str) -> None:
-    """The line says which file and which field."""
+    """An invalid case raises an error with file and field."""
     case = json.loads(json.dumps(GOOD))
     change(case)
     with pytest.raises(InputRefused, match=named) as refusal:
@@ -111,7 +111,7 @@ def test_bad_cases_are_refused_by_name(change: Callable[[dict[str, Any]], None],
     ],
 )
 def test_what_is_no_json_object_is_refused(text: str | bytes, place: str, what: str) -> None:
-    """With the line where the reading stopped."""
+    """Text that is not a JSON object raises an error with its line."""
     with pytest.raises(InputRefused, match=what) as refusal:
         read_case(text, "bad.json")
     assert refusal.value.place == place

@@ -1,4 +1,4 @@
-"""Bounds on files of others: the size of a whole one, how far a packed one may unpack; ours whole or not at all."""
+"""Limits for files of users, and replacement of files as a whole."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from enginetour.openings.suites import read_suite
 
 
 def test_as_large_as_may_be(tmp_path: Path) -> None:
-    """One byte more is refused by name."""
+    """A file may have the maximum size; one byte more raises an error."""
     path = tmp_path / "file"
     path.write_bytes(b"x" * 100)
     assert read_whole(path, 100) == b"x" * 100
@@ -37,7 +37,7 @@ def test_as_large_as_may_be(tmp_path: Path) -> None:
 
 
 def test_devices_and_pipes_are_no_input(tmp_path: Path) -> None:
-    """Only a pipe that the user named is read, as far as a file would be; the null device is an empty file."""
+    """Only a pipe that the user named is read; the null device is an empty file."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     for path, named in ((Path("/dev/zero"), True), (Path("/dev/tty"), True), (pipe, False)):
@@ -54,7 +54,7 @@ def test_devices_and_pipes_are_no_input(tmp_path: Path) -> None:
 
 
 def test_what_is_no_bomb() -> None:
-    """What packs well is read if it is small, what is large if it packs as texts do."""
+    """Small files may unpack to any ratio, large ones to that of text."""
     refuse_bomb(Path("small"), 1, _UNPACKED_AT_LEAST)
     refuse_bomb(Path("large"), 10**9, _MOST_TIMES * 10**9)
     with pytest.raises(InputRefused, match="unpack it first"):
@@ -62,7 +62,7 @@ def test_what_is_no_bomb() -> None:
 
 
 def test_bombs(tmp_path: Path) -> None:
-    """A thousand to one is found early by whoever unpacks; the way to read it all the same is told."""
+    """A ratio of a thousand raises an error early, with a hint."""
     path = tmp_path / "bomb.pgn.gz"
     path.write_bytes(gzip.compress(b"\0" * 10_000_000) * 2)
     with pytest.raises(InputRefused, match="unpack it first"):
@@ -72,7 +72,7 @@ def test_bombs(tmp_path: Path) -> None:
 
 
 def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
-    """An export that fails half-way leaves the old text and nothing beside it."""
+    """A failed export leaves the old file and no temporary file."""
     path = tmp_path / "table.csv"
     replace_file(path, ["old"])
 
@@ -87,7 +87,7 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
 
 
 def test_two_exports_to_one_path_do_not_mix(tmp_path: Path) -> None:
-    """The second is refused while the first writes; what a killed one left is no obstacle."""
+    """A second export to the same file raises an error; the rest of a killed one does not."""
     path = tmp_path / "table.csv"
     beside = tmp_path / ".table.csv.new"
     beside.write_text("left by a kill")
@@ -104,7 +104,7 @@ def test_two_exports_to_one_path_do_not_mix(tmp_path: Path) -> None:
 def test_a_name_renamed_in_the_moment_of_locking_is_not_written_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another export ends between our opening and our lock: its text stays, ours comes after it."""
+    """If another export finishes just before the lock, its file is kept and then replaced."""
     path = tmp_path / "table.csv"
     flock = fcntl.flock
 
@@ -120,7 +120,7 @@ def test_a_name_renamed_in_the_moment_of_locking_is_not_written_to(
 
 
 def test_a_full_disk_is_told_of_with_the_file(tmp_path: Path) -> None:
-    """`export` and `report` said "No space left on device" and not where."""
+    """The error of a full disk names the file."""
 
     def chunks() -> Iterator[bytes]:
         with open("/dev/full", "wb", buffering=0) as full:
@@ -135,7 +135,7 @@ def test_a_full_disk_is_told_of_with_the_file(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_made_is_told_by_its_name(tmp_path: Path) -> None:
-    """Was ".list.csv.new: Permission denied", a name that nobody had given."""
+    """An error names the requested file, not the temporary one."""
     with pytest.raises(OSError) as caught:
         replace_bytes(tmp_path / "no" / "list.csv", [b"x"])
     assert caught.value.filename == str(tmp_path / "no" / "list.csv")

@@ -15,7 +15,7 @@ from tests.support.databases import field_of, rated
 
 
 def test_pairs_apart_are_never_made() -> None:
-    """They count as met in the round to be paired, so the others make room; where there is none it is told."""
+    """Pairs in `apart` are never made; if there is no other round, an error is raised."""
     blank = [entry(number) for number in range(1, 5)]
     free = before("152 W", *blank, rounds=3).field
     apart = before("152 W", "260 001 001    1    3", *blank, rounds=3).field
@@ -29,7 +29,7 @@ def test_pairs_apart_are_never_made() -> None:
 
 
 def test_nobody_or_one_alone_cannot_be_paired() -> None:
-    """It is told who is there."""
+    """Fewer than two members raise an error that names them."""
     field = field_of(rated(3, 2, 1))
     system = Dutch(DutchOptions(rounds=3))
     for present, words in (((), "nobody is there for round 1"), ((1,), "only B is there for round 1: two are needed")):
@@ -42,7 +42,7 @@ KEEPING = ("swiss-gotha", "mcmahon", "swiss-cat", "gotha-2005", "gerlach", "dutc
 
 @pytest.mark.parametrize("system", KEEPING)
 def test_who_must_not_meet_does_not(system: str) -> None:
-    """Pairs that a file keeps apart were made by the Gotha systems, and the round refused, though others were legal."""
+    """All systems keep the file's forbidden pairs apart if a legal round exists."""
     assert system in SYSTEMS
     format_ = make_format(system, options_model(system)(rounds=3))
     assert isinstance(format_, Rounds)

@@ -1,4 +1,4 @@
-"""Filters of `rate` by tags: the same games as the store's lists take of the same file."""
+"""Filters of `rate` by tags: the same games as those of lists in the database."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def asked(*words: object) -> Any:
     ],
 )
 def test_as_the_store_filters(tmp_path: Path, path: Path, words: tuple[str, ...]) -> None:
-    """Engines, ratings, bounds and what was left out by which part."""
+    """Engines, ratings, intervals and games left out agree with the list of the database."""
     with Store.open(tmp_path / "x.db") as store:
         enter(store, path)
     ours, theirs = asked("rate", path, *words), asked("ratings", "--all", *words, "--db", tmp_path / "x.db")
@@ -103,7 +103,7 @@ def test_as_the_store_filters(tmp_path: Path, path: Path, words: tuple[str, ...]
     ],
 )
 def test_games_are_left_out_by_their_termination(path: Path, words: str, out: int) -> None:
-    """By the values that tournament managers write; abandoned is a crash or a stall, normal is never left out."""
+    """Games are left out by the Termination values of tournament managers; normal games never."""
     found = asked("rate", path, "--exclude-termination", words)
     assert found["left_out"]["apart"].get("termination", 0) == out
 
@@ -120,7 +120,7 @@ def test_games_are_left_out_by_their_termination(path: Path, words: str, out: in
     ],
 )
 def test_refusals(path: Path, words: tuple[str, ...], refusal: str) -> None:
-    """One line each, with what is allowed or what was left out."""
+    """Errors are one line with the allowed values."""
     done = CliRunner().invoke(cli, ["rate", str(path), *words], standalone_mode=True)
     assert refusal in f"{done.exception}{done.output}"
 

@@ -30,14 +30,14 @@ from tests.cli.test_rate import invoke as invoke_rate
 from tests.cli.test_rate import listed, row
 from tests.support.databases import add_game, draft, game
 
-# Openings of games in files: what tells one, and which two games are a pair.
+# Openings of games in files, and the rule for pairs.
 
 FEN = '[FEN "4k3/8/8/8/8/1P6/8/4K3 w - - 0 1"]\n'
 OTHER = FEN.replace("1P6", "2P5")
 
 
 def told(tmp_path: Path, *games: tuple[str, str], end: str = "\n") -> list[int]:
-    """The openings of games with these tags and moves, by both readers."""
+    """Return the openings of games with these tags and moves, by both readers."""
     path = tmp_path / "g.pgn"
     content = "".join(
         f'[Event "E"]\n[White "A"]\n[Black "B"]\n[Result "1-0"]\n{tags}\n{moves} 1-0\n\n' for tags, moves in games
@@ -52,7 +52,7 @@ def told(tmp_path: Path, *games: tuple[str, str], end: str = "\n") -> list[int]:
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_openings(tmp_path: Path, end: str) -> None:
-    """The position without its clocks, moves marked as book, our encounters and numbers; none where nothing tells."""
+    """The opening is the position without counters, book moves, or enginetour's tags; otherwise it is unknown."""
     clocks = FEN.replace("0 1", "5 9")
     one, same, other = told(tmp_path, (FEN, "1. e4"), (clocks, "1. d4"), (OTHER, "1. e4"), end=end)
     assert one == same != other and UNKNOWN_OPENING not in (one, other)
@@ -80,7 +80,7 @@ def test_openings(tmp_path: Path, end: str) -> None:
 
 
 def test_tags_that_only_look_like_one(tmp_path: Path) -> None:
-    """A tag that quotes another, one that begins alike, two in a line, two of a name: the last holds."""
+    """A quoted tag, a similar name, and two tags on a line are distinguished; the last of equal names counts."""
     alone, quoted, alike, in_line, twice, words = told(
         tmp_path,
         (FEN, "1. e4"),
@@ -95,13 +95,13 @@ def test_tags_that_only_look_like_one(tmp_path: Path) -> None:
 
 
 def test_games_of_endless_length(tmp_path: Path) -> None:
-    """Only the front is looked at, by both readers alike."""
+    """Both readers read only the first bytes of a game."""
     long = "1. e4 {book} " + "e5 {book} " * LONGEST_OPENING
     assert len({*told(tmp_path, ("", long), ("", "1. e4 {book}")), UNKNOWN_OPENING}) == 3
 
 
 def test_partners() -> None:
-    """Colours swapped, the same engines, the same opening, first come first served; untold openings stay alone."""
+    """Partners have swapped colors, the same engines and opening; games without an opening have none."""
     partners = OpeningPairs[int]()
     games = [
         ("AB", 7, "white"),
@@ -119,7 +119,7 @@ def test_partners() -> None:
     assert found == [0, 1, 2, 3, 0, 5, 6, 1, 8, 3]
 
 
-# Pairs on one opening in game files: what the errors of a list from files go by.
+# Pairs on one opening in files, for the errors of a list.
 
 NAMES = (b"Ada", b"Bob", b"Cid", b"Bob 2")
 WORDS = (b"1-0", b"1/2-1/2", b"0-1", b"*")
@@ -131,13 +131,13 @@ each = st.tuples(
 
 
 def called(name: str) -> str | None:
-    """Two versions of one name, and one that is not wanted."""
+    """Return one name for two versions, and None for an unwanted engine."""
     return {"Bob 2": "Bob", "Cid": None}.get(name, name)
 
 
 @given(st.lists(each, max_size=60))
 def test_pairs_are_those_that_the_tests_count(played: list[tuple[bytes, bytes, bytes, int, bool]]) -> None:
-    """The same pairs as game by game: finished games that are taken, between two names, in the order of the files."""
+    """The pairs are the same as those found game by game."""
     games = GameColumns()
     games.add([row[0] for row in played], [row[1] for row in played], [row[2] for row in played], "here")
     games.openings.extend([opening for _, _, _, opening, _ in played])
@@ -160,7 +160,7 @@ def test_pairs_are_those_that_the_tests_count(played: list[tuple[bytes, bytes, b
 
 
 def written(path: Path, *games: tuple[str, str, str, str]) -> Path:
-    """White, Black, result and a FEN tag or nothing, game by game."""
+    """Write games given as White, Black, result and FEN tag."""
     path.write_text(
         pgn_text(*((white, black, result, f"{fen}\n") for white, black, result, fen in games), moves="1. Kd1")
     )
@@ -168,18 +168,18 @@ def written(path: Path, *games: tuple[str, str, str, str]) -> Path:
 
 
 def test_openings_that_decide_games_make_errors_smaller(tmp_path: Path) -> None:
-    """White wins each game: every pair is level, and scatters far less than two games that have nothing in common."""
+    """If the opening decides every game, errors are smaller."""
     path = written(tmp_path / "g.pgn", *((*ends, "1-0", FENS[0]) for _ in range(30) for ends in ("AB", "BA")))
     single, paired = listed(path), listed(path, "--pairs")
     assert [line["rating"] for line in single["list"]] == [line["rating"] for line in paired["list"]]
     ratio = row(paired, "A")["plus"] / row(single, "A")["plus"]
-    # 20 pairs are believed that scatter as independent games do; of the 30 that were seen one goes to the rating.
+    # The prior has 20 pairs with the variance of independent games; of the 30 pairs one is used for the rating.
     assert ratio == pytest.approx((20 / 49) ** 0.5, rel=0.01)
     assert any("errors by opening pairs: 0.64 x those of single games, 30 pairs" in line for line in paired["caption"])
 
 
 def test_games_that_are_no_pairs_are_told(tmp_path: Path) -> None:
-    """Without an opening, on two of them, or always with one colour: errors are those of single games."""
+    """Games without an opening, on different ones, or with one color have the errors of single games."""
     games = [("A", "B", "1-0", ""), ("B", "A", "1-0", ""), ("A", "B", "0-1", FENS[0]), ("B", "A", "0-1", FENS[1])]
     path = written(tmp_path / "g.pgn", *games, ("A", "B", "1-0", FENS[0]))
     assert "no game pairs found" in invoke_rate(path, "--pairs").output
@@ -188,7 +188,7 @@ def test_games_that_are_no_pairs_are_told(tmp_path: Path) -> None:
 
 
 def test_names_and_filters_hold_for_pairs_too(tmp_path: Path) -> None:
-    """An alias joins a pair, a pattern and too few games take it out, and a day's filter half of it."""
+    """Aliases, patterns and filters apply to pairs too."""
     games = [("A", "B", "1-0", FENS[0]), ("B old", "A", "0-1", FENS[0]), ("A", "B", "1-0", FENS[1])]
     path = written(tmp_path / "g.pgn", *games, ("B", "A", "1-0", FENS[1]), ("A", "C", "1/2-1/2", ""))
     told = [
@@ -198,11 +198,11 @@ def test_names_and_filters_hold_for_pairs_too(tmp_path: Path) -> None:
     assert [line.rpartition(", ")[2] for line in told] == ["1 pair", "2 pairs", "1 pair", "none"]
 
 
-# A sequential test straight from PGN: which games are pairs, and that a file says what the store says.
+# A sequential test of PGN files agrees with one of the database.
 
 
 def pgn_text(*games: tuple[str, str, str, str], moves: str = "1. e4 {+0.3/9 1s} 1-0") -> str:
-    """White, Black, result and further tags a game."""
+    """Return the PGN of games given as White, Black, result and further tags."""
     return "".join(
         f'[Event "E"]\n[White "{white}"]\n[Black "{black}"]\n[Result "{result}"]\n{tags}\n{moves}\n\n'
         for white, black, result, tags in games
@@ -214,7 +214,7 @@ def met(path: Path, *aliases: tuple[str, str]) -> list[tuple[object, int]]:
 
 
 def fen(number: int, clocks: str = "0 1") -> str:
-    """A position of its own for 1 to 6."""
+    """Return one of six different positions."""
     return f'[SetUp "1"]\n[FEN "4k3/8/8/8/8/{number}P{7 - number}/8/4K3 w - - {clocks}"]\n'
 
 
@@ -224,7 +224,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_colours_swapped_on_one_position_are_a_pair(path: Path) -> None:
-    """Wherever they stand among other games; the same colours again wait for another partner."""
+    """Two games with swapped colors on one position are a pair, wherever they are in the file."""
     path.write_text(
         pgn_text(
             ("A", "B", "1-0", fen(1)),
@@ -242,7 +242,7 @@ def test_colours_swapped_on_one_position_are_a_pair(path: Path) -> None:
 
 
 def test_long_and_packed_files(tmp_path: Path, path: Path) -> None:
-    """A pair may begin in one file and end in another, packed or not; games are read in pieces of any size."""
+    """A pair may be in two files, packed or not, and in pieces of any size."""
     text = pgn_text(*[(*("AB" if number % 2 else "BA"), "1-0", fen(number // 2 % 4 + 1)) for number in range(40)])
     path.write_text(text)
     assert len(pair_half_points(met(path))) == 20
@@ -253,7 +253,7 @@ def test_long_and_packed_files(tmp_path: Path, path: Path) -> None:
 
 
 def test_a_file_says_what_the_store_says(tmp_path: Path) -> None:
-    """The export of a match has its pairs, its counts and its ratio."""
+    """An exported match has the same pairs, counts and ratio as the database."""
     path = tmp_path / "match.pgn"
     outcomes = [Outcome.WHITE, Outcome.DRAW, Outcome.BLACK, Outcome.WHITE, Outcome.DRAW, Outcome.WHITE, Outcome.WHITE]
     with Store.open(tmp_path / "x.db") as store:
@@ -274,7 +274,7 @@ def invoke(*words: object) -> Result:
 
 
 def test_names_and_refusals(path: Path) -> None:
-    """Aliases count; strangers, one engine, engines that never met and options of lists are refused."""
+    """Aliases count; unknown names, one engine twice and engines without common games raise an error."""
     path.write_text(pgn_text(("A", "B", "1-0", ""), ("A 2", "B", "1-0", ""), ("C", "B", "1-0", "")))
     assert [points for _, points in met(path, ("A 2", "A"))] == [2, 2]
     for words, refusal in (

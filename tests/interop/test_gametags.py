@@ -27,7 +27,7 @@ from enginetour.store.tournaments import Store
 from tests.support.databases import add_game, draft, enter, game, invoke, meddled, rows
 from tests.support.tournaments import tour
 
-# Games of files at odds: known by their tags, in no list of even games, and there when they are asked for.
+# Games at odds in files are recognized by their tags and left out of lists unless requested.
 
 ODDS = (0, 2, -1, 0, 1, 0)  # bands that White gives, game by game
 RESULTS = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK, Outcome.DRAW, Outcome.BLACK, Outcome.BLACK)
@@ -35,7 +35,7 @@ RESULTS = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK, Outcome.DRAW, Outcome.BLA
 
 @pytest.fixture
 def export(tmp_path: Path) -> Path:
-    """A tournament of Fruit and Toga with a handicap in three of its six games, as it is exported."""
+    """Write the export of a tournament with a handicap in three of six games."""
     path = tmp_path / "handicap.pgn"
     with Store.open(tmp_path / "home.db") as store:
         log = store.create_tournament(draft())
@@ -63,7 +63,7 @@ def export(tmp_path: Path) -> Path:
     ],
 )
 def test_what_tags_say(tags: dict[str, str], bands: int | None) -> None:
-    """Bands where our own words tell them, else that there are odds; blank words and denials are none."""
+    """The handicap is the number of bands, or unknown; empty and negative values are no odds."""
     assert _handicap_bands({name.encode(): value.encode() for name, value in tags.items()}) == bands
 
 
@@ -78,7 +78,7 @@ def test_what_tags_say(tags: dict[str, str], bands: int | None) -> None:
     ],
 )
 def test_lists_elsewhere_are_those_at_home(tmp_path: Path, export: Path, parts: dict[str, Any]) -> None:
-    """The same games, ratings and caption, with and without games at odds, by class and by control."""
+    """Lists of an exported file agree with those of the database, with and without games at odds."""
     definition = ListDefinition.model_validate(parts)
     with Store.open(tmp_path / "home.db") as home, Store.open(tmp_path / "away.db") as away:
         assert (enter(away, export).games, enter(home, export).games) == (6, 0)
@@ -94,7 +94,7 @@ def test_lists_elsewhere_are_those_at_home(tmp_path: Path, export: Path, parts: 
 
 
 def test_even_systems_and_tests_leave_them_out(tmp_path: Path, export: Path) -> None:
-    """Incremental ratings, a sequential test and the import's own list count three games of six."""
+    """Incremental ratings, sequential tests and the import's list count three games of six."""
     with Store.open(tmp_path / "x.db") as away:
         found = enter(away, export, "club")
         assert (found.games, found.odds) == (6, 3)
@@ -109,7 +109,7 @@ def test_even_systems_and_tests_leave_them_out(tmp_path: Path, export: Path) -> 
 
 @pytest.mark.parametrize("change", [("", ""), ("[White ", "%\n[White "), ("\n", "\r\n")])
 def test_both_readers_know_them(tmp_path: Path, export: Path, change: tuple[str, str]) -> None:
-    """The quick one and the careful one, in columns and in a tally."""
+    """Both readers recognize games at odds, in columns and in a tally."""
     export.write_bytes(export.read_bytes().decode().replace(*change).encode() if change[0] else export.read_bytes())
     games = read_games([export])
     assert games.odds == {1: 2, 2: -1, 4: 1}
@@ -119,7 +119,7 @@ def test_both_readers_know_them(tmp_path: Path, export: Path, change: tuple[str,
 
 
 def test_a_piece_of_long_games_is_looked_through(tmp_path: Path, export: Path) -> None:
-    """One game at odds among thousands, in files of short and of long games, is left out alone."""
+    """One game at odds among thousands is left out, with short and long games."""
     plain = '[Event "E"]\n[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n1. e4 {%s} 1-0\n\n'
     odd = plain.replace('"1-0"]', '"1-0"]\n[Handicap "White gives 1"]')
     for moves in ("", "+0.31/18 0.104s " * 100):
@@ -130,7 +130,7 @@ def test_a_piece_of_long_games_is_looked_through(tmp_path: Path, export: Path) -
 
 
 def test_rate_leaves_them_out_and_says_so(tmp_path: Path, export: Path) -> None:
-    """As the lists of the store do; a game that is unfinished is told once."""
+    """`rate` leaves out games at odds with a note, like lists of the database."""
     text = export.read_text()
     second = text.split("\n\n[Event")[1].replace('[Result "1/2-1/2"]', '[Result "*"]')
     export.write_text(f"{text}[Event{second}\n\n")
@@ -139,7 +139,7 @@ def test_rate_leaves_them_out_and_says_so(tmp_path: Path, export: Path) -> None:
 
 
 def test_the_check_counts_them(tmp_path: Path, export: Path) -> None:
-    """The check compares games at odds with what the import says it brought."""
+    """`check` compares games at odds with the numbers of the import."""
     with Store.open(tmp_path / "away.db") as away:
         enter(away, export)
         assert inspect(away).findings == ()
@@ -155,7 +155,7 @@ PLAIN, LONG = "1. e4 ", MOVES
 
 
 def games(white: str, black: str, tag: str = "", moves: str = PLAIN) -> str:
-    """Four games; `tag` is the value of a Variant tag."""
+    """Return four games; `tag` is the value of a Variant tag."""
     variant = f'[Variant "{tag}"]\n' if tag else ""
     return "".join(
         f'[Event "E"]\n[White "{white}"]\n[Black "{black}"]\n[Result "{result}"]\n{variant}\n{moves}{result}\n\n'
@@ -172,14 +172,14 @@ def names(found: dict[str, Any]) -> set[str]:
     [(b"Standard", True), (b"", True), (b"?", True), (b"From Position", True), (b"chess960", False), (b"\xff", False)],
 )
 def test_which_values_are_standard(value: bytes, standard: bool) -> None:
-    """Spellings in use; whatever is not one of them is another variant."""
+    """Usual spellings of standard chess are recognized; other values are variants."""
     assert _is_standard(value) is standard
 
 
 @pytest.mark.parametrize("moves", [PLAIN, LONG])
 @pytest.mark.parametrize("black", ["[Black ", "[Black  "], ids=["quick", "careful"])
 def test_the_scan_sets_other_variants_aside(tmp_path: Path, moves: str, black: str) -> None:
-    """Whichever way a file is read, and however long its games are."""
+    """The scan sets games of variants aside, whichever reader is used."""
     path = tmp_path / "mixed.pgn"
     path.write_text((games("A", "B", "", moves) + games("A", "B", "Crazyhouse", moves)).replace("[Black ", black))
     assert scan([path]).results.tobytes().count(OF_VARIANT) == len(VARIANT_RESULTS)
@@ -190,7 +190,7 @@ def test_the_scan_sets_other_variants_aside(tmp_path: Path, moves: str, black: s
 
 
 def test_a_word_in_a_comment_is_none(tmp_path: Path) -> None:
-    """What looks like the tag inside of moves says nothing."""
+    """Text in moves that looks like a Variant tag is ignored."""
     path = tmp_path / "comment.pgn"
     path.write_text(games("A", "B", moves='1. e4 {\n[Variant "Atomic"]\n} '))
     assert not scan([path]).results.tobytes().count(OF_VARIANT)
@@ -198,7 +198,7 @@ def test_a_word_in_a_comment_is_none(tmp_path: Path) -> None:
 
 
 def test_a_list_of_files_is_of_one_variant(tmp_path: Path) -> None:
-    """Standard unless told, by every spelling of the tag; what is left out is told."""
+    """A list of files is of standard chess unless a variant is given, with a note about other games."""
     path = tmp_path / "mixed.pgn"
     path.write_text(games("A", "B", "Standard") + games("C", "D", "Fischerandom") + games("E", "F", "Atomic"))
     assert names(json.loads(tour(tmp_path, "rate", str(path), "--json").stdout)) == {"A", "B"}
@@ -212,7 +212,7 @@ def test_a_list_of_files_is_of_one_variant(tmp_path: Path) -> None:
 
 
 def test_a_file_of_another_variant_is_told(tmp_path: Path) -> None:
-    """No list without a game, and how to get one."""
+    """A list without a game raises an error that names the variant of the file."""
     path = tmp_path / "frc.pgn"
     path.write_text(games("C", "D", "chess 960"))
     assert "4 of other variants (chess960 4; --variant NAME" in " ".join(
@@ -221,7 +221,7 @@ def test_a_file_of_another_variant_is_told(tmp_path: Path) -> None:
 
 
 def test_an_import_is_of_one_variant(tmp_path: Path) -> None:
-    """Standard unless told; others are left out, told by name, and taken by an import for lists of theirs."""
+    """An import is of standard chess unless a variant is given, with a note about other games."""
     (tmp_path / "results").mkdir()
     (tmp_path / "mixed.pgn").write_text(games("A", "B") + games("C", "D", "Atomic"))
     (tmp_path / "atomic.pgn").write_text(games("C", "D", "Atomic"))

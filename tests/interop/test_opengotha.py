@@ -21,7 +21,7 @@ EVENING = (CASES / "evening.xml").read_text("utf-8")
 
 
 def broken(old: str, new: str) -> str:
-    """The message for the evening with one text replaced."""
+    """Return the error for the tournament with one text replaced."""
     assert old in EVENING
     with pytest.raises(InputRefused) as told:
         read_gotha(EVENING.replace(old, new, 1).encode(), "x.xml").foreign()
@@ -29,7 +29,7 @@ def broken(old: str, new: str) -> str:
 
 
 def test_a_tournament() -> None:
-    """Entrants by name, games with colors and handicap, the bye, an absence; a preliminary entry is left out."""
+    """Entrants are sorted by name, with games, byes and absences; a preliminary entry is left out."""
     found = read_gotha(EVENING.encode(), "x.xml")
     assert [member.name for member in found.members] == [
         "Ant Bob",
@@ -61,7 +61,7 @@ def test_a_tournament() -> None:
 
 
 def test_settings_of_the_file() -> None:
-    """Bar, floor and zero, corrections, placement, handicap, seedings and groups of clubs pair the round."""
+    """The file's settings are used for pairing."""
     found = read_gotha(EVENING.encode(), "x.xml")
     assert found.system == "mcmahon"
     wanted = {
@@ -98,7 +98,7 @@ def test_settings_of_the_file() -> None:
 
 
 def test_scores_by_hand() -> None:
-    """The grade makes the start, half a point for an absence is rounded down, a game by default counts as met."""
+    """The grade determines the starting score, and half a point for an absence is rounded down."""
     found = read_gotha(EVENING.encode(), "x.xml").foreign()
     system, _ = make_pairing_system("mcmahon", found, {})
     values = standings.code_values(found.field, ("MMS", "SOSM"), system.terms(found.field))
@@ -109,7 +109,7 @@ def test_scores_by_hand() -> None:
 
 
 def test_the_next_round(tmp_path: Path) -> None:
-    """By the command: colors and handicaps of the file's settings; a file of OpenGotha is not written."""
+    """`pair` uses colors and handicaps of the file's settings, and does not write OpenGotha files."""
     told = tour(tmp_path, "pair", str(CASES / "evening.xml")).stdout
     assert "round 3 of 5 · mcmahon" in told and "Bee Ann    31    5  Elk Tim   12         9" in told
     assert (
@@ -127,7 +127,7 @@ def test_the_next_round(tmp_path: Path) -> None:
 
 
 def test_another_system_for_a_file(tmp_path: Path) -> None:
-    """Settings that it does not have are listed in one note."""
+    """Settings that the chosen system does not have are listed in one note."""
     told = json.loads(tour(tmp_path, "pair", str(CASES / "evening.xml"), "--system", "dutch", "--json").stdout)
     idle = [
         warning for warning in told["warnings"] if warning.startswith("settings of the file without effect in dutch")
@@ -137,7 +137,7 @@ def test_another_system_for_a_file(tmp_path: Path) -> None:
 
 
 def test_ratings_below_the_lowest_of_gor() -> None:
-    """They count as that one, with a note; otherwise ratings of Go files are on its scale already."""
+    """Ratings below the lowest of GoR are raised to it, with a note."""
     found = read_gotha(EVENING.encode(), "x.xml").foreign()
     system, told = make_pairing_system("gor-drift", found, {})
     assert told[-1] == "with gor-drift, ratings below 100 count as 100, the lowest of GoR"
@@ -155,7 +155,7 @@ def test_ratings_below_the_lowest_of_gor() -> None:
 
 
 def test_chance_and_colors_by_names() -> None:
-    """As OpenGotha draws: the same round again, and for entrants with equal balances the color from the two names."""
+    """Random choices and colors depend on the names, as in OpenGotha."""
     text = EVENING[: EVENING.index("<Games>")] + EVENING[EVENING.index("<TournamentParameterSet>") :]
     found = read_gotha(text.encode(), "x.xml").foreign()
     system, _ = make_pairing_system("mcmahon", found, {})
@@ -168,7 +168,7 @@ def test_chance_and_colors_by_names() -> None:
 
 
 def test_older_files() -> None:
-    """Up to version 200 ratings are 2050 lower and names without accents; a rank of 99K takes the grade."""
+    """Up to version 200 ratings are raised by 2050 and names lack accents; a rank of 99K uses the grade."""
     old = EVENING.replace('dataVersion="201"', 'dataVersion="200"').replace('rating="2310"', 'rating="260"')
     old = old.replace("ÉLANZOÉ", "ELANZOE").replace('rank="6K"', 'rank="99K" grade="5K"')
     found = read_gotha(old.encode(), "x.xml")
@@ -178,7 +178,7 @@ def test_older_files() -> None:
 
 
 def test_open_games() -> None:
-    """A game without a result stops the next round, or counts for nothing where the user says so."""
+    """A game without a result prevents the next round, unless the user allows it."""
     text = EVENING.replace('result="RESULT_EQUAL"', "").replace("</Games>", "</Games><Teams><Team/></Teams>")
     found = read_gotha(text.encode(), "x.xml")
     with pytest.raises(InputRefused, match=r"a result of each game .*found CATEVE - ÉLANZOÉ in round 1, line 14"):
@@ -188,7 +188,7 @@ def test_open_games() -> None:
 
 
 def test_colors_and_worths_that_are_not_the_usual_ones() -> None:
-    """A game of unknown color counts for neither; an absence worth a point is one, a bye worth half a point half."""
+    """A game of unknown color has no color, and unusual points of byes and absences count."""
     text = EVENING.replace('knownColor="true"', 'knownColor="false"').replace('ValueAbsent="1"', 'ValueAbsent="2"')
     found = read_gotha(text.replace('genMMS2ValueBye="2"', 'genMMS2ValueBye="1"').encode(), "x.xml")
     assert found.history[1][0].colour == NEITHER
@@ -200,7 +200,7 @@ ENTITIES = '<!DOCTYPE Tournament [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;&a;">]>
 
 
 def test_no_entity_is_expanded(tmp_path: Path) -> None:
-    """A document type may stand there, but declares no entity and opens no file."""
+    """A document type is allowed, but no entity is declared and no file opened."""
     head = EVENING.index("<Tournament ")
     with pytest.raises(InputRefused, match=r"x.xml:2: expected a document type without entities, found the entity 'a'"):
         read_gotha((EVENING[:head] + ENTITIES + EVENING[head:]).encode(), "x.xml")
@@ -243,12 +243,12 @@ def test_no_entity_is_expanded(tmp_path: Path) -> None:
     ],
 )
 def test_a_broken_file(old: str, new: str, told: str) -> None:
-    """The line, what is wanted there, and what stands there."""
+    """The error has the line, the expected and the actual value."""
     assert told in broken(old, new)
 
 
 def test_codes_that_are_not_known() -> None:
-    """A placement that begins with none of the three main criteria is noted, an unknown code refused."""
+    """An unusual first placement criterion is noted, an unknown code raises an error."""
     found = read_gotha(EVENING.replace('name="MMS"', 'name="Rating"').encode(), "x.xml")
     assert found.system == "swiss-gotha" and "placement begins with RATING" in found.notes[0]
     assert "x.xml:28: expected one of NULL, PTS, NBW" in broken('name="SOSM"', 'name="SOSX"')
@@ -258,7 +258,7 @@ RESULTS = (CASES / "evening.h9").read_text("utf-8")
 
 
 def h9_refused(old: str, new: str) -> str:
-    """The message for the result file with one text replaced."""
+    """Return the error for the result file with one text replaced."""
     assert old in RESULTS
     with pytest.raises(InputRefused) as told:
         read(RESULTS.replace(old, new, 1).encode(), "x.h9").foreign()
@@ -266,7 +266,7 @@ def h9_refused(old: str, new: str) -> str:
 
 
 def test_a_result_file() -> None:
-    """Entrants by line, games of both sides, default and byes; a blank place is that of the line above."""
+    """Entrants are numbered by line, and games agree on both sides."""
     found = read(RESULTS.encode(), "x.h9")
     assert found.name == "Evening" and [member.name for member in found.members][4:] == ["Dog van Max", "Elk Tim"]
     assert [(member.band, member.rating) for member in found.members[:3]] == [(2, 2300), (0, 2100), (-2, 1900)]
@@ -283,14 +283,14 @@ def test_a_result_file() -> None:
         Kind.BYE,
     ]
     assert second[1].colour == WHITE and second[3].handicap == -1
-    for half in ("?", "\xbd"):  # what becomes of it in the code page that OpenGotha writes
+    for half in ("?", "\xbd"):  # ½ in the code page that OpenGotha writes
         text = RESULTS.replace("\n", "\r\n").replace("½", half).replace("Elan", "Él\xe4n").encode("latin-1")
         again = read(text, "x.h9")
         assert (again.history, again.values) == (found.history, found.values) and again.members[3].name == "Élän Zoe"
 
 
 def test_the_table_of_a_result_file() -> None:
-    """McMahon scores and both sums over opponents are those of the file, so the starting scores are right."""
+    """McMahon scores and both sums over opponents agree with the file."""
     found = read(RESULTS.encode(), "x.h9")
     assert found.settings["corrections"] == {"Cat Eve": 1} and found.notes == ()
     before = found.foreign(ended=True)
@@ -302,7 +302,7 @@ def test_the_table_of_a_result_file() -> None:
 
 
 def test_result_files_of_other_systems() -> None:
-    """Wins and categories instead of McMahon scores; a file that names no values; scores that do not follow."""
+    """Wins, categories, missing names of values and inconsistent scores are read with notes."""
     swiss = RESULTS.replace("MMS", "NBW")
     assert read(swiss.encode(), "x.h9").system == "swiss-gotha"
     lines = ["; Pl Name                            Rk Co Club  CAT  NBW"]
@@ -349,7 +349,7 @@ def test_a_broken_result_file(old: str, new: str, told: str) -> None:
 
 
 def test_files_without_entrants_or_games() -> None:
-    """One line says so."""
+    """A file without entrants or games raises an error."""
     for content, told in ((b"", "2 to 5000 lines with entrants, found 0"), (b"; EV[x]\n\xff\xfe", "place, name, rank")):
         with pytest.raises(InputRefused, match=told):
             read(content, "x.h9")
@@ -358,7 +358,7 @@ def test_files_without_entrants_or_games() -> None:
 
 
 def test_all_rounds_are_compared(tmp_path: Path) -> None:
-    """Rounds of OpenGotha, of the EGF and of the AGA are paired again, with the bye of the file."""
+    """Rounds of OpenGotha, EGF and AGA files are paired again with the bye of the file."""
     tde = CASES.parent / "tde" / "comma"
     for case, words in ((CASES / "evening.xml", ()), (CASES / "evening.h9", ()), (tde, ("--rounds", "3"))):
         told = tour(tmp_path, "pair", str(case), "--check-all", *words).stdout
@@ -369,13 +369,13 @@ def test_all_rounds_are_compared(tmp_path: Path) -> None:
 
 
 def table(folder: Path, file: str | Path, *words: str) -> list[dict[str, object]]:
-    """The rows of ``enginetour standings``."""
+    """Return the rows of ``enginetour standings``."""
     found: list[dict[str, object]] = json.loads(tour(folder, "standings", str(file), "--json", *words).stdout)["table"]
     return found
 
 
 def test_standings(tmp_path: Path) -> None:
-    """By the placement of the file, over its McMahon scores: the same for both kinds of file, as far as they agree."""
+    """The table uses the placement of the file and agrees for both kinds of files."""
     for kind in ("xml", "h9"):
         rows = table(tmp_path, CASES / f"evening.{kind}")
         assert [row["name"] for row in rows][:3] == ["Bee Ann", "Ant Bob", "Cat Eve"]
@@ -400,7 +400,7 @@ def test_standings(tmp_path: Path) -> None:
 
 
 def test_standings_of_a_register(tmp_path: Path) -> None:
-    """A folder of the AGA has a table after its last round, whatever number of rounds would suit its field."""
+    """A register has a table after its last round, with any number of rounds."""
     tde = CASES.parent / "tde" / "comma"
     rows = table(tmp_path, tde)
     assert rows == table(tmp_path, tde / "register.tde")

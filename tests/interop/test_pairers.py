@@ -24,7 +24,7 @@ from tests.interop.test_trf import entry
 from tests.support.databases import add_game, full_game, game, meddled, sound_log
 from tests.support.tournaments import tour
 
-# Fields from tournament report files: rounds that agree, who is there, and the new round written back.
+# Fields from tournament report files, and new rounds written to them.
 
 SMALL = sorted((Path(__file__).parents[1] / "golden" / "trf").glob("*_n[0-9]_*.trf")) + sorted(
     (Path(__file__).parents[1] / "golden" / "trf").glob("*_n1[0-9]_*.trf")
@@ -37,7 +37,7 @@ def before(*lines: str, number: int | None = None, rounds: int | None = 9) -> Fo
 
 @pytest.mark.parametrize("path", SMALL, ids=lambda path: path.stem)
 def test_every_recorded_round_is_written_as_it_stood(path: Path) -> None:
-    """Paired anew by the Dutch system: opponents, colours and byes; what was not asked for says so too."""
+    """Every recorded round is paired again as recorded by the Dutch system."""
     report = read(path.read_bytes(), str(path))
     rounds = max(len(one.cells) for one in report.entries)
     for number in range(1, rounds + 1):
@@ -54,7 +54,7 @@ def test_every_recorded_round_is_written_as_it_stood(path: Path) -> None:
 
 
 def test_letters_become_turns() -> None:
-    """Games, unrated ones, forfeits, byes of all kinds; old letters without an opponent too."""
+    """Letters of results become turns: games, unrated games, forfeits and all byes, also in old notation."""
     found = before(
         entry(1, "   2 w W", "   2 b +", "0000 - F", "0000 - +", points="4.0"),
         entry(2, "   1 b L", "   1 w -", "0000 - H", "0000 - =", points="1.0"),
@@ -73,7 +73,7 @@ def test_letters_become_turns() -> None:
 
 
 def test_other_points() -> None:
-    """Three for a win, one for a draw; absence and the allocated bye have their own."""
+    """Other points are read: three for a win, one for a draw, and those of absences and byes."""
     found = before(
         "162  W 3.0    D 1.0    A 0.5    P 2.0",
         entry(1, "   2 w 1", "0000 - U", points="5.0"),
@@ -85,7 +85,7 @@ def test_other_points() -> None:
 
 
 def test_who_is_there() -> None:
-    """Byes of the next round, in its column or in a line 240, keep away; whoever came late is there."""
+    """Requested byes of the next round make entrants absent; a late entrant is present."""
     lines = (
         "142 5", "240 H 002    1", "240 Z 003    2",
         entry(1, "   2 w 1", points="1.0"), entry(2, "   1 b 0"), entry(3), entry(4, "        ", "0000 - Z"),
@@ -98,7 +98,7 @@ def test_who_is_there() -> None:
 
 
 def test_who_is_away_from_the_next_round() -> None:
-    """A line XXZ says it of the round to be paired and of no earlier one; written, the round's column says it."""
+    """A line XXZ applies only to the round to be paired, and is then written in its column."""
     lines = ("XXR 5", "XXZ 1 3", entry(1, "   2 w 1", points="1.0"), entry(2, "   1 b 0"), entry(3), entry(4))
     found = before(*lines, rounds=None)
     assert found.field.present == (1, 3) and found.asked == {0: Kind.ABSENT, 2: Kind.ABSENT}
@@ -109,7 +109,7 @@ def test_who_is_away_from_the_next_round() -> None:
 
 
 def test_points_of_an_absence() -> None:
-    """BBZ says those of one who asked for it, BBF those of a forfeit that was lost; without it they are alike."""
+    """BBZ has the points of a requested absence, BBF those of a forfeit loss; by default they are equal."""
     lines = [entry(1, "0000 - Z", "   2 w -"), entry(2, "0000 - U", "   1 b +")]
     for said, points in ((("BBZ  0.5",), (1, 0)), (("BBF  0.5",), (1, 1)), (("BBF  0.5", "BBZ  0.0"), (0, 1))):
         history = before(*said, *lines, rounds=3).field.history
@@ -117,7 +117,7 @@ def test_points_of_an_absence() -> None:
 
 
 def test_the_settings_of_a_file() -> None:
-    """Its colour, declared or seen in the first round with games, without later entrants; its acceleration."""
+    """The initial color and acceleration are those of the file, or of the first round with games."""
     assert before("152 B", entry(1), entry(2)).settings == {"initial_colour": "black"}
     late = before(entry(1), entry(2, "   3 b 1", points="1.0"), entry(3, "   2 w 0"))
     assert late.settings == {"initial_colour": "black"}
@@ -131,7 +131,7 @@ def test_the_settings_of_a_file() -> None:
 
 
 def test_virtual_points_are_data() -> None:
-    """Points of 250 and XXA lines count in their rounds as written, whatever acceleration the file names."""
+    """Virtual points of lines 250 and XXA are used as written, with any acceleration."""
     blank = [entry(number) for number in range(1, 5)]
     given = before("192 FIDE_DUTCH_2025_BAKU", "250       1.5 001 002    1    2", *blank, rounds=7)
     assert given.field.virtual == ((3, 3, 0, 0),) and given.settings == {}
@@ -141,7 +141,7 @@ def test_virtual_points_are_data() -> None:
 
 
 def test_a_bye_alone_in_the_round_is_fixed() -> None:
-    """One U without any opponent is a bye given before the pairing; the others are there, unless they are absent."""
+    """One U in a round without opponents is a fixed bye; the others are present."""
     first = (entry(1, "   2 w 1", points="1.0"), entry(2, "   1 b 0"))
     third = entry(3, "0000 - U", "", points="1.0")
     fixed = before(entry(1, "   2 w 1", "0000 - U", points="1.0"), first[1], third).field
@@ -153,7 +153,7 @@ def test_a_bye_alone_in_the_round_is_fixed() -> None:
 
 
 def test_several_byes_before_the_round_is_paired_are_refused() -> None:
-    """The round has no games yet; entrants without a cell are not absent from it."""
+    """Several byes in a round without games raise an error."""
     lines = [entry(number, *["0000 - U"] * (number < 3)) for number in range(1, 6)]
     with pytest.raises(InputRefused, match=r"one bye in round 1, which has no games, found byes of 1, 2"):
         before(*lines)
@@ -162,7 +162,7 @@ def test_several_byes_before_the_round_is_paired_are_refused() -> None:
 
 
 def test_who_rests_by_decision() -> None:
-    """The bye comes with the round; a second one and an odd rest are told; the initial color counts its taker."""
+    """A requested bye comes with the round; a second bye and an odd number are noted."""
     system = Dutch(DutchOptions(rounds=3, initial_colour="white"))
     blank = before("152 W", *[entry(number) for number in range(1, 6)], rounds=3).field
     paired = next_round(system, blank.resting(0))
@@ -175,7 +175,7 @@ def test_who_rests_by_decision() -> None:
 
 
 def test_pairing_numbers_may_go_by_the_order_of_lines() -> None:
-    """XXC rank means the place of a line, not the rank in its columns (JaVaFo's manual); labels stay the numbers."""
+    """With XXC rank entrants are in the order of lines (JaVaFo's manual), with their numbers as labels."""
     lines = [entry(number)[:85] + f"{5 - number:4d}  " for number in (3, 1, 4, 2)]
     assert before("XXC rank", *lines).labels == ("3", "1", "4", "2")
     assert before(*lines).labels == ("1", "2", "3", "4")
@@ -199,13 +199,13 @@ def test_pairing_numbers_may_go_by_the_order_of_lines() -> None:
     ],
 )
 def test_lines_that_contradict(one: str, two: str, words: str) -> None:
-    """File, line, round and entrant, and what the other line says."""
+    """Contradicting lines raise an error with file, line, round and entrant."""
     with pytest.raises(InputRefused, match=words):
         before(entry(1, one), entry(2, two), entry(3, "   4 w =", points="0.5"), entry(4, "   3 b =", points="0.5"))
 
 
 def test_points_that_do_not_add_up_are_a_warning() -> None:
-    """Believed are the rounds; a round not finished may be counted or not."""
+    """Points that differ from the sum of the rounds are noted."""
     found = before(entry(1, "   2 w 1", points="2.0"), entry(2, "   1 b 0"))
     assert found.warnings == ("f.trf:1: 2 points, but the rounds of 1 add up to 1; the rounds are believed",)
     assert found.field.scores == (2, 0)
@@ -223,17 +223,17 @@ def test_points_that_do_not_add_up_are_a_warning() -> None:
     ],
 )
 def test_rounds_that_cannot_be(number: int | None, rounds: int | None, words: str) -> None:
-    """No end, none left, one too far."""
+    """An unknown number of rounds, no round left, and a round too far raise an error."""
     with pytest.raises(InputRefused, match=words):
         before(entry(1, "   2 w 1", points="1.0"), entry(2, "   1 b 0"), number=number, rounds=rounds)
 
 
-# What rows of databases that others had changed broke; each was our own failure, or the end of the process.
+# Rows of a database changed by other programs: each caused an internal error or ended the process.
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A game and the rating events of Elo."""
+    """Create a game and the rating events of Elo."""
     (tmp_path / "results").mkdir()
     store, log = sound_log(tmp_path / "results" / "enginetour.db")
     with store:
@@ -246,7 +246,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("statement", "words", "told"),
     [
-        # numpy's bincount wrote over the memory of the process
+        # numpy's bincount wrote outside of its memory
         ("UPDATE pair_counts SET black_engine = 9223372036854775807", "ratings --all", "which does not exist"),
         ("UPDATE games SET white_engine = 9223372036854775807", "ratings --all --tc *", "which does not exist"),
         (
@@ -265,19 +265,19 @@ def folder(tmp_path: Path) -> Path:
     ],
 )
 def test_told_in_a_line(folder: Path, statement: str, words: str, told: str) -> None:
-    """The row or the place, what is in it, and the next step."""
+    """The error names the row, its content, and the next step."""
     meddled(folder / "results" / "enginetour.db", statement)
     done = tour(folder, *words.split(), expect=5)
     assert told in done.stderr and done.stderr.count("enginetour: ") == 1 and "db check" in done.stderr
     tour(folder, "db", "check", expect=5)
 
 
-# A Swiss that xboard itself plays on a screen nobody sees, paired by `enginetour pair --xboard`.
+# A Swiss that xboard plays on a virtual screen, paired by `enginetour pair --xboard`.
 
 WREN = Path(__file__).parents[2] / "engines" / "wren.py"
 ROUNDS, NAMES = 3, [f"Wren {level}" for level in (1, 2, 3, 4)]
 SIGNS = {"1-0": "+", "1/2-1/2": "=", "0-1": "-"}
-# The results come last: xboard writes them over themselves, from the end of its file.
+# The results come last, because xboard overwrites them from the end of its file.
 TOURNEY = """\
 -participants {{{names}
 }}
@@ -298,7 +298,7 @@ TOURNEY = """\
 
 @contextmanager
 def screen(folder: Path) -> Iterator[str]:
-    """A display of its own number."""
+    """Yield a display with a free number."""
     told, number = os.pipe()
     command = [find_program("Xvfb") or "", "-displayfd", str(number), "-screen", "0", "1024x768x24", "-nolisten", "tcp"]
     with (folder / "screen.txt").open("wb") as log:
@@ -308,7 +308,7 @@ def screen(folder: Path) -> Iterator[str]:
         with open(told, encoding="ascii") as answer:
             yield f":{answer.readline().strip()}"
     finally:
-        process.terminate()  # it tidies up its socket and its lock
+        process.terminate()  # it removes its socket and lock
         process.wait(timeout=60)
 
 
@@ -320,7 +320,7 @@ def told_by_us(results: str, number: int) -> str:
 
 @pytest.mark.engine("xboard", "Xvfb")
 def test_xboard_plays_a_swiss_of_four(tmp_path: Path) -> None:
-    """To its end, six different pairs in three rounds, each game between those the pairing program named."""
+    """xboard plays six different pairs in three rounds, with the games of the pairing program."""
     engine = f"{sys.executable} {WREN}"
     known = "\n".join(f'"{name}" -fcp "{engine} {name[-1]}" -fd "{tmp_path}"' for name in NAMES)
     (tmp_path / "settings").write_text(f"-firstChessProgramNames {{{known}\n}}\n")
@@ -337,7 +337,7 @@ def test_xboard_plays_a_swiss_of_four(tmp_path: Path) -> None:
         try:
             ended = xboard.wait(timeout=120)
         finally:
-            xboard.kill()  # it does not heed SIGTERM
+            xboard.kill()  # it ignores SIGTERM
             xboard.wait()
     assert ended == 0, (tmp_path / "said.txt").read_text()
     with (tmp_path / "games.pgn").open() as file:
@@ -349,7 +349,7 @@ def test_xboard_plays_a_swiss_of_four(tmp_path: Path) -> None:
     assert len({frozenset(pair) for pair in played}) == 6
 
 
-# What xboard asks of a pairing program, and what it gets.
+# Requests of xboard to a pairing program, and their answers.
 
 
 def make(_: object) -> Dutch:
@@ -361,7 +361,7 @@ def asked(*lines: str, rounds: int = 3) -> list[str]:
 
 
 def test_a_swiss_of_four() -> None:
-    """Games come board by board; the next round follows from the results, and a restart changes nothing."""
+    """Games come board by board; the next round depends on the results, also after a restart."""
     assert asked("xboard", "protover 2", "results 4 ", "pairing 1", "results 4 +*", "pairing 2") == ["1-3", "4-2"]
     second = asked("results 4 +-*", "pairing 3", "results 4 +-+*", "pairing 4")
     assert sorted(sorted(one.split("-")) for one in second) == [["1", "2"], ["3", "4"]]
@@ -371,7 +371,7 @@ def test_a_swiss_of_four() -> None:
 
 
 def test_an_odd_field_rests_one_in_turn() -> None:
-    """Five play two games a round; nobody rests twice."""
+    """Five entrants play two games a round, and nobody has two byes."""
     resting = set()
     for number in (1, 3, 5):
         pairs = [xboard_game(make, 5, "+=-+"[: number - 1], at, rounds=3).split("-") for at in (number, number + 1)]
@@ -390,14 +390,14 @@ def test_an_odd_field_rests_one_in_turn() -> None:
     ],
 )
 def test_what_cannot_be_answered_is_told_to_the_user(lines: tuple[str, ...], words: str) -> None:
-    """By the command of engines that xboard shows in a window; the conversation goes on."""
+    """Errors are shown to xboard's user, and later requests are answered."""
     (answer,) = asked(*lines)
     assert answer.startswith("tellusererror enginetour: ") and words in answer
     assert asked(*lines, "results 4 ", "pairing 1")[1] == "1-3"
 
 
 def test_the_command_answers_while_it_is_asked(tmp_path: Path) -> None:
-    """Each answer comes before the next question, as xboard waits for it."""
+    """Each answer is sent before the next request."""
     command = [sys.executable, "-m", "enginetour", "pair", "--xboard", "--rounds", "2", "--set", "initial_colour=black"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=tmp_path) as process:
         assert process.stdin is not None and process.stdout is not None
@@ -411,6 +411,6 @@ def test_the_command_answers_while_it_is_asked(tmp_path: Path) -> None:
 
 
 def test_the_number_of_rounds_must_be_told(tmp_path: Path) -> None:
-    """xboard does not say it."""
+    """The number of rounds is required, because xboard does not send it."""
     assert "add --rounds N" in tour(tmp_path, "pair", "--xboard", expect=2).stderr
     assert "does not pair in rounds" in tour(tmp_path, "pair", "--xboard", "--system", "bubble", expect=2).stderr

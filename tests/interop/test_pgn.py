@@ -45,7 +45,7 @@ from enginetour.tournament.config.sections import EntrantSection
 from tests.support.faults import TRF
 from tests.support.tournaments import config, tour
 
-# Games one by one: their own bytes, places, days and controls; quick and careful reading agree about all of them.
+# Games one by one: bytes, offsets, dates and time controls; both readers agree.
 
 WORDS = {code: raw.decode() for raw, code in RESULTS.items()}
 SHARING = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -59,7 +59,7 @@ def game(
     moves: str = "1. e4 ",
     ends: str | None = None,
 ) -> str:
-    """In the usual order; `more` are lines of tags behind the seven, `ends` is the result behind the moves."""
+    """Return a game with tags in the usual order; `more` are further lines of tags, `ends` is the final result."""
     first = '[Event "E"]\n[Site "?"]\n[Date "2024.02.01"]\n[Round "1"]\n'
     last = result if ends is None else ends
     return f'{first}[White "{white}"]\n[Black "{black}"]\n[Result "{result}"]\n{more}\n{moves}{last}\n\n'
@@ -76,13 +76,13 @@ def careful(path: Path) -> GameColumns:
 
 
 def noticed(games: Tally) -> tuple[object, ...]:
-    """What is left out or told of results."""
+    """Return games left out and notes about results."""
     results = games.others, games.respelled, games.places, games.contradicted, games.contradicted_at
     return games.broken_games, *results
 
 
 def told(games: GameColumns) -> list[tuple[object, ...]]:
-    """All that is known of every game."""
+    """Return all columns of every game."""
     names = [tag_text(raw) for raw in games.names]
     controls = [raw.decode() for raw in games.controls]
     columns = (games.white, games.black, games.results, games.days, games.control, games.offsets)
@@ -94,19 +94,19 @@ def told(games: GameColumns) -> list[tuple[object, ...]]:
 
 
 def events(games: GameColumns) -> list[bytes]:
-    """The Event tag of each game."""
+    """Return the Event tag of each game."""
     tags = list(games.event_tags)
     return [tags[number] for number in games.event]
 
 
 def marked(games: GameColumns) -> list[tuple[object, ...]]:
-    """What few games have."""
+    """Return the exceptions by game."""
     notes = (games.terminations, games.odds, games.variants, games.black_control)
     return [tuple(each.get(number) for each in notes) for number in range(games.games)]
 
 
 def test_a_game_has_a_day_a_control_and_a_place(tmp_path: Path) -> None:
-    """The day of its Date tag, 0 where that does not say; the place is where its first tag stands."""
+    """The day is that of the Date tag, or 0; the offset is that of the first tag."""
     odd = game(more='[TimeControl "40/60"]\n').replace("2024.02.01", "2024.??.??")
     late = (
         game().replace('[Date "2024.02.01"]\n', "").replace('[Result "1-0"]\n', '[Result "1-0"]\n[Date "1999.12.31"]\n')
@@ -120,7 +120,7 @@ def test_a_game_has_a_day_a_control_and_a_place(tmp_path: Path) -> None:
 
 
 def test_equal_games_are_told_apart_by_their_number(tmp_path: Path) -> None:
-    """Games without moves keep their count; a file that has grown gives the same identities and new ones."""
+    """Equal games keep their number; a file that has grown gives the same identities and new ones."""
     three = '[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n'
     few = set(read(tmp_path / "g.pgn", three * 3).identities().tolist())
     more = set(read(tmp_path / "g.pgn", three * 2 + game() + three * 3).identities().tolist())
@@ -138,7 +138,7 @@ def test_files_are_counted_apart(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("end", ["\r\n", "\r"])
 def test_line_ends_make_no_other_game(tmp_path: Path, end: str) -> None:
-    """Nor do a mark at the front, packing, or white space behind the last game."""
+    """Line ends, a byte order mark, packing and final white space do not change identities."""
     content = "\n" + game() + game("C", moves="1. e4 {a\n\ncomment} e5\n2. d4 ") + game()
     wanted = read(tmp_path / "g.pgn", content).identities().tolist()
     for written in (content.replace("\n", end), "\ufeff" + content[1:], content.rstrip(), content + "\n \n"):
@@ -147,7 +147,7 @@ def test_line_ends_make_no_other_game(tmp_path: Path, end: str) -> None:
 
 
 def test_places_count_the_bytes_of_the_file(tmp_path: Path) -> None:
-    """With two bytes a line end, a mark, or both."""
+    """Offsets count line ends of two bytes and the byte order mark."""
     for content in (game() * 5, "\ufeff" + game() * 5, "\n\n\n" + game() + "\n" + game()):
         for end in ("\n", "\r\n"):
             raw = content.replace("\n", end).encode()
@@ -157,7 +157,7 @@ def test_places_count_the_bytes_of_the_file(tmp_path: Path) -> None:
 
 
 def test_any_other_byte_makes_another_game(tmp_path: Path) -> None:
-    """A move, a tag, a result."""
+    """A changed move, tag or result changes the identity."""
     games = [
         game(),
         game(moves="1. d4 "),
@@ -169,7 +169,7 @@ def test_any_other_byte_makes_another_game(tmp_path: Path) -> None:
 
 
 def test_broken_games_are_no_part_of_others(tmp_path: Path) -> None:
-    """What stands behind them begins anew, and they are told as the scan does."""
+    """Broken games do not change the games after them, and are counted as in the scan."""
     bad = game(white="?", moves="1. c4 ")
     alone = set(read(tmp_path / "g.pgn", game() + game("C")).identities().tolist())
     found = read(tmp_path / "g.pgn", game() + bad + game("C"))
@@ -178,7 +178,7 @@ def test_broken_games_are_no_part_of_others(tmp_path: Path) -> None:
 
 
 def test_claims_are_games_of_our_events(tmp_path: Path) -> None:
-    """Only of the events asked for, with what tells the game."""
+    """Claims contain the games of the requested events only."""
     mine = game('Fruit \\"X\\"', "B", more='[GameStartTime "2024-02-01T10:00:00Z"]\n').replace('"E"', '"autumn #2"')
     content = game() + mine.replace('Round "1"', 'Round "3.17"') + game()
     claim = ClaimedGame(1, "autumn #2", "3.17", 'Fruit "X"', "B", "2024.02.01", "2024-02-01T10:00:00Z")
@@ -189,7 +189,7 @@ def test_claims_are_games_of_our_events(tmp_path: Path) -> None:
 
 
 def test_a_game_over_many_pieces_is_one(tmp_path: Path) -> None:
-    """A comment longer than what is held at once, and tags that end in another piece."""
+    """A game with very long comments or tags in several pieces is one game."""
     long = game("C", moves="1. e4 {" + "words [and] more\r\n\n " * 300 + "} e5 ")
     (tmp_path / "g.pgn").write_text(game() + long + game(more='[Foo "bar"]\n' * 99) + game("D"))
     whole = told(read_games([tmp_path / "g.pgn"]))
@@ -200,7 +200,7 @@ def test_a_game_over_many_pieces_is_one(tmp_path: Path) -> None:
 
 
 def test_files_without_games_are_refused(tmp_path: Path) -> None:
-    """As by the scan, whichever of the files it is."""
+    """A file without games raises an error, also among others."""
     (tmp_path / "a.pgn").write_text(game())
     (tmp_path / "b.pgn").write_text("nothing")
     with pytest.raises(InputRefused, match="no game in it"):
@@ -249,7 +249,7 @@ files = st.builds(add, tagged, st.lists(tagged | st.just("1. e4 e5 0-1\n\n"), ma
 @SHARING
 @given(files, st.sampled_from(["\n", "\r\n"]), st.sampled_from([60, 200, 1 << 19]))
 def test_quick_and_careful_reading_agree(tmp_path: Path, content: str, end: str, piece: int) -> None:
-    """In every column, whatever the file and however it is cut."""
+    """Both readers agree in every column, for any file and any pieces."""
     path = tmp_path / "g.pgn"
     path.write_bytes(content.replace("\n", end).encode())
     wanted = careful(path)
@@ -264,14 +264,14 @@ def test_quick_and_careful_reading_agree(tmp_path: Path, content: str, end: str,
 @SHARING
 @given(files, files)
 def test_a_grown_file_keeps_its_games(tmp_path: Path, content: str, grown: str) -> None:
-    """What was read before the end was appended to is found again, unless a comment swallowed the rest."""
+    """A file that has grown has the same games, unless a comment hides the rest."""
     (tmp_path / "a.pgn").write_text(content)
     (tmp_path / "b.pgn").write_text(content + grown)
     before, after = (read_games([tmp_path / name]).identities().tolist() for name in ("a.pgn", "b.pgn"))
     assert set(before) <= set(after) or "{" in content
 
 
-# The scan of PGN files: what it counts, where it says it could not, and that quick and careful reading agree.
+# The scan of PGN files: counts, places of errors, and agreement of both readers.
 
 
 def scanned(path: Path, content: bytes | str) -> Tally:
@@ -280,7 +280,7 @@ def scanned(path: Path, content: bytes | str) -> Tally:
 
 
 def games(tally: Tally) -> Counter[tuple[str, str, str]]:
-    """White, Black and result of every game; results that are none as ``*``."""
+    """Return White, Black and result of every game; unknown results are ``*``."""
     names = [tag_text(raw) for raw in tally.names]
     rows = zip(tally.white, tally.black, tally.results, strict=True)
     return Counter((names[white], names[black], WORDS.get(result, "*")) for white, black, result in rows)
@@ -291,13 +291,13 @@ def short(white: str = "A", black: str = "B", result: str = "1-0", moves: str = 
 
 
 def scanned_carefully(path: Path) -> Tally:
-    """The scan with nothing read the quick way."""
+    """Scan only with the careful reader."""
     with patch.object(pgn_module, "_quick", lambda piece, tally: False):
         return scan([path])
 
 
 def quick_pieces(path: Path) -> list[bool]:
-    """Whether each piece was read the quick way."""
+    """Return whether each piece was read by the fast reader."""
     plain, seen = pgn_module._quick, []
 
     def noted(piece: bytes, tally: Tally) -> bool:
@@ -313,7 +313,7 @@ def quick_pieces(path: Path) -> list[bool]:
 
 
 def test_games_are_counted_by_names_and_result(tmp_path: Path) -> None:
-    """Usual files are read the quick way, and unfinished games are counted apart."""
+    """Usual files are read by the fast reader, and unfinished games are counted separately."""
     found = scanned(
         tmp_path / "g.pgn", short() * 2 + short("B", "A", "1/2-1/2") + short("B", "C", "*") + short("C", "A", "0-1")
     )
@@ -326,7 +326,7 @@ def test_games_are_counted_by_names_and_result(tmp_path: Path) -> None:
 
 
 def test_the_first_game_with_an_unusual_result_is_read_with_care(tmp_path: Path) -> None:
-    """It has a place, and later games with the same result only count."""
+    """The first game with an unusual result has a place, and later ones are only counted."""
     path = tmp_path / "g.pgn"
     path.write_text((short() * 9 + short(result="*") + short() * 9 + short(result="1:0")) * 9)
     with patch.object(pgn_module, "PIECE", 500):
@@ -351,14 +351,14 @@ def test_the_first_game_with_an_unusual_result_is_read_with_care(tmp_path: Path)
     ],
 )
 def test_results_are_read_in_usual_spellings(tmp_path: Path, written: str, code: int) -> None:
-    """Dashes, colons, blanks and halves are read; anything else is left out."""
+    """Results with dashes, colons, spaces and halves are read; other texts are left out."""
     found = scanned(tmp_path / "g.pgn", short() + short(result=written))
     assert list(found.results) == [0, code]
     assert list(scanned_carefully(tmp_path / "g.pgn").results) == [0, code]
 
 
 def test_dashes_of_windows_are_dashes(tmp_path: Path) -> None:
-    """Files in the code page 1252 have results with an en dash or halves too."""
+    """Results with dashes or halves of code page 1252 are read."""
     content = short() + short(result="0\N{EN DASH}1") + short(result="½-½")
     assert list(scanned(tmp_path / "g.pgn", content.encode("cp1252")).results) == [0, 2, 1]
 
@@ -381,7 +381,7 @@ def test_dashes_of_windows_are_dashes(tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_moves_that_contradict_the_tag_are_noticed(tmp_path: Path, moves: str, contradicted: int, end: str) -> None:
-    """The tag counts, the game is counted as contradicted, and the first has a place, in the middle and at the end."""
+    """A game whose moves contradict its tag is counted, with the place of the first."""
     path = tmp_path / "g.pgn"
     odd = f'[Event "E"]\n[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n{moves}\n\n'
     for content, at in ((short() + odd + short(), 9), (short() * 2 + odd, 17), (odd + short(), 1), (odd * 2, 1)):
@@ -419,7 +419,7 @@ def test_moves_that_contradict_the_tag_are_noticed(tmp_path: Path, moves: str, c
     ],
 )
 def test_one_game_however_it_is_written(tmp_path: Path, content: str) -> None:
-    """Line ends, marks, blanks, tags in any order and in one line, comments that look like tags."""
+    """One game is read in any notation: line ends, marks, spaces, order of tags, comments."""
     found = scanned(tmp_path / "g.pgn", content)
     assert games(found) == {("A", "B", "1-0"): 1}
     assert not found.broken_games
@@ -440,19 +440,19 @@ def test_one_game_however_it_is_written(tmp_path: Path, content: str) -> None:
     ],
 )
 def test_names_come_as_they_were_meant(tmp_path: Path, written: bytes, name: str) -> None:
-    """Escapes, quotes that nobody escaped, UTF-8 and Latin-1."""
+    """Names with escapes, unescaped quotes, UTF-8 and Latin-1 are read."""
     found = scanned(tmp_path / "g.pgn", short(white="@").encode().replace(b"@", written) * 2)
     assert games(found) == {(name, "B", "1-0"): 2}
     assert not found.broken_games
 
 
 def test_names_that_are_not_utf8_are_told(tmp_path: Path) -> None:
-    """Read as Latin-1, and their number said."""
+    """Names that are not UTF-8 are read as Latin-1 and counted."""
     assert scanned(tmp_path / "g.pgn", short(white="Zoë").encode("latin-1") + short().encode()).latin == 1
 
 
 def test_files_without_moves_are_read_the_quick_way(tmp_path: Path) -> None:
-    """Three tags a game and no Event: pieces still end between games."""
+    """Files of three tags per game without moves are read by the fast reader."""
     content = '[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n' * 50
     with patch.object(pgn_module, "PIECE", 200):
         found = scanned(tmp_path / "g.pgn", content)
@@ -461,7 +461,7 @@ def test_files_without_moves_are_read_the_quick_way(tmp_path: Path) -> None:
 
 
 def test_an_odd_game_costs_one_piece(tmp_path: Path) -> None:
-    """Behind a piece that needed care reading is quick again."""
+    """After a piece for the careful reader, the fast reader continues."""
     odd = '[Event "E"]\n[Black "B"]\n[White "A"]\n[Result "1-0"]\n\n1. e4 1-0\n\n'
     (tmp_path / "g.pgn").write_text(short() * 30 + odd + short() * 30)
     with patch.object(pgn_module, "PIECE", 500):
@@ -470,7 +470,7 @@ def test_an_odd_game_costs_one_piece(tmp_path: Path) -> None:
 
 
 def test_files_put_together_with_different_line_ends(tmp_path: Path) -> None:
-    """Games in lines of both kinds count, whichever come first, with moves or without."""
+    """Games with both kinds of line ends in one file count, with or without moves."""
     for one in (short(), short(moves=""), '[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n', LOWER):
         for unix, dos in ((1, 1), (1, 2), (2, 1), (3, 3)):
             ends = one * unix, one.replace("\n", "\r\n") * dos
@@ -492,7 +492,7 @@ def test_files_put_together_with_different_line_ends(tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_odd_tags_before_a_usual_game_are_read_with_care(tmp_path: Path, odd: str, end: str) -> None:
-    """In its block or before it: games and broken games are those of the careful reader."""
+    """Unusual tags before a usual game are read by the careful reader."""
     path = tmp_path / "g.pgn"
     for content in (odd + short(), short() + odd + short(), short() * 2 + odd + short("C", "D", "0-1") * 2):
         found, whole = scanned(path, content.replace("\n", end)), scanned_carefully(path)
@@ -506,7 +506,7 @@ LOWER = '[event "E"]\n[white "A"]\n[black "B"]\n[result "1-0"]\n\n1. e4 1-0\n\n'
 @pytest.mark.parametrize("odd", [short().replace("[", "  ["), short().replace("[", "\t["), TIGHT, LOWER])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_tags_with_unusual_blanks_and_case_are_read(tmp_path: Path, odd: str, end: str) -> None:
-    """Blanks before the bracket, none before the value, lower case: such a game counts wherever it stands."""
+    """Tags with unusual spaces or in lower case are read anywhere in the file."""
     for content in (odd * 2, short() + odd, odd + short(), short() + odd + short()):
         found = scanned(tmp_path / "g.pgn", content.replace("\n", end))
         assert games(found) == {("A", "B", "1-0"): content.lower().count("result")}
@@ -528,7 +528,7 @@ def test_tags_with_unusual_blanks_and_case_are_read(tmp_path: Path, odd: str, en
     ],
 )
 def test_games_without_tags_are_told(tmp_path: Path, content: str, lines: list[int], end: str) -> None:
-    """Moves that begin behind the end of a game are left out with their line, and change nothing of that game."""
+    """Moves without tags after a game are left out with their line."""
     path = tmp_path / "g.pgn"
     found = scanned(path, content.replace("\n", end))
     assert found.broken == [(f"{path}:{line}", "a game without tags") for line in lines]
@@ -548,7 +548,7 @@ def test_games_without_tags_are_told(tmp_path: Path, content: str, lines: list[i
     ],
 )
 def test_broken_games_are_told_with_file_and_line(tmp_path: Path, bad: str, why: str) -> None:
-    """One line each, at the first line of the game; the games around it count."""
+    """Broken games are noted with file and line, and the games around them count."""
     path = tmp_path / "g.pgn"
     found = scanned(path, short() + bad + short())
     assert games(found) == {("A", "B", "1-0"): 2}
@@ -558,7 +558,7 @@ def test_broken_games_are_told_with_file_and_line(tmp_path: Path, bad: str, why:
 
 
 def test_a_file_that_breaks_off(tmp_path: Path) -> None:
-    """The last game counts when its tags are whole, else it is told; an open comment is told where it began."""
+    """In a truncated file the last game counts if its tags are complete; an open comment is noted."""
     path = tmp_path / "g.pgn"
     whole = short() + short("B", "A")
     assert games(scanned(path, whole[:-12])).total() == 2
@@ -572,7 +572,7 @@ def test_a_file_that_breaks_off(tmp_path: Path) -> None:
 
 
 def test_lines_are_right_far_into_a_file(tmp_path: Path) -> None:
-    """Places are counted from the file's first line, in plain and packed files."""
+    """Line numbers are correct far into plain and packed files."""
     content = (short() * 300 + short(white="?") + short() * 300 + short(black="?")).encode()
     packed = tmp_path / "g.pgn.gz"
     packed.write_bytes(gzip.compress(content))
@@ -583,7 +583,7 @@ def test_lines_are_right_far_into_a_file(tmp_path: Path) -> None:
 
 
 def test_an_endless_line_costs_one_message(tmp_path: Path) -> None:
-    """A line of many pieces is not held whole, and the games around it count."""
+    """A very long line gives one message, and the games around it count."""
     path = tmp_path / "g.pgn"
     path.write_text(short() + short(moves="x" * 100_000 + " {").replace("{", "}") + short())
     with patch.object(pgn_module, "PIECE", 1000), patch.object(pgn_module, "LONGEST_PIECE", 5000):
@@ -594,7 +594,7 @@ def test_an_endless_line_costs_one_message(tmp_path: Path) -> None:
 
 
 def test_tags_longer_than_what_is_held_are_one_game(tmp_path: Path) -> None:
-    """A block of tags is read on over any number of pieces."""
+    """A block of tags may be in several pieces."""
     path = tmp_path / "g.pgn"
     path.write_text(short() + short().replace("[Black", '[Foo "bar"]\n' * 100 + "[Black") + short())
     with patch.object(pgn_module, "PIECE", 100), patch.object(pgn_module, "LONGEST_PIECE", 200):
@@ -615,7 +615,7 @@ def test_tags_longer_than_what_is_held_are_one_game(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_pgn_is_refused(tmp_path: Path, content: bytes, words: str) -> None:
-    """With the file's name and words, not with an empty list."""
+    """A file that is not PGN raises an error with its name."""
     with pytest.raises(InputRefused) as refused:
         scanned(tmp_path / "g.pgn", content)
     assert words in refused.value.what
@@ -624,7 +624,7 @@ def test_what_is_no_pgn_is_refused(tmp_path: Path, content: bytes, words: str) -
 
 @pytest.mark.parametrize("name", ["missing.pgn", "."])
 def test_unreadable_files_are_refused(tmp_path: Path, name: str) -> None:
-    """No traceback for a folder or a missing file."""
+    """A directory or a missing file raises an error."""
     with pytest.raises(InputRefused, match="cannot read"):
         scan([tmp_path / name])
 
@@ -633,7 +633,7 @@ def test_unreadable_files_are_refused(tmp_path: Path, name: str) -> None:
 
 
 def test_packed_and_piped_files_are_the_same(tmp_path: Path) -> None:
-    """A packed file is known by its first bytes; a pipe is read once, from the front."""
+    """Packed files and pipes give the same games."""
     content = (short() * 40 + short("C", "B", "0-1")).encode()
     plain = games(scanned(tmp_path / "g.pgn", content))
     assert games(scanned(tmp_path / "packed", gzip.compress(content))) == plain
@@ -645,7 +645,7 @@ def test_packed_and_piped_files_are_the_same(tmp_path: Path) -> None:
 
 
 def test_zstd_is_unpacked_or_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the standard library or its backport; a damaged file is refused, and so is any where neither is there."""
+    """zstd files are unpacked by the standard library or its backport, otherwise an error is raised."""
     zstd = pytest.importorskip("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
     content = (short() * 40 + short("C", "B", "0-1")).encode()
     path = tmp_path / "g.pgn.zst"
@@ -660,14 +660,14 @@ def test_zstd_is_unpacked_or_the_extra_is_named(tmp_path: Path, monkeypatch: pyt
 
 
 def test_files_add_up(tmp_path: Path) -> None:
-    """Names are the same in all files, whatever their order there."""
+    """Names are the same in all files."""
     (tmp_path / "a.pgn").write_text(short("A", "B"))
     (tmp_path / "b.pgn").write_text(short("B", "C") + short("A", "B"))
     assert games(scan([tmp_path / "a.pgn", tmp_path / "b.pgn"])) == {("A", "B", "1-0"): 2, ("B", "C", "1-0"): 1}
 
 
 def test_progress_tells_all_bytes(tmp_path: Path) -> None:
-    """Once each."""
+    """Progress counts all bytes once."""
     (tmp_path / "g.pgn").write_text(short() * 99)
     told: list[int] = []
     with patch.object(pgn_module, "PIECE", 300):
@@ -681,12 +681,12 @@ def by_two(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pgn_module, "START", 0)
     monkeypatch.setattr(pgn_module, "PIECE", 600)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
-    monkeypatch.setattr(threading, "active_count", lambda: 1)  # another test's thread may still be ending
+    monkeypatch.setattr(threading, "active_count", lambda: 1)  # another test's thread may still be running
 
 
 @pytest.mark.usefixtures("by_two")
 def test_two_processes_count_the_same(tmp_path: Path) -> None:
-    """The halves join at the start of a game, places included, and no process stays."""
+    """Two processes count the same games as one, with places, and both end."""
     path = tmp_path / "g.pgn"
     path.write_text("".join(short(f"E{number % 7}", "B") for number in range(200)) + short(white="?"))
     born: list[int] = []
@@ -709,7 +709,7 @@ def test_two_processes_count_the_same(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("by_two")
 def test_a_middle_inside_a_comment_is_no_start(tmp_path: Path) -> None:
-    """What looks like games in the second half is a comment begun in the first."""
+    """If the second half begins in a comment, one process reads everything."""
     path = tmp_path / "g.pgn"
     path.write_text(short() * 5 + short(moves="1. e4 { all of this is a comment\n\n" + short("X", "Y") * 40))
     assert games(scan([path])) == {("A", "B", "1-0"): 6}
@@ -717,7 +717,7 @@ def test_a_middle_inside_a_comment_is_no_start(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("by_two")
 def test_a_second_process_that_is_killed_costs_nothing(tmp_path: Path) -> None:
-    """Its half is read by the first one."""
+    """If the second process is killed, the first reads its half."""
     path = tmp_path / "g.pgn"
     path.write_text(short() * 200)
     with patch("enginetour.interop.pgn.pickle.dump", side_effect=OSError):
@@ -759,12 +759,12 @@ class Written(NamedTuple):
     tags: tuple[tuple[str, str], ...]
     moves: str
     usual: bool
-    form: str  # of its tags
+    form: str  # form of its tags
 
 
 @st.composite
 def written(draw: st.DrawFn) -> Written:
-    """A game with hostile names; its tags usual or shuffled, one of them perhaps missing."""
+    """Draw a game with hostile names, and tags that may be shuffled or missing."""
     usual = draw(st.booleans())
     tags = [
         ("White", draw(letters)),
@@ -775,14 +775,14 @@ def written(draw: st.DrawFn) -> Written:
         tags = draw(st.permutations([*tags, ("WhiteElo", "2000"), ("Annotator", draw(letters))]))
         tags = tags[draw(st.integers(0, 1)) :]
     tags = [*tags, *draw(st.lists(st.sampled_from(ASIDE), max_size=1))]
-    # A blank line in the moves ends a game for some readers and not for others.
+    # A blank line in the moves ends a game for some readers only.
     said = "\n".join(line for line in draw(scanned_moves).splitlines() if line.strip())
     said += draw(st.sampled_from([f" {result}"] * 5 + ["", " ", *(f"\n{word}" for word in RESULT_WORDS)]))
     return Written((("Event", "E"), *tags), said.strip() or "*", usual, draw(st.sampled_from(TAGS)))
 
 
 def pgn(all_written: list[Written], end: str, *, plain: bool = False) -> bytes:
-    """All tags in the form of the standard, and none that sets a game aside, if `plain`."""
+    """Return the PGN of games; `plain` uses only standard tags without variants and odds."""
     blocks = []
     for one in all_written:
         form = TAGS[0] if plain else one.form
@@ -793,7 +793,7 @@ def pgn(all_written: list[Written], end: str, *, plain: bool = False) -> bytes:
 
 
 def by_python_chess(content: bytes) -> Counter[tuple[str, str, str]]:
-    """White, Black and result of the games that have all three tags and names."""
+    """Return White, Black and result of the games with all three tags and names."""
     found: Counter[tuple[str, str, str]] = Counter()
     source = io.TextIOWrapper(io.BytesIO(content), encoding="utf-8", errors="replace")
     while (headers := chess.pgn.read_headers(source)) is not None:
@@ -807,7 +807,7 @@ def by_python_chess(content: bytes) -> Counter[tuple[str, str, str]]:
 @SHARING
 @given(st.lists(written(), min_size=1, max_size=12), line_ends, st.integers(120, 2000))
 def test_quick_and_careful_scans_agree(tmp_path: Path, wrote: list[Written], end: str, piece: int) -> None:
-    """On any file, in pieces of any size, cut anywhere: the same games, the same broken ones in the same lines."""
+    """Both readers agree on any file in any pieces: the same games and the same broken games."""
     path = tmp_path / "g.pgn"
     content = pgn(wrote, end)
     for length in (len(content), len(content) * 2 // 3):
@@ -823,7 +823,7 @@ def test_quick_and_careful_scans_agree(tmp_path: Path, wrote: list[Written], end
 @SHARING
 @given(st.lists(written(), min_size=1, max_size=12), line_ends)
 def test_counted_as_python_chess_does(tmp_path: Path, wrote: list[Written], end: str) -> None:
-    """The same games of whole and of truncated files; missing results are ``*`` there and broken here."""
+    """The games agree with those of python-chess, also in truncated files."""
     path = tmp_path / "g.pgn"
     content = pgn(wrote, end, plain=True)
     for length in (len(content), len(content) * 2 // 3):
@@ -839,7 +839,7 @@ def test_counted_as_python_chess_does(tmp_path: Path, wrote: list[Written], end:
 
 @given(st.binary(max_size=40))
 def test_escapes_turn_back(value: bytes) -> None:
-    """What is escaped comes back, in a tag line too."""
+    """Escaping and unescaping are inverse."""
     assert unescaped(escaped(value)) == value
     line = b'[White "' + escaped(value) + b'"]'
     if not {10, 13} & set(value):
@@ -852,7 +852,7 @@ def test_escapes_turn_back(value: bytes) -> None:
     )
 )
 def test_a_game_starts_behind_a_blank_line(piece: str) -> None:
-    """Every start is the newline before a bracket, with nothing in the line before it."""
+    """A game starts at the newline before a bracket at the start of a line."""
     raw = piece.encode()
     if cut := game_start(raw):
         assert raw[cut : cut + 2] == b"\n["
@@ -860,18 +860,18 @@ def test_a_game_starts_behind_a_blank_line(piece: str) -> None:
 
 
 def test_the_tally_of_nothing_joins() -> None:
-    """An empty half is no special case."""
+    """An empty tally can be joined."""
     tally = Tally()
     tally.join(Tally())
     assert tally.games == 0
     assert UNFINISHED not in tally.results
 
 
-# What files, names and words of others once broke: each was a traceback, a hang, gigabytes, or a file overwritten.
+# Hostile files, names and texts: each caused a traceback, a very long run, gigabytes of memory, or a lost file.
 
-DIGITS = "9" * 5000  # Python reads and writes numbers up to 4300 (int_max_str_digits)
+DIGITS = "9" * 5000  # Python converts numbers of at most 4,300 digits (int_max_str_digits)
 START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -"
-SECONDS = 10  # of processor: each took minutes, or would have; now they are hundredths
+SECONDS = 10  # of CPU time; each took minutes, now hundredths of a second
 
 
 @pytest.mark.parametrize(
@@ -889,7 +889,7 @@ SECONDS = 10  # of processor: each took minutes, or would have; now they are hun
     ],
 )
 def test_toml_that_hung_or_broke(tmp_path: Path, text: str, words: str) -> None:
-    """Numbers, keys and depths that no person writes."""
+    """Very long numbers, keys and nesting raise an error."""
     path = tmp_path / "t.toml"
     path.write_text(text)
     began = time.process_time()
@@ -899,14 +899,14 @@ def test_toml_that_hung_or_broke(tmp_path: Path, text: str, words: str) -> None:
 
 
 def test_dots_that_are_no_keys(tmp_path: Path) -> None:
-    """Words with dots between them are text; line ends of other systems are line ends."""
+    """Dots in strings are not keys, and all line ends count."""
     path = tmp_path / "t.toml"
     path.write_bytes(b"# " + b"." * 99 + b'\r\na.b.c = "' + b"x . " * 99 + b'"\r\nn = [1.5, 2.5]\r\n')
     assert read_toml(path, "a configuration")[0]["n"] == [1.5, 2.5]
 
 
 def test_a_list_where_the_name_of_a_format_belongs(tmp_path: Path) -> None:
-    """It was an unhashable type."""
+    """A list instead of the name of a format raises an error."""
     path = tmp_path / "t.toml"
     path.write_text('[tournament]\nname = "x"\n[format]\nsystem = ["ml", "elo"]\n[[entrants]]\nengine = "x"\n')
     with pytest.raises(InputRefused, match=r"t.toml:4: unknown format \['ml', 'elo'\]"):
@@ -914,13 +914,13 @@ def test_a_list_where_the_name_of_a_format_belongs(tmp_path: Path) -> None:
 
 
 def test_settings_that_are_no_toml() -> None:
-    """Typed for `pair --set`: too many digits, too many brackets; a word then, which the system refuses."""
+    """Settings with very long numbers or deep nesting are read as text."""
     assert parse_settings([f"rounds={DIGITS}", "k=" + "[" * 5000]) == {"rounds": DIGITS, "k": "[" * 5000}
 
 
 @pytest.mark.parametrize("counters", [f"0 {DIGITS}", f"{DIGITS} 1", f"hmvc {DIGITS};", f"fmvn {'9' * 4000};"])
 def test_move_counters_of_thousands_of_digits(tmp_path: Path, counters: str) -> None:
-    """In EPD and FEN lines, and in the FEN tag of a game."""
+    """Very long move counters are invalid, in EPD, FEN and tags."""
     (tmp_path / "s.epd").write_text(f"{START} {counters}\n")
     (found,) = read_suite(tmp_path / "s.epd")
     assert isinstance(found, BadOpening)
@@ -932,7 +932,7 @@ def test_move_counters_of_thousands_of_digits(tmp_path: Path, counters: str) -> 
 
 @pytest.mark.parametrize("rest", ['c0 "x";' + " " * 65_000, " a" * 32_000, ' "' * 32_000, "a " * 32_000 + '"'])
 def test_blanks_in_a_position_that_count_squared(tmp_path: Path, rest: str) -> None:
-    """An operation of EPD begins at a word: blanks before it are not tried one by one."""
+    """Spaces in EPD are read in linear time."""
     (tmp_path / "s.epd").write_text(f"{START} {rest}\n")
     began = time.process_time()
     assert len(list(read_suite(tmp_path / "s.epd"))) == 1
@@ -940,7 +940,7 @@ def test_blanks_in_a_position_that_count_squared(tmp_path: Path, rest: str) -> N
 
 
 def test_a_game_of_endless_moves_or_tags(tmp_path: Path) -> None:
-    """What is held of a game of a suite has an end: 50 MB of moves took 1.7 GB."""
+    """The memory for a game of a book is limited: 50 MB of moves took 1.7 GB."""
     path = tmp_path / "s.pgn"
     path.write_text("1. e4 e5\n" * MOST_PLIES + "*\n\n1. d4 *\n")
     bad, good = read_suite(path)
@@ -955,7 +955,7 @@ def test_a_game_of_endless_moves_or_tags(tmp_path: Path) -> None:
 
 
 def test_a_suite_that_begins_with_blank_lines(tmp_path: Path) -> None:
-    """They are not kept while its kind is looked for: 50 MB of them took 2.9 GB."""
+    """Blank lines at the start of a book are not kept: 50 MB of them took 2.9 GB."""
     (tmp_path / "suite").write_text("\n" * 1000 + "1. e4 *\n")
     (found,) = read_suite(tmp_path / "suite")
     assert not isinstance(found, BadOpening)
@@ -963,7 +963,7 @@ def test_a_suite_that_begins_with_blank_lines(tmp_path: Path) -> None:
 
 
 def test_tags_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are told and let go, by `rate` and `import` alike; the games behind them count."""
+    """Tags without an end are noted and skipped by `rate` and `import`."""
     game = '[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n1-0\n\n'
     path = tmp_path / "g.pgn"
     for name, size in (("pgn.PIECE", 1000), ("pgn.LONGEST_PIECE", 8000), ("gametags._LONGEST_HEADER", 8000)):
@@ -979,7 +979,7 @@ NAMES = '[White "C"]\n[Black "D"]\n[Result "1-0"]\n'
 
 
 def many(number: int) -> str:
-    """Lines of tags."""
+    """Return this many lines of tags."""
     return "".join(f'[T{n} "x"]\n' for n in range(number))
 
 
@@ -998,7 +998,7 @@ MANY_TAGS = {
 def test_a_game_of_too_many_tags(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tags: tuple[str, str], ends: str, pieces: tuple[int, int]
 ) -> None:
-    """`rate` and `import` note it as one broken game, however it is written, and read the games around it."""
+    """`rate` and `import` note a game with too many tags as one broken game."""
     monkeypatch.setattr("enginetour.interop.pgn.PIECE", pieces[0])
     monkeypatch.setattr("enginetour.interop.pgn.LONGEST_PIECE", pieces[1])
     game = '[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n1-0\n\n'
@@ -1012,7 +1012,7 @@ def test_a_game_of_too_many_tags(
 
 
 def test_more_tags_than_a_game_may_have_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Millions of them took minutes. Of a file without moves the next game is found by its names."""
+    """More tags than allowed are skipped quickly, also without moves between games."""
     read = 0
 
     def counted(line: bytes) -> list[tuple[bytes, bytes]]:
@@ -1031,7 +1031,7 @@ def test_more_tags_than_a_game_may_have_are_not_read(tmp_path: Path, monkeypatch
 
 
 def test_little_of_an_endless_game_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A tag, a line, a comment or blanks of 100 MB were held as a whole by `import`, or copied once for each MB."""
+    """A tag, line, comment or white space of 100 MB is not held in memory."""
     sizes = {"pgn.PIECE": 1000, "pgn.LONGEST_PIECE": 4000, "gametags._LONGEST_HEADER": 8000}
     for name, size in (sizes | {"gametags._LONGEST_LINE": 2000, "pgn.LONGEST_OPENING": 2000}).items():
         monkeypatch.setattr(f"enginetour.interop.{name}", size)
@@ -1060,7 +1060,7 @@ def test_little_of_an_endless_game_is_held(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_a_register_with_numbers_of_any_length(tmp_path: Path) -> None:
-    """Drops and ratings of hundreds of digits."""
+    """A register with very long numbers raises an error."""
     path = tmp_path / "register.tde"
     path.write_text(f"A1 Ada 2.5\nB1 Bea 5k # DROP{DIGITS}\n")
     assert tde.read(path).listed[1].drops == frozenset()
@@ -1070,7 +1070,7 @@ def test_a_register_with_numbers_of_any_length(tmp_path: Path) -> None:
 
 
 def test_a_report_that_says_too_much() -> None:
-    """Few letters that mean millions of pairs, rounds or lines."""
+    """A report with too many pairs, rounds or lines raises an error."""
     entries = "".join(f"001 {n:4d}      {'E':33} 2000\r\n" for n in range(1, 1001)).encode()
     everybody = " ".join(str(n) for n in range(1, 1001)).encode()
     for line, words in (
@@ -1095,7 +1095,7 @@ def test_a_report_that_says_too_much() -> None:
     ],
 )
 def test_cases_that_hung_or_broke(case: str, words: str) -> None:
-    """Numbers, names and fields by the thousand."""
+    """A case with too many numbers, names or fields raises an error."""
     began = time.process_time()
     with pytest.raises(InputRefused, match=words):
         read_case(case.replace("%s", json.dumps([str(n) for n in range(50_000)])))
@@ -1103,7 +1103,7 @@ def test_cases_that_hung_or_broke(case: str, words: str) -> None:
 
 
 def test_an_endless_line_of_aliases(tmp_path: Path) -> None:
-    """It is refused where it stands."""
+    """A very long line of aliases raises an error with its line."""
     path = tmp_path / "names.csv"
     path.write_text("a,b\n" + "c," * 40_000)
     with pytest.raises(InputRefused, match=r"names.csv:2: a line longer than"):
@@ -1111,7 +1111,7 @@ def test_an_endless_line_of_aliases(tmp_path: Path) -> None:
 
 
 def test_a_name_of_any_length_is_cut_in_no_time() -> None:
-    """Sign by sign it took 8 s for 70,000 of them."""
+    """A name of any length is cut quickly: 70,000 characters took 8 s."""
     columns = (Column("name", "engine", left=True, flexible=True),)
     began = time.process_time()
     for name in ("A" * 300_000, "½" * 300_000):
@@ -1122,14 +1122,14 @@ def test_a_name_of_any_length_is_cut_in_no_time() -> None:
 
 
 def test_a_refusal_has_an_end(tmp_path: Path) -> None:
-    """Whatever it quotes: the name of a key was printed whole."""
+    """An error message is short, even if the key is long."""
     (tmp_path / "case.json").write_text(json.dumps({"format": "enginetour-bubble-case/1", "x" * 100_000: 1}))
     (line,) = tour(tmp_path, "simulate", "--case", "case.json", expect=3).stderr.splitlines()
     assert len(line) == 2000
 
 
 def test_what_no_terminal_can_show(tmp_path: Path) -> None:
-    """Halves of surrogate pairs in names of a case are told by their numbers."""
+    """Lone surrogates in names are shown by their numbers."""
     case = {
         "format": "enginetour-bubble-case/1", "params": {"size": 2, "min_matches": 1, "unpark_threshold": 1},
         "ranking": ["A\ud800", "B"], "results": [["-1", "0-"]],
@@ -1140,7 +1140,7 @@ def test_what_no_terminal_can_show(tmp_path: Path) -> None:
 
 
 def test_xboard_that_says_no_text() -> None:
-    """A line that is not UTF-8 is no command of the pairing program."""
+    """A line that is not UTF-8 is not a command of xboard."""
     words = [sys.executable, "-m", "enginetour", "pair", "--xboard", "--rounds", "3"]
     said = b"\xff\xfe\nresults 4\npairing 1\nquit\n"
     done = subprocess.run(words, input=said, capture_output=True, check=True, env={"PYTHONIOENCODING": "utf-8:strict"})
@@ -1149,7 +1149,7 @@ def test_xboard_that_says_no_text() -> None:
 
 
 def test_a_name_that_is_none(tmp_path: Path) -> None:
-    """`add --name` is refused in words, as in a configuration."""
+    """`add --name` rejects an invalid name like a configuration."""
     tour(tmp_path, "run", config(tmp_path, ("wren1", "wren2"), "roundrobin", "", tc="depth=1").name)
     for words in (("add", "wren3", "--name", "a\x1bb"), ("add", "wren3", "--name", ""), ("add", "")):
         done = tour(tmp_path, *words, expect=2)
@@ -1157,7 +1157,7 @@ def test_a_name_that_is_none(tmp_path: Path) -> None:
 
 
 def test_nul_comes_into_no_store(place: Address, tmp_path: Path) -> None:
-    """A server takes none in a text; what a file made a database with could be copied to none either."""
+    """NUL characters are rejected in texts for any database."""
     path = tmp_path / "games.pgn"
     tags = '[Event "x"]\n[White "Fr\0uit"]\n[Black "Toga"]\n[Result "1-0"]\n[TimeControl "4\0/9"]\n\n1. e4 1-0\n\n'
     path.write_text(tags)
@@ -1175,7 +1175,7 @@ def test_nul_comes_into_no_store(place: Address, tmp_path: Path) -> None:
 
 
 def test_a_broken_engine_file_stops_only_who_names_it(tmp_path: Path) -> None:
-    """One slip in one file and `engines list`, `find` and `check`, and every `match`, were refused."""
+    """An invalid engine file affects only commands that use it."""
     (tmp_path / "engines").mkdir()
     (tmp_path / "engines" / "bad.toml").write_text('name = "x\n')
     listed = tour(tmp_path, "engines", "list")

@@ -35,7 +35,7 @@ from enginetour.reports.standings import why_lines
 from tests.support.databases import after, field_of, rated
 from tests.support.tournaments import config, tour
 
-# Our tournaments in rounds as files of FIDE and of the AGA, and read back.
+# Tournaments in rounds as files of FIDE and the AGA, and read again.
 
 CASES = Path(__file__).parents[1] / "cases" / "pairing"
 FIVE = tuple(
@@ -46,7 +46,7 @@ RESULTS = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
 
 
 def tournament(games: int, *, each: int = 1, gone: str = "", **settings: object) -> tuple[PlayedTournament, Field]:
-    """So many games of a Dutch tournament of five, results in turn; then somebody leaves."""
+    """Play this many games of a Dutch tournament of five, then withdraw an engine."""
     options = DutchOptions.model_validate(
         {"rounds": 3, "games_per_pairing": each, "initial_colour": "white", **settings}
     )
@@ -63,7 +63,7 @@ def tournament(games: int, *, each: int = 1, gone: str = "", **settings: object)
 
 
 def test_a_report_reads_back_as_the_field() -> None:
-    """Rounds, points, ratings and origin; the pairing the other reader makes of it is that of the format."""
+    """A report read again gives the same field, and the same next round."""
     one, field = tournament(4)
     text = trf_report(one).text()
     assert "142   3\r\n" in text and "192 FIDE_DUTCH_2025\r\n" in text and "260" not in text
@@ -74,7 +74,7 @@ def test_a_report_reads_back_as_the_field() -> None:
 
 
 def test_a_running_round_has_no_results_yet() -> None:
-    """But opponents and colours."""
+    """A round in progress has opponents and colors, but no results."""
     one, _ = tournament(1)
     cells = [entry.cells[0] for entry in trf_report(one).entries]
     assert sorted(cell.result for cell in cells) == [" ", " ", "0", "1", "U"]
@@ -82,7 +82,7 @@ def test_a_running_round_has_no_results_yet() -> None:
 
 
 def test_a_withdrawal_is_a_forfeit() -> None:
-    """Of the game not played; afterwards it is absent."""
+    """A withdrawal is a forfeit of games not played, and later an absence."""
     one, field = tournament(1, gone="D")
     letters = [[cell.result for cell in entry.cells] for entry in trf_report(one).entries]
     assert [row[0] for row in letters].count("+") == 1 and letters[3][0] == "-"
@@ -90,7 +90,7 @@ def test_a_withdrawal_is_a_forfeit() -> None:
 
 
 def test_a_match_of_two_games_is_two_rounds() -> None:
-    """Each with its colours; a bye is two byes."""
+    """A match of two games is two rounds with colors; a bye is two byes."""
     one, _ = tournament(4, each=2)
     found = trf_report(one)
     assert "142   6" in found.text() and "192" not in found.text()
@@ -102,7 +102,7 @@ def test_a_match_of_two_games_is_two_rounds() -> None:
 
 
 def test_absences_of_rounds_to_come_are_exported() -> None:
-    """In lines 240, so that no other program pairs who is on leave or has withdrawn."""
+    """Future absences and withdrawals are exported in lines 240."""
     one, _ = tournament(2, gone="D", absent={"A": [3]}, half_bye={"B": [1]})
     text = trf_report(one).text()
     assert [line for line in text.split("\r\n") if line.startswith("240")] == ["240 Z 003    1    4"]
@@ -113,14 +113,14 @@ def test_absences_of_rounds_to_come_are_exported() -> None:
 
 
 def test_forbidden_families_are_forbidden_pairs() -> None:
-    """For all rounds; Baku is told with the system."""
+    """Forbidden families are exported as pairs for all rounds; Baku is in the code of the system."""
     text = trf_report(tournament(0, forbid_family=True, acceleration="baku")[0]).text()
     assert "260 001 003    1    2\r\n" in text and "192 FIDE_DUTCH_2025_BAKU" in text
     assert read_tournament(trf.read(text), number=1).field.apart == {(0, 1)}
 
 
 def test_virtual_points_are_exported() -> None:
-    """Lines 250 for all accelerated rounds, so that another program needs no scheme of its own to agree."""
+    """Virtual points are exported in lines 250 for all accelerated rounds."""
     text = trf_report(tournament(0, acceleration="baku")[0]).text()
     assert "250       1.0 001 001    1    4\r\n250       0.5 002 002    1    4\r\n" in text
     assert "250" not in trf_report(tournament(0)[0]).text()
@@ -143,7 +143,7 @@ def test_virtual_points_are_exported() -> None:
     ],
 )
 def test_the_worth_of_a_bye_is_exported(each: int, scoring: str, points: float | None, said: str, letters: str) -> None:
-    """In line 162 where it is no win; points and rounds of the report fit each other."""
+    """Line 162 has the points of a bye unless it is a win; points and rounds agree."""
     one, _ = tournament(0, each=each, scoring=scoring, bye_points=points)
     found = trf_report(one)
     assert (said in found.text()) if said else ("162" not in found.text())
@@ -153,7 +153,7 @@ def test_the_worth_of_a_bye_is_exported(each: int, scoring: str, points: float |
 
 
 def test_too_many_entrants() -> None:
-    """A number has four columns."""
+    """More entrants than four columns can number raise an error."""
     one, field = tournament(0)
     crowd = replace(field, members=field.members * 2000, history=())
     with pytest.raises(InputRefused, match="10000 entrants, a TRF has room for 9999"):
@@ -161,7 +161,7 @@ def test_too_many_entrants() -> None:
 
 
 def test_a_register_reads_back_as_the_field(tmp_path: Path) -> None:
-    """Families are clubs, absences drops."""
+    """A register read again gives the same field; families are clubs, absences drops."""
     one, field = tournament(4)
     for name, text in register(one).items():
         (tmp_path / name).write_text(text)
@@ -178,7 +178,7 @@ def test_a_register_reads_back_as_the_field(tmp_path: Path) -> None:
 
 
 def test_what_a_register_has_no_room_for() -> None:
-    """Matches of two games, and engines without a rating."""
+    """Matches of two games and engines without a rating raise an error in a register."""
     with pytest.raises(InputRefused, match="matches of 2 games"):
         register(tournament(0, each=2)[0])
     one, field = tournament(0)
@@ -187,7 +187,7 @@ def test_what_a_register_has_no_room_for() -> None:
 
 
 def test_export_of_a_tournament_played(tmp_path: Path) -> None:
-    """By the command: a report that can be paired, several files only into a folder, nothing for a bubble."""
+    """`export` writes a report that can be paired, and several files only to a directory."""
     path = config(tmp_path, ("wren1", "wren2", "wren3"), "dutch", "rounds = 2")
     tour(tmp_path, "run", str(path))
     tour(tmp_path, "export", "trf", "-o", "out.trf")
@@ -201,7 +201,7 @@ def test_export_of_a_tournament_played(tmp_path: Path) -> None:
 
 
 def test_names_that_nothing_is_left_of() -> None:
-    """They become the entrant's id or number: a line without a name is none."""
+    """Names without valid characters become the entrant's id or number."""
     field = Field((Member("# Club=", 1500.0), Member("\u200b \x1b", 1400.0)), (), (0, 1))
     assert register(PlayedTournament("T", "dutch", field, {}))["register.tde"].split() == [
         "ET1",
@@ -217,11 +217,11 @@ def test_names_that_nothing_is_left_of() -> None:
     ]
 
 
-# Why two are paired or are not, against all rounds there are.
+# Reasons for a pairing, compared with all possible rounds.
 
 
 class Heaviest(PairingSystem):
-    """Any weights; those who have met are barred."""
+    """A system with any weights; pairs that have met are barred."""
 
     def weighed(self, field: Field) -> WeightedRound:
         size = len(field.present)
@@ -251,7 +251,7 @@ def all_rounds(there: tuple[int, ...]) -> Any:
 
 
 def test_the_cost_of_the_other_decision_is_that_of_all_rounds() -> None:
-    """Exact for every pair of a field of eight with a round behind it; the proof's bound is never above it."""
+    """The cost is exact for every pair of a field of eight, and the proof's bound is not above it."""
     field = apart(field_of(rated(*range(8)), "A1B C=D E1F G0H"))
     system = Heaviest(RoundsOptions())
     weighed, paired = system.weighed(field), next_round(system, field)
@@ -273,7 +273,7 @@ def test_the_cost_of_the_other_decision_is_that_of_all_rounds() -> None:
 
 
 def test_a_rule_is_followed_again_with_the_other_decision() -> None:
-    """The Dutch system has no weight to tell, but a round with any pair that is legal, and one without."""
+    """A system by rules gives a round with any legal pair, and one without."""
     field = apart(field_of(rated(*range(2000, 1200, -100)), "A1E F0B C1G H0D", total=5))
     system = Dutch(DutchOptions(rounds=5, initial_colour="white"))
     paired = next_round(system, field)
@@ -287,7 +287,7 @@ def test_a_rule_is_followed_again_with_the_other_decision() -> None:
 
 
 def test_the_facts_of_a_pair() -> None:
-    """Scores, colours, family, and that one has the bye."""
+    """The facts of a pair are scores, colors, family and the bye."""
     field = apart(field_of(rated(5, 4, 3, families="xx"), "A1C B", "A0B C", total=3))
     scores = ("A has 1 point", "C has 1 point", "one score group")
     system = Dutch(DutchOptions(rounds=3))
@@ -303,7 +303,7 @@ SYSTEMS_IN_ROUNDS = [name for name, system in SYSTEMS.items() if system.rounds]
 @pytest.mark.parametrize("name", [*SYSTEMS_IN_ROUNDS, "gopair:round_robin"])
 @pytest.mark.parametrize("count", [7, 8])
 def test_every_system_answers_in_its_own_terms(name: str, count: int) -> None:
-    """For every pair of a third round, paired or not, resting, dropped or out: criteria or the rule that decided."""
+    """Every system gives criteria or a rule for every pair, also of absent entrants and byes."""
     system_name, _, method = name.partition(":")
     settings: dict[str, Any] = {"games_per_pairing": 1} | ({"method": method} if method else {})
     if "rounds" in options_model(system_name).model_fields:
@@ -330,7 +330,7 @@ def test_every_system_answers_in_its_own_terms(name: str, count: int) -> None:
 
 
 def test_the_words_of_the_rules() -> None:
-    """Of a knockout, a double elimination, AccelRat, EPM, GoDraw and the tables of gopair."""
+    """Systems by rules name their rule."""
     field = Field(rated(2000, 1900, 1800, 1700), (), (0, 1, 2, 3), 3)
 
     def rules(name: str, one: int, other: int, **settings: Any) -> str:
@@ -355,7 +355,7 @@ def test_the_words_of_the_rules() -> None:
 
 @pytest.mark.parametrize("name", ["gopair", "accelrat"])
 def test_what_counts_against_a_pair_is_told_as_a_number(name: str) -> None:
-    """A gap of 100 points is no yes and no no; gopair's round has a weight, so the other decision has a cost."""
+    """Criteria have numbers, not only yes or no, and gopair has a cost."""
     field = apart(Field(rated(2000, 1900, 1800, 1700), (), (0, 1, 2, 3), 2))
     made: Any = make_format(name, options_model(name)(rounds=2))
     found = explain_pair(made.system, field, next_round(made.system, field), 0, 3)
@@ -373,7 +373,7 @@ def test_what_counts_against_a_pair_is_told_as_a_number(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["swiss-gotha", "epm", "godraw", "dutch"])
 def test_the_answer_fits_eighty_columns(name: str) -> None:
-    """A source that all criteria share stands once above them, the pairs of the other round one on a line."""
+    """The answer fits 80 columns: a common source is above the criteria, other pairs are one per line."""
     members = tuple(Member(f"Engine of a rather long name {number}", 2000.0 - number) for number in range(8))
     field = apart(Field(members, (), tuple(range(8)), 3))
     made: Any = make_format(name, options_model(name)(rounds=3))
@@ -391,7 +391,7 @@ def test_the_answer_fits_eighty_columns(name: str) -> None:
 
 
 def test_nobody_can_be_explained_who_is_not_there() -> None:
-    """It is told who."""
+    """An absent entrant raises an error that names it."""
     field = SeparatedField((Member("A"), Member("B"), Member("C")), (), (0, 1))
     with pytest.raises(ValueError, match="C is not there in round 1"):
         explain_pair(Heaviest(RoundsOptions()), field, Paired((Board(0, 1),)), 0, 2)

@@ -34,7 +34,7 @@ def folder(path: Path, *rounds: str, register: str = REGISTER) -> Path:
 
 
 def test_a_register(tmp_path: Path) -> None:
-    """Ids, names, ratings and grades on a scale without the gap, clubs, marks and directives in any capitals."""
+    """Ids, names, ratings, grades, clubs, marks and directives are read in any case."""
     found = read(folder(tmp_path))
     assert [one.id for one in found.listed] == ["USA1", "usa2", "USA3", "USA4", "USA5"]
     assert [one.name for one in found.listed][:3] == ["Smith, John", "Doe, Jane", "Engine 2 Point 1"]
@@ -46,13 +46,13 @@ def test_a_register(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("points", [2800, 150, 1, 0, -1, -99, -100, -950])
 def test_ratings_come_back_as_they_were_written(points: int, tmp_path: Path) -> None:
-    """To the point."""
+    """Ratings can be written and read again, exact to a point."""
     register = f"A  One  {written_rating(points)}\nB  Two  1.0\n"
     assert read(folder(tmp_path, register=register)).listed[0].rating == pytest.approx(points)
 
 
 def test_rounds(tmp_path: Path) -> None:
-    """Results in any capitals, draws, handicaps; the one in no line had the bye; DROP keeps away."""
+    """Results, draws and handicaps are read; the only entrant without a line had the bye."""
     path = folder(tmp_path, "# round 1\nUSA1 usa2 w 0 7.5\nusa5 USA3 d 2 0.5\n", "USA2 USA5 B 0 7.5\n")
     found = read_tournament(read(path), rounds=4)
     assert found.field.number == 3 and found.field.rounds == 4 and found.field.present == (0, 1, 2, 4)
@@ -67,14 +67,14 @@ def test_rounds(tmp_path: Path) -> None:
 
 
 def test_two_in_no_line_were_not_there(tmp_path: Path) -> None:
-    """A round has one bye; the last round is guessed and said."""
+    """Two entrants without a line were absent; the last round is assumed with a note."""
     found = read_tournament(read(folder(tmp_path, "USA1 USA2 w 0 7.5\n")))
     assert [turn.kind for turn in found.field.history[0]][2:] == [Kind.ABSENT] * 3
     assert found.warnings == ("round 2 is taken for the last: --rounds N",)
 
 
 def test_the_new_round(tmp_path: Path) -> None:
-    """A file gopair reads and a list people read; read back, it is not finished."""
+    """The new round is a file for gopair and a list as text, and is not finished."""
     register = read(folder(tmp_path))
     before = read_tournament(register, rounds=3)
     texts = round_files(register, before, Paired((Board(0, 1), Board(2, 4, 3)), (3,)))
@@ -94,7 +94,7 @@ CASES = Path(__file__).parents[1] / "cases" / "tde"
 
 
 def test_an_entrant_that_misses_a_round_after_a_comma() -> None:
-    """``# drop3, DROP5`` is absent in these two rounds; the entrant marked BYE has the bye of an odd field."""
+    """``# drop3, DROP5`` is an absence in these rounds; BYE marks the candidate for the bye."""
     register = read(CASES / "comma" / "register.tde")
     assert register.listed[1].drops == {3, 5} and register.listed[1].comment == "drop3, DROP5"
     before = read_tournament(register, rounds=5)
@@ -106,7 +106,7 @@ def test_an_entrant_that_misses_a_round_after_a_comma() -> None:
 
 
 def test_marks_in_the_line_of_a_name() -> None:
-    """BYE and DROP may follow the rating; who dropped is not paired, and the bye of an odd field is a marked one's."""
+    """BYE and DROP may follow the rating."""
     before = read_tournament(read(CASES / "byedrop" / "register.tde"), rounds=3)
     assert before.field.present == (1, 2, 3, 4, 5) and before.settings["bye"] == ("Bar, B.",)
     system, _ = make_pairing_system("gopair", before, {})
@@ -115,7 +115,7 @@ def test_marks_in_the_line_of_a_name() -> None:
 
 @pytest.mark.parametrize("system", ["entropy", "gor-drift", "probe"])
 def test_ratings_of_a_register_are_converted_for_gor(system: str, tmp_path: Path) -> None:
-    """GoR begins 1 dan at 2050 and a register at 0, so grades stay; below 20 kyu GoR has one rating."""
+    """Ratings of a register are converted for GoR so that grades are kept."""
     path = folder(tmp_path, register="A Foo 1 dan\nB Bar 6k\nC Baz 40k\nD Qux 9d\n")
     before = read_tournament(read(path), rounds=3)
     set_ = {} if system == "gor-drift" else {"model": "gor"}
@@ -130,7 +130,7 @@ def test_ratings_of_a_register_are_converted_for_gor(system: str, tmp_path: Path
 
 
 def test_a_round_of_the_same_weight_is_as_good(tmp_path: Path) -> None:
-    """--check-all takes other pairs of the same sum, and no pairs of a smaller one."""
+    """--check-all accepts other pairs with the same sum of weights, but not with a smaller one."""
     folder(tmp_path, "A B w 0 6.5\nC D w 0 6.5\n", register="## HANDICAPS MIN\nA A 1d\nB B 1d\nC C 1d\nD D 1d\n")
     same = set()
     for pairs in ("A B w\nC D w", "A C w\nB D w", "A D w\nB C w"):
@@ -143,7 +143,7 @@ def test_a_round_of_the_same_weight_is_as_good(tmp_path: Path) -> None:
 
 
 def test_a_bye_by_command(tmp_path: Path) -> None:
-    """``--bye ID`` goes before the marked entrants in an odd field and has no effect in an even one."""
+    """``--bye ID`` has priority over marked entrants and is ignored in an even field."""
     odd = tour(tmp_path, "pair", str(CASES / "byedrop"), "--rounds", "3", "--bye", "USA05").stdout
     assert "bye: USA5 Rex, E." in odd
     even = tour(tmp_path, "pair", str(CASES / "byedrop"), "--rounds", "3", "--bye", "USA5", "--absent", "USA6").stdout
@@ -165,7 +165,7 @@ def test_a_bye_by_command(tmp_path: Path) -> None:
     ],
 )
 def test_lines_of_names(line: str, name: str, rating: float, bye: bool, drops: set[int], tmp_path: Path) -> None:
-    """The rating is the last grade or decimal; marks are whole words in any case, whatever separates them."""
+    """The rating is the last grade or decimal; marks are whole words in any case."""
     found = read(folder(tmp_path, register=line))
     one = found.listed[0]
     assert (one.name, one.rating, one.bye, set(one.drops)) == (name, rating, bye, drops) and found.notes == ()
@@ -188,7 +188,7 @@ def test_lines_of_names(line: str, name: str, rating: float, bye: bool, drops: s
     ],
 )
 def test_text_that_looks_like_an_instruction(line: str, note: str, tmp_path: Path) -> None:
-    """What is not understood is reported with its line; the comment itself stays as it is written."""
+    """Unknown text is noted with its line, and the comment is kept."""
     found = read(folder(tmp_path, register=line))
     assert len(found.notes) == 1 and note in found.notes[0] and "register.tde:1: " in found.notes[0]
     assert read_tournament(read(folder(tmp_path, register=f"{line}\nB Bar 9k")), rounds=3).warnings == found.notes
@@ -200,7 +200,7 @@ def test_text_that_looks_like_an_instruction(line: str, note: str, tmp_path: Pat
 
 
 def test_ids_and_names(tmp_path: Path) -> None:
-    """Zeros before the number and the country USA do not count in an id; entrants of one name are told apart."""
+    """Zeros and the country USA are ignored in ids; entrants of one name get their ids."""
     path = folder(tmp_path, "2122 usa7 w 0 7.5\n", register="USA02122 Foo, A. 5k\n007 Foo, A. 6k\n## ROUNDS 4\n")
     found = read_tournament(read(path))
     assert found.field.scores == (2, 0) and found.field.rounds == 4 and found.warnings == ()
@@ -223,7 +223,7 @@ def test_ids_and_names(tmp_path: Path) -> None:
     ],
 )
 def test_a_broken_register(register: str, words: str, tmp_path: Path) -> None:
-    """File and line."""
+    """A broken register raises an error with file and line."""
     with pytest.raises(InputRefused, match=words):
         read(folder(tmp_path, register=register))
 
@@ -239,13 +239,13 @@ def test_a_broken_register(register: str, words: str, tmp_path: Path) -> None:
     ],
 )
 def test_a_broken_round(text: str, words: str, tmp_path: Path) -> None:
-    """File and line."""
+    """A broken round raises an error with file and line."""
     with pytest.raises(InputRefused, match=words):
         read_tournament(read(folder(tmp_path, text)), rounds=3)
 
 
 def test_rounds_that_cannot_be(tmp_path: Path) -> None:
-    """An earlier round without a file, one after the last, no register at all."""
+    """A missing earlier round, a round after the last, and a missing register raise an error."""
     register = read(folder(tmp_path))
     with pytest.raises(InputRefused, match="expected the file of an earlier round, found none"):
         read_tournament(register, number=3, rounds=3)

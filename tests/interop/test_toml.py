@@ -1,4 +1,4 @@
-"""Lines of keys in hand-written TOML."""
+"""Lines of keys in TOML files."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ w = 1
     ],
 )
 def test_lines(keys: tuple[str | int, ...], line: int) -> None:
-    """A key's line is where it first stands; what is missing has the line of its section."""
+    """The line of a key is its first; a missing key has the line of its section."""
     tomllib.loads(TEXT)
     assert line_of_key(TEXT, keys) == line
 
 
 @given(st.text(alphabet="ab=[]{}\",\n'#. 1", max_size=60))
 def test_any_text(text: str) -> None:
-    """Text that is no TOML is scanned to an end without an error, and every key of valid TOML is found."""
+    """Any text is scanned without an error, and every key of valid TOML is found."""
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
@@ -92,7 +92,7 @@ def _refused(text: str) -> str:
 
 
 def test_refusals() -> None:
-    """A refusal names file and line, what was found, and what was perhaps meant."""
+    """An error names file and line, what was found, and a similar key."""
     assert _refused('name = "x"\n[play]\nslot = 1') == "t.toml:3: unknown key 'play.slot', did you mean 'slots'?"
     assert _refused("\n[play]\n") == "t.toml: name is missing"
     assert _refused('name = "x"\n[play]\nslots = "2"').startswith("t.toml:3: play.slots: input should be a valid int")
@@ -108,7 +108,7 @@ def test_refusals() -> None:
     ],
 )
 def test_hostile_files(tmp_path: Path, text: str, words: str) -> None:
-    """Broken, deep or huge files are refused in one line."""
+    """Invalid, deep or large files raise an error of one line."""
     path = tmp_path / "t.toml"
     path.write_text(text)
     with pytest.raises(InputRefused) as caught:
@@ -117,7 +117,7 @@ def test_hostile_files(tmp_path: Path, text: str, words: str) -> None:
 
 
 def test_unreadable(tmp_path: Path) -> None:
-    """No file, a folder, and bytes that are no text are told apart."""
+    """A missing file, a directory and binary content have different errors."""
     (tmp_path / "latin").write_bytes(b'a = "\xe9"')
     for name, words in (
         ("none", "no such file, expected a suite. Hint: go"),

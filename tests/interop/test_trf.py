@@ -15,13 +15,13 @@ from enginetour.model.errors import InputRefused
 from tests.support.tournaments import read as read_json
 from tests.support.tournaments import tour
 
-# Tournament report files line by line.
+# Tournament report files, line by line.
 
 GOLDEN = sorted((Path(__file__).parents[1] / "golden" / "trf").glob("*.trf"))
 
 
 def entry(number: int, *rounds: str, points: str = "0.0", name: str = "") -> str:
-    """A line 001 with rounds of eight columns."""
+    """Return a line 001 with rounds of eight columns."""
     head = f"001 {number:4d} m    {name or f'E{number}':33} 2000 FIN {'':11} 1990/01/01 {points:>4}    1  "
     return head + "  ".join(rounds)
 
@@ -32,14 +32,14 @@ def header_of(*lines: str) -> TrfHeader:
 
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
 def test_what_is_read_is_written_again(path: Path) -> None:
-    """Every column of the recorded tournaments survives, whatever ends their lines; CRLF is written."""
+    """The columns of recorded tournaments are written again, with CRLF line ends."""
     text = path.read_text().rstrip("\n") + "\n"
     for end in ("\n", "\r\n", "\r"):
         assert read(text.replace("\n", end).encode()).text() == text.replace("\n", "\r\n")
 
 
 def test_columns_without_a_field_of_ours_are_kept() -> None:
-    """Sex, title, id and birth stand where they stood."""
+    """Sex, title, id and birth are kept."""
     line = (
         "001   12 wWGM Polgar,Sofia                      2410 HUN      700088 1974/11/02  3.5    2     1 w 1  0000 - H"
     )
@@ -50,7 +50,7 @@ def test_columns_without_a_field_of_ours_are_kept() -> None:
 
 
 def test_a_name_too_long_is_cut_and_stands_whole_in_a_comment() -> None:
-    """It comes back whole; a name that was changed by hand meanwhile is left alone."""
+    """A long name is cut and written in full in a comment; a name changed by hand is kept."""
     long = "An engine with a name of more than thirty-three letters 1.0"
     text = TrfReport((TrfEntrant(1, long), TrfEntrant(2, "Short"))).text()
     lines = text.split("\r\n")
@@ -60,7 +60,7 @@ def test_a_name_too_long_is_cut_and_stands_whole_in_a_comment() -> None:
 
 
 def test_other_lines_are_kept_in_their_places() -> None:
-    """Unknown ones too, also when an entrant's line is replaced."""
+    """Unknown lines keep their place, also if an entrant is replaced."""
     report = read(f"012 Name\n{entry(2)}\nXYZ something\n{entry(1)}\n")
     fresh = report.with_entries([replace(one, rating=1000 + one.number) for one in report.entries])
     assert [line[:5] for line in fresh.text().split("\r\n")] == ["012 N", "001  ", "XYZ s", "001  ", ""]
@@ -69,7 +69,7 @@ def test_other_lines_are_kept_in_their_places() -> None:
 
 
 def test_names_in_any_letters() -> None:
-    """UTF-8 with or without a mark at its beginning, or what was written before it."""
+    """Names are read in UTF-8 with or without a mark, and in old code pages."""
     for content in ("\ufeff" + entry(1, name="Väinö"), entry(1, name="Väinö")):
         assert read(content.encode()).entries[0].name == "Väinö"
     assert read(entry(1, name="Väinö").encode("latin-1")).entries[0].name == "Väinö"
@@ -78,14 +78,14 @@ def test_names_in_any_letters() -> None:
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1250", "cp1252", "iso8859-2", "cp1251"])
 def test_bytes_are_kept(encoding: str) -> None:
-    """Names and other lines are written in the bytes that they came in, in any code page."""
+    """Lines are written in their original bytes, in any code page."""
     words = {"cp1251": "Иван…"}.get(encoding, "Müller…" if encoding == "cp1252" else "Šimůnek, Žák, Ťuk")
     content = f"012 {words}\r\n{entry(1, '   2 w 1', name=words)}\r\n".encode(encoding, "ignore")
     assert read(content).content() == content
 
 
 def test_names_padded_by_bytes() -> None:
-    """Columns that names of many bytes have shifted are read and written by bytes; other faults keep their words."""
+    """Columns shifted by names of several bytes are read and written by bytes."""
     names = ["Ж" * 40, "Łukasz", "plain"]
     lines = []
     for number, name in enumerate(names, 1):
@@ -102,7 +102,7 @@ def test_names_padded_by_bytes() -> None:
 @pytest.mark.parametrize("names", [["Müller", "Łukasz Żółć"], ["Ж" * 16], ["Jörg"]])
 @pytest.mark.parametrize("by_bytes", [False, True])
 def test_padding_before_the_first_round(names: list[str], by_bytes: bool) -> None:
-    """Without rounds, a rating in the name's columns shows that names are padded by bytes."""
+    """Without rounds, the columns of the rating show whether names are padded by bytes."""
     lines = []
     for number, name in enumerate(names, 1):
         room = " " * (33 - len(name.encode() if by_bytes else name))
@@ -129,19 +129,19 @@ def test_padding_before_the_first_round(names: list[str], by_bytes: bool) -> Non
     ],
 )
 def test_a_broken_line_is_told_with_its_columns(line: str, words: str) -> None:
-    """File, line, what is expected there and what is found."""
+    """An invalid line raises an error with file, line, and expected value."""
     with pytest.raises(InputRefused, match=words):
         read(f"{entry(9)}\n{line}", "f.trf")
 
 
 def test_a_file_without_entrants_is_refused() -> None:
-    """Whatever else it may be."""
+    """A file without entrants raises an error."""
     with pytest.raises(InputRefused, match="expected lines 001 with entrants, found none"):
         read(b"\x89PNG\r\n", "f.trf")
 
 
 def test_the_header_in_both_styles() -> None:
-    """TRF26 and the older codes say the same."""
+    """TRF26 and the older codes give the same header."""
     new = header_of(
         "012 Cup of engines", "142   9", "152 B", "162  W 3.0    D 1.0", "240 H 002    1    3",
         "250       1.0 001 002    1    2", "260 001 002    1    2    4", "192 FIDE_DUTCH_2025_BAKU",
@@ -160,7 +160,7 @@ def test_the_header_in_both_styles() -> None:
 
 
 def test_what_is_not_said_is_usual() -> None:
-    """1, 1/2, 0, a bye as a win; white1 with rank: numbers go by the rank."""
+    """Default points are 1, 1/2, 0 and a bye as a win; with rank numbers are by line."""
     found = header_of("XXC white1 rank", "162  P 0.5")
     assert (found.colour, found.by_line, found.rounds, found.baku) == (WHITE, True, None, False)
     assert (found.scores["W"], found.scores["D"], found.worth("P")) == (2, 1, 1)
@@ -179,13 +179,13 @@ def test_what_is_not_said_is_usual() -> None:
     ],
 )
 def test_points_in_all_styles(lines: tuple[str, ...], scores: str) -> None:
-    """The examples of JaVaFo's manual, where the allocated bye is one point unless a line says it; then the others."""
+    """Points in all notations are read, as in JaVaFo's manual."""
     found = header_of(*lines)
     assert " ".join(f"{letter}{found.worth(letter) / 2:g}" for letter in "WDLAPFH+Z") == scores
 
 
 def test_virtual_points_by_columns() -> None:
-    """A round left blank has none; lines whose columns are others are read word by word."""
+    """A blank round has no virtual points; lines with other columns are read word by word."""
     assert header_of("XXA    1  1.0       0.5").virtual == {(1, 1): 2, (2, 1): 0, (3, 1): 1}
     assert header_of("XXA    1 1.0 0.5 0.5").virtual == {(1, 1): 2, (2, 1): 1, (3, 1): 1}
     assert header_of("XXA    1    1  0.5").virtual == {(1, 1): 2, (2, 1): 1}
@@ -216,12 +216,12 @@ def test_virtual_points_by_columns() -> None:
     ],
 )
 def test_a_broken_header_is_told(line: str, words: str) -> None:
-    """Also what it says of things that are not read but would change the pairing."""
+    """An invalid header raises an error, also for unsupported lines that would change the pairing."""
     with pytest.raises(InputRefused, match=words):
         header_of(line)
 
 
-# Time odds in tournament reports, and everywhere a foreign round is told.
+# Time odds in reports, and in the display of a round.
 
 GIVEN = ("--rounds", "3", "--set", "handicap={ per = 100, correction = 0 }")
 
@@ -234,7 +234,7 @@ def four(path: Path, ratings: tuple[int, ...] = (2000, 1800, 1750, 1500)) -> Pat
 
 
 def test_odds_are_told_and_the_stronger_has_white(tmp_path: Path) -> None:
-    """As JSON, in the table, and written into the report as comments; 250 and 300 points, a band each hundred."""
+    """Odds are shown in JSON and tables and written as comments; one band per 100 points."""
     file, out = four(tmp_path), tmp_path / "out.trf"
     found = read_json(tmp_path, "pair", str(file), *GIVEN, "-o", str(out))
     pairs = {(one["white"], one["black"]): one.get("handicap") for one in found["pairs"]}
@@ -245,7 +245,7 @@ def test_odds_are_told_and_the_stronger_has_white(tmp_path: Path) -> None:
 
 
 def test_odds_come_back_with_the_results(tmp_path: Path) -> None:
-    """The colours of games at odds are nobody's in the next round; pairing a round anew forgets its odds."""
+    """Games at odds have no color in the next round; pairing a round again removes its odds."""
     file, out = four(tmp_path), tmp_path / "out.trf"
     read_json(tmp_path, "pair", str(file), *GIVEN, "-o", str(out))
     lines = out.read_bytes().decode().split("\r\n")
@@ -261,7 +261,7 @@ def test_odds_come_back_with_the_results(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("system", ["dutch", "swiss-gotha"])
 def test_odds_by_rating_need_ratings(system: str, tmp_path: Path) -> None:
-    """A line that names who has none."""
+    """The error names an entrant without a rating."""
     file = tmp_path / "two.trf"
     file.write_text("\n".join(["142 1", *(trf.TrfEntrant(number, f"E{number}").text() for number in (1, 2))]))
     refused = tour(tmp_path, "pair", str(file), "--system", system, "--set", "handicap={}", expect=3)

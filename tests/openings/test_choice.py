@@ -24,7 +24,7 @@ from enginetour.openings.suites import read_suite
 from enginetour.tournament.config import load
 from tests.support.tournaments import audit, config, entrant, read, tour
 
-# Which opening a game starts from.
+# The opening with which a game starts.
 
 OPENINGS = tuple(Opening(f"o{number}", number) for number in range(1, 8))
 
@@ -37,7 +37,7 @@ def _after(opening: Opening) -> chess.Board:
 
 
 def test_own_suite() -> None:
-    """Our own suite: 60 named lines of 6 to 10 plies from the start, all different, quiet and even in material."""
+    """The bundled book has 60 different named lines of 6 to 10 plies, quiet and with equal material."""
     suite = load_suite(OpeningSettings(), seed=1, legs=2, folder=Path("/"))
     assert [opening.name for opening in suite.openings] == [f"balanced {number}" for number in range(1, 61)]
     boards = [_after(opening) for opening in suite.openings]
@@ -51,7 +51,7 @@ def test_own_suite() -> None:
 
 
 def test_own_suite_is_balanced() -> None:
-    """Each line of our own suite tells its judgement, and none is beyond 0.35 pawns."""
+    """Each line of the bundled book has an evaluation of at most 0.35 pawns."""
     lines = bundled_openings().read_text().splitlines()
     evals = [float(line.split('"')[1]) for line in lines if line.startswith("[Eval ")]
     assert len(evals) == 60
@@ -59,7 +59,7 @@ def test_own_suite_is_balanced() -> None:
 
 
 def test_pairings_compare() -> None:
-    """By default the n-th encounter of every pair has the same opening, and both legs of it have."""
+    """By default the n-th encounter of every pair uses the same opening in both games."""
     suite = OpeningSuite(OPENINGS, seed=5, order="random")
     for meeting in range(1, 10):
         picks = {
@@ -71,7 +71,7 @@ def test_pairings_compare() -> None:
 
 
 def test_single_games_vary() -> None:
-    """Encounters of a single game have a fresh opening each, unless the configuration says otherwise."""
+    """Encounters of a single game use a new opening each, unless the configuration sets another rule."""
     settings = OpeningSettings(order="sequential")
     single = load_suite(settings, seed=1, legs=1, folder=Path("/"))
     assert [single.pick(Pairing("a", "b", encounter=n)).index for n in (1, 2, 3)] == [1, 2, 3]
@@ -81,20 +81,20 @@ def test_single_games_vary() -> None:
 
 @pytest.mark.parametrize(("listed", "indices"), [(False, [1, 2, 3]), (True, [1, 1, 1])])
 def test_pairs_that_results_make_vary(listed: bool, indices: list[int]) -> None:
-    """In a list all pairs play the same openings; where two meet once by results, all would be played from one."""
+    """If all pairs are listed they share openings; if results decide who plays whom they do not."""
     suite = load_suite(OpeningSettings(order="sequential"), seed=1, legs=2, listed=listed, folder=Path("/"))
     assert [suite.pick(Pairing("a", name, encounter=n)).index for n, name in enumerate("bcd", 1)] == indices
 
 
 def test_both_games_of_a_decider_have_one_opening() -> None:
-    """A knock-out of single games decides a level match by pairs: with each colour from the same position."""
+    """A knockout of single games decides a drawn match by game pairs on one opening."""
     single = load_suite(OpeningSettings(order="sequential"), seed=1, legs=1, listed=False, folder=Path("/"))
     games = [match_games("a", "b", games=count, encounter=n, number=1) for n, count in enumerate((1, 2, 2, 1), 1)]
     assert [[single.pick(game).index for game in match] for match in games] == [[1], [2, 2], [3, 3], [4]]
 
 
 def test_rounds() -> None:
-    """With `per` round all games of a round share an opening and the next round has the next."""
+    """With `per` round all games of a round share an opening."""
     suite = OpeningSuite(OPENINGS, per="round")
     games = (Pairing(white, "z", round=r, encounter=e) for r, e, white in ((1, 1, "a"), (1, 2, "b"), (2, 3, "a")))
     assert [suite.pick(game).index for game in games] == [1, 1, 2]
@@ -105,7 +105,7 @@ def test_rounds() -> None:
     [(2, 2, [1, 1, 2, 2, 3, 3]), (1, 2, [1, 2, 3, 4, 5, 6]), (4, 2, [1, 1, 1, 1, 2, 2]), (3, 3, [1, 1, 1, 2, 2, 2])],
 )
 def test_repeat(repeat: int, legs: int, indices: list[int]) -> None:
-    """An opening serves `repeat` games of a pair before the next one comes."""
+    """An opening is used for `repeat` games of a pair."""
     suite = OpeningSuite(OPENINGS, repeat=repeat, legs=legs)
     games = [Pairing("a", "b", meeting=n // legs + 1, leg=n % legs + 1) for n in range(6)]
     assert [suite.pick(game).index for game in games] == indices
@@ -118,7 +118,7 @@ def test_repeat(repeat: int, legs: int, indices: list[int]) -> None:
     order=st.sampled_from(["random", "sequential"]),
 )
 def test_every_pass_uses_all(seed: int, start: int, cycle: int, order: str) -> None:
-    """Each pass through the suite uses every opening once, wherever it starts, and wraps are counted."""
+    """Each pass through the book uses every opening once, from any start, and passes are counted."""
     suite = OpeningSuite(OPENINGS, seed=seed, order="random" if order == "random" else "sequential", start=start)
     meetings = [Pairing("a", "b", meeting=n) for n in range(7 * cycle + 1, 7 * cycle + 8)]
     assert Counter(suite.pick(meeting) for meeting in meetings) == Counter(OPENINGS)
@@ -128,12 +128,12 @@ def test_every_pass_uses_all(seed: int, start: int, cycle: int, order: str) -> N
 
 
 def test_passes_differ() -> None:
-    """Random order is a new one for every pass and every seed."""
+    """Random order differs for every pass and every seed."""
     assert len({shuffled_places(seed, cycle, 30) for seed in range(5) for cycle in range(5)}) == 25
 
 
 def test_random_is_dealt_in_the_order_of_the_shuffle() -> None:
-    """The n-th opening of a pass is the n-th of that pass's order, and the next pass has one of its own."""
+    """The n-th opening of a pass is the n-th of the random order of that pass."""
     suite = OpeningSuite(OPENINGS, seed=5, order="random")
     dealt = [suite.pick(Pairing("a", "b", meeting=n)) for n in range(1, 15)]
     for cycle in (0, 1):
@@ -142,20 +142,20 @@ def test_random_is_dealt_in_the_order_of_the_shuffle() -> None:
 
 
 def test_order_is_fixed_for_ever() -> None:
-    """A permutation depends neither on Python's hash seed nor on its version."""
+    """The random order does not depend on Python's hash seed or version."""
     assert shuffled_places(7, 0, 10) == (7, 6, 3, 8, 1, 4, 2, 5, 0, 9)
     assert shuffled_places(7, 1, 10) == (0, 7, 8, 6, 4, 5, 9, 1, 3, 2)
 
 
 def test_settings_are_strict() -> None:
-    """Unknown keys and impossible numbers do not pass."""
+    """Unknown keys and impossible numbers raise an error."""
     for wrong in ({"ordre": "random"}, {"start": 0}, {"plies": -1}, {"order": "reverse"}, {"repeat": 0}):
         with pytest.raises(ValidationError):
             OpeningSettings.model_validate(wrong)
 
 
 def test_bad_openings(tmp_path: Path) -> None:
-    """A bad opening refuses the run with file and line; `skip_bad` leaves it out and says so."""
+    """An invalid opening raises an error with file and line; `skip_bad` skips it with a note."""
     (tmp_path / "s.epd").write_text("4k3/8/8/8/8/8/P7/4K3 w - -\n8/8/8/8/8/8/8/8 w - -\n")
     with pytest.raises(InputRefused, match=r"s\.epd:2: bad opening, impossible position .*skip_bad"):
         load_suite(OpeningSettings(file="s.epd"), seed=1, legs=2, folder=tmp_path)
@@ -168,7 +168,7 @@ def test_bad_openings(tmp_path: Path) -> None:
 
 
 def test_openings_that_were_left_out_are_told(tmp_path: Path) -> None:
-    """`check`, its JSON and each start of a run name the first one and count them; a sound suite says nothing."""
+    """`check`, its JSON and each start of a run show the first skipped opening and their number."""
     (tmp_path / "s.epd").write_text("4k3/8/8/8/8/8/P7/4K3 w - -\n8/8/8/8/8/8/8/8 w - -\n\nnonsense\n")
     path = config(tmp_path, ("wren1", "wren2"), "match", "games = 2")
     assert "left out" not in tour(tmp_path, "check", path.name).stdout
@@ -186,14 +186,14 @@ def test_openings_that_were_left_out_are_told(tmp_path: Path) -> None:
 
 
 def test_no_openings(tmp_path: Path) -> None:
-    """A file without a single opening is refused."""
+    """A file without a valid opening raises an error."""
     (tmp_path / "s.epd").write_text("\n# nothing\n")
     with pytest.raises(InputRefused, match="no openings in it"):
         load_suite(OpeningSettings(file="s.epd"), seed=1, legs=2, folder=tmp_path)
 
 
 def test_start_wraps() -> None:
-    """`start` beyond the end counts on from the beginning."""
+    """A `start` beyond the end continues from the beginning."""
     suite = load_suite(OpeningSettings(order="sequential", start=63), seed=1, legs=2, folder=Path("/"))
     assert suite.pick(Pairing("a", "b")).index == 3
     assert suite.dealing.uses(Pairing("a", "b")) == 0
@@ -207,7 +207,7 @@ def test_plies_cut() -> None:
 
 
 def test_moves_cut(tmp_path: Path) -> None:
-    """`moves` are whole ones, two plies each, counted from where a line begins."""
+    """`moves` cuts after whole moves of two plies, counted from the start of the line."""
     cut = load_suite(OpeningSettings(moves=2), seed=1, legs=2, folder=Path("/"))
     whole = tuple(read_suite(bundled_openings()))
     assert [o.moves for o in cut.openings] == [o.moves[:4] for o in whole if isinstance(o, Opening)]
@@ -219,7 +219,7 @@ def test_moves_cut(tmp_path: Path) -> None:
 
 
 def test_a_line_cut_to_nothing_has_no_name() -> None:
-    """The usual start is no opening of the suite's; a position of its own keeps its name."""
+    """A line cut to nothing loses its name; a given position keeps it."""
     cut = load_suite(OpeningSettings(plies=0), seed=1, legs=2, folder=Path("/"))
     assert {(opening.name, opening.eco) for opening in cut.openings} == {("", "")}
     written = WrittenOpening(1, "Catalan", "E04", None, ((1, "d4"),))
@@ -230,7 +230,7 @@ def test_a_line_cut_to_nothing_has_no_name() -> None:
 
 
 def test_init_takes_openings_and_variant(tmp_path: Path) -> None:
-    """What is asked for stands in the new configuration; an unknown variant is refused before it is written."""
+    """`init` writes the given openings and variant, and rejects an unknown variant."""
     new, here = tmp_path / "new.toml", tmp_path / "here"
     here.mkdir()
     wish = ("init", str(new), "--openings", "my book.bin", "--variant")
@@ -238,11 +238,11 @@ def test_init_takes_openings_and_variant(tmp_path: Path) -> None:
     assert not new.exists()
     tour(here, *wish, "chess960")
     play = load.load(new).play
-    assert (play.openings.file, play.variant) == (str(here / "my book.bin"), "chess960")  # typed from here
+    assert (play.openings.file, play.variant) == (str(here / "my book.bin"), "chess960")
 
 
 def test_a_suite_that_was_used_up_is_told() -> None:
-    """With the first game that has an opening for the second time, not before."""
+    """The note about a book that was used up appears with the first repeated opening."""
     suite = OpeningSuite(OPENINGS)
     assert suite.wrapped(Pairing("a", "b", meeting=n) for n in range(1, 8)) == ""
     assert suite.wrapped([Pairing("a", "b", meeting=8)]).startswith("openings: the 7 of the suite were used up once")
@@ -252,7 +252,7 @@ def test_a_suite_that_was_used_up_is_told() -> None:
 
 
 def test_a_run_tells_at_its_end_that_openings_came_again(tmp_path: Path) -> None:
-    """Not while the suite lasts; the third pair begins from its first position."""
+    """A run notes at its end that openings were used again, if the book was used up."""
     (tmp_path / "two.epd").write_text("4k3/8/8/8/8/8/8/R3K3 w - -\n4k3/8/8/8/8/8/8/1R2K3 w - -\n")
     path = config(tmp_path, ("wren1", "wren2"), "match", "games = 6\ngames_per_pairing = 2")
     path.write_text(path.read_text().replace("[play]", '[play]\nopenings = { file = "two.epd" }'))
@@ -262,7 +262,7 @@ def test_a_run_tells_at_its_end_that_openings_came_again(tmp_path: Path) -> None
 
 
 def test_a_plan_says_how_many_of_the_openings_are_played() -> None:
-    """Pairs that meet once on the same openings play one of a suite of sixty: nobody expects that of a Swiss."""
+    """The plan shows how many openings of a larger book are played."""
     suite = OpeningSuite(OPENINGS)
     fresh = 'per = "encounter" under openings takes fresh ones'
     assert suite.shared(2) == f", of which all pairs play the same one; {fresh}"
@@ -271,7 +271,7 @@ def test_a_plan_says_how_many_of_the_openings_are_played() -> None:
 
 
 def test_positions_by_number(tmp_path: Path) -> None:
-    """Chess960 has all its starts in the seed's order, or those named; other variants have none."""
+    """Chess960 uses all start positions or the listed ones; other variants have none."""
     drawn = load_suite(OpeningSettings(), seed=4, legs=2, folder=tmp_path, variant="chess960")
     picks = [drawn.pick(Pairing("a", "b", meeting=n)) for n in range(1, 961)]
     assert {pick.index for pick in picks} == set(range(1, 961))
@@ -291,21 +291,21 @@ def test_positions_by_number(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("wrong", [{"plies": 3, "moves": 2}, {"positions": [1], "file": "x"}, {"positions": []}])
 def test_settings_that_exclude_each_other(wrong: dict[str, object]) -> None:
-    """One cut, one source."""
+    """Settings that exclude each other raise an error."""
     with pytest.raises(ValidationError):
         OpeningSettings.model_validate(wrong)
 
 
 @pytest.mark.parametrize("key", ["swap", "reverse"])
 def test_colours_are_a_setting_of_the_format(key: str) -> None:
-    """Where they are looked for among the openings, the refusal says where they stand."""
+    """The error for a key of the format names the section [format]."""
     with pytest.raises(ValidationError, match=rf"{key} is a setting of the format: write it under \[format\]"):
         OpeningSettings.model_validate({key: False})
 
 
 @pytest.mark.parametrize(("cycles", "told"), [(2, False), (3, True)])
 def test_a_suite_that_was_used_up_is_told_in_the_report(tmp_path: Path, cycles: int, told: bool) -> None:
-    """Whoever reads the fairness of a night sees that its openings came again."""
+    """The report notes that openings were used again."""
     (tmp_path / "two.epd").write_text("4k3/8/8/8/8/8/P7/4K3 w - -\n4k3/p7/8/8/8/8/8/4K3 w - -\n")
     path = config(tmp_path, ("wren1", "wren2"), "roundrobin", f"games_per_pairing = 2\ncycles = {cycles}")
     text = path.read_text().replace("[report]", 'max_moves = 2\n[play.openings]\nfile = "two.epd"\n[report]')
@@ -316,7 +316,7 @@ def test_a_suite_that_was_used_up_is_told_in_the_report(tmp_path: Path, cycles: 
     assert ("The 2 of the suite were used up once and came again." in page.read_text()) is told
 
 
-# Large suites, of which only what can be needed is looked at, were not looked at in some runs before game 1.
+# Large books are checked only as far as needed before game 1.
 
 GOOD = "rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq -\n"
 OVER = "7k/5Q2/6K1/8/8/8/8/8 b - -\n"  # stalemate
@@ -326,18 +326,18 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file of forty positions is a large one."""
+    """Treat a file of forty positions as a large one."""
     monkeypatch.setattr(suites, "LARGE", 1000)
 
 
 def written(folder: Path, *bad: int) -> None:
-    """A suite whose positions of those numbers, from 1 on, are over."""
+    """Write a book in which the positions with these numbers (from 1) cannot be played."""
     lines = [OVER if number in bad else GOOD for number in range(1, MANY + 1)]
     (folder / "suite.epd").write_text("".join(lines))
 
 
 def tournament(folder: Path, engines: tuple[str, ...], settings: str = "", *, order: str = "file", **more: str) -> Path:
-    """A configuration that plays from the suite; `order` is that of the starting list."""
+    """Write a configuration that uses the book; `order` is that of the starting list."""
     path = config(folder, engines, "roundrobin", settings or "games_per_pairing = 1", more.get("entrants", ""))
     suite = f'[play.openings]\nfile = "suite.epd"\norder = "{more.get("dealt", "sequential")}"\n[report]'
     text = path.read_text().replace("[report]", suite).replace("seed = 4", f'seed = 4\norder = "{order}"')
@@ -348,7 +348,7 @@ def tournament(folder: Path, engines: tuple[str, ...], settings: str = "", *, or
 @pytest.mark.usefixtures("few")
 @pytest.mark.parametrize("order", ["rating", "standings"])
 def test_a_starting_list_by_what_the_database_knows(tmp_path: Path, order: str) -> None:
-    """Who stands where says nothing about how many openings are needed."""
+    """The order of the starting list does not change how many openings are needed."""
     written(tmp_path, 1)
     path = tournament(tmp_path, ("wren1", "wren2"), order=order)
     for command in ("check", "run"):
@@ -358,7 +358,7 @@ def test_a_starting_list_by_what_the_database_knows(tmp_path: Path, order: str) 
 
 @pytest.mark.usefixtures("few")
 def test_an_edition_deals_in_its_own_order(tmp_path: Path) -> None:
-    """The first openings of the second edition are looked at, not those of the first."""
+    """The first openings of the second edition are checked, not those of the first."""
     written(tmp_path)
     path = tournament(tmp_path, ("wren1", "wren2"), dealt="random")
     read = OpeningSettings(file="suite.epd")
@@ -371,14 +371,14 @@ def test_an_edition_deals_in_its_own_order(tmp_path: Path) -> None:
         assert f"suite.epd:{second}: bad opening, stalemate" in tour(tmp_path, *command, expect=3).stderr
     assert audit(tmp_path) == 1
     path.write_text(path.read_text().replace("games_per_pairing = 1", "games_per_pairing = 1\ncycles = 2"))
-    for command in (("check", str(path)), ("run", str(path))):  # the first edition goes on: nothing of it is bad
+    for command in (("check", str(path)), ("run", str(path))):  # the first edition continues: its openings are valid
         tour(tmp_path, *command)
     assert audit(tmp_path) == 2
 
 
 @pytest.mark.usefixtures("few")
 def test_what_comes_next_is_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a tournament is longer than what is looked at: the first openings were again at each resume."""
+    """At each resume the next openings are checked, not the first ones again."""
     monkeypatch.setattr(choice, "AHEAD", 10)
     written(tmp_path, 14)
     path = tournament(tmp_path, ("wren1", "wren2"), "games_per_pairing = 1\ncycles = 20")
@@ -390,7 +390,7 @@ def test_what_comes_next_is_looked_at(tmp_path: Path, monkeypatch: pytest.Monkey
 
 @pytest.mark.usefixtures("few")
 def test_encounters_are_numbered_past_games(tmp_path: Path) -> None:
-    """Those of an engine that has left are not played, and the numbers go on behind them."""
+    """Encounters of an engine that has left are not played, but keep their numbers."""
     written(tmp_path, 8, 9, 10, 11, 12)
     path = tournament(tmp_path, ("wren1", "wren2", "wren3", "wren4"))
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
@@ -405,7 +405,7 @@ def test_encounters_are_numbered_past_games(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("few")
 def test_more_cycles_with_an_engine_gone(tmp_path: Path) -> None:
-    """What a larger tournament needs beyond what was looked at is looked at before it grows."""
+    """A tournament checks the additional openings before it grows."""
     written(tmp_path, 14)  # of 12 games, then 14
     program = tmp_path / "guest"
     program.write_text(f"#!/bin/sh\nexec {sys.executable} {ROOT / 'engines' / 'wren.py'}\n")

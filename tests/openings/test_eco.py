@@ -1,4 +1,4 @@
-"""What games are called, by files of others."""
+"""Names of openings from files of other programs."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ C41\tPhilidor Defense: Hanham\t1.e4 e5 2.Nf3 d6 3.d4 Nf6 4.Nc3 Nbd7
 
 
 def played(sans: str, opening: Opening | None = None) -> Game:
-    """A game of these moves."""
+    """Return a game of these moves."""
     opening = opening or Opening()
     board = chess.Board(opening.fen or chess.STARTING_FEN)
     moves = tuple(MoveMade(board.push_san(san).uci(), san) for san in sans.split())
@@ -59,14 +59,14 @@ def played(sans: str, opening: Opening | None = None) -> Game:
 
 @pytest.fixture(params=["eco.pgn", "all.tsv"])
 def names(request: pytest.FixtureRequest, tmp_path: Path) -> OpeningNames:
-    """Both kinds of files, saying the same."""
+    """Yield names from both kinds of files with the same content."""
     path = tmp_path / request.param
     path.write_text(CODES if path.suffix == ".pgn" else TABLE)
     return read_opening_names(path, "eco")
 
 
 def test_the_deepest_position_counts(names: OpeningNames) -> None:
-    """By other moves too; what comes behind it changes nothing."""
+    """The deepest known position gives the name, also after another order of moves."""
     assert names.of(played("e4 e5 Nc3"))[0] == "C20"  # type: ignore[index]
     found = names.of(played("e4 d6 d4 Nf6 Nc3 Nbd7 Nf3 e5 Bc4 Be7 O-O"))
     assert found is not None
@@ -76,7 +76,7 @@ def test_the_deepest_position_counts(names: OpeningNames) -> None:
 
 
 def test_positions_that_games_begin_with(names: OpeningNames) -> None:
-    """Moves from a position count like those from the start; other variants have openings of their own."""
+    """Games from a given position get names too; other variants do not."""
     after = chess.Board()
     after.push_san("e4")
     assert names.of(played("e5", Opening(fen=after.fen())))[0] == "C20"  # type: ignore[index]
@@ -84,7 +84,7 @@ def test_positions_that_games_begin_with(names: OpeningNames) -> None:
 
 
 def test_a_tournament_has_names_in_its_pgn(tmp_path: Path) -> None:
-    """As played, and as exported; a suite's own code gives way to a deeper one. The setting may come and go."""
+    """The PGN of a tournament and its export have codes and names; the setting may change later."""
     (tmp_path / "eco.pgn").write_text(CODES)
     (tmp_path / "suite.pgn").write_text('[ECO "B00"]\n[Opening "Mine"]\n\n1. e4 e5 *\n\n[ECO "D00"]\n\n1. d4 d5 *\n')
     path = config(tmp_path, ("wren1", "wren4"), "roundrobin", "cycles = 2")
@@ -101,7 +101,7 @@ def test_a_tournament_has_names_in_its_pgn(tmp_path: Path) -> None:
 
 
 def test_a_match_finds_the_file_from_here(tmp_path: Path) -> None:
-    """Its configuration lies in the results: the file was looked for beside that."""
+    """`match` finds the file relative to the current directory."""
     (tmp_path / "eco.pgn").write_text(CODES)
     tour(tmp_path, "match", "wren1", "wren2", "--tc", "depth=1", "--games", "2", "--eco", "eco.pgn", "--write-only")
     written = next((tmp_path / "results").rglob("*.toml")).read_text()
@@ -118,7 +118,7 @@ def test_a_match_finds_the_file_from_here(tmp_path: Path) -> None:
     ],
 )
 def test_what_names_nothing_is_refused(tmp_path: Path, name: str, text: str | None, told: str) -> None:
-    """Before game 1, at the line that says it."""
+    """A file without names raises an error before game 1, with the line of the setting."""
     if text is not None:
         (tmp_path / name).write_text(text)
     path = config(tmp_path, ("wren1", "wren4"), "roundrobin", "cycles = 2")
@@ -130,13 +130,13 @@ def test_what_names_nothing_is_refused(tmp_path: Path, name: str, text: str | No
 
 
 def test_names_go_with_pgn(tmp_path: Path) -> None:
-    """Other exports have none."""
+    """Only PGN exports accept the option."""
     assert "--eco: is only for pgn" in tour(tmp_path, "export", "csv", "--eco", "eco.pgn", expect=2).stderr
 
 
 @pytest.mark.engine("pgn-extract")
 def test_the_file_of_pgn_extract_gives_its_codes(tmp_path: Path) -> None:
-    """The same code and name for each line of our own suite as pgn-extract itself."""
+    """pgn-extract gives the same code and name for each line of the bundled book."""
     program = shutil.which("pgn-extract") or "/usr/games/pgn-extract"
     codes = Path(program).parents[1] / "share" / "pgn-extract" / "eco.pgn"
     suite = Path(__file__).parents[2] / "configs" / "suite.pgn"

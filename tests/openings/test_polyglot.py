@@ -1,4 +1,4 @@
-"""Polyglot books: lines drawn for a suite, moves played for one engine."""
+"""Polyglot books: random lines for games, and moves played for an engine."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LINES = {"e2e4 e7e5": 6, "d2d4 d7d5 g1f3": 3, "c2c4": 1, "a2a3": 0}
 
 
 def book(path: Path, lines: dict[str, int] = LINES) -> Path:
-    """A book of lines; every move of one has its weight."""
+    """Write a book of lines; every move of a line has its weight."""
     entries: Counter[tuple[int, int]] = Counter()
     for line, weight in lines.items():
         board = chess.Board()
@@ -37,7 +37,7 @@ def book(path: Path, lines: dict[str, int] = LINES) -> Path:
 
 
 def test_lines_end_where_the_book_ends_and_follow_the_weights(tmp_path: Path) -> None:
-    """A thousand draws come as often as the weights say; a move of weight 0 never comes."""
+    """A thousand random lines have the frequencies of the weights; a move of weight 0 is never played."""
     lines = BookLines(book(tmp_path / "b.bin"), "weight", 1)
     found = Counter(" ".join(line.moves) for line in lines[:1000])
     assert set(found) == {"e2e4 e7e5", "d2d4 d7d5 g1f3", "c2c4"}
@@ -49,7 +49,7 @@ def test_lines_end_where_the_book_ends_and_follow_the_weights(tmp_path: Path) ->
 
 
 def test_best_and_cut(tmp_path: Path) -> None:
-    """The best line is the only one of its suite; `plies` cuts every line."""
+    """The best line is the only one of its book; `plies` cuts every line."""
     best = BookLines(book(tmp_path / "b.bin"), "best", 1)
     assert len(best) == 1
     assert best[0].moves == ("e2e4", "e7e5")
@@ -58,7 +58,7 @@ def test_best_and_cut(tmp_path: Path) -> None:
 
 
 def test_both_legs_have_one_line_and_it_is_a_matter_of_numbers(tmp_path: Path) -> None:
-    """Asked in any order, an encounter has its line; the next has another draw."""
+    """An encounter has the same line in both games and in any order of requests; the next has another."""
     settings = OpeningSettings(file=str(book(tmp_path / "b.bin")), per="encounter")
     suite = load_suite(settings, seed=4, legs=2, folder=tmp_path)
     games = [Pairing("a", "b", encounter=number, leg=leg) for number in range(1, 30) for leg in (1, 2)]
@@ -80,21 +80,21 @@ def test_both_legs_have_one_line_and_it_is_a_matter_of_numbers(tmp_path: Path) -
     ],
 )
 def test_no_book(tmp_path: Path, content: bytes, words: str) -> None:
-    """Files of another kind are refused before game 1."""
+    """A file that is not a Polyglot book raises an error before game 1."""
     (tmp_path / "b.bin").write_bytes(content)
     with pytest.raises(InputRefused, match=words):
         BookLines(tmp_path / "b.bin", "weight", 1)
 
 
 def test_a_book_is_for_standard_chess(tmp_path: Path) -> None:
-    """Its keys say nothing of other starts and rules."""
+    """A Polyglot book raises an error for variants."""
     settings = OpeningSettings(file=str(book(tmp_path / "b.bin")))
     with pytest.raises(InputRefused, match="Polyglot book begins at the usual start"):
         load_suite(settings, seed=1, legs=2, folder=tmp_path, variant="atomic")
 
 
 def test_draws_do_not_depend_on_python() -> None:
-    """Fixed for ever, as openings of a tournament that goes on next year are."""
+    """The random choices are the same with every version of Python."""
     assert [draw_number(f"7:{place}", 10) for place in range(8)] == [4, 5, 7, 6, 9, 4, 9, 7]
 
 
@@ -117,7 +117,7 @@ def _played(white: Side, black: Side) -> Game:
 
 @pytest.mark.parametrize("protocol", ["uci", "cecp"])
 def test_an_own_book_is_played_for_its_engine(tmp_path: Path, protocol: str) -> None:
-    """Book moves are no searches and take no time; both engines are told them and go on from there."""
+    """Moves of an engine's own book take no time and are sent to both engines."""
     game = _played(*_own(book(tmp_path / "b.bin", {"e2e4 e7e5 g1f3": 5}), protocol))
     assert [move.uci for move in game.moves[:5]] == ["e2e4", "e7e5", "g1f3", "g8f6", "b1c3"]
     assert [move.book for move in game.moves[:5]] == [True, True, True, False, False]
@@ -127,7 +127,7 @@ def test_an_own_book_is_played_for_its_engine(tmp_path: Path, protocol: str) -> 
 
 
 def test_an_own_book_ends_at_its_plies(tmp_path: Path) -> None:
-    """Whoever is out of book stays out of it; the other goes on with its own."""
+    """After its own book ends, an engine does not return to it; the other continues with its own."""
     path = book(tmp_path / "b.bin", {"e2e4 e7e5 g1f3": 5})
     game = _played(_own(path, "uci", plies=1)[0], _own(path, "uci")[1])
     assert [move.uci for move in game.moves[:4]] == ["e2e4", "e7e5", "b1c3", "g8f6"]
@@ -135,13 +135,13 @@ def test_an_own_book_ends_at_its_plies(tmp_path: Path) -> None:
 
 
 def test_a_book_that_is_gone_is_the_machines_fault(tmp_path: Path) -> None:
-    """It was there before game 1: the game does not exist, nobody loses."""
+    """If the book disappears, the game is void and no engine loses."""
     with pytest.raises(MachineFailure, match="opening book"):
         _played(*_own(tmp_path / "gone.bin", "uci"))
 
 
 def test_moves_of_a_book_are_legal(tmp_path: Path) -> None:
-    """An entry under a key that does not fit the position is passed over."""
+    """An entry with an illegal move is skipped."""
     path = tmp_path / "b.bin"
     path.write_bytes(struct.pack(">QHHI", chess.polyglot.zobrist_hash(chess.Board()), chess.E4 << 6 | chess.E5, 5, 0))
     assert PolyglotBook(path).move(chess.Board(), "weight", "1", 0) is None

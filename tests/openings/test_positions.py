@@ -1,4 +1,4 @@
-"""Large files of positions: found by byte offsets, checked when asked for."""
+"""Large files of positions, which are read by byte offset and checked on request."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KINGS = "4k3/8/8/8/8/8/P7/4K3 w - -"
 
 
 def _text(number: int) -> str:
-    """So many different good positions with blanks and comments between them."""
+    """Return a file of this many different positions with blank lines and comments."""
     lines = ["# a comment", "  # and one that is indented", "   "]
     for n in range(number):
         lines += [f'4k3/8/8/8/8/8/P7/4K3 w - - hmvc {n % 90}; fmvn {n + 50}; id "p{n}";', ""]
@@ -26,14 +26,14 @@ def _text(number: int) -> str:
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every file is a large one."""
+    """Treat every file as a large one."""
     monkeypatch.setattr(suites, "LARGE", 10)
     monkeypatch.setattr(suites, "PACKED_LARGE", 10)
 
 
 @pytest.mark.parametrize("name", ["s.epd", "s.epd.gz"])
 def test_the_same_openings_as_from_a_small_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """Held or read where they stand, packed or not: the same positions in the same order."""
+    """A large file gives the same openings as a small one, packed or not."""
     raw = _text(60).encode()
     (tmp_path / name).write_bytes(gzip.compress(raw) if name.endswith("gz") else raw)
     settings = OpeningSettings(file=name, per="encounter")
@@ -49,7 +49,7 @@ def test_the_same_openings_as_from_a_small_file(tmp_path: Path, monkeypatch: pyt
 
 @pytest.mark.usefixtures("small")
 def test_a_bad_line_of_a_large_file(tmp_path: Path) -> None:
-    """It is named by its line before game 1 if the games can come to it, or left out for the next good one."""
+    """An invalid line raises an error with its line number if a game may need it, or is skipped."""
     (tmp_path / "s.epd").write_text(f'{KINGS}\n\n{KINGS} id "x";\n8/8/8/8/8/8/8/8 w - -\n{KINGS} id "y";\n')
     suite = load_suite(OpeningSettings(file="s.epd", order="sequential"), seed=1, legs=2, folder=tmp_path)
     suite.check(2)
@@ -66,7 +66,7 @@ def test_a_bad_line_of_a_large_file(tmp_path: Path) -> None:
 
 
 def test_an_endless_line_is_one_bad_opening(tmp_path: Path) -> None:
-    """It is never held whole, and what follows it is found."""
+    """A very long line is one invalid opening, and the following lines are read."""
     path = tmp_path / "s.epd"
     path.write_text("x" * 300_000 + "\n" + KINGS + "\n")
     with path.open("rb") as stream:
@@ -78,13 +78,13 @@ def test_an_endless_line_is_one_bad_opening(tmp_path: Path) -> None:
 
 
 def test_positions_of_variants() -> None:
-    """Checks still to give and pockets are parts of a position; what is over in its variant is no opening."""
+    """Remaining checks and pockets are parts of a position; a position that is over is invalid."""
     three = parse_position(1, "4k3/8/8/8/8/8/P7/4K3 w - - 2+3 0 1", "3check")
     assert isinstance(three, Opening)
     assert three.fen == "4k3/8/8/8/8/8/P7/4K3 w - - 2+3 0 1"
     given = parse_position(1, "4k3/8/8/8/8/8/P7/4K3 w - - 0 1 +1+2;id lichess", "3check")
     assert (getattr(given, "fen", ""), getattr(given, "name", "")) == ("4k3/8/8/8/8/8/P7/4K3 w - - 2+1 0 1", "lichess")
-    for text in ("+1+2 5 9", "+1+2 hmvc 5; fmvn 9;"):  # in front of the counters: they were read as none
+    for text in ("+1+2 5 9", "+1+2 hmvc 5; fmvn 9;"):  # before the counters
         ahead = parse_position(1, f"4k3/8/8/8/8/8/P7/4K3 w - - {text}", "3check")
         assert getattr(ahead, "fen", "") == "4k3/8/8/8/8/8/P7/4K3 w - - 2+1 5 9"
     house = parse_position(1, "4k3/8/8/8/8/8/P7/4K3[Qn] w - - 0 1", "crazyhouse")
@@ -95,7 +95,7 @@ def test_positions_of_variants() -> None:
 
 
 def test_a_keyed_permutation_is_one() -> None:
-    """Every place once, another order for each seed and pass, the same for ever."""
+    """The keyed permutation contains every place once and differs for each seed and pass."""
     for size in (1, 2, 3, 7, 100, 1000):
         assert sorted(permuted_place(5, 0, size, place) for place in range(size)) == list(range(size))
     orders = {tuple(permuted_place(seed, cycle, 50, n) for n in range(50)) for seed in range(4) for cycle in range(4)}
@@ -104,7 +104,7 @@ def test_a_keyed_permutation_is_one() -> None:
 
 
 def test_a_suite_too_large_to_order_is_scattered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each pass still has every opening once."""
+    """A very large book uses every opening once in each pass."""
     monkeypatch.setattr(choice, "HELD_ORDER", 10)
     suite = load_suite(OpeningSettings(per="encounter"), seed=1, legs=1, folder=tmp_path)
     picks = [suite.pick(Pairing("a", "b", encounter=number)).index for number in range(1, 121)]

@@ -18,7 +18,7 @@ from enginetour.openings.positions import BadOpening
 from enginetour.openings.suites import HeldGames, read_suite
 from tests.support.tournaments import config, tour
 
-# Large suites of PGN games: read whole, checked as they are needed.
+# Large books of PGN games, which are read as a whole and checked on request.
 
 GOOD = '[Event "x"]\n\n1. e4 e5\n2. Nf3 Nc6 *\n\n'
 ILLEGAL = '[Event "x"]\n\n1. e4 e5\n2. Ke3 *\n\n'
@@ -27,12 +27,12 @@ BROKEN = '[Event "x"]\n[Variant "atomic"]\n\n1. e4 *\n\n'
 
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Four games are many."""
+    """Treat a file of four games as a large one."""
     monkeypatch.setattr(choice, "GAMES_AHEAD", 3)
 
 
 def suite(tmp_path: Path, *games: str, **settings: object) -> OpeningSuite:
-    """Those games, dealt in their order, one an encounter."""
+    """Return the book of these games, in order, one per encounter."""
     (tmp_path / "a.pgn").write_text("".join(games))
     read = OpeningSettings(file="a.pgn", order="sequential", **settings)  # type: ignore[arg-type]
     return choice.load_suite(read, seed=1, legs=1, folder=tmp_path)
@@ -41,7 +41,7 @@ def suite(tmp_path: Path, *games: str, **settings: object) -> OpeningSuite:
 @pytest.mark.usefixtures("few")
 @pytest.mark.parametrize("plies", [None, 4, 0])
 def test_they_are_those_that_are_checked_at_once(plies: int | None) -> None:
-    """Place for place, numbers and names too."""
+    """A large book gives the same openings as a small one."""
     held = HeldGames(bundled_openings(), plies)
     assert list(held) == list(read_suite(bundled_openings(), plies))
     assert held[-1] == held[59]
@@ -52,7 +52,7 @@ def test_they_are_those_that_are_checked_at_once(plies: int | None) -> None:
 
 @pytest.mark.usefixtures("few")
 def test_only_what_is_needed_is_checked(tmp_path: Path) -> None:
-    """A bad game far behind stops nobody; one that is needed is named by the line of its bad move."""
+    """Only openings that are needed are checked; an error names the line of the illegal move."""
     found = suite(tmp_path, *[GOOD] * 4, ILLEGAL)
     assert isinstance(found.openings, HeldGames)
     found.check(4)
@@ -61,13 +61,13 @@ def test_only_what_is_needed_is_checked(tmp_path: Path) -> None:
         found.openings[4]
     with pytest.raises(InputRefused, match=r"a\.pgn:4: bad opening, illegal"):
         suite(tmp_path, ILLEGAL, *[GOOD] * 4).check(1)
-    with pytest.raises(InputRefused, match=r"a\.pgn:17: bad opening, illegal"):  # few: all of them
+    with pytest.raises(InputRefused, match=r"a\.pgn:17: bad opening, illegal"):  # a small book is checked as a whole
         suite(tmp_path, GOOD, GOOD, ILLEGAL.replace("\n", "\n\n\n\n", 1))
 
 
 @pytest.mark.usefixtures("few")
 def test_what_is_no_game_is_refused_at_once(tmp_path: Path) -> None:
-    """Reading finds it, wherever it stands; left out it is counted."""
+    """A game that cannot be read raises an error at once, or is skipped and counted."""
     with pytest.raises(InputRefused, match=r"a\.pgn:21: bad opening, variant 'atomic'"):
         suite(tmp_path, *[GOOD] * 4, BROKEN)
     found = suite(tmp_path, *[GOOD] * 4, BROKEN, ILLEGAL, skip_bad=True)
@@ -76,7 +76,7 @@ def test_what_is_no_game_is_refused_at_once(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("few")
 def test_a_tournament_from_a_large_suite(tmp_path: Path) -> None:
-    """It is checked and played; lines too long for its games are refused as in a small one."""
+    """A large book is checked and played; lines longer than the games raise an error."""
     (tmp_path / "a.pgn").write_text("".join(itertools.repeat(GOOD, 8)))
     path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "games_per_pairing = 2")
     path.write_text(path.read_text().replace("[play]\n", '[play]\nopenings = { file = "a.pgn" }\n'))
@@ -88,7 +88,7 @@ def test_a_tournament_from_a_large_suite(tmp_path: Path) -> None:
     assert words in tour(tmp_path, "check", path.name, expect=3).stderr
 
 
-# Opening suites as text.
+# Opening books as text.
 
 MATED = "rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR w KQkq - 1 3"
 
@@ -123,7 +123,7 @@ PGN = """\
 
 
 def test_pgn(tmp_path: Path) -> None:
-    """Games with comments, variations, glyphs, either zero castling, or tags alone are read as written."""
+    """Games with comments, variations, glyphs, any castling notation, or only tags are read."""
     found = _read(tmp_path, PGN, "s.pgn")
     assert found == [
         BadOpening(7, "illegal or unreadable move 'O-O-O' after 4 plies"),
@@ -153,7 +153,7 @@ nonsense in four fields
 
 
 def test_epd(tmp_path: Path) -> None:
-    """Operations id, hmvc and fmvn are kept; positions without a future are refused line by line."""
+    """The operations id, hmvc and fmvn are kept; positions without moves are invalid."""
     found = _read(tmp_path, EPD, "s.epd")
     good = [one for one in found if isinstance(one, Opening)]
     assert good == [
@@ -169,41 +169,41 @@ def test_epd(tmp_path: Path) -> None:
 
 
 def test_repetition(tmp_path: Path) -> None:
-    """A line that has stood three times the same is refused, for some engines end there."""
+    """A line with a threefold repetition is invalid."""
     knights = "Nf3 Nf6 Ng1 Ng8 " * 2
     assert _read(tmp_path, knights + "*", "s.pgn") == [BadOpening(1, "a threefold repetition after 8 plies")]
     assert isinstance(_read(tmp_path, knights + "*", "s.pgn", plies=7)[0], Opening)
 
 
 def test_whole_games(tmp_path: Path) -> None:
-    """A game played to its end is refused with the way out, and taken when cut."""
+    """A finished game is invalid with a hint, and valid if cut."""
     game = "1. f3 e5 2. g4 Qh4# 0-1"
     assert _read(tmp_path, game, "s.pgn") == [BadOpening(1, "checkmate at its end, set plies to cut whole games")]
     assert _read(tmp_path, game, "s.pgn", plies=3) == [Opening("", 1, None, ("f2f3", "e7e5", "g2g4"))]
 
 
 def test_no_reply(tmp_path: Path) -> None:
-    """A position whose only move is stalemate leaves one side without a move and is refused."""
+    """A position whose only move is stalemate is invalid."""
     found = _read(tmp_path, "7K/7q/8/8/1Q6/8/p7/k7 w - - 0 1", "s.fen")
     assert found == [BadOpening(1, "every move ends the game")]
 
 
 def test_variants(tmp_path: Path) -> None:
-    """Suites of other variants are refused by name."""
+    """Books of other variants are invalid, with the name of the variant."""
     found = _read(tmp_path, '[Variant "Crazyhouse"]\n\n1. e4 *', "s.pgn")
     assert found == [BadOpening(1, "variant 'Crazyhouse', and standard is played")]
 
 
 @pytest.mark.parametrize("name", ["s.pgn.gz", "s.gz", "suite"])
 def test_packed_or_nameless(tmp_path: Path, name: str) -> None:
-    """Gzip is known by its first bytes, PGN by its first sign."""
+    """Gzip is recognized by its first bytes, PGN by its first character."""
     text = b'\n[Event "x"]\n\n1. e4 *'
     (tmp_path / name).write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
     assert list(read_suite(tmp_path / name)) == [Opening("x", 1, None, ("e2e4",))]
 
 
 def test_hostile(tmp_path: Path) -> None:
-    """A line of a megabyte costs one message and the rest of the file stays readable; broken gzip is refused."""
+    """A very long line gives one message, and damaged gzip raises an error."""
     fen = "4k3/8/8/8/8/8/P7/4K3 w - - 0 1"
     found = _read(tmp_path, "x" * 1_000_000 + "\n" + fen + "\n", "s.epd")
     assert found == [BadOpening(1, "a line longer than 65,536 bytes"), Opening("", 1, fen)]
@@ -217,7 +217,7 @@ def test_hostile(tmp_path: Path) -> None:
 
 
 def test_names_are_clean(tmp_path: Path) -> None:
-    """Escapes and control signs of foreign files do not reach a name."""
+    """Names do not contain control characters."""
     found = _read(tmp_path, '[Opening "a\x1b[31m\u202eb  c"]\n\n1. e4 *', "s.pgn")
     assert [one.name for one in found if isinstance(one, Opening)] == ["a[31mb c"]
 
@@ -235,7 +235,7 @@ ANNOTATED = """\
 
 
 def test_annotated_games(tmp_path: Path) -> None:
-    """Marks behind moves, several tags on a line and quotes in a tag, as PGN of books has them."""
+    """Annotations of moves, several tags per line and quotes in tags are read."""
     found = _read(tmp_path, ANNOTATED, "s.pgn")
     assert found == [
         Opening("Dragon", 1, None, ("e2e4", "e7e5", "g1f3", "b8c6")),
@@ -245,9 +245,9 @@ def test_annotated_games(tmp_path: Path) -> None:
 
 
 def test_files_of_windows(tmp_path: Path) -> None:
-    """Names in its own encoding are kept; UTF-16 is called so."""
+    """Names in cp1252 are kept; UTF-16 raises an error that names it."""
     text = '[Opening "Grünfeld"]\r\n\r\n1. d4 {für} Nf6 *\r\n'
-    (tmp_path / "s.pgn").write_bytes(text.encode("cp1252") + b"\x1a")  # as DOS ends files
+    (tmp_path / "s.pgn").write_bytes(text.encode("cp1252") + b"\x1a")  # DOS programs end files with ^Z
     assert list(read_suite(tmp_path / "s.pgn")) == [Opening("Grünfeld", 1, None, ("d2d4", "g8f6"))]
     (tmp_path / "s.pgn").write_bytes(text.encode("utf-16"))
     with pytest.raises(InputRefused, match="UTF-16"):
@@ -255,7 +255,7 @@ def test_files_of_windows(tmp_path: Path) -> None:
 
 
 def test_packed_otherwise(tmp_path: Path) -> None:
-    """Books come as zip files: it is not their first line that is to be mended."""
+    """Zip and other packed files raise an error that names the format."""
     with zipfile.ZipFile(tmp_path / "s.pgn.zip", "w") as packed:
         packed.writestr("s.pgn", "1. e4 *")
     with pytest.raises(InputRefused, match="packed by zip"):
@@ -263,7 +263,7 @@ def test_packed_otherwise(tmp_path: Path) -> None:
 
 
 def test_an_opening_behind_a_wall_of_pawns_is_no_game(tmp_path: Path) -> None:
-    """Neither side can ever mate, whatever they play (FIDE 5.2.2); with a knight that takes pawns they can."""
+    """A position behind a wall of pawns is invalid, because nobody can checkmate (FIDE 5.2.2)."""
     wall = "4k3/8/8/p1p1p1p1/P1P1P1P1/8/8/4K3 w - - 0 1"
     assert _read(tmp_path, wall, "s.fen") == [BadOpening(1, "neither side can mate any more")]
     open_ = "4k3/8/8/p1p1p1p1/P1P1P1P1/8/8/4K1N1 w - - 0 1"
@@ -285,7 +285,7 @@ CASES = Path(__file__).parents[1] / "cases" / "openings"
     ],
 )
 def test_files_of_other_programs(name: str, found: Opening) -> None:
-    """Signs behind moves are passed over, and a byte order mark may stand before text that is not UTF-8."""
+    """Annotations of moves and a byte order mark are ignored."""
     assert list(read_suite(CASES / f"{name}.pgn")) == [found]
 
 
@@ -298,13 +298,13 @@ def test_files_of_other_programs(name: str, found: Opening) -> None:
     ],
 )
 def test_signs_behind_moves(tmp_path: Path, moves: str) -> None:
-    """With a blank before them or without one."""
+    """Annotations are ignored with or without a space before them."""
     played = ("e2e4", "d7d5", "e4e5", "f7f5", "e5f6", "g8f6", "d2d4")
     assert _read(tmp_path, moves, "s.pgn") == [Opening("", 1, None, played)]
 
 
 @pytest.mark.parametrize(("moves", "word"), [("1. e4 -- *", "a null move"), ("1. e4 X *", "'X'"), ("1. e4 e *", "'e'")])
 def test_what_is_no_sign_stays_unreadable(tmp_path: Path, moves: str, word: str) -> None:
-    """A null move, and words that nobody writes behind a move."""
+    """A null move and unknown text after a move are invalid."""
     (bad,) = _read(tmp_path, moves, "s.pgn")
     assert isinstance(bad, BadOpening) and word in bad.why

@@ -21,12 +21,12 @@ from enginetour.ratings.ratinglist import rating_list
 
 
 def test_one_drawn_pair() -> None:
-    """A draw lets each reach the other."""
+    """A draw connects two engines in both directions."""
     assert groups({("A", "B"): (0, 1, 0)}) == (("A", "B"),)
 
 
 def test_unbeaten_engine_is_a_group() -> None:
-    """A beats B and C without a draw, B and C share: two groups, one pool."""
+    """An unbeaten engine is a component of its own, in the same pool as the others."""
     counts = {("A", "B"): (2, 0, 0), ("C", "A"): (0, 0, 2), ("B", "C"): (1, 0, 1)}
     assert groups(counts) == (("B", "C"), ("A",))
     assert pools(counts) == (("A", "B", "C"),)
@@ -34,7 +34,7 @@ def test_unbeaten_engine_is_a_group() -> None:
 
 
 def test_two_mixed_groups() -> None:
-    """Only wins from one mixed set to the other: one pool, two groups, nobody unbeaten."""
+    """If one group only wins against another, there are two components in one pool, and no engine is unbeaten."""
     counts = {("A", "B"): (1, 0, 1), ("C", "D"): (0, 3, 0), ("A", "C"): (1, 0, 0), ("D", "B"): (0, 0, 4)}
     assert groups(counts) == (("A", "B"), ("C", "D"))
     assert len(pools(counts)) == 1
@@ -42,33 +42,33 @@ def test_two_mixed_groups() -> None:
 
 
 def test_pools_without_a_common_game() -> None:
-    """Engines that never met, not even through others, are apart; the largest pool comes first."""
+    """Engines without a common game, directly or through others, are in different pools; the largest is first."""
     counts = {("X", "Y"): (0, 1, 0), ("A", "B"): (1, 1, 1), ("B", "C"): (1, 1, 1), ("C", "X"): (0, 0, 0)}
     assert pools(counts) == (("A", "B", "C"), ("X", "Y"))
     assert groups(counts) == (("A", "B", "C"), ("X", "Y"))
 
 
 def test_cycle_of_wins() -> None:
-    """A beats B, B beats C, C beats A: all reach each other without a draw."""
+    """A cycle of wins makes one component without a draw."""
     counts = {("A", "B"): (1, 0, 0), ("B", "C"): (1, 0, 0), ("A", "C"): (0, 0, 1)}
     assert groups(counts) == (("A", "B", "C"),)
 
 
 def test_anchors_link() -> None:
-    """Two engines of fixed ratings reach each other without a game."""
+    """Two anchors are connected without a game."""
     counts = {("A", "B"): (1, 1, 1), ("C", "D"): (1, 1, 1)}
     assert groups(counts, ("A", "C")) == (("A", "B", "C", "D"),)
     assert groups({("A", "B"): (1, 0, 0), ("B", "C"): (1, 0, 0)}, ("A", "C")) == (("A", "B", "C"),)
 
 
 def test_winless() -> None:
-    """Losses with either colour count; a draw is enough not to be winless."""
+    """Losses with both colors count; an engine with a draw is not winless."""
     counts = {("A", "B"): (1, 0, 0), ("B", "C"): (0, 0, 2), ("A", "D"): (1, 0, 0), ("D", "C"): (0, 1, 0)}
     assert winless(counts) == ("B",)
 
 
 def test_no_games() -> None:
-    """No games make no pools and no groups."""
+    """Without games there are no pools and no components."""
     assert pools({}) == groups({}) == pools({("A", "B"): (0, 0, 0)}) == ()
 
 
@@ -80,7 +80,7 @@ def test_no_games() -> None:
     )
 )
 def test_as_a_graph_library_finds_them(counts: dict[tuple[str, str], tuple[int, int, int]]) -> None:
-    """However few games show it: pools are the connected parts, groups the strongly connected ones."""
+    """Pools are the connected components and groups the strongly connected components found by networkx."""
     met, took = nx.Graph(), nx.DiGraph()
     for (white, black), (won, drawn, lost) in counts.items():
         if won or drawn or lost:
@@ -100,9 +100,9 @@ decided = st.sampled_from([(1, 0, 0), (0, 0, 1), (1, 0, 1), (0, 1, 0)])
 @given(counts=st.dictionaries(pairings, decided, min_size=1, max_size=14))
 @settings(max_examples=150, deadline=None)
 def test_they_connect_and_are_fewest(counts: dict[tuple[str, str], tuple[int, int, int]]) -> None:
-    """With the games there is one pool, with the points one group, and no fewer would do.
+    """The suggested games make one pool and the suggested points one component, and fewer do not suffice.
 
-    Every group that lost nothing to others needs a point taken from it, every one that took nothing must take one.
+    Every component without a loss to others needs one, every component without a point from others needs one.
     """
     whole = dict[tuple[str, str], Any](counts)
     found = pools(counts)
@@ -130,7 +130,7 @@ def test_they_connect_and_are_fewest(counts: dict[tuple[str, str], tuple[int, in
 
 
 def test_whom_to_play() -> None:
-    """Between pools those that played most; between groups the best of the weaker against the worst of the stronger."""
+    """Games are suggested for engines with most games; points for the best and the worst of two components."""
     counts: Counts = {
         ("Toga II", "Joker"): (3, 3, 3),
         ("Fruit 2.1", "Gaviota"): (1, 1, 1),
@@ -141,13 +141,13 @@ def test_whom_to_play() -> None:
     strong: Counts = {("A", "B"): (2, 1, 1), ("C", "D"): (2, 1, 1), ("A", "C"): (1, 0, 0), ("B", "D"): (1, 0, 0)}
     for prior in ("auto", "none"):
         made = rating_list(strong, prior=prior)
-        assert "a point of C against B would make them one group" in made.caption
+        assert "a win or draw of C against B would connect all engines" in made.caption
 
 
 def test_a_caption_stays_a_line() -> None:
-    """Of many only the first are named."""
+    """The note lists only the first of many suggestions."""
     many = tuple((name, "Z") for name in NAMES)
-    assert format_connecting_points(many).endswith("a point of C against Z and 7 more would make them one group")
+    assert format_connecting_points(many).endswith("a win or draw of C against Z and 7 more would connect all engines")
     assert format_connecting_games(many, numbered=True).endswith("would connect pools 1 and 4 and 7 more")
     counts = {(f"{number:03}", "x"): (1, 0, 0) for number in range(250)}
     assert connecting_points(pairs_of(counts), groups(counts)) == ()

@@ -53,7 +53,7 @@ def after(events: list[RatingEvent]) -> dict[str, float]:
     [(100, 116), (200, 110), (1500, 47), (1550, 45), (2000, 27), (2650, 10.5), (2700, 10), (3000, 10), (110, 115.4)],
 )
 def test_con(rating: float, weight: float) -> None:
-    """Con is linear between the hundreds of the table and flat above it."""
+    """Con is linear between the hundreds of the table and constant outside it."""
     assert con(rating) == pytest.approx(weight, abs=1e-12)
 
 
@@ -63,17 +63,17 @@ def test_con(rating: float, weight: float) -> None:
      (180, 0.827), (200, 0.851), (300, 0.931)],
 )  # fmt: skip
 def test_czech_table(gap: float, printed: float) -> None:
-    """The printed expectations are the formula, rounded."""
+    """The printed expected scores are the rounded formula."""
     assert round(czech_expected(gap), 3) == printed
 
 
 def test_czech_misprint() -> None:
-    """The printed .971 at 400 is a misprint: the formula says .97006."""
+    """The printed .971 at 400 is a misprint: the formula gives .97006."""
     assert czech_expected(400) == pytest.approx(0.97006, abs=5e-6)
 
 
 def test_czech_tournament() -> None:
-    """1500 beats 1600, loses to 1450 and beats 1500: +28.089084, from ratings before the tournament."""
+    """1500 beats 1600, loses to 1450 and beats 1500: +28.089084, from the ratings before the tournament."""
     games = [RatedGame("A", "B", 2, 1), RatedGame("C", "A", 2, 2), RatedGame("A", "D", 2, 3)]
     events = rate(games, GorSettings(), {"A": 1500, "B": 1600, "C": 1450, "D": 1500})
     own = next(event for event in events if event.engine == "A")
@@ -83,7 +83,7 @@ def test_czech_tournament() -> None:
 
 
 def test_floor() -> None:
-    """110 losing to 120 and 300 would lose 73.750976 and stays at 100."""
+    """110 that loses to 120 and 300 would lose 73.750976, but stays at 100."""
     games = [RatedGame("A", "B", 0, 1), RatedGame("A", "C", 0, 2)]
     own = rate(games, GorSettings(), {"A": 110, "B": 120, "C": 300})[0]
     assert own.change == pytest.approx(-73.750976, abs=1e-6)
@@ -91,7 +91,7 @@ def test_floor() -> None:
 
 
 def test_floor_is_not_inside_the_tournament() -> None:
-    """A win after the losses counts from the true sum, not from the floor."""
+    """Within a tournament a win counts from the exact sum, not from the lowest rating."""
     games = [RatedGame("A", "B", 0, 1), RatedGame("A", "B", 0, 2), RatedGame("A", "B", 2, 3)]
     start = {"A": 110.0, "B": 110.0}
     assert after(rate(games, GorSettings(), start))["A"] == 100
@@ -106,7 +106,7 @@ def test_floor_is_not_inside_the_tournament() -> None:
     ],
 )
 def test_egf_examples(winner: float, loser: float, scores: tuple[float, float], ratings: tuple[float, float]) -> None:
-    """The worked examples of the thesis, to the last printed digit."""
+    """The worked examples of the thesis are reproduced to the last printed digit."""
     assert egf_expected(winner, loser) == pytest.approx(scores, abs=1e-6)
     assert egf_expected(loser, winner) == pytest.approx(scores[::-1], abs=1e-6)
     events = rate([RatedGame("A", "B", 2, 1)], GorSettings(variant="egf"), {"A": winner, "B": loser})
@@ -114,7 +114,7 @@ def test_egf_examples(winner: float, loser: float, scores: tuple[float, float], 
 
 
 def test_egf_handicap() -> None:
-    """Three stones raise 1200 to 1500 inside the expectation; con stays that of the real rating."""
+    """Three stones raise 1200 to 1500 in the expected score; con is that of the actual rating."""
     settings = GorSettings(variant="egf")
     high, low = begin(settings, {}).rule.expected(1550, 1200, 3)
     assert (low, high) == pytest.approx((0.405014, 0.578986), abs=1e-6)
@@ -125,7 +125,7 @@ def test_egf_handicap() -> None:
 @pytest.mark.parametrize("mode", ["batch", "sequential"])
 @pytest.mark.parametrize("giver", ["white", "black"])
 def test_each_stone_counts_a_grade_in_rated_games(mode: Mode, giver: str) -> None:
-    """The side that takes 3 stones counts as 300 points stronger, whatever its color; con is that of its rating."""
+    """The side that receives 3 stones counts as 300 points stronger with either color; con is that of its rating."""
     start = {"A": 1200.0, "B": 1550.0}
     game = RatedGame("B", "A", 0, 1, handicap=3) if giver == "white" else RatedGame("A", "B", 2, 1, handicap=-3)
     found = after(rate([game], GorSettings(variant="egf", mode=mode), start))
@@ -135,7 +135,7 @@ def test_each_stone_counts_a_grade_in_rated_games(mode: Mode, giver: str) -> Non
 
 
 def test_even_games_and_games_with_stones_count_apart() -> None:
-    """In one tournament, each by its own expectation."""
+    """Even games and handicap games of one tournament have different expected scores."""
     start = {"A": 1200.0, "B": 1550.0}
     games = [RatedGame("A", "B", 2, 1), RatedGame("A", "B", 2, 2, handicap=-3), RatedGame("A", "B", 0, 3, handicap=-3)]
     hoped = czech_expected(-350) + 2 * czech_expected(-50)
@@ -143,13 +143,13 @@ def test_even_games_and_games_with_stones_count_apart() -> None:
 
 
 def test_egf_equals() -> None:
-    """Equals share what eps leaves."""
+    """Equals share the points that eps leaves."""
     assert egf_expected(1500, 1500) == (0.492, 0.492)
     assert egf_expected(1500, 1500, eps=0) == (0.5, 0.5)
 
 
 def test_printed_probabilities_and_entropies() -> None:
-    """All thirty cells of the printed pairing tables, with a in whole points and no eps."""
+    """All thirty cells of the printed pairing tables are reproduced, with a in whole points and without eps."""
     for line in TABLE.strip().splitlines():
         row, *cells = line.split()
         for column, cell in zip(SIX, cells, strict=True):
@@ -161,7 +161,7 @@ def test_printed_probabilities_and_entropies() -> None:
 
 
 def test_integer_steps_reach_the_ratings() -> None:
-    """Whole points are an option of the rating, too, and change it."""
+    """The option integer_steps changes ratings."""
     games, start = [RatedGame("A", "B", 2, 1)], {"A": 509.0, "B": 902.0}
     whole = rate(games, GorSettings(variant="egf", eps=0, integer_steps=True), start)[0]
     assert whole.change == pytest.approx(con(509) * (1 - 0.10126), abs=1e-3)
@@ -172,7 +172,7 @@ def test_integer_steps_reach_the_ratings() -> None:
     ("rating", "below", "points"), [(700, 246, 1.378774), (1400, 213, 0.831986), (2200, 138, 0.344215)]
 )
 def test_expected_total_change(rating: float, below: int, points: float) -> None:
-    """The points injected peak against a weaker opponent, and fall steadily against stronger ones."""
+    """The added points are largest against a weaker opponent and fall steadily against stronger ones."""
     against = {gap: expected_total_change(rating, rating + gap) for gap in range(-500, 501)}
     assert max(against, key=against.__getitem__) == -below
     assert against[-below] == pytest.approx(points, abs=1e-6)
@@ -180,12 +180,12 @@ def test_expected_total_change(rating: float, below: int, points: float) -> None
 
 
 def test_total_change_of_equals() -> None:
-    """At equality a game injects eps (1 - eps) con."""
+    """Between equals a game adds eps (1 - eps) con."""
     assert expected_total_change(1400, 1400) == pytest.approx(0.802944, abs=1e-9)
 
 
 def test_the_pairing_that_tells_most() -> None:
-    """Of all pairings of the printed six A-F B-D C-E promises most bits, then A-E B-D C-F, as in the thesis."""
+    """Of all pairings of the printed six, A-F B-D C-E has most information, then A-E B-D C-F, as in the thesis."""
     bits = {
         (one, other): -sum(
             share * log2(share) for share in egf_expected(SIX[one], SIX[other], eps=0, integer_steps=True)
@@ -200,7 +200,7 @@ def test_the_pairing_that_tells_most() -> None:
 
 
 def test_nothing_injected_without_eps() -> None:
-    """Without eps no game adds points by expectation but for the difference in con."""
+    """Without eps expected changes differ only by the difference in con."""
     assert expected_total_change(1500, 1800, eps=0) == 0
 
 
@@ -210,13 +210,13 @@ def test_nothing_injected_without_eps() -> None:
      ("1 pro", 2700, 2700), ("9 pro", 3020, 2940)],
 )  # fmt: skip
 def test_grades(grade: str, czech: float, egf: float) -> None:
-    """Grades enter a hundred apart, professionals 40 or 30."""
+    """Grades are 100 points apart, professional grades 40 or 30."""
     assert (grade_rating(grade), grade_rating(grade, "egf")) == (czech, egf)
 
 
 @pytest.mark.parametrize("grade", ["21 kyu", "8 dan", "0 pro", "dan", "", "x kyu"])
 def test_unknown_grade(grade: str) -> None:
-    """A grade that does not exist is refused by name."""
+    """An unknown grade is named in the error."""
     with pytest.raises(InputRefused, match="no grade"):
         grade_rating(grade)
 
@@ -234,7 +234,7 @@ def test_unknown_grade(grade: str) -> None:
     ],
 )
 def test_grades_are_read_in_every_usual_form(text: str, grade: str, band: int, go: float, aga: float) -> None:
-    """A grade is a band, and the middle of it on either scale."""
+    """Each notation of a grade gives its band, and its middle on both scales."""
     found = grades.parse(text)
     assert found is not None and (str(found), found.band) == (grade, band)
     assert (grades.rating(text), grades.rating(text, grades.AGA)) == (go, aga)
@@ -244,7 +244,7 @@ def test_grades_are_read_in_every_usual_form(text: str, grade: str, band: int, g
 
 @pytest.mark.parametrize("text", ["", "dan", "0 dan", "10 dan", "51k", "6 kuy", "k6", "\u0661k", "1e3", "nan", "1_0"])
 def test_ratings_that_are_neither_number_nor_grade(text: str) -> None:
-    """The message says what is allowed."""
+    """The error lists what is allowed."""
     assert grades.parse(text) is None
     with pytest.raises(ValueError, match="is not a valid rating: use a number, or a grade such as 6k"):
         grades.rating(text)
@@ -252,7 +252,7 @@ def test_ratings_that_are_neither_number_nor_grade(text: str) -> None:
 
 @given(st.sampled_from(["kyu", "dan", "pro"]), st.integers(1, 50))
 def test_a_written_grade_reads_as_itself(kind: grades.Kind, number: int) -> None:
-    """In full and in short, in capitals too; plain numbers stay as they are."""
+    """Grades in full or short form and in capitals are read as themselves; numbers are unchanged."""
     grade = grades.Grade(min(number, grades.HIGHEST[kind]), kind)
     short = f"{grade.number}{kind[0]}"
     assert [grades.parse(text) for text in (str(grade), str(grade).upper(), short, short.upper())] == [grade] * 4
@@ -260,25 +260,25 @@ def test_a_written_grade_reads_as_itself(kind: grades.Kind, number: int) -> None
 
 
 def test_newcomer_enters_at_the_floor() -> None:
-    """Whoever brings no rating starts at 100."""
+    """An engine without a start rating starts at 100."""
     assert [event.before for event in rate([RatedGame("A", "B", 2, 1)], GorSettings(), {})] == [100, 100]
 
 
 def test_ratings_of_another_scale_are_refused() -> None:
-    """A rating below 100 is not of the Go scale, and the engine is named."""
+    """A rating below 100 is not on the Go scale, and the error names the engine."""
     with pytest.raises(InputRefused, match="Crafty"):
         rate([], GorSettings(), {"Crafty": -35.0})
 
 
 def test_start_value_keeps_a_list_off_the_floor() -> None:
-    """Engines that bring no rating begin where the list says, so that the weaker half has room to fall."""
+    """Engines without a start rating start at start_value, so that weak ones are above the lowest rating."""
     games = [RatedGame("A", "B", 2, number, str(number)) for number in range(3)]
     assert after(rate(games, GorSettings(), {}))["B"] == 100
     assert after(rate(games, GorSettings(start_value=1500), {}))["B"] < 1500
 
 
 def test_a_gap_beyond_all_scales() -> None:
-    """However far two ratings are apart, the expectation is a number between nothing and one."""
+    """The expected score is between 0 and 1 for any rating difference."""
     assert czech_expected(-1e9) == pytest.approx(0)
     assert czech_expected(1e9) == 1
     assert egf_expected(1e9, 100, eps=0) == pytest.approx((1, 0))
@@ -296,13 +296,13 @@ def test_a_gap_beyond_all_scales() -> None:
     ],
 )
 def test_settings_are_checked(model: type[GorSettings], wrong: dict[str, Any]) -> None:
-    """What the variant has no use for, the other variant's name and ratings below the floor do not get in."""
+    """Settings of the other variant, its name, and ratings below the lowest rating are invalid."""
     with pytest.raises(ValidationError):
         model(**wrong)
 
 
 def test_stored_settings_come_back() -> None:
-    """Settings as text are the same settings again."""
+    """Settings can be written as JSON and read again."""
     for told in (GorSettings(), CzechSettings(start_value=1500), EgfSettings(eps=0.01, integer_steps=True)):
         assert type(told).model_validate_json(told.model_dump_json()) == told
 
@@ -318,7 +318,7 @@ def test_stored_settings_come_back() -> None:
 def test_published_games(
     own: float, opponent: float, half_points: int, expected: float, weight: float, extra: float | None, after: float
 ) -> None:
-    """Published games come out as published, with either colour."""
+    """Published games are reproduced with both colors."""
     assert _expected_score(own, opponent) == pytest.approx(expected, abs=5e-7)
     assert _egf2021_con(own) == pytest.approx(weight, abs=5e-7)
     assert extra is None or _bonus(own) == pytest.approx(extra, abs=5e-7)
@@ -330,13 +330,13 @@ def test_published_games(
 
 
 def test_the_two_sides_expect_one_point() -> None:
-    """What one side expects the other does not, however far apart."""
+    """The expected scores of both sides add up to 1 for any rating difference."""
     for one, other in ((100, 3299), (2100, 2100), (-900, 500)):
         assert _expected_score(one, other) + _expected_score(other, one) == pytest.approx(1, abs=1e-15)
 
 
 def test_class_weighs_the_whole_change() -> None:
-    """A class D event counts a quarter, bonus included; events without a class of their own have the common one."""
+    """A class D event has a quarter of the change and bonus; events without a class have the default class."""
     games = [RatedGame("A", "B", 2, 1, "city"), RatedGame("A", "B", 2, 2, "club")]
     start = {"A": 2100.0, "B": 2100.0}
     full = rate_egf2021(games[:1], Egf2021Settings(), start)[0]
@@ -346,7 +346,7 @@ def test_class_weighs_the_whole_change() -> None:
 
 
 def test_batch_takes_the_ratings_before_the_event() -> None:
-    """In batch mode every game gives its bonus, and all weigh what the first one does."""
+    """In batch mode every game adds its bonus, with the factor of the rating before the event."""
     games = [RatedGame("A", "B", 2, 1), RatedGame("B", "A", 2, 2), RatedGame("A", "B", 1, 3)]
     event = rate_egf2021(games, Egf2021Settings(mode="batch"), {"A": 2100.0, "B": 2100.0})[0]
     assert event.change == pytest.approx(3 * _bonus(2100), abs=1e-9)
@@ -354,15 +354,15 @@ def test_batch_takes_the_ratings_before_the_event() -> None:
 
 
 def test_bonus_far_from_its_bend() -> None:
-    """Far below 2300 the bonus is a fifth of a straight line, far above it is next to nothing; neither overflows."""
+    """Far below 2300 the bonus is linear, far above it is nearly 0, and neither overflows."""
     assert _bonus(-900) == pytest.approx(3200 / 80 / 5, abs=1e-12)
     assert _bonus(-1e6) == pytest.approx((1e6 + 2300) / 400)
     assert 0 < _bonus(3299) < 1e-6
 
 
 def test_no_rating_from_3300_up() -> None:
-    """3300 brought along or reached is refused: the formulas end below it."""
-    with pytest.raises(InputRefused, match="A starts at 3300"):
+    """A rating of 3300 or more raises an error, because the formulas end there."""
+    with pytest.raises(InputRefused, match="A has the start rating 3300"):
         begin_egf2021(Egf2021Settings(), {"A": 3300.0})
     with pytest.raises(InputRefused, match="reaches"):
         rate_egf2021([RatedGame("A", "B", 2, n) for n in range(99)], Egf2021Settings(mode="batch"), {})
@@ -373,7 +373,7 @@ def test_no_rating_from_3300_up() -> None:
 
 
 def test_floor_only_when_asked() -> None:
-    """Without a floor a rating falls as far as it is beaten; with one it stays on it."""
+    """A rating falls without limit unless a lowest rating is set."""
     games = [RatedGame("A", "B", 0, n) for n in range(30)]
     start = {"A": -880.0, "B": -880.0}
     lowest = [min(e.after for e in rate_egf2021(games, Egf2021Settings(floor=floor), start)) for floor in (None, -900)]

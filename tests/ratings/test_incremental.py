@@ -10,7 +10,7 @@ GIVEN = Standing(2800.0, 2800.0, 0)
 
 
 def test_the_newest_of_the_name_comes_first() -> None:
-    """A newer relative of the family does not count while there is one of the name."""
+    """A version of the same name comes before a newer engine of the same family."""
     family = lineage(
         [Version("1", "Fruit", "F"), Version("2", "Fruit", "F"), Version("3", "Toga", "F"), Version("4", "Fruit", "F")]
     )
@@ -20,13 +20,13 @@ def test_the_newest_of_the_name_comes_first() -> None:
 
 
 def test_only_rated_ones_count() -> None:
-    """A relative without a rated game has nothing to leave, whatever rating it was given."""
+    """Relatives without a rated game are ignored, even if they have a start rating."""
     assert FAMILY.predecessor("3", {"1": RATED, "2": GIVEN}) == "1"
     assert FAMILY.predecessor("3", {"2": GIVEN}) is None
 
 
 def test_nobody_inherits_from_strangers() -> None:
-    """Engines without a family are not a family, and nobody comes after itself."""
+    """Engines without a family are not related, and no engine is its own predecessor."""
     family = lineage([Version("1", "Fruit"), Version("2", "Toga")])
     assert family.predecessor("2", {"1": RATED, "2": RATED}) is None
     assert family.predecessor("9", {"1": RATED}) is None
@@ -47,5 +47,5 @@ def test_nobody_inherits_from_strangers() -> None:
     ],
 )
 def test_a_name_without_its_version(name: str, found: str) -> None:
-    """From the first word on that begins like a number; a name that is nothing else stays."""
+    """The version starts at the first word that begins like a number; a name cannot be empty."""
     assert stem(name) == found

@@ -31,7 +31,7 @@ def gap(fitted: Fit, one: str = "A", other: str = "B") -> float:
 
 
 def test_two_engines() -> None:
-    """A match has the closed form 400 log10(50/35), split about 0."""
+    """A match of two engines has the closed form 400 log10(50/35), centered on 0."""
     fitted = fit(MATCH)
     assert gap(fitted) == pytest.approx(400 * log10(50 / 35), rel=1e-9)
     assert gap(fitted) == pytest.approx(61.960784, abs=1e-6)
@@ -40,17 +40,17 @@ def test_two_engines() -> None:
 
 
 def test_scale() -> None:
-    """Another scale is another unit for the same thing."""
+    """Another scale changes only the unit."""
     assert gap(fit(MATCH, scale=200)) == pytest.approx(gap(fit(MATCH)) / 2, rel=1e-12)
 
 
 def test_given_advantage() -> None:
-    """White's worth comes off White's rating."""
+    """A given White advantage reduces White's rating."""
     assert gap(fit(MATCH, advantage=35)) == pytest.approx(gap(fit(MATCH)) - 35, abs=1e-9)
 
 
 def test_fitted_advantage() -> None:
-    """From both colours strength and White's worth come apart in closed form."""
+    """If colors alternate, ratings and White's advantage have a closed form."""
     fitted = fit({("A", "B"): (60, 20, 20), ("B", "A"): (30, 30, 40)}, advantage="fit")
     as_white, as_black = 400 * log10(70 / 30), 400 * log10(55 / 45)
     assert gap(fitted) == pytest.approx((as_white + as_black) / 2, abs=1e-7)
@@ -65,7 +65,7 @@ def test_fitted_advantage() -> None:
     ],
 )
 def test_advantage_that_cannot_be_told(counts: Counts, why: str) -> None:
-    """An engine that always had White, or White winning all: the advantage is refused, not invented."""
+    """An advantage that the games do not determine raises an error."""
     with pytest.raises(NoMaximum, match=why):
         fit(counts, advantage="fit")
 
@@ -85,13 +85,13 @@ def test_chain() -> None:
 
 
 def test_steep_chain() -> None:
-    """Links of 920 points each, 40 of them: limited steps still arrive."""
+    """A chain of 40 links of 920 points is fitted although steps are limited."""
     fitted = fit({(f"v{number:02}", f"v{number + 1:02}"): (199, 0, 1) for number in range(40)})
     assert gap(fitted, "v00", "v40") == pytest.approx(40 * 400 * log10(199), abs=1e-6)
 
 
 def test_anchor() -> None:
-    """An anchor keeps its rating and moves the rest as a block."""
+    """An anchor keeps its rating and moves the other ratings."""
     free, held = fit(MIXED).by_name(), fit(MIXED, anchors={"B": 2800}).by_name()
     assert held["B"] == 2800
     for name in free:
@@ -99,7 +99,7 @@ def test_anchor() -> None:
 
 
 def test_several_anchors() -> None:
-    """Between two fixed opponents the expected points are the points scored."""
+    """Between two anchors the expected points are the actual points."""
     fitted = fit(MIXED, anchors={"A": 100, "C": 20})
     own = fitted.by_name()["B"]
     hoped = 12 / (1 + 10 ** ((100 - own) / 400)) + 9 / (1 + 10 ** ((20 - own) / 400))
@@ -108,7 +108,7 @@ def test_several_anchors() -> None:
 
 
 def test_anchors_link_groups() -> None:
-    """What two anchors hold apart needs no games between them."""
+    """Two anchors are connected without games between them."""
     counts = {("A", "B"): (1, 1, 1), ("C", "D"): (1, 1, 1)}
     assert fit(counts, anchors={"A": 0, "C": 500}).by_name() == pytest.approx({"A": 0, "B": 0, "C": 500, "D": 500})
 
@@ -122,14 +122,14 @@ def test_anchors_link_groups() -> None:
     ],
 )
 def test_no_finite_maximum(counts: Counts) -> None:
-    """Groups that do not reach each other are refused without a prior, and rated with one."""
+    """Several connected components raise an error without a prior, and are rated with one."""
     with pytest.raises(NoMaximum, match="groups"):
         fit(counts)
     assert np.isfinite(fit(counts, prior=GaussianPrior()).ratings).all()
 
 
 def test_prior_on_one_game() -> None:
-    """With one win the surprise equals the pull of the prior on either side."""
+    """With one win the score deviation equals the gradient of the prior on both sides."""
     fitted = fit({("A", "B"): (1, 0, 0)}, prior=GaussianPrior(350, 0.0))
     own = fitted.by_name()["A"]
     surprise = 1 - 1 / (1 + 10 ** (-2 * own / 400))
@@ -137,7 +137,7 @@ def test_prior_on_one_game() -> None:
 
 
 def test_floating_prior_is_the_centred_one() -> None:
-    """A prior about the pool's own mean gives the ratings of one about 0, at any level."""
+    """A prior around the pool's mean gives the ratings of a prior around 0, at any level."""
     centred, floating = fit(MIXED, prior=GaussianPrior(100, 0.0)), fit(MIXED, prior=GaussianPrior(100))
     assert floating.ratings == pytest.approx(centred.ratings, abs=1e-8)
     held = fit(MIXED, prior=GaussianPrior(100), anchors={"A": 3000.0})
@@ -146,7 +146,7 @@ def test_floating_prior_is_the_centred_one() -> None:
 
 
 def test_loose_anchors() -> None:
-    """Means and spreads by name: a tight belief holds, a wide one yields, none is none."""
+    """Of priors by name a narrow one holds, a wide one yields, and none has no effect."""
     prior = GaussianPrior({"A": 1e-3, "C": 1e4}, {"A": 2000.0, "C": 0.0})
     believed, free = fit(MIXED, prior=prior).by_name(), fit(MIXED).by_name()
     assert believed["A"] == pytest.approx(2000, abs=1e-3)
@@ -154,7 +154,7 @@ def test_loose_anchors() -> None:
 
 
 def test_engines_without_games() -> None:
-    """An engine that only has a prior rests on its mean."""
+    """An engine with only a prior gets the prior's mean."""
     prior = GaussianPrior({"A": 50.0, "B": 50.0, "Z": 50.0}, {"A": 0.0, "B": 0.0, "Z": 77.0})
     assert fit(MATCH, prior=prior, names=("Z",)).by_name()["Z"] == pytest.approx(77, abs=1e-9)
     with pytest.raises(NoMaximum):
@@ -163,13 +163,13 @@ def test_engines_without_games() -> None:
 
 @pytest.mark.parametrize("wrong", [{("A", "A"): (1, 0, 0)}, {("A", "B"): (1, -1, 0)}])
 def test_what_cannot_be_counts(wrong: Counts) -> None:
-    """Games against oneself and fewer than none are programming errors."""
+    """Games of an engine against itself and negative counts raise an error."""
     with pytest.raises(ValueError, match="counts"):
         pairs_of(wrong)
 
 
 def test_numbers_must_be_finite() -> None:
-    """An infinite anchor, no scale or a prior without spread would never converge."""
+    """Infinite anchors, a zero scale and priors without spread raise an error."""
     with pytest.raises(ValueError, match="finite"):
         fit(MATCH, anchors={"A": inf})
     with pytest.raises(ValueError, match="finite"):
@@ -191,14 +191,14 @@ def test_columns() -> None:
 
 
 def test_old_prior_weighs_like_games() -> None:
-    """Far more games than prior: the prior's pull fades with the number of games."""
+    """With far more games than prior the effect of the prior vanishes."""
     few = gap(fit(MATCH, prior=GaussianPrior(100)))
     many = gap(fit({("A", "B"): (3000, 4000, 1500)}, prior=GaussianPrior(100)))
     assert few + 4 < many < gap(fit(MATCH)) < many + 1
 
 
 def test_both_colours_in_one_row() -> None:
-    """Folding turns what the later name had as White: its wins are the other's losses."""
+    """Folding swaps wins and losses if White is the later name."""
     pairs = fit({("A", "B"): (1, 2, 3), ("B", "A"): (10, 20, 30), ("C", "B"): (0, 1, 4)}).pairs.folded
     rows = np.stack((pairs.white, pairs.black, pairs.wins, pairs.draws, pairs.losses), axis=1).tolist()
     assert rows == [[0, 1, 31, 22, 13], [1, 2, 4, 1, 0]]
@@ -210,7 +210,7 @@ COUNTS = {("A", "B"): (5, 3, 2), ("B", "A"): (1, 4, 2), ("B", "C"): (6, 2, 2), (
 @pytest.mark.parametrize("model", ["logistic", "davidson", "raokupper"])
 @pytest.mark.parametrize("counts", [COUNTS, {**COUNTS, ("C", "D"): (1, 0, 1)}, {("A", "B"): (0, 9, 0)}])
 def test_the_gradient_is_the_slope_of_the_height(model: ModelName, counts: Counts) -> None:
-    """Anywhere, and with an imagined win and loss where only they bound the draws."""
+    """The gradient is the derivative of the likelihood everywhere, also with the added win and loss."""
     drawn = len(counts) == 1
     terms: dict[str, Any] = {} if drawn else {"prior": GaussianPrior(300.0, 0.0), "advantage": "fit"}
     problem = fit(counts, model=model, **terms).problem
@@ -256,7 +256,7 @@ def fitted(model: ModelName, prior: Prior | None, anchors: dict[str, float]) -> 
 
 @CASES
 def test_products_are_those_of_the_matrix(model: ModelName, prior: Prior | None, anchors: dict[str, float]) -> None:
-    """Multiplied pair by pair or as a matrix, it is the same curvature; the level alone is the matrix's own."""
+    """Products pair by pair and with the matrix agree, except for the term of a free level."""
     bent = fitted(model, prior, anchors).curvature
     step = np.random.default_rng(1).normal(size=len(bent.stiff) + 2)
     step[:-2] -= step[:-2].mean()
@@ -268,7 +268,7 @@ def test_products_are_those_of_the_matrix(model: ModelName, prior: Prior | None,
 def test_large_pools_fit_the_same(
     model: ModelName, prior: Prior | None, anchors: dict[str, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By conjugate gradients the maximum is that of the dense fit, to 1e-7 Elo and to the promised residual."""
+    """Conjugate gradients find the maximum of the dense fit, to 1e-7 Elo and the promised residual."""
     dense = fitted(model, prior, anchors)
     monkeypatch.setattr(likelihood, "_DENSE_ENGINES", 10)
     sparse = fitted(model, prior, anchors)
@@ -281,7 +281,7 @@ def test_large_pools_fit_the_same(
 def test_errors_on_request_are_the_errors(
     model: ModelName, prior: Prior | None, anchors: dict[str, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One solution for each number gives what the square arrays give."""
+    """Errors computed one by one equal those from the square arrays."""
     made = fitted(model, prior, anchors)
     errors = errors_of(made)
     monkeypatch.setattr(likelihood, "_DENSE_ENGINES", 10)
@@ -294,7 +294,7 @@ def test_errors_on_request_are_the_errors(
 
 
 def test_exact_solutions_in_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rounds of conjugate gradients reach the dense solution on the singular system of a free level."""
+    """Rounds of conjugate gradients reach the dense solution of the singular system of a free level."""
     bent = fit(mesh()).curvature
     right = np.zeros(len(bent.stiff) + 2)
     right[[0, 5]] = 1.0, -1.0
@@ -304,7 +304,7 @@ def test_exact_solutions_in_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_long_chain_falls_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where conjugate gradients crawl the dense solution finishes: a chain is still the sum of its links."""
+    """If conjugate gradients are too slow, the dense solution finishes: a chain is the sum of its links."""
     monkeypatch.setattr(likelihood, "_DENSE_ENGINES", 10)
     chain = {(f"v{number:03}", f"v{number + 1:03}"): (110 - number % 50, 40, 50 + number % 50) for number in range(150)}
     made = fit(chain)
@@ -313,7 +313,7 @@ def test_a_long_chain_falls_back(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_many_unknowns_by_iteration() -> None:
-    """A Newton step in a mesh large enough to iterate is the one by elimination."""
+    """A Newton step by iteration equals the one by elimination."""
     dice = np.random.default_rng(1)
     ends = {(int(one), int(other)) for one, other in dice.integers(0, 320, (4000, 2)) if one != other}
     fitted = fit({(f"{one:03}", f"{other:03}"): (1, 1, 1) for one, other in ends})
@@ -325,46 +325,46 @@ def test_many_unknowns_by_iteration() -> None:
 
 
 def test_a_chain_is_eliminated() -> None:
-    """Where iterations would not end, the step is exact all the same."""
+    """If the iteration does not converge, the step is exact nevertheless."""
     links = {(f"{place:03}", f"{place + 1:03}"): (5, 6, 7) for place in range(320)}
     fitted = fit(links)
     right = np.append(np.linspace(-1, 1, 321), (0.0, 0.0))
     assert fitted.curvature.solve(right) == pytest.approx(fitted.curvature.solve_exactly(right), rel=1e-12)
 
 
-# The inverse by halves: as exact as elimination, and elimination where it could not be.
+# The inverse by halves is as exact as elimination, and uses elimination if it would not be.
 
-SIZE = 2 * WHOLE + 3  # two rounds of halves, the first of them uneven
+SIZE = 2 * WHOLE + 3  # two levels of halves, the first uneven
 
 
 def laplacian(weights: Vector) -> Vector:
-    """The curvature of a pool with a free level, from symmetric weights of pairs."""
+    """Return the curvature of a pool with a free level, from symmetric weights of pairs."""
     matrix = np.diag(weights.sum(axis=1)) - weights
     return np.asarray(matrix + matrix.trace() / len(matrix) ** 2)
 
 
 def inversion_mesh(size: int) -> Vector:
-    """Everybody met everybody, unevenly."""
+    """Return the curvature of a pool in which all engines met, unevenly often."""
     weights = np.random.default_rng(size).random((size, size))
     weights = np.triu(weights, 1)
     return laplacian(weights + weights.T)
 
 
 def chain(size: int, weight: float) -> Vector:
-    """Each its neighbours only."""
+    """Return the curvature of a chain, in which engines met only their neighbors."""
     return laplacian(weight * (np.eye(size, k=1) + np.eye(size, k=-1)))
 
 
 @pytest.mark.parametrize("size", [1, WHOLE, WHOLE + 1, SIZE])
 def test_mesh_as_by_elimination(size: int) -> None:
-    """In a mesh both ways give the same but for rounding."""
+    """In a well-connected pool both methods agree except for rounding."""
     matrix = inversion_mesh(size) if size > 1 else np.array([[4.0]])
     eliminated = np.linalg.inv(matrix)
     assert np.abs(inverse_of(matrix) - eliminated).max() <= 1e-13 * np.abs(eliminated).max()
 
 
 def test_halves_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A mesh is never eliminated whole."""
+    """A well-connected pool is inverted by halves."""
     sizes: list[int] = []
     eliminate = np.linalg.inv
 
@@ -378,21 +378,21 @@ def test_halves_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_chain_keeps_its_digits() -> None:
-    """Along a chain variances add up: 699 links are 699 times one."""
+    """Along a chain variances add up: the variance of 699 links is 699 times that of one."""
     inverse = inverse_of(chain(700, 25.0))
     ends = inverse[0, 0] + inverse[-1, -1] - 2 * inverse[0, -1]
     assert ends == pytest.approx(699 / 25, rel=1e-11)
 
 
 def test_singular() -> None:
-    """What has no inverse is refused, large or small."""
+    """A singular matrix raises an error, large or small."""
     with pytest.raises(np.linalg.LinAlgError):
         inverse_of(np.zeros((SIZE, SIZE)))
     with pytest.raises(np.linalg.LinAlgError):
         inverse_of(np.zeros((2, 2)))
 
 
-WHITE_WITHIN = 0.005  # Ordo says White's advantage with two digits behind the point
+WHITE_WITHIN = 0.005  # Ordo prints White's advantage with two decimals
 
 every_case = pytest.mark.parametrize("case", ParityCASES, ids=lambda case: f"{case.peer}-{case.name}")
 
@@ -406,13 +406,13 @@ def told(case_name: str) -> dict[str, Any]:
 
 @every_case
 def test_games_are_those_of_the_golden_numbers(case: Case) -> None:
-    """The corpus is still the one the peer was given."""
+    """The games are those for which the golden numbers were made."""
     assert digest(case.corpus) == told(case.path.stem)["games"]
 
 
 @every_case
 def test_every_rating_is_the_peers(case: Case) -> None:
-    """By the same terms every engine has the rating the peer gave it, to what the peer leaves open."""
+    """With the same settings every rating is that of the peer, to the peer's precision."""
     theirs, found = told(case.path.stem), case.ours()
     ratings = {row.name: row.rating for row in found.rows}
     assert ratings.keys() == theirs["ratings"].keys()
@@ -423,7 +423,7 @@ def test_every_rating_is_the_peers(case: Case) -> None:
 
 @every_case
 def test_no_ratings_are_likelier(case: Case) -> None:
-    """Where ours and the peer's ratings differ, the games are at least as likely by ours: the peer stopped early."""
+    """If ratings differ, the games are at least as likely with enginetour's: the peer stopped early."""
     fitted = fitted_like(case)
     theirs = np.array([told(case.path.stem)["ratings"][name] for name in fitted.names])
     there = fitted.at.copy()
@@ -443,7 +443,7 @@ def fitted_like(case: Case) -> Fit:
 
 @pytest.mark.parametrize("model", ["davidson", "raokupper"])
 def test_paired_draws_have_errors(model: ModelName) -> None:
-    """Pairs of games that were all drawn made a variance negative: a failure of ours instead of a list."""
+    """Game pairs that were all drawn have errors; a variance was negative once."""
     counts = {("A", "B"): (0, 1000, 0), ("B", "A"): (0, 1000, 30)}
     found = rating_list(counts, model=model, openings={("A", "B"): (0, 0, 500, 0, 0)})
     for row in found.rows:

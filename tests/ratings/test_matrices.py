@@ -1,4 +1,4 @@
-"""Matrices of a list: each cell is what the errors say of that pair."""
+"""Matrices of a rating list."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def made(kind: MatrixName, counts: Counts, found: RatingList | None = None) -> M
 
 @pytest.mark.parametrize("model", ["logistic", "davidson"])
 def test_every_cell_is_the_errors_own(model: str) -> None:
-    """LOS, difference and its error as the pool's errors give them for that pair alone."""
+    """LOS, difference and its error are those of the pool's errors for the single pair."""
     found = rating_list(FIELD, model=model)  # type: ignore[arg-type]
     basis = found.rows[0].basis
     assert basis is not None
@@ -42,7 +42,7 @@ def test_every_cell_is_the_errors_own(model: str) -> None:
 
 
 def test_likelihoods_of_both_ways_add_up() -> None:
-    """LOS of both ways add up to 1, off the diagonal."""
+    """LOS of both directions add up to 1, off the diagonal."""
     names = [f"e{number:02}" for number in range(75)]
     counts = dict.fromkeys(zip(names, [*names[1:], names[0]], strict=True), (3, 2, 2))
     values = made("los", counts).values
@@ -52,7 +52,7 @@ def test_likelihoods_of_both_ways_add_up() -> None:
 
 
 def test_nothing_is_given_across_pools() -> None:
-    """Blank between pools in every matrix but that of scores, which has none there."""
+    """Matrices are blank between pools, except the matrix of scores."""
     for kind in get_args(MatrixName):
         matrix = made(kind, POOLS)
         other = np.not_equal.outer(matrix.pools, matrix.pools)
@@ -61,7 +61,7 @@ def test_nothing_is_given_across_pools() -> None:
 
 
 def test_groups_rated_apart_still_have_their_score() -> None:
-    """The games are told where nothing else can be."""
+    """Connected components that are rated separately still have their mutual score."""
     counts = {("A", "B"): (3, 2, 3), ("C", "D"): (3, 2, 3), ("A", "C"): (2, 0, 0)}
     found = rating_list(counts, prior="none")
     assert np.isnan(made("los", counts, found).values[0, 2])
@@ -72,7 +72,7 @@ def test_groups_rated_apart_still_have_their_score() -> None:
 
 
 def test_between_anchors_nothing_is_uncertain() -> None:
-    """No LOS of 100 % and no error of 0: the cell is blank, the difference is given."""
+    """Between anchors LOS and error are blank, and the difference is given."""
     found = rating_list(FIELD, anchors={"A": 100.0, "B": 50.0})
     at = {row.name: number for number, row in enumerate(found.rows)}
     for kind in ("los", "errors"):
@@ -83,7 +83,7 @@ def test_between_anchors_nothing_is_uncertain() -> None:
 
 
 def test_scores_are_those_of_both_colours() -> None:
-    """Points of the row; both sides have all games between them."""
+    """A cell has the points of the row with both colors, and all games."""
     score = made("score", FIELD)
     at = {name: number for number, name in enumerate(score.names)}
     assert score.values[at["A"], at["B"]] == 30 + 20 + 20 + 15
@@ -93,7 +93,7 @@ def test_scores_are_those_of_both_colours() -> None:
 
 
 def test_a_pool_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Square arrays would fill the memory; scores need none of them."""
+    """Matrices of errors are limited by the size of the pool; matrices of scores are not."""
     monkeypatch.setattr(ratinglist, "DENSE_ERRORS", 2)
     found = rating_list(FIELD)
     with pytest.raises(UsageRefused, match="too large for a matrix"):

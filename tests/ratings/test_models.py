@@ -22,7 +22,7 @@ def gap(fitted: Fit) -> float:
 
 
 def test_davidson_match() -> None:
-    """Davidson in closed form: 400 log10(30/15), nu 40/sqrt(450), 61.978298 when shown in Elo near equality."""
+    """A match in the Davidson model has a closed form: 400 log10(30/15), nu 40/sqrt(450), 61.978298 as Elo."""
     fitted = fit(MATCH, model="davidson")
     assert gap(fitted) == pytest.approx(120.411998, abs=1e-6)
     assert fitted.draw == pytest.approx(40 / 450**0.5, rel=1e-9)
@@ -31,7 +31,7 @@ def test_davidson_match() -> None:
 
 
 def test_rao_kupper_match() -> None:
-    """Rao and Kupper in closed form, drawElo and scale as BayesElo reckons them."""
+    """A match in the Rao-Kupper model has a closed form, with drawElo and scale as in BayesElo."""
     fitted = fit(MATCH, model="raokupper")
     closed = (log(30 / 55) - log(15 / 70)) / 2 * 400 / log(10)
     assert gap(fitted) == pytest.approx(closed, rel=1e-9)
@@ -42,7 +42,7 @@ def test_rao_kupper_match() -> None:
 
 
 def test_logistic_points_are_elo_points() -> None:
-    """The logistic model has no draw parameter, and refuses one."""
+    """The logistic model rejects a draw parameter."""
     fitted = fit(MATCH)
     assert (fitted.draw, fitted.point, fitted.draw_fitted) == (None, 1.0, False)
     with pytest.raises(ValueError, match="no draw parameter"):
@@ -51,7 +51,7 @@ def test_logistic_points_are_elo_points() -> None:
 
 @pytest.mark.parametrize(("model", "draw"), [("davidson", 0.5), ("raokupper", 97.3)])
 def test_a_given_draw_parameter_stays(model: ModelName, draw: float) -> None:
-    """A parameter given in its authors' unit is kept, and moves the ratings."""
+    """A given draw parameter is kept and changes the ratings."""
     fitted = fit(MATCH, model=model, draw=draw)
     assert fitted.draw == pytest.approx(draw, rel=1e-12)
     assert not fitted.draw_fitted
@@ -63,7 +63,7 @@ def test_a_given_draw_parameter_stays(model: ModelName, draw: float) -> None:
 
 @pytest.mark.parametrize("model", ["davidson", "raokupper"])
 def test_without_draws_all_models_agree(model: ModelName) -> None:
-    """Where no game is drawn, all are Bradley and Terry's model and all points Elo points."""
+    """Without draws all models agree with Bradley and Terry's, and points are Elo points."""
     counts = {("A", "B"): (50, 0, 35), ("B", "C"): (3, 0, 9), ("C", "A"): (5, 0, 5)}
     fitted = fit(counts, model=model)
     assert (fitted.draw, fitted.point, fitted.draw_fitted) == (0.0, 1.0, False)
@@ -72,7 +72,7 @@ def test_without_draws_all_models_agree(model: ModelName) -> None:
 
 @pytest.mark.parametrize("model", ["davidson", "raokupper"])
 def test_nothing_but_draws(model: ModelName) -> None:
-    """With draws only a win and a loss are imagined between equals: the parameter is finite, the engines are equal."""
+    """With only draws a win and a loss are added: the parameter is finite, and the engines are equal."""
     fitted = fit({("A", "B"): (0, 98, 0)}, model=model)
     assert fitted.ratings == pytest.approx([0, 0], abs=1e-9)
     natural = float(fitted.at[-1])
@@ -85,7 +85,7 @@ def test_nothing_but_draws(model: ModelName) -> None:
     "counts", [{("A", "B"): (0, 1, 1)}, {("A", "B"): (0, 4, 6)}, {("A", "B"): (3, 1, 0), ("B", "C"): (2, 5, 0)}]
 )
 def test_gaps_and_draws_that_grow_together(model: ModelName, counts: Counts) -> None:
-    """Where nobody loses to who is beaten, gaps and draws could grow for ever: a win and a loss are imagined."""
+    """If gaps and draw parameter could grow without limit, a win and a loss are added."""
     fitted = fit(counts, model=model)
     assert fitted.problem.imagined
     assert np.abs(fitted.ratings).max() < 1500
@@ -96,7 +96,7 @@ def test_gaps_and_draws_that_grow_together(model: ModelName, counts: Counts) -> 
 
 @pytest.mark.parametrize("model", ["davidson", "raokupper"])
 def test_white_and_draws_together(model: ModelName) -> None:
-    """From games of its own making a model finds ratings, White's worth and its draw parameter again."""
+    """A model recovers ratings, White's advantage and draw parameter from games that it generated."""
     true, white = {"A": 120.0, "B": -40.0, "C": -80.0}, 25.0
     parameter, unit = DRAW[model], 400 / log(10)
     counts = {}
@@ -118,7 +118,7 @@ def test_white_and_draws_together(model: ModelName) -> None:
 
 @ALL
 def test_slopes_are_the_derivatives(name: str) -> None:
-    """Scores and curvatures are the first and second differences of the height."""
+    """Scores and curvatures are the first and second derivatives of the likelihood."""
     model, draw, h = MODELS[name], DRAW[name], 1e-5
     slopes = model.slopes(ROWS, GAPS, draw)
     for each in range(3):
@@ -136,7 +136,7 @@ def test_slopes_are_the_derivatives(name: str) -> None:
 
 @ALL
 def test_row_heights_are_the_height_in_the_gap(name: str) -> None:
-    """Row by row the height differs from the whole by what the gap does not move."""
+    """The likelihood of rows differs from the total only by a term that is independent of the gap."""
     model, draw = MODELS[name], DRAW[name]
     rows = model.row_log_likelihoods(ROWS, GAPS, draw).sum() - model.row_log_likelihoods(ROWS, GAPS / 2, draw).sum()
     whole = model.log_likelihood(ROWS, GAPS, draw) - model.log_likelihood(ROWS, GAPS / 2, draw)
@@ -145,7 +145,7 @@ def test_row_heights_are_the_height_in_the_gap(name: str) -> None:
 
 @ALL
 def test_far_out_nothing_overflows(name: str) -> None:
-    """Gaps of thousands of natural units have finite heights and slopes, and colours are mirrored."""
+    """Gaps of thousands of natural units give finite, symmetric values."""
     model, draw = MODELS[name], DRAW[name]
     far = np.array([3000.0, -3000.0, 900.0])
     slopes = model.slopes(ROWS, far, draw)
@@ -157,7 +157,7 @@ def test_far_out_nothing_overflows(name: str) -> None:
 
 @ALL
 def test_guess_is_the_draw_rate_of_equals(name: str) -> None:
-    """At the guessed parameter equal engines draw at the given rate."""
+    """With the guessed parameter equals draw at the given rate."""
     model = MODELS[name]
     natural = model.guess(0.4)
     if name == "davidson":
@@ -169,7 +169,7 @@ def test_guess_is_the_draw_rate_of_equals(name: str) -> None:
 
 
 def test_logistic_curve_and_its_integral() -> None:
-    """Chance and softplus, also where a plain exponential would overflow."""
+    """The logistic function and softplus are correct where a plain exponential would overflow."""
     assert logistic(np.array([0.0, 800.0, -800.0])) == pytest.approx([0.5, 1, 0], abs=1e-12)
     assert softplus(np.array([0.0, 800.0, -800.0])) == pytest.approx([log(2), 800, 0], abs=1e-12)
 
@@ -184,7 +184,7 @@ def test_logistic_curve_and_its_integral() -> None:
 )
 @pytest.mark.parametrize("model", ["logistic", "davidson", "raokupper"])
 def test_an_advantage_without_bound_is_not_believed(counts: Counts, model: ModelName) -> None:
-    """Where one engine lost nothing as White the advantage grows until nothing moves: refused, not believed."""
+    """If an engine lost nothing as White, White's advantage is unlimited and raises an error."""
     with pytest.raises(NoMaximum):
         fit(counts, model=model, advantage="fit")
     made = rating_list(counts, model=model, advantage="fit")

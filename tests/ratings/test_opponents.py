@@ -1,4 +1,4 @@
-"""Tests of ratings/opponents: whom an engine met, and what the list says of it."""
+"""Tests of ratings/opponents."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def against(counts: Counts, name: str, opponent: str, **terms: Any) -> Any:
 
 
 def test_diversity_is_the_number_of_opponents_met_equally_often() -> None:
-    """Both colours are one opponent; exp of the entropy is the count where all shares are equal, and less elsewhere."""
+    """Both colors are one opponent; diversity is the number of opponents with equal shares, otherwise less."""
     opponents, diversity = opponent_diversity(
         pairs_of({("A", "B"): (1, 0, 4), ("B", "A"): (0, 5, 0), ("A", "C"): (10, 0, 0)})
     )
@@ -34,7 +34,7 @@ def test_diversity_is_the_number_of_opponents_met_equally_often() -> None:
 
 
 def test_a_pairing_is_told_from_its_own_side() -> None:
-    """Both colours added up, the gap as in the list, the error and the LOS those of the difference."""
+    """A matchup adds both colors; gap, error and LOS are those of the list."""
     found = {row.name: row for row in rating_list(FIELD).rows}
     one, other = against(FIELD, "A", "B"), against(FIELD, "B", "A")
     assert (one.games, one.wins, one.draws, one.losses) == (144, 50, 70, 24)
@@ -49,7 +49,7 @@ def test_a_pairing_is_told_from_its_own_side() -> None:
 
 @pytest.mark.parametrize("model", ["logistic", "davidson"])
 def test_expectations_add_up_to_the_points(model: ModelName) -> None:
-    """With White's advantage fitted, of each engine the points that it has are expected; both colours count."""
+    """The expected points of each engine add up to its points, also with a fitted White advantage."""
     found = rating_list(FIELD, model=model, advantage="fit")
     for name, met in opponents_of(pairs_of(FIELD), list(fit_bases(found.rows).values())):
         row = next(row for row in found.rows if row.name == name)
@@ -58,15 +58,15 @@ def test_expectations_add_up_to_the_points(model: ModelName) -> None:
 
 
 def test_expectation_with_bayeselos_draws() -> None:
-    """A win, and half of what is neither won nor lost: W = s(x-d), L = s(-x-d)."""
+    """The expected score in the Rao-Kupper model includes half of the draws."""
     met = against({("A", "B"): (30, 40, 15)}, "A", "B", model="raokupper")
-    gap, draw = (points * log(10) / 400 for points in (81.153069, 186.449643))  # the model's own points
+    gap, draw = (points * log(10) / 400 for points in (81.153069, 186.449643))  # in the model's own points
     win, loss = 1 / (1 + exp(draw - gap)), 1 / (1 + exp(draw + gap))
     assert met.expected == pytest.approx(win + (1 - win - loss) / 2, abs=1e-8)
 
 
 def test_engines_rated_apart_have_their_score_only() -> None:
-    """Groups that bound no difference: games are told, gap, expectation and LOS are not."""
+    """Between connected components that are rated separately only the score is given."""
     counts = {("A", "B"): (3, 2, 3), ("C", "D"): (3, 2, 3), ("A", "C"): (2, 0, 0)}
     met = against(counts, "A", "C", prior="none")
     assert (met.games, met.score) == (2, 1.0)
@@ -74,7 +74,7 @@ def test_engines_rated_apart_have_their_score_only() -> None:
 
 
 def test_a_clean_score_has_no_performance_and_anchors_no_error() -> None:
-    """None, never infinity and never 0."""
+    """Values that cannot be given are None, never infinite or 0."""
     counts = {("A", "B"): (5, 0, 0), ("B", "C"): (3, 2, 3), ("C", "A"): (4, 0, 3)}
     met = against(counts, "A", "B", anchors={"A": 100.0, "B": 50.0})
     assert (met.gap, met.performance, met.sd, met.los) == (50.0, None, None, None)

@@ -8,7 +8,7 @@ COUNTS = {("A", "B"): (10, 6, 4), ("B", "A"): (8, 6, 6), ("B", "C"): (3, 1, 1), 
 
 
 def test_both_orders_are_one_pair() -> None:
-    """Whoever is named first: the counts are turned to the name that sorts first, and added up."""
+    """Both orders of two names are added up, from the side of the name that sorts first."""
     found = opening_pairs(
         {("B", "A"): (1, 2, 3, 4, 5), ("A", "B"): (0, 0, 0, 0, 2), ("B", "C"): (0,) * 5}, ("A", "B", "C")
     )
@@ -17,7 +17,7 @@ def test_both_orders_are_one_pair() -> None:
 
 
 def test_a_pair_has_a_game_in_each_colour() -> None:
-    """Games of a row that belong to pairs; the others of the row are alone."""
+    """Each pair has one game in each color; the other games of a row are single."""
     found = opening_pairs({("A", "B"): (1, 2, 9, 3, 0), ("B", "C"): (1, 0, 2, 0, 0)}, ("A", "B", "C"))
     assert found.in_rows(pairs_of(COUNTS)).tolist() == [15, 15, 3, 3]
     inside = found.within(["B", "C"])
@@ -36,13 +36,13 @@ def test_a_pair_has_a_game_in_each_colour() -> None:
     ],
 )
 def test_pairs_are_of_counted_games(openings: dict[tuple[str, str], tuple[int, int, int, int, int]]) -> None:
-    """Strangers, an engine against itself, counts below 0, more pairs than games, pairs that never met."""
+    """Unknown engines, negative counts and more pairs than games raise an error."""
     with pytest.raises(ValueError, match="pairs"):
         rating_list(COUNTS, openings=openings)
 
 
 def test_few_pairs_hardly_count() -> None:
-    """The ratio starts at that of independent games and goes to the measured one as pairs come in."""
+    """The ratio starts at 1 and approaches the measured one as the number of pairs increases."""
     assert PairScoreSpread().ratio == 1
     assert PairScoreSpread(0.0, 0.4, 0.4, 1).ratio == pytest.approx(BELIEVED_PAIRS / (BELIEVED_PAIRS + 1))
     whole = sum((PairScoreSpread(0.2, 0.4, 0.4, 1) for _ in range(2000)), PairScoreSpread())
@@ -53,5 +53,5 @@ def test_few_pairs_hardly_count() -> None:
 
 @pytest.mark.parametrize(("pairs", "words"), [(1, "1 pair"), (2, "2 pairs")])
 def test_a_pair_alone_is_one(pairs: int, words: str) -> None:
-    """The caption of a list counts in English."""
+    """The caption uses singular and plural correctly."""
     assert PairScoreSpread(0.2, 0.4, 0.4, pairs).note.endswith(f", {words}")

@@ -34,7 +34,7 @@ from enginetour.ratings.pentanomial import (
 def test_published_figures(
     counts: tuple[int, ...], score: float, elo: float, error: float, los: float, nelo: float
 ) -> None:
-    """Elo, its error, LOS and nElo as printed, to the last printed digit."""
+    """Elo, error, LOS and nElo are reproduced to the last printed digit."""
     found = statistics_of(counts)
     assert found.score == pytest.approx(score, abs=6e-7)
     assert found.elo == pytest.approx(elo, abs=6e-5)
@@ -45,7 +45,7 @@ def test_published_figures(
 
 
 def test_the_ends_are_the_error() -> None:
-    """The half-width is half of the way from one end to the other."""
+    """The error is half of the width of the interval."""
     found = statistics_of((900, 2100, 1000))
     assert found.low is not None
     assert found.high is not None
@@ -53,7 +53,7 @@ def test_the_ends_are_the_error() -> None:
 
 
 def test_pairs_that_cancel_are_surer_than_their_games() -> None:
-    """A hundred openings, each won by White twice, say much; two hundred lone games say less."""
+    """A hundred openings won by White twice give a smaller error than two hundred independent games."""
     by_games, by_pairs = statistics_of((100, 0, 110)), statistics_of((0, 0, 100, 0, 5))
     assert by_games.elo == pytest.approx(by_pairs.elo, abs=1e-2)
     assert by_games.error is not None
@@ -62,13 +62,13 @@ def test_pairs_that_cancel_are_surer_than_their_games() -> None:
 
 
 def test_nelo_is_sure_to_one_over_the_root_of_the_games_between_equals() -> None:
-    """Whatever the draws: that is what it is for."""
+    """The error of nElo between equals is independent of the draw rate."""
     for counts, games in (((50, 300, 50), 400), ((10, 40, 100, 40, 10), 400)):
         assert statistics_of(counts).nelo_error == pytest.approx(NORMAL_95 * NELO_UNIT / games**0.5, rel=1e-9)
 
 
 def test_nelo_of_a_one_sided_match_knows_that_its_spread_is_estimated() -> None:
-    """Two classes only: the delta method agrees with differentiating by hand."""
+    """With two classes the delta method agrees with the exact derivative."""
     p, n = 0.9, 1000
     found = statistics_of((100, 0, 900))
     slope = 0.25 / (p * (1 - p)) ** 1.5 / 1  # of (p - 1/2)/sqrt(p(1-p))
@@ -79,7 +79,7 @@ def test_nelo_of_a_one_sided_match_knows_that_its_spread_is_estimated() -> None:
     "counts", [(0, 0, 1), (1, 0, 0), (0, 3, 0), (0, 0, 200, 0, 0), (0, 0, 0, 0, 9), (1, 2, 30), (2, 0, 2)]
 )
 def test_few_or_one_sided_games_claim_little(counts: tuple[int, ...]) -> None:
-    """Never plus-minus nothing, never infinite, never certain: the profile of the likelihood speaks."""
+    """Few or one-sided games have a finite, uncertain interval by the profile likelihood."""
     found = statistics_of(counts)
     assert found.by_profile
     assert found.error is None
@@ -91,7 +91,7 @@ def test_few_or_one_sided_games_claim_little(counts: tuple[int, ...]) -> None:
 
 
 def test_one_win_bounds_the_score_from_below_only() -> None:
-    """The chance of a win is at least e^(-1.96^2/2); there is no Elo, and LOS is that of a ratio of two."""
+    """One win has only a lower end, no Elo, and the LOS of a likelihood ratio of two."""
     found = statistics_of((0, 0, 1))
     assert found.elo is None
     assert found.high is None
@@ -101,14 +101,14 @@ def test_one_win_bounds_the_score_from_below_only() -> None:
 
 
 def test_no_game_has_no_statistics() -> None:
-    """Nor have counts of a shape we do not know."""
+    """No games and counts of unknown shape raise an error."""
     for counts in ((0, 0, 0), (1, 2), (1, 2, 3, 4), (-1, 2, 3)):
         with pytest.raises(ValueError, match=r"game|count"):
             statistics_of(counts)
 
 
 def test_the_tilt_is_the_likeliest() -> None:
-    """It sums to one, has the mean asked for, and its neighbours along the constraints are less likely."""
+    """The tilted probabilities add up to 1, have the requested mean, and are most likely."""
     seen = [0.2, 0.5, 0.3]
     found = at_score(seen, 0.6)
     assert sum(found) == pytest.approx(1, abs=1e-14)
@@ -122,7 +122,7 @@ def test_the_tilt_is_the_likeliest() -> None:
 
 
 def test_the_tilt_keeps_its_digits_next_to_a_pole() -> None:
-    """A class that was hardly seen carries nearly all of the weight."""
+    """A class that was hardly observed gets nearly all probability."""
     found = at_score([1 - 1e-9, 5e-10, 5e-10], 0.999)
     assert found[1] / 2 + found[2] == pytest.approx(0.999, rel=1e-6)  # 1e-16 of 5e-10
     assert all(chance > 0 for chance in found)
@@ -131,7 +131,7 @@ def test_the_tilt_keeps_its_digits_next_to_a_pole() -> None:
 
 
 def test_pairs_are_completed_in_any_order() -> None:
-    """A pair stands where its second game ended; a lone game waits; a third game opens another pair."""
+    """A pair is placed at its second game; a single game waits; a third game starts another pair."""
     games = [("a", 2), ("b", 0), ("b", 1), ("c", 2), ("a", 2), ("a", 1), ("a", 0)]
     assert pair_half_points(games) == [1, 4, 1]
     assert class_counts([1, 4, 1], 5) == (0, 2, 0, 0, 1)
@@ -139,7 +139,7 @@ def test_pairs_are_completed_in_any_order() -> None:
 
 @pytest.mark.parametrize("counts", [(0, 0, 1, 1, 5), (4, 1, 4, 0, 3), (0, 6, 12)])
 def test_elo_is_that_of_the_score(counts: tuple[int, ...]) -> None:
-    """What an empty class counts as is for logarithms: 89.29 % of seven pairs were told as 367.9 instead of 368.3."""
+    """Elo is that of the actual score; the value of empty classes once changed it."""
     found = statistics_of(counts)
     assert found.elo == elo_of(found.score)
 
@@ -149,7 +149,7 @@ FEW_OR_MANY = st.integers(0, 4) | st.integers(0, 5000)
 
 @given(counts=st.lists(FEW_OR_MANY, min_size=3, max_size=3) | st.lists(FEW_OR_MANY, min_size=5, max_size=5))
 def test_a_glance_never_hides_that_it_is_known(counts: list[int]) -> None:
-    """The error is known to itself, not to less; it is half of what is told, by the bell curve or by the profile."""
+    """The quick test agrees with the exact error, and the error is half of the interval."""
     assume(sum(counts) >= FEW_GAMES)
     error, told = error_of(counts), statistics_of(counts)
     if error is None:

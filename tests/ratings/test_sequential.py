@@ -11,7 +11,7 @@ from math import exp, isfinite, log, sqrt
 import numpy as np
 import pytest
 
-from enginetour.ratings.pentanomial import elo_of, moments, regularised, statistics_of
+from enginetour.ratings.pentanomial import elo_of, moments, regularized, statistics_of
 from enginetour.ratings.sequential import (
     MODELS,
     Sprt,
@@ -30,7 +30,7 @@ from enginetour.reports import sprt
 from enginetour.reports.sheet import render
 from tests.support.databases import rolled
 
-# Sequential tests: the ratio, the bounds, the walk.
+# Sequential tests: ratio, bounds and state.
 
 GAMES, PAIRS = (900, 2100, 1000), (30, 440, 1100, 500, 30)
 
@@ -46,26 +46,26 @@ GAMES, PAIRS = (900, 2100, 1000), (30, 440, 1100, 500, 30)
     ],
 )
 def test_published_ratios(counts: tuple[int, ...], bounds: tuple[float, float], model: str, llr: float) -> None:
-    """Every example, to 1e-6."""
+    """Published log likelihood ratios are reproduced to 1e-6."""
     test = Sprt(*bounds, model=model)  # type: ignore[arg-type]
     assert test.llr(counts) == pytest.approx(llr, abs=1e-6)
 
 
 def test_walds_bounds() -> None:
-    """Equal errors and unequal ones."""
+    """Wald's bounds are correct for equal and different error rates."""
     assert Sprt(0, 5).bounds == pytest.approx((-2.944439, 2.944439), abs=1e-6)
     assert Sprt(0, 5, alpha=0.02, beta=0.1).bounds == pytest.approx((-2.282382, 3.806662), abs=1e-6)
 
 
 def test_the_ratio_holds_in_extremes() -> None:
-    """4250 wins in 4250 games, 0 against 10 nElo: 120.5, where the closed form of long tests says 0.13."""
+    """4250 wins in 4250 games, 0 against 10 nElo, give 120.5; the closed form for long tests gives 0.13."""
     test = Sprt(0, 10, "normalized")
     assert test.llr((0, 0, 4250)) == pytest.approx(120.5, abs=0.05)
 
 
 def _highest_likelihood(counts: tuple[int, ...], test: Sprt, bound: float) -> float:
-    """The trinomial likelihood climbed over the share of draws by golden section: no multipliers, the same top."""
-    seen = regularised(counts)
+    """Return the maximum of the trinomial likelihood by golden section over the share of draws, without multipliers."""
+    seen = regularized(counts)
     score, spread = 1 / (1 + 10 ** (-bound / 400)), bound * log(10) / 800
     most_draws = 2 * min(score, 1 - score) if test.model == "logistic" else 1 / (1 + spread**2)
 
@@ -89,7 +89,7 @@ def _highest_likelihood(counts: tuple[int, ...], test: Sprt, bound: float) -> fl
 @pytest.mark.parametrize("model", ["logistic", "normalized"])
 @pytest.mark.parametrize("counts", [(900, 2100, 1000), (3, 10, 40), (700, 20, 100), (0, 30, 2)])
 def test_against_a_climb_without_multipliers(counts: tuple[int, ...], model: str) -> None:
-    """The ratio of two heights found by plain search, to 1e-7."""
+    """The ratio agrees with that of two maxima found by search, to 1e-7."""
     test = Sprt(-3, 12, model=model)  # type: ignore[arg-type]
     expected = _highest_likelihood(counts, test, 12) - _highest_likelihood(counts, test, -3)
     assert test.llr(counts) == pytest.approx(expected, abs=1e-7)
@@ -97,7 +97,7 @@ def test_against_a_climb_without_multipliers(counts: tuple[int, ...], model: str
 
 @pytest.mark.parametrize("counts", [GAMES, PAIRS, (0, 0, 4250), (0, 3, 0, 0, 0), (0, 0, 7, 0, 0), (1, 0, 1)])
 def test_hypotheses_fulfil_their_bounds(counts: tuple[int, ...]) -> None:
-    """Chances sum to one; the score, or the score in spreads, is that of the bound."""
+    """The most likely probabilities add up to 1 and have the score of the hypothesis."""
     pairs = 2 if len(counts) == 5 else 1
     for test in (Sprt(-10, 30), Sprt(-10, 30, "normalized")):
         for chances, bound in zip(test.hypotheses(counts), (-10, 30), strict=True):
@@ -110,7 +110,7 @@ def test_hypotheses_fulfil_their_bounds(counts: tuple[int, ...]) -> None:
 
 
 def test_bayesian_knows_no_pairs() -> None:
-    """Its draws are those of games."""
+    """The bayesian model does not accept pairs."""
     with pytest.raises(ValueError, match="no pairs"):
         Sprt(0, 5, "bayesian").llr(PAIRS)
 
@@ -129,13 +129,13 @@ def test_bayesian_knows_no_pairs() -> None:
     ],
 )
 def test_bounds_that_cannot_be_tested(words: tuple[object, ...], told: str) -> None:
-    """Refused in words, before any game."""
+    """Impossible bounds raise an error with an explanation."""
     with pytest.raises(ValueError, match=told):
         Sprt(*words)  # type: ignore[arg-type]
 
 
 def test_nothing_played_says_nothing() -> None:
-    """No game, no evidence; an outcome that is none is refused."""
+    """No games give a ratio of 0, and an unknown outcome raises an error."""
     assert Sprt(0, 5).llr((0, 0, 0)) == 0
     with pytest.raises(ValueError, match="from 0 to 2"):
         step(Sprt(0, 5), Walk((0, 0, 0)), 3)
@@ -143,7 +143,7 @@ def test_nothing_played_says_nothing() -> None:
 
 @pytest.mark.parametrize(("outcome", "verdict"), [(2, "H1"), (1, "H0"), (0, "H0")])
 def test_a_verdict_is_the_first_one(outcome: int, verdict: str) -> None:
-    """What is played after the stop changes the ratio, never the verdict."""
+    """Games after the stop change the ratio, but not the verdict."""
     test = Sprt(0, 40)
     walk = _until_verdict(test, 3, itertools.repeat(outcome))
     assert walk.verdict == verdict
@@ -158,7 +158,7 @@ def test_a_verdict_is_the_first_one(outcome: int, verdict: str) -> None:
 
 
 def test_overshoot_is_that_of_the_steps() -> None:
-    """Of equal steps h to new records the mean overshoot is h/2 (Siegmund 1985); the bounds are drawn in by it."""
+    """With equal steps h to new records the mean overshoot is h/2 (Siegmund 1985), and the bounds move by it."""
     test = Sprt(0, 5)
     walk = _follow(test, [2] * 50, 3)
     steps = np.diff([test.llr((0, 0, number)) for number in range(51)])
@@ -170,7 +170,7 @@ def test_overshoot_is_that_of_the_steps() -> None:
 
 @pytest.mark.parametrize(("model", "classes"), [(m, c) for m, c in product(MODELS, (3, 5)) if (m, c) != (MODELS[2], 5)])
 def test_error_rates(model: str, classes: int) -> None:
-    """Where elo0 is true H1 is rare: at most 5 % and chance, in 200 short tests with a fixed seed."""
+    """If elo0 is true, H1 is reached in about 5 % of 200 short tests with a fixed seed."""
     dice = np.random.default_rng(11)
     even = [0.25, 0.5, 0.25] if classes == 3 else [0.06, 0.24, 0.4, 0.24, 0.06]
     test, wrong = Sprt(0, 160, model=model), 0  # type: ignore[arg-type]
@@ -179,13 +179,13 @@ def test_error_rates(model: str, classes: int) -> None:
     assert wrong <= 18  # 10 expected, 2.6 standard deviations
 
 
-# A test over the games of two engines.
+# A test of two engines with their games.
 
 PAIRED = [(number // 2, half_points) for number, half_points in enumerate([2, 1, 0, 2, 1, 1, 2, 2, 1, 0])]
 
 
 def test_games_that_came_in_pairs_are_tested_by_pairs() -> None:
-    """Walk and statistics see pairs; W, D, L count games."""
+    """Games in pairs are tested by pairs; wins, draws and losses count games."""
     found = match_test(Sprt(0, 10), PAIRED)
     assert found.games == (2, 4, 4)
     assert found.pairs == (0, 1, 2, 1, 1)
@@ -195,7 +195,7 @@ def test_games_that_came_in_pairs_are_tested_by_pairs() -> None:
 
 
 def test_a_lone_game_waits_for_its_partner() -> None:
-    """It counts in W, D, L and nowhere else."""
+    """A single game counts only in wins, draws and losses."""
     found = match_test(Sprt(0, 10), [*PAIRED, ("in the air", 2)])
     assert found.games == (2, 4, 5)
     assert found.pairs == (0, 1, 2, 1, 1)
@@ -210,7 +210,7 @@ def test_a_lone_game_waits_for_its_partner() -> None:
     ],
 )
 def test_results_all_alike_have_an_elo_at_the_stop(test: Sprt, half_points: int) -> None:
-    """They leave nothing to tilt; the plain figures hold, with at least one end."""
+    """If all outcomes are equal, the plain estimate is used, with at least one end."""
     found = match_test(test, [(number // 2, half_points) for number in range(2000)])
     after = found.after_stop
     assert after is not None and after.plain
@@ -219,7 +219,7 @@ def test_results_all_alike_have_an_elo_at_the_stop(test: Sprt, half_points: int)
 
 
 def test_far_beyond_the_test_the_plain_figures_hold() -> None:
-    """Nine lost pairs and a shared one: when the test stopped tells nothing of the strength."""
+    """If the time of the stop contains no information, the plain estimate is used."""
     found = match_test(Sprt(-50, 50), [(number // 2, 0 if number % 20 else 2) for number in range(40)])
     assert found.after_stop is not None
     plain = statistics_of((9, 0, 1, 0, 0))
@@ -227,7 +227,7 @@ def test_far_beyond_the_test_the_plain_figures_hold() -> None:
 
 
 def test_games_mostly_alone_are_tested_one_by_one() -> None:
-    """A pair among many single games makes no pentanomial."""
+    """A pair among many single games does not make a pentanomial."""
     found = match_test(Sprt(0, 10), [("a", 2), ("a", 0), *((number, 1) for number in range(3))])
     assert found.pairs is None
     assert found.lone == 0
@@ -235,7 +235,7 @@ def test_games_mostly_alone_are_tested_one_by_one() -> None:
 
 
 def test_bayesian_walks_over_games() -> None:
-    """Its draws are those of games; what is not the test's stays by pairs."""
+    """The bayesian model tests single games; the other statistics use pairs."""
     found = match_test(Sprt(0, 10, "bayesian"), PAIRED)
     assert found.walk.counts == (2, 4, 4)
     assert not found.walks_by_pairs
@@ -243,13 +243,13 @@ def test_bayesian_walks_over_games() -> None:
 
 
 def test_no_games_no_test() -> None:
-    """Nothing to count is nothing to tell."""
+    """Without games there is no test."""
     with pytest.raises(ValueError, match="without games"):
         match_test(Sprt(0, 10), [])
 
 
 def test_json_has_no_nan() -> None:
-    """One win and no more: what cannot be given is null."""
+    """Unknown values are null in JSON, never NaN."""
     value = json.loads(json.dumps(match_test(Sprt(0, 5), [("a", 2)]).to_json(), allow_nan=False))
     assert value["wins"] == 1
     assert value["pentanomial"] is None
@@ -259,12 +259,12 @@ def test_json_has_no_nan() -> None:
     assert value["sprt"]["estimate"] is None
 
 
-# How long a test lasts on average.
+# Mean length of a test.
 
 
 @pytest.mark.parametrize("classes", [3, 5])
 def test_assumed_chances_are_those_of_equals(classes: int) -> None:
-    """They sum to one, mirror each other, and half of the games are drawn."""
+    """The assumed probabilities add up to 1, are symmetric, and have 50 % draws."""
     chances = assumed_chances(classes)
     assert sum(chances) == pytest.approx(1)
     assert chances == chances[::-1]
@@ -274,7 +274,7 @@ def test_assumed_chances_are_those_of_equals(classes: int) -> None:
 @pytest.mark.parametrize("truth", [-40.0, 0.0, 30.0, 60.0, 120.0])
 @pytest.mark.parametrize("classes", [3, 5])
 def test_against_simulated_tests(truth: float, classes: int) -> None:
-    """Within a tenth and the noise of 150 tests, on either side of the bounds and between them."""
+    """The mean length agrees with 150 simulated tests, to a tenth and their noise."""
     test, dice = Sprt(0, 60), np.random.default_rng(2)
     chances = test.likeliest(assumed_chances(classes), truth)
     lengths = [sum(_played(test, chances, dice).stopped) for _ in range(150)]
@@ -283,7 +283,7 @@ def test_against_simulated_tests(truth: float, classes: int) -> None:
 
 
 def test_without_drift_it_is_the_product_of_the_ways_over_the_variance() -> None:
-    """The limit is met from both sides, and a mirrored test lasts as long."""
+    """Without drift the length is the product of the distances divided by the variance."""
     test = Sprt(-20, 20)
     even = assumed_chances(5)
     straight = sample_number(test, even)
@@ -295,7 +295,7 @@ def test_without_drift_it_is_the_product_of_the_ways_over_the_variance() -> None
 
 
 def test_what_is_walked_already_is_not_walked_again() -> None:
-    """Nearer to the bound the drift leads to, fewer; at a bound none."""
+    """The length is smaller closer to the bound in the direction of the drift, and 0 at a bound."""
     test = Sprt(0, 60)
     chances = test.likeliest(assumed_chances(5), 60)
     ahead = [sample_number(test, chances, llr) for llr in (-2.0, 0.0, 2.0, 2.9, 3.0)]
@@ -304,18 +304,18 @@ def test_what_is_walked_already_is_not_walked_again() -> None:
 
 
 def test_far_from_the_bounds_nothing_overflows() -> None:
-    """A thousand Elo aside every length is finite."""
+    """A thousand Elo from the bounds every length is finite."""
     test = Sprt(0, 1)
     for truth in (-900.0, 900.0):
         assert isfinite(sample_number(test, test.likeliest(assumed_chances(5), truth)))
 
 
-# The estimate after a sequential test stopped.
+# The estimate after a stop.
 
 
 @pytest.mark.parametrize(("distance", "width", "lean"), [(1, 2, 0.0), (1, 5, 0.7), (3, 5, -0.4), (4, 5, 0.01)])
 def test_with_all_the_time_it_is_the_gamblers_ruin(distance: float, width: float, lean: float) -> None:
-    """(1 - e^(-2k(w-d)))/(1 - e^(-2kw)) with drift k variances, (w-d)/w without; nobody walks for so long."""
+    """With unlimited time the probability is that of the gambler's ruin, with and without drift."""
     behind = width - distance
     ruin = behind / width if not lean else (1 - exp(-2 * lean * behind)) / (1 - exp(-2 * lean * width))
     if lean < 0:
@@ -327,7 +327,7 @@ def test_with_all_the_time_it_is_the_gamblers_ruin(distance: float, width: float
     ("distance", "width", "drift", "variance"), [(1.0, 2.0, 0.0, 1.0), (1.0, 5.0, 2.0, 4.0), (2.0, 4.0, -3.0, 3.0)]
 )
 def test_at_any_time_it_is_a_fine_random_walk(distance: float, width: float, drift: float, variance: float) -> None:
-    """A walk on 200 places between the walls, counted out."""
+    """At any time the probability agrees with a random walk on 200 places."""
     cells = 200
     size = width / cells
     steps = round(variance / size**2)
@@ -346,7 +346,7 @@ def test_at_any_time_it_is_a_fine_random_walk(distance: float, width: float, dri
 
 
 def test_far_from_anything_nothing_overflows() -> None:
-    """Certain, impossible, and without spread."""
+    """Certain and impossible events, and no variance, do not overflow."""
     assert _first_through(1, 2, 1e6, 1.0) == 1
     assert _first_through(1, 2, -1e6, 1.0) == 0
     assert _first_through(1, 2, 2.0, 0.0) == 1
@@ -354,14 +354,14 @@ def test_far_from_anything_nothing_overflows() -> None:
 
 
 def test_no_stop_no_correction() -> None:
-    """A test under way has its plain figures only."""
+    """A running test does not have an estimate."""
     test = Sprt(0, 5)
     assert estimate(test, _follow(test, [2, 1, 0], 3)) is None
 
 
 @pytest.mark.parametrize("outcome", [0, 1, 2])
 def test_one_kind_of_outcome(outcome: int) -> None:
-    """All lost, all drawn, all won: an end that is not there is None, the others are in order."""
+    """If all outcomes are equal, a missing end is None and the others are in order."""
     test = Sprt(0, 60)
     walk = _until_verdict(test, 3, itertools.repeat(outcome))
     found = estimate(test, walk)
@@ -388,12 +388,12 @@ STOPPED = pytest.mark.parametrize(
 
 @STOPPED
 def test_half_of_the_estimates_are_too_high(test: Sprt, chances: tuple[float, ...]) -> None:
-    """Median-unbiased, with intervals that hold 95 %, over 120 tests with a fixed seed; the night has a thousand."""
+    """Half of the estimates are too high, and intervals cover 95 %, in 120 tests with a fixed seed."""
     median_and_cover(test, chances, 120)
 
 
 def median_and_cover(test: Sprt, chances: tuple[float, ...], tests: int) -> None:
-    """Asserts both of so many simulated tests, each within three standard deviations."""
+    """Check median and coverage of simulated tests, each within three standard deviations."""
     dice = np.random.default_rng(7)
     truth = elo_of(float(np.arange(len(chances)) @ chances) / (len(chances) - 1))
     above = held = 0
@@ -407,7 +407,7 @@ def median_and_cover(test: Sprt, chances: tuple[float, ...], tests: int) -> None
 
 
 def test_the_plain_score_after_a_stop_is_too_good_or_too_bad() -> None:
-    """Why there is an estimate: of 250 equals that were tested, far fewer than half score above their strength."""
+    """Without the estimate, far fewer than half of 250 equal engines score above their strength after a stop."""
     dice, test, chances = np.random.default_rng(7), Sprt(0, 80), (0.25, 0.5, 0.25)
     counts = [_played(test, chances, dice).stopped for _ in range(250)]
     assert sum(won > lost for lost, _, won in counts) < 100

@@ -19,7 +19,7 @@ MATCH = {("A", "B"): (30, 40, 15)}
 
 
 def test_match() -> None:
-    """The worked match: sd of the difference 27.455981, each 13.727991, LOS 0.987988."""
+    """The example match has errors of 27.455981 (difference) and 13.727991, and LOS 0.987988."""
     errors = errors_of(fit(MATCH))
     assert errors.difference_sd(0, 1) == pytest.approx(27.455981, abs=1e-6)
     assert errors.sd == pytest.approx([13.727991, 13.727991], abs=1e-6)
@@ -28,27 +28,27 @@ def test_match() -> None:
 
 
 def test_without_draws_nothing_narrows() -> None:
-    """Without draws the sandwich is the inverse curvature: 38.285537 at that score of 85 games."""
+    """Without draws the sandwich is the inverse curvature: 38.285537 for this score in 85 games."""
     errors = errors_of(fit({("A", "B"): (50, 0, 35)}))
     assert errors.difference_sd(0, 1) == pytest.approx(38.285537, abs=1e-6)
     assert errors.draw_rate == 0
 
 
 def test_against_the_anchor() -> None:
-    """An anchor carries no error, so the other one carries that of the difference."""
+    """An anchor has no error, so the other engine has the error of the difference."""
     errors = errors_of(fit(MATCH, anchors={"A": 3000}))
     assert errors.sd == pytest.approx([0, 27.455981], abs=1e-6)
     assert errors.los(0, 1) == pytest.approx(0.987988, abs=5e-7)
 
 
 def test_between_anchors_all_is_certain() -> None:
-    """Fixed ratings compare without doubt."""
+    """Between anchors differences are certain."""
     errors = errors_of(fit(MATCH, anchors={"A": 3000, "B": 2900}))
     assert (errors.los(0, 1), errors.los(1, 0)) == (1, 0)
 
 
 def test_chain_errors_add_up() -> None:
-    """Along a chain the variances of the links add up, which a Hessian's diagonal never sees."""
+    """Along a chain the variances of the links add up."""
     counts = {(f"v{number:02}", f"v{number + 1:02}"): (70, 60, 70) for number in range(30)}
     errors = errors_of(fit(counts))
     link = errors_of(fit({("A", "B"): (70, 60, 70)})).difference_sd(0, 1)
@@ -56,14 +56,14 @@ def test_chain_errors_add_up() -> None:
 
 
 def test_a_prior_alone() -> None:
-    """An engine without games is as uncertain as its prior, against a fixed level."""
+    """An engine without games has the error of its prior, relative to a fixed level."""
     prior = GaussianPrior(150.0, 0.0)
     errors = errors_of(fit({("A", "B"): (0, 2, 0)}, prior=prior, names=("Z",), anchors={"A": 0.0}))
     assert errors.sd[2] == pytest.approx(150, abs=1e-9)
 
 
 def test_advantage_has_an_error() -> None:
-    """Only a fitted advantage is uncertain, by half the errors of both colours' matches."""
+    """Only a fitted advantage has an error: half the errors of the matches with both colors."""
     counts = {("A", "B"): (40, 30, 30), ("B", "A"): (40, 30, 30)}
     errors = errors_of(fit(counts, advantage="fit"))
     assert errors.advantage_sd == pytest.approx(errors.difference_sd(0, 1), rel=1e-9)
@@ -71,13 +71,13 @@ def test_advantage_has_an_error() -> None:
 
 
 def test_draws_only() -> None:
-    """A match of nothing but draws is not certain to a point."""
+    """A match of only draws has an error."""
     errors = errors_of(fit({("A", "B"): (0, 100, 0)}))
     assert 1 < errors.sd[0] < errors_of(fit({("A", "B"): (5, 90, 5)})).sd[0]
 
 
 def test_fitted_draw_rate_explains_the_draws() -> None:
-    """The draw rate of equals makes the expected number of draws the counted one."""
+    """With the fitted draw rate of equals, the expected number of draws is the actual one."""
     counts = {("A", "B"): (50, 30, 20), ("B", "C"): (60, 35, 5), ("C", "A"): (2, 8, 90)}
     fitted = fit(counts)
     rate = errors_of(fitted).draw_rate
@@ -89,7 +89,7 @@ def test_fitted_draw_rate_explains_the_draws() -> None:
 
 
 def test_bounds_of_a_match_without_draws() -> None:
-    """Two engines, 9 wins and a loss: the bounds are those of a binomial share by its likelihood."""
+    """Two engines with 9 wins and a loss have the profile-likelihood interval of a binomial share."""
     fitted = fit({("A", "B"): (9, 0, 1)})
     down, up = errors_of(fitted).bounds(0) or (0, 0)
     top = 9 * log10(0.9) + log10(0.1)
@@ -101,13 +101,13 @@ def test_bounds_of_a_match_without_draws() -> None:
 
 
 def test_bounds_come_near_the_errors_in_long_matches() -> None:
-    """With many games the profile bounds are the normal ones."""
+    """With many games profile-likelihood intervals equal the normal ones."""
     errors = errors_of(fit({("A", "B"): (3000, 4000, 2800)}))
     assert errors.bounds(0) == pytest.approx([NORMAL_95 * errors.sd[0]] * 2, rel=1e-3)
 
 
 def height(fitted: Fit, counts: Counts, sd: float) -> float:
-    """Log likelihood and log prior of a fit, from the definition."""
+    """Return the log likelihood and log prior of a fit, from the definition."""
     names, sum_ = fitted.by_name(), 0.0
     for (white, black), (won, drawn, lost) in counts.items():
         share = 1 / (1 + 10 ** ((names[black] - names[white]) / 400))
@@ -116,7 +116,7 @@ def height(fitted: Fit, counts: Counts, sd: float) -> float:
 
 
 def test_bounds_in_a_small_pool() -> None:
-    """At a bound the best fit of all the others has lost 1.92 of log likelihood, to two percent of the bound."""
+    """At the end of an interval the best fit of the others has lost 1.92 of log likelihood, to two percent."""
     rng = Random(2)
     names = "ABCDE"
     counts = {
@@ -139,7 +139,7 @@ def test_bounds_in_a_small_pool() -> None:
 
 
 def test_unbeaten_bounds_are_lopsided() -> None:
-    """Ten wins of ten say more about how weak an engine is not than about how strong it is."""
+    """The interval of ten wins in ten games is asymmetric."""
     errors = errors_of(fit({("A", "B"): (10, 0, 0)}, prior=GaussianPrior(350.0)))
     down, up = errors.bounds(0) or (0, 0)
     assert up > down > 100
@@ -147,7 +147,7 @@ def test_unbeaten_bounds_are_lopsided() -> None:
 
 @pytest.mark.parametrize("model", ["davidson", "raokupper"])
 def test_models_with_draws_invert_their_curvature(model: ModelName) -> None:
-    """In closed form by the delta method: sd of ln(W/L), or of half the difference of two logits."""
+    """Errors of models with draws have a closed form by the delta method."""
     errors = errors_of(fit(MATCH, model=model))
     unit, won, drawn, lost = 400 / np.log(10), 30, 40, 15
     if model == "davidson":
@@ -162,13 +162,13 @@ def test_models_with_draws_invert_their_curvature(model: ModelName) -> None:
 
 @pytest.mark.parametrize("model", ["davidson", "raokupper"])
 def test_expected_draws_between_equals(model: ModelName) -> None:
-    """Between equals the model's own draw rate is reported; of equals' games it is the counted one."""
+    """The reported draw rate is the model's between equals, which is the actual one for games of equals."""
     assert errors_of(fit({("A", "B"): (30, 40, 30)}, model=model)).draw_rate == pytest.approx(0.4, abs=1e-9)
 
 
 @pytest.mark.parametrize("model", ["davidson", "raokupper"])
 def test_bounds_of_models_with_draws(model: ModelName) -> None:
-    """At a bound the likelihood with the draw parameter held has fallen by 1.92; long matches are normal."""
+    """At the end of an interval the likelihood has fallen by 1.92; intervals of long matches are normal."""
     made = fit({("A", "B"): (6, 3, 2)}, model=model)
     errors = errors_of(made)
     drop = NORMAL_95**2 / 2 * errors.covariance[0, 0] / errors.inverse[0, 0]
@@ -183,7 +183,7 @@ def test_bounds_of_models_with_draws(model: ModelName) -> None:
 
 @pytest.mark.parametrize("model", ["logistic", "davidson", "raokupper"])
 def test_bounds_far_out_come_back(model: ModelName) -> None:
-    """Where the search overshoots to gaps that decide everything it returns, with a bound or the word that none is."""
+    """If the search goes too far it returns, with an interval or None."""
     counts = {("E", "C"): (15, 56, 58), ("D", "A"): (100, 0, 0), ("C", "A"): (1, 0, 0)}
     made = rating_list(counts, model=model, prior=VirtualDraws(2.0), advantage=30.0)
     told = {row.name: (row.plus, row.remarks[-1:]) for row in made.rows}
@@ -193,7 +193,7 @@ def test_bounds_far_out_come_back(model: ModelName) -> None:
 
 
 def test_draws_alone_are_not_certain() -> None:
-    """An engine that drew all its few games has bounds wider than nothing, even where White's advantage is fitted."""
+    """An engine with only a few draws has an interval, even if White's advantage is fitted."""
     counts = {("D", "C"): (0, 2, 0), ("C", "E"): (0, 1, 1), ("E", "D"): (0, 1, 0)}
     for row in rating_list(counts, advantage="fit").rows:
         assert (row.plus or 0) > 50
@@ -205,11 +205,11 @@ MODEL_NAMES: tuple[ModelName, ...] = ("logistic", "davidson", "raokupper")
 
 @pytest.mark.parametrize("model", MODEL_NAMES)
 def test_equals_need_no_model(model: ModelName) -> None:
-    """Pair scores that never vary leave what was believed: 20 pairs of 169, for one of 150 the ratings were fitted."""
+    """Pair scores that never vary give the ratio of the prior pairs alone."""
     fitted = fit(EVEN, model=model)
     found = pair_score_spread(fitted, opening_pairs({("A", "B"): (0, 0, 150, 0, 0)}, fitted.names))
     assert found.ratio == pytest.approx(20 / 169, rel=1e-9)
-    variance = 2 * 0.6 / 4  # of two games of which 40 % are drawn
+    variance = 2 * 0.6 / 4  # two games with 40 % draws
     assert found.variance == pytest.approx(150 * variance, rel=1e-6)
     assert found.expected == pytest.approx(149 * variance, rel=1e-6)
     spread = pair_score_spread(fitted, opening_pairs({("A", "B"): (50, 0, 50, 0, 50)}, fitted.names))
@@ -218,12 +218,12 @@ def test_equals_need_no_model(model: ModelName) -> None:
 
 @pytest.mark.parametrize("model", ["davidson", "raokupper"])
 def test_moments_are_those_of_the_model(model: ModelName) -> None:
-    """Mean and variance of a game by the chances whose likelihood the model climbs."""
+    """Mean and variance of a game agree with the probabilities of the model."""
     fitted = fit({("A", "B"): (30, 40, 15)}, model=model)
     gap, draw = np.array([0.0, 0.8, -2.5]), float(fitted.at[-1])
 
     def chances(result: tuple[float, float, float]) -> Vector:
-        """Up to a factor that all results share."""
+        """Return the probability up to a factor that all results share."""
         rows = ResultColumns(*(np.full(3, one) for one in result))
         constant = {"davidson": draw, "raokupper": np.log(np.expm1(2 * draw))}[model] * result[1]
         return np.asarray(np.exp(MODELS[model].row_log_likelihoods(rows, gap, draw) + constant))
@@ -238,7 +238,7 @@ def test_moments_are_those_of_the_model(model: ModelName) -> None:
 
 @pytest.mark.parametrize("model", MODEL_NAMES)
 def test_paired_errors_shrink_by_the_ratio(model: ModelName) -> None:
-    """Where all games are paired variances of ratings have the ratio; White's advantage has what ratings lack to 2."""
+    """If all games are paired, variances of ratings have the ratio, and that of White's advantage 2 minus the ratio."""
     fitted = fit(EVEN, model=model, advantage="fit")
     alone = errors_of(fitted)
     both = errors_of(replace(fitted, dependence=OpeningDependence(0.64, fitted.pairs.games)))
@@ -252,7 +252,7 @@ def test_paired_errors_shrink_by_the_ratio(model: ModelName) -> None:
 
 @pytest.mark.parametrize("model", MODEL_NAMES)
 def test_paired_errors_on_request(model: ModelName) -> None:
-    """Asked for one by one they are the same."""
+    """Errors computed one by one equal those from square arrays."""
     counts = {**EVEN, ("B", "C"): (10, 5, 20), ("C", "B"): (20, 5, 10), ("C", "A"): (7, 8, 9)}
     fitted = fit(counts, model=model, advantage="fit")
     paired = opening_pairs({("A", "B"): (5, 20, 70, 20, 5), ("B", "C"): (1, 3, 20, 3, 3)}, fitted.names)
@@ -268,7 +268,7 @@ def test_paired_errors_on_request(model: ModelName) -> None:
 
 
 def test_no_ratio_makes_a_variance_negative() -> None:
-    """Pairs far apart from what was expected of them widen the advantage's error too, it never turns imaginary."""
+    """Pair scores far from their expectation increase the advantage's error and never make it negative."""
     counts = {("A", "B"): (0, 0, 1), ("A", "C"): (0, 0, 30), ("A", "D"): (0, 1, 0), ("C", "A"): (0, 0, 30)}
     fitted = fit(counts, prior=GaussianPrior(), advantage="fit")
     wide = errors_of(replace(fitted, dependence=OpeningDependence(4.0, np.array([0.0, 30, 0, 30]))))
