@@ -160,10 +160,10 @@ class TagReader:
             first = rows[-1][:1]
             text = (first == b"[" and self._header) or first in (b"%", b";") or self._hidden
             self._cut = "text" if text and not self._comment else "moves"
-            self._tally.break_at(self._place(offset, len(rows) - 1), "a line does not end", games=0)
+            self._tally.break_at(self._place(offset, len(rows) - 1), "the line is too long", games=0)
 
         if self._header and offset - self._begun[0] > _LONGEST_HEADER:
-            self._break("tags do not end")
+            self._break("the tags of the game are too long")
 
     def _break(self, why: str) -> None:
         self._broken = self._broken or (self._place(*self._begun), why)
@@ -250,7 +250,7 @@ class TagReader:
                 self._tags[name] = value
             self._number += 1
             if self._number > MOST_TAGS:
-                self._break(f"more than {MOST_TAGS:,} tags")
+                self._break(f"the game has more than {MOST_TAGS:,} tags")
             elif name == HANDICAP:
                 self._odds = _has_odds(value)
             elif name == VARIANT:

@@ -105,7 +105,7 @@ class GoTournament:
             refuse_line(self.place, 0, expected, "all rounds paired")
         last = min(in_all, len(self.history) + 1)
         if not ended and not 1 <= following <= last:
-            refuse_line(self.place, 0, f"a round to pair from 1 to {last}", following)
+            refuse_line(self.place, 0, f"a round from 1 to {last}", following)
         for count in range(1, following):
             if count in self.unfinished and not unfinished_ok:
                 refuse_line(self.place, 0, "a result of each game (or --unfinished-ok)", self.unfinished[count])

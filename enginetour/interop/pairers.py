@@ -210,7 +210,7 @@ class _Reader:
             self._refuse(entry, number, "results that agree", found)
 
     def _refuse(self, entry: TrfEntrant, number: int, expected: str, found: object) -> NoReturn:
-        self.report.refuse(entry.line, f"round {number} of {entry.number}: {expected}", found)
+        self.report.refuse(entry.line, f"{expected} in round {number} of entrant {entry.number}", found)
 
     def _asked(self, entry: TrfEntrant, number: int) -> Kind | None:
         """Return the kind of absence from the round to be paired, None for entrants that are present."""

@@ -272,7 +272,8 @@ def pair_facts(system: PairingSystem, field: Field, one: int, other: int) -> tup
     facts.append("same score group" if scores[0] == scores[1] else f"difference: {_points(abs(scores[0] - scores[1]))}")
     for place, name in zip((one, other), names, strict=True):
         if balance := field.balance(place):
-            facts.append(f"{name} had {'White' if balance > 0 else 'Black'} {abs(balance)} times more")
+            more, less = ("White", "Black") if balance > 0 else ("Black", "White")
+            facts.append(f"{name} had {more} in {abs(balance)} more game{'s' * (abs(balance) > 1)} than {less}")
     if number := field.meetings[one].get(other):
         facts.append(f"met in round {number}" if number < field.number else "must not meet according to the file")
     family = field.members[one].family

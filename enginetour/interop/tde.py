@@ -200,7 +200,10 @@ def _flags(text: str, place: str, notes: list[str]) -> tuple[set[str], set[int]]
         notes.append(f"{place}: DROPn before the # is used, but gopair reads it only after the #")
     unknown = [word for word in words if not _FLAG.fullmatch(word) and not _MISSED.fullmatch(word)]
     if unknown:
-        notes.append(f"{place}: {' '.join(unknown)!r} after the rating is unknown and ignored; ")
+        notes.append(
+            f"{place}: {' '.join(unknown)!r} after the rating is unknown and ignored; "
+            "use CLUB=x, BYE or DROP, and DROP3 after the # for round 3"
+        )
     return {word.upper() for word in words if _FLAG.fullmatch(word)}, missed
 
 

@@ -360,7 +360,7 @@ def read_header(report: TrfReport) -> TrfHeader:
     for code, points in found.coded.items():
         letter, _ = _CODED[code]
         if found.scores.setdefault(letter, points) != points:
-            report.refuse(0, f"the same points with either color (XXS, {code})", f"{points / 2:g}")
+            report.refuse(0, f"the same points with either color for {code} in XXS", f"{points / 2:g}")
     return found
 
 
@@ -375,7 +375,8 @@ class _Reading:
         return self.line.text[4:].strip()
 
     def refuse(self, expected: str, found: str) -> NoReturn:
-        self.report.refuse(self.line.number, f"{expected} ({self.line.tag})", repr(found) if found else "nothing")
+        expected = f"{expected} in a line {self.line.tag}"
+        self.report.refuse(self.line.number, expected, repr(found) if found else "nothing")
 
     def part(self, first: int, last: int) -> str:
         return self.line.text[first - 1 : last].strip()

@@ -59,7 +59,7 @@ class _Dealing:
         """Return a note if the book was used up and started again, otherwise an empty text."""
         passes = max(map(self.uses, pairings), default=0)
         again = "once" if passes == 1 else f"{passes} times"
-        return f"all {self.size} were used, and the book was started again {again}" if passes else ""
+        return f"all {self.size} openings were used, and the book was started again {again}" if passes else ""
 
 
 def stored_policy(config: Mapping[str, Any]) -> _Dealing | None:
@@ -225,8 +225,8 @@ class OpeningSuite:
         """Return a note if openings were used again because the book was used up, otherwise an empty text."""
         used_up = self.dealing.used_up(pairings)
         if used_up and len(self.openings) == 1:
-            return f"openings: all games started from the only opening of {self.source}"
-        return used_up and f"openings: {used_up}"
+            return f"all games started from the only opening ({self.source})"
+        return used_up
 
     @property
     def description(self) -> str:

@@ -91,9 +91,9 @@ def check_opening(written: WrittenOpening, plies: int | None = None, variant: st
         try:
             move = board.parse_san(san)
         except ValueError:
-            return BadOpening(where, f"illegal or invalid move {quote_text(san)} after {len(moves)} plies")
+            return BadOpening(where, f"illegal or unreadable move {quote_text(san)} after {len(moves)} plies")
         if not move:
-            return BadOpening(where, "null move")
+            return BadOpening(where, "null moves are not supported")
         moves.append(move.uci())
         board.push(move)
         if board.halfmove_clock >= 8 and board.is_repetition(3):  # a repetition needs 8 reversible plies
@@ -142,7 +142,7 @@ def why_over(board: chess.Board, variant: str = STANDARD) -> str:
     if board.is_variant_end():
         return f"the game of {variant} is over"
     if not any(board.legal_moves):
-        return "it ends in checkmate" if board.is_check() else "it ends in stalemate"
+        return "the final position is checkmate" if board.is_check() else "the final position is stalemate"
     if board.is_insufficient_material():
         return _UNMATEABLE
     if _is_fifty(board, variant):

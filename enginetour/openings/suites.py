@@ -269,7 +269,9 @@ def _written(game: _Game, variant: str) -> WrittenOpening | BadOpening:
         return game.broken
     tags = game.tags
     if "Variant" in tags and not tag_fits(tags["Variant"], variant):
-        return BadOpening(game.line, f"variant {quote_text(tags['Variant'])}, but the variant is {variant}")
+        return BadOpening(
+            game.line, f"the game is of variant {quote_text(tags['Variant'])}, but the variant is {variant}"
+        )
     event = tags.get("Event", "?")
     eco = tags.get("ECO", "")
     name = tags.get("Opening") or eco or ("" if event == "?" else event)

@@ -32,7 +32,7 @@ def test_as_large_as_may_be(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"x" * 100)
     assert read_whole(path, 100) == b"x" * 100
-    with pytest.raises(InputRefused, match=f"{path}: more than 99 bytes"):
+    with pytest.raises(InputRefused, match=f"{path}: the file is larger than 99 bytes"):
         read_whole(path, 99)
 
 
@@ -57,7 +57,7 @@ def test_what_is_no_bomb() -> None:
     """Small files may unpack to any ratio, large ones to that of text."""
     refuse_bomb(Path("small"), 1, _UNPACKED_AT_LEAST)
     refuse_bomb(Path("large"), 10**9, _MOST_TIMES * 10**9)
-    with pytest.raises(InputRefused, match="unpack it first"):
+    with pytest.raises(InputRefused, match="unpack the file first"):
         refuse_bomb(Path("bomb"), 10**6, _MOST_TIMES * 10**6 + 1)
 
 
@@ -65,9 +65,9 @@ def test_bombs(tmp_path: Path) -> None:
     """A ratio of a thousand raises an error early, with a hint."""
     path = tmp_path / "bomb.pgn.gz"
     path.write_bytes(gzip.compress(b"\0" * 10_000_000) * 2)
-    with pytest.raises(InputRefused, match="unpack it first"):
+    with pytest.raises(InputRefused, match="unpack the file first"):
         scan([path])
-    with pytest.raises(InputRefused, match="unpack it first"):
+    with pytest.raises(InputRefused, match="unpack the file first"):
         list(read_suite(path))
 
 

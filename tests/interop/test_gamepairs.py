@@ -175,7 +175,9 @@ def test_openings_that_decide_games_make_errors_smaller(tmp_path: Path) -> None:
     ratio = row(paired, "A")["plus"] / row(single, "A")["plus"]
     # The prior has 20 pairs with the variance of independent games; of the 30 pairs one is used for the rating.
     assert ratio == pytest.approx((20 / 49) ** 0.5, rel=0.01)
-    assert any("errors by opening pairs: 0.64 x those of single games, 30 pairs" in line for line in paired["caption"])
+    assert any(
+        "errors by game pairs: 0.64 times those of single games, 30 game pairs" in line for line in paired["caption"]
+    )
 
 
 def test_games_that_are_no_pairs_are_told(tmp_path: Path) -> None:
@@ -192,10 +194,10 @@ def test_names_and_filters_hold_for_pairs_too(tmp_path: Path) -> None:
     games = [("A", "B", "1-0", FENS[0]), ("B old", "A", "0-1", FENS[0]), ("A", "B", "1-0", FENS[1])]
     path = written(tmp_path / "g.pgn", *games, ("B", "A", "1-0", FENS[1]), ("A", "C", "1/2-1/2", ""))
     told = [
-        next((line for line in listed(path, "--pairs", *words)["caption"] if "opening pairs" in line), "none")
+        next((line for line in listed(path, "--pairs", *words)["caption"] if "errors by game pairs" in line), "none")
         for words in ((), ("--alias", "B old=B"), ("--exclude", "C"), ("--include", "A", "--include", "C"))
     ]
-    assert [line.rpartition(", ")[2] for line in told] == ["1 pair", "2 pairs", "1 pair", "none"]
+    assert [line.rpartition(", ")[2] for line in told] == ["1 game pair", "2 game pairs", "1 game pair", "none"]
 
 
 # A sequential test of PGN files agrees with one of the database.
@@ -278,9 +280,9 @@ def test_names_and_refusals(path: Path) -> None:
     path.write_text(pgn_text(("A", "B", "1-0", ""), ("A 2", "B", "1-0", ""), ("C", "B", "1-0", "")))
     assert [points for _, points in met(path, ("A 2", "A"))] == [2, 2]
     for words, refusal in (
-        (("A", "D"), "'D' has no games here"),
-        (("A", "A"), "one engine"),
-        (("A", "C"), "have not met"),
+        (("A", "D"), "no games of engine 'D' found"),
+        (("A", "A"), "the same engine"),
+        (("A", "C"), "there are no games between 'A' and 'C'"),
     ):
         done = invoke("rate", path, "--sprt", *words, 0, 5)
         assert isinstance(done.exception, UsageRefused)

@@ -101,10 +101,10 @@ def test_refusals() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a = 1\nb = [", "t.toml:2: not TOML"),
-        ("a = 1\nb = @", "t.toml:2: not TOML"),
+        ("a = 1\nb = [", "t.toml:2: not valid TOML"),
+        ("a = 1\nb = @", "t.toml:2: not valid TOML"),
         ("a = " + "[" * 100_000, "nested too deeply"),
-        ("#" * 1_000_001, "more than 1,000,000 bytes"),
+        ("#" * 1_000_001, "larger than 1,000,000 bytes"),
     ],
 )
 def test_hostile_files(tmp_path: Path, text: str, words: str) -> None:
@@ -120,8 +120,8 @@ def test_unreadable(tmp_path: Path) -> None:
     """A missing file, a directory and binary content have different errors."""
     (tmp_path / "latin").write_bytes(b'a = "\xe9"')
     for name, words in (
-        ("none", "no such file, expected a suite. Hint: go"),
-        (".", "a folder"),
+        ("none", "file not found, expected a suite. Hint: go"),
+        (".", "a directory"),
         ("latin", "not UTF-8"),
     ):
         with pytest.raises(InputRefused, match=words):

@@ -157,11 +157,13 @@ def test_settings_are_strict() -> None:
 def test_bad_openings(tmp_path: Path) -> None:
     """An invalid opening raises an error with file and line; `skip_bad` skips it with a note."""
     (tmp_path / "s.epd").write_text("4k3/8/8/8/8/8/P7/4K3 w - -\n8/8/8/8/8/8/8/8 w - -\n")
-    with pytest.raises(InputRefused, match=r"s\.epd:2: bad opening, impossible position .*skip_bad"):
+    with pytest.raises(InputRefused, match=r"s\.epd:2: invalid opening: impossible position .*skip_bad"):
         load_suite(OpeningSettings(file="s.epd"), seed=1, legs=2, folder=tmp_path)
     suite = load_suite(OpeningSettings(file="s.epd", skip_bad=True), seed=1, legs=2, folder=tmp_path)
     assert len(suite.openings) == 1
-    words = f"openings: 1 of 2 left out as they cannot be played: {tmp_path / 's.epd'}:2: impossible position "
+    words = (
+        f"openings: 1 of 2 skipped because they cannot be played; first: {tmp_path / 's.epd'}:2: impossible position "
+    )
     assert suite.left_out.count == 1
     assert suite.left_out.first.startswith(f"{tmp_path / 's.epd'}:2: ")
     assert str(suite.left_out).startswith(words)
@@ -171,11 +173,12 @@ def test_openings_that_were_left_out_are_told(tmp_path: Path) -> None:
     """`check`, its JSON and each start of a run show the first skipped opening and their number."""
     (tmp_path / "s.epd").write_text("4k3/8/8/8/8/8/P7/4K3 w - -\n8/8/8/8/8/8/8/8 w - -\n\nnonsense\n")
     path = config(tmp_path, ("wren1", "wren2"), "match", "games = 2")
-    assert "left out" not in tour(tmp_path, "check", path.name).stdout
+    assert "skipped" not in tour(tmp_path, "check", path.name).stdout
     assert read(tmp_path, "check", path.name)["openings_left_out"]["count"] == 0
     text = path.read_text().replace("[play]", '[play]\nopenings = { file = "s.epd", skip_bad = true }')
     path.write_text(text)
-    words = f"warning: openings: 2 of 3 left out as they cannot be played: {tmp_path / 's.epd'}:2: impossible position "
+    first = f"{tmp_path / 's.epd'}:2: impossible position "
+    words = f"warning: openings: 2 of 3 skipped because they cannot be played; first: {first}"
     assert words in tour(tmp_path, "check", path.name).stdout
     left_out = read(tmp_path, "check", path.name)["openings_left_out"]
     assert (left_out["count"], left_out["of"], left_out["whole"]) == (2, 3, True)
@@ -188,7 +191,7 @@ def test_openings_that_were_left_out_are_told(tmp_path: Path) -> None:
 def test_no_openings(tmp_path: Path) -> None:
     """A file without a valid opening raises an error."""
     (tmp_path / "s.epd").write_text("\n# nothing\n")
-    with pytest.raises(InputRefused, match="no openings in it"):
+    with pytest.raises(InputRefused, match="no valid openings found"):
         load_suite(OpeningSettings(file="s.epd"), seed=1, legs=2, folder=tmp_path)
 
 
@@ -245,10 +248,11 @@ def test_a_suite_that_was_used_up_is_told() -> None:
     """The note about a book that was used up appears with the first repeated opening."""
     suite = OpeningSuite(OPENINGS)
     assert suite.wrapped(Pairing("a", "b", meeting=n) for n in range(1, 8)) == ""
-    assert suite.wrapped([Pairing("a", "b", meeting=8)]).startswith("openings: the 7 of the suite were used up once")
+    told = "all 7 openings were used, and the book was started again once"
+    assert suite.wrapped([Pairing("a", "b", meeting=8)]) == told
     alone = OpeningSuite(OPENINGS[:1], source="the initial position of horde")
-    told = "openings: there is one, and all games began from it, the initial position of horde"
-    assert alone.wrapped([Pairing("a", "b", meeting=8)]) == told  # "the 1 of the suite were used up 7 times"
+    told = "all games started from the only opening (the initial position of horde)"
+    assert alone.wrapped([Pairing("a", "b", meeting=8)]) == told
 
 
 def test_a_run_tells_at_its_end_that_openings_came_again(tmp_path: Path) -> None:
@@ -256,7 +260,7 @@ def test_a_run_tells_at_its_end_that_openings_came_again(tmp_path: Path) -> None
     (tmp_path / "two.epd").write_text("4k3/8/8/8/8/8/8/R3K3 w - -\n4k3/8/8/8/8/8/8/1R2K3 w - -\n")
     path = config(tmp_path, ("wren1", "wren2"), "match", "games = 6\ngames_per_pairing = 2")
     path.write_text(path.read_text().replace("[play]", '[play]\nopenings = { file = "two.epd" }'))
-    told = "openings: the 2 of the suite were used up once and came again\n"
+    told = "all 2 openings were used, and the book was started again once\n"
     assert told not in tour(tmp_path, "run", str(path), "--max-games", "4", expect=8).stdout
     assert told in tour(tmp_path, "run", str(path)).stdout
 
@@ -264,7 +268,7 @@ def test_a_run_tells_at_its_end_that_openings_came_again(tmp_path: Path) -> None
 def test_a_plan_says_how_many_of_the_openings_are_played() -> None:
     """The plan shows how many openings of a larger book are played."""
     suite = OpeningSuite(OPENINGS)
-    fresh = 'per = "encounter" under openings takes fresh ones'
+    fresh = 'per = "encounter" in openings selects different ones'
     assert suite.shared(2) == f", of which all pairs play the same one; {fresh}"
     assert "the same 2;" in suite.shared(4)
     assert suite.shared(2 * len(OPENINGS)) == replace(suite, per="encounter").shared(2) == ""
@@ -283,9 +287,9 @@ def test_positions_by_number(tmp_path: Path) -> None:
     assert len(double.openings) == 960 * 960
     fen = double.pick(Pairing("a", "b")).fen
     assert chess.Board(fen, chess960=True).status() == chess.STATUS_VALID
-    with pytest.raises(InputRefused, match="standard is played"):
+    with pytest.raises(InputRefused, match="the variant is standard"):
         load_suite(named, seed=4, legs=2, folder=tmp_path)
-    with pytest.raises(InputRefused, match="no start number 960"):
+    with pytest.raises(InputRefused, match=r"must be between 0 and 959 \(found 960\)"):
         load_suite(OpeningSettings(positions=(960,)), seed=4, legs=2, folder=tmp_path, variant="chess960")
 
 
@@ -299,7 +303,7 @@ def test_settings_that_exclude_each_other(wrong: dict[str, object]) -> None:
 @pytest.mark.parametrize("key", ["swap", "reverse"])
 def test_colours_are_a_setting_of_the_format(key: str) -> None:
     """The error for a key of the format names the section [format]."""
-    with pytest.raises(ValidationError, match=rf"{key} is a setting of the format: write it under \[format\]"):
+    with pytest.raises(ValidationError, match=rf"{key} is a key of \[format\], not of \[play\.openings\]"):
         OpeningSettings.model_validate({key: False})
 
 
@@ -313,7 +317,7 @@ def test_a_suite_that_was_used_up_is_told_in_the_report(tmp_path: Path, cycles: 
     tour(tmp_path, "run", str(path))
     tour(tmp_path, "report")
     (page,) = (tmp_path / "results").glob("*/fairness.html")
-    assert ("The 2 of the suite were used up once and came again." in page.read_text()) is told
+    assert ("All 2 openings were used, and the book was started again once." in page.read_text()) is told
 
 
 # Large books are checked only as far as needed before game 1.
@@ -352,7 +356,10 @@ def test_a_starting_list_by_what_the_database_knows(tmp_path: Path, order: str) 
     written(tmp_path, 1)
     path = tournament(tmp_path, ("wren1", "wren2"), order=order)
     for command in ("check", "run"):
-        assert "suite.epd:1: bad opening, stalemate" in tour(tmp_path, command, str(path), expect=3).stderr
+        assert (
+            "suite.epd:1: invalid opening: the final position is stalemate"
+            in tour(tmp_path, command, str(path), expect=3).stderr
+        )
     assert not (tmp_path / "results").exists()
 
 
@@ -368,7 +375,10 @@ def test_an_edition_deals_in_its_own_order(tmp_path: Path) -> None:
     written(tmp_path, second)
     tour(tmp_path, "run", str(path))
     for command in (("check", str(path)), ("run", str(path), "--new")):
-        assert f"suite.epd:{second}: bad opening, stalemate" in tour(tmp_path, *command, expect=3).stderr
+        assert (
+            f"suite.epd:{second}: invalid opening: the final position is stalemate"
+            in tour(tmp_path, *command, expect=3).stderr
+        )
     assert audit(tmp_path) == 1
     path.write_text(path.read_text().replace("games_per_pairing = 1", "games_per_pairing = 1\ncycles = 2"))
     for command in (("check", str(path)), ("run", str(path))):  # the first edition continues: its openings are valid
@@ -384,7 +394,10 @@ def test_what_comes_next_is_looked_at(tmp_path: Path, monkeypatch: pytest.Monkey
     path = tournament(tmp_path, ("wren1", "wren2"), "games_per_pairing = 1\ncycles = 20")
     tour(tmp_path, "run", str(path), "--max-games", "12", expect=8)
     for command in ("check", "run"):
-        assert "suite.epd:14: bad opening, stalemate" in tour(tmp_path, command, str(path), expect=3).stderr
+        assert (
+            "suite.epd:14: invalid opening: the final position is stalemate"
+            in tour(tmp_path, command, str(path), expect=3).stderr
+        )
     assert audit(tmp_path) == 12
 
 
@@ -399,7 +412,10 @@ def test_encounters_are_numbered_past_games(tmp_path: Path) -> None:
     played = audit(tmp_path)
     path.write_text(path.read_text().replace("games_per_pairing = 1", "games_per_pairing = 1\ncycles = 2"))
     for command in ("check", "run"):
-        assert "suite.epd:8: bad opening, stalemate" in tour(tmp_path, command, str(path), expect=3).stderr
+        assert (
+            "suite.epd:8: invalid opening: the final position is stalemate"
+            in tour(tmp_path, command, str(path), expect=3).stderr
+        )
     assert audit(tmp_path) == played
 
 
@@ -416,5 +432,8 @@ def test_more_cycles_with_an_engine_gone(tmp_path: Path) -> None:
     tour(tmp_path, "withdraw", "Guest")
     program.unlink()
     path.write_text(path.read_text().replace("cycles = 2", "cycles = 3"))
-    assert "suite.epd:14: bad opening, stalemate" in tour(tmp_path, "run", str(path), expect=3).stderr
+    assert (
+        "suite.epd:14: invalid opening: the final position is stalemate"
+        in tour(tmp_path, "run", str(path), expect=3).stderr
+    )
     assert audit(tmp_path) == 12

@@ -111,10 +111,10 @@ def test_a_match_finds_the_file_from_here(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "told"),
     [
-        ("gone.pgn", None, "is no file; give eco.pgn of pgn-extract"),
-        ("empty.pgn", "", "has no openings with codes"),
-        ("games.pgn", '[Event "x"]\n\n1. e4 e5 *\n', "has no openings with codes"),
-        ("table.tsv", "name\tmoves\nx\ty\n\n\t\n", "has no openings with codes"),
+        ("gone.pgn", None, "is not a regular file"),
+        ("empty.pgn", "", "does not contain openings with ECO codes"),
+        ("games.pgn", '[Event "x"]\n\n1. e4 e5 *\n', "does not contain openings with ECO codes"),
+        ("table.tsv", "name\tmoves\nx\ty\n\n\t\n", "does not contain openings with ECO codes"),
     ],
 )
 def test_what_names_nothing_is_refused(tmp_path: Path, name: str, text: str | None, told: str) -> None:

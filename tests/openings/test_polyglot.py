@@ -73,10 +73,10 @@ def test_both_legs_have_one_line_and_it_is_a_matter_of_numbers(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"", "nothing in it"),
-        (b"x" * 17, "no Polyglot book"),
+        (b"", "the file is empty"),
+        (b"x" * 17, "not a valid Polyglot book"),
         (b"".join(struct.pack(">QHHI", 9 - n, 1, 1, 0) for n in range(9)), "not sorted"),
-        (struct.pack(">QHHI", 5, 1, 1, 0), "no move for the usual start"),
+        (struct.pack(">QHHI", 5, 1, 1, 0), "does not have a move for the initial position"),
     ],
 )
 def test_no_book(tmp_path: Path, content: bytes, words: str) -> None:
@@ -89,7 +89,7 @@ def test_no_book(tmp_path: Path, content: bytes, words: str) -> None:
 def test_a_book_is_for_standard_chess(tmp_path: Path) -> None:
     """A Polyglot book raises an error for variants."""
     settings = OpeningSettings(file=str(book(tmp_path / "b.bin")))
-    with pytest.raises(InputRefused, match="Polyglot book begins at the usual start"):
+    with pytest.raises(InputRefused, match="Polyglot book starts at the initial position"):
         load_suite(settings, seed=1, legs=2, folder=tmp_path, variant="atomic")
 
 

@@ -53,13 +53,14 @@ def test_a_bad_line_of_a_large_file(tmp_path: Path) -> None:
     (tmp_path / "s.epd").write_text(f'{KINGS}\n\n{KINGS} id "x";\n8/8/8/8/8/8/8/8 w - -\n{KINGS} id "y";\n')
     suite = load_suite(OpeningSettings(file="s.epd", order="sequential"), seed=1, legs=2, folder=tmp_path)
     suite.check(2)
-    with pytest.raises(InputRefused, match=r"s\.epd:4: bad opening, impossible position .*skip_bad"):
+    with pytest.raises(InputRefused, match=r"s\.epd:4: invalid opening: impossible position .*skip_bad"):
         suite.check(3)
     wished = OpeningSettings(file="s.epd", order="sequential", skip_bad=True)
     skipping = load_suite(wished, seed=1, legs=2, folder=tmp_path)
     assert not skipping.left_out.count
     skipping.check(4)
-    words = f"openings: at least 1 of 4 left out as they cannot be played: {tmp_path / 's.epd'}:4: impossible position "
+    first = f"{tmp_path / 's.epd'}:4: impossible position "
+    words = f"openings: at least 1 of 4 skipped because they cannot be played; first: {first}"
     assert str(skipping.left_out).startswith(words)
     assert [opening.name for opening in skipping.openings] == ["", "x", "y", "y"]
     assert [opening.index for opening in skipping.openings] == [1, 2, 4, 4]

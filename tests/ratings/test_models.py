@@ -45,7 +45,7 @@ def test_logistic_points_are_elo_points() -> None:
     """The logistic model rejects a draw parameter."""
     fitted = fit(MATCH)
     assert (fitted.draw, fitted.point, fitted.draw_fitted) == (None, 1.0, False)
-    with pytest.raises(ValueError, match="no draw parameter"):
+    with pytest.raises(ValueError, match="does not have a draw parameter"):
         fit(MATCH, draw=97.3)
 
 
@@ -91,7 +91,7 @@ def test_gaps_and_draws_that_grow_together(model: ModelName, counts: Counts) -> 
     assert np.abs(fitted.ratings).max() < 1500
     assert fitted.residual <= 1e-8
     assert not fit(MATCH, model=model).problem.imagined
-    assert "imagined" in rating_list(counts, model=model).caption[0]
+    assert "are added" in rating_list(counts, model=model).caption[0]
 
 
 @pytest.mark.parametrize("model", ["davidson", "raokupper"])

@@ -51,7 +51,7 @@ def test_few_pairs_hardly_count() -> None:
     assert np.isfinite(PairScoreSpread(0.0, 0.0, 0.5, 3).ratio)
 
 
-@pytest.mark.parametrize(("pairs", "words"), [(1, "1 pair"), (2, "2 pairs")])
+@pytest.mark.parametrize(("pairs", "words"), [(1, "1 game pair"), (2, "2 game pairs")])
 def test_a_pair_alone_is_one(pairs: int, words: str) -> None:
     """The caption uses singular and plural correctly."""
     assert PairScoreSpread(0.2, 0.4, 0.4, pairs).note.endswith(f", {words}")

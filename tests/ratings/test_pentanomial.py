@@ -126,7 +126,7 @@ def test_the_tilt_keeps_its_digits_next_to_a_pole() -> None:
     found = at_score([1 - 1e-9, 5e-10, 5e-10], 0.999)
     assert found[1] / 2 + found[2] == pytest.approx(0.999, rel=1e-6)  # 1e-16 of 5e-10
     assert all(chance > 0 for chance in found)
-    with pytest.raises(ValueError, match="average 0"):
+    with pytest.raises(ValueError, match="cannot be 0"):
         tilted([0.5, 0.5], [1.0, 2.0])
 
 

@@ -47,7 +47,7 @@ def test_words(words: str) -> None:
 )
 def test_words_that_are_none(words: str) -> None:
     """An invalid loose anchor raises an error with the allowed form."""
-    with pytest.raises(ValueError, match=r"write RATING\+-SD"):
+    with pytest.raises(ValueError, match=r"not a valid loose anchor; use RATING\+-SD"):
         parse_loose_anchor(words)
 
 
@@ -96,7 +96,7 @@ def test_who_is_unbeaten_beside_a_loose_anchor_is_told() -> None:
     counts = {**MATCH, ("C", "A"): (4, 0, 0)}
     made = rating_list(counts, loose={"A": LooseAnchor(2784, 15)})
     assert row(made, "C").remarks[0] == "unbeaten: rating depends on the prior (2784 ± 350)"
-    assert "sd 350 about the loose anchors" in made.caption[0]
+    assert "standard deviation 350 around the loose anchors" in made.caption[0]
     apart = rating_list(counts, prior="none", loose={"A": LooseAnchor(2784, 15)})
     assert [each.name for each in apart.unrated] == ["C"]
     assert row(apart, "A").rating == pytest.approx(2784, abs=1e-6)

@@ -133,7 +133,7 @@ def test_unbeaten() -> None:
     assert row(made, "A").performance is None
     assert row(made, "A").rank == 1
     assert made.caption[0].endswith("connected components {B, C}, {A}")
-    assert "Gaussian prior (sd 350 about the pool mean)" in made.caption[0]
+    assert "Gaussian prior (standard deviation 350 around the pool mean)" in made.caption[0]
     assert made.caption[1] == "unbeaten: A"
 
 
@@ -158,7 +158,7 @@ def test_without_prior_groups_are_apart() -> None:
     assert made.pools == (("B", "C"),)
     assert [(each.name, each.games) for each in made.rows] == [("B", 3), ("C", 3)]
     assert [(each.name, each.why) for each in made.unrated] == [("A", "unbeaten: no finite rating without a prior")]
-    assert "rated apart" in made.caption[0]
+    assert "rated separately" in made.caption[0]
 
 
 def test_few_games_have_profile_bounds() -> None:
@@ -243,24 +243,24 @@ def test_anchors_that_contradict_the_games_are_noted() -> None:
     """One note names the anchors with improbable scores, in every model."""
     wrong = {"A": 2000.0, "B": 2400.0, "C": 2420.0}
     [told] = rating_list(LONG, anchors=wrong).caption
-    first = "A at 2000 scored 50.0 of 85, not 7.7"
+    first = "A at 2000 scored 50.0 of 85, expected 7.7"
     assert told == f"anchors that do not fit the games: {first}; B at 2400 scored 75.0 of 170, expected 117.3"
     for model in ("davidson", "raokupper"):
-        assert any("contradict" in note for note in rating_list(LONG, model=model, anchors=wrong).caption)
+        assert any("do not fit" in note for note in rating_list(LONG, model=model, anchors=wrong).caption)
 
 
 def test_anchors_that_the_games_bear_out_are_not_noted() -> None:
     """Anchors with probable scores, a single anchor, and anchors of two pools have no note."""
     apart = {**LONG, ("X", "Y"): (10, 10, 50)}
     for anchors in ({"A": 2060, "B": 2010}, {"A": 2000, "D": 1990}, {"A": 9000}, {"A": 2000, "X": 5000}):
-        assert not any("contradict" in note for note in rating_list(apart, anchors=anchors).caption)
+        assert not any("do not fit" in note for note in rating_list(apart, anchors=anchors).caption)
 
 
 def test_wrong_anchors() -> None:
     """An unknown anchor is named in the error; anchors with a mean raise an error."""
     with pytest.raises(InputRefused, match="Fruit"):
         rating_list(MATCH, anchors={"Fruit": 0})
-    with pytest.raises(InputRefused, match="not both"):
+    with pytest.raises(InputRefused, match="cannot be combined"):
         rating_list(MATCH, anchors={"A": 0}, mean=5)
 
 
@@ -408,8 +408,8 @@ def test_shown_in_elo(model: ModelName, gap: float) -> None:
     assert made.rows[0].plus == pytest.approx(NORMAL_95 * errors_of(fitted).sd_of(0) * fitted.point)
     assert made.rows[0].los == pytest.approx(errors_of(fitted).los(0, 1))
     assert (made.model, made.point, made.draw_parameter) == (model, fitted.point, fitted.draw)
-    scaled = {"davidson": "nu 1.886, times 0.5147", "raokupper": "drawElo 186.4, times 0.7595"}[model]
-    assert made.caption == (f"points of the {model} model, {scaled}: near equality they are Elo points",)
+    scaled = {"davidson": "nu 1.886, multiplied by 0.5147", "raokupper": "drawElo 186.4, multiplied by 0.7595"}[model]
+    assert made.caption == (f"ratings in points of the {model} model, {scaled}: near equality they are Elo points",)
     assert made.to_json()["point"] == fitted.point
 
 
