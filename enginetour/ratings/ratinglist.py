@@ -254,9 +254,7 @@ class _ListTerms:
             # Loose anchors are a prior of single engines: another prior must not set those too.
             gaussian = self.prior if isinstance(self.prior, GaussianPrior) else None
             if gaussian is None or gaussian.mean is not None or isinstance(gaussian.sd, Mapping):
-                raise InputRefused(
-                    "loose anchors cannot be combined with this prior", step="use the prior none, auto or gaussian=SD"
-                )
+                raise InputRefused("loose anchors need the prior auto, none or gaussian=SD")
         if twice := sorted({*self.anchors} & {*self.loose}):
             raise InputRefused(f"{twice[0]} is both a fixed and a loose anchor", step="give only one of them")
         if strangers := sorted({*self.anchors, *self.loose} - set(names)):
