@@ -101,7 +101,7 @@ class GameFilter:
             except ValueError as error:
                 raise UsageRefused(str(error), place="--variant") from None
         if self.since and self.until and self.until < self.since:
-            raise UsageRefused(f"--until {self.until} is before --since {self.since}", place="--until")
+            raise UsageRefused(f"until {self.until} is before since {self.since}", place="--until")
         for kind, names, known in (
             ("time class", self.time_classes, TIME_CLASSES),
             ("exclude termination", self.exclude_termination, tuple(ENDINGS)),

@@ -50,9 +50,7 @@ class EloSettings(BaseModel):
         ge=0,
         description='Number of rated games during which an engine is new, with k_policy "by-games".',
     )
-    adv: float = Field(
-        default=0.0, ge=-LARGEST, le=LARGEST, description="Advantage of the white pieces in Elo points."
-    )
+    adv: float = Field(default=0.0, ge=-LARGEST, le=LARGEST, description="Advantage of the white pieces in Elo points.")
     clip: float | None = Field(
         default=None,
         gt=0,

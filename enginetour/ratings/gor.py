@@ -49,12 +49,8 @@ class GorSettings(BaseModel):
         default="batch",
         description='Rate after each game ("sequential") or after each tournament ("batch").',
     )
-    eps: float = Field(
-        default=EPS, ge=0, lt=1, description="EGF only: score added per game against deflation."
-    )
-    integer_steps: bool = Field(
-        default=False, description="EGF only: round the divisor `a` as in printed tables."
-    )
+    eps: float = Field(default=EPS, ge=0, lt=1, description="EGF only: score added per game against deflation.")
+    integer_steps: bool = Field(default=False, description="EGF only: round the divisor `a` as in printed tables.")
     start_value: float = Field(
         default=FLOOR,
         ge=FLOOR,
@@ -210,9 +206,7 @@ class Egf2021Settings(BaseModel):
     event_class: _EventClass = Field(
         default="A", description='Class of tournaments that `classes` does not list, "A" to "D".'
     )
-    classes: dict[str, _EventClass] = Field(
-        default={}, description='Class of each tournament by its name, "A" to "D".'
-    )
+    classes: dict[str, _EventClass] = Field(default={}, description='Class of each tournament by its name, "A" to "D".')
     floor: float | None = Field(
         default=None, lt=CEILING, description="Lowest rating in points (EGF: -900). Default: no limit."
     )

@@ -242,7 +242,7 @@ def test_history(folder: Path) -> None:
         (("ratings", "--anchor", "Toga"), "must be NAME=RATING"),
         (("ratings", "--anchor", "Toga=nan"), "with a finite number"),
         (("ratings", "--all", "--anchor", "Crafty=2700"), "'Crafty' has no games in this list"),
-        (("ratings", "--prior", "flat"), "write auto, none, gaussian=SD"),
+        (("ratings", "--prior", "flat"), "use auto, none, gaussian=SD"),
         (("ratings", "--as-of", "soon"), "'soon' is not a valid time"),
         (("ratings", "x", "--all"), "LIST selects its tournaments itself"),
         (("ratings", "--system", "elo", "--setting", "kay=3"), "unknown setting 'kay' of elo"),

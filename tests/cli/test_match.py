@@ -74,7 +74,7 @@ def test_a_verdict_is_told_with_its_risk(store: Path) -> None:
     """A test far below its bounds accepts H0, and shows the number of pairs and the estimate at that time."""
     told = tour(store, "ratings", "-t", "autumn", "--sprt", "Fruit", "Toga", "300", "400").stdout
     assert "H0 after " in told
-    assert "Fruit is less than 400 Elo ahead, wrong in 5 %" in told
+    assert "Fruit is less than 400 Elo stronger (error rate 5 %)" in told
     assert "Elo is the plain estimate at the moment of the verdict" in told
     assert "19 game pairs, not part of the test" in told
 
@@ -109,7 +109,7 @@ def test_one_game_is_told_without_certainty(store: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--sprt", "Fruit", "Toga", "5", "0"), "first bound is below"),
+        (("--sprt", "Fruit", "Toga", "5", "0"), "first bound must be below"),
         (("--sprt", "Fruit", "Toga", "0"), "4 arguments"),
         (("--sprt", "Fruit", "Togo", "0", "5"), "did you mean 'Toga'"),
         (("--sprt", "Fruit", "HoiChess", "0", "5"), "have no games"),
@@ -119,7 +119,7 @@ def test_one_game_is_told_without_certainty(store: Path) -> None:
         (("--sprt-model", "logistic"), "--sprt-model: needs --sprt"),
         (("--alpha", "0.1"), "--alpha: needs --sprt"),
         (("--beta", "0.1"), "--beta: needs --sprt"),
-        (("--sprt", "Fruit", "Toga", "0", "5", "--alpha", "1"), "alpha and beta lie between"),
+        (("--sprt", "Fruit", "Toga", "0", "5", "--alpha", "1"), "alpha, beta and their sum must be between"),
     ],
 )
 def test_a_test_that_cannot_be_made_is_refused(store: Path, words: tuple[str, ...], told: str) -> None:
@@ -138,7 +138,7 @@ def test_the_errors_of_the_test_may_be_told(store: Path) -> None:
     words = ("ratings", "-t", "autumn", "--sprt", "Fruit", "Toga", "300", "400", "--alpha", "0.02", "--beta", "0.1")
     value = json.loads(tour(store, *words, "--json").stdout)
     assert value["sprt"]["bounds"] == pytest.approx([-2.282382, 3.806662], abs=1e-6)
-    assert "wrong in 10 %" in tour(store, *words).stdout
+    assert "error rate 10 %" in tour(store, *words).stdout
 
 
 def test_pairs_are_looked_at_in_the_order_of_the_schedule(tmp_path: Path) -> None:
@@ -190,11 +190,11 @@ def refused(folder: Path, *words: str, code: int = 3) -> str:
         (("--tc", "depth=1", "--entrant", "wren1.timemargin=-1"), "enginetour: --entrant: "),
         (("--tc", "depth=1", "--entrant", "2.family= x"), "enginetour: --entrant: "),
         (("--entrant", "wren2.limits=clock"), ""),
-        (("--draw", "40"), "--draw: play.draw: expected a table of movenumber, movecount, score, found 40"),
+        (("--draw", "40"), "--draw: play.draw: expected a table of movenumber, movecount, score (found 40)"),
         (("--tablebases", "/syzygy"), "--tablebases: play.tablebases: expected a table of path, pieces"),
         (("--draw", "movenumber=40 movcount=8 score=10"), "'play.draw.movcount', did you mean 'movecount'?"),
         (("--sprt", "elo0=0 elo_1=5"), "'format.sprt.elo_1', did you mean 'elo1'?"),
-        (("--sprt", "elo0=-.5 elo1=5. alpha=.05"), "elo1: input should be a valid number, found '5.'"),
+        (("--sprt", "elo0=-.5 elo1=5. alpha=.05"), "elo1: input should be a valid number (found '5.')"),
         (("--sprt", "elo0=-.5 elo1=.5 alpha=.05"), ""),
     ],
 )

@@ -208,7 +208,7 @@ def test_aliases_join_engines(games: Path, tmp_path: Path) -> None:
         ("A,B\nC,B\n", 2, "'B' is also an alias of 'A'"),
         ("A,B\nB,C\n", 2, "'B' is"),
         ("A\n", 1, "at least one alias"),
-        ('A,B\n"C,D\n', 2, "no list of names"),
+        ('A,B\n"C,D\n', 2, "not a valid list of names"),
     ],
 )
 def test_aliases_that_contradict_are_refused(games: Path, tmp_path: Path, lines: str, line: int, words: str) -> None:
@@ -236,14 +236,14 @@ def test_what_is_left_out_is_told(games: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.pgn"
     other.write_text(pgn(("Fruit 2.1", "Toga II", "w**"), ("?", "Toga II", "w")))
     done = invoke(games, other)
-    assert f"{other}:22: a game whose White has no name" in done.stderr
+    assert f"{other}:22: the game has an empty White tag" in done.stderr
     # Long paths are broken anywhere.
     told = f"games left out: 2 with result * ({other}:8), 1 broken"
     assert "".join(told.split()) in "".join(done.stdout.split())
     found = listed(games, other)
     assert (found["games"], found["skipped"]) == (126, 3)
     assert found["left_out"]["others"] == {"*": 2}
-    assert found["broken"] == [{"place": f"{other}:22", "why": "a game whose White has no name"}]
+    assert found["broken"] == [{"place": f"{other}:22", "why": "the game has an empty White tag"}]
     assert found["files"] == [str(games), str(other)]
 
 
@@ -285,7 +285,7 @@ def test_a_contradiction_is_noted_and_the_tag_counts() -> None:
     found, text = noted("mismatch.pgn")
     assert (found["games"], row(found, "A")["wins"]) == (2, 2)
     assert "games left out: 1 with result * (mismatch.pgn:11)" in text
-    assert "3 games end with another result than the Result tag; the tag counts (first: mismatch.pgn:1)" in text
+    assert "3 games end with another result than the Result tag; the tag is used (first: mismatch.pgn:1)" in text
 
 
 @pytest.mark.parametrize("name", ["multiline_tag.pgn", "space.pgn"])
@@ -300,7 +300,7 @@ def test_one_name_in_two_unicode_forms_is_one_engine() -> None:
     """Two Unicode forms of a name are one engine, with a note; options accept both."""
     found, text = noted("nfd.pgn")
     assert [one["name"] for one in found["list"]] == ["M\N{LATIN SMALL LETTER U WITH DIAERESIS}ller 1.0", "B"]
-    assert "names that differ only by blanks or Unicode form, rated as one engine: Müller 1.0" in text
+    assert "names that differ only by spaces or Unicode form, rated as one engine: Müller 1.0" in text
     for name in ("Mu\N{COMBINING DIAERESIS}ller  1.0", "Müller 1.0"):
         assert row(listed(CASES / "nfd.pgn", "--anchor", f"{name}=3000"), "Müller 1.0")["rating"] == 3000
         assert listed(CASES / "nfd.pgn", "--include", f"{name}*", "--include", "B")["games"] == 2
@@ -311,7 +311,9 @@ def test_names_that_nearly_agree_are_noted(tmp_path: Path) -> None:
     path = tmp_path / "g.pgn"
     path.write_text(pgn(("Fruit 2.1", "Toga", "wdl"), ("fruit 2.1", "Toga", "wdl"), ("Fruit  2.1", "To ga", "wdl")))
     done = " ".join(invoke(path).stdout.split())
-    assert "rated as different engines: Fruit 2.1 / fruit 2.1, To ga / Toga; --alias OTHER=NAME joins them" in done
+    assert (
+        "rated as different engines: Fruit 2.1 / fruit 2.1, To ga / Toga; use --alias OTHER=NAME to join them" in done
+    )
     assert "rated as one engine: Fruit 2.1" in done
     path.write_text(pgn(("Toga", "Fruit", "wdl"), ("Toga\N{ZERO WIDTH SPACE}", "Fruit", "wdl")))
     assert r"rated as different engines: Toga / Toga\u200b;" in " ".join(invoke(path).stdout.split())
@@ -412,11 +414,11 @@ def test_lists_of_other_systems_have_the_forms_of_lists(club: Path, tmp_path: Pa
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--system", "gor", "--start", "Pachi=30k"), "no grade '30k'"),
+        (("--system", "gor", "--start", "Pachi=30k"), "'30k' is not a valid grade"),
         (("--system", "gor", "--start", "Pachi=strong"), "'strong' is not a valid rating"),
         (("--system", "elo", "--start", "Pachi=6k"), "must be a number for --system elo"),
         (("--system", "gor", "--start", "Nobody=6k"), "no games of 'Nobody' found"),
-        (("--system", "gor", "--setting", "start_value=30k"), "start_value: no grade '30k'"),
+        (("--system", "gor", "--setting", "start_value=30k"), "start_value: '30k' is not a valid grade"),
         (("--system", "gor", "--anchor", "Pachi=2000"), "anchors is only valid for the rating system ml"),
         (("--system", "gor", "--matrix", "los"), "need --system ml"),
         (("--start", "Pachi=6k"), "--start: needs --system"),
@@ -435,7 +437,7 @@ def test_an_unbeaten_engine_is_named(tmp_path: Path) -> None:
     """An unbeaten engine is rated by the prior with a note, and without a prior has no rating."""
     path = tmp_path / "g.pgn"
     path.write_text(pgn(("A", "B", "w" * 9), ("B", "C", "wl" * 9)))
-    assert any("rests on the prior" in remark for remark in row(listed(path), "A")["remarks"])
+    assert any("depends on the prior" in remark for remark in row(listed(path), "A")["remarks"])
     apart = listed(path, "--prior", "none")
     assert [one["name"] for one in apart["unrated"]] == ["A"]
     assert {one["name"] for one in apart["list"]} == {"B", "C"}
@@ -483,4 +485,4 @@ def test_numbers_wait_for_the_games(tmp_path: Path) -> None:
     """A file that cannot be read is an error before numpy is loaded."""
     said, modules = loaded_by("rate", str(tmp_path / "none.pgn"), code=3)
     assert "numpy" not in modules
-    assert "none.pgn: cannot read" in said
+    assert "none.pgn: cannot be read" in said

@@ -63,7 +63,7 @@ def test_a_tournament_is_named_by_its_configuration_too(
     assert "tournament 'other.toml' not found" in nowhere.stderr
     assert "choose one of: trial" in nowhere.stderr
     mistyped = tour(tmp_path, *words, str(folder / "other.toml"), expect=3)
-    assert mistyped.stderr == f"enginetour: {folder / 'other.toml'}: no such file, expected a configuration\n"
+    assert mistyped.stderr == f"enginetour: {folder / 'other.toml'}: file not found, expected a configuration\n"
 
 
 def test_a_configuration_tells_where_the_files_of_its_tournament_are(
@@ -100,7 +100,7 @@ def test_a_configuration_that_names_no_tournament_is_refused(folder: Path, tmp_p
     (tmp_path / "x.toml").write_text("tournament = 3\n", "utf-8")
     done = tour(folder, "status", str(tmp_path / "x.toml"), expect=3)
     assert "x.toml: no name under [tournament]" in done.stderr
-    assert f"did you mean {tmp_path / 'x'}.toml?" in tour(folder, "run", str(tmp_path / "x"), expect=3).stderr
+    assert f"use {tmp_path / 'x'}.toml" in tour(folder, "run", str(tmp_path / "x"), expect=3).stderr
     assert "two tournaments are named" in tour(folder, "status", "trial", "-t", "trial", expect=2).stderr
 
 

@@ -387,7 +387,7 @@ def test_what_is_told_while_it_runs() -> None:
     ("line", "told"),
     [
         ("games = 101", "games must be even with games_per_pairing = 2 (found 101)"),
-        ("sprt = { elo0 = 5, elo1 = 0 }", "first bound is below the second"),
+        ("sprt = { elo0 = 5, elo1 = 0 }", "first bound must be below the second"),
         ('sprt = { elo0 = 0, elo1 = 5, model = "elo" }', "'logistic', 'normalized' or 'bayesian'"),
         ("sprt = { elo0 = 0, elo1 = 5, alhpa = 0.1 }", "did you mean 'alpha'"),
         ("sprt = true", "write sprt = {"),
@@ -437,7 +437,7 @@ def test_an_even_match_accepts_the_lower_bound() -> None:
     format_ = match()
     state, _ = played(format_, format_.start(TWO), scores_of([2] * 200))
     assert state.verdict == "H0"
-    assert format_.notes(state)[-1].text.endswith("New is less than 100 Elo ahead, wrong in 5 %")
+    assert format_.notes(state)[-1].text.endswith("New is less than 100 Elo stronger (error rate 5 %)")
 
 
 def test_check_tells_how_long_a_test_lasts(tmp_path: Path) -> None:

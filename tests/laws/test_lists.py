@@ -72,7 +72,7 @@ def test_nothing_is_rated_in_silence(case: tuple[Any, dict[str, Any]]) -> None:
     made = listed(*case)
     for row in made.rows:
         if row.score in (0, 1):
-            assert any(remark == "anchor" or "rests on" in remark for remark in row.remarks), row
+            assert any(remark == "anchor" or "depends on" in remark for remark in row.remarks), row
         if row.plus is None:
             assert row.remarks
     there = [row.name for row in made.rows] + [engine.name for engine in made.unrated]

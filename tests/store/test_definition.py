@@ -33,7 +33,7 @@ def test_comes_back_from_json() -> None:
     ("values", "told"),
     [
         ({"time_classes": ("blits",)}, "time_classes: unknown time class 'blits', did you mean 'blitz'"),
-        ({"prior": "gaussian=0"}, "prior: write auto, none, gaussian=SD"),
+        ({"prior": "gaussian=0"}, "is not a valid prior; use auto, none, gaussian=SD"),
         ({"prior": "flat"}, "'flat'"),
         ({"scale": -400.0}, "scale: Input should be greater than 0 (found -400.0)"),
         ({"since": date(2026, 2, 1), "until": date(2026, 1, 1)}, "until 2026-01-01 is before since 2026-02-01"),

@@ -78,8 +78,8 @@ def test_versions_added_up_keep_the_level_of_the_list(store: Store) -> None:
         (("--average", "1e308"), "is not between -1000000 and 1000000"),
         (("--scale", "1e-300"), "is not between 1 and 1000000"),
         (("--anchor", "Toga=-1e7"), "is not between"),
-        (("--prior", "gaussian=1e-300"), "numbers between 0.000001 and 1,000,000"),
-        (("--prior", "virtual=1e300"), "numbers between"),
+        (("--prior", "gaussian=1e-300"), "a number between 0.000001 and 1,000,000"),
+        (("--prior", "virtual=1e300"), "a number between"),
         (("--confidence", "nan"), "nan is not in the range"),
         (("--system", "elo", "--setting", "start_value=1e308"), "start_value: Input should be less than or equal to"),
         (("--system", "gor", "--setting", "start_value=1e308"), "start_value: Input should be less than or equal to"),
@@ -139,7 +139,7 @@ def test_an_import_has_a_name_as_a_tournament_has(tmp_path: Path, name: str, tol
 
 def test_a_folder_is_no_file_of_games(tmp_path: Path) -> None:
     """A directory cannot be imported."""
-    assert ".: cannot read: Is a directory" in tour(tmp_path, "import", ".", expect=3).stderr
+    assert ".: cannot be read: Is a directory" in tour(tmp_path, "import", ".", expect=3).stderr
 
 
 def test_what_moved_fits_eighty_columns(store: Store) -> None:

@@ -263,11 +263,11 @@ def test_what_a_file_says_of_its_table() -> None:
     text = report_of(wanted, "142 6", "202 BH", "212 PTS, SB/C9, BH")
     found = rank_report(read(text, "f.trf"), None, "fide")
     assert not found.finished and found.title == "f.trf"
-    assert found.notes[0] == "tie-break SB/C9 of the file is not available: the table ends before it"
+    assert found.notes[0] == "tie-break SB/C9 of the file is not supported: the order ends before it"
     assert all(not line.tiebreaks for line in found.placed)
     lines = [f"{line[:85]}{number:4d}{line[89:]}" for number, line in enumerate(text.splitlines()[3:], 1)]
     ranked = rank_report(read("\n".join(lines), "f.trf"), ("PTS", "BH"), "fide")
-    assert ranked.notes[-1].startswith("the file has other ranks for 15 entrants: E")
+    assert ranked.notes[-1].startswith("ranks differ from the file for 15 entrants: E")
     with pytest.raises(UsageRefused, match="NOPE"):
         rank_report(read(text), ("NOPE",), "fide")
 

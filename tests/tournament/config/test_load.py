@@ -108,7 +108,7 @@ def test_a_format_named_under_tournament_is_told_where_it_belongs(tmp_path: Path
             "[play]",
             "[play]\nspeed = 0",
             8,
-            "play.speed: input should be 'measure' or greater than or equal to 0.05, found 0",
+            "play.speed: input should be 'measure' or greater than or equal to 0.05 (found 0)",
         ),
         (
             "[play]",
@@ -116,8 +116,8 @@ def test_a_format_named_under_tournament_is_told_where_it_belongs(tmp_path: Path
             8,
             "play.speed: input should be 'measure' or a valid number, found 'fast'",
         ),
-        ("[play]", "[play]\nfifty = 0", 8, "play.fifty: input should be greater than or equal to 50, found 0"),
-        ("[play]", '[play]\npgn = "nodes"', 8, "play.pgn: write a list: [\"...\"], found 'nodes'"),
+        ("[play]", "[play]\nfifty = 0", 8, "play.fifty: input should be greater than or equal to 50 (found 0)"),
+        ("[play]", '[play]\npgn = "nodes"', 8, "play.pgn: input should be a list: [\"...\"] (found 'nodes')"),
         ("[play]", "[play]\nodds = 5", 8, "play.odds: input should be a list, found 5"),
         ("[play]", '[play]\nponder = "yes"', 8, "play.ponder: input should be true or false, found 'yes'"),
         ("[play]", "[openings]\n[play]", 7, "unknown key 'openings', did you mean it under [play]?"),
@@ -486,4 +486,4 @@ def test_an_opening_drawn_on_its_way(tmp_path: Path) -> None:
     (tmp_path / "late.pgn").write_text(f"{game}\n")
     path = config(tmp_path, TWO, "match", "games = 2", play='openings = { file = "late.pgn" }')
     said = tour(tmp_path, "check", str(path), expect=3).stderr
-    assert "the fifty-move rule is fulfilled after 2 plies" in said
+    assert "the fifty-move rule applies after 2 plies" in said

@@ -64,7 +64,7 @@ def test_read(tmp_path: Path) -> None:
         ('webhook = "https://"', "http"),
         ('webhook = "http://x.org:99999/"', "http"),
         ('webhook = "http://x.org/a b"', "http"),
-        ('command = "rm -r x"', "write a list"),
+        ('command = "rm -r x"', "input should be a list"),
         ('command = [""]', "notify"),
         ('on = ["finish"]', "finished"),
         ('hook = "http://x.org"', "hook"),
@@ -144,7 +144,7 @@ def test_a_bubble_ends_with_ladder_list_and_pgn(workspace: Path) -> None:
     assert pgn_games(workspace / "results" / "trial.pgn") == games
     of_file = read_plain(workspace, "rate", str(workspace / "results" / "trial.pgn"), "--pairs", "--json")
     assert (of_file["list"], of_file["caption"]) == (listed, read(workspace, "ratings")["caption"])
-    assert any("errors by opening pairs" in line for line in of_file["caption"])
+    assert any("errors by game pairs" in line for line in of_file["caption"])
     again = tour(workspace, "run", str(path))
     assert "Finished game" not in again.stdout
     assert audit(workspace) == games
