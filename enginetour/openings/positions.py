@@ -26,7 +26,7 @@ _HOMES = ((4, (0, 7)), (60, (56, 63)))  # squares of kings and rooks: e1 with a1
 _UNMATEABLE = "neither side can checkmate"
 _FULFILLED = "the fifty-move rule applies"
 _ECO = re.compile(r"[A-E]\d\d\w?")  # Encyclopaedia of Chess Openings, optionally with a letter of Scid
-MEND = "correct the opening"
+_MEND = "correct the opening"
 MEND_OR_SKIP = "correct the opening, or skip invalid openings with skip_bad = true"
 
 
@@ -278,7 +278,7 @@ class IndexedPositions(LazyOpenings):
             self._bad.add(place)
         bad = self._read(number)
         assert isinstance(bad, BadOpening)
-        step = MEND if self._skip_bad else MEND_OR_SKIP
+        step = _MEND if self._skip_bad else MEND_OR_SKIP
         raise InputRefused(f"invalid opening: {bad.why}", place=f"{self._path}:{self._line(number)}", step=step)
 
     def left_out(self) -> SkippedOpenings:

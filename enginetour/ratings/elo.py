@@ -62,7 +62,7 @@ class EloSettings(BaseModel):
         le=LARGEST,
         description="Rating of an engine without a start rating, in Elo points.",
     )
-    inherit: bool = Field(default=False, description=incremental.INHERIT)
+    inherit: bool = Field(default=False, description="Whether a new version starts with the rating of its predecessor.")
 
 
 def expected_score(gap: float) -> float:

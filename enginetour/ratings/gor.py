@@ -57,7 +57,7 @@ class GorSettings(BaseModel):
         le=LARGEST,
         description="Rating of an engine without a start rating, in points or as a grade.",
     )
-    inherit: bool = Field(default=False, description=incremental.INHERIT)
+    inherit: bool = Field(default=False, description="Whether a new version starts with the rating of its predecessor.")
 
     @field_validator("start_value", mode="before")
     @classmethod
@@ -216,7 +216,7 @@ class Egf2021Settings(BaseModel):
         lt=CEILING,
         description="Rating of an engine without a start rating, in points or as a grade.",
     )
-    inherit: bool = Field(default=False, description=incremental.INHERIT)
+    inherit: bool = Field(default=False, description="Whether a new version starts with the rating of its predecessor.")
 
     @field_validator("start_value", mode="before")
     @classmethod

@@ -15,7 +15,6 @@ from typing import Literal, NamedTuple, Protocol
 # frozen dataclass takes nearly four times as long.
 
 CAPTION = "incremental ratings have no error estimate; they become more accurate with more games"
-INHERIT = "Whether a new version starts with the rating of its predecessor."
 LARGEST = 1_000_000  # points; far above any list, and a double still resolves 1e-9 points
 
 

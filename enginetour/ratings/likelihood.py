@@ -246,13 +246,22 @@ _PATIENCE = 15  # steps by conjugate gradients; a dense pool needs 9, a chain of
 _IDENTIFIED = 1e-9  # least share of the curvature of advantage and draw parameter that ratings must not explain
 _ONE_EACH = ResultColumns(np.ones(1), np.zeros(1), np.ones(1))  # a win and a loss between equals; limits the draws
 
-NOT_SEPARABLE = "White's advantage cannot be separated from the ratings"
-NO_FINITE_ADVANTAGE = "White's advantage has no finite maximum-likelihood value"
-GIVE_ADVANTAGE = "give the advantage as a number"
+
+_GIVE_ADVANTAGE = "give the advantage as a number"
 
 
 class NoMaximum(InputRefused):
     """Report that no finite ratings maximize the likelihood of the games."""
+
+    @classmethod
+    def not_separable(cls) -> NoMaximum:
+        """Return the error for a White advantage that the ratings explain as well."""
+        return cls("White's advantage cannot be separated from the ratings", step=_GIVE_ADVANTAGE)
+
+    @classmethod
+    def unlimited_advantage(cls) -> NoMaximum:
+        """Return the error for a White advantage that the games do not limit."""
+        return cls("White's advantage has no finite maximum-likelihood value", step=_GIVE_ADVANTAGE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -395,10 +404,9 @@ def _newton(problem: _Problem, at: Vector) -> tuple[Vector, float, int]:
             if not _identified(problem, bent):  # at such large values nothing moves
                 break
             return at, residual, steps
-    raise NoMaximum(
-        NO_FINITE_ADVANTAGE if fitted else "the ratings have no finite maximum-likelihood values",
-        step=GIVE_ADVANTAGE if fitted else "use a prior",
-    )
+    if fitted:
+        raise NoMaximum.unlimited_advantage()
+    raise NoMaximum("the ratings have no finite maximum-likelihood values", step="use a prior")
 
 
 def _start_by_scores(problem: _Problem, at: Vector) -> Vector:
@@ -577,7 +585,7 @@ def fit(
     if elsewhere is not None:
         at[-2:] = elsewhere.at
     if fitted and not _identified(ahead := problem.without_draws(), ahead.slopes(at)[1]):
-        raise NoMaximum(NOT_SEPARABLE, step=GIVE_ADVANTAGE)
+        raise NoMaximum.not_separable()
     climbed = problem.folded(at)
     climbed, at, residual, steps = _maximize(climbed, _start_by_scores(climbed, at) if start is None else at)
     problem = replace(climbed, pairs=counted)

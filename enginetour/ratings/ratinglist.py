@@ -24,11 +24,8 @@ from enginetour.ratings.connectivity import (
 )
 from enginetour.ratings.incremental import CAPTION
 from enginetour.ratings.likelihood import (
-    GIVE_ADVANTAGE,
     MAX_DRAW_PARAMETER,
     MOST_STEPS,
-    NO_FINITE_ADVANTAGE,
-    NOT_SEPARABLE,
     RUNAWAY,
     STEP_DONE,
     Fit,
@@ -355,7 +352,7 @@ def _fit_jointly(
             ways.append(way)
         slope, bend = slopes.sum(axis=0), bends.sum(axis=0)
         if not is_identified(bend[place], held):
-            raise NoMaximum(NOT_SEPARABLE, step=GIVE_ADVANTAGE)
+            raise NoMaximum.not_separable()
         step = np.linalg.solve(bend[place], slope[extra])
         moved = float(np.abs(step).max(initial=0.0))
         if moved < STEP_DONE:
@@ -365,7 +362,7 @@ def _fit_jointly(
             at[1] = at[1] if model.published(float(at[1]), unit) > 0 else lead.at[-1] / 2
             drawn = model.published(float(at[1]), unit)
         if abs(at[0]) > RUNAWAY or (1 in extra and at[1] > MAX_DRAW_PARAMETER):
-            raise NoMaximum(NO_FINITE_ADVANTAGE, step=GIVE_ADVANTAGE)
+            raise NoMaximum.unlimited_advantage()
     spreads = bends.copy()
     for pool, (each, way) in enumerate(zip(found, ways, strict=True)):
         middle = sandwich_middle(each)
