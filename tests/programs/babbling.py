@@ -1,10 +1,10 @@
-"""A scripted engine whose lines are changed by dice on their way out: cut, doubled, spoilt, or drowned in noise.
+"""A scripted engine that randomly changes its lines: cut, doubled, damaged, or mixed with noise.
 
 Nothing is changed before line --calm, so that every state of the protocol can be reached; then one line in --rate is.
 """
 
 # mypy: ignore-errors
-# An engine is a program, not a part of the package: it stays free of annotations and of python-chess.
+# An engine is a program, not a part of the package: it has no annotations and does not use python-chess.
 import os
 import random
 import time
@@ -106,7 +106,7 @@ class Babbling(Scripted):
         if kind == 1:
             return raw * dice.randint(2, 5)
         if kind == 2:
-            return raw[: dice.randrange(len(raw))]  # runs into the next one
+            return raw[: dice.randrange(len(raw))]  # joined with the next line
         if kind == 3:
             return dice.randbytes(dice.randint(1, 300)) + raw
         if kind == 4:
@@ -126,7 +126,7 @@ class Babbling(Scripted):
             return raw + self.noise(3) + b"\n" + raw
         if dice.random() < 0.2:
             os.write(1, raw[:-1])
-            os._exit(dice.randrange(256))  # dies in the middle of a line
+            os._exit(dice.randrange(256))  # ends in the middle of a line
         time.sleep(dice.random() / 50)
         return raw
 

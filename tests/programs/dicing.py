@@ -1,6 +1,6 @@
-"""An engine that plays by dice, in the same position the same move, and tells of it in many forms.
+"""An engine that plays random moves, the same move in the same position, with search output in many forms.
 
-It counts material for a score, and now and then writes what no engine should: bounds, odd orders, PVs that cannot be.
+Its score is the material. Now and then it writes what no engine should: bounds, odd orders, impossible PVs.
 """
 
 # mypy: ignore-errors

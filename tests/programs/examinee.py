@@ -1,10 +1,10 @@
-"""An engine that knows the rules and keeps to its protocol, but for the one thing that --fault names.
+"""An engine that knows the rules and follows its protocol, except for the fault in --fault.
 
-For the courses of both protocols: every step has a fault here that it is to find.
+For the compliance checks of both protocols: every check has a fault here that it must find.
 """
 
 # mypy: ignore-errors
-# An engine is a program, not a part of the package: it stays free of annotations.
+# An engine is a program, not a part of the package: it has no annotations.
 import argparse
 import os
 import select
@@ -32,7 +32,7 @@ class Examinee:
         self.protocol, self.faults = options.protocol, options.fault.split(",")
         self.board = chess.Board()
         self.input = b""
-        self.searching = None  # when its answer is due; None: not thinking
+        self.searching = None  # when its answer is due; None: no search
         self.pondering = False
         self.force = True
         self.searches = 0
@@ -41,9 +41,9 @@ class Examinee:
         self.mute = False
         self.empty = 0
         self.level_minutes = 0
-        self.shuffled = False  # back ranks are
+        self.shuffled = False  # whether back ranks are shuffled
 
-    # Talk.
+    # Input and output.
 
     def has(self, fault):
         return fault in self.faults

@@ -1,8 +1,8 @@
-"""A UCI engine that asks the control socket of its tournament for something; run with ``python -I -S``.
+"""A UCI engine that sends a request to the control socket of its tournament; run with ``python -I -S``.
 
-Called with ``HOW PATH``, the path as hex: what a command names is let into a sandbox.
-HOW is ``plain``, or ``orphan`` for a child that leaves session, parent and environment.
-Its name in UCI is what came back, or why nothing did.
+Called with ``HOW PATH``, the path as hex, because a path in a command would be visible in a sandbox. HOW is ``plain``,
+or ``orphan`` for a child that leaves session, parent and environment. Its name in UCI is the reply, or the reason why
+there is none.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ def asked(path: str) -> str:
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(20)
             connection.connect(bytes.fromhex(path))
-            with contextlib.suppress(BrokenPipeError):  # it may be refused before it asked
+            with contextlib.suppress(BrokenPipeError):  # it may be rejected before its request
                 connection.sendall(b'{"do":"void","game":1}\n')
             answer = json.loads(connection.makefile().readline() or '{"error":"hung up"}')
     except OSError as error:

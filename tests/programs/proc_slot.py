@@ -1,4 +1,4 @@
-"""A slot with a scripted referee: what a game does is the name of its White. Run as the slot's command."""
+"""A slot with a scripted referee: the name of White says what a game does. It runs as the command of a slot."""
 
 import os
 import signal
@@ -65,7 +65,8 @@ def play(task: GameTask, link: Link, pool: EnginePool) -> Game:
         link.tell("playing", os.getpid())
         while True:
             time.sleep(600)
-    if what == "once" and not os.path.exists(task.pairing.black):  # dies the first time: Black names its memory
+    # ends the first time: Black names the file that remembers it
+    if what == "once" and not os.path.exists(task.pairing.black):
         open(task.pairing.black, "w").close()
         os._exit(7)
     if what in ("plays", "keeps"):
@@ -76,7 +77,7 @@ def play(task: GameTask, link: Link, pool: EnginePool) -> Game:
             pool.kept += engines
             return ended(task, "kept")
         until_stopped(link, engines)
-    if what == "leaves":  # an engine that ended left a child without our tag
+    if what == "leaves":  # an engine that ended left a child without the tag
         engine = EngineProcess(task.white.spec)
         child = _child(engine)
         engine.end()

@@ -1,13 +1,14 @@
-"""A wrapper as `ssh HOST ENGINE` is one: what it hears goes to a program, whose answers it holds back on their way.
+"""A wrapper like `ssh HOST ENGINE`: it passes its input to a program, and holds back the answers.
 
-    relaying.py --ms 30 --mark WORD PROGRAM WORDS...
+relaying.py --ms 30 --mark WORD PROGRAM WORDS...
 
-The program has WORD in its environment, by which it can be found. With --apart it has a session of its own, so nothing
-sent to our group reaches it; with --breaks N the wrapper ends at its N-th answer, as a connection that is lost.
+The program has WORD in its environment, by which it can be found. With --apart it has its own session, so that no
+signal to the group of the wrapper reaches it; with --breaks N the wrapper ends at its N-th answer, as after a lost
+connection.
 """
 
 # mypy: ignore-errors
-# An engine is a program, not a part of the package: it stays free of annotations.
+# An engine is a program, not a part of the package: it has no annotations.
 import argparse
 import os
 import subprocess
@@ -15,11 +16,11 @@ import threading
 import time
 
 ANSWERS = (b"bestmove", b"move")
-LOST = 255  # exit code of ssh when the connection is gone (ssh(1), EXIT STATUS)
+LOST = 255  # exit code of ssh after a lost connection (ssh(1), EXIT STATUS)
 
 
 def forward(sink):
-    """From our input to the program's, up to the end of it."""
+    """Pass the own input to the program, up to its end."""
     while said := os.read(0, 65536):
         os.write(sink.fileno(), said)
     sink.close()

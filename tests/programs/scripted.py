@@ -1,20 +1,20 @@
-"""A scripted engine for the referee's tests: shuffles knights (or plays --moves) and misbehaves once in one way.
+"""A scripted engine for tests of the referee: it shuffles knights (or plays --moves) and has one fault.
 
-It knows no chess: the n-th answer is the n-th move of its list, or of the list of its colour where a slash parts two.
-The fault strikes at the --at-th search of the process.
+It does not know chess: the n-th answer is the n-th move of its list, or of the list of its color if a slash separates
+two. The fault occurs at search --at of the process.
 """
 
 # mypy: ignore-errors
-# An engine is a program, not a part of the package: it stays free of annotations and of python-chess.
-import _signal as signal  # without the names of its numbers, which would take as long as a short game
+# An engine is a program, not a part of the package: it has no annotations and does not use python-chess.
+import _signal as signal  # without the names of its numbers, whose import would take as long as a short game
 import os
 import sys
 import time
 
 LATE = ('feature ping=1 usermove=1 setboard=1 myname="Late" done=1',)
 SHUFFLE = {"w": ["g1f3", "f3g1"], "b": ["g8f6", "f6g8"]}
-# By fault: what is answered instead of the move, what is said instead of an answer, what is said before it. %s is the
-# opponent's last move.
+# By fault: the answer instead of the move, the line instead of an answer, the line before it. %s is the opponent's last
+# move.
 ANSWERS = {
     "illegal": "e2e5",
     "null": "0000",
@@ -70,7 +70,7 @@ class Scripted:
         self.pondering = False
         self.offered = False
 
-    # Talk.
+    # Input and output.
 
     def say(self, *lines):
         text = "".join(line + self.end for line in lines)
@@ -163,7 +163,7 @@ class Scripted:
         elif word == "go" and rest.startswith("ponder"):
             self.ponder()
         elif word == "go":
-            self.searches -= self.plies == self.early  # asked anew: its early answer was none
+            self.searches -= self.plies == self.early  # asked again: its early answer did not count
             self.search(rest)
         elif word == "ponderhit":
             self.pondering = False
@@ -179,11 +179,11 @@ class Scripted:
         return self.fault == fault and self.ponders == self.at
 
     def ponder(self):
-        """In its opponent's time: an answer comes after `ponderhit` or `stop` only."""
+        """Ponder: an answer comes only after `ponderhit` or `stop`."""
         self.ponders += 1
         self.searches += 1
         self.pondering = True
-        if self.fault == "ponder-deaf-at-first":  # whatever comes before its search runs is lost
+        if self.fault == "ponder-deaf-at-first":  # input before its search runs is lost
             time.sleep(self.seconds)
             os.set_blocking(0, False)
             try:  # noqa: SIM105  # contextlib takes too long to load
@@ -200,7 +200,7 @@ class Scripted:
             self.answer(self.move())
 
     def miss(self):
-        """The answer owed to `stop`; the search is none of the game's."""
+        """Write the answer owed to `stop`; this search is not part of the game."""
         if self.strikes("ponder-late"):
             time.sleep(self.seconds)
         if self.strikes("ponder-stops-twice"):
@@ -218,7 +218,7 @@ class Scripted:
             self.trial = True
             self.new_game()
             self.force, self.plies, self.colour = True, 0, "w"
-        elif word == "go" and self.trial:  # a move is asked for before the first game of an engine without features
+        elif word == "go" and self.trial:  # a move is requested before the first game of an engine without features
             self.say(*(LATE if self.fault == "late-features" else ()), "move g1f3")
         elif word == "go":
             self.force = False
@@ -254,7 +254,7 @@ class Scripted:
             return
         if self.fault == "loses-protover" and self.told_protover == 1:
             return
-        if self.fault == "feature-flood":  # more than a pipe takes of answers, before it reads the first
+        if self.fault == "feature-flood":  # more answers than a pipe holds, before it reads the first
             self.say(*(f"feature nonsense{number}=1" for number in range(20_000)))
         if self.fault == "never-done":
             self.say("feature ping=1 usermove=1 setboard=1")
@@ -353,12 +353,12 @@ class Scripted:
             self.answer(move)
 
     def strike(self, move):
-        """Misbehave; true if nothing else is to be said."""
+        """Run the fault; return true if nothing else is to be written."""
         found = self.deed()
         return found is not None and found(move) is not False
 
     def deed(self):
-        """What the fault does when it strikes, None for nothing."""
+        """Return the function of the fault, None if there is none."""
         if self.fault in self.answers:
             return lambda move: self.answer(self.answers[self.fault])
         if self.fault in WORDS or self.fault in BEFORE:
@@ -382,7 +382,7 @@ class Scripted:
         os.kill(os.getpid(), signal.SIGILL)
 
     def do_hang(self, move):
-        """Silent, but answers pings; forgets its move."""
+        """Stay silent, but answer pings; forget the move."""
 
     def do_deaf(self, move):
         self.sleep()
@@ -392,7 +392,7 @@ class Scripted:
             self.say(*["info depth 1 score cp 5 nodes 1 pv g1f3"] * 200)
 
     def do_flood_out_of_turn(self, move):
-        """Answers, then prints as fast as it can and never reads again."""
+        """Answer, then print as fast as possible and never read again."""
         self.answer(move)
         block = b"info depth 1 score cp 5 nodes 1 pv g1f3\n" * 1600
         while True:
@@ -407,7 +407,7 @@ class Scripted:
         return False
 
     def do_late_then_hang(self, move):
-        """Late once, silent the next time."""
+        """Be late once, and silent the next time."""
         self.fault, self.at = "hang", self.searches + 1
         time.sleep(self.seconds)
         return False
@@ -424,7 +424,7 @@ class Scripted:
         self.say(f"{word} {move}", f"{word} a2a3", f"{word} a7a6")
 
     def do_stale_first(self, move):
-        """An answer to nobody first, the true one right after."""
+        """Write an answer that was not requested, and the true one right after it."""
         self.say("bestmove h1h5" if self.protocol == "uci" else "move h1h5")
         time.sleep(0.05)
         return False
@@ -481,7 +481,7 @@ class Scripted:
         return False
 
     def do_resigns_at_a_fence(self, move):
-        """All was said before."""
+        """Write nothing: all was written before."""
 
     do_blames_at_a_fence = do_resigns_at_a_fence
 
@@ -506,7 +506,7 @@ class Scripted:
         self.say("resign")
 
 
-# Words of the command line and what each is where it is not named; their types are those of the values.
+# Words of the command line with their defaults; types are those of the defaults.
 OPTIONS = {
     "protocol": "uci",
     "fault": "",
@@ -516,12 +516,12 @@ OPTIONS = {
     "hint": "a1a1",
     "seconds": 1.0,
     "starts": "",
-    "told": "",  # by search, parted by bars; the last one by all that follow
+    "told": "",  # by search, separated by bars; the last one is for all that follow
 }
 
 
 class Options:
-    """What the command line says: argparse and what it loads would take longer than a short game."""
+    """The command line; argparse would take longer than a short game."""
 
     def __init__(self, **more):
         vars(self).update(OPTIONS | more)

@@ -1,7 +1,7 @@
-"""An engine for games of any variant: in the same position the same legal move, taken from all that it was told.
+"""An engine for games of any variant: in the same position it plays the same legal move, from all that it received.
 
-It takes moves of others only as its protocol writes them, and gives its own so. What it is told wrongly it cannot
-play on, and what it is not told (a pocket, checks still to give, a right to castle) shows in the moves it chooses.
+It accepts and writes moves only in the form of its protocol. It cannot continue after a wrong line, and missing data (a
+pocket, remaining checks, a right to castle) shows in the moves that it chooses.
 """
 
 # mypy: ignore-errors
@@ -23,7 +23,7 @@ BY_CECP_NAME = {"normal" if name == "chess" else name: board for name, board in 
 
 
 def choice(board: chess.Board, seed: str) -> chess.Move:
-    """Not by chance, which other versions of Python may draw otherwise; often castles, drops, captures or checks."""
+    """Choose without a random generator, which may differ between versions of Python; prefer special moves."""
     number = int.from_bytes(hashlib.sha256(f"{seed} {board.fen()}".encode()).digest()[:8], "big")
     moves = sorted(board.legal_moves, key=chess.Move.uci)
     kinds = (board.is_castling, lambda move: move.drop is not None, board.is_capture, board.gives_check)
@@ -35,7 +35,7 @@ def choice(board: chess.Board, seed: str) -> chess.Move:
 
 
 def in_cecp(board: chess.Board, move: chess.Move, *, san: bool) -> str:
-    """As the protocol spec writes it ("move", "variant"): castling by letters in Fischer's chess, drops as P@e5."""
+    """Return a move in the form of the protocol spec ("move", "variant"): castling by letters, drops as P@e5."""
     if san:
         text = board.san(move)
         return f"P{text}" if text[0] == "@" else text
@@ -49,7 +49,7 @@ def say(*lines: str) -> None:
 
 
 class Uci:
-    """Its board is that of the last `position`, whatever was told before; it is moved on where one goes on."""
+    """UCI: its board is that of the last `position`, extended if the next one continues it."""
 
     def __init__(self, seed: str) -> None:
         self.seed, self.variant, self.shuffled, self.told = seed, "chess", False, []
@@ -91,7 +91,7 @@ class Uci:
 
 
 class Cecp:
-    """Its board is moved on by every move that it hears or makes."""
+    """CECP: its board is extended by every move that it receives or makes."""
 
     def __init__(self, seed: str, *, san: bool, faults: Sequence[str] = ()) -> None:
         self.seed, self.san, self.force, self.faults, self.moves = seed, san, True, faults, 0
@@ -118,7 +118,7 @@ class Cecp:
         elif word == "usermove":
             if "late" in self.faults and not self.force and self.moves == 5:
                 self.moves += 1
-                say(self.moved())  # it had moved for its opponent by the time that the move came
+                say(self.moved())  # it had moved for its opponent before that move came
             moves = self.board.legal_moves
             if self.san:
                 with suppress(ValueError):
@@ -150,7 +150,7 @@ class Cecp:
 
 
 def main() -> None:
-    """Words: protocol (uci, cecp, san for CECP with san=1), seed, and faults of CECP."""
+    """Run with the words: protocol (uci, cecp, san for CECP with san=1), seed, and faults of CECP."""
     protocol, seed, *faults = sys.argv[1:]
     engine = Uci(seed) if protocol == "uci" else Cecp(seed, san=protocol == "san", faults=faults)
     for line in sys.stdin:
