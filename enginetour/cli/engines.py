@@ -55,13 +55,13 @@ def list_() -> None:
             "id": entry.id,
             "name": entry.name,
             "protocol": entry.protocol,
-            "limits": sorted(entry.obeyed),
+            "limits": sorted(entry.supported_limits),
             "here": _is_here(entry),
         }
         for entry in entries
     )
     shown = tuple(
-        {"here": "yes" if row["here"] else "no", "limits": " ".join(sorted(entry.obeyed))}
+        {"here": "yes" if row["here"] else "no", "limits": " ".join(sorted(entry.supported_limits))}
         for row, entry in zip(rows, entries, strict=True)
     )
     print_sheet(Sheet("", columns, rows, shown), {"engines": rows})
@@ -146,7 +146,7 @@ def import_(file: Path) -> None:
         write_entry(folder, engine.entry)
         written += 1
         echo(f"{engine.entry.id:<26}{engine.entry.protocol:<6}{shlex.join(engine.entry.command)}")
-        for remark in engine.said:
+        for remark in engine.notes:
             echo(f"{engine.entry.id}: {remark}", err=True)
     for remark in skipped:
         echo(f"left out, {remark}", err=True)

@@ -183,39 +183,39 @@ class CecpEngine(CecpListener):
         limit = self.handshake_deadline
         self.discard()
         if pause := self.spec.quirks.protover_delay_ms * MS:  # the engine loses unread lines while it starts
-            yield from self.say(b"xboard")
-            yield from self.quiet(self._last_write_ns + pause)
-            yield from self.say(b"protover 2")
+            yield from self.send_lines(b"xboard")
+            yield from self.keep_messages(self._last_write_ns + pause)
+            yield from self.send_lines(b"protover 2")
         else:
-            yield from self.say(b"xboard", b"protover 2")
+            yield from self.send_lines(b"xboard", b"protover 2")
         self.awaited = ("its features", "handshake_timeout")
         until = limit if self.spec.quirks.tells_features else min(limit, time.monotonic_ns() + SILENT_NS)
-        while (said := (yield from self._hear_features(until))) is None or said.kind is not MessageKind.HELLO:
-            if said is None and until < limit and not self.features.values:
+        while (message := (yield from self._hear_features(until))) is None or message.kind is not MessageKind.HELLO:
+            if message is None and until < limit and not self.features.values:
                 until = limit
                 yield from self._test_single_lines(most_empty=1)
                 if not self.reads_single_lines:
                     yield from self._ask_for_a_move()
                     continue
-            if said is None:
+            if message is None:
                 if until < limit:
                     break
                 yield from self.start_timeout("done=1" if self.features.values else "feature line")
-            elif said.kind is MessageKind.ANSWER:
-                self._judge_trial(said)
+            elif message.kind is MessageKind.ANSWER:
+                self._judge_trial(message)
                 if not self.features.values:
                     self.note("no-features", "a move but no feature line: protocol 1 is assumed")
                     break
-            elif said.kind is MessageKind.WAIT:
+            elif message.kind is MessageKind.WAIT:
                 until = limit
-            elif said.kind is MessageKind.FEATURE and "done" not in self.features.values:
+            elif message.kind is MessageKind.FEATURE and "done" not in self.features.values:
                 until = min(limit, time.monotonic_ns() + SILENT_NS)
         while self.thinking:
-            said = yield from self.hear_poked(limit)
-            if said is None:
+            message = yield from self.receive_poked(limit)
+            if message is None:
                 yield from self.start_timeout("move")
-            elif said.kind is MessageKind.ANSWER:
-                self._judge_trial(said)
+            elif message.kind is MessageKind.ANSWER:
+                self._judge_trial(message)
         self.awaited = None
         yield from self._set_options()
         self.ready = True
@@ -224,15 +224,15 @@ class CecpEngine(CecpListener):
         """Ask for a first move in the start position, in a second at most."""
         self.awaited = ("its features or a move", "handshake_timeout")
         self.searches += 1
-        yield from self.say(b"new", b"level 0 0:01 0", b"go")
+        yield from self.send_lines(b"new", b"level 0 0:01 0", b"go")
 
     @staticmethod
-    def _judge_trial(said: Message) -> None:
-        if read_move(chess.Board(), said.text)[0] is None:
-            raise StartFailed(f"its first move is illegal: {escape_text(said.text)!r}", category="unsupported")
+    def _judge_trial(message: Message) -> None:
+        if read_move(chess.Board(), message.text)[0] is None:
+            raise StartFailed(f"its first move is illegal: {escape_text(message.text)!r}", category="unsupported")
 
     @property
-    def deaf_at_start(self) -> bool:
+    def lost_input(self) -> bool:
         """Whether it sent no features although it always does."""
         return self.spec.quirks.tells_features and not self.features.values
 
@@ -242,11 +242,11 @@ class CecpEngine(CecpListener):
             again = self._last_write_ns + POKE_NS
             if again >= deadline:
                 break
-            said = yield from self.hear(again)
-            if said is not None:
-                return said
+            message = yield from self.receive(again)
+            if message is not None:
+                return message
             self._last_write_ns = self.process.write(b"protover 2\n")
-        return (yield from self.hear_poked(deadline))
+        return (yield from self.receive_poked(deadline))
 
     def _set_options(self) -> Script:
         wanted, lines, problems = feature_wishes(self.spec, self.features)
@@ -305,7 +305,7 @@ class CecpEngine(CecpListener):
             raise Unsupported(f"does not declare {name}: not in its feature variants")
         return [f"variant {word}".encode("ascii")]
 
-    def suits(self, tc: TimeControl) -> bool:
+    def supports(self, tc: TimeControl) -> bool:
         """Return whether the kind of limit is the same: several engines keep `st` and `sd` after `new` and `level`."""
         return not self._limits or self._limits == tc.limits
 
@@ -367,8 +367,8 @@ class CecpEngine(CecpListener):
         self._unheard.extend(self._later)
         self._later = []
         *ahead, last = self._turn_lines(ask)
-        yield from self.say(*ahead)
-        yield from self.breathe()
+        yield from self.send_lines(*ahead)
+        yield from self.pause_before_line()
         self._unheard.extend(self.discard())  # a move right after the pong does not belong to the next search
         self._rest = last
 
@@ -409,9 +409,9 @@ class CecpEngine(CecpListener):
         used_ms = (time.monotonic_ns() - self._asked_ns) // MS
         own_ms = None if ask.own_ms is None else max(1, ask.own_ms - used_ms)
         self.process.write(self.go_lines(ask._replace(own_ms=own_ms)))
-        while (said := (yield from self.hear(deadline))) is not None and said.kind is not MessageKind.ANSWER:
+        while (message := (yield from self.receive(deadline))) is not None and message.kind is not MessageKind.ANSWER:
             pass
-        return said
+        return message
 
     def go_lines(self, ask: Ask) -> bytes:
         """Return `time`, `otim`, and the move; with `go` at its first move of the game."""
@@ -472,13 +472,13 @@ class CecpEngine(CecpListener):
     def _question_lines(self) -> tuple[bytes, ...]:
         return (self._ping(),)
 
-    def aside(self, said: Message) -> None:
+    def process_aside(self, message: Message) -> None:
         """Process a message at a fence: an error about a position means that it cannot be set; in a game it waits."""
         if not self._force:
-            if said.kind in _DECISIVE and len(self._later) < len(_DECISIVE):
-                self._later.append(said)
+            if message.kind in _DECISIVE and len(self._later) < len(_DECISIVE):
+                self._later.append(message)
             return
-        if said.kind is MessageKind.REFUSED_MOVE:
-            raise Unsupported(f"rejects the opening: {escape_text(said.text)}")
-        if self._placing and said.kind is MessageKind.REFUSED_POSITION:
-            raise Unsupported(f"cannot set the position: {escape_text(said.text)}")
+        if message.kind is MessageKind.REFUSED_MOVE:
+            raise Unsupported(f"rejects the opening: {escape_text(message.text)}")
+        if self._placing and message.kind is MessageKind.REFUSED_POSITION:
+            raise Unsupported(f"cannot set the position: {escape_text(message.text)}")

@@ -108,9 +108,9 @@ def last_search_info(text: bytes, *, bounds: bool = True) -> SearchInfo:
     end = len(text)
     while end > 0:
         start = text.rfind(b"\n", 0, end - 1) + 1
-        thought = read_thinking(text[start:end].decode("utf-8", "replace").rstrip())
-        if thought is not None and (bounds or not thought.bound):
-            return thought
+        info = read_thinking(text[start:end].decode("utf-8", "replace").rstrip())
+        if info is not None and (bounds or not info.bound):
+            return info
         end = start
     return SearchInfo()
 
@@ -231,7 +231,7 @@ class CecpListener(Engine):
         super().search_over()
         self._parted = True
 
-    def usual(self, text: str) -> bool:
+    def is_usual_form(self, text: str) -> bool:
         """Return whether a move is castling by letters, or the engine declares SAN (protocol spec, "move")."""
         return text.rstrip("+#") in _CASTLING or self.features.on("san")
 
@@ -243,25 +243,25 @@ class CecpListener(Engine):
     def _is_chatter(self) -> bool:
         return self._held is None and self.ready and self.intake.lacks_line(TELLING)
 
-    def _heard(self) -> Message | None:
+    def _next_message(self) -> Message | None:
         while (found := self._next_line()) is not None:
             before, raw = found
             if self.thinking:
                 self._heap += before
             line = plain_line(raw)
-            said = self._read(line) if line else None
-            if said is not None:
-                return said
+            message = self._read(line) if line else None
+            if message is not None:
+                return message
             if self.thinking:  # it only looked like a message: "9. 31 4 1000 e2e4" is search output
                 self._heap += raw + b"\n"
                 del self._heap[: max(0, len(self._heap) - 2 * BUFFER_CAP)]
         if not self.thinking:
             self.intake.drop_lines()
         elif self._held is not None and (time.monotonic_ns() >= self._held_until or self._ended):
-            return self.overdue()
+            return self.held_back_answer()
         return None
 
-    def overdue(self) -> Message | None:
+    def held_back_answer(self) -> Message | None:
         """Return a numbered move that nothing has followed as the answer, with the time when it came."""
         if self._held is None:
             return None
@@ -344,11 +344,11 @@ class CecpListener(Engine):
             first if first is not None and first.text == text else Message(MessageKind.ANSWER, text, self.stamp_ns)
         )
 
-    def _answer(self, said: Message) -> Message:
+    def _answer(self, message: Message) -> Message:
         self._held = None
         self.answers += 1
         self.search_text = bytes(self._heap[-BUFFER_CAP:])
-        return said
+        return message
 
     def _refusal(self, line: str) -> Message | None:
         text = read_refusal(line)

@@ -122,7 +122,7 @@ class EngineEntry:
     quirks: Annotated[Quirks, "Differences of the engine from its protocol."] = field(default_factory=Quirks)
 
     @property
-    def obeyed(self) -> frozenset[LimitName]:
+    def supported_limits(self) -> frozenset[LimitName]:
         """Search limits that the engine supports; the usual ones of the protocol if its file lists none."""
         return self.limits if self.limits is not None else USUAL_LIMITS[self.protocol]
 

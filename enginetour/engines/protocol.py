@@ -4,7 +4,7 @@ Nothing here waits. A dialog of several lines (handshake, new game, fences) is a
 absolute deadline of its wait, and receives the next message, or None when the deadline has passed. A *fence* is a ping
 whose answer shows that everything before it has been processed. The referee runs the scripts of both engines side by
 side over one poll (`referee/talk.py`). A search has no script: `go` writes and takes the time; `pull` reads and takes
-the time, `heard` returns what it means (`wire.py`).
+the time, `next_message` returns what it means (`wire.py`).
 """
 
 from __future__ import annotations
@@ -221,18 +221,18 @@ class Engine(ABC):
 
     @property
     def due_ns(self) -> int | None:
-        """When `heard` is worth a call without any new byte; None: never."""
+        """When `next_message` is worth a call without any new byte; None: never."""
         return self._last_write_ns if self._unheard else self._poke_ns or None
 
     @abstractmethod
-    def _heard(self) -> Message | None:
+    def _next_message(self) -> Message | None:
         """Return the next message in the output that was read."""
 
     @abstractmethod
     def _is_chatter(self) -> bool:
         """Return whether the output that was read has nothing to process during a search."""
 
-    def overdue(self) -> Message | None:
+    def held_back_answer(self) -> Message | None:
         """Return the answer if one is still held back at the deadline."""
         return None
 
@@ -243,7 +243,7 @@ class Engine(ABC):
 
     @property
     def silent(self) -> bool:
-        """Whether `heard` has nothing to return before more output is read."""
+        """Whether `next_message` has nothing to return before more output is read."""
         return not (self.intake.text or self._ended) and self.due_ns is None
 
     def pull(self) -> bool:
@@ -287,29 +287,29 @@ class Engine(ABC):
         self.search_text, self.late_ns = b"", 0
         self._last_write_ns = go_ns
 
-    def chatter(self) -> int:
-        """Read once; return the time if the output only reports the current search, 0 if `heard` must process it."""
+    def read_chatter(self) -> int:
+        """Read once; return the time if the output only reports the current search, 0 if there may be a message."""
         is_chatter = self.pull() and self.searches == self.answers + 1 and not self._unheard and self._is_chatter()
         return self.stamp_ns if is_chatter else 0
 
-    def heard(self) -> Message | None:
+    def next_message(self) -> Message | None:
         """Return the next message in the output that was read, or None."""
         if self._unheard:
             return self._unheard.popleft()
         if self._poke_ns and time.monotonic_ns() >= self._poke_ns:
             self._poke_ns = 0
             self.process.write(b"\n")
-        said = self._heard()
-        if said is None:
+        message = self._next_message()
+        if message is None:
             self.dead = self._ended and self.due_ns is None
             return None
         if self._last_line_cut and not self.intake.text:
-            said = said._replace(cut=True)
-        if said.kind is _STALE:
+            message = message._replace(cut=True)
+        if message.kind is _STALE:
             self.stale += 1
             self.fence = "wait"  # runner spec 5.5: for the rest of its life
-            self.note("out-of-turn", f"answered {escape_text(said.text)!r} without being asked; ignored")
-        return said
+            self.note("out-of-turn", f"answered {escape_text(message.text)!r} without being asked; ignored")
+        return message
 
     def search_over(self) -> None:
         """End its search without a move: after a resignation or a result."""
@@ -322,9 +322,9 @@ class Engine(ABC):
             came = self.pull()
             if not came and self.silent:
                 break  # the common case, on the path of every ply
-            while (said := self.heard()) is not None:
-                if said.kind not in (MessageKind.LINE, MessageKind.STALE, MessageKind.PONG, MessageKind.FEATURE):
-                    mattering.append(said)
+            while (message := self.next_message()) is not None:
+                if message.kind not in (MessageKind.LINE, MessageKind.STALE, MessageKind.PONG, MessageKind.FEATURE):
+                    mattering.append(message)
             if not came:
                 break
         return tuple(mattering)
@@ -367,30 +367,30 @@ class Engine(ABC):
 
     _last_search_info: Callable[..., SearchInfo]  # of raw output, in the form of the protocol
 
-    def thought(self, text: bytes, *, white: bool, bounds: bool = True) -> SearchInfo:
+    def search_info(self, text: bytes, *, white: bool, bounds: bool = True) -> SearchInfo:
         """Return the last scored line of a search, from the mover's side; without `bounds` the last exact one.
 
         Scores are from the engine's side, unless `whitepov` is set.
         """
-        thought = self._last_search_info(text, bounds=bounds)
-        return thought.turned() if self.spec.quirks.whitepov and not white else thought
+        info = self._last_search_info(text, bounds=bounds)
+        return info.turned() if self.spec.quirks.whitepov and not white else info
 
-    def told(self, text: bytes, *, white: bool) -> SearchInfo:
-        """Return `thought` with all other figures of the search; for the record, off the path of a ply."""
-        return self.thought(text, white=white)
+    def full_search_info(self, text: bytes, *, white: bool) -> SearchInfo:
+        """Return `search_info` with all other figures of the search; for the record, off the path of a ply."""
+        return self.search_info(text, white=white)
 
-    def suits(self, tc: TimeControl) -> bool:
+    def supports(self, tc: TimeControl) -> bool:
         """Return whether this process can be given this time control after its earlier games."""
         del tc
         return True
 
-    def usual(self, text: str) -> bool:
+    def is_usual_form(self, text: str) -> bool:
         """Return whether an odd form of a move is normal in its protocol."""
         del text
         return False
 
     @property
-    def deaf_at_start(self) -> bool:
+    def lost_input(self) -> bool:
         """Whether it has not sent what it always sends at its start, so that it may have lost input."""
         return False
 
@@ -441,7 +441,7 @@ class Engine(ABC):
             self._poke_ns = self._last_write_ns + POKE_NS
         return self._last_write_ns
 
-    def stands_apart(self, ask: Ask) -> bool:
+    def needs_preparation(self, ask: Ask) -> bool:
         """Return whether something must be sent and awaited before this search."""
         del ask
         return self.needs_approach
@@ -463,44 +463,44 @@ class Engine(ABC):
 
     # Parts of scripts.
 
-    def say(self, *lines: bytes) -> Script:
+    def send_lines(self, *lines: bytes) -> Script:
         """Send lines in one write, or one by one with `line_delay_ms` between them."""
         if not self.spec.quirks.line_delay_ms:
             self._last_write_ns = self.process.write(b"".join(line + b"\n" for line in lines))
             return
         for line in lines:
-            yield from self.breathe()
+            yield from self.pause_before_line()
             self._last_write_ns = self.process.write(line + b"\n")
 
-    def breathe(self) -> Script:
+    def pause_before_line(self) -> Script:
         """Wait until `line_delay_ms` has passed since the last line; messages are kept for later."""
         until = self._last_write_ns + self.spec.quirks.line_delay_ms * MS
         if self.spec.quirks.line_delay_ms and until > time.monotonic_ns():
-            yield from self.quiet(until)
+            yield from self.keep_messages(until)
 
-    def quiet(self, until: int) -> Script:
+    def keep_messages(self, until: int) -> Script:
         """Wait up to `until`, and keep the messages for later."""
         kept: list[Message] = []
-        while (said := (yield until)) is not None:
-            kept.append(said)
+        while (message := (yield until)) is not None:
+            kept.append(message)
         self._unheard.extend(kept)
 
-    def hear(self, deadline: int) -> Hearing:
+    def receive(self, deadline: int) -> Hearing:
         """Return the next message, or None at the deadline."""
         if self._unheard:
             return self._unheard.popleft()
         return (yield deadline)
 
-    def hear_poked(self, deadline: int) -> Hearing:
+    def receive_poked(self, deadline: int) -> Hearing:
         """Return the next message; an engine with `line_delay_ms` gets one empty line if it is silent for a while."""
         if self.spec.quirks.line_delay_ms:
             early = time.monotonic_ns() + POKE_NS
             if early < deadline:
-                said = yield from self.hear(early)
-                if said is not None:
-                    return said
+                message = yield from self.receive(early)
+                if message is not None:
+                    return message
                 self._last_write_ns = self.process.write(b"\n")
-        return (yield from self.hear(deadline))
+        return (yield from self.receive(deadline))
 
     def fenced(self, limit_ns: int, *lines: bytes) -> Script:
         """Send lines and a ping in one write; process all up to its pong. Raises EngineStalled after `limit_ns`."""
@@ -508,15 +508,15 @@ class Engine(ABC):
         deadline = time.monotonic_ns() + limit_ns
         ping = self._ping()
         if not ping:
-            yield from self.say(*lines)
+            yield from self.send_lines(*lines)
             yield from self._hear_quiet(deadline)
             return
-        yield from self.say(*lines, ping)
+        yield from self.send_lines(*lines, ping)
         self.awaited = (f"its answer to {ping.decode()}", "ready_timeout")
-        while (said := (yield from self.hear_poked(deadline))) is not None:
-            if said.kind is MessageKind.PONG:
+        while (message := (yield from self.receive_poked(deadline))) is not None:
+            if message.kind is MessageKind.PONG:
                 break
-            self.aside(said)
+            self.process_aside(message)
         else:
             if limit_ns >= self.ready_ns and not self.games:  # an engine that has played reads lines that come together
                 yield from self._test_single_lines()
@@ -524,17 +524,17 @@ class Engine(ABC):
         self.awaited = None
         if self._twice:
             until = time.monotonic_ns() + _QUIET_NS
-            while (said := (yield from self.hear(until))) is not None:
-                self.aside(said)
+            while (message := (yield from self.receive(until))) is not None:
+                self.process_aside(message)
 
     def _hear_quiet(self, deadline: int) -> Script:
         """Fence without ping: wait for 200 ms of silence (runner spec 7), at most until the deadline."""
-        while (said := (yield from self.hear(min(deadline, time.monotonic_ns() + 200 * MS)))) is not None:
-            self.aside(said)
+        while (message := (yield from self.receive(min(deadline, time.monotonic_ns() + 200 * MS)))) is not None:
+            self.process_aside(message)
 
-    def aside(self, said: Message) -> None:
+    def process_aside(self, message: Message) -> None:
         """Process a message that the current script does not wait for; raises Unsupported where it must."""
-        del said
+        del message
 
     def stall_words(self, limit_ns: int) -> str:
         """Describe the fault of an engine that does not answer a fence."""
@@ -556,14 +556,14 @@ class Engine(ABC):
             return
         kept: list[Message] = []
         if (yield from self._is_woken(most_empty, kept)):
-            yield from self.say(*self._two_lines())
+            yield from self.send_lines(*self._two_lines())
             if not (yield from self._writes(POKE_NS, kept)):
                 self.reads_single_lines = yield from self._is_woken(most_empty + 1, kept)
         self._unheard.extend(kept)
 
     def _is_woken(self, most_empty: int, kept: list[Message]) -> Generator[int, Message | None, bool]:
         for _ in range(most_empty):
-            yield from self.say(b"")
+            yield from self.send_lines(b"")
             if (yield from self._writes(WOKEN_NS, kept)):
                 return True
         return False
@@ -571,9 +571,9 @@ class Engine(ABC):
     def _writes(self, within_ns: int, kept: list[Message]) -> Generator[int, Message | None, bool]:
         """Return whether it writes anything but complaints about an empty line; `kept` gets what it wrote."""
         deadline = time.monotonic_ns() + within_ns
-        while (said := (yield from self.hear(deadline))) is not None:
-            if said.kind not in _COMPLAINTS:
-                kept.append(said)
+        while (message := (yield from self.receive(deadline))) is not None:
+            if message.kind not in _COMPLAINTS:
+                kept.append(message)
                 return True
         return False
 
@@ -584,15 +584,15 @@ class Engine(ABC):
     def settle(self) -> Script:
         """Fence after a search (runner spec 5.2): stop, take the owed answer, ping. Sets `spoiled` if that fails."""
         if self.thinking:
-            yield from self.say(self._stop())
+            yield from self.send_lines(self._stop())
             deadline = time.monotonic_ns() + OWED_NS
             while self.thinking:
-                said = yield from self.hear_poked(deadline)
-                if said is None:
+                message = yield from self.receive_poked(deadline)
+                if message is None:
                     self.spoiled = "no answer to stop within 1 s"
                     return
-                if said.kind is MessageKind.ANSWER:
-                    self.late_ns = said.stamp_ns
+                if message.kind is MessageKind.ANSWER:
+                    self.late_ns = message.stamp_ns
         if not self._can_ping():
             self.spoiled = "without ping its state after an abnormal end is unknown"
             return
@@ -613,16 +613,16 @@ class Engine(ABC):
         deadline = min(deadline, time.monotonic_ns() + _PING_NS)
         if not self._can_ping():
             deadline = min(deadline, time.monotonic_ns() + 200 * MS)
-            yield from self.say(self._stop())
+            yield from self.send_lines(self._stop())
         else:
-            yield from self.say(*self._question_lines())
-        while (said := (yield from self.hear_poked(deadline))) is not None:
-            if said.kind is MessageKind.STALE:
-                return said
-            if said.kind is MessageKind.PONG:
+            yield from self.send_lines(*self._question_lines())
+        while (message := (yield from self.receive_poked(deadline))) is not None:
+            if message.kind is MessageKind.STALE:
+                return message
+            if message.kind is MessageKind.PONG:
                 return None
-            if said.kind is MessageKind.REFUSED_MOVE:
-                refused.append(said)
+            if message.kind is MessageKind.REFUSED_MOVE:
+                refused.append(message)
         return None
 
     @abstractmethod

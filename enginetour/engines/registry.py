@@ -33,10 +33,10 @@ _USUAL: dict[str, Any] = {"ponder": False, "debug": False, "stderrFile": "", "va
 
 @dataclass(frozen=True, slots=True)
 class ImportedEngine:
-    """One engine of the list; `said` are notes about settings that an engine file cannot express."""
+    """One engine of the list; `notes` are about settings that an engine file cannot express."""
 
     entry: EngineEntry
-    said: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def read_engines(path: Path) -> tuple[tuple[ImportedEngine, ...], tuple[str, ...]]:
@@ -88,11 +88,11 @@ def _engine(row: object, base: Path, taken: set[str]) -> ImportedEngine:
         options=_options(row.get("options", [])),
         quirks=override(Quirks(), {**quirks, "init": [line for line in lines if isinstance(line, str) and line]}, name),
     )
-    said = [text for key, text in _ELSEWHERE.items() if key in row and row[key] != _USUAL.get(key, 1)]
+    notes = [text for key, text in _ELSEWHERE.items() if key in row and row[key] != _USUAL.get(key, 1)]
     variants = [one for one in row.get("variants", []) if one != "standard"]
     if variants:
-        said.append(f"variants: the engine reports them itself (found {', '.join(map(str, variants))[:60]})")
-    return ImportedEngine(entry, tuple(said))
+        notes.append(f"variants: the engine reports them itself (found {', '.join(map(str, variants))[:60]})")
+    return ImportedEngine(entry, tuple(notes))
 
 
 def _text(row: dict[str, Any], key: str) -> str:
@@ -215,7 +215,7 @@ def to_spec(
         env=tuple(sorted((key, _filled(value, entry)) for key, value in entry.env.items())),
         options=tuple(settings.values()),
         files=tuple((file, _filled(text, entry)) for file, text in sorted(entry.files.items())),
-        limits=entry.obeyed,
+        limits=entry.supported_limits,
         quirks=entry.quirks,
         max_copies=entry.max_copies,
         resources=entry.resources,

@@ -60,9 +60,9 @@ class StartedProcess:
     early: bytes = b""
 
 
-def launcher_records(said: bytes) -> list[list[bytes]]:
+def launcher_records(message: bytes) -> list[list[bytes]]:
     """Return the words of each whole line that the launcher may have written; an engine wrote the others."""
-    return [line.split(b" ") for line in said.split(b"\n")[:-1] if RECORD.fullmatch(line)]
+    return [line.split(b" ") for line in message.split(b"\n")[:-1] if RECORD.fullmatch(line)]
 
 
 def why_no_namespace() -> str:

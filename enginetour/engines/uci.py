@@ -60,13 +60,13 @@ class UciEngine(Engine):
         """
         limit = self.handshake_deadline
         self.discard()
-        yield from self.say(b"uci")
+        yield from self.send_lines(b"uci")
         for word, awaited in (("uciok", MessageKind.HELLO), ("readyok", MessageKind.PONG)):
             if awaited is MessageKind.PONG:
-                yield from self.say(self._ping())
+                yield from self.send_lines(self._ping())
             self.awaited = (word, "handshake_timeout")
-            while (said := (yield from self.hear_poked(limit))) is None or said.kind is not awaited:
-                if said is None:
+            while (message := (yield from self.receive_poked(limit))) is None or message.kind is not awaited:
+                if message is None:
                     yield from self.start_timeout(word)
         self.declared = tuple(self._options.values())
         yield from self._set_options()
@@ -124,15 +124,15 @@ class UciEngine(Engine):
         if self.pondering:
             while self._is_young:  # until the first output of the ponder search
                 self._waited = True
-                yield from self.hear(min(self._begun_ns + BEGIN_NS, time.monotonic_ns() + LOOK_NS))
+                yield from self.receive(min(self._begun_ns + BEGIN_NS, time.monotonic_ns() + LOOK_NS))
             if self._hit(ask):
                 return
             yield from self._give_up()
         if self.fence == "wait":
             yield from self.fenced(self.game_fence_ns, ask.position.line)
         else:
-            yield from self.say(ask.position.line)
-        yield from self.breathe()
+            yield from self.send_lines(ask.position.line)
+        yield from self.pause_before_line()
         self.discard()  # an answer right after the pong does not belong to the next search
         self._placed = True
 
@@ -158,14 +158,14 @@ class UciEngine(Engine):
     def _question_lines(self) -> tuple[bytes, ...]:
         return b"stop", self._ping()
 
-    def told(self, text: bytes, *, white: bool) -> SearchInfo:
-        """Return `thought` completed by lines without a score."""
-        return complete_info(self.thought(text, white=white), text)
+    def full_search_info(self, text: bytes, *, white: bool) -> SearchInfo:
+        """Return `search_info` completed by lines without a score."""
+        return complete_info(self.search_info(text, white=white), text)
 
     def _is_chatter(self) -> bool:
         return self._pings == self._pongs and self.intake.lacks(_ANSWER)
 
-    def _heard(self) -> Message | None:
+    def _next_message(self) -> Message | None:
         if self.thinking and self._pings == self._pongs:
             found = self.intake.answer(_ANSWER)
             if found is None:
@@ -178,9 +178,9 @@ class UciEngine(Engine):
         while (raw := self.intake.line()) is not None:
             line = plain_line(raw)
             if line:
-                said = self._read(line)
-                if said is not None:
-                    return said
+                message = self._read(line)
+                if message is not None:
+                    return message
         return None
 
     def _read(self, line: str) -> Message | None:
@@ -254,7 +254,7 @@ class UciEngine(Engine):
         lines = *fence, ask.position.line_with(move), go_command(ask, "go ponder").encode("ascii"), b""
         self._last_write_ns = self._begun_ns = self.process.write(b"\n".join(lines))
 
-    def stands_apart(self, ask: Ask) -> bool:
+    def needs_preparation(self, ask: Ask) -> bool:
         """Return whether a search needs more than one write; after a hit it does not, once the ponder search runs."""
         if self._guess is None:
             return self.needs_approach
@@ -273,10 +273,10 @@ class UciEngine(Engine):
         """Stop a ponder search and take its answer. Raises EngineStalled if none comes."""
         self._stopped = True
         if self.thinking:
-            yield from self.say(self._stop())
+            yield from self.send_lines(self._stop())
             deadline = time.monotonic_ns() + OWED_NS
             while self.thinking:
-                if (yield from self.hear_poked(deadline)) is None:
+                if (yield from self.receive_poked(deadline)) is None:
                     raise EngineStalled(
                         f"no answer to stop within {OWED_NS / 1e9:g} s after it pondered on another move"
                     )
@@ -315,10 +315,10 @@ class UciEngine(Engine):
         self.answers += 1
         if self._may_ponder:
             self._hint = words[3] if len(words) > 3 and words[2] == "ponder" else ""
-        said = Message(MessageKind.ANSWER, words[1] if len(words) > 1 else "", stamp_ns)
+        message = Message(MessageKind.ANSWER, words[1] if len(words) > 1 else "", stamp_ns)
         if self._guess is None or self._stopped:
-            return said
-        self._early = said
+            return message
+        self._early = message
         return None
 
 

@@ -125,22 +125,22 @@ def last_search_info(text: bytes, *, bounds: bool = True) -> SearchInfo:
     while (hit := text.rfind(b" score ", 0, end)) >= 0:
         start = text.rfind(b"\n", 0, hit) + 1
         stop = text.find(b"\n", hit)
-        thought = _thought(text[start : stop if stop >= 0 else len(text)])
-        if thought is not None and (bounds or not thought.bound):
-            return thought
+        info = _thought(text[start : stop if stop >= 0 else len(text)])
+        if info is not None and (bounds or not info.bound):
+            return info
         end = start
     return SearchInfo()
 
 
-def complete_info(thought: SearchInfo, text: bytes) -> SearchInfo:
+def complete_info(info: SearchInfo, text: bytes) -> SearchInfo:
     """Return the info with missing figures from other lines: older engines report them apart from the score."""
-    if None not in thought:
-        return thought
+    if None not in info:
+        return info
     found = {}
-    for (name, word), figure in zip(_WORDS, _figures(thought), strict=True):
+    for (name, word), figure in zip(_WORDS, _figures(info), strict=True):
         if figure is None and word in text and (last := _last_figure(text, word)) is not None:
             found[name] = last
-    return thought._replace(**found) if found else thought  # type: ignore[arg-type]
+    return info._replace(**found) if found else info  # type: ignore[arg-type]
 
 
 def _last_figure(text: bytes, word: bytes) -> int | None:

@@ -56,14 +56,14 @@ class Clock:
         return self.tc.movetime_ms if self.tc.movetime_ms is not None else self._hang_ms
 
     @property
-    def hang_words(self) -> str:
+    def hang_limit_text(self) -> str:
         """Description of the hang limit if it alone limits the time of a move; else ""."""
         timed = self.rest_ms is not None or self.tc.movetime_ms is not None
         return "" if timed else f"the hang limit of {self._hang_ms / 1000:g} s"
 
     @property
     def _margin_ms(self) -> int:
-        return 0 if self.hang_words else self.margin_ms
+        return 0 if self.hang_limit_text else self.margin_ms
 
     def flag_ns(self) -> int:
         """Return the thinking time from which the move loses on time, in nanoseconds."""
@@ -148,7 +148,7 @@ class Interruptions:
         self.continued = True
 
     @property
-    def words(self) -> str:
+    def reason(self) -> str:
         """What interrupted the referee, as text; "" if nothing did."""
         if self.continued:
             return "the referee's process was stopped during a move"

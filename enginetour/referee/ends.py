@@ -178,9 +178,9 @@ class DrawClaims:
             seat.offers_draw = True
         return self._due(seat)
 
-    def heard(self, seat: Seat, said: Message, *, thinking: bool) -> Verdict | None:
+    def heard(self, seat: Seat, message: Message, *, thinking: bool) -> Verdict | None:
         """Process a message that is not a fault and ends nothing else; return the verdict if a draw is due."""
-        if said.kind is MessageKind.OFFER and self._by_agreement:
+        if message.kind is MessageKind.OFFER and self._by_agreement:
             if thinking:
                 seat.offers_draw = True
             else:

@@ -151,7 +151,7 @@ class GameRunner:
             self._return_engines()
             return None
         if faults:
-            return self._finish(verdict.start_failed(faults, self._halts.words), tuple(faults))
+            return self._finish(verdict.start_failed(faults, self._halts.reason), tuple(faults))
         if why := why_no_namespace():
             risk = "they end with enginetour, but processes that they start may survive"
             self._link.tell("unguarded", {"text": f"engines run without a PID namespace ({why}): {risk}"})
@@ -202,7 +202,7 @@ class GameRunner:
         run_scripts({engine: engine.settle() for engine in owing}, self._link)
         listening = [seat.engine for seat in self.seats if not seat.engine.spoiled and not seat.engine.dead]
         words = {engine: engine.game_over(verdict.outcome.value, verdict.cause) for engine in listening}
-        run_scripts({engine: engine.say(*lines) for engine, lines in words.items() if lines}, self._link)
+        run_scripts({engine: engine.send_lines(*lines) for engine, lines in words.items() if lines}, self._link)
 
     def _return_engines(self) -> None:
         self._pool.give_back(*(seat.present for seat in self.seats if seat.present is not None))

@@ -127,9 +127,9 @@ def search(engine: Engine, ask: Ask, deadline: int) -> _Search:
     if engine.needs_approach:
         yield from engine.approach(ask)
     engine.go(ask)
-    while (said := (yield from engine.hear(deadline))) is not None:
-        if said.kind is MessageKind.ANSWER:
-            return said
+    while (message := (yield from engine.receive(deadline))) is not None:
+        if message.kind is MessageKind.ANSWER:
+            return message
     return None
 
 

@@ -93,29 +93,27 @@ class SearchClaims:
         self._mates = False  # its last score was a mate for itself
         self._found: dict[str, tuple[int, str]] = {}
 
-    def heard(
-        self, thought: SearchInfo, move: chess.Move, board: chess.Board, elapsed_ms: int
-    ) -> Iterator[None] | None:
+    def heard(self, info: SearchInfo, move: chess.Move, board: chess.Board, elapsed_ms: int) -> Iterator[None] | None:
         """Check a search before its move is made on `board`; return an iterator over the remaining checks, or None.
 
         As many plies of a PV are checked as the search took milliseconds: 10 us per ply is 1 % of that time.
         """
         self._moves += 1
         self._number = board.fullmove_number
-        if thought.score is None:
+        if info.score is None:
             if board.legal_moves.count() > 1:
                 self._tell("no-score", f"played {move.uci()} without any scored line")
             return None
-        self._mate(thought.score, thought.bound)
-        pv = thought.pv.split()
-        if not pv or thought.bound:  # the PV of a search that failed high or low proves nothing
+        self._mate(info.score, info.bound)
+        pv = info.pv.split()
+        if not pv or info.bound:  # the PV of a search that failed high or low proves nothing
             return None
         first = move if pv[0] == move.uci() else self._first(pv, board)
         if first is not None and first != move:
             self._tell("pv-other", f"played {move.uci()}, but its last PV begins with {first.uci()}")
         if not self._reads_pv or elapsed_ms < 1:
             return None
-        whole = pv if len(thought.pv) < LONGEST_PV else pv[:-1]
+        whole = pv if len(info.pv) < LONGEST_PV else pv[:-1]
         return self._line(whole[:elapsed_ms], board.copy(stack=False), self._number)
 
     @property
@@ -251,29 +249,29 @@ class PlyWriter:
             page.pondered_ns += raw.pondered_ns
 
     def _patiently(self, raw: RawPly, seat: Seat, page: _SideNotes, gap_ns: int | None, uci: str) -> MoveMade:
-        thought = self._thought(raw, seat, page.claims)
+        info = self._thought(raw, seat, page.claims)
         return MoveMade(
             uci, self._shadow.play(raw.move, uci, raw.mark), raw.elapsed_ms, raw.clock_ms,
-            thought.score, thought.depth, thought.nodes, thought.pv,
-            seldepth=thought.seldepth,
-            nps=thought.nps,
-            hashfull=thought.hashfull,
-            tbhits=thought.tbhits,
+            info.score, info.depth, info.nodes, info.pv,
+            seldepth=info.seldepth,
+            nps=info.nps,
+            hashfull=info.hashfull,
+            tbhits=info.tbhits,
             gap_us=None if gap_ns is None else gap_ns // 1000,
             lines=() if self._kept is None else matching_lines(raw.search, self._kept),
         )  # fmt: skip
 
     def _thought(self, raw: RawPly, seat: Seat, claims: SearchClaims) -> SearchInfo:
         board, white = self._shadow.board, self._shadow.turn == chess.WHITE
-        thought = seat.engine.told(raw.search, white=white)
-        look = claims.heard(thought, raw.move, board, raw.elapsed_ms)
+        info = seat.engine.full_search_info(raw.search, white=white)
+        look = claims.heard(info, raw.move, board, raw.elapsed_ms)
         if look is not None:
             self.looks.append(look)
-        if thought.bound:  # the record holds the score that draw and resign adjudication use
-            exact = seat.engine.thought(raw.search, white=white, bounds=False)
+        if info.bound:  # the record holds the score that draw and resign adjudication use
+            exact = seat.engine.search_info(raw.search, white=white, bounds=False)
             if exact.score is not None:
-                thought = thought._replace(score=exact.score, depth=exact.depth, pv=exact.pv, bound=0)
-        return thought
+                info = info._replace(score=exact.score, depth=exact.depth, pv=exact.pv, bound=0)
+        return info
 
     def effort(self, seat: Seat) -> tuple[tuple[str, int, int], ...]:
         """Return the search figures of a side, for averages over a tournament."""

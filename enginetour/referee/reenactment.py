@@ -136,8 +136,8 @@ class _Reenactment:
         """Ask for a move now, and return the answer or None; then it has answered a ping, or `spoiled` says why not."""
 
         def script() -> _Search:
-            yield from engine.say(_STOP[engine.spec.protocol])
-            answer = yield from engine.hear(time.monotonic_ns() + OWED_NS)
+            yield from engine.send_lines(_STOP[engine.spec.protocol])
+            answer = yield from engine.receive(time.monotonic_ns() + OWED_NS)
             yield from engine.settle()
             return answer if answer is not None and answer.kind is MessageKind.ANSWER else None
 
@@ -151,7 +151,7 @@ class _Reenactment:
             return answer
         if isinstance(answer, EngineFault):
             return self._fault(answer, engine)
-        limit = clock.hang_words or f"{clock.limit_ms} ms and a time margin of {clock.margin_ms} ms"
+        limit = clock.hang_limit_text or f"{clock.limit_ms} ms and a time margin of {clock.margin_ms} ms"
         if answer is None:
             return self._result("time", f"no answer within {limit}", engine)
         elapsed_ns = answer.stamp_ns - self._own.asked_ns
@@ -172,20 +172,20 @@ class _Reenactment:
     def _afterwards(self, engine: Engine) -> ReenactResult:
         def script() -> _Search:
             deadline = time.monotonic_ns() + OWED_NS
-            while (said := (yield from engine.hear(deadline))) is not None:
-                if by_message(self._own, said, thinking=False, aborts=0) is not None:
-                    return said
+            while (message := (yield from engine.receive(deadline))) is not None:
+                if by_message(self._own, message, thinking=False, aborts=0) is not None:
+                    return message
             return None
 
-        said = run_scripts({engine: script()}, self._link)[engine]
-        if isinstance(said, EngineFault):
-            return self._fault(said, engine)
-        found = None if said is None else self._claimed(engine, said, thinking=False)
+        message = run_scripts({engine: script()}, self._link)[engine]
+        if isinstance(message, EngineFault):
+            return self._fault(message, engine)
+        found = None if message is None else self._claimed(engine, message, thinking=False)
         return found or self._result("", "sends nothing after its move", engine)
 
     def _asked(self, engine: Engine, patience_ns: int) -> Message | EngineFault | ReenactResult | None:
-        for said in engine.discard():  # since its last move
-            if (found := self._claimed(engine, said, thinking=False)) is not None:
+        for message in engine.discard():  # since its last move
+            if (found := self._claimed(engine, message, thinking=False)) is not None:
                 return found
         ask = search_request(self._position, self._own, self._other)
         if engine.needs_approach:
@@ -202,13 +202,16 @@ class _Reenactment:
     def _search(self, engine: Engine, ask: Any, patience_ns: int) -> _Search:
         self._own.asked_ns = engine.go(ask)
         deadline = self._own.asked_ns + patience_ns
-        while (said := (yield from engine.hear(deadline))) is not None:
-            if said.kind is MessageKind.ANSWER or by_message(self._own, said, thinking=True, aborts=0) is not None:
-                return said
-        return engine.overdue()
+        while (message := (yield from engine.receive(deadline))) is not None:
+            if (
+                message.kind is MessageKind.ANSWER
+                or by_message(self._own, message, thinking=True, aborts=0) is not None
+            ):
+                return message
+        return engine.held_back_answer()
 
-    def _claimed(self, engine: Engine, said: Message, *, thinking: bool) -> ReenactResult | None:
-        verdict = by_message(self._own, said, thinking=thinking, aborts=0)
+    def _claimed(self, engine: Engine, message: Message, *, thinking: bool) -> ReenactResult | None:
+        verdict = by_message(self._own, message, thinking=thinking, aborts=0)
         return None if verdict is None else self._result(verdict.category or "resign", verdict.cause, engine)
 
     def _fault(self, fault: EngineFault, engine: Engine) -> ReenactResult:

@@ -130,7 +130,7 @@ class Relay:
         if (verdict := self._approach(seat, other, ask)) is not None:
             return verdict
         # Lines before `go` take time on no clock, so they are not a delay by the referee.
-        relayed = self._search.answered_ns and not seat.engine.stands_apart(ask)
+        relayed = self._search.answered_ns and not seat.engine.needs_preparation(ask)
         search, before_ns = self._search, time.monotonic_ns()
         search.go_ns = seat.asked_ns = seat.engine.go(ask)
         search.write_ns, search.late_ns = search.go_ns - before_ns, 0
@@ -143,14 +143,14 @@ class Relay:
 
     def _approach(self, seat: Seat, other: Seat, ask: Ask) -> Verdict | None:
         engine = seat.engine
-        for said in engine.discard():
-            if (verdict := self._talk(seat, said, thinking=False)) is not None:
+        for message in engine.discard():
+            if (verdict := self._talk(seat, message, thinking=False)) is not None:
                 return verdict
         if engine.dead or engine.process.broken:
             return self._crash(seat, other)
         if (verdict := self._draws.asked(seat)) is not None:
             return verdict
-        if engine.stands_apart(ask):
+        if engine.needs_preparation(ask):
             fault = run_scripts({engine: engine.approach(ask)}, self._link, self._halts.overslept)[engine]
             if isinstance(fault, EngineFault):
                 return self._at_fence(seat, other, fault)
@@ -173,7 +173,7 @@ class Relay:
             if read:
                 wake, read = _READ, False
             else:
-                wake = wait(processes, control, 0) if working else wait(processes, control, until, engine.chatter)
+                wake = wait(processes, control, 0) if working else wait(processes, control, until, engine.read_chatter)
             now = time.monotonic_ns()
             self._search.late_ns += self._halts.woke(now, until, NEVER_NS if working else due)
             if now >= seat.look_ns:
@@ -182,10 +182,10 @@ class Relay:
             if spoke or wake.heard or now >= due:
                 if spoke:
                     engine.pull()
-                while (said := engine.heard()) is not None:
-                    if said.kind is _ANSWER:
-                        return said
-                    if (verdict := self._talk(seat, said, thinking=True)) is not None:
+                while (message := engine.next_message()) is not None:
+                    if message.kind is _ANSWER:
+                        return message
+                    if (verdict := self._talk(seat, message, thinking=True)) is not None:
                         return verdict
                 if engine.dead:
                     return self._crash(seat, other)
@@ -197,63 +197,63 @@ class Relay:
             if wake.control:
                 check_stop(self._link)
             if verdict is None and time.monotonic_ns() >= deadline:
-                return engine.overdue() or self._silence(seat)
+                return engine.held_back_answer() or self._silence(seat)
             if working and not spoke:  # the other engine may send output without end
                 record.step()
         return verdict
 
     def _last_words(self, seat: Seat, other: Seat) -> Message | Verdict:
         """Process the last output of an engine that closed its input: what it has sent by now still counts."""
-        for said in seat.engine.discard():
-            last = said if said.kind is MessageKind.ANSWER else self._talk(seat, said, thinking=True)
+        for message in seat.engine.discard():
+            last = message if message.kind is MessageKind.ANSWER else self._talk(seat, message, thinking=True)
             if last is not None:
                 return last
-        return seat.engine.overdue() or self._crash(seat, other)
+        return seat.engine.held_back_answer() or self._crash(seat, other)
 
     def _overhear(self, other: Seat) -> Verdict | None:
-        while not other.engine.silent and (said := other.engine.heard()) is not None:
-            if (verdict := self._talk(other, said, thinking=False)) is not None:
+        while not other.engine.silent and (message := other.engine.next_message()) is not None:
+            if (verdict := self._talk(other, message, thinking=False)) is not None:
                 return verdict
         return None
 
-    def _talk(self, seat: Seat, said: Message, *, thinking: bool) -> Verdict | None:
-        verdict = verdicts.by_message(seat, said, thinking=thinking, aborts=self._task.aborts)
+    def _talk(self, seat: Seat, message: Message, *, thinking: bool) -> Verdict | None:
+        verdict = verdicts.by_message(seat, message, thinking=thinking, aborts=self._task.aborts)
         if verdict is None:
-            verdict = self._draws.heard(seat, said, thinking=thinking)
+            verdict = self._draws.heard(seat, message, thinking=thinking)
         if verdict is None or not thinking:
             return verdict
-        if said.kind is not MessageKind.OFFER:  # after an offer the engine continues its search
+        if message.kind is not MessageKind.OFFER:  # after an offer the engine continues its search
             seat.engine.search_over()
-        late = self._late(seat, said)
+        late = self._late(seat, message)
         return verdict if late is None or late.void else late
 
-    def _answered(self, seat: Seat, other: Seat, said: Message | Verdict) -> Verdict | None:
-        if isinstance(said, Verdict):
-            return said
+    def _answered(self, seat: Seat, other: Seat, message: Message | Verdict) -> Verdict | None:
+        if isinstance(message, Verdict):
+            return message
         clock, engine = seat.clock, seat.engine
-        if (late := self._late(seat, said)) is not None:
+        if (late := self._late(seat, message)) is not None:
             return late
-        elapsed, move = said.stamp_ns - self._search.go_ns, _read_answer(seat, said, self._position)
+        elapsed, move = message.stamp_ns - self._search.go_ns, _read_answer(seat, message, self._position)
         if move is None:
-            if said.cut:
+            if message.cut:
                 return self._crash(seat, other)
             # A second answer up to the flag counts (runner spec 5.6): the first may be one to an earlier search.
             question = {engine: engine.question(self._search.go_ns + clock.flag_ns())}
             second = run_scripts(question, self._link, self._halts.overslept)[engine]
             if isinstance(second, Message):  # and the engine has not crashed meanwhile
-                said, elapsed = second, second.stamp_ns - self._search.go_ns
-                move = _read_answer(seat, said, self._position)
+                message, elapsed = second, second.stamp_ns - self._search.go_ns
+                move = _read_answer(seat, message, self._position)
         if move is None:
             ignored = clock.moves == 0 and self._task.opening.fen is not None
-            return verdicts.illegal(seat, said.text, self._position.board, ignored=ignored)
+            return verdicts.illegal(seat, message.text, self._position.board, ignored=ignored)
         spent = clock.charge(elapsed, other.clock)
         if spent is None:
             return self._flag(seat, elapsed, "after an answer to an earlier search")
         end = self._ends.answered(move, seat.score)
-        self._search.answered_ns = said.stamp_ns
+        self._search.answered_ns = message.stamp_ns
         self._record.enter(RawPly(move, seat, spent, clock.rest_ms, engine.search_text, mark=self._ends.mark(end)))
-        if self._halts.words:
-            return verdicts.void(None, "host", self._halts.words)
+        if self._halts.reason:
+            return verdicts.void(None, "host", self._halts.reason)
         if end is not None:
             return verdicts.by_rule(end)
         return self._draws.answered(seat)
@@ -263,9 +263,9 @@ class Relay:
     # The first cause counts: a crash after the flag is a time loss. This class finds out what happened; `verdict.py`
     # decides who is at fault.
 
-    def _late(self, seat: Seat, said: Message) -> Verdict | None:
-        in_time = (elapsed := said.stamp_ns - self._search.go_ns) < seat.clock.flag_ns()
-        return None if in_time else self._flag(seat, elapsed, f"with answer {escape_text(said.text)!r}")
+    def _late(self, seat: Seat, message: Message) -> Verdict | None:
+        in_time = (elapsed := message.stamp_ns - self._search.go_ns) < seat.clock.flag_ns()
+        return None if in_time else self._flag(seat, elapsed, f"with answer {escape_text(message.text)!r}")
 
     def _silence(self, seat: Seat) -> Verdict:
         """Handle a deadline without an answer: send stop, take the owed answer, report the true overrun."""
@@ -279,7 +279,7 @@ class Relay:
         if engine.late_ns:
             return self._flag(seat, engine.late_ns - self._search.go_ns, "after stop", own_ns=own_ns)
         late = time.monotonic_ns() - flag_ns
-        text = f"no answer {late / 1e9:.1f} s after {seat.clock.hang_words or 'the flag'}"
+        text = f"no answer {late / 1e9:.1f} s after {seat.clock.hang_limit_text or 'the flag'}"
         starved = seat.waits is not None and seat.waits.is_kept_waiting(used_ns)
         if starved:
             text += " because it got no processor"
@@ -301,8 +301,8 @@ class Relay:
         ended before now. `starved`: the engine could not answer, because it did not run at all.
         """
         answered, text = starved or not text, text or verdicts.overrun(seat.clock, elapsed_ns, when)
-        if self._halts.words:
-            return verdicts.void(None, "host", f"{seat.color}: {text}; {self._halts.words}", Termination.TIME)
+        if self._halts.reason:
+            return verdicts.void(None, "host", f"{seat.color}: {text}; {self._halts.reason}", Termination.TIME)
         over_ns = elapsed_ns - seat.clock.flag_ns() if answered else None
         own_ns = self.own_ns() if own_ns is None else own_ns
         waited_ns = None if seat.waits is None else seat.waits.machine_ns()
@@ -313,7 +313,7 @@ class Relay:
     def _at_fence(self, seat: Seat, other: Seat, fault: EngineFault) -> Verdict:
         if isinstance(fault, EngineCrashed):
             return self._crash(seat, other)
-        return verdicts.stall(seat, fault, self._halts.words)
+        return verdicts.stall(seat, fault, self._halts.reason)
 
     def _crash(self, seat: Seat, other: Seat) -> Verdict:
         """Return the verdict for a crash, after a look for a stop: a service manager ends all processes at once."""
@@ -329,12 +329,12 @@ class Relay:
         return verdicts.crash(seat, describe_exit(seat.engine))
 
 
-def _read_answer(seat: Seat, said: Message, at: Position) -> chess.Move | None:
+def _read_answer(seat: Seat, message: Message, at: Position) -> chess.Move | None:
     """Return the legal move that an answer means, or None; note an odd form once."""
     lenient = seat.side.spec.quirks.lenient_promotion
-    move, odd = read_move(at.board, said.text, lenient_promotion=lenient, usual=at.usual, check=at.check)
-    if move is not None and odd and not seat.engine.usual(said.text):
-        seat.engine.note("odd-move", f"wrote {escape_text(said.text)!r} for {move.uci()}")
+    move, odd = read_move(at.board, message.text, lenient_promotion=lenient, usual=at.usual, check=at.check)
+    if move is not None and odd and not seat.engine.is_usual_form(message.text):
+        seat.engine.note("odd-move", f"wrote {escape_text(message.text)!r} for {move.uci()}")
     return move
 
 

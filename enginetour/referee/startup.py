@@ -60,7 +60,7 @@ class Seat:
 
         A search that is cut short often ends with a bound. Adjudication does not use bounds, as in fastchess.
         """
-        return self.engine.thought(self.engine.search_text, white=self.white, bounds=False).score
+        return self.engine.search_info(self.engine.search_text, white=self.white, bounds=False).score
 
     def cpu_ms(self, *, whole: bool = True) -> int | None:
         """Return the processor time of its engine in ms since its start; None if it never ran or has been ended."""
@@ -198,7 +198,7 @@ def prepare_engines(
         return faults | {seat: start_fault(end) for seat in taken if isinstance(end := ends[seat.engine], EngineFault)}
 
     for seat, engine in zip(seats, pool.take(*(seat.side.spec for seat in seats)), strict=True):
-        if engine is not None and not engine.suits(seat.side.tc):
+        if engine is not None and not engine.supports(seat.side.tc):
             pool.end(engine)
             engine = None  # no usable engine was in the pool
         seat.sit(engine)
@@ -207,7 +207,7 @@ def prepare_engines(
     worn = {seat for seat in again if isinstance(faults.get(seat), EngineCrashed | EngineStalled | StartFailed)}
     for _ in range(STARTS - 1):
         slow = {seat for seat, fault in faults.items() if fault.category == "start-timeout"}
-        worn |= {seat for seat in slow if seat.present is not None and seat.present.deaf_at_start}
+        worn |= {seat for seat in slow if seat.present is not None and seat.present.lost_input}
         if not worn or set(faults) - worn:
             break
         for seat in worn:

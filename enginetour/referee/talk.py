@@ -59,8 +59,8 @@ class _Talk:
             self._step(lambda: self.script.send(None))
 
     def _hear(self) -> None:
-        while self.running and (said := self.engine.heard()) is not None:
-            self._step(lambda said=said: self.script.send(said))
+        while self.running and (message := self.engine.next_message()) is not None:
+            self._step(lambda message=message: self.script.send(message))
 
     def tell_wait(self, link: Link) -> None:
         """Report once, after some seconds, what the script waits for; the limit is a quirk of the engine."""

@@ -94,7 +94,7 @@ def resignation(seat: Seat) -> Verdict:
 
 def overrun(clock: Clock, elapsed_ns: int, when: str) -> str:
     """Describe how late an answer was, without the time margin, and when it came."""
-    return f"{clock.overrun_ms(elapsed_ns)} ms over {clock.hang_words or 'the limit'}, {when}"
+    return f"{clock.overrun_ms(elapsed_ns)} ms over {clock.hang_limit_text or 'the limit'}, {when}"
 
 
 def flag(
@@ -115,11 +115,11 @@ def flag(
     count there; the move is doubtful if the engine waited for half of that limit.
     """
     cause = f"{seat.color} loses on time, {words}"
-    margin = "" if seat.clock.hang_words else f"time margin {seat.clock.margin_ms} ms; "
+    margin = "" if seat.clock.hang_limit_text else f"time margin {seat.clock.margin_ms} ms; "
     waited = "" if waited_ns is None else f"; engine waited up to {waited_ns / MS:.1f} ms for a processor"
     cause += f" ({margin}referee delay up to {own_ns / MS:.1f} ms{waited})"
     budget_ns = own_ns + (waited_ns or 0)
-    if seat.clock.hang_words:
+    if seat.clock.hang_limit_text:
         doubtful = over_ns is not None and 2 * (waited_ns or 0) > seat.clock.flag_ns()
     else:
         doubtful = over_ns is not None and over_ns < budget_ns
@@ -188,21 +188,21 @@ def start_failed(faults: dict[Seat, EngineFault], halt: str = "") -> Verdict:
     return void(seat, faults[seat].category, cause)
 
 
-def by_message(seat: Seat, said: Message, *, thinking: bool, aborts: int) -> Verdict | None:
+def by_message(seat: Seat, message: Message, *, thinking: bool, aborts: int) -> Verdict | None:
     """Return the effect of a CECP line other than a move (runner spec 7, table); None: none, or not yet."""
-    if said.kind is MessageKind.RESIGN:
+    if message.kind is MessageKind.RESIGN:
         return resignation(seat)
-    if said.kind is MessageKind.ABORT:
-        text = f"{seat.color} aborts the game: {escape_text(said.text)}"
+    if message.kind is MessageKind.ABORT:
+        text = f"{seat.color} aborts the game: {escape_text(message.text)}"
         if aborts >= _ABORTS:
             return loss(seat, Termination.ABORTED, text, category="engine-abort")
         return void(seat, "engine-abort", text)
-    if said.kind is MessageKind.REFUSED_MOVE:
+    if message.kind is MessageKind.REFUSED_MOVE:
         if not (thinking or seat.searched):  # a rejected move of the opening, reported after the fence
-            return void(seat, "unsupported", f"{seat.color} rejects the opening: {escape_text(said.text)}")
-        return loss(seat, Termination.FALSE_CLAIM, f"{seat.color} rejects a legal move: {escape_text(said.text)}")
-    if said.kind is MessageKind.RESULT and (thinking or seat.searched):
-        return _claim(seat, said.text)
+            return void(seat, "unsupported", f"{seat.color} rejects the opening: {escape_text(message.text)}")
+        return loss(seat, Termination.FALSE_CLAIM, f"{seat.color} rejects a legal move: {escape_text(message.text)}")
+    if message.kind is MessageKind.RESULT and (thinking or seat.searched):
+        return _claim(seat, message.text)
     return None
 
 

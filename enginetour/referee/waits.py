@@ -53,9 +53,9 @@ class OwnWaits:
         return b"" if self.file is None else os.pread(self.file, 128, 0)
 
     @staticmethod
-    def waited_ns(said: bytes) -> int:
+    def waited_ns(figures: bytes) -> int:
         """Return the ns of waiting since the process began; 0 where the kernel does not report them."""
-        fields = said.split()
+        fields = figures.split()
         return int(fields[1]) if len(fields) > 1 else 0
 
     def close(self) -> None:
@@ -83,16 +83,16 @@ class EngineWaits:
         """Start to measure a move at CLOCK_MONOTONIC `now_ns`; a mark less than 1 ms old remains instead."""
         if now_ns < self._marked_ns + MARK_NS:
             return
-        said = self._look()
+        figures = self._look()
         if self._marked_ns:
             self.marks += 1
-            waited = max(self._waits(self._marked, said), default=0)
+            waited = max(self._waits(self._marked, figures), default=0)
             self.long += waited > LONG_NS and waited * LONG_PART > now_ns - self._marked_ns
-        self._marked, self._marked_ns = said, now_ns
+        self._marked, self._marked_ns = figures, now_ns
 
-    def marked(self, said: list[bytes], now_ns: int) -> None:
+    def marked(self, figures: list[bytes], now_ns: int) -> None:
         """Store a mark that compiled code made; compiled code counts long waits itself."""
-        self._marked, self._marked_ns = said, now_ns
+        self._marked, self._marked_ns = figures, now_ns
 
     def machine_ns(self) -> int | None:
         """Return how long the machine may have kept the engine waiting since the last mark, in ns; None if unknown.
@@ -168,9 +168,9 @@ class EngineWaits:
             ran = sum(span[0] for span in spans)
             for thread in () if full else _threads(pid):
                 if _Whose(pid, thread) not in marked:
-                    said = read_proc(_schedstat(pid, thread))
-                    waits.append(min(window, OwnWaits.waited_ns(said)))
-                    ran += min(window, _ran_ns(said))
+                    figures = read_proc(_schedstat(pid, thread))
+                    waits.append(min(window, OwnWaits.waited_ns(figures)))
+                    ran += min(window, _ran_ns(figures))
             clock = next((_ran_ns(now) - _ran_ns(then) for whose, then, now in own if not whose.thread), None)
             yield _Process(pid, waits, ran, ran if clock is None else clock)
 
@@ -239,8 +239,8 @@ def _state(pid: int, thread: int) -> str:
     return text[text.rindex(b")") + 2 :][:1].decode() if text else ""
 
 
-def _ran_ns(said: bytes) -> int:
-    fields = said.split(None, 1)
+def _ran_ns(figures: bytes) -> int:
+    fields = figures.split(None, 1)
     return int(fields[0]) if fields else 0
 
 

@@ -303,10 +303,10 @@ def test_what_is_sent_to_everybody_may_be_unknown(command: str) -> None:
     """An unknown standard command is not a warning: Fairy-Max, idle after a late move, rejected `?`."""
     engine = cecp_engine()
     engine.intake.feed(f"Error (unknown command): {command}\n".encode())
-    engine.heard()
+    engine.next_message()
     assert not engine.notes
     engine.intake.feed(b"Error (unknown command): sd 4\n")
-    engine.heard()
+    engine.next_message()
     assert set(engine.notes) == {"unsupported"}
     engine.kill()
 
@@ -364,8 +364,8 @@ def test_a_new_game_forgets_the_moves_of_the_last() -> None:
     engine.go(Ask(Position(), white=True, tc=control))
     engine.intake = LineBuffer()
     engine.intake.feed(b"1. g1f3\n")
-    assert engine.heard() is None
-    held = engine.overdue()
+    assert engine.next_message() is None
+    held = engine.held_back_answer()
     assert held is not None
     assert held.text == "g1f3"
     engine.kill()
@@ -379,7 +379,7 @@ def test_a_refused_move_of_the_opening_is_no_ones_loss() -> None:
     script.send(Message(MessageKind.PONG))
     engine.intake = LineBuffer()
     engine.intake.feed(b"Illegal move: e2e4\n")
-    said = engine.heard()
+    said = engine.next_message()
     with pytest.raises(Unsupported, match="rejects the opening"):
         script.send(said)
     engine.kill()
@@ -390,7 +390,7 @@ def test_an_unknown_feature_is_rejected_without_a_warning() -> None:
     engine = cecp_engine()
     assert {"accepted ping", "accepted myname", "accepted done"} <= set(told(engine))
     engine.intake.feed(b"feature wheel=3\n")
-    engine.heard()
+    engine.next_message()
     assert engine.process.traffic(1)[0].endswith("> rejected wheel")
     assert not engine.notes
     engine.kill()
@@ -445,7 +445,7 @@ def test_a_refused_move_in_quotes_is_that_move(words: str) -> None:
     engine = cecp_engine()
     engine.go_lines(Ask(after("g1f3"), white=False, tc=TimeControl.parse("10")))
     engine.intake.feed(f"Illegal move: {words}\n".encode())
-    said = engine.heard()
+    said = engine.next_message()
     assert said is not None
     assert said.kind is MessageKind.REFUSED_MOVE
     engine.kill()

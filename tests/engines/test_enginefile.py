@@ -39,8 +39,8 @@ def test_least_file(tmp_path: Path) -> None:
     """Name, command and protocol are enough; limits are then the usual ones of the protocol."""
     entry = _read(tmp_path, LEAST)
     assert (entry.id, entry.name, entry.command, entry.folder) == ("x", "X", ("x",), tmp_path)
-    assert entry.obeyed == USUAL_LIMITS["uci"]
-    assert _read(tmp_path, LEAST.replace("uci", "cecp")).obeyed == {"clock", "movetime"}
+    assert entry.supported_limits == USUAL_LIMITS["uci"]
+    assert _read(tmp_path, LEAST.replace("uci", "cecp")).supported_limits == {"clock", "movetime"}
 
 
 def test_command_and_args(tmp_path: Path) -> None:

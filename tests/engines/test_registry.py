@@ -59,7 +59,7 @@ def test_shipped_files() -> None:
     assert set(entries) == {*DEBIAN, *(f"wren{level}" for level in range(1, 9))}
     assert len({entry.name for entry in entries.values()}) == len(entries)
     for name, limits in DEBIAN.items():
-        assert entries[name].obeyed == set(limits.split()), name
+        assert entries[name].supported_limits == set(limits.split()), name
         assert entries[name].package, name
     for entry in entries.values():
         assert entry.family, entry.id
@@ -379,13 +379,13 @@ def test_what_an_engine_file_says(tmp_path: Path) -> None:
     assert kite.entry.id == "kite-2.0-dev"
     assert kite.entry.command == (str(tmp_path / "engines of mine" / "kite"),)
     assert kite.entry.options == {"Hash": 64, "Own Book": False}
-    assert not kite.said
+    assert not kite.notes
     assert heron.entry.command == ("heron", "-x", "--quiet")
     assert heron.entry.protocol == "cecp"
     assert heron.entry.quirks.init == ("random", "book off")
     assert heron.entry.quirks.whitepov
     assert heron.entry.quirks.restart
-    assert [words.partition(":")[0] for words in heron.said] == ["ponder", "timeoutScaleFactor", "variants"]
+    assert [words.partition(":")[0] for words in heron.notes] == ["ponder", "timeoutScaleFactor", "variants"]
 
 
 def test_a_list_from_windows_keeps_its_paths(tmp_path: Path) -> None:

@@ -137,7 +137,7 @@ def test_nodes_and_depth_have_a_hang_limit() -> None:
     assert side.flag_ns() == 2_001 * MS
     beside = clock("10+0.1,depth=4", hang_limit=2.0)
     assert beside.rest_ms == 10_100
-    assert (side.hang_words, beside.hang_words) == ("the hang limit of 2 s", "")
+    assert (side.hang_limit_text, beside.hang_limit_text) == ("the hang limit of 2 s", "")
 
 
 def test_what_is_counted() -> None:
@@ -149,7 +149,7 @@ def test_what_is_counted() -> None:
 
 
 def words(halts: Interruptions) -> str:
-    return halts.words
+    return halts.reason
 
 
 def test_a_referee_that_overslept_knows_it() -> None:

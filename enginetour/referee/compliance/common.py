@@ -459,18 +459,18 @@ def _punctual(session: EngineSession, found: Answer, tc: TimeControl) -> str:
 
 def _shallow(session: EngineSession, found: Answer, tc: TimeControl) -> str:
     del session
-    depth = found.thought.depth
+    depth = found.info.depth
     if depth is not None and tc.depth is not None and depth > tc.depth:
         raise StepFault(f"searched to depth {depth} (limit {tc.depth})")
     return f"{found.move.uci()} in {found.elapsed_ms} ms"
 
 
 def _few(session: EngineSession, found: Answer, tc: TimeControl) -> str:
-    nodes, asked = found.thought.nodes, tc.nodes or 0
+    nodes, asked = found.info.nodes, tc.nodes or 0
     # perhaps only an early line was reported; a larger limit shows it
     if nodes is not None and nodes * _NODES_TIMES < asked:
         asked *= 10
-        nodes = session.move(position(""), TimeControl.parse(f"nodes={asked}")).thought.nodes
+        nodes = session.move(position(""), TimeControl.parse(f"nodes={asked}")).info.nodes
     if nodes is not None and not asked <= nodes * _NODES_TIMES <= asked * _NODES_TIMES**2:
         raise StepFault(f"searched {nodes} nodes (limit {asked})")
     return f"{found.move.uci()} in {found.elapsed_ms} ms{f', {nodes} nodes reported' if nodes is not None else ''}"
@@ -495,17 +495,17 @@ def _stop(session: EngineSession) -> str:
 
 def _scored(session: EngineSession) -> str:
     found = session.move(position("", "e2e4 e7e5 g1f3 b8c6"), CALM)
-    if found.thought.score is None:
+    if found.info.score is None:
         raise StepFault("no score before the move; adjudication by score cannot end its games")
-    depth = "no depth" if found.thought.depth is None else f"depth {found.thought.depth}"
-    return f"score {found.thought.score}, {depth}"
+    depth = "no depth" if found.info.depth is None else f"depth {found.info.depth}"
+    return f"score {found.info.score}, {depth}"
 
 
 def _variation(session: EngineSession) -> str:
     start = position("", "e2e4 e7e5 g1f3 b8c6")
     found = session.move(start, CALM)
     board, plies = start.board.copy(), 0
-    for word in found.thought.pv.split():
+    for word in found.info.pv.split():
         text = _NUMBERED.sub("", word) if session.spec.protocol == "cecp" else word
         if not text:
             continue
@@ -513,7 +513,7 @@ def _variation(session: EngineSession) -> str:
         if move is None and (session.spec.protocol == "cecp" or (plies and not text[0].isalpha())):
             break  # CECP variations may contain numbers and remarks (runner spec 7)
         if move is None:
-            raise StepFault(f"illegal move {text} in the variation {found.thought.pv}")
+            raise StepFault(f"illegal move {text} in the variation {found.info.pv}")
         if not plies and move != found.move:
             raise StepFault(f"plays {found.move.uci()}, but the variation begins with {text}")
         board.push(move)
@@ -529,7 +529,7 @@ def _view(session: EngineSession) -> str:
         found = session.move(position(_WINNING_BLACK), CALM)
     except Unsupported as cannot:
         raise NotSupported(f"position not supported: {cannot.detail}") from None
-    score = found.thought.score
+    score = found.info.score
     if score is None:
         raise NotSupported("no score")
     if score < 0:

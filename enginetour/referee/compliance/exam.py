@@ -114,7 +114,7 @@ class Answer:
     text: str
     elapsed_ms: int
     raw: bytes
-    thought: SearchInfo
+    info: SearchInfo
 
 
 class EngineSession:
@@ -155,7 +155,7 @@ class EngineSession:
     def new_game(self, position: Position, tc: TimeControl) -> Engine:
         """Prepare a new game without a search. A time control of another kind may need a new process."""
         engine = self.ready()
-        if not engine.suits(tc):
+        if not engine.supports(tc):
             self.drop()
             engine = self.ready()
         fault = run_scripts({engine: engine.new_game(Setup(position, tc))}, self.link)[engine]
@@ -177,16 +177,16 @@ class EngineSession:
         clock = Clock(Side(self.spec, tc, _MARGIN_MS), patience_s)
         begun = time.monotonic_ns()
         script = search(engine, _ask(position, tc, clock), begun + clock.wait_ns())
-        said = run_scripts({engine: script}, self.link)[engine]
-        elapsed_ms = ((said.stamp_ns if isinstance(said, Message) else time.monotonic_ns()) - begun) // MS
-        if not isinstance(said, Message):
+        message = run_scripts({engine: script}, self.link)[engine]
+        elapsed_ms = ((message.stamp_ns if isinstance(message, Message) else time.monotonic_ns()) - begun) // MS
+        if not isinstance(message, Message):
             self._loose = True
-            raise said or StepFault(f"no move within {elapsed_ms / 1000:.1f} s")
-        move, _ = read_move(board, said.text, lenient_promotion=self.spec.quirks.lenient_promotion)
+            raise message or StepFault(f"no move within {elapsed_ms / 1000:.1f} s")
+        move, _ = read_move(board, message.text, lenient_promotion=self.spec.quirks.lenient_promotion)
         if move is None:
-            raise StepFault(f"illegal move {escape_text(said.text)!r} in {board.fen()}")
+            raise StepFault(f"illegal move {escape_text(message.text)!r} in {board.fen()}")
         raw = engine.search_text
-        return Answer(move, said.text, elapsed_ms, raw, engine.thought(raw, white=board.turn))
+        return Answer(move, message.text, elapsed_ms, raw, engine.search_info(raw, white=board.turn))
 
     # Lines that bypass the adapter.
 

@@ -554,7 +554,7 @@ def test_the_engines_of_a_section(tmp_path: Path) -> None:
     settings: dict[str, Any] = {"quirks": {"line_delay_ms": 5}, "limits": ("clock",), "dir": "d", "env": {"A": "b"}}
     (changed,) = engines_of(EntrantSection(engine="hoichess", **settings), known, tmp_path)
     assert changed.quirks == replace(known.get("hoichess").quirks, line_delay_ms=5)
-    assert changed.obeyed == {"clock"}
+    assert changed.supported_limits == {"clock"}
     settings = {"resources": {"memory": 900}, "sandbox": "landlock", "pass_env": ("A",), "keep_scratch": True}
     (confined,) = engines_of(EntrantSection(engine="wren1", **settings), known, tmp_path)
     spec = to_spec(confined)
@@ -566,7 +566,7 @@ def test_the_engines_of_a_section(tmp_path: Path) -> None:
     (own,) = engines_of(section, known, tmp_path)
     assert to_spec(own).command == (str(tmp_path / "mine"), "-x")
     assert own.name == "My engine"
-    assert own.obeyed == {"clock", "movetime"}
+    assert own.supported_limits == {"clock", "movetime"}
 
 
 def test_a_section_without_an_engine(tmp_path: Path) -> None:
