@@ -233,7 +233,7 @@ class CecpEngine(CecpListener):
 
     @property
     def lost_input(self) -> bool:
-        """Whether it sent no features although it always does."""
+        """Whether the engine sent no features although it always does."""
         return self.spec.quirks.tells_features and not self.features.values
 
     def _hear_features(self, deadline: int) -> Hearing:
@@ -343,7 +343,7 @@ class CecpEngine(CecpListener):
         return (castling(board, move) if letters else "") or move.uci()
 
     def _news(self, position: Position) -> list[tuple[str, str]]:
-        """Return the moves that it does not have yet, in UCI and in the form for this engine."""
+        """Return the moves that the engine does not have yet, in UCI and in the form for this engine."""
         count = 1 if not self._force else len(position.moves) - self._told
         if count == 1:
             text, letters = position.moves[-1], "" if self.spec.quirks.rook_castling else position.castled

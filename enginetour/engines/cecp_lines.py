@@ -227,7 +227,7 @@ class CecpListener(Engine):
         self._heap.clear()
 
     def search_over(self) -> None:
-        """End its search; a move of that search is not an answer out of turn."""
+        """End the current search; a move of that search is not an answer out of turn."""
         super().search_over()
         self._parted = True
 

@@ -159,7 +159,7 @@ def changed_engines_error(names: Iterable[str], place: str) -> InputRefused:
 
 
 def new_fingerprint(spec: EngineSpec) -> str | None:
-    """Return the fingerprint of its files now if it differs; None also for files that cannot be read."""
+    """Return the fingerprint of the current files if it differs; None also for files that cannot be read."""
     try:
         now = take_fingerprint(spec)[0]
     except EngineRefused:
@@ -191,7 +191,7 @@ class EngineFiles:
             return False
 
     def _described(self, spec: EngineSpec) -> str:
-        """Return its name and its missing files: without its net or script an engine would be another one."""
+        """Return the engine's name and its missing files; without its net or script it would be another engine."""
         gone = [path for path in self._seen.get(spec.name, ("", {}))[1] if not Path(path).exists()]
         return f"{spec.name} ({' and '.join(gone)} not found)" if gone else spec.name
 

@@ -248,7 +248,7 @@ class EngineProcess:
 
     @property
     def broken(self) -> bool:
-        """Whether it closed its input, or left 64 KiB unread."""
+        """Whether the engine closed its input, or left 64 KiB unread."""
         return self.out.broken
 
     def write(self, data: bytes) -> int:
@@ -259,7 +259,7 @@ class EngineProcess:
         return stamp
 
     def close_input(self) -> None:
-        """Close its stdin; nothing more can be written."""
+        """Close the stdin of the engine; nothing more can be written."""
         self.out.gone()
         with suppress(OSError):
             self._process.stdin.close()  # type: ignore[union-attr]  # a pipe
@@ -337,15 +337,15 @@ class EngineProcess:
         return self._status
 
     def end(self) -> None:
-        """End it by `quit`, SIGTERM, SIGKILL: up to 2.5 s."""
+        """End the engine by `quit`, SIGTERM, SIGKILL: up to 2.5 s."""
         end_all((self,))
 
     def kill(self) -> None:
-        """Kill its group now, find processes that escaped, reap, and remove the scratch directory."""
+        """Kill the process group now, find processes that escaped, reap, and remove the scratch directory."""
         _kill_all((self,))
 
     def signal(self, number: int) -> None:
-        """Send a signal to its process group. Only before it is reaped: until then the number is its own.
+        """Send a signal to the process group of the engine. Only before it is reaped: until then the number is its own.
 
         In a namespace this is the group of the launcher, which passes SIGTERM on, and ends the namespace when it is
         killed.
@@ -355,7 +355,7 @@ class EngineProcess:
                 os.killpg(self.pid, number)
 
     def watch(self) -> None:
-        """Check its memory if it is time to, and kill it if it exceeds its limit."""
+        """Check the memory of the engine if a check is due, and kill it if it exceeds its limit."""
         now = time.monotonic_ns()
         if now < self.watch_ns or self.exited or self.closed:
             return
@@ -412,11 +412,11 @@ class EngineProcess:
         return self.broken
 
     def cpu_ms(self, *, whole: bool = True) -> int | None:
-        """Return its processor time in ms since its start, see `CpuTime`; after its end the last value."""
+        """Return the engine's processor time in ms since its start (see `CpuTime`); after its end the last value."""
         return self._cpu.last_ms if self.closed else self._cpu.ms(whole=whole)
 
     def left(self) -> list[str]:
-        """Return what it left in its namespace, as its init reported before the end: ``name (number inside)``."""
+        """Return what the engine left in its namespace, as init reported before the end: ``name (number inside)``."""
         if self._report is not None and not self.closed:
             with suppress(OSError):
                 self._left += os.read(self._report, READ_SIZE)
@@ -424,7 +424,7 @@ class EngineProcess:
         return [f"{escape_bytes(bytes.fromhex(name.decode()))} ({number.decode()})" for number, name in records]
 
     def forget(self) -> None:
-        """Reap it, close the pipes, remove the scratch directory; it must be dead."""
+        """Reap the dead process, close the pipes, remove the scratch directory."""
         self.exit_status()
         while self._stderr_open and len(self._stderr) < STDERR_CAP:
             before = len(self._stderr)

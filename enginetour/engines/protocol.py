@@ -221,7 +221,7 @@ class Engine(ABC):
 
     @property
     def due_ns(self) -> int | None:
-        """When `next_message` is worth a call without any new byte; None: never."""
+        """When to call `next_message` again even without new output; None: never."""
         return self._last_write_ns if self._unheard else self._poke_ns or None
 
     @abstractmethod
@@ -238,7 +238,7 @@ class Engine(ABC):
 
     @property
     def thinking(self) -> bool:
-        """Whether it owes an answer."""
+        """Whether the engine owes an answer."""
         return self.searches == self.answers + 1
 
     @property
@@ -312,7 +312,7 @@ class Engine(ABC):
         return message
 
     def search_over(self) -> None:
-        """End its search without a move: after a resignation or a result."""
+        """End the current search without a move: after a resignation or a result."""
         self.answers = self.searches
 
     def discard(self) -> tuple[Message, ...]:
@@ -391,11 +391,11 @@ class Engine(ABC):
 
     @property
     def lost_input(self) -> bool:
-        """Whether it has not sent what it always sends at its start, so that it may have lost input."""
+        """Whether the engine has not sent what it always sends at its start, so that it may have lost input."""
         return False
 
     def game_over(self, result: str, why: str) -> tuple[bytes, ...]:
-        """Return the lines that report the end of a game to it."""
+        """Return the lines that report the end of a game to the engine."""
         del result, why
         return ()
 
@@ -414,7 +414,7 @@ class Engine(ABC):
         return settings
 
     def _settle_options(self, lines: Sequence[bytes], after: str) -> Script:
-        """Send these lines, those of its file, and a fence. Raises StartFailed if there is no answer `after` them."""
+        """Send these lines, those of the engine file, and a fence. Raises StartFailed if there is no answer."""
         own = (line.encode("ascii", "replace") for line in self.spec.quirks.init)
         try:
             yield from self.fenced(self.ready_ns, *lines, *own)
@@ -454,7 +454,7 @@ class Engine(ABC):
 
     @property
     def pondering(self) -> bool:
-        """Whether it was asked to ponder, and has not been asked for a move since."""
+        """Whether the engine was asked to ponder, and has not been asked for a move since."""
         return False
 
     def ponder(self, ask: Ask) -> None:
@@ -569,7 +569,7 @@ class Engine(ABC):
         return False
 
     def _writes(self, within_ns: int, kept: list[Message]) -> Generator[int, Message | None, bool]:
-        """Return whether it writes anything but complaints about an empty line; `kept` gets what it wrote."""
+        """Return whether the engine writes anything but complaints about an empty line; `kept` gets the messages."""
         deadline = time.monotonic_ns() + within_ns
         while (message := (yield from self.receive(deadline))) is not None:
             if message.kind not in _COMPLAINTS:
@@ -656,5 +656,5 @@ class Engine(ABC):
         return max(min(_GAME_FENCE_NS, self.ready_ns), self.ready_ns // 12)
 
     def kill(self) -> None:
-        """Kill its process group now."""
+        """Kill the process group of the engine now."""
         self.process.kill()

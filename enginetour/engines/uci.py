@@ -228,11 +228,11 @@ class UciEngine(Engine):
 
     @property
     def pondering(self) -> bool:
-        """Whether it was asked to ponder, and has not been asked for a move since."""
+        """Whether the engine was asked to ponder, and has not been asked for a move since."""
         return self._guess is not None
 
     def ponder(self, ask: Ask) -> None:
-        """Start to ponder on the move that it expects, if that is legal and leaves it a move."""
+        """Start to ponder on the move that the engine expects, if it is legal and does not end the game."""
         hint, self._hint = self._hint, ""
         if not (hint and self._may_ponder) or self.pondering or self.thinking or self.process.broken:
             return
@@ -262,7 +262,7 @@ class UciEngine(Engine):
 
     @property
     def _is_young(self) -> bool:
-        """Whether its ponder search may not have begun yet: no output since `go ponder`, a moment ago."""
+        """Whether the ponder search may not have begun yet: no output since `go ponder`, a moment ago."""
         return self.stamp_ns <= self._begun_ns and time.monotonic_ns() < self._begun_ns + BEGIN_NS
 
     def _hit(self, ask: Ask) -> bool:

@@ -42,7 +42,7 @@ class ProcessorClaim:
     """The claim of one slot to a processor of a core, until `close`."""
 
     def __init__(self, core: tuple[int, ...], processor: int, *, own: bool = False) -> None:
-        """Claim it for turns, or as the slot's `own`. Raises OSError if another slot has that claim."""
+        """Claim a processor for turns, or as the slot's `own`. Raises OSError if another slot has that claim."""
         self.processor = processor
         self._core = core
         self._door = _door()
@@ -103,11 +103,11 @@ class PinnedThreads:
         self._gather(new=True)
 
     def again(self) -> None:
-        """Pin them for their next game, with processes that `part` did not reach."""
+        """Pin the processes for their next game, with those that `part` did not reach."""
         self._gather(new=False)
 
     def part(self) -> None:
-        """Give them back their processors. A second call later also reaches processes that were being started."""
+        """Let the processes run on their earlier processors; a later call also reaches those that were starting."""
         self._free(_threads([engine.family() for engine in self.engines]))
 
     def _free(self, threads: Iterable[int]) -> None:
@@ -231,7 +231,7 @@ class SharedProcessor:
             self._compare(game.pair, each_ns)
 
     def close(self) -> None:
-        """End the game, whatever ended it."""
+        """End the pinning of a game, whatever ended the game."""
         self._game = None
         if self.quick_ns:
             self.part()

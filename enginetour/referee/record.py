@@ -118,7 +118,7 @@ class SearchClaims:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether the next search cannot break an announcement."""
+        """Whether no claim is open that the next search of this side may break."""
         return not self._mates and self._due is None
 
     def passed(self) -> None:
@@ -470,7 +470,7 @@ class Record:
             self.due_ns = max(go_ns + PATIENCE_NS, self._live.next_ns)
 
     def _held_until(self, go_ns: int) -> int:
-        """Return when fewer than the most waiting plies are written; in a slow game they do not wait for others."""
+        """Return when the waiting plies are written if they are few; in a slow game they do not wait for others."""
         soon = go_ns + PATIENCE_NS
         if not self.raw or self.raw[-1][0].elapsed_ms * MS >= HELD_NS:
             return soon
@@ -510,7 +510,7 @@ class Record:
         return -1 if self._queue.file is None else self._queue.file
 
     def watch(self, seat: Seat) -> None:
-        """Examine the memory of its engine when there is time."""
+        """Examine the memory of a side's engine when there is time."""
         self._watched = seat
         self.due_ns = 0
 

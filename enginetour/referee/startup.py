@@ -56,18 +56,18 @@ class Seat:
             self.engine = engine
 
     def score(self) -> int | None:
-        """Return the last exact score of its last search, in centipawns for itself; None without one.
+        """Return the last exact score of the last search, in centipawns for this side; None without one.
 
         A search that is cut short often ends with a bound. Adjudication does not use bounds, as in fastchess.
         """
         return self.engine.search_info(self.engine.search_text, white=self.white, bounds=False).score
 
     def cpu_ms(self, *, whole: bool = True) -> int | None:
-        """Return the processor time of its engine in ms since its start; None if it never ran or has been ended."""
+        """Return the processor time of the engine in ms since its start; None if it never ran or has been ended."""
         return None if self.present is None else self.present.process.cpu_ms(whole=whole)
 
     def look(self) -> int | None:
-        """Return the most memory that its engine was seen to use, in kB; None if it never ran."""
+        """Return the most memory that the engine was seen to use, in kB; None if it never ran."""
         self.look_ns = time.monotonic_ns() + MEMORY_INTERVAL_NS
         if self.present is not None and (held := peak_memory_kb(self.present.process.engine_pid)):
             self._most_kb = max(held, self._most_kb or 0)
