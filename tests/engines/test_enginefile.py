@@ -100,7 +100,9 @@ words = st.text(st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp", "Cn", 
 @given(
     name=words.filter(lambda text: text.isprintable() and text == text.strip()),
     command=st.lists(words, min_size=1, max_size=3),
-    options=st.dictionaries(words, st.one_of(words, st.integers(-(2**40), 2**40), st.booleans(), st.just(0.5))),
+    options=st.dictionaries(words, st.one_of(words, st.integers(-(2**40), 2**40), st.booleans(), st.just(0.5))).filter(
+        lambda options: len({name.strip().casefold() for name in options}) == len(options)  # else one option twice
+    ),
     files=st.dictionaries(st.from_regex(r"[a-z][a-z0-9.]{0,8}", fullmatch=True), st.text(st.characters(codec="utf-8"))),
     limits=st.none() | st.sets(st.sampled_from(["clock", "movetime", "nodes", "depth"]), min_size=1),
     delay=st.integers(0, 10_000),
