@@ -1,4 +1,4 @@
-"""Near misses: which known word is offered to whoever wrote another."""
+"""Tests of the suggestions for unknown names."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from tests.support.tournaments import config, tour
 
 
 def test_the_nearest_is_offered_as_it_is_written() -> None:
-    """Upper and lower case are one: neither hides what was meant."""
+    """The closest name is suggested as it is written, whatever the case of the input."""
     assert closest_match("FRIUT 2.1", ("Toga II", "Fruit 2.1")) == "Fruit 2.1"
     assert did_you_mean("hush", ("Hash", "Ponder")) == ", did you mean 'Hash'?"
 
 
 def test_of_two_that_differ_by_case_the_first_in_order_is_offered() -> None:
-    """Whatever order they come in."""
+    """Of two names that differ only by case, the first in order is suggested."""
     assert closest_match("frut", ("fruit", "Fruit")) == closest_match("frut", ("Fruit", "fruit")) == "Fruit"
 
 
 def test_what_is_like_nothing_is_told_what_there_is() -> None:
-    """A guess that is none would mislead."""
+    """Without a close name, all known names are listed."""
     assert closest_match("crazy", ("hash", "ponder")) is None
     assert did_you_mean("crazy", ("hash", "ponder")) == ""
     assert suggest("crazy", ("ponder", "hash", "hash")) == "; known: hash, ponder"
@@ -31,15 +31,15 @@ def test_what_is_like_nothing_is_told_what_there_is() -> None:
 
 
 def test_the_nearest_is_told_alone() -> None:
-    """A long list beside it would hide it."""
+    """A close name is suggested alone, without the list of all names."""
     assert suggest("pondr", ("ponder", "hash")) == ", did you mean 'ponder'?"
 
 
 def test_the_beginning_of_one_name_is_that_name() -> None:
-    """Versions are long: "Toga" was told all names there are."""
+    """The only name that begins with the input is suggested."""
     engines = ("Toga II 3.0", "Glaurung 2.2", "GNU Chess 6.2.7", "GNU Chess 6.2.7 (CECP)")
     assert suggest("toga", engines) == ", did you mean 'Toga II 3.0'?"
-    assert suggest("GNU", engines).startswith("; known: ")  # two begin so
+    assert suggest("GNU", engines).startswith("; known: ")  # two names begin so
     assert suggest("Gl", engines).startswith("; known: ")
 
 
@@ -65,19 +65,19 @@ ENGINES = ("Toga II 3.0", "Glaurung 2.2", "GNU Chess 6.2.7", "GNU Chess 6.2.7 (C
     ],
 )
 def test_a_name_may_be_its_only_beginning(word: str, name: str | None) -> None:
-    """The very name goes before all, then the name in other letters, then the only one that begins so."""
+    """An exact match is found first, then a match in another case, then the only name that begins so."""
     assert match_name(word, ENGINES) == name
 
 
 def test_what_begins_several_names_is_told_so() -> None:
-    """Three of them at most; a word that begins none is answered with a close one."""
+    """If several names begin so, at most three are listed; if none does, a close one is suggested."""
     assert no_match_hint("GNU", ENGINES) == "; it is the beginning of 'GNU Chess 6.2.7', 'GNU Chess 6.2.7 (CECP)'"
     assert no_match_hint("x", [f"x{n}" for n in range(5)]).endswith("'x0', 'x1', 'x2' and 2 more")
     assert no_match_hint("Tuga II 3.0", ENGINES) == ", did you mean 'Toga II 3.0'?"
 
 
 def test_every_command_takes_the_beginning_of_a_name(tmp_path: Path) -> None:
-    """It says what it says for the whole name."""
+    """Every command that takes a name also takes its beginning, with the same output."""
     path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "games_per_pairing = 2")
     named = (
         path.read_text()
@@ -116,7 +116,7 @@ def test_every_command_takes_the_beginning_of_a_name(tmp_path: Path) -> None:
 
 
 def test_pairing_files_take_the_beginning_of_a_name(tmp_path: Path) -> None:
-    """`--bye`, `--absent` and `--why` of `pair`; a number is the entrant's number and no beginning."""
+    """`pair --bye`, `--absent` and `--why` take the beginning of a name; a number is the number of an entrant."""
     lines = (f"001 {n:>4}      {name:<33}" for n, name in enumerate(("Ada", "Adele", "Bea", "Carl", "Dora"), 1))
     (tmp_path / "five.trf").write_text("012 Five\nXXR 3\n" + "".join(f"{line}\n" for line in lines))
     whole, part = (tour(tmp_path, "pair", "five.trf", "--bye", name, "--json").stdout for name in ("Carl", "ca"))
@@ -127,7 +127,7 @@ def test_pairing_files_take_the_beginning_of_a_name(tmp_path: Path) -> None:
 
 
 def test_match_takes_the_beginning_of_a_name(tmp_path: Path) -> None:
-    """In front of the dot of an option or setting; one that begins no name is of all engines."""
+    """The engine before the dot of a `match` option can be abbreviated; an unknown one means all engines."""
     (tmp_path / "engines").mkdir()
     file = (
         (bundled_directory("engines") / "wren2.toml").read_text().replace("{here}", str(bundled_directory("engines")))

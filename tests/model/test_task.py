@@ -1,4 +1,4 @@
-"""Time odds."""
+"""Tests of model/task: time odds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WHOLE, GIVEN = "60,depth=1", "22.289,depth=1"
 
 
 def test_formula() -> None:
-    """Seven bands are ten doublings, more than the most that is given; none is no odds."""
+    """Seven bands are ten doublings, more than the largest odds; no bands are no odds."""
     assert odds_divisor(0) == 1
     assert odds_divisor(1) == pytest.approx(2 ** (10 / 7))
     assert odds_divisor(3) == pytest.approx(19.504, abs=0.001)
@@ -27,7 +27,7 @@ def test_formula() -> None:
 
 
 def test_table() -> None:
-    """A table replaces the formula, and its last number holds for all further bands."""
+    """A table replaces the formula, and its last value repeats."""
     assert [odds_divisor(bands, [2, 4, 64]) for bands in range(5)] == [1, 2, 4, 64, 64]
 
 
@@ -45,21 +45,21 @@ def test_table() -> None:
     ],
 )
 def test_divided(control: str, by: float, expected: str) -> None:
-    """Times and nodes are divided, rounded down, never to nothing; depth and moves of a stage stay."""
+    """Times and nodes are divided and rounded down, never to zero; depth and the moves of a stage do not change."""
     shorter = TimeControl.parse(control).divided(by)
     assert str(shorter) == expected
     assert TimeControl.parse(str(shorter)) == shorter
 
 
 def test_depth_alone_cannot_be_divided() -> None:
-    """A depth is no time."""
+    """Depth alone cannot be divided."""
     assert not TimeControl.parse("depth=4").is_divisible
     assert all(TimeControl.parse(text).is_divisible for text in ("1+0", "movetime=1", "nodes=5", "1,depth=4"))
 
 
 @given(bands=st.integers(-9, 9), base=st.integers(1, 80_000))
 def test_only_the_giver_has_less(bands: int, base: int) -> None:
-    """White gives what is above nothing, Black what is below; the other keeps its clock, both their margins."""
+    """A positive handicap shortens White's clock, a negative one Black's; both time margins stay."""
     tc = TimeControl.parse(f"{base}+1")
     side = Side(EngineSpec("e", ("/e",), "uci"), tc, 70)
     white, black = with_time_odds(side, side, bands)
@@ -71,7 +71,7 @@ def test_only_the_giver_has_less(bands: int, base: int) -> None:
 
 
 def test_a_game_at_odds_is_played_so(tmp_path: Path) -> None:
-    """The stronger side has the shorter clock with either colour; games, PGN, standings and lists tell."""
+    """The stronger side has the shorter clock with both colors; games, PGN, standings and lists show it."""
     path = config(tmp_path, (), "roundrobin", "games_per_pairing = 2\nhandicap = {}", RATED, tc="60,depth=1")
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
     tour(tmp_path, "run", str(path))
@@ -106,7 +106,7 @@ def test_a_game_at_odds_is_played_so(tmp_path: Path) -> None:
     ],
 )
 def test_refused(tmp_path: Path, settings: str, more: str, tc: str, told: str) -> None:
-    """What cannot be given, or nobody gives, is refused with its line before the first game."""
+    """Odds that an engine does not support, or that nothing uses, are errors with a line before the first game."""
     path = config(tmp_path, (), "roundrobin", settings, RATED + more, tc=tc)
     refused = tour(tmp_path, "check", str(path), expect=3).stderr
     assert told in refused
@@ -114,7 +114,7 @@ def test_refused(tmp_path: Path, settings: str, more: str, tc: str, told: str) -
 
 
 def test_odds_are_frozen(tmp_path: Path) -> None:
-    """Another table is another tournament: a resume refuses it."""
+    """A resume with another table of odds is an error."""
     path = config(tmp_path, (), "roundrobin", "games_per_pairing = 2\nhandicap = {}", RATED, tc="60,depth=1")
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
     path.write_text(path.read_text().replace('depth=1"', 'depth=1"\nodds = [2]'))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from enginetour.model.timecontrol import TIME_CLASSES, Stage, TimeControl, class_of, describe_time_classes, time_class
 
-# The grammar of time controls.
+# Grammar.
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ from enginetour.model.timecontrol import TIME_CLASSES, Stage, TimeControl, class
     ],
 )
 def test_what_testers_write_is_read(text: str, control: TimeControl) -> None:
-    """The forms of the field are read to milliseconds."""
+    """The usual forms of a time control are parsed to milliseconds."""
     assert TimeControl.parse(text) == control
     assert TimeControl.parse(str(control)) == control
 
@@ -41,14 +41,14 @@ def test_what_testers_write_is_read(text: str, control: TimeControl) -> None:
              "hourglass=1+1", "hourglass=40/60", "hourglass=0", "hourglass=1,5", "hourglass=1,movetime=1", "*"],
 )  # fmt: skip
 def test_what_is_no_control_is_refused(text: str) -> None:
-    """There is no control without a limit, and no number is guessed."""
+    """A control without a limit is not valid, and invalid numbers are not guessed."""
     with pytest.raises(ValueError, match=r"."):
         TimeControl.parse(text)
 
 
 @pytest.mark.parametrize("text", ["5:00", "40/5:00", "0:10"])
 def test_five_minutes_are_told_how_to_be_written(text: str) -> None:
-    """A stage of no time behind a colon is minutes as other programs write them."""
+    """A stage of no time after a colon means minutes in other programs; the error says how to write them."""
     with pytest.raises(ValueError, match="write minutes in seconds"):
         TimeControl.parse(text)
 
@@ -61,19 +61,19 @@ def test_five_minutes_are_told_how_to_be_written(text: str) -> None:
 def test_every_control_is_written_so_that_it_reads_back(
     stages: list[Stage], nodes: int | None, depth: int | None
 ) -> None:
-    """`parse(str(control)) == control`."""
+    """`parse(str(control))` returns the same control."""
     control = TimeControl(tuple(stages), nodes=nodes, depth=depth)
     if control.limits:
         assert TimeControl.parse(str(control)) == control
 
 
 def test_the_last_stage_repeats() -> None:
-    """40/60:20/30 goes on with 20 moves in 30 s for ever."""
+    """The last stage of 40/60:20/30 repeats."""
     control = TimeControl.parse("40/60:20/30")
     assert [control.stage(number).moves for number in range(4)] == [40, 20, 20, 20]
 
 
-# Classes of time controls.
+# Time classes.
 
 
 @pytest.mark.parametrize(
@@ -102,19 +102,19 @@ def test_the_last_stage_repeats() -> None:
     ],
 )
 def test_class(control: str, expected: str) -> None:
-    """Base and 40 increments name the class, periods count as often as they begin, limits are classes of their own."""
+    """Base time and 40 increments determine the class; repeated stages count each time; other limits are classes."""
     assert class_of(control) == expected
     assert expected in TIME_CLASSES
 
 
 def test_odds() -> None:
-    """Sides of two classes are a class of their own; another control of the same class is not."""
+    """Sides of two classes are in the class "odds"; different controls of one class are not."""
     assert time_class("60", "600") == "odds"
     assert time_class("180+2", "300") == "blitz"
 
 
 def test_bounds_are_told() -> None:
-    """A list says what its classes are."""
+    """The limits of the classes are described."""
     assert describe_time_classes(("ultrabullet", "blitz", "classical", "nodes")) == (
         "ultrabullet (0 to 30 s for 40 moves), blitz (180 to 480 s for 40 moves), "
         "classical (from 1500 s for 40 moves), nodes"

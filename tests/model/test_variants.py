@@ -1,4 +1,4 @@
-"""Variants: names as the boards have them, starts by number, ends as python-chess judges them, words for engines."""
+"""Tests of model/variants: names, boards, starts by number, ends of games, and messages to engines."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from tests.support.engines import BOTH, Protocol, game, scripted, sound
 from tests.support.tournaments import config, entrant, tour, try_engines_once
 
 OTHERS = [name for name, variant in VARIANTS.items() if not variant.is_usual]
-UNLIKE = {  # starts most unlike the usual one, where ranks are shuffled
+UNLIKE = {  # for shuffled variants, the starts that differ most from the standard one
     name: shuffled_fen(0, 0 if name == CHESS960 else BACK_RANKS - 1) for name, v in VARIANTS.items() if v.any_rank
 }
 
 
 def test_all_variants_of_the_rules() -> None:
-    """Every variant that python-chess knows is there, under its UCI name, with its CECP name among ours."""
+    """Every variant of python-chess is known by its UCI name, and its CECP name is among the known ones."""
     for board in chess.variant.VARIANTS[1:]:
         variant = VARIANTS[str(board.uci_variant)]
         assert board.xboard_variant in variant.cecp
@@ -51,13 +51,13 @@ def test_all_variants_of_the_rules() -> None:
 
 
 def test_an_unknown_variant_is_named() -> None:
-    """With the nearest one that there is."""
+    """The error for an unknown variant suggests the closest name."""
     with pytest.raises(ValueError, match="did you mean 'crazyhouse'"):
         variant_named("crazyhous")
 
 
 def test_back_ranks_by_number() -> None:
-    """All 960 are there, 518 is the usual one, and both sides may have their own."""
+    """All 960 back ranks exist, 518 is the standard one, and both sides can have different ones."""
     assert shuffled_fen(518, 518) == chess.STARTING_FEN
     assert len({shuffled_fen(number, number) for number in range(960)}) == 960
     for number in (0, 337, 959):
@@ -70,7 +70,7 @@ def test_back_ranks_by_number() -> None:
 @pytest.mark.parametrize("name", VARIANTS)
 @pytest.mark.parametrize("seed", range(3))
 def test_games_end_where_the_rules_end_them(name: str, seed: int) -> None:
-    """By random moves to the end: outcome and moment are python-chess's, line and PGN lead to the same board."""
+    """Random games end when and how python-chess says; the moves and the PGN lead to the same board."""
     dice, position = random.Random(f"{name}{seed}"), Position(UNLIKE.get(name), name)
     ends = RuleEnds(position, Rules(repetition=5, fifty=75))
     record = position.start_board()
@@ -102,7 +102,7 @@ def test_games_end_where_the_rules_end_them(name: str, seed: int) -> None:
 
 
 def test_variant_ends_have_words() -> None:
-    """A king in the centre and a third check win, and say so."""
+    """A king in the center and a third check win, and the cause says so."""
     hill = RuleEnds(Position("4k3/8/8/8/8/4K3/8/8 w - - 0 1", "kingofthehill"), Rules())
     assert hill.push(chess.Move.from_uci("e3e4")) == (
         Outcome.WHITE,
@@ -118,7 +118,7 @@ def test_variant_ends_have_words() -> None:
 
 
 def test_pockets_make_another_position() -> None:
-    """In crazyhouse the same board with another pocket is no repetition, and fifty moves are no draw."""
+    """In crazyhouse, the same board with other pockets is not a repetition, and fifty moves are not a draw."""
     full = Position("4k3/8/8/8/8/8/8/4K2R[Q] w - - 99 80", "crazyhouse")
     empty = Position("4k3/8/8/8/8/8/8/4K2R[] w - - 99 80", "crazyhouse")
     seen = RuleEnds(full, Rules())
@@ -128,7 +128,7 @@ def test_pockets_make_another_position() -> None:
 
 
 def test_castling_in_the_words_of_each_protocol() -> None:
-    """In Chess960 UCI takes king takes rook, CECP O-O; standard moves stay as they are."""
+    """In Chess960, castling is king takes rook in UCI and O-O in CECP; standard moves do not change."""
     position = Position("1k5r/8/8/8/8/8/8/1K4R1 w G - 0 1", "chess960")
     assert position.line == b"position fen 1k5r/8/8/8/8/8/8/1K4R1 w G - 0 1"
     castle, odd = read_move(position.board, "O-O")
@@ -144,14 +144,14 @@ def test_castling_in_the_words_of_each_protocol() -> None:
 
 
 def test_a_king_is_a_promotion_only_where_kings_are_pieces() -> None:
-    """In antichess a pawn may become a king."""
+    """In antichess, a pawn may become a king."""
     fen = "8/P6k/8/8/8/8/8/7K w - - 0 1"
     assert read_move(board_of("antichess", fen), "a7a8k")[0] == chess.Move.from_uci("a7a8k")
     assert read_move(board_of("standard", fen), "a7a8k")[0] is None
 
 
 def test_a_line_that_cannot_be_shortened_is_not_begun_anew_again_and_again() -> None:
-    """In crazyhouse hardly a move is irreversible: the line grows, and still leads to the board."""
+    """In crazyhouse nearly all moves are reversible: the line of moves grows and still leads to the board."""
     dice, position = random.Random(4), Position(None, "crazyhouse")
     while len(position.line) < MAX_LINE + 200 and (moves := list(position.board.legal_moves)):
         position.push(dice.choice(moves))
@@ -168,7 +168,7 @@ def uci() -> UciEngine:
 
 
 def test_uci_words(uci: UciEngine) -> None:
-    """UCI_Variant and UCI_Chess960 are sent where declared, once; an engine without them is unsupported."""
+    """UCI_Variant and UCI_Chess960 are sent once if declared; an engine without them is unsupported."""
     with pytest.raises(Unsupported, match="chess960: it has no UCI_Chess960"):
         uci.variant_lines("chess960")
     with pytest.raises(Unsupported, match="atomic: no such value"):
@@ -187,7 +187,7 @@ def test_uci_words(uci: UciEngine) -> None:
 
 @pytest.mark.parametrize(("name", "value"), [("UCI_Chess960", "true"), ("UCI_Variant", "crazyhouse")])
 def test_an_option_of_another_variant_is_refused_in_standard_chess(name: str, value: str) -> None:
-    """An engine that was told so wrote castling as king takes rook, or dropped pieces, and lost by illegal moves."""
+    """In standard chess, UCI_Chess960 and similar options are errors, because they make engines send illegal moves."""
     engine = scripted("uci", variants="chess960,crazyhouse", options=((name, value),))
     standard = game(engine, sound())
     assert (standard.outcome, standard.category) == (Outcome.VOID, "unsupported")
@@ -197,7 +197,7 @@ def test_an_option_of_another_variant_is_refused_in_standard_chess(name: str, va
 
 
 def test_cecp_words() -> None:
-    """`variant` by the first name that the engine declares; none for standard chess."""
+    """`variant` is sent with the first name that the engine declares, and not at all in standard chess."""
     engine = CecpEngine(scripted("cecp"))
     try:
         assert engine.variant_lines("standard") == []
@@ -211,19 +211,19 @@ def test_cecp_words() -> None:
 
 
 def of_variant(folder: Path, variant: str, *specs: EngineSpec) -> Path:
-    """A match of two games of a variant, in which all that is said is kept; of Chess960 from one back rank."""
+    """Write a match of two games of a variant that stores engine logs; Chess960 has one back rank."""
     (folder / "results").mkdir()
     entrants = "".join(entrant(spec.name, spec.command, spec.protocol) for spec in specs)
     path = config(folder, (), "match", "games = 2", entrants, tc="60")
     play = f'[play]\nvariant = "{variant}"\nrestart = "on"\nengine_log = true\n'
     if variant == "chess960":
-        play += "openings = { positions = [423] }\n"  # RNBQNKRB: who is to move may castle short at once
+        play += "openings = { positions = [423] }\n"  # RNBQKNRB: the side to move may castle short at once
     path.write_text(path.read_text().replace("[play]\n", play))
     return path
 
 
 def told(folder: Path) -> dict[str, list[list[str]]]:
-    """By protocol what the engines were told, a list of lines for each game."""
+    """Return the lines that the engines received, by protocol and game."""
     lines: dict[str, list[list[str]]] = {"uci": [], "cecp": []}
     for path in sorted((folder / "results" / "trial.traffic").glob("*.log")):
         talk = [line.split(maxsplit=2) for line in path.read_text().splitlines()[1:]]
@@ -234,7 +234,7 @@ def told(folder: Path) -> dict[str, list[list[str]]]:
 
 
 def played(folder: Path) -> list[chess.pgn.Game]:
-    """The games of the PGN, none of them with an error."""
+    """Return the games of the PGN and check that none has an error."""
     with (folder / "results" / "trial.pgn").open() as file:
         games = list(iter(lambda: chess.pgn.read_game(file), None))
     assert all(not one.errors for one in games)
@@ -245,7 +245,7 @@ KNOWN = "fischerandom,chess960,crazyhouse"
 START = shuffled_fen(423, 423)
 TOLD = chess.Board(START, chess960=True).fen(shredder=True)
 DROPS = "e2e4,e4d5,P@e5,a2a3/d7d5,d8d5,P@e6,a7a6"
-TOURNAMENTS = {  # moves of the UCI engine, of the CECP engine, when that resigns; then what is told and written
+TOURNAMENTS = {  # moves of the UCI engine and of the CECP engine, when the latter resigns, and the expected lines
     "chess960": (
         ("f1g1,a2a3/f8g8,a7a6", "O-O,a2a3/O-O,a7a6", 2),
         ["UCI_Variant value chess", "UCI_Chess960 value true"],
@@ -265,7 +265,7 @@ TOURNAMENTS = {  # moves of the UCI engine, of the CECP engine, when that resign
 
 @pytest.mark.parametrize("variant", TOURNAMENTS)
 def test_a_tournament_of_a_variant(tmp_path: Path, variant: str) -> None:
-    """Both protocols are told the variant, where it begins and its moves, in their own words; the PGN can be read."""
+    """Engines of both protocols get the variant, the start and the moves in their own notation; the PGN is valid."""
     (moves, cecp_moves, at), options, position, cecp_lines, (tag, line) = TOURNAMENTS[variant]
     uci = scripted("uci", name="U", moves=moves, variants=KNOWN)
     cecp = scripted("cecp", "resign", name="C", at=at, moves=cecp_moves, variants=KNOWN)
@@ -293,7 +293,7 @@ def test_a_tournament_of_a_variant(tmp_path: Path, variant: str) -> None:
 def test_who_does_not_declare_it_is_refused(
     tmp_path: Path, protocol: Protocol, variant: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Before the first game, by name and with what to do; `check` and `run` say the same."""
+    """`check` and `run` report an engine that does not declare the variant, before the first game."""
     try_engines_once(monkeypatch)
     knows, does_not = (
         scripted(protocol, name=name, variants=known) for name, known in (("K", "chess960,atomic"), ("D", ""))

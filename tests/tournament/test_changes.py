@@ -31,12 +31,12 @@ from tests.support.tournaments import (
     tour,
 )
 
-# What is said when people change a tournament.
+# Messages about changes.
 
 
 @pytest.fixture(scope="module")
 def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A tournament of two cycles with one game played, to be copied."""
+    """Play one game of a tournament of two cycles, to be copied by the tests."""
     folder = tmp_path_factory.mktemp("begun")
     tour(folder, "run", config(folder, THREE, "roundrobin", "cycles = 2").name, "--max-games", "1", expect=8)
     return folder
@@ -44,14 +44,14 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def stopped(begun: Path, tmp_path: Path) -> Path:
-    """The same in a folder of the test's own."""
+    """Copy that tournament to the test's own directory."""
     return shutil.copytree(begun, tmp_path / "stopped")
 
 
 def test_each_sentence_of_a_change_stands_alone(stopped: Path) -> None:
-    """Nothing is said twice, every sentence has its end."""
+    """Each sentence of a reply is complete, and none is repeated."""
     assert tour(stopped, "withdraw", "Wren 2").stdout.startswith("Wren 2 withdraws; ")
-    assert tour(stopped, "add", "wren4").stdout == "Wren 4 joins with 4 games, after all others.\n"
+    assert tour(stopped, "add", "wren4").stdout == "Wren 4 joins with 4 games after all others.\n"
     said = tour(stopped, "replace", "Wren 1", "wren5").stdout
     assert said.startswith("Wren 5 takes the place of Wren 1. Wren 1 withdraws; ")
     assert "others. Wren 5 joins" in said
@@ -59,7 +59,7 @@ def test_each_sentence_of_a_change_stands_alone(stopped: Path) -> None:
 
 
 def test_a_bubble_says_once_who_takes_a_place(tmp_path: Path) -> None:
-    """Its own sentence was told behind the same one."""
+    """A bubble reports a replacement in one sentence."""
     path = config(tmp_path, FOUR)
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
     said = tour(tmp_path, "replace", "Wren 1", "wren5").stdout
@@ -68,7 +68,7 @@ def test_a_bubble_says_once_who_takes_a_place(tmp_path: Path) -> None:
 
 
 def test_a_game_in_the_air_of_who_leaves_is_told_of(tmp_path: Path) -> None:
-    """It is played to its end and counts for the ratings alone: "2 of its games are off" was not the whole of it."""
+    """The reply of a withdrawal mentions the game in progress, which counts for the ratings only."""
     (tmp_path / "results").mkdir()
     engines = scripted("Ada", "uci", "--fault", "hang", "--at", "1") + scripted("Bo", "uci")
     path = config(
@@ -81,13 +81,13 @@ def test_a_game_in_the_air_of_who_leaves_is_told_of(tmp_path: Path) -> None:
 
 
 def test_an_engine_of_the_same_name_needs_another(stopped: Path) -> None:
-    """The option that gives one is told."""
+    """The error for a name that is in use mentions the option for another name."""
     refused = tour(stopped, "add", "wren1", expect=2)
     assert refused.stderr.splitlines()[-1].endswith(". Hint: give the newcomer another name with --name.")
 
 
 def test_nobody_joins_who_does_not_play_the_variant(tmp_path: Path) -> None:
-    """It joined, its games went void at its first start, and the run ended blocked."""
+    """An engine that does not support the variant cannot join."""
     able = scripted("Ada", "uci", "--variants", "chess960") + scripted("Bo", "uci", "--variants", "chess960")
     path = config(tmp_path, (), "roundrobin", "games_per_pairing = 2", able, tc="600", play='variant = "chess960"')
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
@@ -97,26 +97,26 @@ def test_nobody_joins_who_does_not_play_the_variant(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "told"), [("9" * 30, "is not in the range"), ("999", "run enginetour games for a list")]
+    ("number", "told"), [("9" * 30, "must be between 1 and"), ("999", "run enginetour games for a list")]
 )
 def test_a_game_that_cannot_be(stopped: Path, number: str, told: str) -> None:
-    """A number beyond every store is no failure of ours."""
+    """A game number beyond the largest one of a database is a usage error."""
     assert told in tour(stopped, "void", number, expect=2).stderr
 
 
 def test_a_void_game_says_what_it_was(stopped: Path) -> None:
-    """The list shows that it was struck out, and its result and end then."""
+    """The list of games shows that a game is void, with its former result and cause."""
     tour(stopped, "void", "1", "--why", "swapping")
     assert "annulled, was " in tour(stopped, "games").stdout
 
 
 def rounds(text: str) -> list[str]:
-    """The numbers of the games in a PGN, in its order."""
+    """Return the numbers of the games in a PGN, in order."""
     return re.findall(r'^\[Round "(.+)"\]$', text, re.MULTILINE)
 
 
 def test_a_game_struck_out_leaves_the_pgn_of_the_last_run(begun: Path, tmp_path: Path) -> None:
-    """Nobody runs the tournament: standings and `export pgn` had one game less than the file beside them."""
+    """Voiding a game without a running tournament also removes it from the PGN."""
     stopped = shutil.copytree(begun, tmp_path / "stopped")
     tour(stopped, "run", "trial.toml", "--max-games", "2", expect=8)
     pgn = stopped / "results" / "trial.pgn"
@@ -128,7 +128,7 @@ def test_a_game_struck_out_leaves_the_pgn_of_the_last_run(begun: Path, tmp_path:
 
 
 def test_a_pgn_that_cannot_be_written_fails_no_change(stopped: Path) -> None:
-    """One line, the exit code of the change; where there is no PGN, none is made."""
+    """A PGN that cannot be written is one warning and no failure; a missing one is not created."""
     pgn = stopped / "results" / "trial.pgn"
     pgn.unlink()
     tour(stopped, "withdraw", "Wren 2")
@@ -140,18 +140,20 @@ def test_a_pgn_that_cannot_be_written_fails_no_change(stopped: Path) -> None:
 
 
 def test_a_report_of_before_a_change_is_named(stopped: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """It takes a while to make, so whoever changes the tournament is told the command; without a report, nothing."""
+    """A change names the command that updates an outdated report; without a report, nothing is printed."""
     assert "report" not in tour(stopped, "withdraw", "Wren 2").stderr
     tour(stopped, "report")
     told = tour(stopped, "void", "1").stderr
     assert told.count("does not show this change. Hint: enginetour report -t trial writes it again.") == 1
     database = stopped / "results" / "enginetour.db"
     told = tour(tmp_path_factory.mktemp("elsewhere"), "withdraw", "Wren 3", "--db", str(database)).stderr
-    assert f"enginetour report --db {database} -t trial writes it again" in told  # it was not found from there
+    assert (
+        f"enginetour report --db {database} -t trial writes it again" in told
+    )  # the report was not found from the working directory
 
 
 def test_who_left_may_be_gone_from_the_disk(tmp_path: Path) -> None:
-    """`run` asked for the program of an engine that was withdrawn because it was not there any more."""
+    """`run` does not need the program of a withdrawn engine."""
     program = tmp_path / "gone.sh"
     program.write_text(f"#!/bin/sh\nexec {sys.executable} -I -S {PLAYING_SCRIPT} --protocol uci\n")
     program.chmod(0o755)
@@ -159,16 +161,16 @@ def test_who_left_may_be_gone_from_the_disk(tmp_path: Path) -> None:
     path = config(tmp_path, (), "gauntlet", 'seeds = ["Gone", "Ada"]\ngames_per_pairing = 2', engines, tc="60+1")
     tour(tmp_path, "run", path.name, "--max-games", "1", expect=8)
     program.unlink()
-    assert "no program" in tour(tmp_path, "run", path.name, expect=4).stderr
+    assert "not found" in tour(tmp_path, "run", path.name, expect=4).stderr
     tour(tmp_path, "withdraw", "Gone")
     assert "state: finished" in tour(tmp_path, "run", path.name).stdout
     assert audit(tmp_path) >= 2
-    assert "no program" in tour(tmp_path, "run", path.name, "--new", expect=4).stderr
+    assert "not found" in tour(tmp_path, "run", path.name, "--new", expect=4).stderr
 
 
 @pytest.mark.parametrize("words", [("add", "wren2"), ("replace", "Wren 1", "wren2")])
 def test_a_newcomer_obeys_the_control_of_either_colour(tmp_path: Path, words: tuple[str, ...]) -> None:
-    """One that knows no nodes joined, for tc is a clock; with black_tc = "nodes=9" nobody could resume after that."""
+    """An engine joins only if it supports the time controls of both colors."""
     path = config(
         tmp_path,
         ("wren1", "wren3", "wren5"),
@@ -184,7 +186,7 @@ def test_a_newcomer_obeys_the_control_of_either_colour(tmp_path: Path, words: tu
 
 
 def test_nobody_joins_after_the_last_round_is_paired(tmp_path: Path) -> None:
-    """Who did stood in the table, without a game and last; with a round more it plays."""
+    """No engine joins after the last round was paired; with one more round it can."""
     path = config(tmp_path, FOUR, "swiss", "rounds = 1")
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
     for command in (("add", "wren5"), ("replace", "Wren 1", "wren5")):
@@ -199,7 +201,7 @@ def test_nobody_joins_after_the_last_round_is_paired(tmp_path: Path) -> None:
 
 
 def test_the_control_of_a_newcomer_is_told(tmp_path: Path) -> None:
-    """It plays by the tournament's, and nobody was told that the one it replaces had another."""
+    """The reply to a replacement describes both time controls if they differ."""
     path = config(tmp_path, ("wren1", "wren3", "wren5"), "roundrobin", "cycles = 1")
     path.write_text(path.read_text().replace('engine = "wren1"', 'engine = "wren1"\ntc = "nodes=9"'))
     tour(tmp_path, "run", path.name, "--max-games", "1", expect=8)
@@ -209,7 +211,7 @@ def test_the_control_of_a_newcomer_is_told(tmp_path: Path) -> None:
 
 
 def test_the_edition_that_is_the_newest_may_be_named(stopped: Path) -> None:
-    """--edition was refused whatever it said, though help offers it."""
+    """--edition accepts the newest edition."""
     words = ("Wren 2", "--edition", "1")
     assert tour(stopped, "withdraw", *words).stdout.startswith("Wren 2 withdraws; ")
     told = tour(stopped, "void", "1", "--edition", "2", expect=2).stderr
@@ -217,12 +219,12 @@ def test_the_edition_that_is_the_newest_may_be_named(stopped: Path) -> None:
 
 
 def test_the_beginning_of_a_name_is_asked_about(stopped: Path) -> None:
-    """Of a long field all names were told on one line."""
+    """A name that begins like several entrants lists at most three of them."""
     assert "did you mean 'Wren 2'?" in tour(stopped, "withdraw", "wren2", expect=2).stderr
     assert ". Hint: use one of Wren 2, Wren 3, Wren 1" in tour(stopped, "withdraw", "Fruit", expect=2).stderr
 
 
-# What people ask of a run that goes on.
+# Requests to a running tournament.
 
 
 def helm(seats: int = 99) -> tuple[RunController, list[str]]:
@@ -236,7 +238,7 @@ def helm(seats: int = 99) -> tuple[RunController, list[str]]:
 
 
 def asked(steer: RunController, request: dict[str, Any]) -> dict[str, Any] | None:
-    """As the socket hands it on."""
+    """Parse and carry out a request, as the socket does."""
     return steer.carry_out(parsed(request))
 
 
@@ -246,7 +248,7 @@ def said(found: dict[str, Any] | None) -> str:
 
 
 def test_slots_are_refused_before_anything_changes() -> None:
-    """No number, too many for the machine: the reason, and all stays; forced ones are taken, fewer always."""
+    """An invalid or too high number of slots changes nothing; a forced one and a lower one are accepted."""
     steer, told = helm()
     for wish in (0, 1025, "3", None, True, 2.0):
         with pytest.raises(UsageRefused, match="slots: slots: input should be"):
@@ -260,7 +262,7 @@ def test_slots_are_refused_before_anything_changes() -> None:
 
 
 def test_two_people_at_once() -> None:
-    """Who asks for what is so already is told that, and nothing is said or done twice."""
+    """A repeated request says that nothing changes, and is not reported twice."""
     steer, told = helm()
     assert "2 in progress" in said(asked(steer, {"do": "pause"}))
     assert said(asked(steer, {"do": "pause"})) == "already paused"
@@ -278,7 +280,7 @@ def test_two_people_at_once() -> None:
 
 
 def test_a_pause_takes_back_what_waits_for_a_seat() -> None:
-    """A cluster with fewer seats than slots began three more games in a pause, which said that none would begin."""
+    """A pause cancels games that wait for a slot of a cluster; they start after the pause."""
     steer, told = helm(seats=1)
     loop, begun = steer.scheduler, steer.scheduler.playing()
     assert "1 in progress may end" in said(asked(steer, {"do": "pause"}))
@@ -291,7 +293,7 @@ def test_a_pause_takes_back_what_waits_for_a_seat() -> None:
 
 
 def test_finish_ends_a_pause() -> None:
-    """A paused run ends when its games have, and is to be resumed."""
+    """A paused run ends after its games when it is told to finish."""
     steer, _ = helm()
     asked(steer, {"do": "pause"})
     asked(steer, {"do": "finish"})
@@ -303,7 +305,7 @@ def test_finish_ends_a_pause() -> None:
 
 @pytest.mark.parametrize("command", [("concurrency", "2"), ("pause",), ("unpause",), ("finish",)])
 def test_nobody_runs_it(tmp_path: Path, command: tuple[str, ...]) -> None:
-    """Told in one line with the next step, before anything changes."""
+    """Without a running tournament these commands print one line with a hint and change nothing."""
     path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "")
     tour(tmp_path, "run", str(path), "--max-games", "1")
     done = tour(tmp_path, *command, expect=2)
@@ -312,7 +314,7 @@ def test_nobody_runs_it(tmp_path: Path, command: tuple[str, ...]) -> None:
 
 
 def test_a_run_is_steered(tmp_path: Path) -> None:
-    """More slots, a pause, its end and a tidy stop of one running process; status, screen and journal tell of it."""
+    """Concurrency, pause and finish of a running tournament show in status, output and event log."""
     path = config(tmp_path, ("wren1", "wren2", "wren3"), "roundrobin", "cycles = 500")
     with running(tmp_path, path) as process:
         tour(tmp_path, "concurrency", "5", "--force")
@@ -328,17 +330,17 @@ def test_a_run_is_steered(tmp_path: Path) -> None:
     assert audit(tmp_path) >= 1
     journal = [json.loads(line) for line in (tmp_path / "results" / "trial.log.jsonl").read_text().splitlines()]
     beside = ("game", "incident", "warning")
-    busy = ("clocks are unreliable", "no longer wait long")  # a machine that is busy with other tests
+    busy = ("clocks are unreliable", "no longer wait long")  # from other load on the machine
     kinds = [one["event"] for one in journal if one["event"] not in beside and not any(w in one["text"] for w in busy)]
     assert kinds[0] == "started" and kinds[-1] == "stopped"
-    orders = ["asked", "paused", "resumed", "slots", "slots"]  # one event each, and none of them a trouble
+    orders = ["asked", "paused", "resumed", "slots", "slots"]  # one event each, and no "trouble"
     assert sorted(kinds[1:-1]) == orders
     (pause,) = (event["cause"] for event in journal if event["event"] == "paused")
     assert pause == "paused by request: games start again after enginetour unpause"
 
 
 def test_too_much_at_once_is_told_and_played(tmp_path: Path) -> None:
-    """More slots than processors are refused without --force; with it a warning says how many are wanted."""
+    """More concurrent games than processors need --force, and then a warning shows how many they need."""
     path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "")
     assert (
         "use fewer concurrent games, or --force"

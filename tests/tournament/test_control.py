@@ -1,4 +1,4 @@
-"""The control socket: answers, live events, and clients that mean no good."""
+"""Tests of the control socket: answers, live events, and hostile clients."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Answering = tuple[Path, ControlServer]
 
 
 def answer_all(inbox: SimpleQueue[PendingRequest | None]) -> None:
-    """A tournament that echoes what it is asked, but for two requests."""
+    """Answer all requests with an echo, except for two."""
     while (request := inbox.get()) is not None:
         if request.do == "refuse":
             request.reply(refusal("no such entrant", 2))
@@ -67,19 +67,19 @@ def raw(server: ControlServer) -> socket.socket:
 
 
 def test_answer(running: Answering) -> None:
-    """A request comes back answered, with what it carried."""
+    """A request gets its answer."""
     path, _ = running
     assert ask(path, {"do": "withdraw", "name": "Toga II"}) == {"ok": True, "do": "withdraw", "name": "Toga II"}
 
 
 def test_refusal(running: Answering) -> None:
-    """A refusal carries its line and exit code."""
+    """A rejected request gets an error and an exit code."""
     path, _ = running
     assert ask(path, {"do": "refuse"}) == {"ok": False, "error": "no such entrant", "exit": 2}
 
 
 def test_nobody_listens(tmp_path: Path) -> None:
-    """Without a running tournament there is no answer, and a socket left by a killed one counts as none."""
+    """Without a running tournament there is no answer, even if a killed one left its socket."""
     path = socket_path(tmp_path / "t.db", "autumn")
     assert ask(path, {"do": "status"}) is None
     assert subscribe(path) is None
@@ -93,13 +93,13 @@ def test_nobody_listens(tmp_path: Path) -> None:
 
 
 def test_only_the_user(running: Answering) -> None:
-    """Nobody but the user may open the socket."""
+    """Only the user can open the socket."""
     _, server = running
     assert stat.S_IMODE(server.path.stat().st_mode) == 0o600
 
 
 def test_other_user_is_hung_up_on(running: Answering, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A peer of another user gets a refusal, whatever the file's mode says."""
+    """A process of another user is rejected, whatever the mode of the file."""
     _, server = running
     monkeypatch.setattr(control, "peer_trouble", lambda connection: "it belongs to another user")
     with raw(server) as connection:
@@ -108,14 +108,14 @@ def test_other_user_is_hung_up_on(running: Answering, monkeypatch: pytest.Monkey
 
 
 def test_silent_tournament(running: Answering) -> None:
-    """A tournament that does not answer in time is told from none at all."""
+    """A tournament that does not respond in time raises another error than a missing one."""
     path, _ = running
     with pytest.raises(StoreRefused, match="did not answer"):
         ask(path, {"do": "ignore"}, timeout=0.05)
 
 
 def test_end_without_answer(tmp_path: Path) -> None:
-    """A tournament that ends before it answers is named so."""
+    """A tournament that ends before it answers raises ConnectionClosed."""
     path = socket_path(tmp_path / "t.db", "autumn")
     inbox: SimpleQueue[PendingRequest] = SimpleQueue()
     server = ControlServer(path, inbox)
@@ -133,7 +133,7 @@ def test_end_without_answer(tmp_path: Path) -> None:
 
 
 def test_answer_before_the_end(tmp_path: Path) -> None:
-    """The answer to the request that ends a tournament still goes out."""
+    """The answer to the request that ends a tournament is delivered."""
     path = socket_path(tmp_path / "t.db", "autumn")
     inbox: SimpleQueue[PendingRequest] = SimpleQueue()
     server = ControlServer(path, inbox)
@@ -153,7 +153,7 @@ def test_answer_before_the_end(tmp_path: Path) -> None:
     "nonsense", [b"hello\n", b"[]\n", b'{"do": 3}\n', b"[" * 60_000 + b"\n", b"\xff\xfe\n", b"\n" * 60_000, b"{}\n"]
 )
 def test_nonsense(running: Answering, nonsense: bytes) -> None:
-    """What is no request is refused in one line, and the server lives on."""
+    """An invalid request gets an error of one line, and the server continues."""
     path, server = running
     with raw(server) as connection:
         connection.sendall(nonsense)
@@ -163,7 +163,7 @@ def test_nonsense(running: Answering, nonsense: bytes) -> None:
 
 
 def test_huge_request(running: Answering) -> None:
-    """A line without end is cut off at 64 KiB."""
+    """A line of more than 64 KiB closes the connection."""
     path, server = running
     with raw(server) as connection, pytest.raises(OSError):
         for _ in range(10_000):
@@ -172,7 +172,7 @@ def test_huge_request(running: Answering) -> None:
 
 
 def test_unfinished_request(running: Answering, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who does not finish its line in time is hung up on, while others are answered."""
+    """A client that does not finish its line in time is disconnected; others get their answers."""
     path, server = running
     with raw(server) as connection:
         connection.sendall(b'{"do": "sta')
@@ -184,7 +184,7 @@ def test_unfinished_request(running: Answering, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_several_requests(running: Answering) -> None:
-    """Requests on one connection are answered one after another, in their order."""
+    """Requests on one connection are answered in order."""
     _, server = running
     with raw(server) as connection, connection.makefile("rb") as answers:
         connection.sendall(b"".join(b'{"do":"n","n":%d}\n' % n for n in range(50)))
@@ -192,7 +192,7 @@ def test_several_requests(running: Answering) -> None:
 
 
 def test_silent_clients_give_their_places_to_others(running: Answering, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With no request, part of one or all answers they asked for they have no claim; the oldest goes first."""
+    """When the server is full, the oldest client without an open request is disconnected."""
     path, server = running
     monkeypatch.setattr(control, "MOST_CLIENTS", 3)
     monkeypatch.setattr(control, "PATIENCE_S", 3600.0)
@@ -211,7 +211,7 @@ def test_silent_clients_give_their_places_to_others(running: Answering, monkeypa
 
 
 def ended(connection: socket.socket) -> bool:
-    """The server closed it, with nothing to say."""
+    """Whether the server closed the connection without a message."""
     try:
         return connection.recv(100) == b""
     except ConnectionResetError:
@@ -219,7 +219,7 @@ def ended(connection: socket.socket) -> bool:
 
 
 def test_a_client_that_waits_for_an_answer_keeps_its_place(running: Answering, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor does a subscriber lose it: where all have a claim the next one is closed."""
+    """Clients that wait for an answer and subscribers are not disconnected; a new client is."""
     path, server = running
     monkeypatch.setattr(control, "MOST_CLIENTS", 2)
     stream = subscribe(path)
@@ -234,7 +234,7 @@ def test_a_client_that_waits_for_an_answer_keeps_its_place(running: Answering, m
 
 
 def test_listeners_leave_room_for_commands(running: Answering, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who only listens never takes the places of those who ask: one too many is told so, and commands are obeyed."""
+    """A subscriber too many is rejected, and commands are still answered."""
     path, server = running
     monkeypatch.setattr(control, "MOST_CLIENTS", 4)
     monkeypatch.setattr(control, "MOST_LISTENERS", 3)
@@ -247,7 +247,7 @@ def test_listeners_leave_room_for_commands(running: Answering, monkeypatch: pyte
 
 
 def test_live_events(running: Answering) -> None:
-    """Every subscriber hears every event, in order, until the tournament ends."""
+    """Every subscriber gets every event in order until the tournament ends."""
     path, server = running
     streams = [subscribe(path) for _ in range(3)]
     heard: list[list[dict[str, Any]]] = [[] for _ in streams]
@@ -270,7 +270,7 @@ def test_live_events(running: Answering) -> None:
 
 
 def test_slow_subscriber(running: Answering, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A subscriber that does not read is cut off; nobody waits for it."""
+    """A subscriber that does not read is disconnected, and nothing waits for it."""
     path, server = running
     monkeypatch.setattr(control, "UNREAD_BYTES", 10_000)
     with raw(server) as sleeper:
@@ -286,7 +286,7 @@ def test_slow_subscriber(running: Answering, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_long_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A path too long for a socket still leads to the tournament, through the runtime folder."""
+    """If the path is too long for a socket, the runtime directory is used."""
     monkeypatch.setenv("XDG_RUNTIME_DIR", os.fspath(tmp_path))
     deep = tmp_path / ("d" * 100)
     deep.mkdir()
@@ -304,7 +304,7 @@ def test_long_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_folder_of_somebody_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A runtime folder that others can enter is not trusted, and somebody's file is not removed."""
+    """A runtime directory that others can enter is not used, and foreign files are not removed."""
     monkeypatch.setenv("XDG_RUNTIME_DIR", os.fspath(tmp_path))
     (tmp_path / "enginetour").mkdir()
     (tmp_path / "enginetour").chmod(0o777)
@@ -329,7 +329,7 @@ ASKER = Path(__file__).parents[1] / "programs" / "proc_asker.py"
 def test_an_engine_is_not_heard(
     running: Answering, how: str, namespace: str, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever it leaves behind of where it comes from: in a sandbox it does not even get as far as the socket."""
+    """An engine's request is rejected, whatever it does to hide its origin; a sandboxed one cannot reach the socket."""
     if f"{sandbox} no" in safeguards.describe_safeguards():
         pytest.skip(f"no {sandbox} here")
     monkeypatch.setenv("ENGINETOUR_NAMESPACE", namespace)
@@ -344,7 +344,7 @@ def test_an_engine_is_not_heard(
 
 
 def test_results_are_hidden_from_a_sandboxed_engine() -> None:
-    """Where they are not in /tmp either: the place tells its slots what to hide."""
+    """Sandboxes hide the results directory, also outside of /tmp."""
     if "bwrap no" in safeguards.describe_safeguards():
         pytest.skip("no bwrap here")
     with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
@@ -357,7 +357,7 @@ def test_results_are_hidden_from_a_sandboxed_engine() -> None:
 
 
 def test_a_program_that_the_run_starts_is_heard(running: Answering, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A command that notifies may ask for something; on a kernel without SO_PEERPIDFD (before 6.5) too."""
+    """A notification command may send requests, also on a kernel before 6.5 without SO_PEERPIDFD."""
     path, _ = running
     monkeypatch.setattr(control, "_SO_PEERPIDFD", 4000)
     script = "import sys; from pathlib import Path; from enginetour.tournament.control import ask; "
@@ -368,7 +368,7 @@ def test_a_program_that_the_run_starts_is_heard(running: Answering, monkeypatch:
 
 
 def test_a_peer_that_has_ended_is_not_heard(running: Answering) -> None:
-    """Who connects and leaves the connection to a child cannot be judged any more."""
+    """A client that ends and leaves its connection to a child process is rejected."""
     _, server = running
     script = (
         "import contextlib, os, socket, sys\n"

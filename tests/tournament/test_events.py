@@ -17,7 +17,7 @@ from enginetour.tournament.scheduler import RunEnd, Watcher
 from tests.support.databases import add_game, full_game, game, open_log
 from tests.support.tournaments import Kept, MemoryLog, config, ended, running, scheduler, tour
 
-# A run as a row of events.
+# Events of a run.
 
 
 def played(verdict: Any, **more: Any) -> tuple[Kept, RunEnd]:
@@ -26,7 +26,7 @@ def played(verdict: Any, **more: Any) -> tuple[Kept, RunEnd]:
 
 
 def test_games_and_their_incidents() -> None:
-    """Every game is told, then what was wrong in it; a warning is no incident."""
+    """Each game is an event, followed by its incidents; warnings are another event."""
     incidents = (Incident("Ada", "crash", "signal 11", traffic=("x" * 99,)), Incident("Bea", "protocol-warning", "odd"))
     kept, end = played(lambda task: ended(task, incidents=incidents))
     assert end is RunEnd.FINISHED
@@ -39,7 +39,7 @@ def test_games_and_their_incidents() -> None:
 
 
 def test_suspended_engines() -> None:
-    """An engine that does not start is told with its reason when it is set aside, and again after its last try."""
+    """A suspension is an event with its reason, and so is the last failed try."""
 
     def verdict(task: GameTask) -> Any:
         if "Cid" in task.pairing.pair:
@@ -53,7 +53,7 @@ def test_suspended_engines() -> None:
 
 
 def test_a_disk_that_fills_and_is_emptied() -> None:
-    """Low and then resumed: once each, however long it took."""
+    """A full disk is one event, and its end another."""
     room = iter([10**9, 10**9, 0, 0, 0, 10**9])
     kept, end = played(ended, free_bytes=lambda: next(room, 10**9))
     assert end is RunEnd.FINISHED
@@ -62,8 +62,8 @@ def test_a_disk_that_fills_and_is_emptied() -> None:
 
 
 def test_a_machine_that_fails() -> None:
-    """Three failures in a row are troubles, then a pause with its reason, then games begin again."""
-    ticks = iter([0.0] * 60)  # time stands still until the pause has been seen
+    """Three failures of the machine in a row are three events, then a pause with its reason, then its end."""
+    ticks = iter([0.0] * 60)  # time stands still until the pause is seen
     failures = iter([True] * 3)
 
     def verdict(task: GameTask) -> Any:
@@ -77,13 +77,13 @@ def test_a_machine_that_fails() -> None:
 
 
 def test_nobody_listens() -> None:
-    """Without a sink nothing is made of it."""
+    """Without a sink, no event is made."""
     assert scheduler(ended, watcher=RunEvents("autumn", ())).run() is RunEnd.FINISHED
     assert isinstance(RunEvents("autumn", ()), Watcher)
 
 
 def test_real_play(tmp_path: Path) -> None:
-    """From started to stopped and, resumed, to finished; a run with nothing to play adds no line."""
+    """A run logs from `started` to `stopped`, and a resumed one to `finished`; a run without games adds no line."""
     path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "cycles = 3\ngames_per_pairing = 2")
     (tmp_path / "results").mkdir()
     with running(tmp_path, path, "--max-games", "2") as process:
@@ -91,7 +91,7 @@ def test_real_play(tmp_path: Path) -> None:
     tour(tmp_path, "run", str(path))
     file = tmp_path / "results" / "trial.log.jsonl"
     lines = file.read_text().splitlines()
-    busy = ("clocks are unreliable", "no longer wait long")  # a machine that is busy with other tests
+    busy = ("clocks are unreliable", "no longer wait long")  # from other load on the machine
     found = [event for event in map(json.loads, lines) if not any(words in event["text"] for words in busy)]
     assert [event["event"] for event in found if event["event"] != "warning"] == [
         *("started", "game", "game", "stopped"),
@@ -127,7 +127,7 @@ ODD = '{"event":"warning","tournament":"autumn","game":2}\n'
     ],
 )
 def test_what_a_log_lacks(tmp_path: Path, before: str | None, missing: list[tuple[str, int]]) -> None:
-    """Games behind the last one, and what was wrong in them; a log that was taken away, or of another, begins now."""
+    """Missing games and incidents are added; a missing or foreign event log starts now."""
     store, log = open_log(tmp_path / "x.db")
     path = tmp_path / "t.log.jsonl"
     if before is not None:
@@ -150,7 +150,7 @@ def test_what_a_log_lacks(tmp_path: Path, before: str | None, missing: list[tupl
 
 
 def test_a_signal_ends_the_catching_up(tmp_path: Path) -> None:
-    """The next run adds the games that are still missing."""
+    """A signal ends this, and the next run adds the games that are still missing."""
     store, log = open_log(tmp_path / "x.db")
     journal = EventLog(tmp_path / "t.log.jsonl", print)
     journal.path.write_text(STARTED)
@@ -162,7 +162,7 @@ def test_a_signal_ends_the_catching_up(tmp_path: Path) -> None:
     assert [event["number"] for event in journal.backwards() if event["event"] == "game"] == [4, 3, 2, 1]
 
 
-# One event, one JSON line, in files that rotate; a failure to write harms nothing.
+# The event log file.
 
 
 def lines(path: Path) -> list[Any]:
@@ -175,7 +175,7 @@ def said() -> list[str]:
 
 
 def test_hostile_text_stays_in_its_line(tmp_path: Path, said: list[str]) -> None:
-    """Line ends, escapes, bidi marks and halves of surrogate pairs forge no line, and come back as they were."""
+    """Line ends, escapes, bidirectional marks and half surrogate pairs stay in one line and are read back."""
     evil = 'x\n{"event":"finished"}\r\x85\u2028\x1b[2J\u202e\ud800"}'
     write = EventLog(tmp_path / "t.log.jsonl", said.append)
     write({"event": "incident", "cause": evil})
@@ -187,14 +187,14 @@ def test_hostile_text_stays_in_its_line(tmp_path: Path, said: list[str]) -> None
 
 
 def test_a_fault_costs_little(tmp_path: Path, said: list[str]) -> None:
-    """However much an engine says, its event stays far below a megabyte."""
+    """The event of a game stays far below a megabyte, whatever an engine sends."""
     write = EventLog(tmp_path / "t.log.jsonl", said.append)
     write({"event": "incident", "cause": "\U0001f600" * 5_000_000, "decisions": ["\x00" * 5_000_000]})
     assert (tmp_path / "t.log.jsonl").stat().st_size < 50_000
 
 
 def test_rotated(tmp_path: Path, said: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """No file is larger than the limit, the five youngest are kept, and none of their lines is lost."""
+    """No file is larger than the limit, and the five newest files keep all their lines."""
     monkeypatch.setattr(events, "ROTATE_BYTES", 100)
     write = EventLog(tmp_path / "t.log.jsonl", said.append)
     for number in range(50):
@@ -221,7 +221,7 @@ def test_rotated(tmp_path: Path, said: list[str], monkeypatch: pytest.MonkeyPatc
 def test_a_torn_line_is_dropped(
     tmp_path: Path, said: list[str], monkeypatch: pytest.MonkeyPatch, before: str, after: str
 ) -> None:
-    """After a kill in the middle of a line; a whole one that lacks its end gets it, and no other file is cut."""
+    """An incomplete last line is removed, a complete one without a line end is kept, and no other file is changed."""
     monkeypatch.setattr(events, "ROTATE_BYTES", 60)
     path = tmp_path / "t.log.jsonl"
     path.write_text(before)
@@ -234,7 +234,7 @@ def test_a_torn_line_is_dropped(
 
 
 def test_mending_makes_no_file(tmp_path: Path, said: list[str]) -> None:
-    """Nor does reading."""
+    """Repairing or reading does not create a file."""
     write = EventLog(tmp_path / "t.log.jsonl", said.append)
     write.mend()
     assert list(write.backwards()) == []
@@ -243,7 +243,7 @@ def test_mending_makes_no_file(tmp_path: Path, said: list[str]) -> None:
 
 @pytest.mark.parametrize("tail", [1, 7, 40, 1 << 16])
 def test_read_from_its_end(tmp_path: Path, said: list[str], monkeypatch: pytest.MonkeyPatch, tail: int) -> None:
-    """The newest event comes first, from all files; what is none is skipped, a torn line and a missing file too."""
+    """Events are read newest first from all files; invalid lines, incomplete lines and missing files are skipped."""
     monkeypatch.setattr(events, "ROTATE_BYTES", 100)
     monkeypatch.setattr(events, "TAIL", tail)
     write = EventLog(tmp_path / "t.log.jsonl", said.append)
@@ -262,7 +262,7 @@ def test_read_from_its_end(tmp_path: Path, said: list[str], monkeypatch: pytest.
 
 @pytest.mark.parametrize("obstacle", ["folder", "link", "pipe", "no folder"])
 def test_what_cannot_be_written_harms_nothing(tmp_path: Path, said: list[str], obstacle: str) -> None:
-    """It is said once, and the events go on; nothing is followed and nobody is waited for."""
+    """A failure to write is reported once; links are not followed, and pipes are not waited for."""
     path = tmp_path / "logs" / "t.log.jsonl"
     if obstacle != "no folder":
         path.parent.mkdir()
@@ -282,7 +282,7 @@ def test_what_cannot_be_written_harms_nothing(tmp_path: Path, said: list[str], o
 
 
 def test_a_full_disk_leaves_no_half_line(tmp_path: Path, said: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A write that is cut short is taken back; once there is room events come in again, and a later loss is told."""
+    """A partly written line is removed; later events are written, and a later failure is reported."""
     path = tmp_path / "t.log.jsonl"
     write, real = EventLog(path, said.append), os.write
     write({"event": "game", "number": 1})
@@ -294,7 +294,7 @@ def test_a_full_disk_leaves_no_half_line(tmp_path: Path, said: list[str], monkey
     assert len(said) == 1
 
 
-# `engine_log` was no setting: of a game that ended well nobody could see what its engines were told.
+# engine_log: the engine logs of all games.
 
 
 def traffic(folder: Path) -> list[list[str]]:
@@ -302,7 +302,7 @@ def traffic(folder: Path) -> list[list[str]]:
 
 
 def test_each_game_has_its_own(tmp_path: Path) -> None:
-    """From the first word of its game to the last, both sides in the order of time; an engine kept alive or not."""
+    """Each game has its own engine log in order of time, also with reused processes."""
     (tmp_path / "results").mkdir()
     path = config(tmp_path, ("wren1", "wren2"), "match", "games = 2")
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
@@ -323,17 +323,17 @@ def test_each_game_has_its_own(tmp_path: Path) -> None:
 
 
 def test_engines_that_live_on(tmp_path: Path) -> None:
-    """What was said in the game before is not told again."""
+    """The log of a game does not contain lines of the game before."""
     (tmp_path / "results").mkdir()
     path = config(tmp_path, ("wren1", "wren2"), "match", "games = 2", tc="depth=1", play="engine_log = true")
     tour(tmp_path, "run", str(path))
-    for lines in traffic(tmp_path):  # one may have been probed before, too
+    for lines in traffic(tmp_path):  # it may also have been probed before
         begun = [line.split(" > ")[1] for line in lines if line.endswith(("> ucinewgame", "> new"))]
         assert sorted(begun) == ["new", "ucinewgame"]
 
 
 def test_a_folder_that_cannot_be_written_ends_no_run(tmp_path: Path) -> None:
-    """It is told, and the games are in the store."""
+    """A directory that cannot be written is reported, and the games are in the database."""
     (tmp_path / "results").mkdir()
     (tmp_path / "results" / "trial.traffic").write_text("no folder")
     path = config(tmp_path, ("wren1", "wren2"), "match", "games = 2", play="engine_log = true")

@@ -31,11 +31,11 @@ from tests.support.engines import COMMAND, alive, odd, scripted, task
 from tests.support.tournaments import BUSY_S, GONE_S, LONG_S, audit, config, quick, tour, until
 from tests.tournament.test_scheduler import LATER, NOW, offers
 
-# Where games are played: slots start when needed, fail alone, and leave nothing behind.
+# Slots on this machine.
 
 
 class Heard:
-    """Live events as they arrive."""
+    """Collects live events."""
 
     def __init__(self) -> None:
         self.events: SimpleQueue[tuple[int, str, object]] = SimpleQueue()
@@ -44,7 +44,7 @@ class Heard:
         self.events.put((slot, name, payload))
 
     def playing(self) -> tuple[int, object]:
-        """The slot and the payload of the next game that began."""
+        """Return slot and payload of the next game that starts."""
         slot, name, payload = self.events.get(timeout=LONG_S)
         assert name == "playing"
         return slot, payload
@@ -52,33 +52,33 @@ class Heard:
 
 @pytest.fixture
 def heard() -> Heard:
-    """What the place under test told."""
+    """Collect the events of the executor under test."""
     return Heard()
 
 
 @pytest.fixture
 def place_of_places(heard: Heard) -> Iterator[LocalExecutor]:
-    """Two slots with the scripted referee, whose games do not tell when their engines have started."""
+    """Make two slots with the scripted referee, whose games do not report the start of their engines."""
     with LocalExecutor(2, heard, command=COMMAND, settings=SlotSettings(start_parallel=16)) as place:
         yield place
 
 
 def cause(place_of_places: LocalExecutor, what: str, prefer: int | None = None) -> list[str]:
-    """Process id and tag of the slot that played a game at once."""
+    """Play a game at once and return process id and tag of its slot."""
     game = place_of_places.submit(task(what), prefer).result(LONG_S)
     assert isinstance(game, Game)
     return game.cause.split()[1:]
 
 
 def test_slots_start_when_needed_and_stay(place_of_places: LocalExecutor, heard: Heard) -> None:
-    """One game after another needs one slot only, and its process is kept."""
+    """Games one after another need only one slot, whose process is kept."""
     first = cause(place_of_places, "one")
     assert cause(place_of_places, "two") == first
     assert len(processes(place_of_places)) == 1
 
 
 def processes(place_of_places: LocalExecutor) -> list[int]:
-    """Everything alive that this place started."""
+    """Return all processes that this executor started."""
     own = [
         seen.pid
         for seen in strays.process_table()
@@ -88,14 +88,14 @@ def processes(place_of_places: LocalExecutor) -> list[int]:
 
 
 def test_a_probe_is_a_task_too(place_of_places: LocalExecutor) -> None:
-    """An engine is probed by the same kind of process that plays."""
+    """An engine is probed by the same kind of process that plays games."""
     probe = place_of_places.submit(ProbeTask(odd("quiet"))).result(LONG_S)
     assert isinstance(probe, ProbeResult)
     assert probe.own_name == "probed"
 
 
 def test_games_wait_for_a_slot_and_all_are_played(place_of_places: LocalExecutor, heard: Heard) -> None:
-    """More games than slots are queued and played, each future gets its own."""
+    """More games than slots are queued and played, and each future gets its own result."""
     futures = [place_of_places.submit(task(f"game-{number}")) for number in range(20)]
     games = [future.result(LONG_S) for future in futures]
     assert [game.pairing.white for game in games if isinstance(game, Game)] == [f"game-{n}" for n in range(20)]
@@ -103,7 +103,7 @@ def test_games_wait_for_a_slot_and_all_are_played(place_of_places: LocalExecutor
 
 
 def test_engines_start_a_few_at_once(heard: Heard) -> None:
-    """Two are a game: the next one waits until those of the first have been started, or it has ended."""
+    """The second game starts its engines only after those of the first have started or the game has ended."""
     with LocalExecutor(3, heard, command=COMMAND, settings=SlotSettings(start_parallel=1)) as place:
         futures = [place.submit(task(what)) for what in ("one", "two", "three")]
         assert len({str(game.result(LONG_S)) for game in futures}) == 3
@@ -116,7 +116,7 @@ def test_engines_start_a_few_at_once(heard: Heard) -> None:
 
 
 def test_the_setting_reaches_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`start_parallel` under [play]: of two slots the second waits until both engines of the first have started."""
+    """`start_parallel` of [play] limits the engines that start at the same time in a run."""
     at_once: list[int] = []
 
     class Counting(LocalExecutor):
@@ -131,7 +131,7 @@ def test_the_setting_reaches_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_place_plays_for_another_tag_in_the_slots_it_has(place_of_places: LocalExecutor, heard: Heard) -> None:
-    """Engines are probed before their tournament has a tag; slots, folders and engines go by the new one afterwards."""
+    """An executor continues with another tag in the same slots, directories and processes."""
     before = cause(place_of_places, "draw")
     assert before[1].startswith(f"{place_of_places.settings.tag}/")
     place_of_places.reassign(1, heard, SlotSettings("db:another"))
@@ -142,7 +142,7 @@ def test_a_place_plays_for_another_tag_in_the_slots_it_has(place_of_places: Loca
 
 
 def test_what_a_place_abandons_fails_and_it_goes_on(place_of_places: LocalExecutor, heard: Heard) -> None:
-    """A first answer decides in which protocol an engine is told; the other tries are not waited for."""
+    """After the first answer of an engine, the other probes are dropped, and the executor continues."""
     futures = [place_of_places.submit(task("waits")) for _ in range(3)]
     heard.playing()
     place_of_places.abandon()
@@ -153,7 +153,7 @@ def test_what_a_place_abandons_fails_and_it_goes_on(place_of_places: LocalExecut
 
 
 def test_the_preferred_slot_is_taken_if_it_is_free(place_of_places: LocalExecutor, heard: Heard) -> None:
-    """A game goes to the slot it prefers, started or not; when that is busy, to another; never beyond the size."""
+    """A game goes to the slot that it prefers if that is free, else to another, never beyond the size."""
     place_of_places.submit(task("waits"), prefer=1)
     assert heard.playing()[0] == 1
     place_of_places.submit(task("waits"), prefer=1)
@@ -162,12 +162,12 @@ def test_the_preferred_slot_is_taken_if_it_is_free(place_of_places: LocalExecuto
 
 
 def test_a_preference_for_a_slot_that_is_none_is_no_hindrance(place_of_places: LocalExecutor) -> None:
-    """After a resize a game may prefer a slot that is gone."""
+    """A preference for a slot that no longer exists is ignored."""
     assert cause(place_of_places, "draw", prefer=7)
 
 
 def test_a_dead_slot_fails_its_game_with_words_and_is_replaced(place_of_places: LocalExecutor, tmp_path: Path) -> None:
-    """A slot that is killed is the machine's failure, one that ends by itself our own, both told with last words."""
+    """A killed slot is the machine's failure, one that ends by itself an internal error; both show its last output."""
     with pytest.raises(MachineFailure, match=r"slot 0 ended \(signal 9 \(SIGKILL\)\): last words"):
         place_of_places.submit(task("die"), prefer=0).result(LONG_S)
     memory = str(tmp_path / "memory")
@@ -179,7 +179,7 @@ def test_a_dead_slot_fails_its_game_with_words_and_is_replaced(place_of_places: 
 
 
 def test_a_slot_into_whose_pipe_somebody_writes_is_replaced(place_of_places: LocalExecutor, heard: Heard) -> None:
-    """Its game has failed, and the place plays the next one."""
+    """If another process writes into the pipe of a slot, its game fails and the slot is replaced."""
     future = place_of_places.submit(task("waits"))
     _, pid = heard.playing()
     with open(f"/proc/{pid}/fd/{results_of(pid)}", "wb", buffering=0) as results:
@@ -190,7 +190,7 @@ def test_a_slot_into_whose_pipe_somebody_writes_is_replaced(place_of_places: Loc
 
 
 def results_of(pid: object) -> int:
-    """The descriptor on which a slot sends frames: its first pipe to write to that is not its error output."""
+    """Return the descriptor on which a slot sends frames: its first output pipe other than stderr."""
     folder = Path(f"/proc/{pid}/fd")
     errors = os.readlink(folder / "2")
     for one in sorted(folder.iterdir(), key=lambda path: int(path.name)):
@@ -201,7 +201,7 @@ def results_of(pid: object) -> int:
 
 
 def test_a_game_in_which_enginetour_fails_is_set_aside(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three tries, one incident that names both engines, all other games, exit 1; the next run tries it again."""
+    """After three internal errors a game stays open with one incident and exit code 1; the next run tries it."""
     monkeypatch.setattr(executor, "LocalExecutor", partial(LocalExecutor, command=COMMAND))
     path = config(workspace, ("wren1", "wren2", "wren3"), "roundrobin", "games_per_pairing = 1")
     path.write_text(path.read_text().replace('engine = "wren1"', 'engine = "wren1"\nname = "raise"'))
@@ -221,7 +221,7 @@ def test_a_game_in_which_enginetour_fails_is_set_aside(workspace: Path, monkeypa
 
 
 def test_the_engines_of_a_dead_slot_die_with_it(place_of_places: LocalExecutor, heard: Heard) -> None:
-    """After SIGKILL of a slot its deaf engines and their escaped children are gone, and so is its scratch folder."""
+    """After SIGKILL of a slot, its engines, their escaped children and the scratch directory are gone."""
     future = place_of_places.submit(task("plays", odd("deaf"), odd("escapes")))
     _, payload = heard.playing()
     assert isinstance(payload, tuple)
@@ -235,7 +235,7 @@ def test_the_engines_of_a_dead_slot_die_with_it(place_of_places: LocalExecutor, 
 
 @pytest.mark.parametrize("what", ["plays", "hangs", "waits"])
 def test_stop_now_leaves_nothing_alive(place_of_places: LocalExecutor, heard: Heard, what: str) -> None:
-    """Stop now: running and queued games fail, slots and engines are dead on return, also a slot deaf to signals."""
+    """`stop(now=True)` fails all games; slots and engines are dead on return, even a slot that ignores signals."""
     running = [place_of_places.submit(task(what, odd("deaf"), odd("deaf"))) for _ in range(2)]
     queued = place_of_places.submit(task("draw"))
     for _ in running:
@@ -250,7 +250,7 @@ def test_stop_now_leaves_nothing_alive(place_of_places: LocalExecutor, heard: He
 
 
 def test_a_stopped_slot_is_killed_too(place_of_places: LocalExecutor, heard: Heard) -> None:
-    """A slot process that somebody stopped hears nothing, and still does not stay."""
+    """A slot process stopped by SIGSTOP is killed too."""
     place_of_places.submit(task("waits"))
     _, pid = heard.playing()
     assert isinstance(pid, int)
@@ -260,7 +260,7 @@ def test_a_stopped_slot_is_killed_too(place_of_places: LocalExecutor, heard: Hea
 
 
 def test_stop_lets_running_games_end(heard: Heard) -> None:
-    """A polite stop returns at once; the running game ends and counts, queued and new ones are refused."""
+    """A normal stop returns at once; the game in progress ends and counts, all others are rejected."""
     with LocalExecutor(1, heard, command=COMMAND) as place:
         running, queued = place.submit(task("waits")), place.submit(task("draw"))
         heard.playing()
@@ -273,7 +273,7 @@ def test_stop_lets_running_games_end(heard: Heard) -> None:
 
 
 def test_a_queued_game_can_be_cancelled(heard: Heard) -> None:
-    """A game that has not begun can be taken back; the next in the queue is played."""
+    """A queued game can be cancelled; the next one in the queue is played."""
     with LocalExecutor(1, heard, command=COMMAND) as place:
         place.submit(task("waits"))
         heard.playing()
@@ -286,7 +286,7 @@ def test_a_queued_game_can_be_cancelled(heard: Heard) -> None:
 
 
 def test_slots_can_be_more_or_fewer_while_games_run(place_of_places: LocalExecutor, heard: Heard) -> None:
-    """A lowered number takes effect as games end, without restart of the others; a raised one at once."""
+    """Fewer slots take effect as games end, more slots at once."""
     kept = place_of_places.submit(task("waits"), prefer=0)
     surplus = place_of_places.submit(task("waits"), prefer=1)
     pids = {heard.playing()[1], heard.playing()[1]}
@@ -302,7 +302,7 @@ def test_slots_can_be_more_or_fewer_while_games_run(place_of_places: LocalExecut
 
 
 def test_close_leaves_no_descriptor_and_no_thread() -> None:
-    """Places come and go without trace, and closing twice is closing once."""
+    """An executor leaves no descriptor and no thread, and a second close does nothing."""
     before = len(os.listdir("/proc/self/fd")), threading.active_count()
     for _ in range(3):
         place = LocalExecutor(2, command=COMMAND)
@@ -317,7 +317,7 @@ def test_close_leaves_no_descriptor_and_no_thread() -> None:
 
 
 def test_a_slot_imports_nothing_from_the_current_folder(tmp_path: Path) -> None:
-    """A file of the current folder named like a module of ours, of python-chess or of Python is not loaded."""
+    """A file in the current directory that is named like a module is not imported."""
     for name in ("pickle.py", "chess.py", "enginetour.py"):
         (tmp_path / name).write_text("raise SystemExit('the wrong file was loaded')")
     ended = subprocess.run(SLOT, input=b"", capture_output=True, cwd=tmp_path, check=False)
@@ -325,7 +325,7 @@ def test_a_slot_imports_nothing_from_the_current_folder(tmp_path: Path) -> None:
 
 
 def test_a_slot_that_cannot_be_started_fails_its_game_only(heard: Heard) -> None:
-    """Without the program of a slot each game fails, and the place still closes."""
+    """If the program of a slot is missing, each game fails, and the executor can be closed."""
     with LocalExecutor(1, heard, command=("/no/such/python",)) as place:
         for _ in range(2):
             with pytest.raises(MachineFailure, match="slot 0 cannot be started"):
@@ -333,7 +333,7 @@ def test_a_slot_that_cannot_be_started_fails_its_game_only(heard: Heard) -> None
 
 
 def test_slots_and_engines_go_with_a_scheduler_that_was_killed(tmp_path: Path) -> None:
-    """After SIGKILL of the scheduler slots, deaf engines and escaped children are gone, scratch is wiped."""
+    """After SIGKILL of the scheduler, slots, engines and escaped children are gone, and scratch files are removed."""
     program = (
         "import sys, threading\n"
         "from enginetour.tournament.executor import LocalExecutor\n"
@@ -360,8 +360,8 @@ def test_slots_and_engines_go_with_a_scheduler_that_was_killed(tmp_path: Path) -
 
 
 def test_leftovers_of_an_earlier_run_are_found_by_its_tag(heard: Heard) -> None:
-    """Slots and engines of one tag are ended and named; those of another are not touched."""
-    tag = f"mine-{os.getpid()}"  # tests of another process may run beside this one
+    """Processes with the tag of an earlier run are ended and named; those of another tag are not."""
+    tag = f"mine-{os.getpid()}"  # tests of another process may run at the same time
     with (
         LocalExecutor(1, heard, SlotSettings(tag), command=COMMAND) as mine,
         LocalExecutor(1, heard, SlotSettings(f"{tag}-too"), command=COMMAND) as other,
@@ -377,7 +377,7 @@ def test_leftovers_of_an_earlier_run_are_found_by_its_tag(heard: Heard) -> None:
 
 
 def test_a_listener_that_fails_stops_the_place_and_nobody_waits_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Our own failure is not hidden: every future fails, new games are refused, nothing stays alive."""
+    """After an internal error of a listener all futures fail, new games are rejected, and no process is left."""
     told: SimpleQueue[object] = SimpleQueue()
     monkeypatch.setattr(threading, "excepthook", lambda failure: told.put(failure.exc_value))
 
@@ -397,7 +397,7 @@ def test_a_listener_that_fails_stops_the_place_and_nobody_waits_for_ever(monkeyp
 
 
 def test_engines_that_wait_hear_quit_at_the_end(tmp_path: Path, heard: Heard) -> None:
-    """A place that is closed between games lets its slots part from their engines: what they learnt they can save."""
+    """A slot that is closed between games ends its engines by `quit`, so that they can save what they learn."""
     said = tmp_path / "said"
     script = f"import sys; open({str(said)!r}, 'w').write(sys.stdin.readline())"
     listens = EngineSpec("listens", (sys.executable, "-S", "-c", script), "uci", dir="scratch")
@@ -406,11 +406,11 @@ def test_engines_that_wait_hear_quit_at_the_end(tmp_path: Path, heard: Heard) ->
     assert said.read_text() == "quit\n"
 
 
-# What once broke where games are played.
+# Former bugs.
 
 
 def test_a_slot_that_takes_the_last_descriptor_is_a_failure_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The place lives on, the process that could not be watched is gone, and the next game is played."""
+    """If a slot takes the last descriptor, it is ended as a failure of the machine, and the next game is played."""
     usual = os.pidfd_open
 
     def failing(pid: int) -> Any:
@@ -427,7 +427,7 @@ def test_a_slot_that_takes_the_last_descriptor_is_a_failure_of_the_machine(monke
 
 @pytest.mark.parametrize("signalled", [False, True])
 def test_a_machine_that_cannot_probe_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch, *, signalled: bool) -> None:
-    """Unless we are being ended ourselves, slots first, as a service manager may do it: then that is what counts."""
+    """A machine that cannot probe engines is one error, unless a service manager is ending the run."""
 
     class Stopped(Exception):
         pass
@@ -459,7 +459,7 @@ else:
 
 
 def test_a_slot_that_dies_while_engines_are_probed_is_a_retry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The machine's failure: the next slot finds its engine fit, and nobody hears of it."""
+    """A slot that dies during a probe is a failure of the machine, and the probe is repeated without a message."""
     command = (sys.executable, "-P", "-c", DIES_ONCE.format(mark=str(tmp_path / "died")))
     monkeypatch.setattr(executor, "LocalExecutor", partial(LocalExecutor, command=command))
     sides = {name: Side(scripted(name=name), TimeControl.parse("1+0")) for name in ("Ada", "Bea", "Cid")}
@@ -479,7 +479,7 @@ slot.main()
 
 
 def test_a_slot_of_another_version_is_told_nothing(tmp_path: Path) -> None:
-    """The package was updated: its pickles would be read as something else. The slot that was there plays on."""
+    """After an update, a new slot gets no task, because it would misread it; an old slot plays on."""
     mark = tmp_path / "updated"
     command = (sys.executable, "-P", "-c", ANOTHER.format(mark=str(mark)))
     with LocalExecutor(2, command=command) as place:
@@ -493,7 +493,7 @@ def test_a_slot_of_another_version_is_told_nothing(tmp_path: Path) -> None:
 
 
 def test_a_run_whose_package_was_updated_ends_with_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Exit 1 instead of trying for ever; the same command goes on."""
+    """A run whose package was updated ends with one line and exit code 1; the same command resumes."""
     mark = tmp_path / "updated"
     path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "cycles = 2")
     command = (sys.executable, "-P", "-c", ANOTHER.format(mark=str(mark)))
@@ -511,7 +511,7 @@ def test_a_run_whose_package_was_updated_ends_with_one_line(tmp_path: Path, monk
 
 
 def test_one_more_slot_finds_its_game_at_once() -> None:
-    """Of a state that was asked about with one slot nothing ahead was known, and the new slot stood idle for a game."""
+    """An added slot gets a game at once, although the format was asked before without looking ahead."""
     made, _, allotment = offers(1)
     state = list(NOW)
     assert tuple(made.wanted(state)) == NOW

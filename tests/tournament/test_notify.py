@@ -1,4 +1,4 @@
-"""Notifications: what arrives, and that nothing of it can harm a run."""
+"""Tests of notifications, and that they cannot harm a run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KEEP = "import os, sys; open(sys.argv[1], 'a').write(sys.stdin.read() + repr(dic
 
 
 class Hook(HTTPServer):
-    """A webhook that keeps what it is sent and answers as told."""
+    """A webhook that stores requests and sends a given answer."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Answer)
@@ -45,7 +45,7 @@ class _Answer(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing on stderr."""
+        """Print nothing on stderr."""
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def hook() -> Iterator[Hook]:
 
 
 def test_command_hears_by_stdin_and_environment(tmp_path: Path) -> None:
-    """Never by its command line, whatever the text, and no shell reads it."""
+    """A command gets the event by stdin and environment, never by its command line or a shell."""
     evil = '$(touch pwned); `id` "\n\x00\x1b[2J\ud800'
     send_to_command((sys.executable, "-c", KEEP, str(tmp_path / "out")), {**EVENT, "text": evil}, tmp_path)
     text = (tmp_path / "out").read_text()
@@ -73,7 +73,7 @@ def test_command_hears_by_stdin_and_environment(tmp_path: Path) -> None:
 
 
 def test_command_beside_its_configuration(tmp_path: Path) -> None:
-    """A relative one lies in the folder of the configuration, wherever the run was started."""
+    """A relative command is found in the directory of the configuration."""
     (tmp_path / "tell").write_text('#!/bin/sh\necho "$ENGINETOUR_TEXT" > "$(dirname "$0")/told"\n')
     (tmp_path / "tell").chmod(0o755)
     send_to_command(("./tell",), EVENT, tmp_path)
@@ -91,21 +91,21 @@ def test_command_beside_its_configuration(tmp_path: Path) -> None:
 def test_command_that_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], words: str
 ) -> None:
-    """Not there, unhappy, or without end: it is killed then with what it started."""
+    """A command that is missing, fails, or does not end raises NotifyFailed; the last is killed with its children."""
     monkeypatch.setattr(notify, "COMMAND_S", 0.5 if "sleep" in command[-1] else 30.0)
     with pytest.raises(NotifyFailed, match=words):
         send_to_command(command, EVENT, tmp_path)
 
 
 def test_webhook(hook: Hook) -> None:
-    """The event as JSON by POST."""
+    """A webhook gets the event as JSON by POST."""
     send_to_webhook(hook.url, EVENT)
     assert hook.found == [("/hook", "application/json", EVENT)]
 
 
 @pytest.mark.parametrize("status", [302, 307, 404, 500])
 def test_webhook_that_refuses(hook: Hook, status: int) -> None:
-    """Any answer but a 2xx is a failure; a redirection is not followed."""
+    """Any response other than 2xx is a failure; a redirect is not followed."""
     hook.status = status
     with pytest.raises(NotifyFailed, match=str(status)):
         send_to_webhook(hook.url, EVENT)
@@ -113,14 +113,14 @@ def test_webhook_that_refuses(hook: Hook, status: int) -> None:
 
 
 def test_webhook_that_is_not_there(hook: Hook) -> None:
-    """Nobody listens, or somebody who speaks no HTTP: one line."""
+    """A missing server, or one that is not HTTP, is one line."""
     with pytest.raises(NotifyFailed, match="refused"):
         send_to_webhook("http://127.0.0.1:1/", EVENT)
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of modules apprise imports
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of modules that apprise imports
 def test_apprise_takes_the_sentence(hook: Hook) -> None:
-    """A service is told title and text; an address it does not know is named without its secrets."""
+    """A service gets title and text; the error for an invalid address does not contain its secrets."""
     pytest.importorskip("apprise")
     send_to_apprise((hook.url.replace("http", "json", 1),), EVENT)
     assert hook.found[0][2]["title"] == "enginetour: autumn"
@@ -131,14 +131,14 @@ def test_apprise_takes_the_sentence(hook: Hook) -> None:
 
 
 def test_apprise_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The next step is told."""
+    """The error without the package says how to install it."""
     monkeypatch.setitem(sys.modules, "apprise", None)
     with pytest.raises(NotifyFailed, match=r"enginetour\[apprise\]"):
         send_to_apprise(("ntfy://x",), EVENT)
 
 
 def test_events_that_are_asked_for(hook: Hook, tmp_path: Path) -> None:
-    """Only those; the same of one engine not again for a while, of another at once, and an end always."""
+    """Only wanted events are sent; those of one kind about one engine are limited, but an end is always sent."""
     notifier = Notifier(NotifySection(webhook=hook.url, on=("incident", "finished")), tmp_path, pytest.fail)
     for kind, engine in (("game", "X"), ("incident", "X"), ("incident", "X"), ("incident", "Y"), ("suspended", "X")):
         notifier({**EVENT, "event": kind, "engine": engine})
@@ -150,7 +150,7 @@ def test_events_that_are_asked_for(hook: Hook, tmp_path: Path) -> None:
 
 
 def test_a_failure_is_one_warning(hook: Hook, tmp_path: Path) -> None:
-    """Until it works again; the other channels are told all the same."""
+    """A failing channel is reported once until it works again; other channels still get the events."""
     said: list[str] = []
     notifier = Notifier(NotifySection(command=("./none",), webhook=hook.url), tmp_path, said.append)
     for engine in "XYZ":
@@ -162,7 +162,7 @@ def test_a_failure_is_one_warning(hook: Hook, tmp_path: Path) -> None:
 
 
 def test_a_channel_that_hangs_holds_nobody_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Events beyond the queue are dropped, and a run in a hurry goes."""
+    """Events beyond the queue are dropped, and a run that must stop quickly does not wait."""
     hanging = threading.Event()
     monkeypatch.setattr(notify, "channels", lambda *_: {"command": lambda _: hanging.wait(60)})
     notifier = Notifier(NotifySection(command=("x",)), tmp_path, pytest.fail)
@@ -174,7 +174,7 @@ def test_a_channel_that_hangs_holds_nobody_up(tmp_path: Path, monkeypatch: pytes
 
 
 def test_real_play(hook: Hook, tmp_path: Path) -> None:
-    """`check --notify` tries each way; a run tells how it ended; a failing hook harms nothing."""
+    """`check --notify` tests each channel; a run sends its end; a failing webhook does not harm it."""
     path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "", f'\n[notify]\nwebhook = "{hook.url}"\n')
     (tmp_path / "results").mkdir()
     assert "notify webhook: delivered" in tour(tmp_path, "check", str(path), "--notify").stderr
@@ -187,7 +187,7 @@ def test_real_play(hook: Hook, tmp_path: Path) -> None:
 
 
 def test_check_warns_of_a_command_that_is_not_there(tmp_path: Path) -> None:
-    """Only the end of the night said so."""
+    """`check` warns if the command of a notification does not exist."""
     path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "")
     text = path.read_text()
     (tmp_path / "there.sh").write_text("#!/bin/sh\n")

@@ -1,4 +1,4 @@
-"""The starting list of a tournament, taken from a published list."""
+"""Tests of tournament/plan: starting lists, scales of ratings, limits of the machine."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ WRENS = ("Wren 1", "Wren 2", "Wren 3")
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    """Edition 1 of "wrens": Wren 3, Wren 2, Wren 1; then Wren 1 wins much and nothing is published."""
+    """Publish edition 1 of "wrens" (Wren 3, Wren 2, Wren 1), then let Wren 1 win without a new edition."""
     (tmp_path / "results").mkdir()
     with Store.open(tmp_path / "results" / "enginetour.db") as opened:
         log = opened.create_tournament(draft("spring", WRENS))
@@ -47,19 +47,19 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def nothing(_store: Store, _name: str) -> list[str]:
-    """The table of the last edition is not asked for here."""
+    """Fail if the last standings are used."""
     raise AssertionError
 
 
 def plan(folder: Path, order: str, system: str = "roundrobin", settings: str = "cycles = 1") -> Plan:
-    """Four engines in the order of their numbers, one of them new to the list."""
+    """Prepare four engines in the order of their numbers, one of them not in the list."""
     path = config(folder, ("wren1", "wren4", "wren2", "wren3"), system, settings)
     path.write_text(path.read_text().replace("seed = 4", f'seed = 4\norder = "{order}"'))
     return prepare(path, None)
 
 
 def test_newest_edition(store: Store, tmp_path: Path) -> None:
-    """The places are those of the newest edition, who is not in it stands behind as new, and the edition is kept."""
+    """The newest edition gives the order; engines that are not in it come last as new, and the edition is stored."""
     said: list[str] = []
     found = ordered(plan(tmp_path, "list:wrens"), store, said.append, nothing)
     assert [(entrant.name, entrant.new) for entrant in found.entrants] == [
@@ -73,7 +73,7 @@ def test_newest_edition(store: Store, tmp_path: Path) -> None:
 
 
 def test_edition_by_number(store: Store, tmp_path: Path) -> None:
-    """Of several editions the one that is asked for counts; of several versions the newest."""
+    """The given edition counts, and of several revisions the newest."""
     log = store.tournament("spring")
     log.accept_change({"Wren 3": spec("Wren 3", "abcdef0123")})
     for _ in range(9):
@@ -90,7 +90,7 @@ def test_edition_by_number(store: Store, tmp_path: Path) -> None:
 
 
 def test_an_edition_brings_ratings_along(store: Store, tmp_path: Path) -> None:
-    """A system in rounds that needs ratings takes the edition's; whom it does not know is named."""
+    """A format in rounds that needs ratings takes them from the edition; engines without one are named."""
     with pytest.raises(InputRefused, match="Wren 4"):
         ordered(plan(tmp_path, "list:wrens", "accelrat", "rounds = 2"), store, print, nothing)
     with pytest.raises(InputRefused, match="Wren 1, Wren 4"):
@@ -101,7 +101,7 @@ def test_an_edition_brings_ratings_along(store: Store, tmp_path: Path) -> None:
 
 
 def test_mcmahon_doubts_uncertain_ratings(store: Store, tmp_path: Path) -> None:
-    """Two games each tell less than a band of 100, and enough for bands of 2000; a Swiss does not mind."""
+    """Uncertain ratings raise a warning for narrow McMahon bands, but not for wide ones or a Swiss."""
 
     def told(system: str, settings: str) -> str:
         said: list[str] = []
@@ -128,7 +128,7 @@ def test_mcmahon_doubts_uncertain_ratings(store: Store, tmp_path: Path) -> None:
     ],
 )
 def test_one_number_on_two_scales(scale: str, system: str, systems: str, told: str, tmp_path: Path) -> None:
-    """A rating that is a band or an Elo rating, and a Go rating, too, is warned of until its scale is stated."""
+    """A rating that is used on two scales raises a warning until its scale is stated."""
     entrants = ("wren1", "wren4", "wren2", "wren3")
     path = config(tmp_path, (), system, "rounds = 2", "".join(
         f'\n[[entrants]]\nengine = "{engine}"\nrating = {2000 + at}' for at, engine in enumerate(entrants)
@@ -140,7 +140,7 @@ def test_one_number_on_two_scales(scale: str, system: str, systems: str, told: s
 
 
 def test_starts_are_told_before_the_first_game(tmp_path: Path) -> None:
-    """check and run show bands, bar, floor and starting scores, and that one group is a Swiss."""
+    """check and run show bands, bar, floor and starting scores, and that one group makes a Swiss."""
     grades = {"wren4": "1 dan", "wren3": "2 kyu", "wren2": "9k", "wren1": "11k"}
     entrants = "".join(f'\n[[entrants]]\nengine = "{name}"\nrating = "{one}"' for name, one in grades.items())
     path = config(tmp_path, (), "mcmahon", "rounds = 1", entrants)
@@ -160,7 +160,7 @@ def test_starts_are_told_before_the_first_game(tmp_path: Path) -> None:
 
 
 def test_an_order_by_rating_states_the_scale(store: Store, tmp_path: Path) -> None:
-    """Ratings that all come from the database are Elo; they do not mix with the Go scale, and not with numbers here."""
+    """Ratings that all come from the database are Elo; they cannot be mixed with the Go scale."""
     made = plan(tmp_path, "rating", "swiss", "rounds = 2")
     assert ordered(made, store, print, nothing).config.as_stored()["tournament"]["rating_scale"] == "elo"
     own = replace(made, entrants=(replace(made.entrants[0], rating=1.0), *made.entrants[1:]))
@@ -181,7 +181,7 @@ def test_an_order_by_rating_states_the_scale(store: Store, tmp_path: Path) -> No
     ],
 )
 def test_a_list_that_is_not_there(store: Store, tmp_path: Path, order: str, told: str) -> None:
-    """One line with file and line, and what there is."""
+    """A missing list is one line with file and line, and the known lists."""
     log = store.create_tournament(draft("summer", ("Fruit", "Toga")))
     record(log, "Fruit", "Toga")
     define_list(store, "empty", ListDefinition())
@@ -194,13 +194,13 @@ def test_a_list_that_is_not_there(store: Store, tmp_path: Path, order: str, told
 
 @pytest.mark.parametrize("order", ["list:", "list:wrens#0", "list:wrens#x", "ratings"])
 def test_no_order_at_all(tmp_path: Path, order: str) -> None:
-    """What is no order is refused with what is one."""
+    """The error for an invalid order lists the valid ones."""
     with pytest.raises(InputRefused, match=r":4: tournament\.order: must be file, rating, standings, list:NAME"):
         plan(tmp_path, order)
 
 
 def test_a_fresh_database_has_no_list(tmp_path: Path) -> None:
-    """Before any engine starts a tournament that needs a list is refused where there is none."""
+    """A tournament that needs a list is refused without a database, before any engine starts."""
     plan(tmp_path, "list:wrens")
     done = tour(tmp_path, "run", "trial.toml", expect=3)
     assert "trial.toml:4: list not found" in done.stderr
@@ -225,7 +225,7 @@ def side(name: str, *, ponder: bool = False, **options: str) -> Side:
     ],
 )
 def test_the_hungriest_pair_times_slots(sides: tuple[Side, ...], slots: int, wanted: int) -> None:
-    """One thinks, the other thinks too where it may ponder; an option that is no number is for others to refuse."""
+    """One side thinks, and the other too if it may ponder; an invalid number of threads is ignored here."""
     assert plan_module.processors_wanted(sides, slots) == wanted
     (words,) = plan_module.processor_shortage(sides, slots, wanted - 1)
     assert f" need {wanted} processors" in words
@@ -234,7 +234,7 @@ def test_the_hungriest_pair_times_slots(sides: tuple[Side, ...], slots: int, wan
 
 
 def test_more_slots_than_processors_are_refused_unless_meant(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A quota counts like the processors themselves, and is named."""
+    """A CPU quota limits the number like the processors themselves, and the error shows it."""
     monkeypatch.setattr(plan_module, "allowed_processors", lambda: ProcessorAllowance(2, " (a quota of 2 of 8)"))
     plan_module.refuse_overload(2, force=False)
     plan_module.refuse_overload(3, force=True)
@@ -243,7 +243,7 @@ def test_more_slots_than_processors_are_refused_unless_meant(monkeypatch: pytest
 
 
 def test_a_run_with_too_many_slots_does_not_begin(tmp_path: Path) -> None:
-    """One line, exit 2, and nothing is written."""
+    """Too many concurrent games are an error of one line with exit code 2; nothing is written."""
     path = config(tmp_path, ("wren1", "wren2"), "match", "games = 2")
     slots = len(os.sched_getaffinity(0)) + 1
     refused = tour(tmp_path, "run", str(path), "--concurrency", str(slots), expect=2)
@@ -255,7 +255,7 @@ def test_a_run_with_too_many_slots_does_not_begin(tmp_path: Path) -> None:
 def test_games_that_want_more_than_there_is_are_doubted_in_the_morning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Forced slots are warned of before the first game and again beside the results."""
+    """With --force, a warning is shown before the first game and again with the results."""
     monkeypatch.setattr(plan_module, "allowed_processors", lambda: ProcessorAllowance(1))
     path = config(tmp_path, ("wren1", "wren2"), "match", "games = 2")
     done = tour(tmp_path, "run", str(path), "--concurrency", "2", "--force")
@@ -265,7 +265,7 @@ def test_games_that_want_more_than_there_is_are_doubted_in_the_morning(
 
 
 def test_status_tells_the_warning_of_as_many_slots_as_there_are(tmp_path: Path) -> None:
-    """Asked again when the slots of a run change, and only then."""
+    """The warning is computed again only when the number of slots of a run changes."""
     asked: list[int] = []
 
     def crowd(slots: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""Openings that an engine cannot be told are named before the first game."""
+"""Tests of warnings about openings that an engine does not support."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def named(openings: tuple[Opening, ...], setboard: str | None, protocol: str = "
 
 @pytest.mark.parametrize("setboard", ["0", None])
 def test_what_edit_cannot_express(setboard: str | None) -> None:
-    """Counted, and the first one by its number and name; Black to move and counters are no hindrance."""
+    """Unsupported openings are counted and the first is named; Black to move and move counters are supported."""
     (words,) = named(SUITE, setboard)
     assert words.startswith("Shy has no setboard and does not support 1 of 4 openings; the first is number 3 (bare): ")
     with pytest.raises(EngineRefused, match="supports none of 1 openings; the first is number 3"):
@@ -50,14 +50,14 @@ def test_what_edit_cannot_express(setboard: str | None) -> None:
 
 
 def test_what_can_be_told() -> None:
-    """Moves and plain positions; anything to engines with setboard and those of UCI."""
+    """Moves and plain positions are supported, and everything by engines with setboard or UCI."""
     assert not named(SUITE[:2], "0")
     assert not named(SUITE, "1")
     assert not named(SUITE, None, "uci")
 
 
 def test_variants_begin_where_edit_does_not() -> None:
-    """Its pieces are those of chess."""
+    """Positions of other variants are unsupported, because `edit` has only the pieces of chess."""
     shuffled = Opening("960", 1, "rkrnnqbb/pppppppp/8/8/8/8/PPPPPPPP/RKRNNQBB w KQkq - 0 1", (), "", "chess960")
     with pytest.raises(EngineRefused, match="none of 1 openings"):
         named((shuffled,), "0")
@@ -67,7 +67,7 @@ CASE = Path(__file__).parents[1] / "cases" / "openings" / "counters-and-rights.e
 
 
 def test_spares_are_a_matter_of_the_numbers_alone() -> None:
-    """Every game of a suite has an opening that edit can express, the same for both colors and for each replay."""
+    """Every game has an opening that edit can express, the same for both colors and for each replay."""
     suite = OpeningSuite(tuple(cast("Iterable[Opening]", read_suite(CASE))), seed=3, order="random")
     assert [needs_setboard(opening) for opening in suite.openings] == [False, False, True, False]
     games = [Pairing("Shy", "Ada", n, leg, n) for n in range(1, 13) for leg in (1, 2)]
@@ -79,7 +79,7 @@ def test_spares_are_a_matter_of_the_numbers_alone() -> None:
 
 
 def test_endless_lines_of_a_book_are_not_all_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All of them start where every game does."""
+    """Of an endless book only one line is checked, because all lines start in the initial position."""
     book = BookLines.__new__(BookLines)
     book.choice = "weight"
     monkeypatch.setattr(BookLines, "__getitem__", lambda book, place: SUITE[0])
@@ -89,7 +89,7 @@ def test_endless_lines_of_a_book_are_not_all_looked_at(monkeypatch: pytest.Monke
 
 @pytest.fixture
 def shy(tmp_path: Path) -> Path:
-    """A match of Wren 1 against an engine without setboard from the openings of suite.epd."""
+    """Write a match of Wren 1 against an engine without setboard, with openings of suite.epd."""
     more = scripted("Shy", "cecp", "--fault", "no-setboard", "--moves", "e1d1/e8d8")
     more += 'limits = ["clock", "depth"]\n'
     return config(
@@ -98,7 +98,7 @@ def shy(tmp_path: Path) -> Path:
 
 
 def test_what_cannot_be_played_is_refused_before_game_1(shy: Path) -> None:
-    """`check` and `run` name engine, opening and the way out, and nothing is begun."""
+    """`check` and `run` name the engine, the opening and a solution, and start nothing."""
     shy.with_name("suite.epd").write_text(f"{NO_RIGHTS}\n")
     words = "Shy has no setboard and supports none of 1 openings; the first is number 1: "
     for command in ("check", "run"):
@@ -108,7 +108,7 @@ def test_what_cannot_be_played_is_refused_before_game_1(shy: Path) -> None:
 
 
 def test_another_opening_is_dealt(shy: Path) -> None:
-    """Both games begin at the one position that it can be told, whatever the order; `check` says so."""
+    """Both games start from the only supported position, and `check` says so."""
     shy.with_name("suite.epd").write_text(f"{NO_RIGHTS}\n{COUNTED}\n")
     note = "warning: Shy has no setboard and does not support 1 of 2 openings"
     assert note in tour(shy.parent, "check", str(shy)).stdout

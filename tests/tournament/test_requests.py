@@ -1,4 +1,4 @@
-"""Random and mutated requests to a running tournament: some hundred of them, and fifty thousand at night."""
+"""Random and mutated requests to a running tournament: some hundred, and fifty thousand in the night tests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.support.tournaments import Bombarded
 
 
 def test_no_request_raises_or_is_written(tmp_path: Path) -> None:
-    """Each is answered in one line; the log has the valid ones only, and the run ends when it is asked to."""
+    """Each request is answered in one line, the log has only valid ones, and the run ends when requested."""
     bombarded = Bombarded(tmp_path, 400, 5)
     assert bombarded.settle()
     assert bombarded.answers["ok"] >= 20

@@ -25,13 +25,13 @@ from enginetour.tournament.plan import Plan, prepare
 from enginetour.tournament.run import grown_settings, same_engines, stored_controls
 from tests.support.tournaments import THREE, Forked, Tour, config, killed, quick, scripted, tour
 
-# Twenty kills at random moments in every test run; hundreds of them, by real clocks too, are the night's.
+# Twenty kills at random moments; the night tests do hundreds, also by real clocks.
 
 KILLS = 20
 
 
 def test_twenty_kills_lose_and_double_nothing(workspace: Path) -> None:
-    """SIGKILL of the scheduler or of everybody, at any moment: announced games stay, the rest is as if unbroken."""
+    """After a SIGKILL of the scheduler or of all processes, reported games are kept and the rest is as without it."""
     dice = random.Random(20)
 
     def tours() -> Iterator[Tour]:
@@ -43,7 +43,7 @@ def test_twenty_kills_lose_and_double_nothing(workspace: Path) -> None:
 
 
 def dying(lines: int, torn: float) -> None:
-    """Kill this process after `lines` lines of the log and the share `torn` of the next line."""
+    """Kill this process after `lines` lines of the log and a share `torn` of the next line."""
     left, write = lines, EventLog.__call__
 
     def written(journal: EventLog, event: Mapping[str, object]) -> None:
@@ -60,7 +60,7 @@ def dying(lines: int, torn: float) -> None:
 
 
 def test_a_resumed_run_completes_its_log(workspace: Path) -> None:
-    """Killed before each line of the log and within it, the resumed runs write what the log lacks: each game once."""
+    """Killed before and within each line of the event log, resumed runs add what it lacks, each game once."""
     dice = random.Random(2)
     one = Tour(workspace, quick(workspace), dice, slots=2)
     code: int = -signal.SIGKILL
@@ -85,19 +85,19 @@ def test_a_resumed_run_completes_its_log(workspace: Path) -> None:
 
 
 def written_of(journal: EventLog) -> list[dict[str, object]]:
-    """The games and their incidents in the order of the log; each of its lines is an event."""
+    """Return the games and incidents in the order of the event log; each line must be an event."""
     lines = [json.loads(line) for line in journal.path.read_text("ascii").splitlines()]
     return [event for event in lines if event["event"] in ("game", "incident", "warning")]
 
 
-# `run --fail-on incidents`: the exit code for scripts that must notice what went wrong.
+# `run --fail-on incidents`.
 
 INCIDENTS = 6
 ENOUGH = 8
 
 
 def test_incidents_are_an_exit_code_where_asked_for(tmp_path: Path) -> None:
-    """A crash lost its game and nothing else; also when the run stops early, and of an earlier run."""
+    """A crash gives exit code 6, also if the run stops early, and also for an earlier run."""
     more = scripted("odd", "uci", "--fault", "crash", "--at", "2")
     path = str(config(tmp_path, ("wren1",), "match", "games = 4", more))
     tour(tmp_path, "run", path, "--max-games", "1", expect=ENOUGH)
@@ -108,7 +108,7 @@ def test_incidents_are_an_exit_code_where_asked_for(tmp_path: Path) -> None:
 
 
 def test_warnings_are_none(tmp_path: Path) -> None:
-    """What was tolerated is told, and fails nobody's script."""
+    """Warnings do not change the exit code."""
     more = scripted("odd", "uci", "--fault", "upper", "--at", "2")
     path = str(config(tmp_path, ("wren1",), "match", "games = 2", more))
     text = Path(path).read_text().replace("[play]\n", "[play]\nmax_moves = 4\nopenings = { plies = 0 }\n")
@@ -116,7 +116,7 @@ def test_warnings_are_none(tmp_path: Path) -> None:
     assert "warning: odd: odd-move: " in tour(tmp_path, "run", path, "--fail-on", "incidents").stdout
 
 
-# What a resume finds changed in the file: refused, accepted or grown.
+# Changes in the file on resume.
 
 
 def _log(**known: Any) -> TournamentLog:
@@ -125,7 +125,7 @@ def _log(**known: Any) -> TournamentLog:
 
 @pytest.mark.parametrize(("before", "now"), [(1, 2), (2, 2), (3, 2)])
 def test_cycles_may_grow_and_not_shrink(tmp_path: Path, before: int, now: int) -> None:
-    """Of a larger number nothing changes that was played; a smaller one would take games back."""
+    """Cycles can be increased, but not reduced."""
     plan = prepare(config(tmp_path, ("wren1", "wren2"), "roundrobin", f"cycles = {now}"), tmp_path / "t.db")
     stored = plan.config.frozen_part()
     log = _log(config={**stored, "format": {**stored["format"], "cycles": before}, "suite": plan.suite.digest})
@@ -138,7 +138,7 @@ def test_cycles_may_grow_and_not_shrink(tmp_path: Path, before: int, now: int) -
 
 @pytest.mark.parametrize("now", ["", ", pairs = false"])
 def test_a_test_of_before_there_was_a_choice_of_units(tmp_path: Path, now: str) -> None:
-    """What is written with a default since is not changed; what is written otherwise is."""
+    """A setting that the stored test lacks may have its default, but no other value."""
     path = config(tmp_path, ("wren1", "wren2"), "match", f"sprt = {{ elo0 = 0, elo1 = 5{now} }}")
     plan = prepare(path, tmp_path / "t.db")
     stored = plan.config.frozen_part()
@@ -158,7 +158,7 @@ def _resumed(plan: Plan, before: Mapping[str, Side], gone: tuple[str, ...] = ())
 
 
 def test_an_engine_that_has_left_may_change(tmp_path: Path) -> None:
-    """It plays no more; one that was replaced often has been built anew. Of the others a change stops the resume."""
+    """A withdrawn engine may change; a change of any other stops the resume."""
     plan = prepare(config(tmp_path, ("wren1", "wren2")), tmp_path / "t.db")
     first, *_ = names = list(plan.sides)
     before = {**plan.sides, first: replace(plan.sides[first], spec=replace(plan.sides[first].spec, fingerprint="0"))}
@@ -169,7 +169,7 @@ def test_an_engine_that_has_left_may_change(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("now", [None, OwnBook("b", "best", 9, digest="1"), OwnBook("b", "best", 8, digest="2")])
 def test_an_own_book_is_frozen(tmp_path: Path, now: OwnBook | None) -> None:
-    """None, a longer line or another content is another way to play; the same book in another folder is not."""
+    """A new, longer or changed own book is an error; the same book in another directory is not."""
     plan = prepare(config(tmp_path, ("wren1", "wren2")), tmp_path / "t.db")
     first = next(iter(plan.sides))
 
@@ -195,7 +195,7 @@ DAMAGES: tuple[object, ...] = (
 
 
 def test_a_damaged_control_is_refused_in_one_line(tmp_path: Path) -> None:
-    """The number of a descriptor as the path of a book would be read from the run's own pipe."""
+    """A damaged time control is an error of one line, also if the path of its book is a file descriptor."""
     path = config(tmp_path, THREE, "roundrobin", "cycles = 2")
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
     config(tmp_path, ("wren1", "wren3"), "roundrobin", "cycles = 2")
@@ -211,7 +211,7 @@ def test_a_damaged_control_is_refused_in_one_line(tmp_path: Path) -> None:
     raw.close()
 
 
-# What a resume took for a change, or did not.
+# Stored configurations of older versions.
 
 
 def _frozen_log(plan: Plan, **changes: Any) -> TournamentLog:
@@ -220,7 +220,7 @@ def _frozen_log(plan: Plan, **changes: Any) -> TournamentLog:
 
 
 def test_settings_that_an_older_enginetour_did_not_have(tmp_path: Path) -> None:
-    """A tournament begun before openings had more settings, or play a variant, goes on."""
+    """A tournament that was stored without newer settings resumes with their defaults."""
     plan = prepare(config(tmp_path, ("wren1", "wren2")), tmp_path / "t.db")
     play = plan.config.frozen_part()["play"]
     older = {key: value for key, value in play.items() if key != "variant"}
@@ -229,14 +229,14 @@ def test_settings_that_an_older_enginetour_did_not_have(tmp_path: Path) -> None:
 
 
 def test_a_suite_that_changed_is_another(tmp_path: Path) -> None:
-    """The same name with other bytes would give other openings to the games still to come."""
+    """An opening book with the same name but other content is an error."""
     plan = prepare(config(tmp_path, ("wren1", "wren2")), tmp_path / "t.db")
     with pytest.raises(TourError, match="the openings of trial have changed since it started"):
         grown_settings(plan, _frozen_log(plan, suite="0"))
 
 
 def test_a_tournament_begun_with_the_first_labels_of_our_suite_goes_on(tmp_path: Path) -> None:
-    """They looked like codes of the encyclopaedia; the lines are the same. A suite of one's own is frozen as it was."""
+    """The bundled openings may have their former labels; other books may not change."""
     first = "858bde0be4a96838daf3e837b9d749dc"
     path = config(tmp_path, ("wren1", "wren2"))
     plan = prepare(path, tmp_path / "t.db")

@@ -71,7 +71,7 @@ from tests.support.tournaments import (
     tour,
 )
 
-# The only loop, with a log in memory and a place that plays at once.
+# The loop, with a log in memory and an executor that plays at once.
 
 
 def heard(loop: Scheduler) -> Heard:
@@ -83,7 +83,7 @@ def inline(loop: Scheduler) -> Inline:
 
 
 def failing(times: Iterable[bool], words: str) -> Callable[[GameTask], Game]:
-    """The machine fails games as `times` says, then no more."""
+    """Fail games by the machine as `times` says, then no more."""
     failures = iter(times)
 
     def verdict(task: GameTask) -> Game:
@@ -95,14 +95,14 @@ def failing(times: Iterable[bool], words: str) -> Callable[[GameTask], Game]:
 
 
 def test_a_round_robin_is_played_to_its_end() -> None:
-    """Four engines play six games, each announced once, in the order of the log."""
+    """Four engines play the six games of a round robin, each reported once in the order of the log."""
     loop = scheduler(ended)
     assert loop.run() is RunEnd.FINISHED
     assert heard(loop).numbers == [1, 2, 3, 4, 5, 6]
 
 
 def test_a_resume_plays_only_what_is_missing() -> None:
-    """Starting over the log of a stopped run is the same act as resuming it."""
+    """A run with the log of a stopped run plays only what is missing."""
     log = MemoryLog()
     assert scheduler(ended, log, most_games=4).run() is RunEnd.ENOUGH
     assert len(log.games) == 4
@@ -113,7 +113,7 @@ def test_a_resume_plays_only_what_is_missing() -> None:
 
 
 def test_a_machine_failure_plays_the_game_again() -> None:
-    """A slot that dies costs nothing: the same pairing is offered again and counted once."""
+    """A game that the machine failed is replayed and counted once."""
     loop = scheduler(failing([True, False, True], "slot died"))
     assert loop.run() is RunEnd.FINISHED
     assert len(heard(loop).numbers) == 6
@@ -121,7 +121,7 @@ def test_a_machine_failure_plays_the_game_again() -> None:
 
 
 def test_a_pairing_an_engine_cannot_play_stays_open() -> None:
-    """Two replays, then the pairing is set aside, the others are played, and the end says blocked."""
+    """After two replays the game stays open, the others are played, and the run ends as blocked."""
 
     def verdict(task: GameTask) -> Game:
         if task.pairing.pair == ("Ada", "Bea"):
@@ -138,14 +138,14 @@ def test_a_pairing_an_engine_cannot_play_stays_open() -> None:
 
 
 def without_dot(task: GameTask) -> Game:
-    """Dot does not start."""
+    """Fail each start of Dot."""
     if "Dot" in task.pairing.pair:
         return ended(task, Outcome.VOID, culprit="Dot", category="start-failure", cause="exit 1")
     return ended(task)
 
 
 def test_an_engine_that_never_starts_is_suspended() -> None:
-    """Three failed starts in a row set the engine aside; everybody else plays on."""
+    """After three failed starts in a row an engine is suspended, and the others play on."""
     loop = scheduler(without_dot)
     assert loop.run() is RunEnd.BLOCKED
     assert loop.setbacks.suspended == {"Dot": "exit 1"}
@@ -155,7 +155,7 @@ def test_an_engine_that_never_starts_is_suspended() -> None:
 @pytest.mark.parametrize("event", [Withdrawn("Dot"), Replaced("Dot", Entrant("Eve"))])
 @pytest.mark.parametrize("tried_again", [False, True])
 def test_who_has_left_is_not_suspended(event: Event, *, tried_again: bool) -> None:
-    """Whoever withdraws or replaces an engine that does not start is not told again to mend or withdraw it."""
+    """A withdrawn or replaced engine is no longer suspended."""
     loop = scheduler(without_dot)
     assert loop.run() is RunEnd.BLOCKED
     if tried_again:
@@ -172,7 +172,7 @@ def test_who_has_left_is_not_suspended(event: Event, *, tried_again: bool) -> No
 
 
 def test_one_void_is_replayed_with_the_next_replay_number() -> None:
-    """A void game does not count and the same key is played again."""
+    """A void game does not count and is replayed with the next replay number."""
     first = iter([True])
 
     def verdict(task: GameTask) -> Game:
@@ -186,7 +186,7 @@ def test_one_void_is_replayed_with_the_next_replay_number() -> None:
 
 
 def test_stop_ends_the_loop_without_new_games() -> None:
-    """After a stop nothing more is submitted and the end says so."""
+    """After a stop no game starts, and the end says so."""
     loop = scheduler(ended)
     loop.inbox.put(lambda: loop.stop(now=False))
     assert loop.run() is RunEnd.STOPPED
@@ -195,7 +195,7 @@ def test_stop_ends_the_loop_without_new_games() -> None:
 
 
 def test_a_result_that_comes_twice_is_counted_once() -> None:
-    """Recording is idempotent: the number None changes neither state nor count."""
+    """A result that is already in the log changes neither state nor count."""
     log = MemoryLog()
     loop = scheduler(ended, log)
     pairing = loop.format.offers(loop.state)[0]
@@ -210,7 +210,7 @@ def test_a_result_that_comes_twice_is_counted_once() -> None:
 
 
 def test_an_engine_runs_no_more_often_than_it_may() -> None:
-    """With one copy each and room for every game of the round robin, nobody is in two of them."""
+    """With one copy per engine and many slots, no engine plays two games at the same time."""
     place, names = Airborne(), [entrant.name for entrant in ENTRANTS]
     loop = loop_of(place, slots=6, copies=dict.fromkeys(names, 1))
     loop._submit()
@@ -226,7 +226,7 @@ def test_an_engine_runs_no_more_often_than_it_may() -> None:
 
 
 def test_the_process_of_such_an_engine_goes_with_its_game() -> None:
-    """One that waited in its slot would be a second copy beside the next game's; with one slot it may wait."""
+    """With several slots such an engine ends its process with the game; with one slot it may keep it."""
 
     def single(pairing: Pairing, replay: int) -> GameTask:
         side = Side(EngineSpec("x", ("x",), "uci", max_copies=1), TimeControl.parse("1+0"))
@@ -239,7 +239,7 @@ def test_the_process_of_such_an_engine_goes_with_its_game() -> None:
 
 
 def test_both_legs_of_an_encounter_are_played_in_one_slot() -> None:
-    """With two slots two encounters are on; the other leg follows in the same slot, and nothing overtakes it."""
+    """The second game of an encounter is played in the slot of the first, before other games."""
     loop, place = airborne(games_per_pairing=2)
     assert len(set(place.pairs())) == len(place.tasks) == 2
     assert place.wishes == [0, 1]
@@ -251,7 +251,7 @@ def test_both_legs_of_an_encounter_are_played_in_one_slot() -> None:
 
 
 def test_what_a_stop_drops_is_no_failure_of_the_machine() -> None:
-    """It is not said to be played again."""
+    """Games dropped by a stop are not reported as replayed."""
     loop, place = airborne()
     loop.stop(now=True)
     for future in place.futures:
@@ -261,7 +261,7 @@ def test_what_a_stop_drops_is_no_failure_of_the_machine() -> None:
 
 
 def test_a_second_reason_to_stop_leaves_running_games_their_grace() -> None:
-    """Ctrl-C gave them an end; a request to finish, or an engine that has changed, does not take it away."""
+    """A second reason to stop does not end the grace period of games in progress."""
     loop, place = airborne()
     now = [0.0]
     loop.clock = lambda: now[0]
@@ -281,7 +281,7 @@ def test_a_second_reason_to_stop_leaves_running_games_their_grace() -> None:
 
 
 def test_a_pause_begins_no_game_and_ends_no_tournament() -> None:
-    """Games in the air end, then nothing happens until somebody asks; a stop is still heard."""
+    """In a pause games in progress end and no others start until it ends; a stop still works."""
     loop, place = airborne()
     loop.paused = True
     place.end(0)
@@ -301,7 +301,7 @@ def test_a_pause_begins_no_game_and_ends_no_tournament() -> None:
 
 
 def test_nobody_is_given_up_in_a_pause() -> None:
-    """Where nothing could be played but with engines that do not start, a pause is still waited for."""
+    """In a pause suspended engines are not withdrawn."""
     loop = scheduler(without_dot)
     assert loop.run() is RunEnd.BLOCKED
     loop.paused = True
@@ -311,7 +311,7 @@ def test_nobody_is_given_up_in_a_pause() -> None:
 
 
 def test_a_pause_after_the_last_game_is_none() -> None:
-    """What is over is over."""
+    """A pause after the last game has no effect."""
 
     def verdict(task: GameTask) -> Game:
         loop.paused = len(inline(loop).tasks) == 6
@@ -323,7 +323,7 @@ def test_a_pause_after_the_last_game_is_none() -> None:
 
 
 def test_fewer_and_more_slots_while_games_run() -> None:
-    """A lowered number takes effect as games end, a raised one at once; the place is told."""
+    """Fewer slots take effect as games end, more slots at once, also in the executor."""
     loop, place = airborne()
     loop.resize(1)
     place.end(1)
@@ -340,7 +340,7 @@ def test_fewer_and_more_slots_while_games_run() -> None:
 
 
 def test_a_game_that_may_not_begin_ends_the_run_after_those_in_the_air() -> None:
-    """An engine that is another now: the other game ends and counts, nothing begins, and the reason is kept."""
+    """If an engine has changed, the game in progress ends and counts, no other starts, and the reason is kept."""
     loop, place = airborne()
 
     def refused(pairing: Pairing, replay: int) -> GameTask:
@@ -359,7 +359,7 @@ def test_a_game_that_may_not_begin_ends_the_run_after_those_in_the_air() -> None
 
 
 def test_our_own_failure_in_a_place_is_no_failure_of_the_machine() -> None:
-    """It is not tried again; the game in the air ends and counts."""
+    """An internal error of the executor is not tried again; the game in progress ends and counts."""
     loop, place = airborne()
     place.futures[0].set_exception(TourError("not ours any more"))
     settle(loop)
@@ -371,7 +371,7 @@ def test_our_own_failure_in_a_place_is_no_failure_of_the_machine() -> None:
 
 @pytest.mark.parametrize("pair_games", [1, 2])
 def test_more_slots_play_the_same_bubble(pair_games: int) -> None:
-    """With three slots the loop looks ahead: more games are at once in the air, and log and decisions stay the same."""
+    """With three slots more games are in progress, but log and decisions are the same."""
     options = {"size": 4, "min_matches": 5, "unpark_threshold": 2, "games_per_pairing": pair_games}
     field = tuple(Entrant(f"E{number}") for number in range(9))
 
@@ -397,7 +397,7 @@ def test_more_slots_play_the_same_bubble(pair_games: int) -> None:
 
 
 class Slow(MemoryLog):
-    """A log that looks at what was begun whenever it writes, and may fail."""
+    """A log that checks at each write which games have started, and may fail."""
 
     def __init__(self, place: Inline, fails_at: int = 0) -> None:
         super().__init__()
@@ -413,7 +413,7 @@ class Slow(MemoryLog):
 
 
 def test_a_game_is_written_while_the_next_one_is_played() -> None:
-    """A slot does not wait for a commit, and is one game ahead of it at most; nothing begins after the last."""
+    """The next game starts before the commit of the last one, but not two games ahead of it."""
     place = Inline(ended)
     log = Slow(place)
     assert loop_of(place, log).run() is RunEnd.FINISHED
@@ -428,7 +428,7 @@ def test_a_number_of_games_is_no_less_for_those_begun_beforehand() -> None:
 
 
 def test_a_failed_commit_announces_nothing_and_loses_the_game_beside_it() -> None:
-    """The run ends; the next one plays both games again, and no other."""
+    """After a failed commit the run ends, and the next one replays both games."""
     place = Inline(ended)
     log = Slow(place, fails_at=3)
     loop = loop_of(place, log)
@@ -443,7 +443,7 @@ def test_a_failed_commit_announces_nothing_and_loses_the_game_beside_it() -> Non
 
 
 def test_no_game_begins_beside_the_one_that_decides_a_test() -> None:
-    """Its result is known, if not yet written: a match that is decided begins nothing."""
+    """No game starts before the commit of the game that decides a test."""
     place = Inline(lambda task: ended(task, Outcome.WHITE if task.pairing.white == "Ada" else Outcome.BLACK))
     options = {"games": 400, "sprt": {"elo0": 0.0, "elo1": 100.0, "model": "logistic"}}
     loop = loop_of(place, None, ENTRANTS[:2], "match", options=options)
@@ -452,12 +452,12 @@ def test_no_game_begins_beside_the_one_that_decides_a_test() -> None:
 
 
 def test_a_stop_holds_for_the_game_beside_a_commit() -> None:
-    """Whoever stops a run before a slot is free again gets no more games, by the clock as by a request."""
+    """After a stop no game starts next to a commit, by time as by request."""
 
     class Beside(Heard):
         def turn(self, scheduler: Scheduler) -> None:
             looks.append(len(place.tasks))
-            if looks.count(3) == 2:  # before that one began, and when it has ended and is not written
+            if looks.count(3) == 2:  # before that game started, and when it has ended but is not written
                 scheduler.stop(now=False)
 
     place, looks = Inline(ended), list[int]()
@@ -479,7 +479,7 @@ def test_a_stop_holds_for_the_game_beside_a_commit() -> None:
 
 
 class Batches(MemoryLog):
-    """Keeps how many games came in each commit."""
+    """Stores how many games each commit had."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -491,7 +491,7 @@ class Batches(MemoryLog):
 
 
 def eight(log: MemoryLog, **more: Any) -> tuple[Scheduler, Airborne]:
-    """A bubble of eight whose first games are in the air."""
+    """Make a bubble of eight whose first games are in progress."""
     place, field = Airborne(), tuple(Entrant(f"E{number}") for number in range(8))
     options = {"size": 4, "min_matches": 3, "unpark_threshold": 2}
     loop = loop_of(place, log, field, "bubble", options=options, slots=6, **more)
@@ -500,7 +500,7 @@ def eight(log: MemoryLog, **more: Any) -> tuple[Scheduler, Airborne]:
 
 
 def test_games_that_come_together_are_written_together() -> None:
-    """One commit for all that have ended, announced after it in their order; log and decisions as one by one."""
+    """Games that end together are written in one commit and then reported in order; log and decisions do not change."""
     logs = []
     for together in (True, False):
         log = Batches()
@@ -521,7 +521,7 @@ def test_games_that_come_together_are_written_together() -> None:
 
 
 def test_what_is_asked_for_meets_a_written_log() -> None:
-    """A request that comes among results is carried out when those before it are durable and told."""
+    """A request between results is carried out after earlier games are durable and reported."""
     log, seen = Batches(), list[tuple[int, int]]()
     loop, place = eight(log)
     for number in range(3):
@@ -533,7 +533,7 @@ def test_what_is_asked_for_meets_a_written_log() -> None:
 
 
 def test_games_are_told_in_the_order_in_which_they_ended() -> None:
-    """Not in that in which they began, though all are written together."""
+    """Games are reported in the order in which they ended."""
     log = Batches()
     loop, place = eight(log)
     for number in (4, 0, 2):
@@ -544,7 +544,7 @@ def test_games_are_told_in_the_order_in_which_they_ended() -> None:
 
 
 def test_a_void_game_is_written_before_anything_follows() -> None:
-    """It may set an engine aside, so it is heeded before the next result is looked at."""
+    """A void game is written before the next result is handled, because it may suspend an engine."""
     log = Batches()
     loop, place = eight(log)
     place.end(0)
@@ -555,7 +555,7 @@ def test_a_void_game_is_written_before_anything_follows() -> None:
 
 
 def test_a_request_that_comes_with_the_last_game_is_carried_out() -> None:
-    """The loop saw that nothing is left to play, and left a waiting request without an answer."""
+    """A request that arrives with the last game is carried out."""
     done = list[str]()
 
     class Late(Heard):
@@ -568,7 +568,7 @@ def test_a_request_that_comes_with_the_last_game_is_carried_out() -> None:
 
 
 def test_a_game_that_the_machine_is_too_busy_for_is_played_at_last() -> None:
-    """After three doubtful time losses it waits, the others are played meanwhile, and then it is played."""
+    """After three doubtful time losses a game waits while others are played, and then it is played."""
     played = list[GameKey]()
 
     def busy() -> str:
@@ -590,7 +590,7 @@ def test_a_game_that_the_machine_is_too_busy_for_is_played_at_last() -> None:
 
 @pytest.mark.parametrize("starts", [True, False])
 def test_a_machine_that_is_too_busy_is_no_fault_of_an_engine(*, starts: bool) -> None:
-    """A run that left doubtful games open asked to mend or withdraw an engine."""
+    """If doubtful games stay open, no engine is blamed."""
 
     def verdict(task: GameTask) -> Game:
         if task.pairing.pair == ("Ada", "Bea"):
@@ -602,11 +602,11 @@ def test_a_machine_that_is_too_busy_is_no_fault_of_an_engine(*, starts: bool) ->
     assert loop.run() is (RunEnd.BUSY if starts else RunEnd.BLOCKED)
 
 
-# What once broke in the loop.
+# Former bugs.
 
 
 def test_a_weekend_of_machine_failures_is_waited_out() -> None:
-    """The pause doubles to its end and stays there: two thousand failures in a row are no overflow."""
+    """Two thousand failures of the machine in a row do not overflow the length of the pause."""
     loop = scheduler(failing([True] * 2000, "no disk"))
     loop._wait = lambda: None  # type: ignore[method-assign]
     assert loop.run() is RunEnd.FINISHED
@@ -614,7 +614,7 @@ def test_a_weekend_of_machine_failures_is_waited_out() -> None:
 
 
 def test_a_stop_that_is_waiting_comes_before_the_first_game() -> None:
-    """Ctrl-C during the preparations: no game is begun after it."""
+    """After Ctrl-C during the preparation no game starts."""
     loop = scheduler(ended)
     loop.inbox.put(lambda: loop.stop(now=False, grace=60))
     assert loop.run() is RunEnd.STOPPED
@@ -622,7 +622,7 @@ def test_a_stop_that_is_waiting_comes_before_the_first_game() -> None:
 
 
 def test_a_stop_during_the_last_game_lets_the_tournament_end() -> None:
-    """Ctrl-C, and the running game decides it all: finished, nothing goes on."""
+    """If the last game ends after Ctrl-C, the tournament is finished."""
     left = [3]
 
     def verdict(task: GameTask) -> Game:
@@ -639,7 +639,7 @@ def test_a_stop_during_the_last_game_lets_the_tournament_end() -> None:
 
 
 def test_a_game_the_machine_cannot_play_lets_the_others_go_first() -> None:
-    """Whatever kills the slot each time, all other games are played; then it is tried as long as it takes."""
+    """A game in which the slot always dies comes after all others and is tried again and again."""
     tries: Counter[tuple[str, str]] = Counter()
 
     def verdict(task: GameTask) -> Game:
@@ -657,7 +657,7 @@ def test_a_game_the_machine_cannot_play_lets_the_others_go_first() -> None:
 
 
 def test_a_single_failure_of_the_machine_moves_no_game_behind_the_others() -> None:
-    """One doubtful flag, and the test of a match waited for that game until 256 others had been played."""
+    """One failure of the machine does not move a game behind others."""
     voided: list[int] = []
 
     def verdict(task: GameTask) -> Game:
@@ -675,7 +675,7 @@ def test_a_single_failure_of_the_machine_moves_no_game_behind_the_others() -> No
 
 
 def test_a_full_disk_pauses_with_one_line() -> None:
-    """Looked at before each game; one line when it is full; the games go on when there is room again."""
+    """A full disk is one message; games start again when there is room."""
     free = iter([math.inf, *[float(MIN_FREE)] * 5])
     loop = scheduler(ended, free_bytes=lambda: next(free, float(MIN_FREE + GAME_BYTES)))
     loop._wait = lambda: None  # type: ignore[method-assign]
@@ -685,7 +685,7 @@ def test_a_full_disk_pauses_with_one_line() -> None:
 
 
 def test_a_stop_ends_the_pause_of_a_full_disk() -> None:
-    """A run that waits for room can be stopped."""
+    """A run that waits for room on the disk can be stopped."""
     loop = scheduler(ended, free_bytes=lambda: 0.0)
     loop._wait = lambda: loop.stop(now=False)  # type: ignore[method-assign]
     assert loop.run() is RunEnd.STOPPED
@@ -698,7 +698,7 @@ def void(task: GameTask, **more: Any) -> Game:
 
 @pytest.mark.parametrize("mended_after", [3, 4])
 def test_a_suspended_engine_is_tried_when_nothing_else_is_left(mended_after: int) -> None:
-    """Three failed starts set it aside, the others play on, and before the end it has one more try."""
+    """A suspended engine has one more try before the end of the run."""
     starts = iter(range(mended_after))
 
     def verdict(task: GameTask) -> Game:
@@ -706,7 +706,7 @@ def test_a_suspended_engine_is_tried_when_nothing_else_is_left(mended_after: int
             return void(task)
         return ended(task)
 
-    seconds = iter(range(AGAIN_S))  # they run dry before the ten minutes are over
+    seconds = iter(range(AGAIN_S))  # no other game is left before the ten minutes are over
     now = [0]
     loop = scheduler(verdict, clock=lambda: float(now[0]))
     loop._wait = lambda: now.__setitem__(0, next(seconds))  # type: ignore[method-assign]
@@ -715,7 +715,7 @@ def test_a_suspended_engine_is_tried_when_nothing_else_is_left(mended_after: int
 
 
 def test_a_suspended_engine_is_tried_every_ten_minutes() -> None:
-    """It does not wait for the end of all other games."""
+    """A suspended engine is tried every ten minutes while others play."""
     starts = iter(range(3))
     now = [0]
     told: list[str] = []
@@ -734,7 +734,7 @@ def test_a_suspended_engine_is_tried_every_ten_minutes() -> None:
 
 
 def test_a_suspension_is_told_once_and_its_engine_named_once() -> None:
-    """A probe of it that fails is no three failed starts more, and no second suspension for those who are notified."""
+    """A failed try of a suspended engine is not a second suspension."""
     now = [0]
 
     def verdict(task: GameTask) -> Game:
@@ -757,7 +757,7 @@ def test_a_suspension_is_told_once_and_its_engine_named_once() -> None:
 
 
 def test_a_game_that_ends_while_another_is_written_is_not_overslept() -> None:
-    """Its call was taken for one that had been heeded, and the loop slept until the next, a second at most."""
+    """A game that ends during a write wakes the loop at once."""
 
     class Awake(Unwaiting):
         def get(self, block: bool = True, timeout: float | None = None) -> Callable[[], None]:
@@ -781,7 +781,7 @@ def test_a_game_that_ends_while_another_is_written_is_not_overslept() -> None:
 
 
 def test_a_game_that_ended_before_a_failure_of_the_machine_is_heeded_before_it() -> None:
-    """They were told together, the game after the failure: it made that one be forgotten."""
+    """A game that ended before a failure of the machine is recorded before it."""
     loop, place = airborne()
     place.end(0)
     place.futures[1].set_exception(MachineFailure("slot died"))
@@ -791,7 +791,7 @@ def test_a_game_that_ended_before_a_failure_of_the_machine_is_heeded_before_it()
 
 # Which slot plays which game.
 
-# Becomes the engine behind it while it holds a lock that goes with the process; where another holds it, says so.
+# Becomes the engine while it holds a lock that ends with the process; reports if another process holds it.
 ALONE = """\
 import fcntl, os, sys
 mark, engine = __file__ + ".lock", sys.argv[1:]
@@ -809,7 +809,7 @@ OTHER = Pairing("Cid", "Dot")
 
 
 def test_a_second_leg_waits_for_the_slot_of_the_first() -> None:
-    """While a leg is played no other slot takes the other one; then it is the first thing its slot does."""
+    """The second game of an encounter waits for the slot of the first, and is the next one there."""
     slots = Allotment(3)
     assert slots.slot_for(FIRST) == 0
     slots.begin(0, FIRST)
@@ -821,7 +821,7 @@ def test_a_second_leg_waits_for_the_slot_of_the_first() -> None:
 
 
 def test_a_game_goes_where_its_engines_wait() -> None:
-    """The slot that has both, else one of them, else the lowest that is free."""
+    """A game goes to the slot that keeps both engines, else one of them, else the lowest free slot."""
     slots = Allotment(3)
     for slot, pairing in enumerate((OTHER, Pairing("Ada", "Eve"), FIRST)):
         slots.begin(slot, pairing)
@@ -833,7 +833,7 @@ def test_a_game_goes_where_its_engines_wait() -> None:
 
 
 def test_a_failed_slot_is_no_reason_to_go_first() -> None:
-    """What the machine keeps failing lets the others go first, and no engine waits in a slot that died."""
+    """After a failure of the machine the other games come first, and the dead slot keeps no engine."""
     slots = Allotment(2)
     slots.begin(0, FIRST)
     slots.end(FIRST, failed=True)
@@ -844,7 +844,7 @@ def test_a_failed_slot_is_no_reason_to_go_first() -> None:
 
 
 def test_one_slot_keeps_the_order_of_the_format() -> None:
-    """Offers are played as they come."""
+    """With one slot, games start in the order of the format."""
     slots = Allotment(1)
     slots.begin(0, FIRST)
     slots.end(FIRST, failed=False)
@@ -852,7 +852,7 @@ def test_one_slot_keeps_the_order_of_the_format() -> None:
 
 
 def test_fewer_slots() -> None:
-    """What plays beyond the new number ends in its time, and nothing new begins there."""
+    """A removed slot plays its game to the end and gets no other."""
     slots = Allotment(2)
     slots.begin(1, FIRST)
     slots.slots = 1
@@ -862,7 +862,7 @@ def test_fewer_slots() -> None:
 
 
 def test_an_engine_runs_no_more_often_than_it_may_allotment() -> None:
-    """Its next game waits for the end of the last, however that came; 0 is no bound, and a bound may come later."""
+    """An engine with one copy plays one game at a time; 0 is no limit, and a limit may come later."""
     copies = {"Ada": 1, "Cid": 0}
     slots = Allotment(3, copies)
     slots.begin(0, FIRST)
@@ -882,7 +882,7 @@ def capped(copies: int) -> GameTask:
 
 
 def test_an_engine_of_which_there_may_be_one_waits_in_no_slot() -> None:
-    """With more slots than copies its process ends with the game; otherwise it may wait for the next."""
+    """With more slots than copies an engine's process ends with its game; otherwise it may be kept."""
     assert unshared(capped(1), 2).white.spec.restart == "on"
     assert unshared(capped(1), 2).black.spec.restart == "auto"
     assert unshared(capped(2), 2) == capped(2)
@@ -890,7 +890,7 @@ def test_an_engine_of_which_there_may_be_one_waits_in_no_slot() -> None:
 
 
 def test_a_run_keeps_to_the_copies_of_an_engine_file(tmp_path: Path) -> None:
-    """With two slots, in every game of the engine: its next process begins when the last has ended."""
+    """In a run with two slots, an engine with one copy never has two processes."""
     (tmp_path / "alone.py").write_text(ALONE)
     python = [sys.executable, "-I", "-S"]
     command = [*python, str(tmp_path / "alone.py"), *python, PLAYING_SCRIPT]
@@ -906,12 +906,12 @@ def test_a_run_keeps_to_the_copies_of_an_engine_file(tmp_path: Path) -> None:
     assert not (tmp_path / "alone.py.lock.twice").exists()
 
 
-# Disks that fill, that cannot be written, and processes with few descriptors: one line, the right code, no loss.
+# Full and read-only disks, and processes with few descriptors.
 
-# In user and mount namespaces of their own these need no rights; they last until end of file.
+# User and mount namespaces need no rights and last until end of file.
 SMALL = "mount -t tmpfs -o size=4m none results"
 READ_ONLY = "mount --bind results results && mount -o remount,bind,ro results"
-# The command line; a disk that was nearly full is looked at again soon.
+# The command line, with a shorter interval for checks of a full disk.
 WATCHFUL = """\
 from enginetour.cli import main as cli
 from enginetour.tournament import setbacks
@@ -919,7 +919,7 @@ from enginetour.tournament import setbacks
 setbacks.LOOK_S = 0.1
 cli.main()
 """
-# Plays at once; each game's first search waits until it is told to, but where there is a file `free`.
+# Plays at once; the first search of each game waits for a signal, or for a file `free`.
 GATED = """\
 import os, sys
 moves, plies = ["g1f3", "g8f6", "f3g1", "f6g8"], 0
@@ -937,7 +937,7 @@ for line in sys.stdin:
 
 
 class Mounted:
-    """Another disk on the results folder of a workspace, seen only by what runs there."""
+    """Another disk on the results directory of a workspace, visible only to the commands that run there."""
 
     def __init__(self, folder: Path, holder: subprocess.Popen[bytes]) -> None:
         self.folder = folder
@@ -946,7 +946,7 @@ class Mounted:
 
     @contextmanager
     def running(self, *words: str) -> Iterator[subprocess.Popen[str]]:
-        """The command line, but for how soon a disk is looked at again; killed if the test fails."""
+        """Run the command line with a shorter interval for checks of the disk; it is killed if the test fails."""
         enter = ["nsenter", f"--target={self.holder.pid}", "--user", "--preserve-credentials", "--mount"]
         command = [*enter, f"--wd={self.folder}", sys.executable, "-u", "-c", WATCHFUL, *words]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -956,7 +956,7 @@ class Mounted:
                 process.kill()
 
     def run(self, *words: str, expect: int = 0) -> tuple[str, str]:
-        """The same to its end; stdout and stderr."""
+        """Run it to its end; return stdout and stderr."""
         with self.running(*words) as process:
             out, err = process.communicate(timeout=LONG_S)
         assert process.returncode == expect, err
@@ -964,7 +964,7 @@ class Mounted:
         return out, err
 
     def leave(self, left: int) -> None:
-        """Fill it but for so many bytes, or make that room; anew if somebody writes to it in this moment."""
+        """Fill the disk except for a number of bytes, or free that room, until it is exact."""
         with (self.results / "ballast").open("ab") as sink:
             while not self._leaves(sink.fileno(), left):
                 pass
@@ -987,7 +987,7 @@ class Mounted:
 
 @contextmanager
 def mounted(folder: Path, how: str) -> Iterator[Mounted]:
-    """Skips where this machine allows no namespaces."""
+    """Skip if this machine does not allow namespaces."""
     call = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", f"{how} && echo mounted && exec cat"]
     with subprocess.Popen(call, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdin is not None
@@ -999,12 +999,12 @@ def mounted(folder: Path, how: str) -> Iterator[Mounted]:
 
 
 def until(lines: Iterator[str], words: str) -> None:
-    """Read on to a line with these words."""
+    """Read until a line with these words."""
     assert any(words in line for line in lines), f"not told: {words}"
 
 
 def gated(folder: Path) -> Path:
-    """Four games between an engine that can be held up and one that cannot."""
+    """Play four games between an engine that can be held up and one that cannot."""
     (folder / "gated.py").write_text(GATED.format(here=str(folder)))
     for name in ("begun", "gate"):
         os.mkfifo(folder / name)
@@ -1015,10 +1015,7 @@ def gated(folder: Path) -> Path:
 
 
 def test_a_disk_that_fills(workspace: Path) -> None:
-    """Low: one line, and no game begins until there is room; full in a commit: 7 and one line; with room it goes on.
-
-    Every announced game is there, and in the end PGN and log hold them all.
-    """
+    """On a full disk no game starts; a commit without room ends the run with code 7; all games are kept."""
     path = gated(workspace)
     with mounted(workspace, SMALL) as disk:
         disk.leave(MIN_FREE + GAME_BYTES // 2)
@@ -1030,7 +1027,7 @@ def test_a_disk_that_fills(workspace: Path) -> None:
             (workspace / "begun").read_text()
             (workspace / "gate").write_text("")
             until(run.stdout, "Finished game 1 ")
-            (workspace / "begun").read_text()  # the second is in the air
+            (workspace / "begun").read_text()  # the second game is in progress
             disk.leave(0)
             (workspace / "gate").write_text("")
             out, err = run.communicate(timeout=LONG_S)
@@ -1051,7 +1048,7 @@ def test_a_disk_that_fills(workspace: Path) -> None:
 
 
 def test_a_read_only_disk(workspace: Path) -> None:
-    """A new and a known tournament: 7 in one line before any engine starts; what only reads still does."""
+    """On a read-only disk new and known tournaments end with code 7 before any engine starts; reading works."""
     path = gated(workspace)
     with mounted(workspace, READ_ONLY) as disk:
         _, err = disk.run("run", str(path), expect=7)
@@ -1067,12 +1064,12 @@ def test_a_read_only_disk(workspace: Path) -> None:
 
 
 def limited(kind: int, most: int) -> None:
-    """This process and what it starts."""
+    """Limit this process and its children."""
     resource.setrlimit(kind, (most, resource.getrlimit(kind)[1]))
 
 
 def test_a_file_that_may_not_grow(workspace: Path) -> None:
-    """A limit on the size of files ends the run with 7 in one line; without it the same command plays the rest."""
+    """A limit on file sizes ends the run with code 7; without it the same command plays the rest."""
     path = quick(workspace, system="roundrobin", settings="cycles = 3\ngames_per_pairing = 2")
     limit = partial(limited, resource.RLIMIT_FSIZE, 300_000)
     code, said, told = Forked(workspace, ["run", str(path)], workspace / "errors", limit).ended()
@@ -1089,7 +1086,7 @@ def test_a_file_that_may_not_grow(workspace: Path) -> None:
 
 
 def test_sixty_four_descriptors(workspace: Path) -> None:
-    """They suffice for two games at once."""
+    """64 descriptors are enough for two concurrent games."""
     path = quick(workspace, system="roundrobin", settings="cycles = 1\ngames_per_pairing = 2")
     words = ["run", str(path), "--concurrency", "2", "--force"]
     limit = partial(limited, resource.RLIMIT_NOFILE, 64)
@@ -1100,7 +1097,7 @@ def test_sixty_four_descriptors(workspace: Path) -> None:
 
 @pytest.mark.parametrize("most", [12, 14, 16, 39])
 def test_too_few_descriptors(workspace: Path, most: int) -> None:
-    """One line before game 1, and the same command with enough of them plays."""
+    """Too few descriptors are one error before game 1; with enough of them the same command plays."""
     path = quick(workspace, system="roundrobin", settings="cycles = 1")
     words = ["run", str(path), "--concurrency", "2", "--force"]
     limit = partial(limited, resource.RLIMIT_NOFILE, most)
@@ -1113,14 +1110,14 @@ def test_too_few_descriptors(workspace: Path, most: int) -> None:
     assert audit(workspace) == 6
 
 
-# Which games may begin, and in which order.
+# Which games may start, and in which order.
 
 NOW = (Pairing("Ada", "Bea", leg=1), Pairing("Bea", "Ada", leg=2), Pairing("Cid", "Dot"))
 LATER = (Pairing("Eve", "Fay"),)
 
 
 class Showing:
-    """A format whose states are what they show, and that counts how often it was asked."""
+    """A format whose states are its offers, and that counts how often it was asked."""
 
     def __init__(self) -> None:
         self.asked: Counter[str] = Counter()
@@ -1141,7 +1138,7 @@ def offers(slots: int) -> tuple[Offers, Showing, Allotment]:
 
 
 def test_a_format_is_asked_once_a_state() -> None:
-    """Before the commit of a game for what follows it, and after it for what is sure; an older state anew."""
+    """The format is asked once per state, before and after a commit; an older state is asked for again."""
     made, format_, _ = offers(1)
     before, after = list(NOW), list(NOW[1:])
     for state in (before, after, before, after):
@@ -1155,7 +1152,7 @@ def test_a_format_is_asked_once_a_state() -> None:
 
 
 def test_one_slot_looks_not_ahead() -> None:
-    """Others do, behind all that is on offer; a format may need milliseconds for it, so one slot asks for none."""
+    """With one slot the format is not asked for certain games, because that may take milliseconds."""
     made, format_, _ = offers(1)
     assert tuple(made.wanted(list(NOW))) == NOW
     assert not format_.asked["ahead"]
@@ -1163,7 +1160,7 @@ def test_one_slot_looks_not_ahead() -> None:
 
 
 def test_the_rest_of_an_encounter_comes_first_where_it_was_begun() -> None:
-    """Not while it is played; what is sure to be may be it, too."""
+    """The remaining games of a started encounter come first, unless one of them is in progress."""
     made, _, allotment = offers(2)
     allotment.begin(0, LATER[0])
     allotment.begin(1, NOW[0])
@@ -1173,7 +1170,7 @@ def test_the_rest_of_an_encounter_comes_first_where_it_was_begun() -> None:
 
 
 def test_a_promise_is_one_however_often_it_is_written_down() -> None:
-    """A pairing made anew is the same game; with other colours or not shown it is none."""
+    """An equal pairing is the same game; one with other colors, or one that is not offered, is not."""
     made, _, _ = offers(2)
     for game in (*NOW, *LATER):
         assert made.are_sure_of(replace(game), list(NOW))
@@ -1181,11 +1178,11 @@ def test_a_promise_is_one_however_often_it_is_written_down() -> None:
     assert not made.are_sure_of(NOW[0], [NOW[2]])
 
 
-# Slots, pauses, withdrawals, voids and kills while eight games are on; by the hundred it is the night's.
+# Concurrent requests and kills during eight games; the night tests do hundreds.
 
 
 def test_a_steered_run_loses_and_doubles_nothing(tmp_path: Path) -> None:
-    """Whatever people ask for at once and whichever slot dies: the log is whole and everybody has ended."""
+    """After concurrent requests and dead slots the log is complete, and all processes have ended."""
     turmoil = Turmoil(tmp_path, random.Random(7), cycles=6)
     for act in ("slots", "kill", "pause", "slots", "void", "unpause", "slots", "withdraw", "slots"):
         turmoil.steer(act)

@@ -12,7 +12,7 @@ from enginetour.tournament.scheduler import RunEnd, Scheduler
 from enginetour.tournament.setbacks import CALM_S, DOUBTS, MOST_DOUBTS, MOST_REPLAYS, Setbacks, Standstill
 from tests.support.tournaments import Clock, Heard, Inline, Kept, ended, loop_of
 
-# What went wrong in a run, and what must therefore wait.
+# Failures of engines and of the machine.
 
 PAIRING = Pairing("Ada", "Bea")
 
@@ -22,7 +22,7 @@ def void(culprit: str = "", category: str = "host") -> Game:
 
 
 def test_voids_by_the_host_use_up_no_replays() -> None:
-    """However often the machine fails a game, it stays on offer, and an engine still has both its replays."""
+    """Failures of the machine do not count as replays of an engine."""
     clock = Clock()
     setbacks = Setbacks(clock, lambda _: None)
     for _ in range(20):
@@ -37,7 +37,7 @@ def test_voids_by_the_host_use_up_no_replays() -> None:
 
 
 def test_after_three_doubtful_time_losses_a_game_waits_for_a_less_busy_machine() -> None:
-    """Others are played meanwhile; it is replayed as soon as the machine is less busy, and after half an hour."""
+    """After three doubtful time losses a game waits until the load is lower, or for half an hour."""
     clock, told, busy = Clock(), list[str](), ["load 15 on 2 processors"]
     setbacks = Setbacks(clock, told.append, lambda: busy[0])
     other = Pairing("Ada", "Cid")
@@ -55,7 +55,7 @@ def test_after_three_doubtful_time_losses_a_game_waits_for_a_less_busy_machine()
     busy[0] = ""
     assert setbacks.is_playable(PAIRING)
     busy[0] = "load 15 on 2 processors"
-    assert setbacks.is_playable(PAIRING)  # it may have begun
+    assert setbacks.is_playable(PAIRING)  # it may have started
     setbacks.record(doubt)
     assert not setbacks.is_playable(PAIRING)
     clock.now += CALM_S
@@ -63,7 +63,7 @@ def test_after_three_doubtful_time_losses_a_game_waits_for_a_less_busy_machine()
 
 
 def test_a_game_that_the_machine_is_always_too_busy_for_stays_open() -> None:
-    """The run ends without it; a time loss that is counted, and a void of another kind, are no doubt."""
+    """A game that is always doubtful stays open; counted time losses and other void games are not doubtful."""
     setbacks = Setbacks(Clock(), lambda _: None, lambda: "load 15 on 2 processors")
     doubt = Game(PAIRING, Outcome.VOID, Termination.TIME, "doubtful", "", "host")
     for _ in range(MOST_DOUBTS):
@@ -76,7 +76,7 @@ def test_a_game_that_the_machine_is_always_too_busy_for_stays_open() -> None:
 
 
 def test_pauses_grow_to_a_minute() -> None:
-    """From the third failure of the machine in a row on 5, 10, 20, 40 and 60 s; a finished game makes an end of it."""
+    """Pauses grow from 5 to 60 s from the third failure in a row on; a finished game resets them."""
     clock, told = Clock(), list[str]()
     setbacks = Setbacks(clock, told.append)
 
@@ -94,7 +94,7 @@ def test_pauses_grow_to_a_minute() -> None:
 
 
 def test_what_fails_in_a_pause_makes_it_no_longer() -> None:
-    """Six slots that the machine ended at once were six failures in a row: nothing began for 40 s, now for 5."""
+    """Failures during a pause do not make it longer."""
     clock, told = Clock(), list[str]()
     setbacks = Setbacks(clock, told.append)
     for _ in range(6):
@@ -107,7 +107,7 @@ def test_what_fails_in_a_pause_makes_it_no_longer() -> None:
 
 
 def test_a_cramped_disk_is_looked_at_again_after_five_seconds() -> None:
-    """Not before (reliability 3); it is told once."""
+    """A full disk is checked every five seconds (reliability 3) and reported once."""
     clock, told = Clock(), list[str]()
     setbacks = Setbacks(clock, told.append)
     assert setbacks.is_cramped(0.0, 1)
@@ -120,7 +120,7 @@ def test_a_cramped_disk_is_looked_at_again_after_five_seconds() -> None:
 
 
 def test_after_a_finished_game_a_suspended_engine_has_one_more_last_try() -> None:
-    """Where nothing else is left it is tried once; whoever mends it while others play on is not too late."""
+    """A suspended engine is tried once more when no other game is left, and again after a finished game."""
     clock = Clock()
     setbacks = Setbacks(clock, lambda _: None)
 
@@ -140,7 +140,7 @@ def test_after_a_finished_game_a_suspended_engine_has_one_more_last_try() -> Non
 
 
 def test_starts_that_fail_side_by_side_are_one_try() -> None:
-    """Two seconds in which an engine did not start suspended it where four slots began its games, told twice."""
+    """Failed starts in several slots at the same time count as one."""
     clock, told = Clock(), list[str]()
     setbacks = Setbacks(clock, told.append)
     for again in (1.0, 5.0, None):
@@ -152,11 +152,11 @@ def test_starts_that_fail_side_by_side_are_one_try() -> None:
     assert told == ["Bea is suspended after 3 failed starts in a row: why"]
 
 
-# An engine that does not start, in a format that cannot go on without it.
+# Suspended engines in formats that cannot continue without them.
 
 
 class Hall(Heard):
-    """Time passes by a minute at every look."""
+    """An executor in which each check takes a minute."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -171,7 +171,7 @@ class Hall(Heard):
 
 
 def swiss(mended_at: float = 1e9, system: str = "roundrobin", **more: Any) -> tuple[Scheduler, Hall]:
-    """Four entrants; Dot does not start before `mended_at` seconds."""
+    """Make a Swiss of four entrants; Dot starts only after `mended_at` seconds."""
     hall = Hall()
 
     def verdict(task: GameTask) -> Game:
@@ -187,7 +187,7 @@ ROUNDS: dict[str, Any] = {"system": "swiss", "options": {"rounds": 2}}
 
 
 def test_it_is_withdrawn_when_patience_is_used_up() -> None:
-    """An hour of waiting and probing every ten minutes, then an event of the log, and the rounds go on."""
+    """After an hour with a try every ten minutes the engine is withdrawn, and the rounds continue."""
     loop, hall = swiss(**ROUNDS)
     assert loop.run() is RunEnd.FINISHED
     log: Any = loop.log
@@ -202,7 +202,7 @@ def test_it_is_withdrawn_when_patience_is_used_up() -> None:
 
 
 def test_a_mended_engine_loses_nothing() -> None:
-    """It starts after half an hour: nobody is withdrawn."""
+    """An engine that starts after half an hour is not withdrawn."""
     loop, hall = swiss(mended_at=1800.0, **ROUNDS)
     assert loop.run() is RunEnd.FINISHED
     assert not hall.left
@@ -210,7 +210,7 @@ def test_a_mended_engine_loses_nothing() -> None:
 
 
 def test_a_run_may_end_instead() -> None:
-    """With ``on_suspend = "stop"`` it ends blocked when patience is used up, and nobody has left."""
+    """With ``on_suspend = "stop"`` the run ends as blocked, and no engine is withdrawn."""
     loop, hall = swiss(standstill=Standstill(600.0), **ROUNDS)
     assert loop.run() is RunEnd.BLOCKED
     assert not hall.left
@@ -218,7 +218,7 @@ def test_a_run_may_end_instead() -> None:
 
 
 def test_where_nothing_is_won_nobody_waits() -> None:
-    """A round robin has played all the others: its pairings stay open at once."""
+    """In a round robin without other games the run does not wait, because a withdrawal would not help."""
     loop, hall = swiss(system="roundrobin")
     assert loop.run() is RunEnd.BLOCKED
     assert not hall.left
@@ -226,7 +226,7 @@ def test_where_nothing_is_won_nobody_waits() -> None:
 
 
 def test_two_at_once() -> None:
-    """Two that do not start leave together when both hold up the round."""
+    """Two engines that cannot start are withdrawn together if the round needs both."""
     loop, hall = swiss(**ROUNDS)
     verdict = loop.executor.verdict  # type: ignore[attr-defined]
 
@@ -245,14 +245,14 @@ def test_two_at_once() -> None:
     [("bubble", {"size": 3, "min_matches": 2, "unpark_threshold": 2, "games_per_pairing": 2}), ("knockout", {})],
 )
 def test_other_formats_go_on(system: str, settings: dict[str, Any]) -> None:
-    """The night is not lost in a bubble or a knockout either."""
+    """A bubble and a knockout continue too."""
     loop, hall = swiss(system=system, options=settings)
     assert loop.run() is RunEnd.FINISHED
     assert hall.left == ["Dot"]
 
 
 def test_the_wait_is_told_to_who_is_far_away() -> None:
-    """`suspended` when it is set aside, again when it is waited for, `withdrawn` in the end."""
+    """`suspended` is sent at the suspension and at the wait, and `withdrawn` at the end."""
     from enginetour.tournament.events import RunEvents
 
     kept = Kept()

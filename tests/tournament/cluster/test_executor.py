@@ -42,7 +42,7 @@ from tests.support.tournaments import (
     until,
 )
 
-# Games on a real Dask cluster: workers, its scheduler, manager and network fail: nothing is lost or doubled.
+# Games on a real Dask cluster, in which workers, scheduler, manager and network fail.
 
 
 REAL = ("stockfish", "toga2", "glaurung", "fairymax")
@@ -53,7 +53,7 @@ TROUBLED = {
 
 
 def kill_at_play(dask: Cluster, worker: str, manager: Manager) -> None:
-    """Kill a worker in the middle of a game that is not the first, and wait until it is missed and its engines gone."""
+    """Kill a worker during a game other than the first, and wait until it is missed and its engines are gone."""
     manager.hears("Finished game")
     dask.wait_for_game(worker)
     dask.kill(worker)
@@ -62,7 +62,7 @@ def kill_at_play(dask: Cluster, worker: str, manager: Manager) -> None:
 
 
 def only_the_worker(dask: Cluster, name: str) -> bool:
-    """No slot and no engine is left on a machine whose worker goes on."""
+    """Whether a machine has no slot and no engine left while its worker runs."""
     return len(left_running(dask.folder_of(name))) == 1
 
 
@@ -70,9 +70,7 @@ def only_the_worker(dask: Cluster, name: str) -> bool:
 @pytest.mark.engine(*REAL)
 @pytest.mark.parametrize("system", TROUBLED)
 def test_killed_twice_each_and_nothing_is_lost_or_doubled(tmp_path: Path, server: Server, system: str) -> None:
-    """Real engines, a worker killed twice, the scheduler once, the manager once: the log is whole, and replays to its
-    decisions; no process is left anywhere.
-    """
+    """After kills of workers, scheduler and manager the log is complete, and no process is left."""
     folder = tmp_path / "tour"
     (folder / "results").mkdir(parents=True)
     field = unhurried(REAL, 2)
@@ -97,7 +95,7 @@ def test_killed_twice_each_and_nothing_is_lost_or_doubled(tmp_path: Path, server
             one.finishes()
         until(lambda: left_running(folder) == [])
         for name in "ab":
-            until(partial(only_the_worker, dask, name), GONE_S)  # its slots end beside the manager, not in it
+            until(partial(only_the_worker, dask, name), GONE_S)  # its slots end together with the manager
     assert left_running(tmp_path) == []
     with Store.open(parse_address(url), create=False) as store:
         log = store.tournament("trial")
@@ -107,9 +105,7 @@ def test_killed_twice_each_and_nothing_is_lost_or_doubled(tmp_path: Path, server
 
 @pytest.mark.timeout(300)
 def test_a_machine_whose_network_is_cut_is_used_again(tmp_path: Path) -> None:
-    """Cut off for a while, it says the result of its game afterwards, and nobody heard of anything. Cut off for longer
-    than TCP bears, its game is played elsewhere and its engines end; when it is back, it plays what is left.
-    """
+    """A short network cut loses nothing; after a long one the game is replayed and the machine returns."""
     folder = tmp_path / "tour"
     (folder / "results").mkdir(parents=True)
     field = unhurried(FOUR[:2], 1)
@@ -142,9 +138,7 @@ def test_a_machine_whose_network_is_cut_is_used_again(tmp_path: Path) -> None:
 
 @pytest.mark.timeout(300)
 def test_any_place_gives_the_same_log_and_who_lacks_an_engine_plays_nothing(tmp_path: Path) -> None:
-    """Engines that always move alike make the same games on two machines as on one; a machine with another build of
-    an engine is named and gets none; where no other is left nothing begins.
-    """
+    """Two machines give the same log as one; a machine with another build is named and gets no games."""
     folders = [tmp_path / name for name in ("here", "there", "nowhere")]
     for folder in folders:
         (folder / "results").mkdir(parents=True)
@@ -176,11 +170,11 @@ def test_any_place_gives_the_same_log_and_who_lacks_an_engine_plays_nothing(tmp_
     assert not (folders[2] / "results" / "enginetour.db").exists()
 
 
-# The place of a cluster with a scripted connection: late, lost and doubled games, machines set aside, stops.
+# The executor with a scripted connection.
 
 
 class Script:
-    """A cluster as a test wants it: `seen` is who is there, None where the scheduler is gone."""
+    """A cluster under control of a test: `seen` are its workers, None if the scheduler is lost."""
 
     def __init__(self, address: str, run: str, heard: Callable[[Any], None]) -> None:
         self.run, self.heard = run, heard
@@ -219,7 +213,7 @@ class Script:
 
 
 class Stage:
-    """A place, its script, and what it told."""
+    """An executor, its script, and its messages."""
 
     def __init__(self, place: DaskExecutor) -> None:
         self.place = place
@@ -229,7 +223,7 @@ class Stage:
         place.open("tag", lambda *event: self.told.put(repr(event)), self.told.put)
 
     def next(self) -> tuple[str, str, Promise]:
-        """Worker, key and promise of the next game that was handed over."""
+        """Return worker, key and future of the next submitted game."""
         worker, key, _, promise = self.script.games.get(timeout=LONG_S)
         return worker, key, promise
 
@@ -237,7 +231,7 @@ class Stage:
         self.place._loop.post(lambda: promise.settle(value))
 
     def hears(self, words: str) -> str:
-        """The next line with these words."""
+        """Return the next message with these words."""
         while words not in (line := self.told.get(timeout=LONG_S)):
             pass
         return line
@@ -245,7 +239,7 @@ class Stage:
 
 @pytest.fixture
 def stage(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
-    """Two machines with a slot each."""
+    """Make two machines with one slot each."""
     monkeypatch.setattr(module, "Connection", Script)
     monkeypatch.setattr(module, "LOOK_S", 0.01)
     place = DaskExecutor("tcp://x:1", 2, Demand(()))
@@ -265,7 +259,7 @@ def result(meeting: int = 1) -> tuple[str, Game]:
 
 
 def test_results_come_in_any_order_and_each_to_its_game(stage: Stage) -> None:
-    """The second game ends before the first; a third waits for a seat."""
+    """Results may come in any order; a third game waits for a slot."""
     futures = [stage.place.submit(task(number), number) for number in range(3)]
     first, second = stage.next(), stage.next()
     assert {first[0], second[0]} == {"a:1", "b:1"}
@@ -279,7 +273,7 @@ def test_results_come_in_any_order_and_each_to_its_game(stage: Stage) -> None:
 
 
 def test_a_dead_worker_s_game_is_played_elsewhere_and_counts_once(stage: Stage) -> None:
-    """Its own late result is nobody's any more: the task was let go."""
+    """The game of a lost worker is played elsewhere and counted once; its own late result is ignored."""
     future = stage.place.submit(task(), 0)
     worker, _, late = stage.next()
     stage.script.seen = {address: seen for address, seen in stage.script.seen.items() if address != worker}
@@ -298,7 +292,7 @@ def test_a_dead_worker_s_game_is_played_elsewhere_and_counts_once(stage: Stage) 
 
 
 def test_three_failures_in_a_row_set_a_machine_aside_and_name_it(stage: Stage) -> None:
-    """It gets no game any more until somebody says so; the line has the command."""
+    """After three failures in a row a machine gets no games until a user allows it; the message has the command."""
     assert stage.place.drain("b")
     failed = stage.place.submit(task(), 0)
     for _ in range(3):
@@ -320,7 +314,7 @@ def test_three_failures_in_a_row_set_a_machine_aside_and_name_it(stage: Stage) -
 
 
 def test_games_that_a_machine_fails_at_once_are_one_failure(stage: Stage) -> None:
-    """Slots that were ended together set their machine aside, the only one of its cluster, and nothing went on."""
+    """Games that a machine fails at the same time count as one failure."""
     stage.script.seen = {"c:1": ListedWorker("c", "c", 4, 4)}
     stage.hears("c has joined")
     stage.place.resize(4)
@@ -337,7 +331,7 @@ def test_games_that_a_machine_fails_at_once_are_one_failure(stage: Stage) -> Non
 
 
 def test_what_several_machines_fail_is_the_scheduler_s(stage: Stage) -> None:
-    """After three tries the future raises, and the loop's own pauses begin."""
+    """After three tries the future raises, and the loop pauses."""
     future = stage.place.submit(task(), 0)
     for _ in range(3):
         stage.settle(stage.next()[2], ("failed", "broken"))
@@ -346,7 +340,7 @@ def test_what_several_machines_fail_is_the_scheduler_s(stage: Stage) -> None:
 
 
 def test_a_failure_of_our_own_is_no_machine_s(stage: Stage) -> None:
-    """The loop hears of it at once, as of a failure in a slot here; the machine is not counted."""
+    """An internal error is reported to the loop at once, and the machine is not blamed."""
     future = stage.place.submit(task(), 0)
     stage.settle(stage.next()[2], ("internal", "the slot failed: KeyError('x')"))
     with pytest.raises(InternalFailure, match="KeyError"):
@@ -354,7 +348,7 @@ def test_a_failure_of_our_own_is_no_machine_s(stage: Stage) -> None:
 
 
 def test_a_scheduler_that_is_away_holds_the_games_until_it_is_back(stage: Stage) -> None:
-    """Nobody is blamed; each game is played again, also where the connection was back before anybody looked."""
+    """While the scheduler does not respond, games wait; then each is replayed, and no machine is blamed."""
     future = stage.place.submit(task(), 0)
     stage.next()
     there, stage.script.seen = stage.script.seen, None
@@ -375,7 +369,7 @@ def test_a_scheduler_that_is_away_holds_the_games_until_it_is_back(stage: Stage)
 
 
 def test_a_lost_connection_uses_up_no_try(stage: Stage) -> None:
-    """Seen by its games before anybody looked who is there: they wait, and no machine is named."""
+    """A lost connection does not count as a try, and no machine is named."""
     future = stage.place.submit(task(), 0)
     for lost in (CancelledError(), OSError("closed"), CancelledError(), OSError("closed")):
         stage.settle(stage.next()[2], lost)
@@ -385,7 +379,7 @@ def test_a_lost_connection_uses_up_no_try(stage: Stage) -> None:
 
 
 def test_a_machine_may_join_during_the_night(stage: Stage) -> None:
-    """It looks what it has, is named, and gets the next game; one that lacks something is named and gets none."""
+    """A new machine is checked, named, and gets the next game, unless it lacks something."""
     stage.script.lacks["d:1"] = ("tablebases: no folder /tb",)
     stage.script.seen = {
         **stage.script.seen,
@@ -401,7 +395,7 @@ def test_a_machine_may_join_during_the_night(stage: Stage) -> None:
 
 
 def test_who_has_another_version_is_sent_nothing_of_ours(stage: Stage) -> None:
-    """It tells its version, or that it has none; both are one line, and its games are nobody's."""
+    """A worker of another version gets no task; one line names its version or that it has none."""
     stage.script.versions = {
         "c:1": "0.0.1 (ffffffff)",
         "d:1": ModuleNotFoundError("No module named 'enginetour'"),
@@ -421,7 +415,7 @@ def test_who_has_another_version_is_sent_nothing_of_ours(stage: Stage) -> None:
 
 
 def test_stop_now_lets_go_of_every_game(stage: Stage) -> None:
-    """Running and queued games fail, and the workers are told."""
+    """`stop(now=True)` fails all games and tells the workers."""
     futures = [stage.place.submit(task(number), number) for number in range(3)]
     promises = [stage.next()[2] for _ in range(2)]
     stage.place.stop(now=True)
@@ -433,7 +427,7 @@ def test_stop_now_lets_go_of_every_game(stage: Stage) -> None:
 
 
 def test_events_of_games_that_are_over_are_dropped(stage: Stage) -> None:
-    """A late move of an ended game would stand on the board of the next."""
+    """Events of a game that has ended are ignored."""
     future = stage.place.submit(task(), 5)
     _, key, promise = stage.next()
     hear = stage.script.heard
@@ -446,7 +440,7 @@ def test_events_of_games_that_are_over_are_dropped(stage: Stage) -> None:
 
 
 def test_close_leaves_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Twice is once; where nobody answers there is one line, and no thread either."""
+    """A second close does nothing; an address without a server is one error, and no thread is left."""
     monkeypatch.setattr(module, "Connection", Script)
     before = threading.active_count()
     place = DaskExecutor("tcp://x:1", 2, Demand(()))

@@ -34,7 +34,7 @@ from tests.referee.test_tablebases import folder_with
 from tests.support.network import near_cluster, place_of
 from tests.support.tournaments import config, read, tour
 
-# The machines of a cluster in the manager's books: who gets the next game, and who gets none any more.
+# Which machine gets the next game.
 
 ONE, TWO = "tcp://10.0.0.1:1", "tcp://10.0.0.2:1"
 WORKERS = {ONE: ListedWorker("one", "10.0.0.1", 2, 2), TWO: ListedWorker("", "10.0.0.2", 2, 2)}
@@ -42,7 +42,7 @@ WORKERS = {ONE: ListedWorker("one", "10.0.0.1", 2, 2), TWO: ListedWorker("", "10
 
 @pytest.fixture
 def machines() -> Machines:
-    """Two that are fit, with two seats each."""
+    """Make two usable machines with two slots each."""
     both = Machines()
     both.update(WORKERS)
     both.look(ONE, WorkerReport("kallisto"))
@@ -51,7 +51,7 @@ def machines() -> Machines:
 
 
 def test_a_worker_gets_nothing_before_it_has_looked_or_where_it_lacks_something() -> None:
-    """Joined, it has no seat; fit, it has those of its slots and threads, whichever are fewer."""
+    """A worker gets no games before it has reported; then it has its slots or threads, whichever is less."""
     machines = Machines()
     assert machines.update({ONE: ListedWorker("one", "h", 4, 3)}) == ([ONE], {})
     assert machines.seat_for(("A", "B", 1), 0) is None
@@ -62,12 +62,12 @@ def test_a_worker_gets_nothing_before_it_has_looked_or_where_it_lacks_something(
 
 
 def test_a_machine_is_called_by_the_name_of_its_worker_else_by_its_host(machines: Machines) -> None:
-    """An address says nothing to anybody, and changes at each start."""
+    """A machine has the name of its worker, else of its host, and never an address."""
     assert [row["machine"] for row in machines.rows()] == ["io", "one"]
 
 
 def test_all_games_of_an_encounter_are_on_one_machine(machines: Machines) -> None:
-    """The second leg waits for the machine of the first, though others are free; the next encounter does not."""
+    """All games of an encounter are played on one machine, even if others are free."""
     first = machines.seat_for(("A", "B", 1), 0)
     assert first is not None
     others = [machines.seat_for(("A", "C", number), None) for number in range(3)]
@@ -78,7 +78,7 @@ def test_all_games_of_an_encounter_are_on_one_machine(machines: Machines) -> Non
 
 
 def test_a_slot_of_the_scheduler_finds_its_engines_where_they_wait(machines: Machines) -> None:
-    """What prefers the same slot gets the same seat, also when others were free before it."""
+    """A slot of the scheduler always gets the same slot of a worker, where its engines are."""
     seat = machines.seat_for(("A", "B", 1), 3)
     assert seat is not None
     machines.free(seat)
@@ -87,7 +87,7 @@ def test_a_slot_of_the_scheduler_finds_its_engines_where_they_wait(machines: Mac
 
 
 def test_a_failed_game_goes_to_another_machine_where_there_is_one(machines: Machines) -> None:
-    """Its own machine is taken again only when no other can play."""
+    """A failed game goes to another machine if there is one."""
     seat = machines.seat_for(("A", "B", 1), 0, frozenset({"one"}))
     assert seat is not None
     assert seat[0] == TWO
@@ -95,7 +95,7 @@ def test_a_failed_game_goes_to_another_machine_where_there_is_one(machines: Mach
 
 
 def test_three_failures_in_a_row_set_a_machine_aside(machines: Machines) -> None:
-    """A finished game in between begins the count anew; `use` takes it back; a new start of its worker does not."""
+    """Three failures in a row stop a machine until `use`; a finished game resets the count, a new worker does not."""
     assert not machines.failed("one", "x")
     machines.played("one")
     assert [machines.failed("one", "x") for _ in range(3)] == [False, False, True]
@@ -109,7 +109,7 @@ def test_three_failures_in_a_row_set_a_machine_aside(machines: Machines) -> None
 
 
 def test_a_drained_machine_gets_no_new_games(machines: Machines) -> None:
-    """Those in the air end; its encounters go on elsewhere; unknown names are refused."""
+    """A drained machine finishes its games and gets no more; unknown names are rejected."""
     seat = machines.seat_for(("A", "B", 1), 0)
     assert seat is not None
     name = machines.workers[seat[0]].machine
@@ -124,7 +124,7 @@ def test_a_drained_machine_gets_no_new_games(machines: Machines) -> None:
     "words", ["dask", "dask=", "dask=host:1", "dask=tcp://:8786", "dask=tcp://h:x", "ray=tcp://h:1"]
 )
 def test_other_places_are_refused(words: str) -> None:
-    """One line with what would be right."""
+    """An invalid address is one line with the valid form."""
     with pytest.raises(UsageRefused, match=r"no place to play. Hint: say --executor dask=tcp://HOST:8786"):
         try:
             address_of(words)
@@ -133,14 +133,14 @@ def test_other_places_are_refused(words: str) -> None:
     assert address_of("dask=tls://kallisto:8786") == "tls://kallisto:8786"
 
 
-# Clocks on a cluster: each machine measures itself, and its games are played by its own speed.
+# Clocks on a cluster: each machine measures its own speed.
 
 SPEEDS = {"quick": 2.0, "slow": 0.5, "slower": 0.1}
 CLOCKS = {"2": "30+0.5,depth=1", "0.5": "120+2,depth=1"}
 
 
 def current() -> object:
-    """The worker in one of whose threads this is called; None elsewhere."""
+    """Return the worker in whose thread this is called; None elsewhere."""
     try:
         return get_worker()
     except ValueError:
@@ -149,7 +149,7 @@ def current() -> object:
 
 @pytest.fixture
 def _speeds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As the workers are called; the manager's own machine is never measured."""
+    """Give workers speeds by name; the manager's machine is never measured."""
     monkeypatch.setattr(worker_module, "_speed", lambda _: SPEEDS[str(get_worker().name)])
     monkeypatch.setattr(platform, "node", lambda: getattr(current(), "name", "manager"))
     monkeypatch.setattr(machine, "measure_speed", lambda _=0: pytest.fail("nobody plays here"))
@@ -157,10 +157,7 @@ def _speeds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("_speeds")
 def test_each_game_has_the_clocks_of_its_machine(tmp_path: Path) -> None:
-    """They are written in its record beside host and speed; the tournament itself has no machine.
-
-    The fairness page counts the games of each, and a list can be of one machine alone.
-    """
+    """Each game records the clocks, host and speed of its machine; pages and lists can select machines."""
     tc = '60+1,depth=1"\nspeed = "measure"\n#'
     path = config(tmp_path, ("wren1", "wren2", "wren3"), "roundrobin", "games_per_pairing = 2", tc=tc)
     with near_cluster("quick", "slow") as cluster:
@@ -200,7 +197,7 @@ def test_each_game_has_the_clocks_of_its_machine(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("_speeds")
 def test_a_machine_too_slow_for_a_clock_lacks_speed(tmp_path: Path) -> None:
-    """More than a day for a stage; the others play."""
+    """A machine on which a stage would exceed a day gets no games; the others play."""
     path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "", tc='20000,depth=1"\nspeed = "measure"\n#')
     with near_cluster("quick", "slower") as cluster:
         done = tour(tmp_path, "run", str(path), "--executor", place_of(cluster))
@@ -208,13 +205,13 @@ def test_a_machine_too_slow_for_a_clock_lacks_speed(tmp_path: Path) -> None:
     assert {line["white_tc"] for line in read(tmp_path, "games")} == {"10000,depth=1"}
 
 
-# Several workers of one machine want together what each of them finds enough.
+# Several workers on one machine.
 
 FOUR = WorkerReport("kallisto", processors=4, affinity=frozenset(range(4)), memory_mb=1_000)
 
 
 def workers(*slots: int, host: str = "10.0.0.1", found: WorkerReport = FOUR) -> list[Worker]:
-    """Of one host, called a, b, c."""
+    """Make workers of one host, named a, b, c."""
     machines = Machines()
     machines.update(
         {f"tcp://{name}": ListedWorker(name, host, each, each) for name, each in zip("abc", slots, strict=False)}
@@ -225,7 +222,7 @@ def workers(*slots: int, host: str = "10.0.0.1", found: WorkerReport = FOUR) -> 
 
 
 def test_together_they_want_too_much() -> None:
-    """Processors and memory are told with all their names, once a machine."""
+    """If the workers of a machine together need too much, one line names them all."""
     told = list(overcommitted(workers(2, 1), Demand((), processors=2, hash_mb=400)))
     assert told == [
         "a, b share 10.0.0.1, processors: 3 slots want 6, 4 here (fewer slots, or --force)",
@@ -234,7 +231,7 @@ def test_together_they_want_too_much() -> None:
 
 
 def test_what_is_enough_is_not_told() -> None:
-    """Nor what is meant, who lacks something, and workers of other machines."""
+    """No line is printed for enough resources, forced games, lacking workers, or workers of other machines."""
     demand = Demand((), processors=2)
     assert not list(overcommitted(workers(1, 1), demand))
     assert not list(overcommitted(workers(9), demand))
@@ -243,20 +240,20 @@ def test_what_is_enough_is_not_told() -> None:
     assert not list(overcommitted([*workers(2), *workers(2, host="10.0.0.2")], demand))
 
 
-# What a plan asks of every machine of a cluster.
+# The requirements of a plan.
 
 OWN = '\n[[entrants]]\nname = "Own"\ncommand = ["/bin/cat"]\nprotocol = "uci"\noptions = { Hash = 64, Threads = 2 }\n'
 
 
 def demand(folder: Path, play: str = "", more: str = OWN, *, force: bool = False) -> Demand:
-    """Of two shipped engines, the second with an option, and of more."""
+    """Return the requirements of two bundled engines, one of them with an option, and further settings."""
     given = "\noptions = { Hash = 16, Ponder = false }" + more
     path = config(folder, ("wren1", "wren2"), "roundrobin", "", given, tc=f'60+1"\n{play}\n#')
     return demand_of(prepare(path, None), force=force)
 
 
 def test_engines_with_their_files_and_what_a_game_takes(tmp_path: Path) -> None:
-    """The hungriest game's processors, the two largest tables; a command of the configuration has no engine file."""
+    """The game that needs most processors and the two largest hash tables count; a command has no engine file."""
     found = demand(tmp_path)
     assert [spec.name for spec in found.specs] == ["Wren 1", "Wren 2", "Own"]
     assert found.origins.get("Wren 1") == Origin("wren1")
@@ -267,7 +264,7 @@ def test_engines_with_their_files_and_what_a_game_takes(tmp_path: Path) -> None:
 
 
 def test_what_the_play_section_says(tmp_path: Path) -> None:
-    """How many engines start at once, always; clocks where each machine divides them by its speed."""
+    """The number of starting engines is always sent; clocks only if each machine scales them."""
     usual = demand(tmp_path)
     assert (usual.start_parallel, usual.scaled, usual.clocks) == (4, False, ())
     own = '\n[[entrants]]\nengine = "wren3"\ntc = "30"\n'
@@ -277,7 +274,7 @@ def test_what_the_play_section_says(tmp_path: Path) -> None:
 
 
 def test_tables_and_books(tmp_path: Path) -> None:
-    """Folders with the number of their files, books with their digests."""
+    """Directories are sent with the number of their files, books with their digests."""
     (tmp_path / "tables").mkdir()
     folder = folder_with(tmp_path / "tables", "KQvK.rtbw", "KQvK.rtbz", "KRvK.rtbw")
     book(tmp_path / "book.bin")
@@ -289,17 +286,17 @@ def test_tables_and_books(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("option", ['Hash = "much"', 'memory = "²"'])
 def test_a_hash_that_is_no_number_counts_nothing(tmp_path: Path, option: str) -> None:
-    """An engine may call by that name what it likes."""
+    """A Hash option that is not a number counts as nothing."""
     own = f'\n[[entrants]]\nname = "Own"\ncommand = ["/bin/cat"]\nprotocol = "uci"\noptions = {{ {option} }}\n'
     assert demand(tmp_path, more=own).hash_mb == 16
 
 
-# Workers under taskset, as the refusal of `affinity` advises, were said to want more processors than there are.
+# Workers on the same processors.
 
 
 @pytest.mark.parametrize("own", [({0, 1}, {2, 3}), ({0, 1, 2, 3}, {0, 1, 2, 3})])
 def test_two_workers_with_half_a_machine_each(own: tuple[set[int], set[int]]) -> None:
-    """By an affinity, or by a quota of the same processors: one game more would be too much."""
+    """Two workers with half of the processors each, by affinity or quota, are enough; one more game is too much."""
     for slots, lines in ((2, 0), (3, 1)):
         beside = workers(2, slots)
         for worker, affinity in zip(beside, own, strict=True):
@@ -308,7 +305,7 @@ def test_two_workers_with_half_a_machine_each(own: tuple[set[int], set[int]]) ->
 
 
 def test_two_workers_of_one_container_have_its_quota_once() -> None:
-    """Each is told of the same two processors; they were counted as four. Another container has its own."""
+    """Two workers of one container share its quota; another container has its own."""
     for groups, lines in ((("box", "box"), 1), (("box", "other"), 0)):
         beside = workers(2, 2)
         for worker, group in zip(beside, groups, strict=True):

@@ -44,14 +44,14 @@ from tests.support.engines import alive, scripted, sound
 from tests.support.network import near_cluster, place_of, started_worker
 from tests.support.tournaments import GONE_S, config, read, tour, until
 
-# A worker's side of a cluster, without Dask's processes: games that come twice, games nobody wants.
+# A worker without Dask's processes.
 
-LONG = 30  # s; nothing here takes that long
-TAG = f"cluster-desk-{os.getpid()}"  # tests of another process may run beside this one
+LONG = 30  # s; no step takes that long
+TAG = f"cluster-desk-{os.getpid()}"  # tests of another process may run at the same time
 
 
 class Loop:
-    """Calls at once what it is asked to call."""
+    """Calls functions at once."""
 
     def __init__(self) -> None:
         self.told = threading.Event()
@@ -62,7 +62,7 @@ class Loop:
 
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Dask's worker as far as we use it: two slots, one thread."""
+    """The part of Dask's worker that is used: two slots and one thread."""
     state = SimpleNamespace(total_resources={"slot": 2.0}, nthreads=1)
     one = SimpleNamespace(loop=Loop(), get_current_task=lambda: "guard", plugins={}, state=state)
     monkeypatch.setattr(worker, "get_worker", lambda: one)
@@ -72,7 +72,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @pytest.fixture
 def service(here: Any, tmp_path: Path) -> Iterator[WorkerService]:
-    """Of a run whose clocks do not go by the machine's speed."""
+    """Make a service of a run whose clocks are not scaled."""
     one = WorkerService(here, "run", Demand(()), 2, tmp_path, None)
     yield one
     if one._executor is not None:
@@ -86,7 +86,7 @@ def order(white: EngineSpec | None = None) -> GameOrder:
 
 
 def test_a_worker_that_lacks_something_opens_no_desk(here: Any) -> None:
-    """It tells what, and its processor; a game takes a slot and a thread."""
+    """A worker that lacks something reports it and starts no service."""
     found = inspect_worker(pickle.dumps(Demand((), books=(("/no/book", ""),))), "run")
     assert found.lacks == ("book: no file /no/book",)
     assert (found.speed, bool(found.processor), here.plugins) == (1.5, True, {})
@@ -94,7 +94,7 @@ def test_a_worker_that_lacks_something_opens_no_desk(here: Any) -> None:
 
 
 def test_a_game_tells_its_machine(service: WorkerService) -> None:
-    """Processor, host, and the speed that was measured."""
+    """A game records processor, host and speed of its machine."""
     kind, game = service.play(order(), "one")
     assert kind == "result"
     assert isinstance(game, Game)
@@ -102,7 +102,7 @@ def test_a_game_tells_its_machine(service: WorkerService) -> None:
 
 
 def test_as_many_engines_start_at_once_as_the_run_says(here: Any, tmp_path: Path) -> None:
-    """`start_parallel` of the configuration holds on every machine."""
+    """`start_parallel` of the configuration applies on every machine."""
     one = WorkerService(here, "run", Demand((), start_parallel=1), 2, tmp_path, None)
     place = one._slots(TAG)
     place.close()
@@ -110,7 +110,7 @@ def test_as_many_engines_start_at_once_as_the_run_says(here: Any, tmp_path: Path
 
 
 def test_a_task_that_comes_twice_is_one_game(service: WorkerService, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dask may run a task again while its first run goes on: both get the one result."""
+    """If Dask runs a task twice, both get the result of one game."""
     submitted: list[GameTask] = []
     submit = LocalExecutor.submit
 
@@ -134,7 +134,7 @@ def test_a_task_that_comes_twice_is_one_game(service: WorkerService, monkeypatch
 
 
 def test_a_key_that_is_released_drops_its_game_and_engines(service: WorkerService) -> None:
-    """Nobody waits for it any more: its manager has gone, or plays it elsewhere."""
+    """If its key is released, a game is dropped with its engines."""
     replies: list[Any] = []
     hanging = order(scripted(name="hangs", fault="hang"))
     thread = threading.Thread(target=lambda: replies.append(service.play(hanging, "key")))
@@ -150,7 +150,7 @@ def test_a_key_that_is_released_drops_its_game_and_engines(service: WorkerServic
 
 
 def test_the_guard_s_release_closes_the_desk(service: WorkerService, here: Any) -> None:
-    """It is held by the manager as long as it lives."""
+    """If the key of the guard is released, the service closes."""
     service.transition("guard", "executing", "memory")
     assert not here.loop.told.is_set()
     service.transition("guard", "memory", "released")
@@ -160,7 +160,7 @@ def test_the_guard_s_release_closes_the_desk(service: WorkerService, here: Any) 
 
 
 def test_an_engine_that_changed_is_lacking(service: WorkerService, tmp_path: Path) -> None:
-    """A game with another build would be another engine's."""
+    """A worker whose engine has changed lacks that engine."""
     changed = EngineSpec("Owl", ("/bin/cat",), "uci", fingerprint="0" * 16)
     kind, words = service.play(order(changed), "one")
     assert kind == "lacks"
@@ -168,19 +168,19 @@ def test_an_engine_that_changed_is_lacking(service: WorkerService, tmp_path: Pat
 
 
 def processes() -> list[int]:
-    """Slots and engines of the service that live."""
+    """Return the processes of the service."""
     own = [seen.pid for seen in strays.process_table() if strays.process_tag(seen.pid).startswith(f"{TAG}/")]
     return [pid for pid in own if alive(pid)]
 
 
-# A cluster by TLS, with certificates made as `configs/cluster/tls.yaml` says: who has none of its authority is told so.
+# TLS, with certificates made as `configs/cluster/tls.yaml` says.
 
 TOLD = Path(__file__).parents[3] / "configs" / "cluster" / "tls.yaml"
 COMMAND = "#   openssl "
 
 
 def authority(folder: Path) -> Path:
-    """Makes ``ca.pem``, ``host.pem`` and their keys in that folder, which is returned."""
+    """Make ``ca.pem``, ``host.pem`` and their keys in a directory, and return it."""
     if shutil.which("openssl") is None:
         pytest.skip("openssl is not on this machine")
     folder.mkdir()
@@ -197,7 +197,7 @@ def ours(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def place_of_certificates(ours: Path) -> Iterator[str]:
-    """A scheduler and a worker that talk to those of our authority alone."""
+    """Start a scheduler and a worker that accept only certificates of this authority."""
     with told(ours):
         security = Security()  # type: ignore[no-untyped-call]
     with near_cluster("a", security=security) as cluster:
@@ -205,7 +205,7 @@ def place_of_certificates(ours: Path) -> Iterator[str]:
 
 
 def told(folder: Path, **other: str) -> Any:
-    """As that file tells every machine where it lies beside its certificates, in this folder."""
+    """Write Dask's configuration with the certificates of a directory."""
     (folder / TOLD.name).write_text(TOLD.read_text().replace("/home/me/.config/dask", str(folder)))
     found = dask.config.merge(dask.config.config, dask.config.collect([str(folder)], {}))
     own = {f"distributed.comm.tls.{key}": value for key, value in other.items()}
@@ -213,7 +213,7 @@ def told(folder: Path, **other: str) -> Any:
 
 
 def test_games_are_played_by_tls(tmp_path: Path, ours: Path, place_of_certificates: str) -> None:
-    """With the certificates that Dask's configuration names."""
+    """Games are played with the certificates of Dask's configuration."""
     path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "")
     assert place_of_certificates.startswith("dask=tls://")
     with told(ours):
@@ -222,7 +222,7 @@ def test_games_are_played_by_tls(tmp_path: Path, ours: Path, place_of_certificat
 
 
 def test_another_authority_is_refused(tmp_path: Path, place_of_certificates: str) -> None:
-    """On either side; nothing is written."""
+    """Certificates of another authority are rejected on both sides, and nothing is written."""
     (tmp_path / "results").mkdir()
     path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "")
     with told(authority(tmp_path / "theirs")):
@@ -238,7 +238,7 @@ def test_another_authority_is_refused(tmp_path: Path, place_of_certificates: str
 
 
 def test_without_certificates(ours: Path, place_of_certificates: str) -> None:
-    """None named, a file that is not there, a key of another certificate; without TLS nothing is asked for."""
+    """Missing or wrong certificates are one error each; without TLS none are needed."""
     address = place_of_certificates.removeprefix("dask=")
     with pytest.raises(UsageRefused, match=r"no ca-file and no client.cert and no client.key of this machine is named"):
         refuse_without(address)
@@ -252,7 +252,7 @@ def test_without_certificates(ours: Path, place_of_certificates: str) -> None:
     refuse_without("tcp://kallisto:8786")
 
 
-# The units that we give along: systemd takes them as they are, and so does Dask what stands in them.
+# The bundled systemd units.
 
 SERVICES = Path(__file__).parents[3] / "configs" / "cluster"
 SETTINGS = {"${HOST}": "10.0.0.1", "${SCHEDULER}": "tcp://10.0.0.1:8786", "${SLOTS}": "4", "%H": "kallisto"}
@@ -275,7 +275,7 @@ SETTINGS = {"${HOST}": "10.0.0.1", "${SCHEDULER}": "tcp://10.0.0.1:8786", "${SLO
     ],
 )
 def test_dask_takes_the_command(kind: str, expected: dict[str, object]) -> None:
-    """Every option is known, and means what it should."""
+    """Dask knows every option of the command in a unit."""
     lines = (SERVICES / f"dask-{kind}.service").read_text().splitlines()
     command = next(line.removeprefix("ExecStart=") for line in lines if line.startswith("ExecStart="))
     for name, value in SETTINGS.items():
@@ -288,7 +288,7 @@ def test_dask_takes_the_command(kind: str, expected: dict[str, object]) -> None:
 
 @pytest.mark.parametrize("kind", ["scheduler", "worker"])
 def test_systemd_takes_the_unit(tmp_path: Path, kind: str) -> None:
-    """No key is unknown to it; each is enabled by the command in its head, and comes again whatever ended it."""
+    """systemd accepts the unit, and restarts it after any end."""
     unit = SERVICES / f"dask-{kind}.service"
     text = unit.read_text()
     assert f"systemctl --user enable --now {unit.stem}" in text
@@ -305,7 +305,7 @@ def test_systemd_takes_the_unit(tmp_path: Path, kind: str) -> None:
         assert (done.returncode, done.stderr) == (0, "")
 
 
-# Workers that are not as they should be, each a real process of Dask: one clear line for each, and no games.
+# Unsuitable workers, each a real Dask process.
 
 OLD = """\
 import enginetour
@@ -322,7 +322,7 @@ sys.meta_path.insert(0, Missing())
 
 
 def test_each_is_told_in_a_line(tmp_path: Path) -> None:
-    """An older enginetour, none at all, no slots; and no database was made."""
+    """An older version, no enginetour, or no slots: one line for each, and no database is made."""
     (tmp_path / "results").mkdir()
     path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "")
     with near_cluster("idle", slots=0) as cluster, ExitStack() as stack:
@@ -343,14 +343,14 @@ def test_each_is_told_in_a_line(tmp_path: Path) -> None:
     assert list((tmp_path / "results").iterdir()) == []
 
 
-# What a machine of a cluster has of what a tournament needs, and what is told where it lacks something.
+# The equipment of a machine.
 
 ENGINE = "print('uciok')\n"
 FILE = 'name = "Owl"\ncommand = ["{python}", "{here}/owl.py"]\nprotocol = "uci"\n'
 
 
 def owl(folder: Path) -> EngineSpec:
-    """An engine of one script, as the manager knows it."""
+    """Return an engine of one script, as the manager has it."""
     folder.mkdir(parents=True)
     (folder / "owl.py").write_text(ENGINE)
     spec = EngineSpec("Owl", (sys.executable, str(folder / "owl.py")), "uci")
@@ -359,14 +359,14 @@ def owl(folder: Path) -> EngineSpec:
 
 @pytest.fixture
 def there(tmp_path: Path) -> EngineSpec:
-    """On the manager's machine, whose folders this one has not got."""
+    """Return the engine of the manager's machine, whose directories do not exist here."""
     spec = owl(tmp_path / "manager")
     (tmp_path / "manager" / "owl.py").unlink()
     return spec
 
 
 def workspace(folder: Path, script: str) -> Path:
-    """Where a worker is started, with an engine file of its own."""
+    """Make the directory of a worker, with its own engine file."""
     (folder / "engines").mkdir(parents=True)
     (folder / "engines" / "owl.toml").write_text(FILE)
     (folder / "engines" / "owl.py").write_text(script)
@@ -374,7 +374,7 @@ def workspace(folder: Path, script: str) -> Path:
 
 
 def test_the_engine_file_of_a_machine_says_where_its_engine_is(tmp_path: Path, there: EngineSpec) -> None:
-    """Another path, the same content: the same engine; options and limits stay the manager's."""
+    """Another path with the same content is the same engine; options and limits are the manager's."""
     start = workspace(tmp_path / "worker", ENGINE)
     asked = replace(there, options=(("Hash", "16"),))
     asked = replace(asked, fingerprint="")
@@ -385,14 +385,14 @@ def test_the_engine_file_of_a_machine_says_where_its_engine_is(tmp_path: Path, t
 
 
 def test_another_build_is_no_such_engine(tmp_path: Path, there: EngineSpec) -> None:
-    """Both fingerprints are told, and whose file it was."""
+    """The text about another build has both fingerprints and the engine file."""
     start = workspace(tmp_path / "worker", ENGINE + "# changed\n")
     with pytest.raises(EngineMissing, match=f"another build: .* not {there.fingerprint}"):
         local_engine(there, Origin("owl"), start)
 
 
 def test_without_an_engine_file_the_manager_s_path_counts(tmp_path: Path) -> None:
-    """A shared folder, or the same package; nothing at the path is told with the path."""
+    """Without an engine file, the manager's path is used, such as a shared directory."""
     spec = owl(tmp_path / "shared")
     assert local_engine(spec, None, tmp_path) == spec
     gone = replace(spec, command=("/no/such/owl",))
@@ -401,13 +401,13 @@ def test_without_an_engine_file_the_manager_s_path_counts(tmp_path: Path) -> Non
 
 
 def test_a_shipped_engine_is_found_by_its_id(tmp_path: Path) -> None:
-    """Wherever enginetour is installed its own engines are."""
+    """A bundled engine is found by its id wherever enginetour is installed."""
     gone = EngineSpec("Wren 1", ("/no/such/python", "wren.py", "1"), "uci")
     assert local_engine(gone, Origin("wren1"), tmp_path).command[0] == sys.executable
 
 
 def test_all_that_is_missing_is_told(tmp_path: Path) -> None:
-    """Tables, books, processors and memory, each in a few words; nothing where nothing is missing."""
+    """Missing tables, books, processors and memory are one text each; without any there is none."""
     book = tmp_path / "book.bin"
     book.write_bytes(b"0" * 16)
     empty = tmp_path / "tables"

@@ -46,13 +46,13 @@ from tests.support import tournaments
 from tests.support.engines import game, scripted, sound
 from tests.support.tournaments import config, read, tour
 
-# Which control each colour plays by, and what engines of either protocol are told of it.
+# Time controls with each color.
 
 SPEC = EngineSpec("E", ("/e",), "uci")
 
 
 def colours(folder: Path, play: str, own: str, spec: EngineSpec = SPEC) -> tuple[str, str]:
-    """The controls with White and with Black of an entrant that says `own` where ``[play]`` says `play`."""
+    """Return the controls with White and with Black of an entrant with the keys `own`, where ``[play]`` has `play`."""
     path = config(folder, (), "roundrobin", "", f'\n[[entrants]]\nengine = "wren1"\n{own}', tc=f'10+0.1"\n{play}\n#')
     loaded = load(path)
     side = side_of(loaded, spec, loaded.entrants[0])
@@ -76,7 +76,7 @@ def colours(folder: Path, play: str, own: str, spec: EngineSpec = SPEC) -> tuple
     ],
 )
 def test_the_most_particular_word_counts(tmp_path: Path, play: str, own: str, white: str, black: str) -> None:
-    """Entrant before tournament, one colour before both; then the entrant's factor."""
+    """Keys of the entrant count before those of the tournament, and a color before both; then its factor applies."""
     assert colours(tmp_path, play, own) == (white, black)
 
 
@@ -89,7 +89,7 @@ def test_the_most_particular_word_counts(tmp_path: Path, play: str, own: str, wh
     ],
 )
 def test_what_cannot_be_is_refused_at_its_line(tmp_path: Path, own: str, words: str) -> None:
-    """The last line of the file is the one at fault."""
+    """The last line of the file is the wrong one."""
     spec = EngineSpec("E", ("/e",), "uci", limits=frozenset({"clock"}) if "black" in own else SPEC.limits)
     with pytest.raises(InputRefused, match=words) as caught:
         colours(tmp_path, "", own, spec)
@@ -106,13 +106,13 @@ def test_what_cannot_be_is_refused_at_its_line(tmp_path: Path, own: str, words: 
     ],
 )
 def test_settings_have_bounds(tmp_path: Path, setting: str, words: str) -> None:
-    """A factor of nothing and a control of nothing are refused as the file is read."""
+    """An empty control and a factor of 0 are errors when the file is read."""
     with pytest.raises(InputRefused, match=words):
         colours(tmp_path, "", setting)
 
 
 def test_a_factor_is_exact() -> None:
-    """Three times a second is three seconds, and what rounds down comes to something."""
+    """Three times a second is exactly three seconds, and a time is never rounded down to zero."""
     assert str(TimeControl.parse("1+0.001").scaled(3)) == "3+0.003"
     assert str(TimeControl.parse("1+0.001").scaled(0.001)) == "0.001+0.001"
     assert str(TimeControl.parse("1,nodes=10").scaled(0.1, nodes=False)) == "0.1,nodes=10"
@@ -134,12 +134,12 @@ def test_a_factor_is_exact() -> None:
     ],
 )
 def test_cecp_engines_are_told_once_a_game(control: str, lines: list[str]) -> None:
-    """`level` has the first stage, minutes or M:SS, never less than 0:01."""
+    """`level` has the first stage in minutes or M:SS, and never less than 0:01."""
     assert [line.decode() for line in time_lines(TimeControl.parse(control), Quirks(), nps=True)] == lines
 
 
 def test_fractions_of_st_are_for_those_that_take_them() -> None:
-    """Whole seconds, fractions by quirk, or an increment that is the time of a move."""
+    """`st` has whole seconds, fractions with a quirk, or an increment instead."""
     tc = TimeControl.parse("movetime=0.1")
     assert time_lines(tc, Quirks(st_fraction=True), nps=False) == [b"st 0.1"]
     assert time_lines(tc, Quirks(movetime="level"), nps=False) == [b"level 0 0:01 0.1"]
@@ -159,7 +159,7 @@ def test_fractions_of_st_are_for_those_that_take_them() -> None:
     ],
 )
 def test_uci_engines_are_told_the_moves_of_the_stage(control: str, asked: list[str]) -> None:
-    """`movestogo` counts down to the end of each stage, and is not sent where a stage has none."""
+    """`movestogo` counts down to the end of each stage, and is not sent for a stage without moves."""
     clock = Clock(Side(SPEC, TimeControl.parse(control)), 60.0)
     for words in asked:
         ask = Ask(Position(), True, clock.tc, clock.shown_ms(), None, clock.increment_ms, 0, clock.moves_to_go)
@@ -180,7 +180,7 @@ def test_uci_engines_are_told_the_moves_of_the_stage(control: str, asked: list[s
     ],
 )
 def test_cecp_engines_are_told_where_the_stage_ends(control: str, opening: int, asked: list[str]) -> None:
-    """They count the moves of the game, the opening's too: their last time went on the moves before a false end."""
+    """CECP engines count the moves of the game including the opening, so the end of the stage is sent accordingly."""
     clock = Clock(Side(SPEC, TimeControl.parse(control)), 60.0)
     told_stage = clock.tc.stage(0)
     for made, words in enumerate(asked, opening):
@@ -190,7 +190,7 @@ def test_cecp_engines_are_told_where_the_stage_ends(control: str, opening: int, 
 
 
 def test_each_colour_plays_by_its_own() -> None:
-    """With Black the control and margin of Black hold, and nothing of White's is left."""
+    """With Black, the control and margin of Black apply."""
     side = Side(SPEC, TimeControl.parse("5"), 50, black=TimeTerms(TimeControl.parse("movetime=1"), 100))
     assert describe_controls(side) == "5 with White, movetime=1 with Black"
     as_black = side.playing(white=False)
@@ -199,7 +199,7 @@ def test_each_colour_plays_by_its_own() -> None:
 
 
 def test_a_cecp_base_under_a_second_is_told() -> None:
-    """Its protocol knows none; a UCI engine is told its true clock."""
+    """CECP has no base time below a second, so a warning is shown; UCI engines get the exact clock."""
     half, second = TimeControl.parse("0.5+0.1"), TimeControl.parse("1+0.1")
     one, two = (Side(EngineSpec(name, ("/e",), "cecp"), half) for name in "EF")
     assert list(control_warnings([one])) == [
@@ -220,7 +220,7 @@ def test_a_cecp_base_under_a_second_is_told() -> None:
             "40/2:15+0.5 means 40 moves in 2 s, then 15 s for the rest; for 2 min 15 s, write 40/135+0.5",
         ),
         (
-            "40/15:00+5",  # the second stage had no time but its increment, and nobody was told
+            "40/15:00+5",  # the second stage has no time except its increment
             "40/15:0+5 means 40 moves in 15 s, then 5 s a move; for 15 min, write 40/900+5",
         ),
         ("40/60:30", ""),
@@ -234,13 +234,13 @@ def test_a_cecp_base_under_a_second_is_told() -> None:
     ],
 )
 def test_a_clock_that_other_programs_read_as_minutes_is_told_once(control: str, words: str) -> None:
-    """In cutechess and fastchess 40/1:30 is 90 s; here and in PGN it is two stages."""
+    """40/1:30 has two stages here and in PGN, but means 90 s in cutechess and fastchess, so a warning is shown."""
     side = Side(SPEC, TimeControl.parse(control))
     assert list(control_warnings([side, side])) == ([words] if words else [])
 
 
 def test_controls_are_told_played_and_frozen(tmp_path: Path) -> None:
-    """check tells them where they differ, games and PGN have them, a resume refuses another one."""
+    """`check` shows different controls, games and PGN have them, and a resume with another one is an error."""
     more = '\n[[entrants]]\nengine = "wren2"\ntc_factor = 2'
     tc = '60,depth=1"\nblack_tc = "50,depth=1"\n#'
     path = config(tmp_path, ("wren1",), "roundrobin", "games_per_pairing = 2", more, tc=tc)
@@ -263,7 +263,7 @@ def test_controls_are_told_played_and_frozen(tmp_path: Path) -> None:
 
 
 def test_an_hourglass_has_two_ends(tmp_path: Path) -> None:
-    """All of a field play by one, or none does; how long its games last no clock says."""
+    """All entrants have an hourglass or none; there is no estimate of the time."""
     path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "games_per_pairing = 2", tc="hourglass=5")
     assert "games: 2\n" in tour(tmp_path, "check", path.name).stdout
     path.write_text(path.read_text() + 'tc = "5+1"\n')
@@ -274,13 +274,13 @@ def test_an_hourglass_has_two_ends(tmp_path: Path) -> None:
 
 
 def test_check_is_silent_of_one_control(tmp_path: Path) -> None:
-    """Where all play by the same there is nothing to tell apart."""
+    """`check` does not list controls if all are the same."""
     assert "time controls:" not in tour(tmp_path, "check", str(config(tmp_path, ("wren1", "wren2")))).stdout
 
 
 @pytest.mark.parametrize("protocol", ["uci", "cecp"])
 def test_both_protocols_play_through_stages(protocol: str) -> None:
-    """Eight moves each through five stages, the last repeated: every clock left is what the stages make it."""
+    """Both protocols play eight moves each through five stages with correct clocks."""
     played = game(
         sound(protocol),  # type: ignore[arg-type]
         scripted(protocol, name="other"),  # type: ignore[arg-type]
@@ -295,34 +295,34 @@ def test_both_protocols_play_through_stages(protocol: str) -> None:
     assert [after - start for after, start in zip(left, before, strict=False)] == added
 
 
-# Rules of adjudication as a configuration says them, and what of it is refused.
+# Rules of the games.
 
 HEAD = '[tournament]\nname = "t"\n[format]\nsystem = "roundrobin"\n[[entrants]]\nengine = "a"\n[play]\n'
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with what looks like a table of three pieces."""
+    """Make a directory with a file like a table of three pieces."""
     (tmp_path / "tables").mkdir()
     (tmp_path / "tables" / "KQvK.rtbw").write_bytes(b"\0" * 80)
     return tmp_path
 
 
 def loaded(folder: Path, play: str) -> load_module.Config:
-    """A configuration with these lines under [play]."""
+    """Load a configuration with these lines under [play]."""
     path = folder / "t.toml"
     path.write_text(HEAD + play, encoding="utf-8")
     return load_module.load(path)
 
 
 def test_no_rule_is_on_unless_it_is_written(folder: Path) -> None:
-    """Only the board ends games; nobody agrees on draws."""
+    """By default no adjudication is active, and engines cannot agree on draws."""
     rules = entrants.rules_of(loaded(folder, ""))
     assert (rules.draw, rules.resign, rules.tables, rules.draw_offers) == (None, None, None, False)
 
 
 def test_rules_as_they_are_written(folder: Path) -> None:
-    """Two sides resign unless it is said otherwise; folders begin at the configuration; pieces are those there are."""
+    """By default resigning needs both sides; directories start at the configuration; pieces are those of the tables."""
     rules = entrants.rules_of(loaded(folder, """
 draw = { movenumber = 40, movecount = 8, score = 10 }
 resign = { moves = 4, score = 600 }
@@ -354,27 +354,27 @@ draw_offers = true
     ],
 )
 def test_what_cannot_be_is_refused_by_its_line(folder: Path, play: str, words: str) -> None:
-    """File and line first, then what was found and what is allowed."""
+    """The error has file and line, the value found and what is allowed."""
     with pytest.raises(InputRefused, match=rf"t\.toml:\d+: .*{words}"):
         entrants.rules_of(loaded(folder, play))
 
 
 def test_a_cut_table_is_refused(folder: Path) -> None:
-    """Its path is told."""
+    """The error of a truncated table has its path."""
     (folder / "tables" / "KRvK.rtbw").write_bytes(b"\0" * 8)
     with pytest.raises(InputRefused, match=r"KRvK\.rtbw: truncated, or not a Syzygy table"):
         entrants.rules_of(loaded(folder, 'tablebases = { path = "tables" }'))
 
 
 def test_check_names_what_is_missing(folder: Path) -> None:
-    """Up to the pieces asked for."""
+    """Missing tables are listed up to the configured number of pieces."""
     lines = entrants.describe_tables(loaded(folder, 'tablebases = { path = "tables", pieces = 4 }'))
     assert lines[0] == "WDL tables for 3 pieces: 1 of 5 files; missing KBvK, KNvK, KPvK and 1 more"
     assert lines[-1] == "WDL tables for 4 pieces: 0 of 30 files; missing KBBvK, KBNvK, KBPvK and 27 more"
 
 
 def test_the_command_names_them_too(folder: Path) -> None:
-    """With what else is known before the first game."""
+    """`check` prints them with the plan."""
     path = tournaments.config(folder, ("wren1", "wren2"), "match", "games = 2")
     path.write_text(path.read_text().replace("[report]", 'tablebases = { path = "tables", pieces = 4 }\n[report]'))
     told = tournaments.tour(folder, "check", str(path)).stdout.splitlines()
@@ -383,7 +383,7 @@ def test_the_command_names_them_too(folder: Path) -> None:
 
 
 def test_engines_get_the_tables_where_it_is_said(folder: Path) -> None:
-    """An engine's own option goes first; tables may be for engines alone."""
+    """An engine's own option has priority; tables may be for engines only."""
     for_engines = loaded(folder, 'tablebases = { path = "tables", adjudicate = false, engines = true }')
     plain = EngineSpec("a", ("/a",), "uci")
     assert entrants.rules_of(for_engines).tables is None
@@ -404,7 +404,7 @@ def prepared(
     moves: str = "",
     tc: str = "nodes=1",
 ) -> GameTask:
-    """The first game of a tournament with these lines under [play], against a sound engine with these moves."""
+    """Prepare the first game of a tournament with these lines under [play] and moves of one engine."""
     (folder / "start.epd").write_text(f"{fen}\n", encoding="utf-8")
     entrants = "".join(tournaments.entrant(spec.name, spec.command) for spec in (white, sound(moves=moves)))
     path = tournaments.config(folder, (), "match", "games = 2", entrants, tc=tc)
@@ -415,7 +415,7 @@ def prepared(
 
 
 def played(task: GameTask) -> Game:
-    """The same, played; no engine is left."""
+    """Play that game; no engine is left."""
     pool = EnginePool()
     try:
         return play(task, Link(), pool)
@@ -424,7 +424,7 @@ def played(task: GameTask) -> Game:
 
 
 def test_a_game_has_the_rules_of_its_configuration(folder: Path) -> None:
-    """Each of them, as it is written; without a word the defaults."""
+    """The rules of a game are those of the configuration, or the defaults."""
     white = scripted(name="W")
     assert prepared(folder, "", white).rules == Rules()
     lines = """
@@ -461,14 +461,14 @@ WALK = ("7k/8/8/8/8/8/8/R3K3 w - - 99 80", "a1a2,a2a3,a3a4,a4a5,a5a6,a6b6,b6b5,b
 def test_a_game_ends_by_the_rules_of_its_configuration(
     folder: Path, lines: str, start: tuple[str, ...], cause: str, plies: int
 ) -> None:
-    """The same two engines, and what is written decides."""
+    """The same two engines end differently by the rules of the configuration."""
     fen, moves = start or (chess.STARTING_FEN, "")
     drawn = played(prepared(folder, lines, scripted(name="W", moves=moves), fen=fen, moves=moves))
     assert (drawn.cause, drawn.plies) == (cause, plies)
 
 
 def test_a_hang_ends_by_the_limit_of_its_configuration(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Games without a clock are lost by it."""
+    """Without a clock, a game is lost by `hang_limit`."""
     monkeypatch.setattr(protocol, "OWED_NS", 100 * protocol.MS)
     lost = played(prepared(folder, "hang_limit = 0.2", scripted("uci", "hang", at=1)))
     assert (lost.outcome, lost.termination) == (Outcome.BLACK, Termination.TIME)
@@ -479,7 +479,7 @@ def test_a_hang_ends_by_the_limit_of_its_configuration(folder: Path, monkeypatch
 def test_a_doubtful_flag_is_what_its_configuration_says(
     folder: Path, lines: str, outcome: Outcome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Late by less than the referee itself may have cost: void, or a loss all the same."""
+    """A time loss within the delay of the referee is void, or a loss if configured."""
     monkeypatch.setattr(Record, "waited_now", lambda _: 10_000 * protocol.MS)
     late = scripted("uci", "late", at=1, seconds=0.25)
     flag = played(prepared(folder, lines, late, tc="0.1"))
@@ -487,7 +487,7 @@ def test_a_doubtful_flag_is_what_its_configuration_says(
     assert "doubtful" in flag.cause
 
 
-# Margins: the defaults, and whose word counts.
+# Time margins.
 
 
 @pytest.mark.parametrize(
@@ -504,7 +504,7 @@ def test_a_doubtful_flag_is_what_its_configuration_says(
     ],
 )
 def test_margins(tmp_path: Path, play: str, own: str, late: tuple[int, int], margins: tuple[int, int]) -> None:
-    """50 ms on a clock, 100 for a fixed time, or as the engine is known; the tournament's, then the entrant's."""
+    """Defaults are 50 ms and 100 ms or the engine's quirk; the tournament's margin and the entrant's have priority."""
     path = config(tmp_path, (), "roundrobin", "", f'\n[[entrants]]\nengine = "wren1"\n{own}', tc=f'9"\n{play}\n#')
     loaded = load(path)
     quirks = Quirks(movetime_margin_ms=late[0], clock_margin_ms=late[1])
@@ -513,7 +513,7 @@ def test_margins(tmp_path: Path, play: str, own: str, late: tuple[int, int], mar
 
 
 def test_each_engine_has_its_own_flag(tmp_path: Path) -> None:
-    """Two entrants of one tournament with two margins are late at two moments."""
+    """Two entrants with different margins lose on time at different moments."""
     more = "".join(f'\n[[entrants]]\nengine = "wren{number}"\nmargin_ms = {10 * number}' for number in (1, 2))
     loaded = load(config(tmp_path, (), "roundrobin", "", more, tc="1"))
     spec = EngineSpec("E", ("/e",), "uci")
@@ -532,7 +532,7 @@ def test_each_engine_has_its_own_flag(tmp_path: Path) -> None:
     ],
 )
 def test_ponder_goes_over_the_engine_file(tmp_path: Path, play: str, own: str, option: str) -> None:
-    """Engine files say Ponder = false for all other games; the entrant's own options have the last word."""
+    """`ponder` has priority over Ponder = false of the engine file, but not over the entrant's own options."""
     path = config(tmp_path, (), "roundrobin", "", f'\n[[entrants]]\nengine = "wren1"\n{own}', tc=f'9"\n{play}\n#')
     loaded = load(path)
     filed = EngineSpec("E", ("/e",), "uci", options=(("Hash", "16"), ("Ponder", "false")))
@@ -542,11 +542,11 @@ def test_ponder_goes_over_the_engine_file(tmp_path: Path, play: str, own: str, o
     assert spec.ponder == (option == "true" or "options" in own)
 
 
-# Which engines an entrant means.
+# The engines of a section.
 
 
 def test_the_engines_of_a_section(tmp_path: Path) -> None:
-    """A section means one engine, all of a glob, or a command of its own; its settings go over the file's."""
+    """A section is one engine file, all of a glob, or a command; its settings have priority over the file's."""
     known = registry.load([bundled_directory("engines")])
     assert [entry.id for entry in engines_of(EntrantSection(glob="wren*"), known, tmp_path)] == [
         f"wren{n}" for n in range(1, 9)
@@ -570,7 +570,7 @@ def test_the_engines_of_a_section(tmp_path: Path) -> None:
 
 
 def test_a_section_without_an_engine(tmp_path: Path) -> None:
-    """A glob without engines, an unknown id and an unknown quirk are refused at their place."""
+    """A glob without matches, an unknown id and an unknown quirk are errors at their place."""
     known = registry.load([bundled_directory("engines")])
     for asked, told in (
         (EntrantSection(glob="x*"), "t:3: no engine file matches 'x\\*'"),

@@ -17,7 +17,7 @@ from tests.openings.test_polyglot import book
 from tests.support.databases import meddled
 from tests.support.tournaments import FOUR, config, read, tour
 
-# One TOML file -> a validated tournament; every refusal names file, line, what was found, what is allowed.
+# Loading and validation.
 
 GOOD = """\
 [tournament]
@@ -50,7 +50,7 @@ def refused(folder: Path, text: str) -> str:
 
 
 def test_a_whole_file_is_read(tmp_path: Path) -> None:
-    """Names, format options and the time control arrive validated."""
+    """Names, format options and the time control are validated."""
     read = load.load(written(tmp_path, GOOD))
     assert read.tournament.name == "trial"
     assert read.system == "bubble"
@@ -59,13 +59,13 @@ def test_a_whole_file_is_read(tmp_path: Path) -> None:
 
 
 def test_entrants_under_another_name_are_told_with_their_line(tmp_path: Path) -> None:
-    """Not as if there were none: whoever wrote [[engine]] sees a list of them."""
+    """Entrants under another section name are reported with a suggestion and their line."""
     told = refused(tmp_path, GOOD.replace("[[entrants]]", "[[engine]]"))
     assert told.endswith("trial.toml:9: unknown key 'engine', did you mean 'entrants'?")
 
 
 def test_a_format_named_under_tournament_is_told_where_it_belongs(tmp_path: Path) -> None:
-    """Not that [format] is missing: whoever wrote it there sees that it was read."""
+    """A format under [tournament] is reported with the right place."""
     told = refused(tmp_path, '[tournament]\nname = "trial"\nformat = "swiss"\n[[entrants]]\nengine = "wren1"\n')
     assert told.endswith("trial.toml:3: unknown key 'tournament.format', did you mean [format] with system = ...?")
 
@@ -145,7 +145,7 @@ def test_a_format_named_under_tournament_is_told_where_it_belongs(tmp_path: Path
     ],
 )
 def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, old: str, new: str, line: int, words: str) -> None:
-    """file:line, what was found, and what is allowed."""
+    """An error has file and line, the value found, and what is allowed."""
     told = refused(tmp_path, GOOD.replace(old, new, 1))
     assert f"trial.toml:{line}:" in told
     assert words in told
@@ -161,13 +161,13 @@ def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, old: str, new: str,
     ],
 )
 def test_what_a_setting_may_be_is_told_whole(tmp_path: Path, format_: str, words: str) -> None:
-    """Was "format.seeds.int: input should be a valid integer", and "pTS stands there twice"."""
+    """Errors of format settings name all allowed types and keep the case of values."""
     text = GOOD[: GOOD.index("[format]")] + f"[format]\n{format_}\n" + GOOD[GOOD.index("[play]") :]
     assert words in refused(tmp_path, text)
 
 
 def graded(folder: Path, *ratings: str, tournament: str = "", system: str = "mcmahon") -> Path:
-    """A configuration whose entrants have these ratings, as TOML writes them."""
+    """Write a configuration with these ratings, as TOML."""
     entrants = "".join(f'\n[[entrants]]\nengine = "wren{at}"\nrating = {one}' for at, one in enumerate(ratings, 1))
     path = folder / "graded.toml"
     head = f'[tournament]\nname = "graded"\n{tournament}\n[format]\nsystem = "{system}"\nrounds = 2\n'
@@ -176,7 +176,7 @@ def graded(folder: Path, *ratings: str, tournament: str = "", system: str = "mcm
 
 
 def test_ratings_may_be_grades(tmp_path: Path) -> None:
-    """A grade is its middle on the Go scale, and McMahon bands are then grades; the scale is kept with the log."""
+    """A grade is converted to its middle on the Go scale, McMahon bands become grades, and the scale is stored."""
     found = load.load(graded(tmp_path, '"1 dan"', '"6k"', "1500"))
     assert [one.rating for one in found.entrants] == [2100, 1500, 1500]
     assert found.as_stored()["tournament"]["rating_scale"] == "go"
@@ -199,19 +199,19 @@ def test_ratings_may_be_grades(tmp_path: Path) -> None:
     ],
 )
 def test_ratings_that_are_none(rating: str, tournament: str, told: str, tmp_path: Path) -> None:
-    """The refusal names the line, what a rating may be, and the scale that contradicts it."""
+    """The error of a rating has the line, what is allowed, and the scale that contradicts it."""
     with pytest.raises(InputRefused) as refused:
         load.load(graded(tmp_path, rating, "2", tournament=tournament))
     assert "graded.toml:" in str(refused.value) and told in str(refused.value)
 
 
 def test_a_file_that_is_no_toml_is_refused_with_its_line(tmp_path: Path) -> None:
-    """The parser's own line is the place."""
+    """The error of invalid TOML has the parser's line."""
     assert "trial.toml:2: not TOML" in refused(tmp_path, "[tournament]\nname = \n")
 
 
 def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
-    """A missing file, a folder, bytes that are no text."""
+    """A missing file, a directory, and invalid bytes are errors."""
     for path in (tmp_path / "missing.toml", tmp_path):
         with pytest.raises(InputRefused, match=str(path)):
             load.load(path)
@@ -221,7 +221,7 @@ def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_frozen_part_leaves_out_what_may_change(tmp_path: Path) -> None:
-    """Slots and grace may change on resume; the time control may not."""
+    """Concurrency and grace may change on resume, but the time control may not."""
     one = load.load(written(tmp_path, GOOD)).frozen_part()
     two = load.load(written(tmp_path, GOOD.replace("[play]", "[play]\nconcurrency = 2\ngrace = 5.0"))).frozen_part()
     three = load.load(written(tmp_path, GOOD.replace("1+0.01", "2+0.01"))).frozen_part()
@@ -320,7 +320,7 @@ def test_a_tournament_stored_with_previous_keys_resumes(tmp_path: Path, text: st
 
 @pytest.mark.parametrize("path", sorted(Path(__file__).parents[3].glob("configs/*.toml")), ids=lambda path: path.stem)
 def test_every_configuration_we_ship_is_valid(path: Path) -> None:
-    """Each of configs/ is also a test."""
+    """All bundled configurations are valid."""
     assert load.load(path).entrants
 
 
@@ -343,7 +343,7 @@ def test_a_former_name_of_a_system_is_accepted(tmp_path: Path) -> None:
     [("swiss", "rounds = 9", "at most 3"), ("dutch", "rounds = 4", "at most 3"), ("scheveningen", "team = 4", "team")],
 )
 def test_a_field_that_cannot_be_paired(tmp_path: Path, system: str, settings: str, words: str) -> None:
-    """More rounds than opponents was told as a failure of our own, with a trace."""
+    """More rounds than opponents are an error at the line of the format."""
     path = config(tmp_path, ("wren1", "wren2", "wren3", "wren4"), system, settings)
     for command in ("check", "run"):
         done = tour(tmp_path, command, str(path), expect=3)
@@ -363,18 +363,18 @@ def test_a_field_that_cannot_be_paired(tmp_path: Path, system: str, settings: st
     ],
 )
 def test_games_without_end(tmp_path: Path, system: str, settings: str, words: str) -> None:
-    """All were listed until the memory was full, without a word."""
+    """A schedule with too many games is an error before it is made."""
     path = config(tmp_path, ("wren1", "wren2", "wren3"), system, settings)
     assert words in tour(tmp_path, "check", str(path), expect=3).stderr
 
 
-# What once went wrong with settings: those an older program did not know, and those that no machine word holds.
+# Former bugs.
 
 TWO = FOUR[:2]
 
 
 def test_a_tournament_begun_before_a_setting_existed(tmp_path: Path) -> None:
-    """Its stored configuration lacks the key, and the default in the file was taken for a change: no way to resume."""
+    """A tournament whose stored configuration lacks a newer setting can be resumed."""
     path = config(tmp_path, FOUR, "dutch", "rounds = 2")
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
     with closing(sqlite3.connect(tmp_path / "results" / "enginetour.db", isolation_level=None)) as db:
@@ -387,7 +387,7 @@ def test_a_tournament_begun_before_a_setting_existed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", ["check", "run"])
 def test_ratings_an_order_cannot_bring(tmp_path: Path, command: str) -> None:
-    """Without a database an order by ratings knows none; a system that needs them failed with a trace."""
+    """An order by ratings without a database is an error for a format that needs ratings."""
     path = config(tmp_path, FOUR, "mcmahon", "rounds = 2")
     path.write_text(path.read_text().replace("seed = 4", 'seed = 4\norder = "rating"'))
     done = tour(tmp_path, command, str(path), expect=3)
@@ -398,7 +398,7 @@ def test_ratings_an_order_cannot_bring(tmp_path: Path, command: str) -> None:
     ("settings", "rating"), [("", "1e300"), ("", "-1e7"), ('width = 1e-9\ngroups = "bands"', "1000")]
 )
 def test_numbers_beyond_all_ratings(tmp_path: Path, settings: str, rating: str) -> None:
-    """Bands of a huge rating or a tiny width fit no machine word: a trace, or all the memory there is."""
+    """Huge ratings and tiny band widths are errors."""
     path = config(tmp_path, FOUR, "mcmahon", f"rounds = 2\n{settings}")
     path.write_text(path.read_text().replace('"wren1"', f'"wren1"\nrating = {rating}'))
     done = tour(tmp_path, "check", str(path), expect=3)
@@ -407,7 +407,7 @@ def test_numbers_beyond_all_ratings(tmp_path: Path, settings: str, rating: str) 
 
 @pytest.mark.parametrize("command", ["check", "run"])
 def test_contradictory_criteria_are_told(tmp_path: Path, command: str) -> None:
-    """Warnings of a placement that works against itself stood in the notes of the log, where nobody reads."""
+    """Contradictory placement criteria are warnings of check and run."""
     path = config(tmp_path, TWO, "swiss-gotha", 'rounds = 1\nplacement = ["NBW", "DC", "SDC"]')
     assert "warning: placement has both DC and SDC" in tour(tmp_path, command, str(path)).stdout
     if command == "check":
@@ -415,7 +415,7 @@ def test_contradictory_criteria_are_told(tmp_path: Path, command: str) -> None:
 
 
 def test_a_first_round_that_nobody_can_play(tmp_path: Path) -> None:
-    """One family that may not meet, strictly: check found it fit, and the tournament had no game."""
+    """A field of one family that must not meet is an error of check."""
     path = config(tmp_path, FOUR, "dutch", "rounds = 2\nforbid_family = true\nstrict = true")
     path.write_text(path.read_text().replace("[[entrants]]", '[[entrants]]\nfamily = "W"'))
     done = tour(tmp_path, "check", str(path), expect=3)
@@ -423,7 +423,7 @@ def test_a_first_round_that_nobody_can_play(tmp_path: Path) -> None:
 
 
 def test_an_order_by_ratings_with_a_database(tmp_path: Path) -> None:
-    """Ratings of an earlier tournament pair the next one; check, which writes nothing, says that run knows them."""
+    """Ratings of an earlier tournament pair the next one; check says that run uses them."""
     tour(tmp_path, "run", str(config(tmp_path, TWO, "roundrobin", "cycles = 1", name="first")))
     path = config(tmp_path, TWO, "mcmahon", "rounds = 1")
     path.write_text(path.read_text().replace("seed = 4", 'seed = 4\norder = "rating"'))
@@ -432,7 +432,7 @@ def test_an_order_by_ratings_with_a_database(tmp_path: Path) -> None:
 
 
 def test_swiss_scores_are_wins(tmp_path: Path) -> None:
-    """SOS and the floats of the report went by McMahon scores in a Swiss, where those only choose who rests."""
+    """In a Swiss, SOS and floats of the report use wins, not McMahon scores."""
     path = config(tmp_path, FOUR, "swiss-gotha", 'rounds = 1\nplacement = ["NBW", "SOS", "SOSW"]')
     ratings = iter((1800, 1500, 1200, 900))
     lines = [
@@ -446,7 +446,7 @@ def test_swiss_scores_are_wins(tmp_path: Path) -> None:
 
 
 def test_openings_that_leave_no_move(tmp_path: Path) -> None:
-    """The opening ended the game, which was taken for the machine's failure and played again for ever."""
+    """An opening as long as the longest game is an error."""
     path = config(tmp_path, TWO, "match", "games = 2", play="max_moves = 5")
     said = tour(tmp_path, "check", str(path), expect=3).stderr
     assert "trial.toml:8: max_moves 5 is reached during the opening 'balanced" in said
@@ -455,7 +455,7 @@ def test_openings_that_leave_no_move(tmp_path: Path) -> None:
 
 
 def test_openings_longer_than_an_engine_plays(tmp_path: Path) -> None:
-    """The same where it is the engine whose games have an end: the run waited for the machine for ever."""
+    """An opening as long as the longest game of an engine is an error."""
     more = '\n[[entrants]]\nengine = "wren3"\nquirks = { max_plies = 5 }\n'
     path = config(tmp_path, TWO[:1], "match", "games = 2", more)
     said = tour(tmp_path, "check", str(path), expect=3).stderr
@@ -466,7 +466,7 @@ def test_openings_longer_than_an_engine_plays(tmp_path: Path) -> None:
 
 
 def test_a_book_whose_lines_leave_no_move(tmp_path: Path) -> None:
-    """The same with a Polyglot book, of which nobody knows how long its lines are."""
+    """Book lines as long as the longest game are an error."""
     book(tmp_path / "book.bin", {"e2e4 e7e5 g1f3 b8c6 f1c4 g8f6": 1})
     path = config(tmp_path, TWO, "match", "games = 2", play='max_moves = 3\nopenings = { file = "book.bin" }')
     assert "Finished game 2" in tour(tmp_path, "run", str(path)).stdout
@@ -477,7 +477,7 @@ def test_a_book_whose_lines_leave_no_move(tmp_path: Path) -> None:
 
 
 def test_an_opening_drawn_on_its_way(tmp_path: Path) -> None:
-    """Fifty moves without a capture, then one: only its end was looked at."""
+    """A position in the middle of an opening at which the game is drawn is an error."""
     board = chess.Board("7k/8/8/8/8/p7/8/R6K w - - 98 80")
     game = chess.pgn.Game.from_board(board)
     node: chess.pgn.GameNode = game

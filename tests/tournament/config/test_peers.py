@@ -1,4 +1,4 @@
-"""Commands of cutechess-cli and fastchess, in the forms in which scripts, guides and testing frameworks write them."""
+"""Tests of commands of cutechess-cli and fastchess, as scripts, guides and testing frameworks write them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def translated(command: str) -> tuple[ConfigDraft, Sequence[str]]:
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda path: path.stem)
 def test_a_command_is_said_in_our_words(command: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The whole configuration, with what could not be taken over; and this version can read it."""
+    """The whole configuration is as recorded, has the notes as comments, and can be loaded."""
     monkeypatch.setattr(os, "cpu_count", lambda: 8)
     draft, said = translate_command(command.read_text(), command.stem, str.lower)
     assert draft.text() == command.with_suffix(".toml").read_text()
@@ -63,14 +63,14 @@ def test_a_command_is_said_in_our_words(command: Path, tmp_path: Path, monkeypat
     ],
 )
 def test_what_makes_no_tournament_is_refused(command: str, told: str) -> None:
-    """One sentence with what to do."""
+    """The error is one sentence with a hint."""
     with pytest.raises(InputRefused, match="--from-command") as refused:
         translated(command)
     assert told in str(refused.value)
 
 
 def test_an_unknown_option_is_said_by_name() -> None:
-    """Of the program, of an engine, and inside of -openings."""
+    """Unknown options of the program, of an engine, and of -openings are noted by name."""
     command = (
         "fastchess -engine cmd=a colour=red -engine cmd=b -each tc=1 -sparkle 3 -openings file=a.epd mood=calm -recover"
     )
@@ -91,7 +91,7 @@ def test_an_unknown_option_is_said_by_name() -> None:
     ],
 )
 def test_their_clocks(theirs: str, ours: str) -> None:
-    """Minutes stand before the colon; 0 moves are all of them."""
+    """Minutes come before the colon; 0 moves mean all moves."""
     assert str(parse_limits(tc=theirs)) == ours
     assert str(parse_limits(tc=theirs, nodes="0", depth="10")) == f"{ours},depth=10"  # 0 is no limit
 
@@ -106,7 +106,7 @@ def match_of(words: str, program: str = "fastchess", engines: int = 2) -> tuple[
     ("words", "games", "legs"),
     [
         ("", 4, 2),
-        ("-games 100", 200, 2),  # 2 rounds are the default, and taken for the games of each
+        ("-games 100", 200, 2),  # 2 rounds are the default, and become the games of each
         ("-games 6 -rounds 1", 6, 1),
         ("-repeat -games 1 -rounds 4", 4, 1),  # the later one counts
         ("-games 1 -repeat -rounds 4", 8, 2),
@@ -115,14 +115,14 @@ def match_of(words: str, program: str = "fastchess", engines: int = 2) -> tuple[
     ],
 )
 def test_games_and_rounds_of_fastchess(words: str, games: int, legs: int) -> None:
-    """As fastchess 1.8.2 plays them: more than two games change places with the rounds; no opening stays."""
+    """fastchess exchanges more than two games per round with the rounds, and no opening is repeated."""
     draft, _ = match_of(words)
     assert (draft.format["games"], draft.format["games_per_pairing"]) == (games, legs)
     assert "repeat" not in draft.play["openings"]
 
 
 def test_games_and_rounds_that_fastchess_refuses() -> None:
-    """Both above two."""
+    """More than two games and more than two rounds are an error of fastchess."""
     with pytest.raises(InputRefused, match=r"1 or 2 -games per round \(found -games 4 -rounds 3\)"):
         match_of("-games 4 -rounds 3")
 
@@ -141,7 +141,7 @@ def test_games_and_rounds_that_fastchess_refuses() -> None:
     ],
 )
 def test_how_long_cutechess_keeps_an_opening(words: str, engines: int, openings: str, tmp_path: Path) -> None:
-    """Game by game as cutechess-cli 1.5.1 deals its book; the openings are those of our games in their order."""
+    """Each game has the opening that cutechess-cli 1.5.1 would choose."""
     draft, _ = match_of(words, "cutechess-cli", engines)
     (tmp_path / "b.epd").write_text("".join(f"k7/8/8/8/8/8/{n}P{7 - n}/7K w - - 0 1\n" for n in range(1, 7)))
     file = tmp_path / "it.toml"
@@ -181,13 +181,13 @@ def test_how_long_cutechess_keeps_an_opening(words: str, engines: int, openings:
     ],
 )
 def test_what_is_other_here_is_said(command: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By name, and what does not apply is not said: a plain command with -recover has nothing to tell."""
+    """Each difference has a note; a plain command with -recover has none."""
     monkeypatch.setattr(os, "cpu_count", lambda: 8)
     plain = "-engine name=a cmd=a proto=uci -engine name=b cmd=b proto=uci -openings file=b.pgn -each tc=1"
     draft, lines = translate_command(command.format(plain), "it", str.lower)
     assert [line for line in lines if line.startswith(said)]
     assert not {"draw", "sprt"} & set(draft.play)
-    rules = "-srand 7 -draw movenumber=9 -resign score=400 -openings file=b.epd"  # its order is that of the file
+    rules = "-srand 7 -draw movenumber=9 -resign score=400 -openings file=b.epd"  # the order of the file
     quiet = translate_command(f"fastchess {plain} {rules} -recover -sprt elo0=0 elo1=5", "it", str.lower)[1]
     assert [line.partition(":")[0] for line in quiet] == ["-recover", "-sprt"]
 
@@ -207,13 +207,13 @@ def test_what_is_other_here_is_said(command: str, said: str, monkeypatch: pytest
     ],
 )
 def test_moves_scores_and_draws_of_lots_that_count_otherwise_are_said(program: str, words: str, told: str) -> None:
-    """A draw came 8 plies earlier from an EPD with move numbers, a resignation later where Stockfish told a bound."""
+    """Differences in the count of moves, in exact scores and in random orders have notes."""
     assert told in match_of(words, program, engines=3 if "gauntlet" in words else 2)[1]
     assert told not in match_of(words.replace("random", "sequential"))[1]
 
 
 def test_a_command_of_windows() -> None:
-    """Backslashes belong to its paths, but for those that hide a quote; a backtick goes on in the next line."""
+    """In Windows paths a backslash only escapes a quote; a caret or backtick continues the line."""
     command = (
         'D:\\t\\fast-chess.exe `\n -engine cmd=C:\\sf\\new.exe args="-x \\"a b\\"" `\n -engine cmd="C:\\My sf\\old.exe"'
     )
@@ -226,7 +226,7 @@ def test_a_command_of_windows() -> None:
 
 
 def test_a_script() -> None:
-    """Its remarks are none of the command, and neither are its other lines; a command may go on in the next line."""
+    """Comments and other commands of a script are ignored; a command may continue on the next line."""
     engines = "-engine cmd=a\n  -engine cmd=b \\\n  -each\ntc=1 -recover -games 2"
     script = f"#!/bin/sh\nset -eux\n# don't\nfastchess {engines}\nordo -p a.pgn\n"
     draft, said = translated(script.replace("\n", "\r\n"))
@@ -238,21 +238,21 @@ def test_a_script() -> None:
 
 
 def test_words_of_an_engine() -> None:
-    """Options keep their digits; of several args= the last counts, as in fastchess."""
+    """Engine options keep their digits; the last args= counts, as in fastchess."""
     draft, _ = match_of("-each option.Key=007 option.Skill=1.50 option.Hash=16 args=-a -each args=-b")
     assert draft.entrants[0]["options"] == {"Key": "007", "Skill": "1.50", "Hash": 16}
     assert draft.entrants[0]["command"] == ["a", "-b"]
 
 
 def test_limits_of_an_engine_of_cecp() -> None:
-    """Whoever gives it depth= knows that it obeys: it is said in the entrant, or the configuration was refused."""
+    """depth= of a CECP engine becomes one of its limits."""
     command = "cutechess-cli -engine cmd=a proto=xboard depth=4 -engine cmd=b proto=uci depth=4 -each tc=inf"
     draft, _ = translated(command)
     assert [entrant.get("limits") for entrant in draft.entrants] == [["clock", "movetime", "depth"], None]
 
 
 def test_a_program_with_a_blank_in_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """fastchess takes all of cmd= for the program, cutechess-cli where a file has the name, in dir= too."""
+    """In fastchess cmd= is only a program; in cutechess-cli it is one if the file exists, also in dir=."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "sub").mkdir()
     Path("sub/my b").touch()
@@ -263,7 +263,7 @@ def test_a_program_with_a_blank_in_its_name(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_options_that_are_given_again() -> None:
-    """As in fastchess they add to what there is, and of two words with one key the later counts."""
+    """Repeated options add to earlier ones, as in fastchess, and the later of two equal keys counts."""
     draft, _ = match_of(
         "-draw movenumber=40 movecount=8 score=20 -draw score=10 -openings start=3 -tb /tb -tbpieces 32"
     )
@@ -273,7 +273,7 @@ def test_options_that_are_given_again() -> None:
 
 
 def test_a_name_of_its_own(tmp_path: Path) -> None:
-    """--name goes before -event."""
+    """--name has priority over -event."""
     command = "fastchess -engine cmd=a -engine cmd=b -each tc=1 -event Kite"
     tour(tmp_path, "init", "it.toml", "--from-command", command)
     tour(tmp_path, "init", "mine.toml", "--name", "Mine", "--from-command", command)
@@ -281,7 +281,7 @@ def test_a_name_of_its_own(tmp_path: Path) -> None:
 
 
 def test_a_command_says_it_all(tmp_path: Path) -> None:
-    """An option beside it was passed over in silence."""
+    """Other options of `init` with --from-command are an error."""
     command = "fastchess -engine cmd=a -engine cmd=b -each tc=1"
     told = tour(tmp_path, "init", "it.toml", "--tc", "5+0.05", "--from-command", command, expect=2)
     assert "--tc: cannot be combined with --from-command" in told.stderr
@@ -289,7 +289,7 @@ def test_a_command_says_it_all(tmp_path: Path) -> None:
 
 
 def test_seeds() -> None:
-    """Those of fastchess's gauntlet meet each other, those of cutechess's do not; its knock-out draws lots."""
+    """Gauntlet seeds of fastchess play each other, those of cutechess do not; a cutechess knockout is drawn by lot."""
     gauntlet = "-tournament gauntlet -seeds 2"
     assert match_of(gauntlet, engines=3)[0].format["seeds_meet"] is True
     assert "seeds_meet" not in match_of(gauntlet, "cutechess-cli", 3)[0].format
@@ -298,7 +298,7 @@ def test_seeds() -> None:
 
 
 def test_a_program_that_lies_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bare name is one of PATH, else a file of the folder, as for fastchess; ours would look in PATH alone."""
+    """A bare program name is found in PATH, else in the current directory, as in fastchess."""
     monkeypatch.chdir(tmp_path)
     for name in ("b", "sh"):
         Path(name).touch()
@@ -307,7 +307,7 @@ def test_a_program_that_lies_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_nets_that_lie_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """fastchess starts engines in this folder, we in that of their program; with dir= both start there."""
+    """Files in engine options are relative to the current directory in fastchess, or to dir=."""
     monkeypatch.chdir(tmp_path)
     Path("nets").mkdir()
     Path("nets/a.nnue").touch()
@@ -321,7 +321,7 @@ def test_nets_that_lie_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert draft.anchored(tmp_path).entrants[1]["command"][1] == f"--weights={tmp_path}/nets/a.nnue"
 
 
-# Shuffles its knights by the plies it is told, with the score in its command.
+# Shuffles its knights by the number of plies, and sends the score of its command line.
 SCORED = """\
 import sys
 plies = 0
@@ -359,7 +359,7 @@ DRAW, RESIGN = Termination.ADJUDICATION_DRAW, Termination.ADJUDICATION_RESIGN
 def test_a_command_is_played_as_it_says(
     tmp_path: Path, program: str, rule: str, score: int, ends: list[tuple[str, str, Termination, int]]
 ) -> None:
-    """Each opening of its file for two games, its rule ends them, its clock is told."""
+    """A translated command is played with its openings, adjudication and clock."""
     (tmp_path / "scored.py").write_text(SCORED)
     (tmp_path / "book.epd").write_text("\n".join(BOOK) + "\n")
     words = [program]
@@ -377,7 +377,7 @@ def test_a_command_is_played_as_it_says(
     assert (tmp_path / "results" / "it.pgn").read_text().count('[TimeControl "40/60+0.5"]') == 4
 
 
-# main.cpp of cutechess-cli: every option with a value it takes, one a row.
+# main.cpp of cutechess-cli: every option with a valid value, one per row.
 CUTECHESS = """
 -srand 7 | -tournament gauntlet | -tournament knockout | -tournament pyramid | -tournament round-robin
 -variant atomic | -variant fischerandom | -concurrency 2 | -draw movenumber=40 movecount=8 score=10
@@ -389,7 +389,7 @@ CUTECHESS = """
 -epdout a.epd | -repeat | -repeat 2 | -noswap | -reverse | -recover | -site Here | -wait 100
 -tournament gauntlet -seeds 2 | -version | --version | -v | -help | --help | -engines | --engines
 """
-# OptionsParser::registerOptions and the parsers it names, of fastchess.
+# OptionsParser::registerOptions of fastchess, and its parsers.
 FASTCHESS = """
 -pgnout file=a.pgn | -pgnout append=false | -pgnout nodes=true | -pgnout seldepth=true | -pgnout nps=true
 -pgnout hashfull=true | -pgnout tbhits=true | -pgnout timeleft=true | -pgnout latency=true | -pgnout min=true
@@ -406,7 +406,7 @@ FASTCHESS = """
 -check-mate-pvs | -show-latency | -debug | -testEnv | -strict | -startup-ms 20000 | -ucinewgame-ms 5000 | -ping-ms 5000
 -quick cmd=c book=a.epd | -version | --version | -v | --v | -help | --help
 """
-# What they say without being told so, or what is as it is here.
+# Options that change nothing, because they are the default or have no effect here.
 AS_IT_IS = (
     "-tournament round-robin", "-tournament roundrobin", "-repeat", "-repeat 2", "-tournament pyramid",
 )  # fmt: skip
@@ -422,7 +422,7 @@ def rows(text: str) -> list[str]:
 
 
 def taken(program: str, option: str = "", engine: str = "") -> tuple[str, Sequence[str]]:
-    own = "" if engine.startswith("st=") else "tc=1+0.1"  # a fixed time a move stands alone
+    own = "" if engine.startswith("st=") else "tc=1+0.1"  # a fixed time per move cannot be combined with a clock
     three = f"-engine cmd=a proto=uci {own} {engine} -engine cmd=b proto=uci tc=1+0.1 -engine cmd=c proto=uci tc=1+0.1"
     draft, said = translated(f"{program} {three} {option}")
     text = "\n".join(line for line in draft.text().splitlines() if not line.startswith("#"))
@@ -434,7 +434,7 @@ def taken(program: str, option: str = "", engine: str = "") -> tuple[str, Sequen
     [("cutechess-cli", row) for row in rows(CUTECHESS)] + [("fastchess", row) for row in rows(FASTCHESS)],
 )
 def test_every_option_of_theirs_has_an_answer(program: str, option: str, tmp_path: Path) -> None:
-    """It is known, and either changes the configuration, or one line names it and says why not; ours can be read."""
+    """Every option changes the configuration or has a note, is not "unsupported", and the result can be loaded."""
     plain, before = taken(program)
     text, said = taken(program, option)
     fresh = [line for line in said if line not in before]
@@ -454,7 +454,7 @@ def test_every_option_of_theirs_has_an_answer(program: str, option: str, tmp_pat
     ("program", "word"), [(program, word) for program, words in ENGINE.items() for word in words.split()]
 )
 def test_every_setting_of_an_engine_has_an_answer(program: str, word: str) -> None:
-    """The same for the words of -engine and -each."""
+    """So does every setting of -engine and -each."""
     plain, before = taken(program)
     text, said = taken(program, engine=word)
     fresh = [line for line in said if line not in before]
@@ -468,7 +468,7 @@ def comments(words: str, program: str = "fastchess") -> dict[str, Any]:
 
 
 def test_the_comments_of_a_pgn() -> None:
-    """In the order of the PGN, whatever theirs; the last word of one counts; patterns go to keep_lines."""
+    """PGN comments are in the order of the PGN; the last of two equal settings counts; patterns become keep_lines."""
     assert comments("-pgnout file=a pv=true nodes=true timeleft=true") == {"pgn": ["timeleft", "nodes", "pv"]}
     assert comments("-pgnout nodes=true nps=true nodes=false") == {"pgn": ["nps"]}
     assert comments("-pgnout match_line=^info match_line=tb") == {"pgn": ["lines"], "keep_lines": "(?:^info)|(?:tb)"}

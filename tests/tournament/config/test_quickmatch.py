@@ -1,4 +1,4 @@
-"""Matches said in one line: who is meant, with which settings, and the configuration that says the same."""
+"""Tests of the configurations that `enginetour match` drafts."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from tests.support.tournaments import config, tour, try_engines_once
 def detect(
     commands: Sequence[tuple[str, ...]], protocol: str | None, folder: Path
 ) -> list[tuple[EngineSpec, ProbeResult]]:
-    """Everything speaks UCI."""
+    """Detect every command as UCI."""
     del protocol
     return [(candidates(command, folder)[0], ProbeResult("it")) for command in commands]
 
 
 def draft(tmp_path: Path, *engines: str, **asked: Any) -> dict[str, Any]:
-    """The configuration as it is read back."""
+    """Return the configuration as it is read back."""
     found = draft_match(MatchRequest(engines, **asked), of_workspace(tmp_path), tmp_path, detect)
     file = tmp_path / "it.toml"
     file.write_text(found.text())
@@ -52,7 +52,7 @@ def draft(tmp_path: Path, *engines: str, **asked: Any) -> dict[str, Any]:
 
 
 def test_engines_by_id_name_and_command(tmp_path: Path) -> None:
-    """An engine file's id or name, else a program from here, absolute in the file."""
+    """An engine is the id or name of an engine file, else a program, written as an absolute path."""
     (tmp_path / "mine").write_text("#!/bin/sh\n")
     (tmp_path / "mine").chmod(0o755)
     found = draft(tmp_path, "wren1", "Wren 2", "./mine --fast")
@@ -66,7 +66,7 @@ def test_engines_by_id_name_and_command(tmp_path: Path) -> None:
 
 
 def test_two_copies_have_names_of_their_own(tmp_path: Path) -> None:
-    """The second is told apart; settings go to both by name, to one by number."""
+    """Two entrants with one engine get different names; settings are for both by name and for one by number."""
     found = draft(tmp_path, "wren1", "wren1", settings=("wren1.margin_ms=70", "2.tc=5", "rating=100.5"))
     assert found["entrants"] == [
         {"engine": "wren1", "timemargin": 70, "rating": 100.5},
@@ -108,7 +108,7 @@ def test_two_copies_have_names_of_their_own(tmp_path: Path) -> None:
     ],
 )
 def test_a_command_is_called_by_its_program(tmp_path: Path, commands: tuple[str, ...], names: list[str]) -> None:
-    """Or by the script it is given to; words behind it tell two of one name apart, then folders, then a number."""
+    """A command is named after its program or script; arguments, directories or numbers tell equal names apart."""
     for file in (
         "crash.py",
         "other/crash.py",
@@ -132,7 +132,7 @@ def test_a_command_is_called_by_its_program(tmp_path: Path, commands: tuple[str,
 
 
 def test_options_of_one_and_of_all(tmp_path: Path) -> None:
-    """In front of the dot stands the engine; without one all are meant."""
+    """The engine comes before the dot; without a dot all engines are meant."""
     found = draft(tmp_path, "wren1", "wren2", options=("Wren 2.Hash=64", "Own Book=false", "1.Style=Risky"))
     assert [entrant["options"] for entrant in found["entrants"]] == [
         {"Own Book": False, "Style": "Risky"},
@@ -141,7 +141,7 @@ def test_options_of_one_and_of_all(tmp_path: Path) -> None:
 
 
 def test_a_net_typed_from_here(tmp_path: Path) -> None:
-    """Engines start in folders of their own, and did not find it; what is no file here stays as it is."""
+    """A file in an engine option becomes an absolute path; other values do not change."""
     (tmp_path / "nets").mkdir()
     (tmp_path / "nets" / "a.nnue").touch()
     options = (
@@ -158,7 +158,7 @@ def test_a_net_typed_from_here(tmp_path: Path) -> None:
 
 
 def test_an_engine_whose_name_begins_with_the_other(tmp_path: Path) -> None:
-    """The longest name counts: dev.Hash of sf was set instead of the Hash of sf.dev."""
+    """If one name begins with another, the longest name counts."""
     for name in ("sf", "sf.dev"):
         (tmp_path / name).write_text("#!/bin/sh\n")
         (tmp_path / name).chmod(0o755)
@@ -172,13 +172,13 @@ def test_an_engine_whose_name_begins_with_the_other(tmp_path: Path) -> None:
 
 
 def test_a_test_ends_by_itself(tmp_path: Path) -> None:
-    """With --sprt or --error no number of games is needed."""
+    """--sprt and --error do not need a number of games."""
     found = draft(tmp_path, "wren1", "wren2", sprt={"elo0": 0, "elo1": 5})
     assert found["format"]["games"] == 1_000_000
     known = draft(tmp_path, "wren1", "wren2", error=8.0)["format"]
     assert known == {"system": "match", "games": 1_000_000, "error": 8.0}
     assert draft(tmp_path, "wren1", "wren2")["format"] == {"system": "match", "games": 100}
-    for games in (1, 5):  # an odd number makes no pairs
+    for games in (1, 5):  # an odd number allows no game pairs
         one = draft(tmp_path, "wren1", "wren2", games=games)["format"]
         assert one == {"system": "match", "games": games, "games_per_pairing": 1}
 
@@ -198,12 +198,12 @@ def test_a_test_ends_by_itself(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_typed(text: str, read: object) -> None:
-    """Numbers, truths, lists and tables; everything else is a word."""
+    """Numbers, booleans, lists and tables are parsed; everything else is text."""
     assert parse_value(text) == read
 
 
 def test_a_setting_of_text_stays_text() -> None:
-    """A time control of five seconds is no number."""
+    """A setting of type text stays text, such as a time control of five seconds."""
     assert parse_setting(PlaySection, "tc", "5") == "5"
     assert parse_setting(PlaySection, "tc", "nodes=5") == "nodes=5"
     assert parse_setting(EntrantSection, "tc", "5") == "5"
@@ -229,12 +229,12 @@ def test_a_setting_of_text_stays_text() -> None:
     ],
 )
 def test_a_list_is_typed_with_commas(section: type[BaseModel], key: str, text: str, read: object) -> None:
-    """One value is a list too; brackets are not needed, folders are parted as in PATH."""
+    """One value is a list too; brackets are optional, and directories are separated as in PATH."""
     assert parse_setting(section, key, text) == read
 
 
 def test_a_long_name_has_room_for_its_number(tmp_path: Path) -> None:
-    """64 signs are what a tournament's name may have."""
+    """A number is added within the 64 characters of a name."""
     long = draft_match(MatchRequest(("wren1", "wren2"), name="x" * 64), of_workspace(tmp_path), tmp_path, detect)
     assert with_number(long, 12).tournament["name"] == "x" * 59 + " (12)"
 
@@ -253,14 +253,14 @@ def test_a_long_name_has_room_for_its_number(tmp_path: Path) -> None:
     ],
 )
 def test_what_makes_no_match(tmp_path: Path, engines: tuple[str, ...], asked: dict[str, Any], told: str) -> None:
-    """One sentence with the next step."""
+    """The error is one sentence with a hint."""
     with pytest.raises((InputRefused, UsageRefused)) as refused:
         draft_match(MatchRequest(engines, **asked), of_workspace(tmp_path), tmp_path, detect)
     assert told in str(refused.value)
 
 
 def test_a_match_is_played_kept_and_played_again(tmp_path: Path) -> None:
-    """Lines and figures as known; other commands find it; the same words are its next edition, others another one."""
+    """A match is stored and shown by other commands; the same command plays its next edition."""
     (tmp_path / "results").mkdir()
     words = ("match", "wren1", "wren2", "--tc", "depth=1", "--games", "2")
     table = ("--openings", "order=sequential", "plies=4", "--max-moves", "5")
@@ -292,7 +292,7 @@ def test_a_match_is_played_kept_and_played_again(tmp_path: Path) -> None:
     ],
 )
 def test_a_refused_setting_is_told_with_its_option(tmp_path: Path, words: tuple[str, ...], told: str) -> None:
-    """The file that cannot be is not there afterwards."""
+    """An error names the option, and no file is left."""
     code = 2 if words[-1] in ("yes", "1", "0") else 3
     refused = tour(tmp_path, "match", "wren1", "wren2", *words, expect=code)
     assert told in refused.stderr
@@ -300,13 +300,13 @@ def test_a_refused_setting_is_told_with_its_option(tmp_path: Path, words: tuple[
 
 
 def test_every_setting_of_play_is_an_option(tmp_path: Path) -> None:
-    """The help names them all, and what comes to [play] later; odds alone go with a handicap, which is elsewhere."""
+    """`match --help` has all settings of [play] except odds, which need a handicap."""
     told = tour(tmp_path, "match", "--help").stdout
     assert [key for key in PlaySection.model_fields if f"--{key.replace('_', '-')}" not in told] == ["odds"]
 
 
 def test_the_help_shows_how_to_write_a_list_and_a_table(tmp_path: Path) -> None:
-    """What takes more than one value is told with an example that is understood."""
+    """The example of each list or table in the help can be parsed."""
     told = " ".join(tour(tmp_path, "match", "--help").stdout.split())
     several = {"draw", "resign", "tablebases", "pgn"}
     assert {key for key in PlaySection.model_fields if is_list(PlaySection, key)} <= several | {"odds"}
@@ -316,7 +316,7 @@ def test_the_help_shows_how_to_write_a_list_and_a_table(tmp_path: Path) -> None:
 
 
 def test_a_program_that_is_no_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What answers in no protocol is refused before anything is written."""
+    """A program that is not an engine is an error before anything is written."""
     try_engines_once(monkeypatch)
     refused = tour(tmp_path, "match", "wren1", "/bin/true", expect=4)
     assert "check that it is an engine" in refused.stderr
@@ -324,7 +324,7 @@ def test_a_program_that_is_no_engine(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_a_test_is_played_to_its_verdict(tmp_path: Path) -> None:
-    """One who loses every game: it stops by itself after the pair that crosses a bound, and prints what decided."""
+    """A test stops after the pair that decides it, and prints the decision."""
     (tmp_path / "engines").mkdir()
     for name, move in (("Ada", "g1f3"), ("Bea", "a1a1")):
         words = [sys.executable, "-I", "-S", PLAYING_SCRIPT, "--moves", move]

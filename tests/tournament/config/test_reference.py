@@ -1,4 +1,4 @@
-"""The reference of configuration keys and the JSON Schema, which are made from the models."""
+"""Tests of the reference of configuration keys and of the JSON Schema."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KEYS = list_keys()
 
 
 def test_every_key_has_a_description() -> None:
-    """A key without a description would be an empty line in the reference."""
+    """Every key has a description."""
     assert [key.key for key in KEYS if not key.description.strip()] == []
 
 
@@ -37,7 +37,7 @@ def test_what_a_line_holds() -> None:
 
 
 def paths(table: dict[str, Any], before: str = "") -> Iterator[str]:
-    """The keys of a TOML table with dots, lists of tables included."""
+    """Yield the keys of a TOML table with dots, including lists of tables."""
     for key, value in table.items():
         yield before + key
         for each in value if isinstance(value, list) else [value]:
@@ -50,7 +50,7 @@ FREE = ("entrants.options", "entrants.env", "ratings.anchor", "entrants.quirks",
 
 @pytest.mark.parametrize("path", sorted(Path(__file__).parents[3].glob("configs/*.toml")), ids=lambda path: path.stem)
 def test_keys_of_bundled_configurations_are_listed(path: Path) -> None:
-    """Whatever these files use is in the reference."""
+    """The keys of bundled configurations are in the reference."""
     known = {key.key for key in KEYS} | {"tournament", "format", "play", "ratings", "entrants", "notify", "report"}
     used = {
         key
@@ -61,7 +61,7 @@ def test_keys_of_bundled_configurations_are_listed(path: Path) -> None:
 
 
 def test_the_schema_is_complete() -> None:
-    """It is plain JSON, each reference in it exists, and each format has its own settings."""
+    """The schema is valid JSON, its references exist, and each format has its own settings."""
     schema = json_schema()
     text = json.dumps(schema)
     for reference in text.split('"$ref": "')[1:]:

@@ -40,7 +40,7 @@ from tests.support.tournaments import (
     try_engines_once,
 )
 
-# `[notify]` of a configuration.
+# [notify].
 
 
 def written(folder: Path, text: str) -> Path:
@@ -48,7 +48,7 @@ def written(folder: Path, text: str) -> Path:
 
 
 def test_read(tmp_path: Path) -> None:
-    """All channels, all events unless some are named; none without the section."""
+    """All channels are read; by default all events are sent."""
     path = written(tmp_path, 'command = ["./tell", "me"]\nwebhook = "https://x.org:8/y?z=1"\napprise = ["ntfy://x"]')
     found = load(path).notify
     assert found.channels() == ("command", "webhook", "apprise")
@@ -71,23 +71,23 @@ def test_read(tmp_path: Path) -> None:
     ],
 )
 def test_refused(tmp_path: Path, text: str, words: str) -> None:
-    """One line with file and line, and what is allowed."""
+    """The error is one line with file and line and what is allowed."""
     with pytest.raises(InputRefused, match=words) as refused:
         load(written(tmp_path, text))
     assert "trial.toml:" in str(refused.value)
 
 
 def test_addresses_are_not_stored(tmp_path: Path) -> None:
-    """They are often secrets, and may change on resume."""
+    """Addresses of notifications are not stored, because they may be secrets and may change on resume."""
     path = written(tmp_path, 'webhook = "https://x.org/secret"')
     assert "secret" not in str(load(path).as_stored())
 
 
-# ``[play]``: what holds when nothing is said.
+# Defaults of [play].
 
 
 def test_defaults() -> None:
-    """As runner spec 17 promises them beside the peers' own; a config of theirs comes with other ones, named in it."""
+    """The defaults are those of runner spec 17."""
     play = PlaySection()
     assert (play.concurrency, play.affinity, play.start_parallel, play.restart) == (1, "quick", 4, "auto")
     assert (play.hang_limit, play.doubtful_flag, play.timemargin) == (60.0, "void", None)
@@ -107,12 +107,12 @@ def test_defaults() -> None:
 
 @pytest.mark.parametrize("names", ["all", ["all"], list(COMMENT_FIELDS)])
 def test_all_comments_have_a_name(names: object) -> None:
-    """As `export --comments all` has them, in a configuration and in `match --pgn all`."""
+    """ "all" means every comment, as in `export --comments all` and `match --pgn all`."""
     assert PlaySection.model_validate({"pgn": names}).pgn == COMMENT_FIELDS
 
 
 def test_defaults_of_an_engine() -> None:
-    """Limits of a handshake and of a fence, and no quirk at all."""
+    """An engine file without quirks has the usual time limits."""
     quirks = Quirks()
     assert (quirks.handshake_timeout, quirks.ready_timeout, quirks.fence) == (60.0, 60.0, "off")
     assert (quirks.line_delay_ms, quirks.movetime, quirks.max_plies, quirks.restart) == (0, "st", 0, False)
@@ -120,18 +120,18 @@ def test_defaults_of_an_engine() -> None:
 
 
 def test_rules_have_the_same_defaults() -> None:
-    """Of a game that no configuration made, as a replay of an incident."""
+    """Rules of a game without a configuration have the same defaults."""
     play, rules = PlaySection(), Rules()
     for name in ("repetition", "fifty", "max_moves", "hang_limit", "doubtful_flag", "draw", "resign", "draw_offers"):
         assert getattr(rules, name) == getattr(play, name)
 
 
-# Start, stop, resume, change: whole tournaments between our own engines, through the command line's own code.
+# Whole tournaments between bundled engines, by the command line.
 
 
 @pytest.mark.usefixtures("_nothing_is_left_running")
 def test_a_bubble_ends_with_ladder_list_and_pgn(workspace: Path) -> None:
-    """Both protocols play; the ladder gives reasons, the list rates all, the PGN holds every game."""
+    """A bubble of both protocols ends with its history, the rating list and a complete PGN."""
     path = config(workspace, FOUR)
     done = tour(workspace, "run", str(path))
     assert "drop-out order" in done.stdout
@@ -152,7 +152,7 @@ def test_a_bubble_ends_with_ladder_list_and_pgn(workspace: Path) -> None:
 
 @pytest.mark.usefixtures("_nothing_is_left_running")
 def test_a_stopped_run_goes_on_where_it_was(workspace: Path) -> None:
-    """--max-games stops with 8; the same command ends the tournament; nothing is played twice."""
+    """--max-games stops with code 8; the same command resumes, and no game is played twice."""
     path = config(workspace, FOUR, "roundrobin", "cycles = 1\ngames_per_pairing = 2")
     tour(workspace, "run", str(path), "--max-games", "5", expect=8)
     assert audit(workspace) == 5
@@ -164,7 +164,7 @@ def test_a_stopped_run_goes_on_where_it_was(workspace: Path) -> None:
 
 @pytest.mark.usefixtures("_nothing_is_left_running")
 def test_openings_are_dealt_as_they_were(workspace: Path) -> None:
-    """By results each match has its own; a tournament stored before that goes on with one for all pairs."""
+    """A tournament that was stored without `per` resumes with one opening for all pairs."""
     path = config(workspace, FOUR, "swiss", "rounds = 2\ngames_per_pairing = 2")
     results = workspace / "results"
     tour(workspace, "run", str(path), "--max-games", "2", expect=8)
@@ -177,14 +177,14 @@ def test_openings_are_dealt_as_they_were(workspace: Path) -> None:
 
 
 def _starts(pgn: Path) -> set[str]:
-    """First moves of the games, book moves all."""
+    """Return the different first moves of the games, which are all book moves."""
     bodies = pgn.read_text("utf-8").split("\n\n")[1::2]
     return {body.split("3. ")[0] for body in bodies}
 
 
 @pytest.mark.usefixtures("_nothing_is_left_running")
 def test_a_gauntlet_is_played_and_rated(workspace: Path) -> None:
-    """One seed against three others, both colours."""
+    """A gauntlet of one seed against three others is played with both colors."""
     path = config(workspace, FOUR, "gauntlet", "seeds = 1\ngames_per_pairing = 2")
     tour(workspace, "run", str(path))
     assert audit(workspace) == 6
@@ -194,7 +194,7 @@ def test_a_gauntlet_is_played_and_rated(workspace: Path) -> None:
 
 @pytest.mark.usefixtures("_nothing_is_left_running")
 def test_killed_in_the_middle_nothing_is_lost_or_doubled(workspace: Path) -> None:
-    """SIGKILL after some announced games; every announced game is there and the resume ends the tournament."""
+    """After SIGKILL every reported game is there, and the resume finishes the tournament."""
     path = config(workspace, FOUR)
     for stop_after in (2, 3):
         announced = _killed_after(workspace, path, stop_after)
@@ -219,7 +219,7 @@ def _killed_after(folder: Path, path: Path, games: int) -> int:
 
 @pytest.mark.usefixtures("_nothing_is_left_running")
 def test_ctrl_c_stops_tidily(workspace: Path) -> None:
-    """SIGINT: the running game may end, the exit code is 130, the message says how to go on."""
+    """After SIGINT the game in progress ends, the exit code is 130, and the message shows how to resume."""
     path = config(workspace, FOUR, settings=BUBBLE.replace("games_per_pairing = 2", "games_per_pairing = 200"))
     with running(workspace, path) as run:
         run.send(signal.SIGINT)
@@ -231,7 +231,7 @@ def test_ctrl_c_stops_tidily(workspace: Path) -> None:
 
 @pytest.mark.usefixtures("_nothing_is_left_running")
 def test_a_second_run_is_refused_at_once(workspace: Path) -> None:
-    """One run per tournament: the second says who has it and exits with 5; status asks the first."""
+    """A second run exits with code 5 and names the first; status asks the first run."""
     path = config(workspace, FOUR, settings=BUBBLE.replace("games_per_pairing = 2", "games_per_pairing = 200"))
     with running(workspace, path) as first:
         second = tour(workspace, "run", str(path), expect=5)
@@ -249,7 +249,7 @@ def test_a_second_run_is_refused_at_once(workspace: Path) -> None:
 
 @pytest.mark.usefixtures("_nothing_is_left_running")
 def test_changes_are_events_of_the_log(workspace: Path) -> None:
-    """withdraw, add, replace and void while nothing runs; the resume plays the consequences."""
+    """withdraw, add, replace and void change a stopped tournament, and the resume plays by them."""
     path = config(workspace, FOUR, "roundrobin", "cycles = 1\ngames_per_pairing = 2")
     tour(workspace, "run", str(path), "--max-games", "4", expect=8)
     tour(workspace, "withdraw", "Wren 1")
@@ -267,7 +267,7 @@ def test_changes_are_events_of_the_log(workspace: Path) -> None:
 
 @pytest.mark.usefixtures("_nothing_is_left_running")
 def test_the_next_edition_starts_from_the_ratings(workspace: Path) -> None:
-    """run --new: the starting list of edition 2 is the order of the store."""
+    """`run --new` starts edition 2 in the order of the ratings."""
     settings = "cycles = 2\ngames_per_pairing = 2"
     path = config(workspace, ("wren1", "wren6"), "roundrobin", settings, strong=True)
     tour(workspace, "run", str(path), "--max-games", "1", expect=8)
@@ -283,7 +283,7 @@ def test_the_next_edition_starts_from_the_ratings(workspace: Path) -> None:
 
 @pytest.mark.usefixtures("_nothing_is_left_running")
 def test_frozen_settings_and_changed_engines_stop_a_resume(workspace: Path) -> None:
-    """Another time control or another option: told, with what to type, and nothing is written."""
+    """A changed time control or option stops a resume with a hint, and nothing is written."""
     path = config(workspace, FOUR)
     tour(workspace, "run", str(path), "--max-games", "1", expect=8)
     before = (workspace / "results" / "enginetour.db").read_bytes()
@@ -327,7 +327,7 @@ DUMB = "import sys\nfor line in sys.stdin: print('what?', flush=True)\n"
 def test_an_engine_that_cannot_play_stops_the_run_before_game_1(
     workspace: Path, more: str, code: int, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One clear line, the right exit code, and not a byte written."""
+    """An engine that cannot play is one error with the right exit code, and nothing is written."""
     try_engines_once(monkeypatch)
     (workspace / "faulty.py").write_text(FAULTY)
     (workspace / "dumb.py").write_text(DUMB)
@@ -341,7 +341,7 @@ def test_an_engine_that_cannot_play_stops_the_run_before_game_1(
 
 @pytest.mark.usefixtures("_nothing_is_left_running")
 def test_a_database_from_elsewhere_is_refused_unchanged(workspace: Path) -> None:
-    """Somebody else's SQLite file, and a file that is none: exit 5, not a byte changed, no lock that matters."""
+    """A foreign database, or a file that is not one, ends with code 5 and does not change."""
     path = config(workspace, FOUR)
     database = workspace / "results" / "enginetour.db"
     meddled(database, "create table theirs (x)")
@@ -354,7 +354,7 @@ def test_a_database_from_elsewhere_is_refused_unchanged(workspace: Path) -> None
 
 @pytest.mark.usefixtures("_nothing_is_left_running")
 def test_bad_opening_files_are_refused_by_line(workspace: Path) -> None:
-    """An illegal move in the suite, and a suite that is not there: exit 3, file and line."""
+    """An invalid or missing opening book ends with code 3 and shows file and line."""
     (workspace / "bad.epd").write_text("8/8/8/8/8/8/8/8 w - -\n")
     path = config(workspace, FOUR)
     text = path.read_text()
@@ -367,7 +367,7 @@ def test_bad_opening_files_are_refused_by_line(workspace: Path) -> None:
 
 @pytest.mark.usefixtures("_nothing_is_left_running")
 def test_exports_and_tables_in_every_form(workspace: Path) -> None:
-    """pgn, csv and json; tables as text, CSV and JSON."""
+    """Games are exported as PGN, CSV and JSON; tables are printed as text, CSV and JSON."""
     path = config(workspace, FOUR)
     tour(workspace, "run", str(path))
     games = audit(workspace)
@@ -388,6 +388,6 @@ def read_plain(folder: Path, *words: str) -> Any:
 
 @pytest.fixture
 def _nothing_is_left_running(tmp_path: Path) -> Iterator[None]:
-    """Whatever a test killed: no engine or slot of this folder is alive afterwards."""
+    """Check that no engine or slot of this directory is left."""
     yield
     assert left_running(tmp_path) == []

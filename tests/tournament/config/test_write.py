@@ -21,11 +21,11 @@ ENGINES = tuple(f"wren{number}" for number in range(8, 0, -1))
 
 @pytest.mark.parametrize(
     ("system", "count"),
-    # between two gopair wants to be told its method, whatever the rounds
+    # gopair with two entrants needs a method, whatever the rounds
     [(s, n) for s in sorted(set(SYSTEMS) - {"match"}) for n in range(2, 9) if (s, n) != ("gopair", 2)],
 )
 def test_the_format_takes_as_many_as_were_named(system: str, count: int, tmp_path: Path) -> None:
-    """Its own check accepts the number of rounds, and there is something to play."""
+    """The format accepts the number of rounds, and there are games to play."""
     path = tmp_path / "few.toml"
     path.write_text(starter_text("few", system, "1+0.1", ENGINES[:count], 2, {"variant": "standard", "openings": None}))
     config = load(path)
@@ -35,7 +35,7 @@ def test_the_format_takes_as_many_as_were_named(system: str, count: int, tmp_pat
 
 
 def test_two_entrants_of_one_name_get_names_of_their_own(tmp_path: Path) -> None:
-    """Of several engine files that share a name, and of one that is named twice; the configuration is fit to run."""
+    """Entrants with one name get different names, and the configuration can be run."""
     (tmp_path / "engines").mkdir()
     for engine in ("a", "b"):
         copy = (
@@ -60,7 +60,7 @@ def test_rounds_are_fewer_only_where_opponents_lack() -> None:
 
 @pytest.mark.parametrize("system", sorted(SYSTEMS))
 def test_a_starter_is_short_and_fits_its_format(system: str) -> None:
-    """At most a dozen settings are comments, and only a bubble has an old ranking to start from."""
+    """At most a dozen settings are comments, and only the text of a bubble depends on an order of strength."""
     text = starter_text("new", system, "1+0.1", ENGINES[:2], None, {"variant": "standard", "openings": None})
     assert sum(line.startswith("#") for line in text.splitlines()) <= 14
     assert "ranking" not in text and ("best first. A bubble" in text) == (system == "bubble")
@@ -69,13 +69,13 @@ def test_a_starter_is_short_and_fits_its_format(system: str) -> None:
 
 
 def load_previous_keys(text: str) -> list[str]:
-    """The previous keys that a text uses, in comments too."""
+    """Return the previous keys that a text uses, in comments too."""
     words = "\n".join(line.removeprefix("# ") for line in text.splitlines())
     return [path[-1] for path in RENAMED_KEYS if re.search(rf"\b{path[-1]} =", words)]
 
 
 def test_a_swiss_of_init_has_no_remark_in_each_round(tmp_path: Path) -> None:
-    """The colors of single games count, so no round says that they do not."""
+    """Rounds of a Swiss by `init` have no remark about colors."""
     named = [word for number in (1, 2, 3, 4) for word in ("--engine", f"wren{number}")]
     tour(tmp_path, "init", "four.toml", "--format", "swiss", "--tc", "depth=1", *named)
     done = tour(tmp_path, "run", "four.toml")
@@ -84,7 +84,7 @@ def test_a_swiss_of_init_has_no_remark_in_each_round(tmp_path: Path) -> None:
 
 
 def test_systems_that_start_by_ratings_get_them(tmp_path: Path) -> None:
-    """Bundled engines have ratings among themselves; of others each is asked for until it is a number or a grade."""
+    """Bundled engines get ratings; for others the user is asked until the answer is a number or a grade."""
     assert [system for system in ("mcmahon", "epm", "gopair", "swiss", "bubble") if uses_ratings(system)] == [
         "mcmahon",
         "epm",
