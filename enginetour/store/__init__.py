@@ -1,1 +1,1 @@
-"""The only package that uses SQL: tables, log, lists, editions, checks, migrations."""
+"""The database: tables, tournaments, log, rating lists, editions, checks, upgrades. No other package uses SQL."""

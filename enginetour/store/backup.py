@@ -163,9 +163,13 @@ def back_up(source: Address, target: Path, *, replace: bool = False) -> _Backup:
     target = Path(os.path.realpath(target))
     schema_version(source)
     _check_target(source, target, replace=replace)
-    with _beside(target) as new:
-        rows = _copied(Path(os.path.realpath(source)), new) if isinstance(source, Path) else _rows_of(source, new)
-        if _verified(new) != rows:
+    with _temporary_file(target) as new:
+        rows = (
+            _copy_pages(Path(os.path.realpath(source)), new)
+            if isinstance(source, Path)
+            else _copy_from_server(source, new)
+        )
+        if _verify(new) != rows:
             raise StorageFailed("the copy differs from the database", place=str(target), step="check the disk")
         _check_target(source, target, replace=replace)  # another program may have created it meanwhile
         new.replace(target)
@@ -213,8 +217,8 @@ def _check_unused(target: Path) -> None:
 
 
 @contextmanager
-def _beside(target: Path) -> Iterator[Path]:
-    """Give a temporary file name next to the target, and remove SQLite's side files of it at the end."""
+def _temporary_file(target: Path) -> Iterator[Path]:
+    """Yield a temporary file name next to the target, and remove SQLite's side files of it at the end."""
     with ExitStack() as stack:
         new = target.with_name(f".{target.name}.new")
         try:
@@ -233,7 +237,7 @@ def _beside(target: Path) -> Iterator[Path]:
                     new.with_name(new.name + suffix).unlink(missing_ok=True)
 
 
-def _copied(source: Path, new: Path) -> dict[str, int]:
+def _copy_pages(source: Path, new: Path) -> dict[str, int]:
     """Copy the pages of a file; return the number of rows by table."""
     with translating_errors(source), closing(connect(source, reading_mode(source))) as reader:
         reader.execute("BEGIN")
@@ -245,13 +249,13 @@ def _copied(source: Path, new: Path) -> dict[str, int]:
     return rows
 
 
-def _rows_of(source: Address, new: Path) -> dict[str, int]:
+def _copy_from_server(source: Address, new: Path) -> dict[str, int]:
     """Copy a database of a server; return the number of rows by table."""
     copy_store(source, new)
-    return _verified(new)
+    return _verify(new)
 
 
-def _verified(new: Path) -> dict[str, int]:
+def _verify(new: Path) -> dict[str, int]:
     """Return the number of rows by table; StoreRefused if pages, references or schema of a copy are damaged."""
     with translating_errors(new), closing(connect(new, "mode=ro&immutable=1")) as reader:
         migrations.check_schema(read_schema(reader), new)
@@ -302,12 +306,12 @@ def upgrade_database(address: Address, *, backup: bool = True) -> _Upgraded:
             if set(connection.execute(select(TOURNAMENTS.c.slug))) != slugs:
                 raise StoreRefused("a tournament has just started", place=str(address), step="wait until it has ended")
             if backup:
-                kept = _keep(connection, address, before)
+                kept = _back_up_older(connection, address, before)
             database.backend.upgrade(connection)
     return _Upgraded(before, SCHEMA_VERSION, kept)
 
 
-def _keep(connection: Connection, address: Address, version: int) -> str:
+def _back_up_older(connection: Connection, address: Address, version: int) -> str:
     """Back up the committed state; replace the backup of an interrupted upgrade."""
     if isinstance(address, Path):
         return str(back_up(address, address.with_name(f"{address.name}.schema-{version}"), replace=True).path)

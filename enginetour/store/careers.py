@@ -41,9 +41,9 @@ class PublishedRating(RankedEngine):
 
 @dataclass(frozen=True, slots=True)
 class Opponent:
-    """Results against one opponent. `gap`: the engine's rating minus the opponent's, in Elo (None if unrated).
+    """Results against one opponent. `gap` is the engine's rating minus the opponent's in Elo; None if unrated.
 
-    `performance`: the opponent's rating plus the Elo difference of the score; None at 0 or 100 %.
+    `performance` is the opponent's rating plus the Elo difference of the score; None for a score of 0 or 100 %.
     """
 
     name: str

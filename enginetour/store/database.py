@@ -155,7 +155,10 @@ class Database:
             bulk: Do not check foreign keys, if the backend allows it. All references must be to rows that the caller
                 reads or writes in this transaction.
         """
-        with self._kept() as connection, self.backend.without_reference_checks(connection) if bulk else nullcontext():
+        with (
+            self._write_connection() as connection,
+            self.backend.without_reference_checks(connection) if bulk else nullcontext(),
+        ):
             self._begin(connection, time.monotonic() + dialect.BUSY_TIMEOUT_MS / 1000 + patience)
             try:
                 self.backend.require_in_place()
@@ -189,7 +192,7 @@ class Database:
         if (held := getattr(self._view, "connection", None)) is not None:
             yield held
             return
-        with self._connected() as connection:
+        with self._connection() as connection:
             connection.exec_driver_sql(self.backend.view)
             yield connection
             connection.rollback()
@@ -217,10 +220,10 @@ class Database:
             yield from self.backend.integrity(connection, most)
 
     @contextmanager
-    def _kept(self) -> Iterator[Connection]:
-        """Give a connection for writing. The connection to a file is kept for the next write if this one succeeds."""
+    def _write_connection(self) -> Iterator[Connection]:
+        """Yield a connection for writing. The connection to a file is kept for the next write if this one succeeds."""
         if not self.backend.keeps_connection:
-            with self._connected() as connection:
+            with self._connection() as connection:
                 yield connection
             return
         kept, self._writer = self._writer, None  # another thread that writes meanwhile opens its own connection
@@ -237,8 +240,8 @@ class Database:
             other.close()
 
     @contextmanager
-    def _connected(self) -> Iterator[Connection]:
-        """Give a connection; wait for a server that cannot be reached."""
+    def _connection(self) -> Iterator[Connection]:
+        """Yield a connection; wait for a server that cannot be reached."""
         deadline = time.monotonic() + self.patience
         notified = False
         while True:
@@ -283,7 +286,7 @@ class Database:
         """Create the schema if needed, and check that the database can be written before anything starts."""
         with self.writing() as connection:
             self.backend.initialize(connection, create=create)
-        with self._connected() as connection:
+        with self._connection() as connection:
             self.backend.verify(connection)
 
 

@@ -159,7 +159,7 @@ def _renamed(made: Edition, known: Mapping[str, tuple[int, ...]]) -> dict[str, s
     return found
 
 
-def _same_zero(before: Edition, after: Edition, loose: Collection[str] = ()) -> frozenset[str]:
+def _common_zero(before: Edition, after: Edition, loose: Collection[str] = ()) -> frozenset[str]:
     """Return the engines in both editions whose ratings have a common zero point, by their later names.
 
     The zero point of a pool are its anchors (`loose` ones too) or its average. Two pools without anchors correspond if
@@ -208,7 +208,7 @@ def _compared(made: Edition, before: Edition, loose: Collection[str]) -> Edition
     """Add the differences from an earlier edition, for each engine version."""
     now = _renamed(before, made.versions)
     ratings = {now.get(line.name, line.name): line.rating for line in before.lines}
-    alike = _same_zero(before, made, loose)
+    alike = _common_zero(before, made, loose)
 
     def compared(line: EditionLine) -> EditionLine:
         if line.name not in ratings:
@@ -333,7 +333,7 @@ def difference(
     unbounded = definition.model_copy(update={"min_games": 0})
     counted = _Counted(store, unbounded, before.moment, after.moment)
     rated = {later.get(line.name, line.name): line for line in before.lines}
-    alike = _same_zero(before, after, definition.loose)
+    alike = _common_zero(before, after, definition.loose)
     moves = [
         _RatingChange(
             name=line.name,

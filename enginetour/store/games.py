@@ -554,7 +554,7 @@ def head_to_head(database: Database, one: str, other: str, *, tournament: int | 
         if first & second:
             raise UsageRefused(f"{one!r} and {other!r} are the same engine", place="--sprt", step="name two engines")
         rows = [
-            *_played_here(connection, first, second, tournament),
+            *_tournament_games(connection, first, second, tournament),
             *_from_files(connection, first, second, tournament),
         ]
         counts, titles = Counter(row[0] for row in rows if row[-1] is None), tournament_titles(connection)
@@ -579,7 +579,9 @@ def head_to_head(database: Database, one: str, other: str, *, tournament: int | 
     )
 
 
-def _played_here(connection: Connection, first: set[int], second: set[int], tournament: int | None) -> Iterator[_Game]:
+def _tournament_games(
+    connection: Connection, first: set[int], second: set[int], tournament: int | None
+) -> Iterator[_Game]:
     """Yield the even games of tournaments that count, in the order of the log."""
     columns = (GAMES.c.tournament, GAMES.c.white_engine, GAMES.c.black_engine, GAMES.c.meeting, GAMES.c.leg)
     rows = select(*columns, GAMES.c.outcome).where(STANDING, EVEN)

@@ -61,11 +61,11 @@ def _fresh_games(
         found = wanted[np.sort(first[first >= len(known)]) - len(known)]
     else:
         found = wanted  # the games of one file are all different
-    own = _played_here(connection, games)
+    own = _played_games(connection, games)
     return found[~np.isin(found, own)] if own else found
 
 
-def _played_here(connection: Connection, games: GameColumns) -> list[int]:
+def _played_games(connection: Connection, games: GameColumns) -> list[int]:
     """Return the places of games that were played in tournaments of this database and exported.
 
     The number, the names and the result must be those of the stored game; date and start too if the file has them.
@@ -80,7 +80,9 @@ def _played_here(connection: Connection, games: GameColumns) -> list[int]:
     return [
         claim.game
         for claim in games.claims
-        if any(_is(claim, results.get(games.results[claim.game], ""), game) for game in played.get(_key(claim), ()))
+        if any(
+            _matches(claim, results.get(games.results[claim.game], ""), game) for game in played.get(_key(claim), ())
+        )
     ]
 
 
@@ -95,7 +97,7 @@ def _stored(connection: Connection, events: set[str]) -> Iterable[tuple[int, str
                 yield number, title, *game
 
 
-def _is(claim: ClaimedGame, result: str, game: tuple[str, ...]) -> bool:
+def _matches(claim: ClaimedGame, result: str, game: tuple[str, ...]) -> bool:
     white, black, outcome, date, start = game
     same_time = claim.date in ("", date) and claim.start in ("", start)
     return same_time and (claim.white, claim.black, result) == (white, black, outcome)
@@ -214,7 +216,7 @@ class _Importer:
 
     def __post_init__(self) -> None:
         self._identities = self._games.identities()
-        self._promised: set[str] = set()  # new engines of earlier events, for a dry run
+        self._planned: set[str] = set()  # new engines of earlier events, for a dry run
 
     def connected(self) -> AbstractContextManager[Connection]:
         """Begin the transaction. Foreign keys are not checked: all references are to rows read or written in it."""
@@ -230,11 +232,11 @@ class _Importer:
             raise UsageRefused(f"a tournament {name!r} already exists", place="--name", step=step)
         white, black = rated.white[fresh], rated.black[fresh]
         used = [rated.names[place] for place in np.unique(np.concatenate([white, black])).tolist()]
-        named = _known(connection)
+        named = _named_versions(connection)
         matched = {one: named[one][0] for one in used if self._match_names and len(named.get(one, ())) == 1}
         there = {**_versions_by_name_alone(connection), **matched}
-        new = [one for one in used if one not in there and one not in self._promised]
-        self._promised.update(new)
+        new = [one for one in used if one not in there and one not in self._planned]
+        self._planned.update(new)
         duplicates = len(wanted) - len(fresh)
         even = np.isin(fresh, np.array(list(self._games.odds), dtype=np.intp), invert=True)
         odds, edition = int((~even).sum()), 0
@@ -292,7 +294,7 @@ def _versions_by_name_alone(connection: Connection) -> dict[str, int]:
     return {normal_name(row.name): row.id for row in rows}
 
 
-def _known(connection: Connection) -> dict[str, list[int]]:
+def _named_versions(connection: Connection) -> dict[str, list[int]]:
     """Return the engine versions of which more than the name is known, by name."""
     found: dict[str, list[int]] = {}
     for row in connection.execute(select(ENGINES.c.name, ENGINES.c.id).where(~_NAME_ALONE)):

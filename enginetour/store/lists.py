@@ -32,7 +32,7 @@ from enginetour.store.selection import (
 from enginetour.store.tables import ENGINES, EVEN, GAMES, IMPORTED_GAMES, IMPORTS
 from enginetour.store.tournaments import Store
 
-Held = TypeVar("Held", float, LooseAnchor)
+_Anchor = TypeVar("_Anchor", float, LooseAnchor)
 
 
 def rate_selection(store: Store, selection: Selection, *, errors_for: Collection[str] | None = None) -> RatingList:
@@ -112,13 +112,13 @@ def likelihood_list(
 
 
 def _named(
-    selection: Selection, pairs: Pairs, anchors: Mapping[str, Held], there: Collection[str] = ()
-) -> dict[str, Held]:
+    selection: Selection, pairs: Pairs, anchors: Mapping[str, _Anchor], there: Collection[str] = ()
+) -> dict[str, _Anchor]:
     """Return anchors by their names in the list; UsageRefused for an anchor that is not exactly one engine of it.
 
     The names in `there` are already anchors.
     """
-    fixed: dict[str, Held] = {}
+    fixed: dict[str, _Anchor] = {}
     for anchor, rating in anchors.items():
         names = (anchor,) if anchor in pairs.names else selection.names_by_term.get(anchor, ())
         names = names or tuple(filter(None, [match_name(anchor, pairs.names)]))

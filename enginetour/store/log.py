@@ -84,11 +84,11 @@ class _WriteGuard:
         with self._database.reading() as connection:
             self._seen = self._next(connection) - 1
 
-    def noted(self, position: int, at: float) -> None:
+    def note_event(self, position: int, at: float) -> None:
         """Remember an event of the open transaction with its time in UTC seconds."""
         self._event = position, at
 
-    def written(self, write: Callable[[Connection, int], _T], *, patience: float = 0.0) -> _T:
+    def run(self, write: Callable[[Connection, int], _T], *, patience: float = 0.0) -> _T:
         """Call `write` with the position of its first event in a transaction, and return its result.
 
         While the server cannot be reached or the lock is lost, it is tried again until the patience of the database
@@ -161,7 +161,7 @@ class _Cache:
     void: Counter[GameKey] | None = None  # void or annulled games
     aborted: Counter[GameKey] = field(default_factory=Counter)  # valid if `void` is not None
 
-    def look(self, connection: Connection, tournament: int) -> Counter[GameKey]:
+    def load_void(self, connection: Connection, tournament: int) -> Counter[GameKey]:
         """Return the number of games that do not count, by key."""
         if self.void is None:
             self.void = Counter()
@@ -173,12 +173,12 @@ class _Cache:
                 self._note((key[0], key[1], key[2], key[3]), outcome, category)
         return self.void
 
-    def finished(self, key: GameKey, outcome: Outcome, category: str) -> None:
+    def add_game(self, key: GameKey, outcome: Outcome, category: str) -> None:
         """Update the cache after a game was written."""
         if self.void is not None and outcome is Outcome.VOID:
             self._note(key, outcome, category)
 
-    def counted(self, names: tuple[str, str], outcome: Outcome) -> None:
+    def add_result(self, names: tuple[str, str], outcome: Outcome) -> None:
         """Update the pair counts after an even game with a result was written."""
         if self.counts is not None:
             before = self.counts.get(names)
@@ -252,7 +252,7 @@ class TournamentLog(TournamentReader):
                 position += found[-1] is not None
             return found
 
-        written = self._guard.written(write, patience=PATIENCE_S)
+        written = self._guard.run(write, patience=PATIENCE_S)
         if named:
             self._cache.versions = {}
         for (game, _), one in zip(games, written, strict=True):
@@ -294,10 +294,10 @@ class TournamentLog(TournamentReader):
 
     def _remember(self, game: Game, versions: dict[str, Any]) -> None:
         pairing = game.pairing
-        self._cache.finished(pairing.key, game.outcome, game.category)
+        self._cache.add_game(pairing.key, game.outcome, game.category)
         if game.outcome is not Outcome.VOID and not pairing.handicap:
             plain = versions[pairing.white].plain, versions[pairing.black].plain
-            self._cache.counted(plain, game.outcome)
+            self._cache.add_result(plain, game.outcome)
 
     def _versions_playing(self, connection: Connection, pairing: Pairing) -> dict[str, Any]:
         sides = {"w": pairing.white, "b": pairing.black}
@@ -343,7 +343,7 @@ class TournamentLog(TournamentReader):
             write_notes(connection, self.id, position, notes)
             return position
 
-        return self._guard.written(write)
+        return self._guard.run(write)
 
     @property
     def known_ratings(self) -> dict[str, float]:
@@ -370,7 +370,7 @@ class TournamentLog(TournamentReader):
     def _not_counting(self) -> Counter[GameKey]:
         if self._cache.void is None:
             with self.database.reading() as connection:
-                return self._cache.look(connection, self.id)
+                return self._cache.load_void(connection, self.id)
         return self._cache.void
 
     def pair_counts(self) -> _PairCounts:
@@ -407,7 +407,7 @@ class TournamentLog(TournamentReader):
         row = {"tournament": self.id, "position": position, "kind": kind, "game": game, "payload": payload}
         now = time.time() if at is None else at
         _EVENT.write(connection, {**row, "at_unix": now})
-        self._guard.noted(position, now)
+        self._guard.note_event(position, now)
 
     def _count(self, connection: Connection, white: int, black: int, outcome: Outcome, times: int) -> None:
         wins, draws, losses = (times * count for count in _COUNTED[outcome])

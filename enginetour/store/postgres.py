@@ -53,7 +53,7 @@ from enginetour.store.tables import APPLICATION_ID, METADATA
 
 # SQLSTATE codes and classes (PostgreSQL, "Error Codes").
 # The server stops, starts, disconnects or has too many clients, or a statement was cancelled: all are tried again.
-_AWAY = ("08", "57P01", "57P02", "57P03", "57P05", "25P03", "53300", "57014", "40001", "40P01")
+_UNAVAILABLE = ("08", "57P01", "57P02", "57P03", "57P05", "25P03", "53300", "57014", "40001", "40P01")
 _BUSY = "55P03"
 _READ_ONLY = "25006"
 _NO_RIGHTS = "42501"
@@ -74,10 +74,10 @@ def _translated(error: BaseException, address: ServerAddress) -> TourError | Non
     place, state = str(address), error.sqlstate
     if state is None:
         gone = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
-        return _away("the server closed the connection", place) if gone else None
+        return _unreachable("the server closed the connection", place) if gone else None
     message = _first_line(error)
-    if state.startswith(_AWAY):
-        return _away(f"the server is not available ({message})", place)
+    if state.startswith(_UNAVAILABLE):
+        return _unreachable(f"the server is not available ({message})", place)
     if state.startswith(_BUSY):
         return StoreBusy("is locked by another program", place=place, step="try again when it has finished")
     if state == _FULL:
@@ -104,10 +104,10 @@ def _not_connected(error: psycopg.Error, address: ServerAddress, *, known: bool)
             step = "create it with createdb"
         return StoreRefused(f"cannot connect: {severe[-1].strip()}", place=place, step=step)
     found = severe or _LAST_FAILURE.findall(text) or [text.splitlines()[0] if text else "no response"]
-    return _away(f"the server cannot be reached ({found[-1].strip()})", place)
+    return _unreachable(f"the server cannot be reached ({found[-1].strip()})", place)
 
 
-def _away(what: str, place: str) -> StoreUnreachable:
+def _unreachable(what: str, place: str) -> StoreUnreachable:
     return StoreUnreachable(what, place=place, step="check that the server is running there, then resume the run")
 
 
@@ -176,7 +176,7 @@ class _AdvisoryLock(dialect.Lock):
 
     def _take(self, *, known: bool) -> None:
         former = self._session
-        raw = self._connect(self.address, known=known, name=_name())
+        raw = self._connect(self.address, known=known, name=_session_name())
         try:
             self._key, *session = raw.execute(_WHO, (self.slug, APPLICATION_ID)).fetchone()
             self._wait(raw, former)
@@ -198,7 +198,7 @@ class _AdvisoryLock(dialect.Lock):
                 raw.execute("SELECT pg_terminate_backend(%s)", (holder[0],))
             elif time.monotonic() - begun > _RELEASE_S:
                 step = "wait until it has ended; enginetour status shows its progress"
-                raise StoreRefused(f"already running: {_shown(holder)}", step=step)
+                raise StoreRefused(f"already running: {_describe_holder(holder)}", step=step)
             time.sleep(_RETRY_S)
 
     def _try(self, raw: Any, deadline: float) -> bool:
@@ -213,7 +213,7 @@ class _AdvisoryLock(dialect.Lock):
                     raise
 
 
-def _name() -> str:
+def _session_name() -> str:
     """Return the name of this run in the server's list of sessions, which messages show."""
     host, now = socket.gethostname(), f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
     rest = f" since {now}"
@@ -221,7 +221,7 @@ def _name() -> str:
     return head + host.encode("ascii", "replace").decode()[: _LONGEST_NAME - len(head) - len(rest)] + rest
 
 
-def _shown(holder: tuple[int, str, str | None]) -> str:
+def _describe_holder(holder: tuple[int, str, str | None]) -> str:
     """Describe the session that holds a lock, in printable characters."""
     name = "".join(char for char in holder[2] or "" if char.isprintable())
     return name.removeprefix(_PREFIX) if name.startswith(_PREFIX) else f"server process {holder[0]} {name}".strip()
@@ -302,12 +302,12 @@ class PostgresDatabase:
 
     def exists(self) -> bool:
         """Whether the schema contains objects of any program."""
-        with self._alone() as raw:
+        with self._read_only() as raw:
             return not migrations.is_blank(raw)
 
     def probe(self, *, create: bool) -> dialect.Probe:
         """Check server and schema without writing."""
-        with self._alone() as raw:
+        with self._read_only() as raw:
             migrations.require_suitable(raw, self.address)
             blank = migrations.is_blank(raw)
             if blank and not create:
@@ -433,7 +433,7 @@ class PostgresDatabase:
 
     def tag(self) -> str:
         """Identify the database by the server's identifier and the ids of database and schema, not by its address."""
-        with self._alone() as raw:
+        with self._read_only() as raw:
             ids = raw.execute(_WHICH).fetchone()
             server = raw.execute(_SERVER).fetchone() if ids[0] else self.address.identity
         return hashlib.sha256(repr((server, ids)).encode()).hexdigest()[:16]
@@ -444,7 +444,7 @@ class PostgresDatabase:
 
     def require_writable(self) -> None:
         """Check the privileges of this user for the tables or for the schema."""
-        with self._alone() as raw:
+        with self._read_only() as raw:
             migrations.require_writable(raw, self.address)
 
     def _connect(self, *, readonly: bool) -> Any:
@@ -453,8 +453,8 @@ class PostgresDatabase:
         return connection
 
     @contextmanager
-    def _alone(self) -> Iterator[Any]:
-        """Give a connection in a read-only transaction."""
+    def _read_only(self) -> Iterator[Any]:
+        """Yield a connection in a read-only transaction."""
         raw = self._connect(readonly=True)
         try:
             with raw.transaction():

@@ -324,27 +324,27 @@ def _updated(connection: Connection, stored: Stream, begun: RatingState, *, trus
     """
     if trusted and begun.rule.mode == "sequential":
         for end in (stored.__len__, stored.first_annulled):
-            found = _from(connection, stored, begun, max(0, end() // _ROWS_A_GAME - _RATED_AGAIN) * _ROWS_A_GAME)
+            found = _rate_from(connection, stored, begun, max(0, end() // _ROWS_A_GAME - _RATED_AGAIN) * _ROWS_A_GAME)
             if found is not None:
                 return found
-    rated = _whole(connection, begun)
+    rated = _rate_all(connection, begun)
     same = _common_rows([tuple(row)[1:] for row in stored.rows()], rated)
     return same, rated[same:]
 
 
-def _whole(connection: Connection, begun: RatingState) -> list[_Row]:
+def _rate_all(connection: Connection, begun: RatingState) -> list[_Row]:
     if begun.rule.mode == "sequential":
         return _rows(incremental.rate(rated_games(connection), begun))
     return _rows(incremental.rate_events(_tallies_by_event(connection), begun))
 
 
-def _from(connection: Connection, stored: Stream, begun: RatingState, place: int) -> tuple[int, list[_Row]] | None:
+def _rate_from(connection: Connection, stored: Stream, begun: RatingState, place: int) -> tuple[int, list[_Row]] | None:
     """Rate the games after a position; None if stored events before or just after it differ from a replay."""
     careers = stored.careers(place)
     ends = [Position(career.game, career.imported) for career in careers.values()] or [Position()]
     mark = Position(max(end.game for end in ends), max(end.imported for end in ends))
     games = list(rated_games(connection, mark))
-    if place // _ROWS_A_GAME + len(games) != number_rated(connection) or not _entered_so(careers, stored, begun):
+    if place // _ROWS_A_GAME + len(games) != number_rated(connection) or not _entries_match(careers, stored, begun):
         return None
     known = {str(engine): Standing(career.rating, career.peak, career.games) for engine, career in careers.items()}
     rated = _rows(incremental.rate(games, replace(begun, standings={**begun.standings, **known})))
@@ -355,7 +355,7 @@ def _from(connection: Connection, stored: Stream, begun: RatingState, place: int
     return place + same, rated[same:]
 
 
-def _entered_so(careers: Mapping[int, _Career], stored: Stream, begun: RatingState) -> bool:
+def _entries_match(careers: Mapping[int, _Career], stored: Stream, begun: RatingState) -> bool:
     """Whether every engine has the entry rating of a replay: its own, its predecessor's, or the start value."""
     order = sorted(careers.items(), key=lambda item: item[1].first)
     rated: dict[str, _Career] = {}  # engines with a game before the first game of the new engine

@@ -440,7 +440,7 @@ def pentanomials_of(
     """
     with database.reading() as connection:
         shown = rated_names(connection) if names is None else names
-        return _added_up(connection, (standing, *wanted), shown)
+        return _sum_by_name(connection, (standing, *wanted), shown)
 
 
 def pentanomial_of_pair(log: TournamentReader, one: str, other: str) -> tuple[Pentanomial | None, int]:
@@ -450,7 +450,7 @@ def pentanomial_of_pair(log: TournamentReader, one: str, other: str) -> tuple[Pe
     """
     found, draws = [0] * 5, 0
     with log.database.reading() as connection:
-        rows = connection.execute(_of_match(), {"t": log.id}).all()
+        rows = connection.execute(_match_query(), {"t": log.id}).all()
         ids = {key for row in rows for key in row[:2]}
         named = select(ENGINES.c.id, ENGINES.c.name).where(ENGINES.c.id.in_(ids)) if ids else None
         plain = {row.id: row.name for row in connection.execute(named)} if named is not None else {}
@@ -464,23 +464,23 @@ def pentanomial_of_pair(log: TournamentReader, one: str, other: str) -> tuple[Pe
 def pentanomials_of_tournament(log: TournamentReader) -> dict[tuple[str, str], Pentanomial]:
     """Return the pentanomial results of a tournament by the names of both engines."""
     with log.database.reading() as connection:
-        return _added_up(connection, (_STANDING, GAMES.c.tournament == log.id), engine_names(connection))
+        return _sum_by_name(connection, (_STANDING, GAMES.c.tournament == log.id), engine_names(connection))
 
 
 @cache
-def _of_match() -> Select[Any]:
+def _match_query() -> Select[Any]:
     """Build a statement once, because it runs every second and building takes longer than running."""
-    couples = _couples((_STANDING, GAMES.c.tournament == bindparam("t")))
-    columns = couples.c.low, couples.c.high, couples.c.points, couples.c.draws
+    game_pairs = _game_pairs((_STANDING, GAMES.c.tournament == bindparam("t")))
+    columns = game_pairs.c.low, game_pairs.c.high, game_pairs.c.points, game_pairs.c.draws
     return select(*columns, func.count()).group_by(*columns)
 
 
-def _added_up(
+def _sum_by_name(
     connection: Connection, wanted: tuple[ColumnElement[bool], ...], names: Mapping[int, str]
 ) -> dict[tuple[str, str], Pentanomial]:
     """Sum the game pairs by names, from the view of the name that sorts first."""
-    couples = _couples(wanted)
-    columns = couples.c.low, couples.c.high, couples.c.points
+    game_pairs = _game_pairs(wanted)
+    columns = game_pairs.c.low, game_pairs.c.high, game_pairs.c.points
     found: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0] * 5)
     for one, other, brought, number in connection.execute(select(*columns, func.count()).group_by(*columns)):
         if one not in names or other not in names or names[one] == names[other]:
@@ -491,7 +491,7 @@ def _added_up(
     return {pair: (c[0], c[1], c[2], c[3], c[4]) for pair, c in sorted(found.items())}
 
 
-def _couples(wanted: tuple[ColumnElement[bool], ...]) -> Subquery:
+def _game_pairs(wanted: tuple[ColumnElement[bool], ...]) -> Subquery:
     """Build a query for complete pairs: both versions, the points of the smaller key, and the number of draws."""
     white, black, outcome = GAMES.c.white_engine, GAMES.c.black_engine, GAMES.c.outcome
     forward = white < black

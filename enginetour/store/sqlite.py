@@ -291,10 +291,10 @@ class TournamentLock(dialect.Lock):
 
 def _already_running(fd: int) -> StoreRefused:
     step = "wait until it has ended; enginetour status shows its progress"
-    return StoreRefused(f"already running{_shown(os.pread(fd, _LONGEST, 0))}", step=step)
+    return StoreRefused(f"already running{_holder_text(os.pread(fd, _LONGEST, 0))}", step=step)
 
 
-def _shown(text: bytes) -> str:
+def _holder_text(text: bytes) -> str:
     """Format the text of a lock in printable characters on one line; "" if it is not written yet."""
     line = text.decode("utf-8", "replace").partition("\n")[0]
     line = "".join(char for char in line if char.isprintable())
@@ -346,7 +346,7 @@ def reading_mode(path: Path) -> str:
             finally:
                 connection.close()
     except StorageFailed:
-        if _holds_bytes(_beside(path, "-wal")):
+        if _has_content(_side_file(path, "-wal")):
             raise
         return "mode=ro&immutable=1"
     return "mode=ro"
@@ -415,7 +415,7 @@ class SqliteFile:
         with translating_errors(path):
             migrations.require_current(migrations.check_schema(read_schema(raw), path), path)
             found = raw.execute("PRAGMA quick_check(1)").fetchone()[0]  # about 3 ms per 1,000 games
-        self._held = _HeldFiles(path, _beside(path, "-wal"))
+        self._held = _HeldFiles(path, _side_file(path, "-wal"))
         if found != "ok":
             raise StoreRefused(f"is damaged ({found})", place=str(path), step="restore a backup")
         while (mode := _journal_mode(raw, path)) != "wal":
@@ -515,9 +515,9 @@ class SqliteFile:
         if not path.is_file():
             raise StoreRefused("is not a file", place=str(path), step="choose another file with --db")
         _check_header(path)
-        if _holds_bytes(_beside(path, "-journal")):
+        if _has_content(_side_file(path, "-journal")):
             return 0  # its creation was interrupted; the next write rolls back and checks the schema
-        mode = "mode=ro" if _holds_bytes(_beside(path, "-wal")) else "mode=ro&immutable=1"
+        mode = "mode=ro" if _has_content(_side_file(path, "-wal")) else "mode=ro&immutable=1"
         with translating_errors(path):
             connection = connect(path, mode)
             try:
@@ -536,11 +536,11 @@ def _stamp(connection: Connection) -> None:
     connection.exec_driver_sql(f"PRAGMA user_version={SCHEMA_VERSION}")
 
 
-def _beside(path: Path, suffix: str) -> Path:
+def _side_file(path: Path, suffix: str) -> Path:
     return path.with_name(path.name + suffix)
 
 
-def _holds_bytes(path: Path) -> bool:
+def _has_content(path: Path) -> bool:
     return path.is_file() and path.stat().st_size > 0
 
 
@@ -548,7 +548,7 @@ def _is_empty(path: Path) -> bool:
     """Whether nothing was ever committed: the file is empty, or its creation was interrupted."""
     with path.open("rb") as file:
         head = file.read(len(SQLITE_MAGIC))
-    return head == b"" or (not head.strip(b"\x00") and _holds_bytes(_beside(path, "-journal")))
+    return head == b"" or (not head.strip(b"\x00") and _has_content(_side_file(path, "-journal")))
 
 
 def _check_header(path: Path) -> None:

@@ -33,7 +33,7 @@ from enginetour.store.tables import (
     TournamentEntry,
 )
 
-IMPORT = "import"  # the `system` of an import; that of a tournament is its format
+IMPORT = "import"  # the column `system` of an import; a tournament has the name of its format
 
 
 class _ImportedEvent(TournamentLog):

@@ -113,7 +113,7 @@ def test_nothing_bears_the_name_before_all_is_well(tmp_path: Path, monkeypatch: 
         monkeypatch.setattr(sqlite3, "connect", small)
         monkeypatch.setattr(backup, "connect", lambda path, mode: real(f"{path.as_uri()}?{mode}", uri=True))
     else:
-        monkeypatch.setattr(backup, "_verified", lambda _: {})
+        monkeypatch.setattr(backup, "_verify", lambda _: {})
     with pytest.raises(TourError):
         back_up(path, target)
     assert list(target.parent.iterdir()) == []

@@ -1,4 +1,4 @@
-"""Alembic's environment: run the revisions inside the transaction of the connection that `migrations.upgrade` gives."""
+"""Environment of Alembic: run the upgrade scripts in the transaction of the connection from `migrations.upgrade`."""
 
 from alembic import context
 

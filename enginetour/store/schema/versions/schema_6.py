@@ -1,8 +1,8 @@
-"""Schema 6: the first that is upgraded. Databases that Alembic has not seen yet begin here or at a later revision."""
+"""Schema 6: the oldest schema that can be upgraded."""
 
 revision = "6"
 down_revision = None
 
 
 def upgrade() -> None:
-    """Do nothing: the tables are there."""
+    """Do nothing, because the tables exist."""

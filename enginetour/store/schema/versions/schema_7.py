@@ -12,5 +12,5 @@ ADDED = {"imported_games": ("termination",)}
 
 
 def upgrade() -> None:
-    """Append the column; older rows have no tag."""
+    """Append the column; older rows get an empty tag."""
     op.add_column("imported_games", Column("termination", WORDS, nullable=False, server_default=""))

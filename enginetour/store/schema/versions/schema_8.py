@@ -1,4 +1,4 @@
-"""Schema 8: names of columns that say what they hold, with units, and no JSON whose values have places for names."""
+"""Schema 8: columns have descriptive names with units, and values in JSON have names instead of positions."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ RENAMED = {
 _ROWS_A_BLOCK = 2000
 _Names = tuple[tuple[str, Any], ...]
 
-# What schema 7 stored as lists: the names of their values in order, with the values that are left out.
+# Names of the values that schema 7 stored as lists, in order, with the default values, which are left out.
 _OPENING: _Names = (("name", ""), ("index", 0), ("fen", None), ("moves", []), ("eco", ""), ("variant", "standard"))
 _SIDE: _Names = (
     *(("own_name", ""), ("moves", 0), ("think_ms", 0), ("longest_ms", 0), ("least_clock_ms", None), ("margin_uses", 0)),
@@ -57,12 +57,12 @@ _SIDE: _Names = (
 
 
 def upgrade() -> None:
-    """Rename the columns, then rewrite the cells. A cell that is not as schema 7 wrote it stays as it is."""
+    """Rename the columns, then rewrite the cells; cells that schema 7 did not write are not changed."""
     for name, columns in RENAMED.items():
         for old, new in columns.items():
             op.alter_column(name, old, new_column_name=new)
     connection = op.get_bind()
-    if connection.dialect.name == "postgresql":  # an index there has the names of its columns in its own
+    if connection.dialect.name == "postgresql":  # PostgreSQL names an index after its columns
         keys = "meeting_leg_replay_key"
         op.execute(f"ALTER INDEX games_tournament_a_b_{keys} RENAME TO games_tournament_pair_low_pair_high_{keys}")
     cells = {"opening": _opening, "white_side": _side, "black_side": _side, "relay_gap_us": _relay_gap}
@@ -71,7 +71,7 @@ def upgrade() -> None:
 
 
 def _rewrite(connection: Connection, name: str, keys: Sequence[str], cells: dict[str, Callable[[Any], Any]]) -> None:
-    """Rewrite the cells of a table a block of rows at a time, in the order of its key."""
+    """Rewrite the cells of a table in blocks of rows, in the order of its key."""
     rows = table(name, *map(column, (*keys, *cells)))
     key = tuple_(*(rows.c[one] for one in keys))
     changed = update(rows).where(*(rows.c[one] == bindparam(f"key_{one}") for one in keys))
