@@ -1,4 +1,4 @@
-"""Skips tests whose engine is not here, by name; with ENGINETOUR_NO_SKIPS=1 every skip is a failure."""
+"""Fixtures of all tests; tests whose engine is missing are skipped, or fail with ENGINETOUR_NO_SKIPS=1."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from tests.support.network import Stage
 
 
-hypothesis.settings.register_profile("busy", deadline=None)  # a busy machine is no failure
+hypothesis.settings.register_profile("busy", deadline=None)  # a busy machine must not fail tests
 hypothesis.settings.load_profile("busy")
 
 GAMES = "/usr/games:/usr/local/games"
 
 
 def find_program(name: str) -> str | None:
-    """A program in PATH or the usual games folders."""
+    """Return the path of a program in PATH or in the usual directories of engines."""
     return shutil.which(name) or shutil.which(name, path=GAMES)
 
 
@@ -52,7 +52,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 @pytest.fixture(autouse=True)
 def _own_surroundings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No test reads the user's settings."""
+    """Remove the user's settings from the environment."""
     for name in ("ENGINETOUR_DB", "ENGINETOUR_PASS_ENV", "ENGINETOUR_DEBUG"):
         monkeypatch.delenv(name, raising=False)
     yield
@@ -60,8 +60,8 @@ def _own_surroundings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def stage(tmp_path: Path) -> Iterator[Stage]:
-    """A tournament whose run the live page hears say what a test makes it say."""
-    from tests.support.network import Stage  # half a second, for few tests
+    """A tournament with a simulated run that sends given events to the live page."""
+    from tests.support.network import Stage  # takes half a second, and few tests need it
 
     made = Stage(tmp_path)
     yield made
@@ -70,12 +70,12 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Iterator[Path]:
-    """With a results folder; at the end nothing of it runs."""
-    from tests.support.tournaments import BUSY_S, GONE_S, everybody, left_running, send  # as above
+    """A workspace with a directory for results; after the test no process of it may run."""
+    from tests.support.tournaments import BUSY_S, GONE_S, everybody, left_running, send  # see `stage`
 
     (tmp_path / "results").mkdir()
     yield tmp_path
-    gone_by = time.monotonic() + GONE_S + BUSY_S  # a slot that is still being loaded ends when it looks at its pipe
+    gone_by = time.monotonic() + GONE_S + BUSY_S  # a loading slot ends when it reads its pipe
     while (left := left_running(tmp_path)) and time.monotonic() < gone_by:
         time.sleep(0.05)
     send(everybody(tmp_path), signal.SIGKILL)
@@ -84,8 +84,8 @@ def workspace(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[SpecCluster]:
-    """Two machines of Dask with two slots each, in this process."""
-    from tests.support.network import near_cluster  # as above
+    """Two machines of a Dask cluster with two slots each, in this process."""
+    from tests.support.network import near_cluster  # see `stage`
 
     with near_cluster("a", "b", slots=2) as made:
         yield made
@@ -93,7 +93,7 @@ def cluster() -> Iterator[SpecCluster]:
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[databases.Server]:
-    """A PostgreSQL server of the tests' own."""
+    """A PostgreSQL server for tests."""
     if why := databases.lacking():
         pytest.skip(why)
     with databases.server() as made:
@@ -102,7 +102,7 @@ def server() -> Iterator[databases.Server]:
 
 @pytest.fixture(params=["file", "server"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Address:
-    """Where a database can be: what asks for this holds on either ground."""
+    """An address of a database; tests with it run with SQLite and with PostgreSQL."""
     if request.param == "file":
         return tmp_path / "t.db"
     made: databases.Server = request.getfixturevalue("server")
@@ -111,7 +111,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Address:
 
 @pytest.fixture
 def pool() -> Iterator[EnginePool]:
-    """Where engines wait between the games of a test; they end with it."""
+    """A pool of engines, which end with the test."""
     kept = EnginePool()
     yield kept
     kept.close_all()

@@ -1,4 +1,4 @@
-"""The reference of the database is that of its tables, and its queries answer."""
+"""The reference of the database matches the tables, and its queries work."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from enginetour.store.tables import METADATA
 from tests.support.databases import older
 
 DOCS = Path(__file__).parents[1] / "docs"
-ANSWERS = {  # the columns of each query, and its first row on the recorded league
+ANSWERS = {  # columns and first row of each query for the recorded league
     "1-openings": (("opening_name", "games", "white_percent"), ("balanced 3", 37, 40.5)),
     "2-faults": (
         ("engine", "termination", "games", "last"),
@@ -42,12 +42,12 @@ def schema() -> ModuleType:
 
 
 def test_the_page_is_that_of_the_tables(schema: ModuleType) -> None:
-    """`python docs/schema.py` writes it anew."""
+    """The page is the output of `python docs/schema.py`."""
     assert (DOCS / "schema.md").read_text("utf-8") == schema.page()
 
 
 def test_every_table_and_column_is_explained(schema: ModuleType) -> None:
-    """Each in a line, unless the column is only the number of a row of another table."""
+    """Every table and column has a description, or is a reference to another table."""
     page = schema.page()
     for table in METADATA.sorted_tables:
         assert f"### {table.name}\n" in page
@@ -59,7 +59,7 @@ def test_every_table_and_column_is_explained(schema: ModuleType) -> None:
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in (DOCS / "queries").iterdir()))
 def test_the_queries_answer(tmp_path: Path, name: str) -> None:
-    """On a real database, with the columns that they promise."""
+    """Every query gives the expected columns and first row for a recorded database."""
     path = older(tmp_path / "league.db", "league")
     upgrade_database(path)
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as raw:

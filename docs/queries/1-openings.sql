@@ -1,4 +1,4 @@
--- How did White score with each opening of the book in one tournament?
+-- How did White score with each opening of the opening book in one tournament?
 SELECT json_extract(opening, '$.name') AS opening_name,
        count(*) AS games,
        round(100.0 * sum(CASE outcome WHEN '1-0' THEN 1.0 WHEN '1/2-1/2' THEN 0.5 ELSE 0 END) / count(*), 1) AS white_percent

@@ -1,4 +1,4 @@
--- Which engines lost or spoiled games by their own fault, and how?
+-- Which engines lost games or made them void by their own fault, and how?
 SELECT culprit AS engine, termination, count(*) AS games, max(datetime(ended_unix, 'unixepoch')) AS last
 FROM games
 WHERE culprit <> ''

@@ -1,4 +1,4 @@
--- What is the score of every two engines over all tournaments, with White and Black added up?
+-- What is the score of every two engines over all tournaments, with both colors together?
 WITH results AS (
   SELECT white_engine AS engine, black_engine AS opponent, wins, draws, losses FROM pair_counts
   UNION ALL SELECT black_engine, white_engine, losses, draws, wins FROM pair_counts

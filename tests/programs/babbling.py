@@ -1,10 +1,10 @@
-"""A scripted engine that randomly changes its lines: cut, doubled, damaged, or mixed with noise.
+"""A scripted engine whose output lines are changed randomly: cut, doubled, damaged, or mixed with noise.
 
-Nothing is changed before line --calm, so that every state of the protocol can be reached; then one line in --rate is.
+Before line --calm nothing is changed, so that every state of the protocol can be reached; then one line in --rate is.
 """
 
 # mypy: ignore-errors
-# An engine is a program, not a part of the package: it has no annotations and does not use python-chess.
+# An engine is a program, not a module of the package: it has no annotations and does not use python-chess.
 import os
 import random
 import time

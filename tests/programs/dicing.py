@@ -1,10 +1,10 @@
-"""An engine that plays random moves, the same move in the same position, with search output in many forms.
+"""An engine that plays random moves, always the same in a position, with info lines of many forms.
 
-Its score is the material. Now and then it writes what no engine should: bounds, odd orders, impossible PVs.
+The score is the material. Some lines are unusual: bounds, other orders of values, illegal PVs.
 """
 
 # mypy: ignore-errors
-# An engine is a program, not a part of the package.
+# An engine is a program, not a module of the package.
 import os
 import random
 import sys

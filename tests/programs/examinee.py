@@ -1,10 +1,10 @@
-"""An engine that knows the rules and follows its protocol, except for the fault in --fault.
+"""An engine that follows the rules and its protocol, with one fault that --fault selects.
 
-For the compliance checks of both protocols: every check has a fault here that it must find.
+Every step of the compliance tests of both protocols has a fault here that it must find.
 """
 
 # mypy: ignore-errors
-# An engine is a program, not a part of the package: it has no annotations.
+# An engine is a program, not a module of the package: it has no annotations.
 import argparse
 import os
 import select
@@ -32,7 +32,7 @@ class Examinee:
         self.protocol, self.faults = options.protocol, options.fault.split(",")
         self.board = chess.Board()
         self.input = b""
-        self.searching = None  # when its answer is due; None: no search
+        self.searching = None  # time of its move; None: no search
         self.pondering = False
         self.force = True
         self.searches = 0
@@ -41,7 +41,7 @@ class Examinee:
         self.mute = False
         self.empty = 0
         self.level_minutes = 0
-        self.shuffled = False  # whether back ranks are shuffled
+        self.shuffled = False  # whether the back ranks are shuffled
 
     # Input and output.
 
@@ -275,7 +275,7 @@ class Examinee:
         if not endless and not pause:
             self.answer()
 
-    # Answers.
+    # Moves.
 
     def answer(self):
         self.searching = None

@@ -1,11 +1,11 @@
-"""The scripted engine for whole tournaments: every game begins at its first move, and there are more faults.
+"""The scripted engine for whole tournaments: every game starts with its first move, and there are more faults.
 
-It writes one line to stderr at its start, and notes in the file of --marks when its fault occurs: CLOCK_MONOTONIC ns.
+It prints a line to stderr at its start, and writes the time of its fault (CLOCK_MONOTONIC in ns) to the file --marks.
 """
 
 # mypy: ignore-errors
-# An engine is a program, not a part of the package: it has no annotations and does not use python-chess.
-import _signal as signal  # as in scripted.py
+# An engine is a program, not a module of the package: it has no annotations and does not use python-chess.
+import _signal as signal  # for the reason in scripted.py
 import faulthandler
 import os
 import resource
@@ -51,7 +51,7 @@ class Misbehaving(Scripted):
         chunk = os.read(0, 65536)
         if not chunk:
             os._exit(0)
-        line, _, self.input = (self.input + chunk).partition(b"\n")  # one for each wake-up
+        line, _, self.input = (self.input + chunk).partition(b"\n")  # one line per wake-up
         return line.decode()
 
     def at_start(self):
@@ -146,7 +146,7 @@ class Misbehaving(Scripted):
 
     def new_game(self):
         super().new_game()
-        self.own = self.games - 1 if self.fault == "plays-on" else 0  # continues with the moves of the game before
+        self.own = self.games - 1 if self.fault == "plays-on" else 0  # continues the moves of the last game
 
     # Searches.
 
@@ -289,7 +289,7 @@ class Misbehaving(Scripted):
         return super().deed() if form is None else lambda move: self.promote(form)
 
     def promote(self, form):
-        self.own -= 1  # the knight has not moved
+        self.own -= 1  # the move of the knight is still to come
         self.answer(form.format(*("a7a8", "a8", "A7A8") if self.colour == "w" else ("a2a1", "a1", "A2A1")))
 
     def do_speaks_after_its_answer(self, move):

@@ -1,8 +1,8 @@
 """A UCI engine that sends a request to the control socket of its tournament; run with ``python -I -S``.
 
-Called with ``HOW PATH``, the path as hex, because a path in a command would be visible in a sandbox. HOW is ``plain``,
-or ``orphan`` for a child that leaves session, parent and environment. Its name in UCI is the reply, or the reason why
-there is none.
+It is called with ``HOW PATH``. The path is hexadecimal, because files in a command are visible in a sandbox.
+HOW is ``plain``, or ``orphan`` for a child that leaves session, parent and environment.
+Its name in UCI is the response, or the reason why there was none.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ def asked(path: str) -> str:
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(20)
             connection.connect(bytes.fromhex(path))
-            with contextlib.suppress(BrokenPipeError):  # it may be rejected before its request
+            with contextlib.suppress(BrokenPipeError):  # the connection may be closed before the request
                 connection.sendall(b'{"do":"void","game":1}\n')
             answer = json.loads(connection.makefile().readline() or '{"error":"hung up"}')
     except OSError as error:
@@ -43,7 +43,7 @@ def by_orphan(path: str) -> str:
 
 def main(how: str, path: str) -> None:
     if how == "write":
-        time.sleep(0.1)  # until its parent has ended
+        time.sleep(0.1)  # wait until its parent has ended
         with open(sys.argv[3] + ".new", "w") as file:
             file.write(asked(path))
         os.rename(sys.argv[3] + ".new", sys.argv[3])

@@ -1,7 +1,7 @@
-"""An engine that first tries to act outside of its sandbox, then plays as Wren; run with ``python -I -S``.
+"""An engine that tries to act outside of its sandbox and then plays as Wren; run with ``python -I -S``.
 
-Called with ``WREN SOCKET VICTIM LISTENER...``: the program that plays, then as hex the control socket of its
-tournament, a file to change and further sockets.
+It is called with ``WREN SOCKET VICTIM LISTENER...``: the program that plays, and, in hexadecimal, the control socket of
+its tournament, a file to change and other sockets.
 """
 
 import contextlib

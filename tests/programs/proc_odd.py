@@ -1,4 +1,4 @@
-"""An engine process with the fault that its first argument names; run with ``python -I -S``."""
+"""An engine process with a fault that its first argument names; run with ``python -I -S``."""
 
 import ctypes
 import json
@@ -27,7 +27,7 @@ def until_quit() -> None:
 
 
 def fork_child(*, session: bool = False, bare: bool = False) -> None:
-    """Start a child that outlives its parent, and print its process id."""
+    """Start a child that outlives its parent and prints its own process id."""
     if os.fork():
         return
     if session:
@@ -35,7 +35,7 @@ def fork_child(*, session: bool = False, bare: bool = False) -> None:
         between = os.getpid()
         if os.fork():
             os._exit(0)
-        while os.getppid() == between:  # the parent is gone before anybody looks
+        while os.getppid() == between:  # wait until the parent has ended
             time.sleep(0.001)
     if bare:
         os.execve(sys.executable, [sys.executable, "-I", "-S", __file__, "bare"], {})
@@ -55,7 +55,7 @@ def report() -> None:
             {
                 "session": os.getsid(0) == os.getpid(),
                 "blocked": fields["SigBlk"],
-                # CPython itself ignores SIGPIPE and SIGXFSZ at its start; the rest is inherited
+                # CPython ignores SIGPIPE and SIGXFSZ at its start; all other signals are inherited
                 "ignored": sorted(set(signals) - {signal.SIGPIPE, signal.SIGXFSZ}),
                 "core": resource.getrlimit(resource.RLIMIT_CORE),
                 "oom": oom,
@@ -69,7 +69,7 @@ def report() -> None:
 
 
 def tries(outside: str, port: int) -> None:
-    """Return what it may do: write in its TMPDIR and outside, connect, read its limits."""
+    """Print what it may do: write in TMPDIR and outside, connect, and its limits."""
     import socket
 
     def may(act) -> bool:  # type: ignore[no-untyped-def]
@@ -100,10 +100,10 @@ def tries(outside: str, port: int) -> None:
 
 
 def broken_out(victim: str, *listeners: str) -> list[str]:
-    """Try every known way to act outside of a sandbox, and return which of them succeeded.
+    """Return every known way to act outside of a sandbox that succeeded.
 
-    `victim` is a file that the user owns, `listeners` are Unix sockets (abstract ones begin with @); all as hex,
-    because a path in a command would be visible in a sandbox.
+    `victim` is a file of the user, `listeners` are Unix sockets (abstract ones begin with @). All are hexadecimal,
+    because files in a command are visible in a sandbox.
     """
     import ctypes
     import socket
@@ -142,7 +142,7 @@ def broken_out(victim: str, *listeners: str) -> list[str]:
         "attribute": lambda: os.setxattr(victim, "user.enginetour", b"x"),
         **{path: partial(connect, path) for path in places},
     }
-    if os.environ["HOME"] == os.environ["TMPDIR"]:  # in a sandbox; outside, root would change this machine
+    if os.environ["HOME"] == os.environ["TMPDIR"]:  # only in a sandbox, because root would change this machine
         ways |= {
             "device": write_device,
             "remount": lambda: call("mount", b"none", b"/", None, remount, None),
@@ -160,7 +160,7 @@ def broken_out(victim: str, *listeners: str) -> list[str]:
 
 
 def scribble(junk: bytes) -> None:
-    """Write into every pipe of the first process, without waiting."""
+    """Write into every pipe of the first process without waiting."""
     for name in os.listdir("/proc/1/fd"):
         path = f"/proc/1/fd/{name}"
         try:
@@ -181,16 +181,16 @@ def main(mode: str) -> None:
         time.sleep(600)
     if mode == "report":
         report()
-    if mode == "forks":  # ends, and its child holds its pipes open
+    if mode == "forks":  # ends, and its child keeps its pipes open
         fork_child()
         time.sleep(0.05)
         os._exit(3)
     if mode == "escapes":
         fork_child(session=True)
-    if mode == "renamed":  # its child too has the name in its second argument, as hex
+    if mode == "renamed":  # also its child gets the name in the second argument (hexadecimal)
         ctypes.CDLL(None).prctl(PR_SET_NAME, bytes.fromhex(sys.argv[2]), 0, 0, 0)
         fork_child(session=True)
-    if mode == "scribbles":  # into every pipe of the first process of its namespace
+    if mode == "scribbles":  # writes into every pipe of the first process of its namespace
         scribble(bytes.fromhex(sys.argv[2]))
         say("scribbled")
     if mode == "escapes-bare":
@@ -206,7 +206,7 @@ def main(mode: str) -> None:
             os.write(2, b"nonsense \x1b[31m\n" * 1000)
         os.write(2, b"the last words\n")
         say("done")
-    if mode == "eats":  # uses as many MB as its second argument says
+    if mode == "eats":  # allocates MB as in its second argument
         held = [bytearray(b"x") * 1_000_000 for _ in range(int(sys.argv[2]))]
         say(f"held {len(held)}")
     if mode == "tries":

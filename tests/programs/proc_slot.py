@@ -1,4 +1,4 @@
-"""A slot with a scripted referee: the name of White says what a game does. It runs as the command of a slot."""
+"""A slot with a scripted referee, run as the slot's command. The name of White says what a game does."""
 
 import os
 import signal
@@ -18,7 +18,7 @@ from enginetour.referee.link import Link
 
 
 class EnginePool:
-    """Engines between games."""
+    """A pool of engines between games."""
 
     kept: list[EngineProcess]
 
@@ -65,8 +65,9 @@ def play(task: GameTask, link: Link, pool: EnginePool) -> Game:
         link.tell("playing", os.getpid())
         while True:
             time.sleep(600)
-    # ends the first time: Black names the file that remembers it
-    if what == "once" and not os.path.exists(task.pairing.black):
+    if what == "once" and not os.path.exists(
+        task.pairing.black
+    ):  # ends the first time; Black is the path of its memory
         open(task.pairing.black, "w").close()
         os._exit(7)
     if what in ("plays", "keeps"):
@@ -77,7 +78,7 @@ def play(task: GameTask, link: Link, pool: EnginePool) -> Game:
             pool.kept += engines
             return ended(task, "kept")
         until_stopped(link, engines)
-    if what == "leaves":  # an engine that ended left a child without the tag
+    if what == "leaves":  # an engine has left a child without the tag
         engine = EngineProcess(task.white.spec)
         child = _child(engine)
         engine.end()

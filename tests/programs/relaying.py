@@ -1,14 +1,13 @@
-"""A wrapper like `ssh HOST ENGINE`: it passes its input to a program, and holds back the answers.
+"""A wrapper like `ssh HOST ENGINE`: it forwards its input to a program, and the output of the program with a delay.
 
 relaying.py --ms 30 --mark WORD PROGRAM WORDS...
 
-The program has WORD in its environment, by which it can be found. With --apart it has its own session, so that no
-signal to the group of the wrapper reaches it; with --breaks N the wrapper ends at its N-th answer, as after a lost
-connection.
+The program has WORD in its environment, so that tests can find it. With --apart it has its own session, and signals to
+the process group do not reach it. With --breaks N the wrapper ends at the N-th move, like a lost connection.
 """
 
 # mypy: ignore-errors
-# An engine is a program, not a part of the package: it has no annotations.
+# An engine is a program, not a module of the package: it has no annotations.
 import argparse
 import os
 import subprocess
@@ -16,11 +15,11 @@ import threading
 import time
 
 ANSWERS = (b"bestmove", b"move")
-LOST = 255  # exit code of ssh after a lost connection (ssh(1), EXIT STATUS)
+LOST = 255  # exit code of ssh for a lost connection (ssh(1), EXIT STATUS)
 
 
 def forward(sink):
-    """Pass the own input to the program, up to its end."""
+    """Forward the input to the program."""
     while said := os.read(0, 65536):
         os.write(sink.fileno(), said)
     sink.close()

@@ -1,19 +1,19 @@
-"""A scripted engine for tests of the referee: it shuffles knights (or plays --moves) and has one fault.
+"""A scripted engine for tests: it moves knights back and forth (or plays --moves), with one fault.
 
-It does not know chess: the n-th answer is the n-th move of its list, or of the list of its color if a slash separates
-two. The fault occurs at search --at of the process.
+It does not know chess: its n-th move is the n-th move of its list, or of the list of its color if there are two lists
+with a slash between them. The fault occurs at the --at-th search of the process.
 """
 
 # mypy: ignore-errors
-# An engine is a program, not a part of the package: it has no annotations and does not use python-chess.
-import _signal as signal  # without the names of its numbers, whose import would take as long as a short game
+# An engine is a program, not a module of the package: it has no annotations and does not use python-chess.
+import _signal as signal  # loading `signal` would take as long as a short game
 import os
 import sys
 import time
 
 LATE = ('feature ping=1 usermove=1 setboard=1 myname="Late" done=1',)
 SHUFFLE = {"w": ["g1f3", "f3g1"], "b": ["g8f6", "f6g8"]}
-# By fault: the answer instead of the move, the line instead of an answer, the line before it. %s is the opponent's last
+# By fault: text instead of the move, lines instead of the answer, lines before the answer. %s is the opponent's last
 # move.
 ANSWERS = {
     "illegal": "e2e5",
@@ -66,7 +66,7 @@ class Scripted:
         self.starts = options.starts
         self.told = options.told.split("|") if options.told else []
         self.told_protover = 0
-        self.early = -1  # plies at which it answered before its turn
+        self.early = -1  # plies when it answered before its turn
         self.pondering = False
         self.offered = False
 
@@ -109,7 +109,7 @@ class Scripted:
                 time.sleep(0.005)
         if self.fault == "silent":
             self.sleep()
-        if self.fault == "deaf-at-first":  # in as many processes as --at says
+        if self.fault == "deaf-at-first":  # in the first --at processes
             with open(self.starts, "a") as file:
                 file.write(".")
                 deaf = file.tell() <= self.at
@@ -163,7 +163,7 @@ class Scripted:
         elif word == "go" and rest.startswith("ponder"):
             self.ponder()
         elif word == "go":
-            self.searches -= self.plies == self.early  # asked again: its early answer did not count
+            self.searches -= self.plies == self.early  # searched again, because its early answer did not count
             self.search(rest)
         elif word == "ponderhit":
             self.pondering = False
@@ -179,11 +179,11 @@ class Scripted:
         return self.fault == fault and self.ponders == self.at
 
     def ponder(self):
-        """Ponder: an answer comes only after `ponderhit` or `stop`."""
+        """Search in the opponent's time; the answer comes after `ponderhit` or `stop`."""
         self.ponders += 1
         self.searches += 1
         self.pondering = True
-        if self.fault == "ponder-deaf-at-first":  # input before its search runs is lost
+        if self.fault == "ponder-deaf-at-first":  # input before its search is lost
             time.sleep(self.seconds)
             os.set_blocking(0, False)
             try:  # noqa: SIM105  # contextlib takes too long to load
@@ -200,7 +200,7 @@ class Scripted:
             self.answer(self.move())
 
     def miss(self):
-        """Write the answer owed to `stop`; this search is not part of the game."""
+        """Send the answer to `stop` for a search that does not belong to the game."""
         if self.strikes("ponder-late"):
             time.sleep(self.seconds)
         if self.strikes("ponder-stops-twice"):
@@ -218,7 +218,7 @@ class Scripted:
             self.trial = True
             self.new_game()
             self.force, self.plies, self.colour = True, 0, "w"
-        elif word == "go" and self.trial:  # a move is requested before the first game of an engine without features
+        elif word == "go" and self.trial:  # the test move before the first game of an engine without features
             self.say(*(LATE if self.fault == "late-features" else ()), "move g1f3")
         elif word == "go":
             self.force = False
@@ -254,7 +254,7 @@ class Scripted:
             return
         if self.fault == "loses-protover" and self.told_protover == 1:
             return
-        if self.fault == "feature-flood":  # more answers than a pipe holds, before it reads the first
+        if self.fault == "feature-flood":  # more lines than a pipe holds, before it reads
             self.say(*(f"feature nonsense{number}=1" for number in range(20_000)))
         if self.fault == "never-done":
             self.say("feature ping=1 usermove=1 setboard=1")
@@ -353,12 +353,12 @@ class Scripted:
             self.answer(move)
 
     def strike(self, move):
-        """Run the fault; return true if nothing else is to be written."""
+        """Execute the fault; return True if there is no further output."""
         found = self.deed()
         return found is not None and found(move) is not False
 
     def deed(self):
-        """Return the function of the fault, None if there is none."""
+        """Return the action of the fault; None if there is none."""
         if self.fault in self.answers:
             return lambda move: self.answer(self.answers[self.fault])
         if self.fault in WORDS or self.fault in BEFORE:
@@ -382,7 +382,7 @@ class Scripted:
         os.kill(os.getpid(), signal.SIGILL)
 
     def do_hang(self, move):
-        """Stay silent, but answer pings; forget the move."""
+        """Stay silent, but answer pings; the move is lost."""
 
     def do_deaf(self, move):
         self.sleep()
@@ -392,7 +392,7 @@ class Scripted:
             self.say(*["info depth 1 score cp 5 nodes 1 pv g1f3"] * 200)
 
     def do_flood_out_of_turn(self, move):
-        """Answer, then print as fast as possible and never read again."""
+        """Answer, then print as fast as possible without reading."""
         self.answer(move)
         block = b"info depth 1 score cp 5 nodes 1 pv g1f3\n" * 1600
         while True:
@@ -407,7 +407,7 @@ class Scripted:
         return False
 
     def do_late_then_hang(self, move):
-        """Be late once, and silent the next time."""
+        """Answer late once, and stay silent the next time."""
         self.fault, self.at = "hang", self.searches + 1
         time.sleep(self.seconds)
         return False
@@ -424,7 +424,7 @@ class Scripted:
         self.say(f"{word} {move}", f"{word} a2a3", f"{word} a7a6")
 
     def do_stale_first(self, move):
-        """Write an answer that was not requested, and the true one right after it."""
+        """Send an unexpected answer, and the right one immediately after it."""
         self.say("bestmove h1h5" if self.protocol == "uci" else "move h1h5")
         time.sleep(0.05)
         return False
@@ -481,7 +481,7 @@ class Scripted:
         return False
 
     def do_resigns_at_a_fence(self, move):
-        """Write nothing: all was written before."""
+        """Print nothing more."""
 
     do_blames_at_a_fence = do_resigns_at_a_fence
 
@@ -506,7 +506,7 @@ class Scripted:
         self.say("resign")
 
 
-# Words of the command line with their defaults; types are those of the defaults.
+# Options of the command line with their defaults, which also define the types.
 OPTIONS = {
     "protocol": "uci",
     "fault": "",
@@ -516,12 +516,12 @@ OPTIONS = {
     "hint": "a1a1",
     "seconds": 1.0,
     "starts": "",
-    "told": "",  # by search, separated by bars; the last one is for all that follow
+    "told": "",  # by search, separated by bars; the last one is for all later searches
 }
 
 
 class Options:
-    """The command line; argparse would take longer than a short game."""
+    """Options of the command line; loading argparse would take longer than a short game."""
 
     def __init__(self, **more):
         vars(self).update(OPTIONS | more)

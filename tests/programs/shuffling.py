@@ -1,10 +1,10 @@
-"""A stand-in for Wren in both protocols that starts at once: it moves a piece to and fro, without python-chess.
+"""A fast replacement for Wren in both protocols, which moves a piece back and forth and does not use python-chess.
 
 ``shuffling.py LEVEL`` has Wren's name and options. Its games are draws by repetition after a few moves.
 """
 
 # mypy: ignore-errors
-# An engine is a program, not a part of the package: it has no annotations and does not use python-chess.
+# An engine is a program, not a module of the package: it has no annotations and does not use python-chess.
 import os
 import sys
 
@@ -31,7 +31,7 @@ class Board:
                 else:
                     self.men[x, y] = sign
                     x += 1
-        self.last = {}  # color -> its last move
+        self.last = {}  # last move by color
         self.playing = False
 
     def push(self, text):
@@ -51,7 +51,7 @@ class Board:
         return man.isupper() == (self.turn == "w")
 
     def targets(self, a):
-        """Return the squares that a piece may reach; pawns one step, or captures."""
+        """Yield the squares that a piece can move to: pawns one square, or captures."""
         man = self.men[a]
         kind = man.lower()
         if kind == "p":
@@ -74,7 +74,7 @@ class Board:
                 b = b[0] + x, b[1] + y
 
     def is_legal(self, a, b):
-        """Return whether the own king is not attacked after a move."""
+        """Whether the king is not attacked after a move."""
         kept = self.men
         self.men = {**kept, b: kept[a]}
         del self.men[a]
@@ -91,7 +91,7 @@ class Board:
         return (a[0] - 1, a[1] + up), (a[0] + 1, a[1] + up)
 
     def choice(self):
-        """Return the move back from the last one, else a knight move; moves without a capture come first."""
+        """Return the move back, else a knight move, else another one; captures come last."""
         back = self.last.get(self.turn)
         if back and back[0] not in self.men and self.men.get(back[1]) not in (None, "P", "p"):
             a, b = back[1], back[0]
@@ -114,7 +114,7 @@ def told(move):
 
 
 def uci(level, line, board):
-    """Set up the position of a UCI command."""
+    """Return the position after a command of UCI."""
     word, _, rest = line.partition(" ")
     if word == "uci":
         say(f"id name Wren {level}", "id author the enginetour authors")
@@ -134,7 +134,7 @@ def uci(level, line, board):
 
 
 def cecp(level, line, board):
-    """Set up the position of a CECP command; `playing` while it is not in force mode."""
+    """Return the position after a command of CECP; `playing` is False in force mode."""
     word, _, rest = line.partition(" ")
     if word == "protover":
         say(f'feature ping=1 setboard=1 usermove=1 myname="Wren {level}" variants="normal" sigint=0 colors=0 name=0')

@@ -1,11 +1,11 @@
-"""An engine for games of any variant: in the same position it plays the same legal move, from all that it received.
+"""An engine for games of any variant, which always plays the same legal move in a position.
 
-It accepts and writes moves only in the form of its protocol. It cannot continue after a wrong line, and missing data (a
-pocket, remaining checks, a right to castle) shows in the moves that it chooses.
+It only accepts and sends moves in the notation of its protocol. Wrong input makes it fail, and missing information (a
+pocket, checks, a right to castle) changes its moves.
 """
 
 # mypy: ignore-errors
-# An engine is a program, not a part of the package.
+# An engine is a program, not a module of the package.
 from __future__ import annotations
 
 import hashlib
@@ -18,12 +18,12 @@ import chess
 import chess.variant
 
 BOARDS = {board.uci_variant: board for board in (chess.Board, *chess.variant.VARIANTS[1:])}
-SHUFFLED = "fischerandom"  # of the CECP spec
+SHUFFLED = "fischerandom"  # name in the CECP spec
 BY_CECP_NAME = {"normal" if name == "chess" else name: board for name, board in BOARDS.items()}
 
 
 def choice(board: chess.Board, seed: str) -> chess.Move:
-    """Choose without a random generator, which may differ between versions of Python; prefer special moves."""
+    """Return a move without random numbers, which can differ between versions of Python; prefer special moves."""
     number = int.from_bytes(hashlib.sha256(f"{seed} {board.fen()}".encode()).digest()[:8], "big")
     moves = sorted(board.legal_moves, key=chess.Move.uci)
     kinds = (board.is_castling, lambda move: move.drop is not None, board.is_capture, board.gives_check)
@@ -35,7 +35,7 @@ def choice(board: chess.Board, seed: str) -> chess.Move:
 
 
 def in_cecp(board: chess.Board, move: chess.Move, *, san: bool) -> str:
-    """Return a move in the form of the protocol spec ("move", "variant"): castling by letters, drops as P@e5."""
+    """Write a move as the CECP spec has it ("move", "variant"): castling as O-O in Chess960, drops as P@e5."""
     if san:
         text = board.san(move)
         return f"P{text}" if text[0] == "@" else text
@@ -49,7 +49,7 @@ def say(*lines: str) -> None:
 
 
 class Uci:
-    """UCI: its board is that of the last `position`, extended if the next one continues it."""
+    """Its board is that of the last `position`; a longer list of moves continues it."""
 
     def __init__(self, seed: str) -> None:
         self.seed, self.variant, self.shuffled, self.told = seed, "chess", False, []
@@ -91,7 +91,7 @@ class Uci:
 
 
 class Cecp:
-    """CECP: its board is extended by every move that it receives or makes."""
+    """Its board gets every move that it receives or sends."""
 
     def __init__(self, seed: str, *, san: bool, faults: Sequence[str] = ()) -> None:
         self.seed, self.san, self.force, self.faults, self.moves = seed, san, True, faults, 0
@@ -118,11 +118,11 @@ class Cecp:
         elif word == "usermove":
             if "late" in self.faults and not self.force and self.moves == 5:
                 self.moves += 1
-                say(self.moved())  # it had moved for its opponent before that move came
+                say(self.moved())  # it had moved for its opponent before the move came
             moves = self.board.legal_moves
             if self.san:
                 with suppress(ValueError):
-                    moves = [self.board.parse_san(rest)]  # lenient; but one form is right
+                    moves = [self.board.parse_san(rest)]  # parse_san accepts other forms too
             found = next((move for move in moves if in_cecp(self.board, move, san=self.san) == rest), None)
             if found is None:
                 say(f"Illegal move: {rest}")
@@ -138,11 +138,11 @@ class Cecp:
         lines = [f"1 0 1 1 {choice(self.board, self.seed).uci()}", self.moved()]
         self.moves += 1
         if "surplus" in self.faults and self.moves % 3 == 0 and any(self.board.legal_moves):
-            lines.append(self.moved())  # for its opponent, too
+            lines.append(self.moved())  # also for its opponent
         say(*lines)
 
     def moved(self) -> str:
-        """Play a move and announce it."""
+        """Play a move and print it."""
         move = choice(self.board, self.seed)
         line = f"move {in_cecp(self.board, move, san=self.san)}"
         self.board.push(move)
@@ -150,7 +150,7 @@ class Cecp:
 
 
 def main() -> None:
-    """Run with the words: protocol (uci, cecp, san for CECP with san=1), seed, and faults of CECP."""
+    """Arguments: protocol (uci, cecp, or san for CECP with san=1), seed, and faults of CECP."""
     protocol, seed, *faults = sys.argv[1:]
     engine = Uci(seed) if protocol == "uci" else Cecp(seed, san=protocol == "san", faults=faults)
     for line in sys.stdin:

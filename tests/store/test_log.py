@@ -309,7 +309,7 @@ def test_unknown_tournament(store: Store) -> None:
     with pytest.raises(UsageRefused, match="did you mean 'autumn'") as refused:
         store.tournament("autmun")
     assert "choose one of: autumn" in str(refused.value)
-    with pytest.raises(UsageRefused, match="no edition 5"):
+    with pytest.raises(UsageRefused, match="edition 5 of autumn does not exist"):
         store.tournament("autumn", 5)
 
 
