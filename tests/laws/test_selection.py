@@ -83,7 +83,7 @@ def test_filters_part_the_games(games: list[Any], imported: list[tuple[int, int,
 def test_an_edition_comes_out_again(
     first: list[Any], later: list[Any], imported: list[tuple[int, int, int]], parts: dict[str, Any], struck: bool
 ) -> None:
-    """As of its last games an edition has the numbers that were published, whatever was played and struck out since."""
+    """An edition can be computed again for its last games, with the same numbers, after later games and annulments."""
     with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder) / "t.db") as store:
         played(store, first, imported)
         definition = ListDefinition(**parts)

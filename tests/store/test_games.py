@@ -242,14 +242,16 @@ def test_games_that_came_again_are_told(tmp_path: Path) -> None:
     path.write_text(text, "utf-8")
     (tmp_path / "one.epd").write_text("4k3/8/8/8/8/8/4P3/4K3 w - -\n", "utf-8")
     told = " ".join(tour(tmp_path, "check", str(path)).stdout.split())
-    assert "warning: without a clock 4 of 6 games of two are an earlier one over again, with 1 opening" in told
+    assert (
+        "warning: without a clock, 4 of 6 games of a pair are expected to repeat earlier games, with 1 opening" in told
+    )
     first = tour(tmp_path, "run", str(path), "--max-games", "2", expect=8)
-    assert "over again" not in first.stdout
+    assert "identical to an earlier" not in first.stdout
     done = tour(tmp_path, "run", str(path))
-    assert "warning: 4 of 6 games are an earlier one over again" in " ".join(done.stdout.split())
+    assert "warning: 4 of 6 games are identical to an earlier game" in " ".join(done.stdout.split())
     assert tour(tmp_path, "report").stdout.startswith("report: ")
     report = tmp_path / "results" / "trial-report"
-    assert "4 of 6 games are an earlier one over again" in (report / "fairness.html").read_text("utf-8")
+    assert "4 of 6 games are identical to an earlier game" in (report / "fairness.html").read_text("utf-8")
     overview = (report / "index.html").read_text("utf-8")
     assert "about its fairness" in overview
-    assert "4 of 6 games are an earlier one over again" in overview, "what next"
+    assert "4 of 6 games are identical to an earlier game" in overview, "what next"

@@ -315,7 +315,8 @@ def test_unknown_tournament(store: Store) -> None:
 
 def test_configuration_comes_back(log: TournamentLog) -> None:
     """Configuration, seed and entrants are stored as they were at the start."""
-    assert (log.config, log.seed, log.system, log.format_version) == ({"format": {"cycles": 2}}, 7, "roundrobin", 1)
+    settings = {"format": {"cycles": 2, "system": "roundrobin"}}
+    assert (log.config, log.seed, log.system, log.format_version) == (settings, 7, "roundrobin", 1)
     assert log.entrants == draft().entrants
 
 

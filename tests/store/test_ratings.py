@@ -227,7 +227,7 @@ def test_settings_of_a_system_that_is_not_shown(tmp_path: Path) -> None:
     """Settings of a system that is not shown are errors."""
     path = tmp_path / "trial.toml"
     path.write_text(TOML.format("[ratings.elo]\nk = 24").replace('"ml", "elo", "gor", "egf", "egf2021"', '"ml"'))
-    with pytest.raises(InputRefused, match="settings for elo, which systems does not name"):
+    with pytest.raises(InputRefused, match="settings of elo are given, but systems does not contain elo"):
         load.load(path)
 
 
@@ -306,7 +306,7 @@ def refold_start(refold_store: Store, name: str = "autumn", rating: float | None
 
 
 def never_whole() -> object:
-    return patch.object(ratings, "_whole", side_effect=AssertionError("everything was rated again"))
+    return patch.object(ratings, "_rate_all", side_effect=AssertionError("everything was rated again"))
 
 
 def imported(refold_store: Store, after_game: int) -> None:
