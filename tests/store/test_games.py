@@ -253,5 +253,5 @@ def test_games_that_came_again_are_told(tmp_path: Path) -> None:
     report = tmp_path / "results" / "trial-report"
     assert "4 of 6 games are identical to an earlier game" in (report / "fairness.html").read_text("utf-8")
     overview = (report / "index.html").read_text("utf-8")
-    assert "about its fairness" in overview
+    assert "fairness warning" in overview
     assert "4 of 6 games are identical to an earlier game" in overview, "what next"
