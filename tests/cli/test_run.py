@@ -590,7 +590,7 @@ def test_machines_in_words() -> None:
         "io (tcp://1): gets no games, 1 game played, 1 in progress",
         "  io lacks book: no file b",
         "  io lacks Owl: no program owl",
-        "io (EPYC, speed 1.5): set aside: it died, 2 games played",
+        "io (EPYC, speed 1.5): not used: it died, 2 games played",
         "europa: gone, 3 games played",
     ]
 
@@ -823,7 +823,7 @@ def test_real_play(tmp_path: Path) -> None:
     (tmp_path / "late").touch()
     code, _, said = run.ended()
     assert code == 8
-    assert "as asked: no new games" in said
+    assert "--stop-at reached, no new games" in said
     assert 0 < audit(tmp_path) < 500
     assert "stop_at" not in read(tmp_path, "status")
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)

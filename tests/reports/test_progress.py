@@ -473,9 +473,9 @@ def test_a_false_claim_is_told_once_for_each_engine_and_kind() -> None:
     false = SideRecord(claims=(("no-score", 2, "move 1: played e2e4 without any scored line"),))
     claimed = WrongClaims()
     (words,) = claimed.new(replace(game(), white=false))
-    assert words == "claim: A: move 1: played e2e4 without any scored line (no-score, 2 times; told once)"
+    assert words == "wrong claim: A: move 1: played e2e4 without any scored line (no-score, 2 times; reported once)"
     (other,) = claimed.new(replace(game(), white=false, black=false))
-    assert other.startswith("claim: B: ")
+    assert other.startswith("wrong claim: B: ")
 
 
 def test_a_match_speaks_as_scripts_expect(tmp_path: Path) -> None:

@@ -260,9 +260,8 @@ def test_a_file_is_in_the_language_of_its_ending(db: Path, tmp_path: Path) -> No
         assert (tmp_path / name).read_text("utf-8").startswith(first)
     assert ask(db, "ratings", "--format", "bbcode", "-o", str(tmp_path / "b.txt")).exit_code == 0
     assert (tmp_path / "b.txt").read_text("utf-8").startswith("[code]")
-    assert "--format bbcode and c.md do not go together" in (
-        ask(db, "ratings", "--format", "bbcode", "-o", str(tmp_path / "c.md")).stderr
-    )
+    error = usage_error(ask(db, "ratings", "--format", "bbcode", "-o", str(tmp_path / "c.md")))
+    assert "cannot be combined with --format bbcode (found c.md)" in error
 
 
 def test_a_short_time_is_not_none() -> None:

@@ -338,5 +338,5 @@ def test_a_folder_that_cannot_be_written_ends_no_run(tmp_path: Path) -> None:
     (tmp_path / "results" / "trial.traffic").write_text("no folder")
     path = config(tmp_path, ("wren1", "wren2"), "match", "games = 2", play="engine_log = true")
     done = tour(tmp_path, "run", str(path))
-    assert "the traffic of game 1 not written" in done.stdout + done.stderr
+    assert "engine log of game 1 not written" in done.stdout + done.stderr
     assert (tmp_path / "results" / "trial.pgn").read_text().count("[Event ") == 2

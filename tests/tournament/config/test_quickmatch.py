@@ -271,7 +271,7 @@ def test_a_match_is_played_kept_and_played_again(tmp_path: Path) -> None:
     assert 'openings = { order = "sequential", plies = 4 }\nmax_moves = 5\n' in path.read_text()
     assert "Wren 1" in tour(tmp_path, "standings").stdout
     again = tour(tmp_path, *words, *table).stdout
-    assert ", as before" in again.splitlines()[0]
+    assert " (unchanged)" in again.splitlines()[0]
     assert "edition 2" in tour(tmp_path, "standings").stderr
     tour(tmp_path, *words, "--write-only")
     assert 'name = "Wren 1 vs Wren 2 (2)"' in (tmp_path / "results" / "wren-1-vs-wren-2-2.toml").read_text()
@@ -362,4 +362,4 @@ def test_previous_option_names_are_accepted(tmp_path: Path) -> None:
     assert "timemargin = 70\n" in text and "engine_log = true\n" in text
     assert "draw = { movenumber = 9, movecount = 8, score = 10 }\n" in text
     current = ("--timemargin", "70", "--engine-log", "--draw", "movenumber=9 movecount=8 score=10")
-    assert ", as before" in tour(tmp_path, *words, *current).stdout
+    assert " (unchanged)" in tour(tmp_path, *words, *current).stdout
