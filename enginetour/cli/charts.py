@@ -15,6 +15,7 @@ from enginetour.cli.options import (
     PATH,
     F,
     TournamentChoice,
+    many_option,
     open_store,
     picture_ending,
     put_picture,
@@ -143,9 +144,7 @@ def bubble(log: TournamentReader, by: str | None) -> Picture:
     type=click.Choice(["elo", "gor", "egf", "egf2021"]),
     help="Draw the ratings of a tournament game by game, by this rating system.",
 )
-@click.option(
-    "--engine", "engines", multiple=True, metavar="NAME", help="Draw only this engine. Can be given several times."
-)
+@many_option("--engine", "engines", metavar="NAME", help="Draw only this engine.")
 @_picture_options
 def history(
     list_name: str | None,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from enginetour.cli.options import PATH
+from enginetour.cli.options import PATH, many_option
 from enginetour.cli.printing import echo, output_form, output_options, print_sheet
 from enginetour.model.errors import EngineRefused, InputRefused, UsageRefused, match_name, suggest
 from enginetour.reports.sheet import Column, Sheet, safe_text
@@ -156,7 +156,7 @@ def import_(file: Path) -> None:
 @engines.command()
 @click.argument("engine", metavar="ENGINE...", nargs=-1, required=True)
 @click.option("--write", is_flag=True, help="Write the quirks of an engine into its engine file.")
-@click.option("--step", "only", multiple=True, metavar="KEY", help="Run only this step. Can be given several times.")
+@many_option("--step", "only", metavar="KEY", help="Run only this step.")
 @click.option("--verbose", is_flag=True, help="Print the steps that are ok, too.")
 @output_options
 def check(engine: tuple[str, ...], write: bool, only: tuple[str, ...], verbose: bool) -> int:

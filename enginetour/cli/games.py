@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from enginetour.cli.options import COUNTED, PATH, TournamentChoice, tournament_argument, tournament_options
+from enginetour.cli.options import (
+    COUNTED,
+    PATH,
+    TournamentChoice,
+    count_option,
+    tournament_argument,
+    tournament_options,
+)
 from enginetour.cli.printing import (
     echo,
     output_form,
@@ -57,14 +64,7 @@ if TYPE_CHECKING:
 @click.option(
     "--replay", is_flag=True, help="Send the engine the same input again to reproduce the incident of a game."
 )
-@click.option(
-    "--times",
-    type=click.IntRange(1, 1000),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Number of replays (with --replay).",
-)
+@count_option("--times", most=1000, default=1, show_default=True, help="Number of replays (with --replay).")
 @click.option(
     "--speed",
     type=click.FloatRange(1, 1000),

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginetour.cli.listoptions import without_collecting
-from enginetour.cli.options import PATH, database_option, open_store, rows_of_others, usage_errors
+from enginetour.cli.options import (
+    PATH,
+    database_option,
+    many_option,
+    open_store,
+    rows_of_others,
+    usage_errors,
+)
 from enginetour.cli.printing import echo, output_form, output_options, print_json, print_sheet, refuse_tables
 from enginetour.cli.rate import describe_left_out, reading_bar, report_broken_games
 from enginetour.model.errors import InputRefused, UsageRefused
@@ -99,22 +106,15 @@ _ENDINGS = {".gz", ".zst", ".pgn"}  # not part of an event's name
 @click.command("import")
 @click.argument("files", nargs=-1, metavar="[FILE.pgn...]", type=PATH)
 @click.option("--list", "listing", is_flag=True, help="List the imports, as enginetour imports does.")
-@click.option(
-    "--remove",
-    multiple=True,
-    metavar="NAME",
-    help="Remove an import; 'NAME #2' is one of several. Can be given several times.",
-)
+@many_option("--remove", metavar="NAME", help="Remove an import; 'NAME #2' is one of several.")
 @click.option("--why", default="", metavar="TEXT", help="Reason, kept with the removal (with --remove).")
 @click.option("--name", metavar="EVENT", show_default="name of the first file", help="Name of the import.")
 @click.option(
     "--by-event", is_flag=True, help="Make a tournament of each Event tag, which rating systems rate as a whole."
 )
 @click.option("--aliases", type=PATH, metavar="FILE", help='Names of engines, in lines "name","alias","alias".')
-@click.option(
-    "--include", multiple=True, metavar="GLOB", help="Only games between these engines. Can be given several times."
-)
-@click.option("--exclude", multiple=True, metavar="GLOB", help="No games of these engines. Can be given several times.")
+@many_option("--include", metavar="GLOB", help="Only games between these engines.")
+@many_option("--exclude", metavar="GLOB", help="No games of these engines.")
 @click.option(
     "--match-names",
     is_flag=True,

@@ -30,6 +30,7 @@ from enginetour.cli.options import (
     COUNTED,
     ListOutput,
     TournamentChoice,
+    count_option,
     database_option,
     list_output,
     open_store,
@@ -366,14 +367,7 @@ def editions(name: str | None, number: int | None, db: Address | None) -> None:
 @click.argument("other", metavar="[M]", required=False, type=COUNTED)
 @database_option
 @output_options
-@click.option(
-    "--most",
-    type=click.IntRange(min=0),
-    default=10,
-    show_default=True,
-    metavar="N",
-    help="Number of rating changes to show and explain.",
-)
+@count_option("--most", least=0, default=10, show_default=True, help="Number of rating changes to show and explain.")
 def diff(name: str, one: int | None, other: int | None, db: Address | None, most: int) -> None:
     """Compare edition N with edition M of a list, and explain changes.
 

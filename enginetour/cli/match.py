@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from enginetour.cli.options import database_option, gathered, open_store, quote_command
+from enginetour.cli.options import (
+    count_option,
+    database_option,
+    gathered,
+    many_option,
+    open_store,
+    quote_command,
+)
 from enginetour.cli.printing import echo, output_form, print_sheet
 from enginetour.model.errors import TourError, UsageRefused
 from enginetour.store.address import Address, database_of, results_of, workspace_of
@@ -77,7 +84,7 @@ def _play_options() -> list[click.Option]:
         usual = field.get_default(call_default_factory=True)
         text = field.description or f"Setting {key} of [play]."
         if key in _EXAMPLES:
-            text = f"{text.removesuffix('.')} (for example {option} {_EXAMPLES[key]})."
+            text += f" For example, {option} {_EXAMPLES[key]}."
         default = False if usual in (None, (), "") else str(usual)
         settings: dict[str, Any] = {"help": text, "show_default": default}
         if field.annotation is bool or bool in get_args(field.annotation):
@@ -110,10 +117,8 @@ def _joined(args: Sequence[str]) -> list[str]:
     show_default="10+0.1",
     help="Time control: seconds+increment as 1+0.01, 40/60, nodes=1000 or depth=8.",
 )
-@click.option(
+@count_option(
     "--games",
-    type=click.IntRange(min=1),
-    metavar="N",
     show_default="100, or 2 per pair of more than two engines",
     help="Number of games; an odd number plays without game pairs.",
 )
@@ -130,20 +135,13 @@ def _joined(args: Sequence[str]) -> list[str]:
     metavar="ELO",
     help="Stop when the 95 % confidence interval of the Elo difference is +-ELO.",
 )
-@click.option("--concurrency", type=click.IntRange(min=1), metavar="N", help="Number of concurrent games.")
-@click.option(
-    "--option",
-    "options",
-    multiple=True,
-    metavar="[ENGINE.]NAME=VALUE",
-    help="Option of one engine or of all. Can be given several times.",
-)
-@click.option(
+@count_option("--concurrency", help="Number of concurrent games.")
+@many_option("--option", "options", metavar="[ENGINE.]NAME=VALUE", help="Option of one engine or of all.")
+@many_option(
     "--entrant",
     "settings",
-    multiple=True,
     metavar="[ENGINE.]KEY=VALUE",
-    help="Setting of one entrant or of all, such as tc or ponder. Can be given several times.",
+    help="Setting of one entrant or of all, such as tc or ponder.",
 )
 @click.option(
     "--format",
@@ -152,17 +150,9 @@ def _joined(args: Sequence[str]) -> list[str]:
     show_default="roundrobin",
     help="Format for more than two engines.",
 )
-@click.option(
-    "--seeds",
-    type=click.IntRange(min=1),
-    metavar="N",
-    show_default="1",
-    help="Number of gauntlet engines: the first N engines play all others.",
-)
+@count_option("--seeds", show_default="1", help="Number of gauntlet engines: the first N engines play all others.")
 @click.option("--name", metavar="TEXT", show_default="names of the engines", help="Name of the tournament.")
-@click.option(
-    "--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True, metavar="N", help="Random seed."
-)
+@count_option("--seed", least=0, most=2**63 - 1, default=1, show_default=True, help="Random seed.")
 @click.option("--force", is_flag=True, help="Allow more concurrent games than processors.")
 @click.option("--write-only", is_flag=True, help="Write the configuration, but do not play.")
 @database_option

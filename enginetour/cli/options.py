@@ -85,6 +85,16 @@ def gathered(options: Sequence[Callable[[Any], Any]], argument: str, make: Calla
     return add
 
 
+def count_option(*names: str, least: int = 1, most: int | None = None, **settings: Any) -> Callable[[F], F]:
+    """Return a decorator that adds an option with a whole number N of at least `least` and at most `most`."""
+    return click.option(*names, type=click.IntRange(least, most), metavar="N", **settings)
+
+
+def many_option(*names: str, help: str, **settings: Any) -> Callable[[F], F]:  # noqa: A002 - the name in click
+    """Return a decorator that adds an option that can be given several times."""
+    return click.option(*names, multiple=True, help=f"{help} Can be given several times.", **settings)
+
+
 database_option = click.option(
     "--db",
     type=Database(),

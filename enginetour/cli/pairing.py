@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from enginetour.cli.options import PATH, usage_errors
+from enginetour.cli.options import PATH, count_option, many_option, usage_errors
 from enginetour.cli.printing import echo, output_form, output_options, print_json, print_sheet, refuse_tables
 from enginetour.formats.base import system_name
 from enginetour.formats.pairing.field import Kind, Unpairable
@@ -49,23 +49,10 @@ if TYPE_CHECKING:
     show_default="dutch for TRF, gopair for TDE, else as in the file",
     help="Pairing system.",
 )
-@click.option(
-    "--set",
-    "words",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Setting of the pairing system. Can be given several times.",
-)
-@click.option(
-    "--rounds", type=click.IntRange(min=1), metavar="N", show_default="as in the file", help="Number of rounds."
-)
-@click.option("--round", "number", type=click.IntRange(min=1), metavar="N", show_default="next", help="Round to pair.")
-@click.option(
-    "--absent",
-    multiple=True,
-    metavar="ENTRANT",
-    help="Number, id or name of an entrant that is absent. Can be given several times.",
-)
+@many_option("--set", "words", metavar="KEY=VALUE", help="Setting of the pairing system.")
+@count_option("--rounds", show_default="as in the file", help="Number of rounds.")
+@count_option("--round", "number", show_default="next", help="Round to pair.")
+@many_option("--absent", metavar="ENTRANT", help="Number, id or name of an entrant that is absent.")
 @click.option("--bye", metavar="ENTRANT", help="Number, id or name of the entrant that has the bye.")
 @click.option("--seed", default=1, show_default=True, metavar="N", help="Random seed.")
 @click.option("-o", "--output", type=PATH, metavar="PATH", help="TRF file with the new round, or directory for N.tde.")

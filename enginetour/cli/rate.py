@@ -26,7 +26,15 @@ from enginetour.cli.listoptions import (
     without_collecting,
 )
 from enginetour.cli.match import TestRequest, print_file_test, sprt_options
-from enginetour.cli.options import PATH, ListOutput, list_output, output_option, size_of, usage_errors
+from enginetour.cli.options import (
+    PATH,
+    ListOutput,
+    list_output,
+    many_option,
+    output_option,
+    size_of,
+    usage_errors,
+)
 from enginetour.cli.printing import echo, output_form, output_options, progress_bar
 from enginetour.interop.tally import normal_name
 from enginetour.model.errors import GAMES_LEFT_OUT, InputRefused, UsageRefused
@@ -52,12 +60,11 @@ T = TypeVar("T")
 @errors_option
 @file_list_options
 @click.option("--pairs", "by_pairs", is_flag=True, help="Compute errors from game pairs (one opening, colors swapped).")
-@click.option(
+@many_option(
     "--start",
-    multiple=True,
     metavar="NAME=RATING",
     callback=table,
-    help="First rating of an engine, or a Go grade such as 6k (not for ml). Can be given several times.",
+    help="First rating of an engine, or a Go grade such as 6k (not for ml).",
 )
 @click.option(
     "--by-event", is_flag=True, help="Treat each Event tag as a tournament instead of each file (not for ml)."

@@ -13,7 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour.cli.options import TournamentChoice, tournament_argument, tournament_options
+from enginetour.cli.options import (
+    TournamentChoice,
+    count_option,
+    tournament_argument,
+    tournament_options,
+)
 from enginetour.cli.printing import (
     json_option,
     output_form,
@@ -254,12 +259,7 @@ def _print_pairs(log: TournamentLog) -> None:
 @tournament_argument
 @tournament_options
 @output_options
-@click.option(
-    "--step",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Show crosstable, parked engines and ranking of round robin N.",
-)
+@count_option("--step", help="Show crosstable, parked engines and ranking of round robin N.")
 def bubble(chosen: TournamentChoice, step: int | None) -> None:
     """Show the bubble history: each decision and its reason.
 

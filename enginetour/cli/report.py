@@ -12,7 +12,9 @@ from enginetour.cli.options import (
     PATH,
     TournamentChoice,
     config_home,
+    count_option,
     database_option,
+    many_option,
     open_store,
     rows_of_others,
     tournament_options,
@@ -136,14 +138,7 @@ MOST_FAILURES = 20  # different internal errors that are printed, so that the ou
 @click.option(
     "--host", default="127.0.0.1", show_default=True, help="Address to listen at; other addresses need --token."
 )
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=PORT,
-    show_default=True,
-    metavar="N",
-    help="TCP port; 0 selects a free one.",
-)
+@count_option("--port", least=0, most=65535, default=PORT, show_default=True, help="TCP port; 0 selects a free one.")
 @click.option(
     "--token",
     envvar="ENGINETOUR_TOKEN",
@@ -151,13 +146,7 @@ MOST_FAILURES = 20  # different internal errors that are printed, so that the ou
     metavar="TEXT",
     help='Access token, at least 16 characters; "new" generates one.',
 )
-@click.option(
-    "--allow-host",
-    "names",
-    multiple=True,
-    metavar="NAME",
-    help="Another host name of this server. Can be given several times.",
-)
+@many_option("--allow-host", "names", metavar="NAME", help="Another host name of this server.")
 def serve(db: Address | None, host: str, port: int, token: str | None, names: tuple[str, ...]) -> None:
     """Show all tournaments of a database live in the browser.
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from enginetour.cli.options import PATH, database_option
+from enginetour.cli.options import PATH, count_option, database_option
 from enginetour.cli.printing import is_live_terminal
 from enginetour.model.errors import UsageRefused
 from enginetour.store.address import Address, database_of, results_of, workspace_of
@@ -20,16 +20,10 @@ from enginetour.tournament.executor import LocalExecutor, probe_executor
 @click.argument("config", type=PATH)
 @database_option
 @click.option("--new", is_flag=True, help="Start the next edition of a finished tournament.")
-@click.option(
-    "--concurrency",
-    type=click.IntRange(min=1),
-    metavar="N",
-    show_default="as configured",
-    help="Number of concurrent games.",
-)
+@count_option("--concurrency", show_default="as configured", help="Number of concurrent games.")
 @click.option("--executor", metavar="ADDRESS", help="Play on a Dask cluster: dask=tcp://HOST:8786.")
 @click.option("--force", is_flag=True, help="Allow more concurrent games than processors.")
-@click.option("--max-games", type=click.IntRange(min=1), metavar="N", help="Stop after N more games.")
+@count_option("--max-games", help="Stop after N more games.")
 @click.option("--stop-at", metavar="TIME", help="Start no new games from this local time on: HH:MM or ISO 8601.")
 @click.option("--fail-on", type=click.Choice(["incidents"]), help="Exit with code 6 if there were incidents.")
 @click.option("--accept-change", is_flag=True, help="Resume although the program or options of an engine have changed.")

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour.cli.options import PATH, database_option, quote_command, rows_of_others, usage_errors
+from enginetour.cli.options import (
+    PATH,
+    database_option,
+    many_option,
+    quote_command,
+    rows_of_others,
+    usage_errors,
+)
 from enginetour.cli.printing import echo, is_live_terminal, json_option, output_form, print_json, print_sheet
 from enginetour.engines.identity import missing_paths, path_options
 from enginetour.engines.machine import allowed_processors, this_machine
@@ -69,13 +76,12 @@ _WRITES = {  # key of a starter configuration -> option that sets it
     metavar="CONTROL",
     help="Time control: seconds+increment, 40/60, nodes=1000 or depth=8.",
 )
-@click.option(
+@many_option(
     "--engine",
     "engines",
-    multiple=True,
     metavar="ID",
     show_default="bundled engines",
-    help="Id of an engine in `engines list`, best first. Can be given several times.",
+    help="Id of an engine in `engines list`, best first.",
 )
 @click.option(
     "--games-per-pairing",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour.cli.options import PATH, database_option
+from enginetour.cli.options import PATH, count_option, database_option
 from enginetour.cli.printing import echo, output_form, output_options, print_json, print_sheet, progress_bar
 from enginetour.formats.bubble import Bubble
 from enginetour.interop.bubblecase import read_case
@@ -35,23 +35,9 @@ NUMBER = click.FloatRange(min=0, max=10_000)
     metavar="NAME,NAME",
     help="Compare formats on the same fields of entrants; NAME:key=value changes a setting.",
 )
-@click.option(
-    "--entrants",
-    type=click.IntRange(2, 2000),
-    metavar="N",
-    show_default="32",
-    help="Number of entrants (with --compare).",
-)
-@click.option(
-    "--rounds", type=click.IntRange(1, 1000), metavar="N", show_default="6", help="Number of rounds (with --compare)."
-)
-@click.option(
-    "--fields",
-    type=click.IntRange(1, 1_000_000),
-    metavar="N",
-    show_default="200",
-    help="Number of simulated tournaments.",
-)
+@count_option("--entrants", least=2, most=2000, show_default="32", help="Number of entrants (with --compare).")
+@count_option("--rounds", most=1000, show_default="6", help="Number of rounds (with --compare).")
+@count_option("--fields", most=1_000_000, show_default="200", help="Number of simulated tournaments.")
 @click.option(
     "--spread",
     type=NUMBER,
@@ -66,7 +52,7 @@ NUMBER = click.FloatRange(min=0, max=10_000)
     show_default="150, or 0 for a CONFIG with ratings",
     help="Standard deviation of ratings around the true strength, in Elo.",
 )
-@click.option("--seed", type=click.IntRange(min=0), metavar="N", show_default="1", help="Random seed.")
+@count_option("--seed", least=0, show_default="1", help="Random seed.")
 @database_option
 @output_options
 def simulate(
