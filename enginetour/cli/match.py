@@ -14,14 +14,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from enginetour.cli.options import (
-    count_option,
-    database_option,
-    gathered,
-    many_option,
-    open_store,
-    quote_command,
-)
+from enginetour.cli.options import count_option, database_option, gathered, many_option, open_store, quote_command
 from enginetour.cli.printing import echo, output_form, print_sheet
 from enginetour.model.errors import TourError, UsageRefused
 from enginetour.store.address import Address, database_of, results_of, workspace_of
@@ -125,9 +118,7 @@ def _joined(args: Sequence[str]) -> list[str]:
 @click.option("--openings", metavar="FILE", help="Opening book, or settings: file=FILE order=sequential plies=8.")
 @click.option("--order", type=click.Choice(["random", "sequential"]), help="Order of the openings.")
 @click.option(
-    "--sprt",
-    metavar="TABLE",
-    help="Stop when an SPRT decides: elo0=0 elo1=5, also alpha=, beta=, model=, pairs=.",
+    "--sprt", metavar="TABLE", help="Stop when an SPRT decides: elo0=0 elo1=5, also alpha=, beta=, model=, pairs=."
 )
 @click.option(
     "--error",

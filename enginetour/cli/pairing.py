@@ -58,9 +58,7 @@ if TYPE_CHECKING:
 @click.option("-o", "--output", type=PATH, metavar="PATH", help="TRF file with the new round, or directory for N.tde.")
 @click.option("--overwrite", is_flag=True, help="Replace existing files.")
 @click.option(
-    "--unfinished-ok",
-    is_flag=True,
-    help="Treat games without a result as played, scoring 0 points (not for TRF).",
+    "--unfinished-ok", is_flag=True, help="Treat games without a result as played, scoring 0 points (not for TRF)."
 )
 @click.option("--check-all", is_flag=True, help="Pair every round of FILE again and show differences.")
 @click.option("--why", nargs=2, metavar="A B", help="Explain why two entrants are paired or not paired.")

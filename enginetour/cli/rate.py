@@ -26,15 +26,7 @@ from enginetour.cli.listoptions import (
     without_collecting,
 )
 from enginetour.cli.match import TestRequest, print_file_test, sprt_options
-from enginetour.cli.options import (
-    PATH,
-    ListOutput,
-    list_output,
-    many_option,
-    output_option,
-    size_of,
-    usage_errors,
-)
+from enginetour.cli.options import PATH, ListOutput, list_output, many_option, output_option, size_of, usage_errors
 from enginetour.cli.printing import echo, output_form, output_options, progress_bar
 from enginetour.interop.tally import normal_name
 from enginetour.model.errors import GAMES_LEFT_OUT, InputRefused, UsageRefused

@@ -13,21 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour.cli.options import (
-    TournamentChoice,
-    count_option,
-    tournament_argument,
-    tournament_options,
-)
-from enginetour.cli.printing import (
-    json_option,
-    output_form,
-    output_options,
-    print_json,
-    print_sheet,
-    print_text,
-    width,
-)
+from enginetour.cli.options import TournamentChoice, count_option, tournament_argument, tournament_options
+from enginetour.cli.printing import json_option, output_form, output_options, print_json, print_sheet, print_text, width
 from enginetour.formats.pairing.standings import Scored, cross, table
 from enginetour.formats.pairing.standings import crosstable as cross_rows
 from enginetour.model.errors import UsageRefused

@@ -201,11 +201,7 @@ class Run:
             self._cores = own_cores(self.plan.sides.values(), count, self.plan.config.at("play", "affinity"))
         self._check_limits(count, force)
         self.signals.last_line = f"{EARLY}; {self.again} starts it"
-        with (
-            self.signals.noting(),
-            nonblocking_output(lambda: bool(self.signals)),
-            self.closing,
-        ):
+        with self.signals.noting(), nonblocking_output(lambda: bool(self.signals)), self.closing:
             try:
                 code, wrong = self._run(count, most_games, force=force)
             except (_StoppedEarly, StoreBusy):  # SQLite waits for some locks itself and does not check signals

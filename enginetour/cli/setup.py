@@ -13,14 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour.cli.options import (
-    PATH,
-    database_option,
-    many_option,
-    quote_command,
-    rows_of_others,
-    usage_errors,
-)
+from enginetour.cli.options import PATH, database_option, many_option, quote_command, rows_of_others, usage_errors
 from enginetour.cli.printing import echo, is_live_terminal, json_option, output_form, print_json, print_sheet
 from enginetour.engines.identity import missing_paths, path_options
 from enginetour.engines.machine import allowed_processors, this_machine
@@ -91,10 +84,7 @@ _WRITES = {  # key of a starter configuration -> option that sets it
     help="Games per pairing: 1 or an even number.",
 )
 @click.option(
-    "--openings",
-    metavar="FILE",
-    show_default="bundled book",
-    help="Opening book: PGN, EPD, FEN or Polyglot .bin.",
+    "--openings", metavar="FILE", show_default="bundled book", help="Opening book: PGN, EPD, FEN or Polyglot .bin."
 )
 @click.option(
     "--variant", default="standard", show_default=True, metavar="NAME", help="Variant: chess960, crazyhouse, ..."

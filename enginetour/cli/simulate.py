@@ -39,11 +39,7 @@ NUMBER = click.FloatRange(min=0, max=10_000)
 @count_option("--rounds", most=1000, show_default="6", help="Number of rounds (with --compare).")
 @count_option("--fields", most=1_000_000, show_default="200", help="Number of simulated tournaments.")
 @click.option(
-    "--spread",
-    type=NUMBER,
-    metavar="ELO",
-    show_default="150",
-    help="Standard deviation of random strengths, in Elo.",
+    "--spread", type=NUMBER, metavar="ELO", show_default="150", help="Standard deviation of random strengths, in Elo."
 )
 @click.option(
     "--noise",
