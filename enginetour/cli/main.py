@@ -245,7 +245,7 @@ def _value_error(error: click.BadParameter) -> str:
         value, not_one, _ = error.message.partition(" is not one of ")
         if not_one:
             return f"must be one of {', '.join(map(str, kind.choices))} (found {value})"
-    return error.message
+    return error.message.replace("valid integer range", "valid integer").replace("valid float range", "valid number")
 
 
 def _unknown_option(error: click.NoSuchOption) -> tuple[str, list[str]]:

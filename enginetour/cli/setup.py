@@ -19,7 +19,7 @@ from enginetour.engines.identity import missing_paths, path_options
 from enginetour.engines.machine import allowed_processors, this_machine
 from enginetour.engines.safeguards import describe_safeguards
 from enginetour.formats.base import SYSTEMS, options_model, own_decisions, system_name
-from enginetour.model.errors import InputRefused, StoreRefused, TourError, UsageRefused, suggest
+from enginetour.model.errors import InputRefused, StoreRefused, TourError, UsageRefused, did_you_mean
 from enginetour.model.timecontrol import TimeControl
 from enginetour.model.variants import variant_named
 from enginetour.reports.sheet import format_duration
@@ -138,7 +138,8 @@ def init(
 
     system = system_name(system)
     if system not in SYSTEMS:
-        raise UsageRefused(f"unknown format {system!r}{suggest(system, SYSTEMS)}", place="--format")
+        what = f"unknown format {system!r}{did_you_mean(system, SYSTEMS)}"
+        raise UsageRefused(what, place="--format", step="list the formats with enginetour systems")
     with usage_errors("--tc"):
         control = TimeControl.parse(tc)
     with usage_errors("--variant"):
@@ -202,7 +203,8 @@ def systems(name: str | None) -> None:
         return
     name = system_name(name)
     if name not in SYSTEMS:
-        raise UsageRefused(f"unknown format {name!r}{suggest(name, SYSTEMS)}", step="list them with enginetour systems")
+        what = f"unknown format {name!r}{did_you_mean(name, SYSTEMS)}"
+        raise UsageRefused(what, step="list the formats with enginetour systems")
     system, schema = SYSTEMS[name], options_model(name).model_json_schema()
     settings = [
         {"key": key, "default": entry.get("default"), "meaning": entry.get("description", "")}

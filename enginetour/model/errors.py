@@ -155,6 +155,7 @@ class InternalFailure(TaskFailed):
 # Suggestions for an unknown name, ignoring case.
 
 _MOST_NAMED = 3  # of several names with the same beginning
+_MOST_KNOWN = 10  # names that an error lists
 _BEGINNING = 3  # letters that may be the beginning of another name
 
 
@@ -190,9 +191,9 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def suggest(word: str, known: Iterable[str]) -> str:
-    """Return `did_you_mean`, or ``; known: ...`` if no known name is close."""
+    """Return `did_you_mean`; if no known name is close, ``; known: ...`` with all names if they are ten or fewer."""
     names = sorted(set(known))
-    return did_you_mean(word, names) or (f"; known: {', '.join(names)}" if names else "")
+    return did_you_mean(word, names) or (f"; known: {', '.join(names)}" if 0 < len(names) <= _MOST_KNOWN else "")
 
 
 def no_match_hint(word: str, names: Iterable[str]) -> str:

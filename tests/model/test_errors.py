@@ -28,6 +28,8 @@ def test_what_is_like_nothing_is_told_what_there_is() -> None:
     assert did_you_mean("crazy", ("hash", "ponder")) == ""
     assert suggest("crazy", ("ponder", "hash", "hash")) == "; known: hash, ponder"
     assert suggest("crazy", ()) == ""
+    assert suggest("crazy", map(str, range(10))).startswith("; known: ")
+    assert suggest("crazy", map(str, range(11))) == ""
 
 
 def test_the_nearest_is_told_alone() -> None:

@@ -91,7 +91,7 @@ def test_a_format_named_under_tournament_is_told_where_it_belongs(tmp_path: Path
         ('engine = "wren1"', 'engine = "wren1"\nHash = 64', 11, "did you mean options = { Hash = ... } of an entrant?"),
         ('engine = "wren1"', 'engine = "wren1"\nargs = ["-u"]', 11, "did you mean command = [PROGRAM, ARGUMENT, ...]?"),
         ('engine = "wren1"', 'engine = "wren1"\nmax_copies = 1', 11, "did you mean it in engines/*.toml?"),
-        ('engine = "wren1"', 'engine = "wren1"\nxyz = 1', 11, "'entrants.0.xyz'; known: black_tc"),
+        ('engine = "wren1"', 'engine = "wren1"\nxyz = 1', 11, "unknown key 'entrants.0.xyz'"),
         ('tc = "1+0.01"', "nodes = 100", 8, 'did you mean tc = "10+0.1", "movetime=0.1", "nodes=1000" or "depth=8"?'),
         ('tc = "1+0.01"', "games = 2", 8, "did you mean it under [format]?"),
         ('tc = "1+0.01"', "seed = 2", 8, "did you mean it under [tournament]?"),
