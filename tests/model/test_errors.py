@@ -124,7 +124,7 @@ def test_pairing_files_take_the_beginning_of_a_name(tmp_path: Path) -> None:
     whole, part = (tour(tmp_path, "pair", "five.trf", "--bye", name, "--json").stdout for name in ("Carl", "ca"))
     assert whole == part
     refused = tour(tmp_path, "pair", "five.trf", "--absent", "Ad", expect=2)
-    assert "no entrant 'Ad'; it is the beginning of 'Ada', 'Adele'" in refused.stderr
+    assert "entrant 'Ad' not found; it is the beginning of 'Ada', 'Adele'" in refused.stderr
     assert "no entrant '12'" in tour(tmp_path, "pair", "five.trf", "--absent", "12", expect=2).stderr
 
 
