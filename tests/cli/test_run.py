@@ -113,7 +113,7 @@ def test_a_game_struck_out_in_a_running_tournament(tmp_path: Path) -> None:
     """A game that is voided while a tournament runs leaves its count and its PGN file."""
     path = config(tmp_path, THREE, "roundrobin", LONG)
     with running(tmp_path, path) as process:
-        assert "offered again" in tour(tmp_path, "void", "1").stdout
+        assert "it will be replayed" in tour(tmp_path, "void", "1").stdout
         asked = ask(socket_path(database(tmp_path), "trial"), {"do": "status"})
         process.send(signal.SIGINT)
         process.ended()
@@ -224,9 +224,9 @@ def test_a_newcomer_that_cannot_obey_the_control_is_refused(tmp_path: Path) -> N
         f'name = "Clocky"\nprotocol = "uci"\ncommand = ["{sys.executable}", "{_wren()}"]\nlimits = ["clock"]\n'
     )
     with running(tmp_path, path) as process:
-        assert "does not obey depth" in tour(tmp_path, "add", "clocky", expect=3).stderr
+        assert "does not support depth" in tour(tmp_path, "add", "clocky", expect=3).stderr
         process.first_game()
-    assert "does not obey depth" in tour(tmp_path, "replace", "Wren 1", "clocky", expect=3).stderr
+    assert "does not support depth" in tour(tmp_path, "replace", "Wren 1", "clocky", expect=3).stderr
     assert "Clocky" not in tour(tmp_path, "standings").stdout
 
 
@@ -297,8 +297,10 @@ def test_a_rating_changed_between_two_runs_is_told_not_to_hold(tmp_path: Path) -
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
     path.write_text(text.replace("1500", "1600").replace('engine = "wren3"', 'engine = "wren3"\nrating = 1400'))
     said = tour(tmp_path, "run", str(path), "--max-games", "1", expect=8).stdout
-    assert "warning: Wren 2 keeps the rating it began with, 1500; trial.toml says 1600" in said
-    assert "warning: Wren 3 began without a rating; trial.toml says 1400" in said
+    assert (
+        "warning: Wren 2 keeps its starting rating 1500; the rating 1600 in trial.toml is for the next edition" in said
+    )
+    assert "warning: Wren 3 started without a rating; the rating 1400 in trial.toml is for the next edition" in said
     path.write_text(text)
     assert "rating" not in tour(tmp_path, "run", str(path), "--max-games", "1", expect=8).stdout.partition("Started")[0]
 
@@ -310,9 +312,7 @@ def test_an_entrant_is_not_renamed_between_two_runs(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace('engine = "wren2"', 'engine = "wren2"\nname = "Mine"'))
     for command in ("check", "run"):
         told = tour(tmp_path, command, str(path), expect=5).stderr
-        assert (
-            "the file has Mine instead of Wren 2, and trial would play on with both. Hint: put back what it had" in told
-        )
+        assert "the file has Mine instead of Wren 2; trial would continue with both. Hint: restore the entrants" in told
     assert {row["name"] for row in read(tmp_path, "standings")["table"]} == {"Wren 1", "Wren 2", "Wren 3"}
     path.write_text(path.read_text() + '\n[[entrants]]\nengine = "wren2"\n')  # two copies are two entrants
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
@@ -357,7 +357,7 @@ def test_what_cannot_grow_is_frozen(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("games_per_pairing = 2", "games_per_pairing = 4"))
     told = tour(tmp_path, "run", str(path), expect=5).stderr
     assert "trial.toml:7" in told
-    assert "games_per_pairing cannot change in trial: it was 2, found 4 (only more than 1 cycles" in told
+    assert "games_per_pairing cannot change in trial: it was 2, found 4 (" in told
     assert database(tmp_path).read_bytes() == before
 
 
@@ -437,7 +437,7 @@ def test_a_report_of_before_the_end_is_written_anew(tmp_path: Path) -> None:
 def test_a_match_tells_of_minutes_before_its_first_game(tmp_path: Path) -> None:
     """`match` warns of a time control that looks like minutes before its first game."""
     words = ("match", "wren1", "wren2", "--tc", "40/1:30", "--games", "2", "--max-moves", "8")
-    told = "warning: 40/1:30 is 40 moves in 1 s, then 30 s for the rest; if 1 min 30 s were meant, write 40/90"
+    told = "warning: 40/1:30 means 40 moves in 1 s, then 30 s for the rest; for 1 min 30 s, write 40/90"
     assert told in tour(tmp_path, *words).stdout
 
 
@@ -476,7 +476,7 @@ def test_after_a_kill_the_pgn_and_the_report_say_that_they_are_not_up_to_date(tm
     assert UNFINISHED_LINE not in pgn.read_bytes()
     for page in ("index.html", "games/1.html"):
         text = (report / page).read_text()
-        assert "This report is not up to date" in text
+        assert "This report is outdated" in text
         assert "assets/state.css" in text
     assert shown not in state.read_text()
     with running(tmp_path, path) as process:
@@ -489,7 +489,7 @@ def test_after_a_kill_the_pgn_and_the_report_say_that_they_are_not_up_to_date(tm
     assert pgn_games(pgn) == audit(tmp_path)
 
 
-# `run --place`: what is refused before the first game, in one line each.
+# `run --executor`: errors before the first game are one line each.
 
 WRENS = ("wren1", "wren2")
 CLUSTER = "dask=tcp://127.0.0.1:{port}"
@@ -506,7 +506,7 @@ def path(tmp_path: Path) -> Path:
 def test_no_place(tmp_path: Path, path: Path, place: str) -> None:
     """The error for an invalid --executor shows what an address looks like."""
     refused = tour(tmp_path, "run", str(path), "--executor", place, expect=2)
-    line = f"enginetour: --executor: '{place}' is no place to play. Hint: say --executor dask=tcp://HOST:8786, or dask=tls://HOST:8786."
+    line = f"enginetour: --executor: '{place}' is not a valid executor. Hint: use dask=tcp://HOST:8786 or dask=tls://HOST:8786."
     assert refused.stderr.strip() == line
 
 
@@ -591,7 +591,7 @@ def test_machines_in_words() -> None:
         "  io lacks book: no file b",
         "  io lacks Owl: no program owl",
         "io (EPYC, speed 1.5): not used: it died, 2 games played",
-        "europa: gone, 3 games played",
+        "europa: disconnected, 3 games played",
     ]
 
 
