@@ -793,7 +793,7 @@ def test_no_game_begins_then() -> None:
     loop = scheduler(ended, watcher=stop)
     assert loop.run() is RunEnd.STOPPED
     assert len(loop.executor.tasks) == 2  # type: ignore[attr-defined]
-    assert [words.endswith("may end") for words in said.words] == [True]
+    assert [words.endswith("finishing games in progress") for words in said.words] == [True]
 
 
 def test_it_is_the_clock_on_the_wall() -> None:
