@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 PYTHON ?= python3
 PYTEST_ARGS ?=
 
-.PHONY: demo test check night bench clean
+.PHONY: demo test check docs night bench clean
 
 $(VENV)/.run-ready: pyproject.toml $(wildcard enginetour/native/*)
 	@if command -v uv >/dev/null 2>&1; then \
@@ -36,6 +36,10 @@ check: $(VENV)/.test-ready
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python .ci/structure.py
+
+# Pages for a browser, from disk and without network; any warning is an error.
+docs: $(VENV)/.test-ready
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet && echo build/docs/index.html
 
 night: $(VENV)/.test-ready
 	@$(BIN)/python -m pytest -q -m night --timeout 0 $(PYTEST_ARGS)

@@ -1,18 +1,27 @@
-"""The reference of the database matches the tables, and its queries work."""
+"""The documentation: generated pages equal the code, links lead to files, console blocks and queries run."""
 
 from __future__ import annotations
 
-import importlib.util
+import json
+import os
+import re
+import shlex
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from enginetour.cli.main import cli
 from enginetour.store.backup import upgrade_database
 from enginetour.store.tables import METADATA
 from tests.support.databases import older
+from tests.support.engines import loaded
+from tests.support.tournaments import tour
 
 DOCS = Path(__file__).parents[1] / "docs"
 ANSWERS = {  # columns and first row of each query for the recorded league
@@ -30,25 +39,75 @@ ANSWERS = {  # columns and first row of each query for the recorded league
 }
 
 
-@pytest.fixture(scope="module")
-def schema() -> ModuleType:
-    """The script that writes the page."""
-    found = importlib.util.spec_from_file_location("schema", DOCS / "schema.py")
-    assert found is not None
-    assert found.loader is not None
-    module = importlib.util.module_from_spec(found)
-    found.loader.exec_module(module)
-    return module
+ROOT = DOCS.parent
+REFERENCE, SCHEMA = (loaded(name, DOCS / f"{name}.py") for name in ("reference", "schema"))
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
+BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)")
+DOCUMENT = re.compile(r"^\| `([a-z0-9 \"P-]+)` \| (object|list) \| (.*) \|$", re.MULTILINE)
 
 
-def test_the_page_is_that_of_the_tables(schema: ModuleType) -> None:
+def _name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("name", sorted(REFERENCE.pages()))
+def test_a_generated_page_equals_the_code(name: str) -> None:
+    """The page is the output of `python docs/reference.py`."""
+    assert (DOCS / "reference" / name).read_text("utf-8") == REFERENCE.pages()[name]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_links_lead_to_files(page: Path) -> None:
+    """Every relative link leads to a file of the repository."""
+    links = [link for link in LINK.findall(page.read_text("utf-8")) if "://" not in link]
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def _failure(command: str) -> str:
+    """Return what a command prints if it fails; commands that play no game run in this process, which is faster."""
+    words = shlex.split(command)
+    if words[0] == "enginetour" and words[1] not in ("run", "match", "check", "--version"):
+        done = CliRunner().invoke(cli, words[1:])
+        return "" if done.exit_code == 0 else f"{done.exception!r} {done.output}"
+    ran = subprocess.run(["bash", "-c", command], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    return "" if ran.returncode == 0 else ran.stdout + ran.stderr
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if "```console" in page.read_text("utf-8")], ids=_name)
+def test_console_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run the commands of a page in an empty directory, with the configurations that the page shows."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
+    for language, title, text in BLOCK.findall(page.read_text("utf-8")):
+        if language == "toml" and title:
+            (tmp_path / title).write_text(text, "utf-8")
+        for line in text.splitlines() if language == "console" else ():
+            if line.startswith("$ "):
+                assert not (failed := _failure(line[2:])), f"{line}\n{failed}"
+
+
+def test_the_json_documents_have_the_keys_of_their_page(tmp_path: Path) -> None:
+    """Compare the keys of each document of a recorded database with the page."""
+    upgrade_database(older(tmp_path / "league.db", "league"))
+    found = DOCUMENT.findall((DOCS / "reference" / "json.md").read_text("utf-8"))
+    assert len(found) > 8
+    for command, kind, keys in found:
+        words = [*shlex.split(command), "--json", "--db", "league.db"]
+        made: Any = json.loads(tour(tmp_path, *words).stdout)
+        assert isinstance(made, dict if kind == "object" else list)
+        row = made if kind == "object" else made[0]
+        assert re.findall(r"`(\w+)`", keys) == list(row), command
+
+
+def test_the_page_is_that_of_the_tables() -> None:
     """The page is the output of `python docs/schema.py`."""
-    assert (DOCS / "schema.md").read_text("utf-8") == schema.page()
+    assert (DOCS / "schema.md").read_text("utf-8") == SCHEMA.page()
 
 
-def test_every_table_and_column_is_explained(schema: ModuleType) -> None:
+def test_every_table_and_column_is_explained() -> None:
     """Every table and column has a description, or is a reference to another table."""
-    page = schema.page()
+    page = SCHEMA.page()
     for table in METADATA.sorted_tables:
         assert f"### {table.name}\n" in page
         for column in table.columns:
@@ -59,7 +118,7 @@ def test_every_table_and_column_is_explained(schema: ModuleType) -> None:
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in (DOCS / "queries").iterdir()))
 def test_the_queries_answer(tmp_path: Path, name: str) -> None:
-    """Every query gives the expected columns and first row for a recorded database."""
+    """On a real database, with the columns that they promise."""
     path = older(tmp_path / "league.db", "league")
     upgrade_database(path)
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as raw:

@@ -298,13 +298,18 @@ def version_in_name(name: str) -> str:
     return found[1].lower() if found else ""
 
 
+def file_model() -> type[BaseModel]:
+    """Return the model of an engine file; its fields are the keys, with their descriptions."""
+    return _model(EngineEntry, _EngineFile, without=("id", "path", "folder"))
+
+
 def read_entry(path: Path) -> EngineEntry:
     """Read an engine file; its id is the name of the file.
 
     InputRefused names the file, the line and what is allowed.
     """
     table, text = read_toml(path, "an engine file")
-    model = _model(EngineEntry, _EngineFile, without=("id", "path", "folder"))
+    model = file_model()
     try:
         read = dict(model.model_validate(table))
     except ValidationError as error:

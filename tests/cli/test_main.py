@@ -350,19 +350,6 @@ def test_the_plan_is_told_in_words(tmp_path: Path) -> None:
     assert "time: at most 40 s, one game at a time, games of 40 moves\n" in told
 
 
-@pytest.mark.engine("stockfish")
-def test_the_configuration_of_the_readme_is_one(tmp_path: Path) -> None:
-    """The configuration in the README is valid."""
-    from enginetour.tournament.plan import prepare
-
-    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
-    (tmp_path / "night.toml").write_text(readme.split("```toml")[1].split("```")[0], "utf-8")
-    (tmp_path / "suite.epd").write_text("rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -\n")
-    (tmp_path / "my-engine").write_text("#!/bin/sh\n")
-    (tmp_path / "my-engine").chmod(0o755)
-    assert [entrant.name for entrant in prepare(tmp_path / "night.toml", None).entrants][1:] == ["My engine dev"]
-
-
 @pytest.mark.parametrize(
     ("words", "code", "told"),
     [

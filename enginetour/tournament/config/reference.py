@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from enginetour.engines.enginefile import file_model
 from enginetour.formats.base import SYSTEMS, options_model
 from enginetour.interop.toml import toml_value
 from enginetour.tournament.config.sections import (
@@ -37,7 +38,7 @@ class _File(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ConfigKey:
-    """A key of the configuration file.
+    """A key of a configuration or of an engine file.
 
     Attributes:
         key: Path with dots, such as ``play.draw.movecount``.
@@ -91,13 +92,19 @@ def list_keys() -> list[ConfigKey]:
     return found
 
 
+def list_engine_keys() -> list[ConfigKey]:
+    """List all keys of an engine file."""
+    schema = file_model().model_json_schema()
+    return list(_keys_of(schema, schema, ""))
+
+
 def _of_systems(key: ConfigKey, systems: list[str]) -> ConfigKey:
     return ConfigKey(key.key, key.type, key.default, key.allowed, key.required, key.description, tuple(systems))
 
 
 def _keys_of(table: _Schema, schema: _Schema, path: str) -> Iterator[ConfigKey]:
     for name, entry in table["properties"].items():
-        key, kinds = f"{path}.{name}", _alternatives(entry, schema)
+        key, kinds = f"{path}.{name}" if path else name, _alternatives(entry, schema)
         default = entry.get("default")
         yield ConfigKey(
             key=key,
