@@ -154,7 +154,7 @@ class Bubble(Format[BubbleState]):
             case GameVoided(pairing, outcome):
                 was = state.schedule.voidable(pairing)
                 if was is None or not state.gone.isdisjoint(pairing.pair):
-                    return replace(state, schedule=state.schedule.struck_out(pairing, outcome))
+                    return replace(state, schedule=state.schedule.annulled(pairing, outcome))
                 return state.erased(pairing, was)
             case Withdrawn(name):
                 return self._settled(self._withdrawn(state, name))

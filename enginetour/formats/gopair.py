@@ -57,7 +57,7 @@ class Scores:
 
     @property
     def unit(self) -> int:
-        """The integer for a score of 1, divisible by all fractions in use."""
+        """The integer that represents a score of 1; all fractions in use divide it."""
         return 2 * BAND * self.field.win
 
     def terms(self, one: int, other: int) -> tuple[tuple[str, int], ...]:

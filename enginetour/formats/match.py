@@ -1,9 +1,9 @@
 """Match between two engines: a fixed number of games, an SPRT, or a target error.
 
-The test evaluates encounters in scheduled order, each after all earlier ones are complete. If it evaluated pairs in the
-order in which they end, short games would come first, and that order is biased. Example: in 600 simulated tests with 16
-slots and wins shorter than losses (2:5), wrong H1 decisions rose from 5 % to 9 % for 0 against 40 Elo and to 13 % for 0
-against 100 Elo. In scheduled order they were 5 % and 3 %.
+The test evaluates encounters in scheduled order, each after all earlier ones are complete. In the order in which pairs
+end, short games would come first, which biases the test. Example: in 600 simulated tests with 16 slots and wins shorter
+than losses (2:5), wrong H1 decisions rose from 5 % to 9 % for 0 against 40 Elo and to 13 % for 0 against 100 Elo. In
+scheduled order they were 5 % and 3 %.
 """
 
 from __future__ import annotations

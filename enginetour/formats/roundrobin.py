@@ -180,7 +180,7 @@ class PairList(Format[ListState], ABC):
             case GameVoided(pairing, outcome):
                 was = state.schedule.voidable(pairing)
                 if was is None or any(name in state.gone for name in pairing.pair):
-                    return replace(state, schedule=state.schedule.struck_out(pairing, outcome))
+                    return replace(state, schedule=state.schedule.annulled(pairing, outcome))
                 grid = with_game(state.grid, Scored(pairing.white, pairing.black, was), -1)
                 return replace(state, schedule=state.schedule.reopened(pairing), grid=grid)
             case Withdrawn(name):

@@ -374,7 +374,7 @@ class Rounds(Format[RoundsState]):
                 was = state.schedule.voidable(pairing)
                 left = {state.field.members[place].name for place in state.gone}
                 if was is None or not left.isdisjoint(pairing.pair):
-                    return replace(state, schedule=state.schedule.struck_out(pairing, outcome))
+                    return replace(state, schedule=state.schedule.annulled(pairing, outcome))
                 return replace(state, schedule=state.schedule.reopened(pairing))
             case Withdrawn(name):
                 return self._settled(self._left(state, name))

@@ -265,4 +265,4 @@ def test_odds_by_rating_need_ratings(system: str, tmp_path: Path) -> None:
     file = tmp_path / "two.trf"
     file.write_text("\n".join(["142 1", *(trf.TrfEntrant(number, f"E{number}").text() for number in (1, 2))]))
     refused = tour(tmp_path, "pair", str(file), "--system", system, "--set", "handicap={}", expect=3)
-    assert "the handicap goes by ratings and E1, E2 has none" in refused.stderr
+    assert "handicap needs a rating for every entrant (missing: E1, E2)" in refused.stderr

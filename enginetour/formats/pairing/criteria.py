@@ -426,7 +426,7 @@ class OlderGotha:
         return share
 
     def _compensation(self, one: Ints, other: Ints) -> _Floats:
-        """Return the value of a float that undoes earlier ones; only its range is published (enginetour's choice)."""
+        """Return the value of a float that undoes earlier ones; the source gives its range only."""
         group = self.lineup.group
         owed_up, owed_down = self.lineup.down > self.lineup.up, self.lineup.up > self.lineup.down
         betters = np.where(group[one] < group[other], owed_down[one] | owed_up[other], owed_down[other] | owed_up[one])

@@ -69,7 +69,7 @@ def match_games(
 class GameSchedule:
     """Games in playing order; `played` has all finished games, also those of earlier schedules.
 
-    `off` has canceled games that may have been in progress: None until they are finished. `struck` has finished games
+    `off` has canceled games that may have been in progress: None until they are finished. `void` has finished games
     that were voided after a decision had used them. `blocks` are the open games before `reach` by place, starting with
     block `base`, because the scheduler asks for them after each game.
     """
@@ -78,7 +78,7 @@ class GameSchedule:
     place: Map[GameKey, int] = field(default_factory=Map)
     played: Map[GameKey, Outcome] = field(default_factory=Map)
     off: Map[GameKey, Outcome | None] = field(default_factory=Map)
-    struck: Map[GameKey, Outcome] = field(default_factory=Map)
+    void: Map[GameKey, Outcome] = field(default_factory=Map)
     left: int = 0
     front: int = 0
     reach: int = 0
@@ -184,7 +184,7 @@ class GameSchedule:
         ValueError if the game is not finished or already void.
         """
         key = pairing.key
-        if key in self.struck or not (key in self.played or self.off.get(key)):
+        if key in self.void or not (key in self.played or self.off.get(key)):
             raise ValueError(f"{_game_name(pairing)} is not a finished game")
         return self.played.get(key) if key in self.place else None
 
@@ -194,9 +194,9 @@ class GameSchedule:
         front = min(self.front, self.place[key])
         return replace(self, played=self.played.delete(key), left=self.left + 1, front=front)._in_blocks()
 
-    def struck_out(self, pairing: Pairing, outcome: Outcome) -> GameSchedule:
+    def annulled(self, pairing: Pairing, outcome: Outcome) -> GameSchedule:
         """Void a game for the ratings only; decisions that used it remain."""
-        return replace(self, struck=self.struck.set(pairing.key, outcome))
+        return replace(self, void=self.void.set(pairing.key, outcome))
 
     def without(self, name: str) -> tuple[GameSchedule, tuple[Pairing, ...]]:
         """Return the schedule without the unplayed games of an entrant, and these games."""
@@ -276,7 +276,7 @@ def rounds_of(order: Order, colours: Colours, entrants: int) -> tuple[_Round, ..
     for number in range(even - 1 if entrants > 1 else 0):
         boards = []
         for column, (one, other) in enumerate(zip(upper, lower, strict=True)):
-            # Colors by columns alternate for a seat that moves; the first column alternates by rounds.
+            # The column decides the colors, so an entrant that moves changes its color; in column 0 the round decides.
             parity = number if colours == "rows" or column == 0 else column
             boards.append((one, other) if parity % 2 == 0 else (other, one))
         rounds.append(tuple(pair for pair in boards if max(pair) < entrants))

@@ -78,7 +78,7 @@ def test_what_cannot_have_happened_is_refused() -> None:
     later = day.renewed(())
     assert later.voidable(GAMES[0]) is None
     with pytest.raises(ValueError, match="not a finished game"):
-        later.struck_out(GAMES[0], Outcome.DRAW).voidable(GAMES[0])
+        later.annulled(GAMES[0], Outcome.DRAW).voidable(GAMES[0])
 
 
 def test_a_match_is_played_in_encounters_of_two_legs() -> None:
