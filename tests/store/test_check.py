@@ -155,8 +155,8 @@ def test_log_of_another_format_version(played: Path, tmp_path: Path) -> None:
 def test_the_sentence_of_a_decision_is_not_compared(played: Path, tmp_path: Path) -> None:
     """A decision worded by another release is sound; a decision with other data is not."""
     assert inspected(played, tmp_path, "UPDATE notes SET text = 'in other words'").findings == ()
-    found = inspected(played, tmp_path, "UPDATE notes SET fields = '[]' WHERE ordinal = 1").findings
-    assert any("the replay of the log gives" in finding.what for finding in found)
+    found = inspected(played, tmp_path, "UPDATE notes SET fields = '{}' WHERE ordinal = 1").findings
+    assert any("the replay of the log gives" in finding.what for finding in found), found
 
 
 # Damaged specifications: a run reports them in one line, `db check` finds them, `db repair` repairs them.
