@@ -325,7 +325,7 @@ def _played(log: TournamentLog) -> PlayedTournament:
     for line in log.games():
         key = Pairing(line.white, line.black, line.meeting, line.leg).key
         if decided.played.get(key) is line.outcome:  # of several games, for example after a void one, the latest
-            found[key] = line.round, TableGame(line.white, line.outcome, key not in decided.struck)
+            found[key] = line.round, TableGame(line.white, line.outcome, key not in decided.void)
     games: dict[tuple[int, frozenset[str]], list[TableGame]] = {}
     for key, (number, sat) in found.items():
         games.setdefault((number, frozenset(key[:2])), []).append(sat)
