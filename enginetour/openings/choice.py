@@ -1,4 +1,4 @@
-"""Choice of the opening of a game by its number, in order or at random.
+"""How the opening of a game is chosen: by its number, in order or at random.
 
 A book is a sequence of openings: checked openings in memory, positions read from a large file on request, start
 positions of Chess960 by number, or lines drawn from a Polyglot book.

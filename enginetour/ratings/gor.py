@@ -1,4 +1,4 @@
-"""Go ratings: Czech GoR, EGF GoR, and the EGF system of 2021.
+"""Go ratings: how Czech GoR, EGF GoR and the EGF system of 2021 are computed.
 
 variant  expectation                                            source
 czech    S = 1/(e^(-D/115)+1) for both sides                    Czech Go Rating, magazine Igo, 1998

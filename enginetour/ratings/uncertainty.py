@@ -1,4 +1,4 @@
-"""Errors of ratings: LOS, covariance, sandwich estimator and profile-likelihood intervals of a list.
+"""How errors of ratings are computed: LOS, covariance, sandwich estimator and profile-likelihood intervals of a list.
 
 The models davidson and raokupper include draws: C = H^-1. In the logistic model draws make errors smaller, so the
 covariance is the sandwich C = H^-1 V H^-1 with the variance V of games with draws. In all models V includes the

@@ -1,4 +1,4 @@
-"""Setbacks of a run: suspended engines, void games to replay, pauses, and games that stay open.
+"""Setbacks of a run: failing engines are suspended and void games are replayed; pauses, and games that stay open.
 
 Nothing is kept after the run: the next run tries every engine and every game again.
 """

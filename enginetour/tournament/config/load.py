@@ -1,4 +1,4 @@
-"""Load a configuration file (TOML): validation, previous keys, suggestions for unknown keys, error messages."""
+"""Load a configuration file (TOML): validation, previous keys, "did you mean" for an unknown key, error messages."""
 
 from __future__ import annotations
 
