@@ -451,7 +451,7 @@ def test_a_bad_option_is_void_and_named() -> None:
     """A wrong option value makes the game void and names the allowed values."""
     played = game(scripted("uci", name="wrong", options=(("Hash", "4096"),)), sound())
     assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "bad-option", "wrong")
-    assert "from 1 to 1024, found '4096'" in played.cause
+    assert "between 1 and 1024 (found '4096')" in played.cause
 
 
 @BOTH_AND_WAYS
@@ -931,7 +931,7 @@ def test_a_slot_that_was_stopped_replays_its_game(tmp_path: Path) -> None:
     told = tour(tmp_path, "games", "1").stdout + tour(tmp_path, "report").stdout
     told += (tmp_path / "results" / "trial-report" / "index.html").read_text()
     assert "incident: the machine, host" in told
-    assert "1 incident to look at: the machine (1)" in told
+    assert "Check 1 incident: the machine (1)" in told
 
 
 # Whole games of every variant in both protocols, compared with those of python-chess.
