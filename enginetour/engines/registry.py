@@ -16,7 +16,7 @@ from typing import Any
 from enginetour.engines.enginefile import LONGEST_NAME, EngineEntry, override, read_entry, version_in_name
 from enginetour.engines.sandbox import explain_not_runnable
 from enginetour.interop.files import bundled_directory, read_whole, split_flag
-from enginetour.model.errors import EngineRefused, InputRefused, suggest
+from enginetour.model.errors import EngineRefused, InputRefused, did_you_mean
 from enginetour.model.task import EngineSpec, OptionValue, Quirks
 
 _LARGEST_FILE = 16_000_000  # bytes; ten thousand engines with all their options
@@ -159,7 +159,7 @@ class Registry:
         """Return the entry of an id; InputRefused suggests the closest id."""
         if engine not in self.paths:
             step = "list all engines with enginetour engines list"
-            raise InputRefused(f"unknown engine {engine!r}{_suggest_one(engine, self.paths)}", place=place, step=step)
+            raise InputRefused(f"unknown engine {engine!r}{did_you_mean(engine, self.paths)}", place=place, step=step)
         return read_entry(self.paths[engine])
 
     def entries(self, broken: Callable[[InputRefused], object] = lambda _: None) -> tuple[EngineEntry, ...]:
@@ -294,12 +294,6 @@ def _absolute(text: str, entry: EngineEntry) -> Path:
 
 def _natural(name: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name) if part]
-
-
-def _suggest_one(word: str, known: Iterable[str]) -> str:
-    """Return a suggestion if an id is close, but never a list of hundreds of ids."""
-    text = suggest(word, known)
-    return text if text.startswith(", did") else ""
 
 
 # Search for engines on this machine: the programs of the bundled engine files, and newer versions of them.

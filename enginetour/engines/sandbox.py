@@ -25,7 +25,10 @@ def explain_failure(step: str, number: int, program: str, directory: Path, resou
     if step == "chdir":
         return f"its directory {directory} cannot be entered: {os.strerror(number)}"
     if step == "limits":
-        return f"[resources] files = {resources.files} is not available; this machine allows {_most_files()}"
+        import resource
+
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        return f"[resources] files = {resources.files} is not available; this machine allows {most}"
     if step == "landlock":
         return f'sandbox = "landlock" is not available: {explain_no_landlock(number)}; use "bwrap" or "none"'
     if step == "filter":
@@ -47,12 +50,6 @@ def explain_not_runnable(path: Path) -> str:
     if path.is_dir():
         return f"{path} is a directory, not a program"
     return f"{path} is not executable (use chmod +x {path.name})"
-
-
-def _most_files() -> int:
-    import resource
-
-    return resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 
 
 def explain_no_landlock(number: int | None) -> str:
@@ -221,7 +218,9 @@ def remove_scratch(folder: Path) -> int:
         return 0 if not os.path.lexists(folder) else 1
     try:
         os.fchmod(top, 0o700)
-        _flatten(top)
+        stuck: set[str] = set()
+        while names := [name for name in os.listdir(top) if name not in stuck]:  # noqa: PTH208 - by descriptor
+            stuck.update(name for name in names if not _remove(name, top))
         left = len(os.listdir(top))  # noqa: PTH208 - by descriptor
     except OSError:
         left = 1
@@ -230,12 +229,6 @@ def remove_scratch(folder: Path) -> int:
     with contextlib.suppress(OSError):
         folder.rmdir()
     return left
-
-
-def _flatten(top: int) -> None:
-    stuck: set[str] = set()
-    while names := [name for name in os.listdir(top) if name not in stuck]:
-        stuck.update(name for name in names if not _remove(name, top))
 
 
 def _remove(name: str, top: int) -> bool:
