@@ -42,9 +42,9 @@ def incident_lines(incident: Incident, width: int) -> Iterator[str]:
 def claim_lines(game: Game, width: int) -> Iterator[str]:
     """Yield the search output of the engines of a game that proved wrong; `referee.claims` defines the kinds."""
     for name, record in ((game.pairing.white, game.white), (game.pairing.black, game.black)):
-        for kind, number, words in record.claims:
+        for kind, number, text in record.claims:
             more = f", {number} times, first at" if number > 1 else ","
-            yield from wrap_lines("claim: ", f"{name}, {kind}{more} {words}", max(width, _NARROWEST))
+            yield from wrap_lines("claim: ", f"{name}, {kind}{more} {text}", max(width, _NARROWEST))
 
 
 def _facts(incident: Incident) -> Iterator[str]:
@@ -63,14 +63,14 @@ def _log_lines(line: str, asked_us: int, width: int) -> Iterator[str]:
     if found is None:
         yield from wrap_lines("    ", line, width)
         return
-    stamp, direction, words = found.groups()
+    stamp, direction, text = found.groups()
     after_us = round(float(stamp) * 1e6) - asked_us  # an integer, so that 0 is not shown as -0.000
-    yield from wrap_lines(f"{after_us / 1000:14.3f} {direction} ", words, width)
+    yield from wrap_lines(f"{after_us / 1000:14.3f} {direction} ", text, width)
 
 
-def wrap_lines(first: str, words: str, width: int) -> Iterator[str]:
+def wrap_lines(first: str, text: str, width: int) -> Iterator[str]:
     """Yield a text in lines of at most `width` columns; later lines are indented below the first word."""
-    lines = textwrap.wrap(safe_text(words), width - len(first), break_on_hyphens=False) or [""]
+    lines = textwrap.wrap(safe_text(text), width - len(first), break_on_hyphens=False) or [""]
     for number, line in enumerate(lines):
         yield f"{first if number == 0 else ' ' * len(first)}{line}".rstrip()
 
@@ -311,16 +311,16 @@ def _ordered(couple: _Couple, place: Mapping[str, int]) -> _Couple:
 _VERDICTS: tuple[Verdict, ...] = ("ok", "warn", "FAIL", "not offered")
 
 
-def compliance_lines(name: str, told: Compliance, *, verbose: bool = False) -> Iterator[str]:
+def compliance_lines(name: str, result: Compliance, *, verbose: bool = False) -> Iterator[str]:
     """Yield the result of a protocol check: its verdict, the failed steps (or all), and keys for the engine file."""
-    counts = ", ".join(f"{told.count(verdict)} {verdict}" for verdict in _VERDICTS if told.count(verdict))
-    verdict = "can play" if told.fit else "cannot play"
-    yield f"{name}: {verdict} · {told.own_name or 'no name'} · {told.protocol} · {counts}"
-    for step in told.steps:
+    counts = ", ".join(f"{result.count(verdict)} {verdict}" for verdict in _VERDICTS if result.count(verdict))
+    verdict = "can play" if result.fit else "cannot play"
+    yield f"{name}: {verdict} · {result.own_name or 'no name'} · {result.protocol} · {counts}"
+    for step in result.steps:
         if verbose or step.verdict != "ok":
             text = f": {step.words}" if step.words else ""
             yield f"  {step.verdict:<12}{step.what}{text}   [{step.key}]"
-    for key, value in told.hints:
+    for key, value in result.hints:
         yield f"  hint        {key} = {toml_value(value)}"
 
 
@@ -337,25 +337,25 @@ def compliance_sheet(found: Sequence[tuple[str, Compliance]]) -> tuple[Sheet, di
     rows = tuple(
         {
             "name": name,
-            "fit": told.fit,
-            "protocol": told.protocol,
-            **{verdict.replace(" ", "_"): told.count(verdict) for verdict in _VERDICTS},
-            "own_name": told.own_name,
-            "handshake_ms": told.handshake_ms,
+            "fit": result.fit,
+            "protocol": result.protocol,
+            **{verdict.replace(" ", "_"): result.count(verdict) for verdict in _VERDICTS},
+            "own_name": result.own_name,
+            "handshake_ms": result.handshake_ms,
         }
-        for name, told in found
+        for name, result in found
     )
     value = [
         {
             **row,
-            "author": told.author,
-            "problems": [step.words for step in told.steps if step.verdict == "FAIL"],
+            "author": result.author,
+            "problems": [step.words for step in result.steps if step.verdict == "FAIL"],
             "steps": [
                 {"key": step.key, "what": step.what, "verdict": step.verdict, "words": step.words}
-                for step in told.steps
+                for step in result.steps
             ],
-            "hints": dict(told.hints),
+            "hints": dict(result.hints),
         }
-        for row, (_, told) in zip(rows, found, strict=True)
+        for row, (_, result) in zip(rows, found, strict=True)
     ]
     return Sheet("", columns, rows), {"engines": value}

@@ -105,8 +105,8 @@ def move_comments(moves: Sequence[MoveMade], extras: tuple[str, ...] = ()) -> li
     return found
 
 
-def _inside(words: str, longest: int) -> str:
-    return _comment_text(words, longest).replace('"', "'")
+def _inside(text: str, longest: int) -> str:
+    return _comment_text(text, longest).replace('"', "'")
 
 
 def _named(name: str, figure: int | None) -> str | None:
@@ -142,20 +142,20 @@ def is_mate_score(score: int) -> bool:
     return _MATE_SCORE - _MATE_RANGE <= abs(score) <= _MATE_SCORE
 
 
-def _comment_text(words: str, longest: int = _MAX_TAG_LENGTH) -> str:
+def _comment_text(text: str, longest: int = _MAX_TAG_LENGTH) -> str:
     """Return text that is safe inside a comment: printable, on one line, without braces."""
-    return _printable(words.replace("{", "(").replace("}", ")"), longest)
+    return _printable(text.replace("{", "(").replace("}", ")"), longest)
 
 
-def _printable(words: str, longest: int = _MAX_TAG_LENGTH) -> str:
-    if not words.isprintable():
-        words = "".join(char if char.isprintable() else " " for char in words)
-    return " ".join(words.split())[:longest]
+def _printable(text: str, longest: int = _MAX_TAG_LENGTH) -> str:
+    if not text.isprintable():
+        text = "".join(char if char.isprintable() else " " for char in text)
+    return " ".join(text.split())[:longest]
 
 
-def _quoted(words: str) -> str:
+def _quoted(text: str) -> str:
     """Return text that is safe inside a tag, where braces are allowed."""
-    return _printable(words).replace("\\", "\\\\").replace('"', '\\"')
+    return _printable(text).replace("\\", "\\\\").replace('"', '\\"')
 
 
 _VALUES = Texts(_quoted)
@@ -242,9 +242,9 @@ def _movetext(game: Game, extras: tuple[str, ...]) -> list[str]:
     return [f"'{line}" if line.startswith(("%", "[")) else line for line in lines]
 
 
-def wrap_movetext(words: str) -> list[str]:
+def wrap_movetext(text: str) -> list[str]:
     """Wrap movetext into lines of up to 80 characters (PGN standard 4.3). Longer words get their own line."""
-    return _LINE.findall(words)
+    return _LINE.findall(text)
 
 
 def move_number(fen: str | None, ply: int) -> tuple[int, bool]:
@@ -278,9 +278,9 @@ def final_epd(game: Game, number: int, event: str) -> str:
     return " ".join((*fields, f"hmvc {halfmoves};", f"fmvn {move};", *texts))
 
 
-def _operand(words: str) -> str:
+def _operand(text: str) -> str:
     """Replace quotes, backslashes and semicolons. EPD strings have no escapes, and some readers split at semicolons."""
-    return _comment_text(words).replace('"', "'").replace("\\", "/").replace(";", ",")
+    return _comment_text(text).replace('"', "'").replace("\\", "/").replace(";", ",")
 
 
 # Exports, and the PGN file of a run.

@@ -70,8 +70,8 @@ def match_terms(both: Sequence[tuple[Mapping[str, Any], Mapping[str, str]]], boo
     have the form of the database: ``tc``, and ``black`` with the time control for Black if it differs.
     """
 
-    def of_both(words: Iterable[str]) -> str:
-        return " - ".join(dict.fromkeys(words))
+    def of_both(texts: Iterable[str]) -> str:
+        return " - ".join(dict.fromkeys(texts))
 
     options = [{name.casefold(): value for name, value in given.items()} for _, given in both]
     control = of_both(_controls(found) for found, _ in both)
@@ -456,21 +456,21 @@ def format_status(found: Mapping[str, Any]) -> str:
     parts.append(f"{found['incidents']} incident{'s' * (found['incidents'] != 1)}")
     lines = [safe_text(" · ".join(parts)), format_endings(found.get("endings", {}))]
     lines.append(_playing(found["playing"]) if found["playing"] else "")
-    lines += [safe_text(f"warning: {words}") for words in found.get("warnings", ())]
+    lines += [safe_text(f"warning: {text}") for text in found.get("warnings", ())]
     return "\n".join(line for line in lines if line)
 
 
 def _playing(games: Iterable[Mapping[str, Any]]) -> str:
     parts = []
     for game in games:
-        words = f"{game.get('white', '?')} - {game.get('black', '?')}"
+        text = f"{game.get('white', '?')} - {game.get('black', '?')}"
         if game.get("opening"):
-            words += f", opening {game['opening']}"
+            text += f", opening {game['opening']}"
         if game.get("ply"):
-            words += f", move {move_number(game.get('fen'), int(game['ply']))[0]}"
+            text += f", move {move_number(game.get('fen'), int(game['ply']))[0]}"
         if game.get("score") is not None:
-            words += f", {_for_white(game)}"
-        parts.append(safe_text(words))
+            text += f", {_for_white(game)}"
+        parts.append(safe_text(text))
     return f"now: {' | '.join(parts)}" if parts else "now: no game in progress"
 
 

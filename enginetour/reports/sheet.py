@@ -25,20 +25,20 @@ NOTE_WIDTH = 80  # columns of the notes below a table
 PLAIN_WIDTH = 200  # columns of a table that is written to a pipe or file
 
 
-def wrap_sentence(words: str, width: int, *, first: str = "", then: str = "  ") -> list[str]:
+def wrap_sentence(text: str, width: int, *, first: str = "", then: str = "  ") -> list[str]:
     """Wrap a sentence at blanks into lines of at most `width` characters.
 
     Names with hyphens stay on one line.
     """
-    return textwrap.wrap(safe_text(words), width, initial_indent=first, subsequent_indent=then, break_on_hyphens=False)
+    return textwrap.wrap(safe_text(text), width, initial_indent=first, subsequent_indent=then, break_on_hyphens=False)
 
 
-def safe_text(words: object) -> str:
+def safe_text(value: object) -> str:
     """Return text without characters that move the cursor, change the writing direction or break the line.
 
     Bytes of a file name that are not UTF-8 are written as their numbers.
     """
-    text = str(words)
+    text = str(value)
     if text.isprintable():  # a fast path: a large list has tens of thousands of cells
         return text
     text = _UNSAFE.sub("", text.replace("\n", " "))
@@ -338,9 +338,9 @@ def _row(cells: Iterable[str]) -> str:
     return f"<tr>{''.join(cells)}</tr>"
 
 
-def _text(words: str) -> str:
+def _text(value: str) -> str:
     """Escape a text, and isolate right-to-left text from its surroundings."""
-    text = escape(safe_text(words))
+    text = escape(safe_text(value))
     return f"<bdi>{text}</bdi>" if any(bidirectional(char) in ("R", "AL") for char in text) else text
 
 

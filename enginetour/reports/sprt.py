@@ -215,15 +215,18 @@ _ABOVE = {"tau_table": "by table", "tau_fit": "by fit"}  # figures whose differe
 def comparison_sheet(title: str, found: Sequence[ComparisonResult]) -> Sheet:
     """Return a row for each system, and notes with the differences to the first system on the same entrants."""
     columns = [Column("system", "system", left=True, flexible=True)]
-    columns += [Column(key, words, continues=True) for key, (words, _) in _FIGURE_COLUMNS.items()]
+    columns += [Column(key, label, continues=True) for key, (label, _) in _FIGURE_COLUMNS.items()]
     rows = [{"system": line.label} for line in found]
     shown = [
-        {key: _words(line.figures[key], places).replace(" ", "") for key, (_, places) in _FIGURE_COLUMNS.items()}
+        {
+            key: _format_estimate(line.figures[key], places).replace(" ", "")
+            for key, (_, places) in _FIGURE_COLUMNS.items()
+        }
         for line in found
     ]
     notes = [
         f"{line.label} over {found[0].label}: "
-        + ", ".join(f"{words} {_words(line.above[key], 3, signed=True)}" for key, words in _ABOVE.items())
+        + ", ".join(f"{label} {_format_estimate(line.above[key], 3, signed=True)}" for key, label in _ABOVE.items())
         for line in found[1:]
     ]
     return Sheet(title, tuple(columns), tuple(rows), tuple(shown), (*notes, _MEANING))
@@ -243,14 +246,16 @@ def rehearsal_sheet(title: str, found: SimulationResult, hours: float | None) ->
 
     `hours` is the duration for the expected number of games, None if no clock limits it.
     """
+    games = _format_estimate(found.figures["games"], 0)
     lines = {
         "games, at least": f"{found.fewest}",
-        "games, expected": f"{_words(found.figures['games'], 0)}, 80 % within {found.low:.0f} to {found.high:.0f}",
+
+        "games, expected": f"{games}, 80 % between {found.low:.0f} and {found.high:.0f}",
         "games, at most": f"{found.most}",
     }
     if hours is not None:
         lines["time, expected"] = f"{format_duration(hours * 3600)} for long games"
-    lines |= {words: _words(found.figures[key], places) for key, words, places in _REHEARSAL_LINES}
+    lines |= {label: _format_estimate(found.figures[key], places) for key, label, places in _REHEARSAL_LINES}
     rows = [{"figure": figure, "value": value} for figure, value in lines.items()]
     columns = (Column("figure", "figure", left=True), Column("value", "value", left=True))
     return Sheet(title, columns, tuple(rows), (), (_MEANING,))
@@ -282,7 +287,7 @@ def _numbers(figures: Mapping[str, Estimate]) -> dict[str, float]:
     return numbers
 
 
-def _words(figure: Estimate, places: int, *, signed: bool = False) -> str:
+def _format_estimate(figure: Estimate, places: int, *, signed: bool = False) -> str:
     while figure.error and figure.error < 10**-places / 2:
         places += 1  # an error above 0 is never shown as 0
     mean = f"{figure.mean:{'+' if signed else ''}.{places}f}"

@@ -37,7 +37,7 @@ class LiveGame:
         self.white, self.black = safe_text(start.get("white", "?")), safe_text(start.get("black", "?"))
         self.opening = safe_text(start.get("opening") or "")
         self.clocks: list[int | None] = list(start.get("clocks") or (None, None))
-        self.controls = [safe_text(words) for words in start.get("tc") or ("", "")]
+        self.controls = [safe_text(text) for text in start.get("tc") or ("", "")]
         self.at = self._begun_at = float(start.get("at") or time.time())
         self.moves: list[str] = [str(move) for move in start.get("moves", ())]
         self.scores: list[int | None] = [None] * len(self.moves)  # centipawns, from White's side

@@ -228,7 +228,14 @@ def _prefix(entry: TournamentEntry) -> str:
 def _bare_site(entry: TournamentEntry, snapshot: Mapping[str, Any]) -> Site:
     """Return a site without a review, which takes seconds for 10,000 games, so that the live page does not wait."""
     slugs = {row["name"]: row["slug"] for row in snapshot["table"]["rows"] if row["slug"]}
-    return Site(entry.title, (_LIVE, *_ALWAYS, _ALL), slugs, prefix=_prefix(entry), foot="Made by enginetour.")
+    bubble = (("bubble.html", "Bubble history"),) if entry.system == "bubble" else ()
+    return Site(
+        entry.title,
+        (_LIVE, *_ALWAYS[:2], *bubble, *_ALWAYS[2:], _ALL),
+        slugs,
+        prefix=_prefix(entry),
+        foot="Written by enginetour.",
+    )
 
 
 def _headline(progress: Mapping[str, Any]) -> str:

@@ -42,13 +42,13 @@ _LONGEST = 1200  # points; a curve with more points is thinned out
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A point: `x` is an edition or a game, `low` and `high` are the ends of the interval, `words` is its tooltip."""
+    """A point: `x` is an edition or a game, and `low` and `high` are the ends of the interval."""
 
     x: float
     y: float | None
     low: float | None = None
     high: float | None = None
-    words: str = ""
+    tooltip: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def _curve(line: Curve, place: int, xs: Scale, ys: Scale, *, single: bool, each:
         yield Area(tuple(diamond(x, y, 3.2) for x, y in spots), role)
         for point, (x, y) in zip(line.points, spots, strict=True):
             yield Tooltip(
-                x - 7, y - 7, 14, 14, f"{clean_text(line.name)}: {point.words or format_tick(point.y or 0.0)}"
+                x - 7, y - 7, 14, 14, f"{clean_text(line.name)}: {point.tooltip or format_tick(point.y or 0.0)}"
             )
 
 
@@ -160,13 +160,13 @@ def edition_point(edition: int, rating: float, plus: float | None, minus: float 
     sides = [
         f" {sign}{side:.0f}" for sign, side in (("+", plus), ("-", minus)) if side is not None and is_drawable(side)
     ]
-    words = f"edition {edition}: {rating:.0f}{''.join(sides)}, {games:,} games" if is_drawable(rating) else ""
+    tooltip = f"edition {edition}: {rating:.0f}{''.join(sides)}, {games:,} games" if is_drawable(rating) else ""
     return Point(
         edition,
         rating,
         None if minus is None else rating - minus,
         None if plus is None else rating + plus,
-        words,
+        tooltip,
     )
 
 
@@ -184,12 +184,12 @@ def score_chart(results: Mapping[str, Sequence[int]], *, title: str, width: floa
 
 
 def _over_half(results: Sequence[int]) -> tuple[Point, ...]:
-    over, found = 0, [Point(0, 0.0, words="before its first game")]
+    over, found = 0, [Point(0, 0.0, tooltip="before its first game")]
     for nth, half in enumerate(results, 1):
         over += half - 1
         sign = "+" if over > 0 else "-" if over < 0 else "±"
-        words = f"after game {nth}: {sign}{format_points(abs(over))}"
-        found.append(Point(nth, over / 2, words=words))
+        tooltip = f"after game {nth}: {sign}{format_points(abs(over))}"
+        found.append(Point(nth, over / 2, tooltip=tooltip))
     return tuple(found)
 
 

@@ -274,10 +274,10 @@ def _end(line: StandingsRow) -> str:
 
 def _legend(left: float, y: float) -> Iterator[Mark]:
     x = left
-    for alpha, words in ((MAX_SHADE, "first"), (0.1, "last of the section")):
+    for alpha, label in ((MAX_SHADE, "first"), (0.1, "last of the section")):
         yield Area((rectangle(x, y, 12, 12),), "accent", alpha)
-        yield Label(x + 17, y + 10, words, "muted", SMALL_SIZE)
-        x += 17 + text_width(words, SMALL_SIZE) + 14
+        yield Label(x + 17, y + 10, label, "muted", SMALL_SIZE)
+        x += 17 + text_width(label, SMALL_SIZE) + 14
     yield Area((arrow(x + 4, y + 6, 4.5, up=True),), "accent-2")
     yield Line(((x + 4, y + 6), (x + 24, y + 6)), "accent-2", 2.0)
     yield Label(x + 29, y + 10, "parked", "muted", SMALL_SIZE)

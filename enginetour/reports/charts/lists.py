@@ -257,8 +257,8 @@ def _tips(line: _CrossRow, rows: Sequence[_CrossRow], left: float, y: float, cel
     for over, met in enumerate(line.cells):
         if met is not None and met.games:
             opponent = clean_text(rows[over].name)
-            words = f"{clean_text(line.name)} {format_points(met.half_points)} of {met.games} against {opponent}"
-            yield Tooltip(left + over * cell, y, cell, row, words)
+            text = f"{clean_text(line.name)} {format_points(met.half_points)} of {met.games} against {opponent}"
+            yield Tooltip(left + over * cell, y, cell, row, text)
 
 
 def _score(line: _CrossRow) -> str:

@@ -218,9 +218,9 @@ def svg_file(picture: Picture) -> str:
     view = f'viewBox="{edge} {edge} {width} {height}"'
     head = f'<svg xmlns="{_NAMESPACE}" {view} width="{width}" height="{height}" role="img" font-family="{_LETTERS}">'
     paper = f'<rect x="{edge}" y="{edge}" width="100%" height="100%" fill="{LIGHT_COLORS["paper"]}"/>'
-    words = [f"<title>{escape(picture.title)}</title>", f"<desc>{escape(picture.summary)}</desc>"]
+    texts = [f"<title>{escape(picture.title)}</title>", f"<desc>{escape(picture.summary)}</desc>"]
     first = '<?xml version="1.0" encoding="UTF-8"?>'
-    return "\n".join([first, head, *words, paper, *_svg_elements(picture.marks, LIGHT_COLORS), "</svg>"]) + "\n"
+    return "\n".join([first, head, *texts, paper, *_svg_elements(picture.marks, LIGHT_COLORS), "</svg>"]) + "\n"
 
 
 def _svg_elements(marks: Sequence[Mark], colors: Mapping[str, str]) -> Iterator[str]:
@@ -314,7 +314,7 @@ def x_axis(
     scale: Scale,
     top: float,
     bottom: float,
-    words: str = "",
+    label: str = "",
     *,
     above: bool = False,
     grid: bool = True,
@@ -332,8 +332,8 @@ def x_axis(
         yield Label(x, bottom + 13, say(tick), "muted", SMALL_SIZE, "middle")
         if above:
             yield Label(x, top - 5, say(tick), "muted", SMALL_SIZE, "middle")
-    if words:
-        yield Label((scale.start + scale.end) / 2, bottom + 28, words, "muted", SMALL_SIZE, "middle")
+    if label:
+        yield Label((scale.start + scale.end) / 2, bottom + 28, label, "muted", SMALL_SIZE, "middle")
 
 
 def y_axis(scale: Scale, left: float, right: float, *, say: Callable[[float], str] = format_tick) -> Iterator[Mark]:
@@ -355,6 +355,6 @@ def _y_ticks(scale: Scale) -> list[float]:
     return scale.ticks(max(2, int(abs(scale.end - scale.start) / 40)))
 
 
-def empty_message(words: str, y: float, width: float = CHART_WIDTH) -> Mark:
+def empty_message(text: str, y: float, width: float = CHART_WIDTH) -> Mark:
     """Return a text for a chart without data."""
-    return Label(width / 2, y, words, "muted", TEXT_SIZE, "middle")
+    return Label(width / 2, y, text, "muted", TEXT_SIZE, "middle")

@@ -105,7 +105,7 @@ def paths_picture(name: str, own: Sequence[RatingPath], width: float = CHART_WID
     lines = [
         Curve(
             path.name,
-            tuple(Point(number, rating, words=f"game {number}: {round(rating)}") for number, rating in path.points),
+            tuple(Point(number, rating, tooltip=f"game {number}: {round(rating)}") for number, rating in path.points),
         )
         for path in best
     ]

@@ -348,10 +348,10 @@ def _incident_entries(
 
 
 def _line(game: GameLine, incident: Incident, title: tuple[str, int], *, several: bool) -> _IncidentLine:
-    words = ["enginetour", "games", str(game.number), "--replay", "-t", title[0], "--edition", str(title[1])]
-    words += ["--engine", incident.engine] if several else []
+    command = ["enginetour", "games", str(game.number), "--replay", "-t", title[0], "--edition", str(title[1])]
+    command += ["--engine", incident.engine] if several else []
     verdict = f"{game.outcome} by {game.termination}" + (f": {game.cause}" if game.cause else "")
-    replay = shlex.join(words) if incident.is_repeatable else ""
+    replay = shlex.join(command) if incident.is_repeatable else ""
     return _IncidentLine(game.number, game.white, game.black, verdict, not game.counts, incident, replay)
 
 

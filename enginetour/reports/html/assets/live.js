@@ -210,7 +210,7 @@
     while (body.rows.length > rows.length) body.rows[body.rows.length - 1].remove();
     rows.forEach((row, index) => {
       if (index >= body.rows.length) {
-        const made = make("tr", {}, ...["n", "", "n", "n", "n", "n", "n", "", "n"].map((kind) => make("td", { class: kind })));
+        const made = make("tr", {}, ...["n", "", "n", "n wide", "n", "n", "n", "", "n wide"].map((kind) => make("td", { class: kind })));
         made.cells[1].replaceWith(make("th", { scope: "row" }));
         body.append(made);
       }
