@@ -1,4 +1,4 @@
-"""Tests of web/hub."""
+"""Tests of the tournament hub, and of whole tournaments on a PostgreSQL server."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CYCLES = "games_per_pairing = 2\ncycles = 3"
 
 @pytest.fixture
 def runtime(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A runtime folder of the test's own, for sockets, whose paths are short."""
+    """A runtime directory of the test, with a short path for sockets."""
     with TemporaryDirectory(prefix="run-") as folder:
         monkeypatch.setenv("XDG_RUNTIME_DIR", folder)
         yield Path(folder)
@@ -46,7 +46,7 @@ def games(url: str, name: str = "trial") -> int:
 
 
 def test_killed_twice(server: Server, tmp_path: Path, runtime: Path) -> None:
-    """SIGKILL of the manager, twice: what was announced is there, nothing is doubled, and all of it is played."""
+    """After two SIGKILLs of the manager all announced games are in the database once, and the rest is played."""
     (tmp_path / "results").mkdir()
     url = server.schema().replace("tester@", "tester:sesame@")
     path = config(tmp_path, THREE, "roundrobin", CYCLES)
@@ -66,7 +66,7 @@ def test_killed_twice(server: Server, tmp_path: Path, runtime: Path) -> None:
 
 
 def test_two_managers_at_once(server: Server, tmp_path: Path, runtime: Path) -> None:
-    """Each plays its own tournament in one database; a third is refused and told who plays it; requests reach them."""
+    """Two managers play two tournaments in one database; a third one is rejected with the name of the manager."""
     (tmp_path / "results").mkdir()
     url = server.schema()
     one, other = (
@@ -108,7 +108,7 @@ COMMANDS = (
 
 
 def test_the_same_to_every_command(server: Server, tmp_path: Path, runtime: Path) -> None:
-    """Played, imported, rated and published on a server, and copied to a file: every command says the same of both."""
+    """Every command gives the same result for a server and for a copy of its database in a file."""
     (tmp_path / "results").mkdir()
     url = server.schema()
     config(tmp_path, THREE, "roundrobin", "games_per_pairing = 2")
@@ -133,7 +133,7 @@ def test_the_same_to_every_command(server: Server, tmp_path: Path, runtime: Path
 
 
 def test_unchanging(tmp_path: Path) -> None:
-    """What is written meanwhile is not seen, by no later reading either, and the writer is not held up."""
+    """A snapshot does not show later changes and does not block the writer."""
     store, log = open_log(tmp_path / "t.db")
     with store, Store.open(tmp_path / "t.db", readonly=True) as reader:
         with reader.database.snapshot():
@@ -145,7 +145,7 @@ def test_unchanging(tmp_path: Path) -> None:
 
 
 def test_of_its_thread(tmp_path: Path) -> None:
-    """Other threads of the same database see what is new, and a view that ends in a failure has ended."""
+    """Other threads see new data during a snapshot, and a snapshot ends after an exception."""
     store, log = open_log(tmp_path / "t.db")
     with store, ThreadPoolExecutor(1) as other:
         with pytest.raises(ValueError, match="on purpose"), store.database.snapshot():
@@ -157,7 +157,7 @@ def test_of_its_thread(tmp_path: Path) -> None:
 
 
 def test_one_in_another(tmp_path: Path) -> None:
-    """They are one view, to the end of the outer one."""
+    """Nested snapshots are one snapshot."""
     store, log = open_log(tmp_path / "t.db")
     with store, Store.open(tmp_path / "t.db", readonly=True) as reader, reader.database.snapshot():
         with reader.database.snapshot():
@@ -170,7 +170,7 @@ def test_one_in_another(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("runs", [False, True])
 def test_a_page_opened_late_tells_of_the_same_games(stage: Stage, runs: bool) -> None:
-    """Nobody looked on for a night, or a command changed a stopped tournament: table, headline and games agree."""
+    """Standings, headline and games agree on a page that is opened after a long time without listeners."""
 
     async def scene(hub: TournamentHub, app: Starlette) -> str:
         await answered(app, scope_of("/t/autumn/live.html"))
@@ -186,7 +186,7 @@ def test_a_page_opened_late_tells_of_the_same_games(stage: Stage, runs: bool) ->
 
 
 def test_a_run_that_begins_while_its_log_is_read_misses_no_line(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What ended after the reading and before the first event was told by neither."""
+    """A game that ends between reading the log and the first event is shown."""
     read, began = DatabaseReader.standing, iter([True])
 
     async def standing(reader: DatabaseReader, entry: TournamentEntry, *, lines: bool) -> StandingsData:
@@ -209,7 +209,7 @@ def test_a_run_that_begins_while_its_log_is_read_misses_no_line(stage: Stage, mo
 
 
 def test_a_failure_of_ours_is_no_word_about_the_database(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A KeyError was told as 'x' and nothing else; what a database cannot give is told in its own words, once."""
+    """Internal errors are reported as such; problems of the database are reported once."""
     troubles = iter([KeyError("x"), StoreRefused("is busy"), StoreRefused("is busy")])
 
     async def entries(reader: DatabaseReader) -> list[TournamentEntry]:
@@ -243,7 +243,7 @@ def unreadable(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("unreadable")
 def test_a_running_tournament_is_shown_without_its_table(stage: Stage) -> None:
-    """Page and events are there, with what the run itself says."""
+    """The page of a running tournament works if its standings cannot be read."""
 
     async def scene(hub: TournamentHub, app: Starlette) -> list[int]:
         hub.live(hub.entries[0]).begin(stage.status())
@@ -255,7 +255,7 @@ def test_a_running_tournament_is_shown_without_its_table(stage: Stage) -> None:
 
 @pytest.mark.usefixtures("unreadable")
 def test_what_is_wrong_with_it_is_told_once(stage: Stage) -> None:
-    """Not after each game of a night."""
+    """The same problem of the database is reported once."""
     told: list[str] = []
 
     async def scene(hub: TournamentHub, app: Starlette) -> None:
@@ -272,7 +272,7 @@ def test_what_is_wrong_with_it_is_told_once(stage: Stage) -> None:
 
 
 def test_a_database_in_use_is_no_empty_table(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who asks while another program holds it is refused, and may ask again."""
+    """A request is rejected while another program locks the database, and can be repeated."""
 
     async def busy(*_: object, **__: object) -> None:
         raise StoreBusy("another program holds the database")
@@ -318,12 +318,12 @@ def stage_of_reading_along(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Sta
     "words", [("crosstable", "--pairs"), ("chart", "opponents", "Toga", "-o", "toga.svg"), ("ratings",), ("report",)]
 )
 def test_commands_tell_of_one_moment(stage_of_reading_along: Stage, tmp_path: Path, words: tuple[str, ...]) -> None:
-    """What a command says of a running tournament fits together."""
+    """The output of a command about a running tournament is consistent."""
     tour(tmp_path, *words)
 
 
 def test_a_live_page_tells_of_one_moment(stage_of_reading_along: Stage) -> None:
-    """The table of one look is of one moment, that of the next of the next."""
+    """The standings of one update are those of one moment."""
 
     async def look(hub: TournamentHub, _: object) -> list[int]:
         made = [await hub.reader.standing(hub.entries[-1], lines=True) for _ in range(2)]
@@ -334,7 +334,7 @@ def test_a_live_page_tells_of_one_moment(stage_of_reading_along: Stage) -> None:
 
 
 def test_a_first_look_that_fails_ends_no_server(stage_of_reading_along: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is told, and what comes next finds the tournament."""
+    """A failure at the start is reported, and the next poll finds the tournament."""
     told: list[str] = []
     find, failures = DatabaseReader.entries, iter([StoreRefused("in this moment only")])
 

@@ -1,4 +1,4 @@
-"""Tests of web/live."""
+"""Tests of the live state of a tournament."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_board_and_moves_follow() -> None:
 
 
 def test_a_score_is_whites_view() -> None:
-    """What Black says of itself is turned; a mate counts its moves; a curve is cut where it says no more."""
+    """Scores are from White's side, mates are counted in moves, and the curve is limited."""
     game = LiveGame(start())
     game.move(move(1, score=35))
     game.move(move(2, score=120))
@@ -56,7 +56,7 @@ def test_a_score_is_whites_view() -> None:
 
 
 def test_games_of_the_same_two_are_told_apart() -> None:
-    """A page that missed the end of one and the beginning of the next draws no curve of both."""
+    """Two games of the same engines have different starts, so that a page does not draw one curve for both."""
     one, other = (LiveGame(start(at=at)) for at in (1000.0, 1060.0))
     for ply in range(1, 5):
         one.move(move(ply))
@@ -65,7 +65,7 @@ def test_games_of_the_same_two_are_told_apart() -> None:
 
 
 def test_black_may_begin() -> None:
-    """Numbers, sides and scores are right where the position has Black to move."""
+    """Move numbers, sides and scores are correct in a position with Black to move."""
     fen = chess.Board().fen().replace(" w ", " b ").replace(" 1", " 7")
     game = LiveGame(start(fen=fen))
     game.move(move(1, uci="e7e5", score=50))
@@ -77,7 +77,7 @@ def test_black_may_begin() -> None:
 
 
 def test_a_game_joined_in_its_course_is_whole() -> None:
-    """The answer to `status` has all moves so far; what was told already is not told twice."""
+    """The answer to `status` has all moves so far, and known moves are not added again."""
     game = LiveGame(start() | move(2, uci="e7e5") | {"moves": ["e2e4", "e7e5"]})
     assert game.to_json()["moves"] == "1. e4 e5"
     assert not game.move(move(2))
@@ -86,7 +86,7 @@ def test_a_game_joined_in_its_course_is_whole() -> None:
 
 
 def test_missed_moves_leave_the_board_alone() -> None:
-    """After a gap nobody knows the position: the board stays, and says so."""
+    """After a missing move the board stays, and the game is marked as incomplete."""
     game = played("e2e4", "e7e5")
     before = game.to_json()["placement"]
     assert game.move(move(5, uci="g1f3"))
@@ -95,7 +95,7 @@ def test_missed_moves_leave_the_board_alone() -> None:
 
 
 def test_a_pv_is_san_from_before_its_move() -> None:
-    """As far as it can be played; free text of CECP as it stands, cut."""
+    """A PV is SAN as far as it is legal; free text of CECP engines is shown as it is, up to a limit."""
     game = LiveGame(start())
     game.move(move(1, uci="e2e4", pv="e2e4 e7e5 g1f3 a1a8"))
     game.move(move(2, uci="e7e5", pv="e5 Nf3 (hash) <b>" + "x" * 300))
@@ -114,7 +114,7 @@ def test_a_pv_is_san_from_before_its_move() -> None:
     ],
 )
 def test_variants_show_what_lies_beside_the_board(variant: str, moves: tuple[str, ...], extra: str | None) -> None:
-    """Pieces in hand, checks left; boards of any back rank are plain boards."""
+    """Pieces in hand and checks left are shown for the variants that have them."""
     told = played(*moves, variant=variant).to_json()
     assert not told["incomplete"]
     assert told["variant"] == variant
@@ -124,14 +124,14 @@ def test_variants_show_what_lies_beside_the_board(variant: str, moves: tuple[str
 
 @pytest.mark.parametrize(("pv", "shown"), [("0000", "0000"), ("e2e4 0000 g1f3", "1. e4")])
 def test_a_pass_ends_a_pv(pv: str, shown: str) -> None:
-    """Some engines search passes and print them: what comes before is shown."""
+    """A PV ends before a null move."""
     game = LiveGame(start())
     game.move(move(1, uci="e2e4", pv=pv))
     assert game.to_json()["searches"][0]["pv"] == shown
 
 
 def test_only_the_last_moves_are_told() -> None:
-    """A game of hundreds of moves is no longer to tell than one of a few."""
+    """The data of a long game are not larger than those of a short one."""
     game = LiveGame(start())
     for ply in range(1, 301):
         game.move(move(ply))
@@ -147,7 +147,7 @@ UCI = st.text(max_size=6) | st.sampled_from(["e2e4", "e7e5", "0000"])
 @given(fields=FIELDS, ucis=st.lists(UCI, max_size=5), pv=st.text(max_size=40) | st.lists(UCI).map(" ".join))
 @settings(max_examples=60, deadline=None)
 def test_whatever_is_said_the_page_has_something_to_show(fields: dict[str, Any], ucis: list[str], pv: str) -> None:
-    """Positions, moves and lines that are none never fail: less is known then, and all of it is JSON."""
+    """Invalid positions, moves and lines never fail, and the result is always JSON."""
     game = LiveGame(start(**fields))
     for ply, uci in enumerate(ucis, 1):
         game.move(move(ply, uci=uci, pv=pv))
@@ -193,7 +193,7 @@ def followed(scene: Callable[[LiveTournament, Listener], Awaitable[None]]) -> Ca
 
 @followed
 async def test_a_page_is_told_all_then_what_changes(live: LiveTournament, listener: Listener) -> None:
-    """First the whole picture, then a board for each beat, with the newest move only."""
+    """A page gets the whole state, then one board for each update interval."""
     ((name, whole),) = events(await listener.due(1))
     assert (name, whole["running"], list(whole["games"])) == ("all", True, ["0"])
     for ply in range(1, 6):
@@ -205,7 +205,7 @@ async def test_a_page_is_told_all_then_what_changes(live: LiveTournament, listen
 
 @followed
 async def test_games_incidents_and_notices_are_lines(live: LiveTournament, listener: Listener) -> None:
-    """A finished game, an incident, what the journal says of the run; names and words are safe to show."""
+    """Finished games, incidents and events of the run become lines with safe text."""
     await listener.due(1)
     live.take({"event": "game", "number": 4, "white": "A\u202e", "black": "B", "result": "1-0", "cause": "\x1b[31m"})
     live.take({"event": "incident", "game": 4, "engine": "A", "category": "crash", "cause": "signal 11"})
@@ -220,7 +220,7 @@ async def test_games_incidents_and_notices_are_lines(live: LiveTournament, liste
 
 @followed
 async def test_a_change_without_a_game_makes_the_table_anew(live: LiveTournament, listener: Listener) -> None:
-    """A game struck out and an engine withdrawn show in how far it is; the same told once more changes nothing."""
+    """A void game or a withdrawal makes the standings stale; a repeated event does not."""
     for far, stale in (({}, False), ({"games_done": 2}, True), ({"remaining": [1, 1]}, True)):
         live.stale = False
         live.take({**STATUS, **far, "event": "progress"})
@@ -229,7 +229,7 @@ async def test_a_change_without_a_game_makes_the_table_anew(live: LiveTournament
 
 @followed
 async def test_a_page_that_does_not_read_is_told_all_anew(live: LiveTournament, listener: Listener) -> None:
-    """However many events come meanwhile, what waits is bounded, and the whole picture takes the place of the rest."""
+    """The pending events of a slow page are limited, and it gets the whole state instead."""
     for number in range(10 * MAX_PENDING):
         live.take({"event": "game", "number": number, "white": "A", "black": "B", "result": "1-0", "cause": "mates"})
     told = events(await listener.due(1))
@@ -241,7 +241,7 @@ async def test_a_page_that_does_not_read_is_told_all_anew(live: LiveTournament, 
 
 @followed
 async def test_lines_of_the_log_go_before_those_told_live(live: LiveTournament, listener: Listener) -> None:
-    """What came while the log was read is not told twice, and nothing before it is missing."""
+    """Lines of the event log are merged with live lines without repetition."""
     for number in (5, 6):
         live.take({"event": "game", "number": number, "white": "A", "black": "B", "result": "1-0"})
     live.take({"event": "incident", "game": 6, "engine": "A", "category": "crash", "cause": "signal 11"})
@@ -254,7 +254,7 @@ async def test_lines_of_the_log_go_before_those_told_live(live: LiveTournament, 
 
 @followed
 async def test_a_game_struck_out_has_no_result_any_more(live: LiveTournament, listener: Listener) -> None:
-    """Fewer games than before: the lines are read again, and what they say of a game goes before what was told live."""
+    """A line is updated if its game becomes void."""
     for number in (4, 5):
         live.take({"event": "game", "number": number, "white": "A", "black": "B", "result": "1-0", "cause": "mates"})
     live.take({**STATUS, "event": "progress", "games_done": 5})
@@ -268,7 +268,7 @@ async def test_a_game_struck_out_has_no_result_any_more(live: LiveTournament, li
 
 @followed
 async def test_orders_have_lines_of_their_own(live: LiveTournament, listener: Listener) -> None:
-    """A pause and an end that somebody asked for are shown although neither is a trouble."""
+    """Requests to pause and to stop are shown as lines."""
     live.take({"event": "paused", "text": "autumn: paused by request"})
     live.take({"event": "asked", "text": "autumn: stopping by request"})
     assert [line["text"] for line in live.incidents] == ["paused by request", "stopping by request"]
@@ -276,7 +276,7 @@ async def test_orders_have_lines_of_their_own(live: LiveTournament, listener: Li
 
 @followed
 async def test_incidents_that_were_missed_stand_in_their_place(live: LiveTournament, listener: Listener) -> None:
-    """A run that was not heard for a while: what the log has of it comes after what was told before, notices too."""
+    """Incidents of the event log are sorted between those received live."""
     stall = {"event": "incident", "engine": "B", "category": "stall", "cause": "no answer"}
     live.take({"event": "game", "number": 2, "white": "A", "black": "B", "result": "1-0"})
     live.take({**stall, "game": 2})
@@ -291,7 +291,7 @@ async def test_incidents_that_were_missed_stand_in_their_place(live: LiveTournam
 
 @followed
 async def test_the_end_takes_the_boards_away(live: LiveTournament, listener: Listener) -> None:
-    """Who looks on sees that it runs no more."""
+    """At the end of a run its boards are removed."""
     await listener.due(1)
     live.end()
     ((name, whole),) = events(await listener.due(1))
@@ -301,7 +301,7 @@ async def test_the_end_takes_the_boards_away(live: LiveTournament, listener: Lis
 
 @followed
 async def test_the_end_with_nothing_left_is_no_stop(live: LiveTournament, listener: Listener) -> None:
-    """The last game is in when the run goes: the page said "stopped" until the log was read again."""
+    """A run that ends without remaining games is finished, not stopped."""
     await listener.due(1)
     live.take({**STATUS, "event": "progress", "remaining": [0, 0]})
     await listener.due(1)
@@ -311,7 +311,7 @@ async def test_the_end_with_nothing_left_is_no_stop(live: LiveTournament, listen
 
 
 def test_many_boards_leave_room_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What takes long to tell is told less often: a thousand boards once in some seconds, and in single frames."""
+    """Updates that take long are sent less often."""
     clock = count(0.0, 1.5)
     monkeypatch.setattr("enginetour.web.live.thread_time", lambda: next(clock))
 
@@ -330,7 +330,7 @@ def test_many_boards_leave_room_for_others(monkeypatch: pytest.MonkeyPatch) -> N
 
 @followed
 async def test_nobody_looking_on_costs_no_frame(live: LiveTournament, listener: Listener) -> None:
-    """Events are taken, and nothing waits for anybody."""
+    """Without listeners no frames are made."""
     live.listeners.clear()
     await listener.due(1)
     for ply in range(1, 4):
@@ -340,7 +340,7 @@ async def test_nobody_looking_on_costs_no_frame(live: LiveTournament, listener: 
 
 
 def test_silence_is_broken_by_a_comment() -> None:
-    """What keeps a line open is no event."""
+    """An idle stream gets a comment, which is not an event."""
 
     async def wait() -> bytes:
         return await Listener().due(0.01)
@@ -351,7 +351,7 @@ def test_silence_is_broken_by_a_comment() -> None:
 
 
 def test_a_closed_listener_waits_no_more() -> None:
-    """Its stream ends at once."""
+    """The stream of a closed listener ends at once."""
 
     async def wait() -> bytes:
         listener = Listener()
@@ -362,7 +362,7 @@ def test_a_closed_listener_waits_no_more() -> None:
 
 
 def test_a_frame_is_one_line_whatever_is_in_it() -> None:
-    """Line ends in names cannot make events of their own."""
+    """Line breaks in names cannot create additional events."""
     frame = sse_frame("board", {"white": "a\n\nevent: all\ndata: {}", "black": "\r\r"})
     assert frame.count(b"\n") == 3
     assert frame.count(b"\r") == 0

@@ -1,4 +1,4 @@
-"""Tests of web/server."""
+"""Tests of the server of the live page."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def guard(*hosts: str, token: str = "", app: object = page, failed: Failures | N
 
 
 def test_every_answer_has_the_headers_of_a_strict_page() -> None:
-    """Policy without inline anything, no sniffing, no referrer, no frame around it: on pages and on refusals alike."""
+    """All answers have the security headers, also rejections."""
     for answer in (ask(guard(), "/"), ask(guard(), "/", "POST"), ask(guard(), "/", host="evil.example")):
         for name, value in SECURITY_HEADERS:
             assert answer.headers[name.decode()] == value.decode()
@@ -74,7 +74,7 @@ def test_every_answer_has_the_headers_of_a_strict_page() -> None:
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT"])
 def test_pages_are_only_read(method: str) -> None:
-    """Whatever is not GET or HEAD is 405 and says what is allowed."""
+    """Methods other than GET and HEAD are answered with 405."""
     answer = ask(guard(), "/", method)
     assert (answer.status, answer.headers["allow"]) == (405, "GET, HEAD")
 
@@ -84,25 +84,25 @@ FOREIGN = ("evil.example", "evil.example:8390", "localhost.evil.example", "127.0
 
 @pytest.mark.parametrize("host", [*FOREIGN, "[::1", "localhost:", "localhost:x", "localhost/", None])
 def test_a_name_that_is_not_ours_gets_nothing(host: str | None) -> None:
-    """DNS rebinding: another's name that leads to this machine is refused, and so is a request without a name."""
+    """Requests with an unknown Host or without a Host are rejected (DNS rebinding)."""
     assert ask(guard(), "/", host=host).status == 403
 
 
 @pytest.mark.parametrize("host", ["localhost", "localhost:9000", "127.0.0.1:8390", "[::1]:8390", "LOCALHOST:8390"])
 def test_our_names_at_any_port(host: str) -> None:
-    """A forwarded port has another number."""
+    """Known host names are accepted with any port."""
     assert ask(guard(), "/", host=host).status == 200
 
 
 def test_names_that_were_told_and_the_address_of_the_connection() -> None:
-    """`--allow-host`, and the very address at which a connection arrived."""
+    """Names of `--allow-host` and the address of the connection are accepted."""
     assert ask(guard("Lab.example"), "/", host="lab.example").status == 200
     assert ask(guard(), "/", host="127.0.0.1").status == 200
     assert ask(guard(), "/", host="10.0.0.7").status == 403
 
 
 def test_two_host_headers_are_none() -> None:
-    """Who would be believed?"""
+    """A request with two Host headers is rejected."""
     assert ask(guard(), "/", host="localhost", Host="evil.example").status == 403
 
 
@@ -120,12 +120,12 @@ def test_two_host_headers_are_none() -> None:
     ],
 )
 def test_pages_of_others_read_nothing(headers: dict[str, str], status: int) -> None:
-    """A foreign Origin, or a request that a foreign page makes for itself; a link from there is a link."""
+    """Requests of other sites are rejected, but links from there work."""
     assert ask(guard(), "/", **headers).status == status
 
 
 def test_the_token_comes_once_and_then_as_a_cookie() -> None:
-    """Without it nothing; with it in the address a redirect to the address without it; then its cookie opens all."""
+    """The token in the address is replaced by a cookie and a redirect."""
     app = guard(token=TOKEN)
     assert ask(app, "/t/x/").status == 401
     answer = ask(app, f"/t/x/?token={TOKEN}&part=2")
@@ -140,19 +140,19 @@ def test_the_token_comes_once_and_then_as_a_cookie() -> None:
 
 @pytest.mark.parametrize("query", ["token=", "token=wrong", f"token={TOKEN}x", "token=%ff%00", f"TOKEN={TOKEN}"])
 def test_a_wrong_token_opens_nothing(query: str) -> None:
-    """No cookie either."""
+    """A wrong token does not give access or a cookie."""
     answer = ask(guard(token=TOKEN), f"/?{query}")
     assert answer.status == 401
     assert "set-cookie" not in answer.headers
 
 
 def test_a_redirect_stays_here() -> None:
-    """An address of two slashes is no other host after the redirect."""
+    """A redirect does not lead to another host."""
     assert ask(guard(token=TOKEN), f"//evil.example/?token={TOKEN}").headers["location"] == "/evil.example/"
 
 
 def test_a_failure_of_ours_is_one_sentence() -> None:
-    """The browser hears no word of the exception; we hear all."""
+    """The browser gets one sentence about an internal error without the exception."""
 
     async def broken(scope: Scope, receive: Receive, send: Send) -> None:
         raise ValueError("/home/somebody/secret")
@@ -166,7 +166,7 @@ def test_a_failure_of_ours_is_one_sentence() -> None:
 
 
 def test_a_failure_in_mid_answer_adds_nothing() -> None:
-    """What has begun is not begun again."""
+    """A failure during an answer does not start a second one."""
 
     async def half(scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
@@ -178,7 +178,7 @@ def test_a_failure_in_mid_answer_adds_nothing() -> None:
 
 
 def test_a_web_socket_is_not_answered() -> None:
-    """There is none."""
+    """Web sockets are closed."""
     sent: list[Message] = []
 
     async def send(message: Message) -> None:
@@ -204,7 +204,7 @@ def asked(stage: Stage, *paths: str) -> list[Answer]:
 
 
 def test_addresses(stage: Stage) -> None:
-    """The index, the live page, the report's pages, the games, our own style sheets and scripts."""
+    """The index, the live page, the pages of the report, the games and the assets are served."""
     stage.record(game())
     found = asked(stage, "/", "/t/autumn/", "/t/autumn/live.html", "/t/autumn/index.html", "/t/autumn/games/1.html")
     assert [answer.status for answer in found] == [200, 307, 200, 200, 200]
@@ -225,13 +225,13 @@ NOWHERE = (
 
 @pytest.mark.parametrize("path", NOWHERE)
 def test_there_is_nothing_else(stage: Stage, path: str) -> None:
-    """No path of this machine, no number that is no game, no name that is none of ours."""
+    """Other paths are not found."""
     stage.record(game())
     assert [answer.status for answer in asked(stage, path)] == [404]
 
 
 def test_what_the_browser_has_is_not_sent_again(stage: Stage) -> None:
-    """The same page has the same tag, and a question with that tag an empty answer."""
+    """A request with the current ETag gets an empty answer."""
 
     async def scene(hub: TournamentHub, app: Starlette) -> list[int]:
         first = await answered(app, scope_of("/t/autumn/index.html"))
@@ -246,7 +246,7 @@ def test_what_the_browser_has_is_not_sent_again(stage: Stage) -> None:
 
 
 def test_a_page_is_made_once_for_a_position_of_the_log(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Asked again it is the same text, until the log has moved on and the review's time is over."""
+    """A page is rendered again only after a change of the event log and the minimum time of its review."""
     monkeypatch.setattr("enginetour.web.pages.time", SimpleNamespace(monotonic=count(0.0, 1.0).__next__))
     with Store.open(stage.database, create=False, readonly=True) as store:
         pages = ReportPages(store)
@@ -260,14 +260,14 @@ def test_a_page_is_made_once_for_a_position_of_the_log(stage: Stage, monkeypatch
 
 
 def test_only_so_many_pages_at_once(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One stream too many is told to come again later."""
+    """A stream above the limit is asked to try again later."""
     monkeypatch.setattr(app, "MAX_STREAMS", 0)
     (answer,) = asked(stage, "/t/autumn/events")
     assert (answer.status, answer.headers["retry-after"]) == (503, "10")
 
 
 def test_it_follows_a_run_from_process_to_process(stage: Stage) -> None:
-    """`serve` finds the socket of a run, and its stream tells of a move; SIGTERM ends it while the stream is open."""
+    """`serve` follows a run in another process, and SIGTERM ends it while a stream is open."""
     with stage.running(), serving(stage.database.parents[1]) as (url, process):
         stage.playing = [start()]
         with urlopen(f"{url}/t/autumn/events", timeout=60) as stream:
@@ -284,7 +284,7 @@ def test_it_follows_a_run_from_process_to_process(stage: Stage) -> None:
 
 
 def test_the_whole_way_in_with_a_token(stage: Stage) -> None:
-    """`--host 0.0.0.0 --token`: nothing without it, its address makes the cookie, other names get 403."""
+    """`--host 0.0.0.0 --token` needs the token, then accepts the cookie, and rejects other host names."""
     folder, token = stage.database.parents[1], "0123456789abcdef"
     with serving(folder, "--host", "0.0.0.0", "--token", token) as (url, _):
         port = url.rpartition(":")[2]
@@ -338,7 +338,7 @@ def stays_open(connection: socket.socket) -> bool:
 
 
 def test_silent_connections_give_their_places_to_others(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """300 connections without a request, each with an hour left, some of them with a part of one: a page comes."""
+    """300 connections without a request do not prevent another one from being served."""
     monkeypatch.setattr(server, "_REQUEST_TIMEOUT_S", 3600.0)
 
     def scene(port: int) -> tuple[list[bytes], list[bool]]:
@@ -360,7 +360,7 @@ def test_silent_connections_give_their_places_to_others(stage: Stage, monkeypatc
 
 
 def test_a_byte_now_and_then_keeps_no_place(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a connection sends makes it no younger, as long as its request is not whole."""
+    """A connection that sends bytes slowly does not keep its place."""
     monkeypatch.setattr(server, "_REQUEST_TIMEOUT_S", 3600.0)
     monkeypatch.setattr(server, "MAX_CONNECTIONS", 2)
 
@@ -385,7 +385,7 @@ def ended(connection: socket.socket) -> bytes:
 
 
 def test_who_has_asked_keeps_the_place(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Streams of events outlive any number of silent connections; a connection between two requests does not."""
+    """Event streams are not closed for other connections; idle connections are."""
     monkeypatch.setattr(server, "_REQUEST_TIMEOUT_S", 3600.0)
     monkeypatch.setattr(server, "_IDLE_TIMEOUT_S", 3600)
     monkeypatch.setattr(server, "MAX_CONNECTIONS", 4)
@@ -410,7 +410,7 @@ def test_who_has_asked_keeps_the_place(stage: Stage, monkeypatch: pytest.MonkeyP
 
 
 def test_where_all_are_being_answered_the_next_one_is_closed(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody gives a place then."""
+    """If all connections are being answered, a new one is closed."""
     monkeypatch.setattr(server, "MAX_CONNECTIONS", 1)
 
     def scene(port: int) -> tuple[bytes, bool]:
@@ -424,7 +424,7 @@ def test_where_all_are_being_answered_the_next_one_is_closed(stage: Stage, monke
 
 
 def test_a_connection_must_come_to_its_request(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that says nothing is closed, and one that never ends its head, and one that begins a second and stops."""
+    """Connections whose request does not arrive in time are closed."""
     monkeypatch.setattr(server, "_REQUEST_TIMEOUT_S", 1.0)
 
     def scene(port: int) -> list[bytes]:
@@ -449,14 +449,14 @@ def test_a_connection_must_come_to_its_request(stage: Stage, monkeypatch: pytest
     ],
 )
 def test_refusals_are_one_line(stage: Stage, words: list[str], code: int, said: str) -> None:
-    """What cannot be served is told with the next step, before anything listens."""
+    """Usage errors of `serve` are one line with the next step."""
     told = tour(stage.database.parents[1], "serve", "--port", "0", *words, expect=code).stderr
     assert said in told
     assert told.count("\n") == 1
 
 
 def test_a_port_in_use_is_told(stage: Stage) -> None:
-    """The next step is another port."""
+    """A used port is reported, and the next step is another port."""
     with server.open_socket("127.0.0.1", 0) as taken:
         port = str(taken.getsockname()[1])
         told = tour(stage.database.parents[1], "serve", "--port", port, expect=2).stderr
@@ -464,7 +464,7 @@ def test_a_port_in_use_is_told(stage: Stage) -> None:
 
 
 def test_without_the_extra_one_line_says_what_to_install(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The base installation has no server."""
+    """Without the web extra, one line says what to install."""
     find = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "uvicorn" else find(name))
     told = tour(stage.database.parents[1], "serve", expect=2).stderr
@@ -472,12 +472,12 @@ def test_without_the_extra_one_line_says_what_to_install(stage: Stage, monkeypat
 
 
 def test_the_command_is_listed() -> None:
-    """It is found where pages are read."""
+    """The command is listed in the help."""
     assert COMMANDS["serve"][0] == "Read"
 
 
 def test_a_log_that_cannot_be_read_stops_nothing_else(stage: Stage) -> None:
-    """The index says why; its pages are refused in a sentence; other tournaments are there."""
+    """A damaged event log is reported, and other tournaments are shown."""
     other = stage.store.create_tournament(draft("winter"))
     stage.record(game("Phalanx", "HoiChess", leg=9))  # no such game is on offer
     index, live, report, sound = asked(stage, "/", "/t/autumn/live.html", "/t/autumn/index.html", "/t/winter/live.html")
