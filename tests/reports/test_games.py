@@ -1,4 +1,4 @@
-"""Tests of reports/games."""
+"""Tests of the tables of incidents, endings, averages and matchups."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.support.engines import game as engines_game
 from tests.support.engines import scripted, sound
 from tests.support.tournaments import read, tour
 
-# How engines worked over a tournament.
+# Averages.
 
 
 def record(*moves: MoveMade) -> SideRecord:
@@ -40,7 +40,7 @@ def record(*moves: MoveMade) -> SideRecord:
 
 
 def test_averages_are_over_the_moves_that_told_the_figure() -> None:
-    """Two games: depth of three moves, nodes of two by their own time, nothing of what nobody told."""
+    """Averages use only moves with a reported value: depth of three moves, nodes of two."""
     first = record(MoveMade("a", "a", 80, depth=10, nodes=4_000, tbhits=3), MoveMade("b", "b", 40, depth=20))
     second = record(MoveMade("c", "c", 20, depth=12, nodes=1_000))
     (row,) = averages_sheet("t", ["A"], [("A", first), ("A", second)]).rows
@@ -50,7 +50,7 @@ def test_averages_are_over_the_moves_that_told_the_figure() -> None:
 
 
 def test_nodes_of_pondering_count_by_the_time_of_pondering() -> None:
-    """Stockfish at 1+0.02 made 225 k a second, and 410 k in searches that began in its opponent's time."""
+    """Nodes and time of searches that started in the opponent's time are left out."""
     hit = SideRecord(
         "x", 2, 100, 80, effort=search_averages((MoveMade("a", "a", 20, nodes=9_000), MoveMade("b", "b", 80)), 80)
     )
@@ -58,13 +58,13 @@ def test_nodes_of_pondering_count_by_the_time_of_pondering() -> None:
 
 
 def test_the_speed_of_moves_too_quick_to_measure_is_what_the_engine_says() -> None:
-    """With nodes=1 our clock shows 0 ms."""
+    """The reported nps is used if the measured time is 0 ms."""
     quick = record(MoveMade("a", "a", 0, nodes=1, nps=900), MoveMade("b", "b", 0, nodes=1, nps=1_100))
     assert averages_sheet("t", [], [("A", quick)]).rows[0]["nps"] == 1_000
 
 
 def test_the_page_of_a_game_tells_the_speed_as_the_table_does() -> None:
-    """An engine that says 0 nps for its quick moves is not of speed 0."""
+    """An engine that reports 0 nps for fast moves does not have a mean of 0."""
     quick = record(MoveMade("a", "a", 2, depth=4, nodes=90, nps=0), MoveMade("b", "b", 4, depth=5, nodes=210, nps=0))
     told = dict(engine_facts(quick))
     assert (told["depth, mean"], told["nps, mean"]) == ("4.5", "50,000")
@@ -72,7 +72,7 @@ def test_the_page_of_a_game_tells_the_speed_as_the_table_does() -> None:
 
 
 def test_counts_are_added_up() -> None:
-    """Margin, ponder, warnings and claims; an engine that did not ponder has no rate."""
+    """Time margins, ponder hits, warnings and claims are summed; an engine without pondering has no rate."""
     one = SideRecord(margin_uses=2, warnings=("a",), ponders=8, ponder_hits=2, claims=(("pv-other", 3, "x"),))
     two = SideRecord(margin_uses=1, ponders=2, ponder_hits=2, claims=(("pv-other", 1, "y"), ("no-score", 1, "z")))
     sheet = averages_sheet("t", ["B", "A"], [("A", one), ("A", two), ("B", SideRecord())])
@@ -83,7 +83,7 @@ def test_counts_are_added_up() -> None:
 
 
 def test_the_table_fits_a_terminal() -> None:
-    """Columns in which nobody has anything are left out; where all have something the last ones stand below."""
+    """Empty columns are left out, and columns that do not fit continue in a block below."""
     plain = SideRecord(moves=1234, think_ms=9_000, longest_ms=5_000, effort=(("depth", 9, 90), ("seldepth", 9, 99)))
     text = render(averages_sheet("t", [], [("A middling name 1.2", plain)]), 80)
     assert "A middling name 1.2" in text and "ponder " not in text.splitlines()[1]
@@ -96,7 +96,7 @@ def test_the_table_fits_a_terminal() -> None:
 
 
 def test_only_games_that_count_are_looked_at(tmp_path: Path) -> None:
-    """A void game and one struck out tell nothing."""
+    """Void games do not count."""
     store, log = open_log(tmp_path / "x.db")
     white, black = STORING_NAMES[:2]
     for meeting, outcome in enumerate((Outcome.DRAW, Outcome.VOID, Outcome.WHITE), 1):
@@ -109,7 +109,7 @@ def test_only_games_that_count_are_looked_at(tmp_path: Path) -> None:
     assert found == sorted([(white, 3), (black, 3)])
 
 
-# How games ended, engine by engine.
+# Endings.
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class Line:
 
     @property
     def counts(self) -> bool:
-        """It has a result that stands."""
+        """Return whether the game counts."""
         return self.outcome is not Outcome.VOID and not self.voided
 
 
@@ -139,7 +139,7 @@ GAMES: list[Any] = [
 
 
 def test_a_line_for_each_engine_and_end() -> None:
-    """In the order of the entrants, ends as the codes are ordered; what does not count is void for both."""
+    """Rows are in the order of the entrants and of the terminations; a void game is void for both engines."""
     sheet = endings_sheet("t", ["c", "b", "a"], GAMES)
     rows = [tuple(row.values()) for row in sheet.rows]
     assert rows == [
@@ -156,18 +156,18 @@ def test_a_line_for_each_engine_and_end() -> None:
 
 
 def test_the_sum_of_all_that_count() -> None:
-    """Neither void games nor those struck out."""
+    """Void games are not counted."""
     assert format_endings(count_endings(GAMES)) == "ended by: 2 mate, 1 adjudication-resign, 1 adjudication-tablebase"
     assert format_endings({}) == ""
 
 
-# What is told of the machine and the referee beside a game.
+# The machine.
 
 BUSY = replace(game(), load_average=3.14, cores=2, steal_percent=5.1, relay_gap_us=(100, 900, 2100), referee_us=3300)
 
 
 def test_words() -> None:
-    """Load, steal, relay gap and own share, each where it was measured."""
+    """Only measured values are shown."""
     assert list(machine_lines(BUSY)) == [
         "machine: load 3.1 on 2 processors, 5.1% of their time taken by the host: more load than processors, clocks are"
         " unreliable",
@@ -183,7 +183,7 @@ def test_words() -> None:
 
 
 def test_real_play() -> None:
-    """A game knows its machine; a time loss has the referee's own share beside it, another end has none."""
+    """Only a time loss has the latency of its late move."""
     lost = engines_game(scripted(fault="hang"), sound(), white_tc="0.2", doubtful_flag="loss")
     assert lost.termination is Termination.TIME
     assert lost.referee_us is not None
@@ -193,7 +193,7 @@ def test_real_play() -> None:
 
 
 def test_what_a_game_keeps_of_its_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Processor, stolen time, and how fast answers were relayed: in the middle, nearly always, at worst."""
+    """A game stores the processor, the stolen time, and the median, 99 % and maximum of the latency."""
     monkeypatch.setattr(Workload, "steal_percent", lambda _: 25.0)
     played = engines_game(sound(), sound())
     assert (played.hardware, played.steal_percent) == (processor_name(), 25.0)
@@ -203,7 +203,7 @@ def test_what_a_game_keeps_of_its_machine(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_stored_and_shown(tmp_path: Path) -> None:
-    """The store keeps it; lists flag games at a load beyond the processors, and have no column where none was."""
+    """Measurements are stored, and lists mark games with more load than processors."""
     (tmp_path / "results").mkdir()
     store, log = open_log(tmp_path / "results" / "enginetour.db")
     with store:
@@ -222,7 +222,7 @@ def test_stored_and_shown(tmp_path: Path) -> None:
     assert read(tmp_path, "games", "2")["steal_percent"] == 5.1
 
 
-# An incident as people read it.
+# Incidents.
 
 CRASH = Incident(
     "Fruit",
@@ -245,7 +245,7 @@ CRASH = Incident(
 
 
 def test_it_reads_from_the_question_on() -> None:
-    """Facts in one line, then the traffic with its direction, in ms from the `go`; nothing moves a cursor."""
+    """An incident has its facts, then the engine log in ms since the start of the search."""
     assert list(incident_lines(CRASH, 80)) == [
         "incident: Fruit, crash at ply 37",
         "  White disconnects: signal 11 (SIGSEGV)",
@@ -262,7 +262,7 @@ def test_it_reads_from_the_question_on() -> None:
 
 @pytest.mark.parametrize("width", [20, 80, 200])
 def test_it_fits_the_window_and_loses_nothing(width: int) -> None:
-    """Long lines go on below themselves."""
+    """Long lines are wrapped without losing text."""
     moves = " ".join(["e2e4"] * 200)
     told = list(incident_lines(Incident("x", "crash", moves, 1, (f"1.0 > position moves {moves}",), (moves,)), width))
     assert max(map(len, told)) <= max(width, 64)
@@ -270,7 +270,7 @@ def test_it_fits_the_window_and_loses_nothing(width: int) -> None:
 
 
 def test_what_was_not_measured_is_not_told() -> None:
-    """An engine that was never there has words only; stamps count from the start of one that was not asked."""
+    """An incident without measurements has no facts; times count from the start of an engine without a search."""
     assert list(incident_lines(Incident("x", "start-failure", "x is missing"), 80)) == [
         "incident: x, start-failure at ply 0",
         "  x is missing",
@@ -282,7 +282,7 @@ def test_what_was_not_measured_is_not_told() -> None:
 
 
 def test_what_was_not_so_is_told_with_the_game() -> None:
-    """Who, what kind, how often, and the first."""
+    """A claim line has the engine, the kind, the number and the first claim."""
     side = SideRecord(claims=(("pv-other", 3, "move 7: played e2e4, and its last PV begins with d2d4"),))
     game = Game(Pairing("A", "B"), Outcome.DRAW, Termination.FIFTY, black=side)
     words = "claim: B, pv-other, 3 times, first at move 7: played e2e4, and its last PV begins with d2d4"
@@ -290,17 +290,17 @@ def test_what_was_not_so_is_told_with_the_game() -> None:
 
 
 def test_a_failure_of_the_host_is_the_machines() -> None:
-    """It is noted with the engine whose turn it was, which is not to blame."""
+    """A failure of the host is attributed to the machine."""
     late = Incident("Fruit", "host", "the referee woke up 4.7 s late", 3)
     assert next(incident_lines(late, 80)) == "incident: the machine, host at ply 3"
     assert (late.at_fault, CRASH.at_fault) == ("the machine", "Fruit")
 
 
-# Every two engines that met, game by game and by pairs of games.
+# Matchups.
 
 
 def test_a_pairing_is_seen_from_the_first_of_the_list() -> None:
-    """Whoever had White in how many games, and whichever way round the pairs were counted."""
+    """Results are counted for the first engine, whatever the colors and the order of the pairs."""
     counts = {("B", "A"): (3, 1, 0), ("A", "B"): (1, 2, 1), ("C", "A"): (0, 1, 0)}
     sheet = pairings_sheet("t", ["A", "B", "C"], counts, {("B", "A"): (0, 1, 1, 2, 0)})
     first, second = sheet.rows
@@ -311,15 +311,15 @@ def test_a_pairing_is_seen_from_the_first_of_the_list() -> None:
 
 
 def test_engines_that_did_not_meet_have_no_line() -> None:
-    """Nor have those whose games were all struck out."""
+    """Two engines without games that count have no row."""
     assert pairings_sheet("t", ["A", "B"], {("A", "B"): (0, 0, 0)}, {}).rows == ()
 
 
-# The games of a tournament in its report.
+# Games of a report.
 
 
 def test_rows_know_the_games_beside_them(tmp_path: Path) -> None:
-    """The other leg, the one that was played again, and the numbers before and after."""
+    """A page has the other leg, the replay, and the numbers of the adjacent games."""
     store, log = open_log(tmp_path / "t.db")
     with store:
         add_game(log, game(outcome=Outcome.VOID))
@@ -338,7 +338,7 @@ def test_rows_know_the_games_beside_them(tmp_path: Path) -> None:
 
 
 def test_each_game_has_its_page(tmp_path: Path) -> None:
-    """Void games and those that were replayed too."""
+    """All games have a page, also void and replayed ones."""
     store, log = sound_log(tmp_path / "t.db")
     with store:
         add_game(log, game(outcome=Outcome.VOID))

@@ -1,4 +1,4 @@
-"""Tests of reports/pgn."""
+"""Tests of PGN and EPD."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def read(text: str) -> list[chess.pgn.Game]:
 
 
 def test_a_game_reads_back_with_tags_moves_and_comments() -> None:
-    """What python-chess reads is what was played."""
+    """python-chess reads the moves that were played."""
     (found,) = read(pgn_module.game_pgn(game(), 7, "trial"))
     assert found.headers["White"] == "Ada 1.0"
     assert found.headers["Result"] == "0-1"
@@ -91,7 +91,7 @@ def test_a_game_reads_back_with_tags_moves_and_comments() -> None:
 
 
 def test_a_comment_tells_more_when_asked() -> None:
-    """In the order of the specification, whatever the order of asking; what is not known is left out."""
+    """Optional fields have a fixed order, and unknown values are left out."""
     move = MoveMade(
         "e2e4", "e4", 104, 900, 31, 18, 7_279, 'e2e4 e7e5 "x"', False, 20, 454_937, 3, 0, 213, ("info string {a}",)
     )
@@ -106,14 +106,14 @@ def test_a_comment_tells_more_when_asked() -> None:
 
 
 def test_a_long_comment_keeps_the_reason() -> None:
-    """A PV of 200 plies stands before it."""
+    """A long PV does not hide the cause of the result."""
     last = MoveMade("d8h4", "Qh4#", 1, 1, 31_999, 9, pv="d8h4 " * 200)
     (found,) = read(pgn_module.game_pgn(game(moves=(*moves_of(MATE)[:3], last)), 1, "trial", comments=("pv",)))
     assert list(found.mainline())[-1].comment.endswith(", Black mates")
 
 
 def test_what_is_known_of_engines_and_machine_is_tagged() -> None:
-    """Elo only of those who have one."""
+    """Only rated engines have an Elo tag."""
     text = pgn_module.game_pgn(game(hardware="Ryzen 9"), 1, "trial", ratings={"Ada 1.0": 2_811.6})
     (found,) = read(text)
     assert found.headers["WhiteElo"] == "2812"
@@ -122,7 +122,7 @@ def test_what_is_known_of_engines_and_machine_is_tagged() -> None:
 
 
 def test_every_tag_in_its_place() -> None:
-    """The roster, then where it began, who played, under what, how it went: what tools and people look for."""
+    """The tags have a fixed order: roster, start, engines, conditions, course of the game."""
     start = chess.Board.from_chess960_pos(0).fen()
     opening = Opening("Back rank 0", 3, start, ("g2g3", "g7g6"), "A00", "chess960")
     one = game(
@@ -175,7 +175,7 @@ def test_every_tag_in_its_place() -> None:
 
 
 def test_a_game_from_a_position_with_black_to_move_reads_back() -> None:
-    """FEN and SetUp are there and the numbers start where the position says."""
+    """A game from a FEN has the tags FEN and SetUp, and its move numbers follow the FEN."""
     made = moves_of(("e8e7", "e1e2"), BLACK_FIRST)
     text = pgn_module.game_pgn(game(moves=made, opening=Opening("x", 1, BLACK_FIRST)), 1, "trial")
     assert "37... Ke7" in text
@@ -204,26 +204,26 @@ def test_a_game_from_a_position_with_black_to_move_reads_back() -> None:
     ],
 )
 def test_the_termination_tag_has_the_words_of_the_standard(termination: Termination, words: str) -> None:
-    """PGN standard 9.8.1."""
+    """The Termination tag has the values of the PGN standard 9.8.1."""
     (found,) = read(pgn_module.game_pgn(game(termination=termination), 1, "trial"))
     assert found.headers["Termination"] == words
 
 
 @pytest.mark.parametrize(("outcome", "words"), [(Outcome.BLACK, "abandoned"), (Outcome.VOID, "unterminated")])
 def test_a_game_given_up_is_unterminated_only_without_a_result(outcome: Outcome, words: str) -> None:
-    """The third one that an engine gives up is lost: programs that leave unterminated games out did not count it."""
+    """A game that an engine loses because it does not start is not unterminated."""
     (found,) = read(pgn_module.game_pgn(game(termination=Termination.ABORTED, outcome=outcome), 1, "Club"))
     assert found.headers["Termination"] == words
 
 
 def test_a_pawn_is_dropped_by_its_letter() -> None:
-    """``P@e6``: cutechess takes ``@e6`` for an illegal move and drops the rest of the game."""
+    """Drops of pawns are written as ``P@e6``, as cutechess and xboard do."""
     text = pgn_module.game_pgn(game(moves=(MoveMade("P@e6", "@e6+", 1), MoveMade("N@f3", "N@f3", 1))), 1, "trial")
     assert re.findall(r"\S*@\S*", text) == ["P@e6+", "N@f3"]
 
 
 def test_mate_scores_are_moves() -> None:
-    """31995 is mate in 5, its negative being mated in 5."""
+    """A score of 31995 is a mate in 5."""
     assert pgn_module.format_score(31995) == "+M5"
     assert pgn_module.format_score(-31998) == "-M2"
     assert pgn_module.format_score(-31) == "-0.31"
@@ -231,7 +231,7 @@ def test_mate_scores_are_moves() -> None:
 
 @given(st.text(max_size=300), st.text(max_size=300), st.text(max_size=80))
 def test_no_name_or_comment_can_break_the_file(name: str, cause: str, own: str) -> None:
-    """Quotes, braces, newlines, per cent signs and controls: two games in, two games with their tags out."""
+    """Two games with hostile text are read as two games with the same tags."""
     hostile = game(pairing=Pairing(name, "Bea"), cause=cause, white=SideRecord(own))
     text = pgn_module.game_pgn(hostile, 1, name) + pgn_module.game_pgn(game(), 2, "trial")
     first, second = read(text)
@@ -242,7 +242,7 @@ def test_no_name_or_comment_can_break_the_file(name: str, cause: str, own: str) 
 
 @pytest.mark.engine("pgn-extract")
 def test_pgn_extract_reads_every_game(tmp_path: Path) -> None:
-    """The tool everybody checks with finds all games and nothing to complain about."""
+    """pgn-extract reads all games without complaints."""
     path = tmp_path / "games.pgn"
     path.write_text("".join(pgn_module.game_pgn(game(), number, "trial") for number in range(1, 4)), "utf-8")
     program = shutil.which("pgn-extract") or "/usr/games/pgn-extract"
@@ -254,12 +254,12 @@ def test_pgn_extract_reads_every_game(tmp_path: Path) -> None:
     st.lists(st.text("ab{}.-", min_size=1, max_size=30) | st.sampled_from(["x" * 79, "x" * 80, "x" * 200]), max_size=60)
 )
 def test_lines_are_cut_as_by_textwrap(words: list[str]) -> None:
-    """Up to 80 signs, between words only."""
+    """Lines have up to 80 characters and break between words."""
     usual = textwrap.wrap(" ".join(words), width=80, break_long_words=False, break_on_hyphens=False)
     assert pgn_module.wrap_movetext(" ".join(words)) == usual
 
 
-# Texts made from the store, and a PGN that is never behind it for long.
+# Exports, and the PGN file of a run.
 
 
 @pytest.fixture
@@ -284,12 +284,12 @@ def with_games(tmp_path: Path, log: TournamentLog, count: int) -> PgnFile:
 
 
 def is_whole(pgn: PgnFile) -> bool:
-    """The file is what the store would give."""
+    """The file equals an export."""
     return pgn.path.read_text() == "".join(export_pgn(pgn.log))
 
 
 def test_a_pgn_grows_with_the_log(tmp_path: Path, log: TournamentLog) -> None:
-    """Each game is appended; the file is that of an export, and python-chess reads it."""
+    """The file after each appended game equals an export, and python-chess reads it."""
     pgn = with_games(tmp_path, log, 3)
     assert is_whole(pgn)
     with pgn.path.open() as source:
@@ -301,7 +301,7 @@ def test_a_pgn_grows_with_the_log(tmp_path: Path, log: TournamentLog) -> None:
 
 
 def test_games_that_do_not_count_are_in_no_pgn(tmp_path: Path, log: TournamentLog) -> None:
-    """Void ones, and those struck out later; the numbers of the others stay."""
+    """Void games are left out, and the other games keep their numbers."""
     pgn = with_games(tmp_path, log, 1)
     recorded(log, 2, Outcome.VOID)
     pgn.append(3, recorded(log, 3))
@@ -313,7 +313,7 @@ def test_games_that_do_not_count_are_in_no_pgn(tmp_path: Path, log: TournamentLo
 
 
 def test_a_pgn_cut_anywhere_is_mended(tmp_path: Path, log: TournamentLog) -> None:
-    """After a kill or a power cut at any byte of its last games, the next start makes it whole."""
+    """A file that was cut at any byte is repaired at the next start."""
     pgn = with_games(tmp_path, log, 2)
     whole = pgn.path.read_bytes()
     for end in range(len(whole) // 2, len(whole)):
@@ -323,7 +323,7 @@ def test_a_pgn_cut_anywhere_is_mended(tmp_path: Path, log: TournamentLog) -> Non
 
 
 def test_a_cut_that_was_written_over_is_mended(tmp_path: Path, log: TournamentLog) -> None:
-    """A cut game with another behind it, cut at any byte: the number of games may be right, the file is not."""
+    """A cut game before a complete one is detected and repaired."""
     pgn = with_games(tmp_path, log, 3)
     whole = pgn.path.read_bytes()
     second, third = (whole.index(b"[Event", at) for at in (1, whole.index(b"[Event", 1) + 1))
@@ -334,13 +334,13 @@ def test_a_cut_that_was_written_over_is_mended(tmp_path: Path, log: TournamentLo
 
 
 def numbers(pgn: PgnFile) -> list[str]:
-    """The games that python-chess reads."""
+    """Return the number of games that python-chess reads."""
     with pgn.path.open() as source:
         return [game.headers["Round"] for game in iter(lambda: chess.pgn.read_game(source), None)]
 
 
 def test_a_pgn_that_a_run_writes_says_so_until_the_run_has_ended(tmp_path: Path, log: TournamentLog) -> None:
-    """After a kill it still says that games may be missing; readers skip the line, and the next run removes it."""
+    """After a crash the last line says that games may be missing, and the next run removes it."""
     first = recorded(log, 1)
     pgn = PgnFile(tmp_path / "x.pgn", log, growing=True)
     pgn.mend()
@@ -363,7 +363,7 @@ def test_a_pgn_that_a_run_writes_says_so_until_the_run_has_ended(tmp_path: Path,
 
 
 def test_a_change_completes_the_pgn_of_a_run_that_was_killed(tmp_path: Path, log: TournamentLog) -> None:
-    """Whoever brings it up to date without a run removes the line, too."""
+    """A repair without a run also removes the last line."""
     pgn = PgnFile(tmp_path / "x.pgn", log, growing=True)
     pgn.mend()
     pgn.append(1, recorded(log, 1))
@@ -372,7 +372,7 @@ def test_a_change_completes_the_pgn_of_a_run_that_was_killed(tmp_path: Path, log
 
 
 class Full(io.BytesIO):
-    """A file on a disk that is full after some bytes."""
+    """A file on a disk that becomes full after a number of bytes."""
 
     def __init__(self, path: Path, room: int) -> None:
         super().__init__()
@@ -390,7 +390,7 @@ class Full(io.BytesIO):
 def test_a_full_disk_leaves_no_half_game(
     tmp_path: Path, log: TournamentLog, monkeypatch: pytest.MonkeyPatch, room: int, *, growing: bool
 ) -> None:
-    """What was half written is taken back, and comes with the next game that finds room, without a restart."""
+    """A partly written game is removed and is written with a later game."""
     pgn = with_games(tmp_path, log, 1)
     pgn = PgnFile(pgn.path, log, growing=growing)
     pgn.mend()
@@ -407,7 +407,7 @@ def test_a_full_disk_leaves_no_half_game(
 
 
 def test_a_pgn_that_could_not_be_written_is_tried_once_more_at_the_end(tmp_path: Path, log: TournamentLog) -> None:
-    """A disk was full during the last game: nothing was to bring that game any more."""
+    """The last game is written at the end if the disk was full before."""
     exports, loop = PgnExport(with_games(tmp_path, log, 2), Watcher()), scheduler(ended)
     exports.progress(loop)
     exports.pgn.path.rename(tmp_path / "kept")
@@ -424,7 +424,7 @@ def test_a_pgn_that_could_not_be_written_is_tried_once_more_at_the_end(tmp_path:
 
 
 def test_games_of_one_moment_are_appended_together(tmp_path: Path, log: TournamentLog) -> None:
-    """The first at once, others a moment later or when the run ends, in the order of the store."""
+    """Games are written in the order of the database, the first one at once."""
     now = [0.0]
     exports, loop = PgnExport(with_games(tmp_path, log, 1), Watcher(), lambda: now[0]), scheduler(ended)
     there = []
@@ -447,7 +447,7 @@ def _opening(full: Full, usual: Any) -> Any:
 
 
 def test_a_game_struck_out_leaves_the_pgn(tmp_path: Path, log: TournamentLog) -> None:
-    """With the next game the file is made anew."""
+    """A file that was changed is repaired with the next game."""
     pgn = with_games(tmp_path, log, 2)
     log.record_event(GameVoided(databases_game(meeting=1).pairing, Outcome.WHITE))
     pgn.outdated()
@@ -457,7 +457,7 @@ def test_a_game_struck_out_leaves_the_pgn(tmp_path: Path, log: TournamentLog) ->
 
 
 def test_a_game_struck_out_leaves_the_pgn_at_once(tmp_path: Path, log: TournamentLog) -> None:
-    """A run looks at it with its next turn, whether or not another game ends: paused runs have none for a while."""
+    """A void game is removed at the next step of a run, also of a paused one."""
     exports, loop, picture = (
         PgnExport(with_games(tmp_path, log, 3), Watcher()),
         scheduler(ended),
@@ -480,7 +480,7 @@ def test_a_game_struck_out_leaves_the_pgn_at_once(tmp_path: Path, log: Tournamen
 
 
 def test_a_busy_machine_is_warned_of_once(tmp_path: Path, log: TournamentLog, monkeypatch: pytest.MonkeyPatch) -> None:
-    """When it begins and when it is over: on the screen and in the event log."""
+    """The failure to write the file is reported once when it starts and once when it ends."""
     told = list[str]()
     screen, picture = Console(), RunProgress(log, "roundrobin")
     monkeypatch.setattr(screen, "trouble", told.append)
@@ -494,7 +494,7 @@ def test_a_busy_machine_is_warned_of_once(tmp_path: Path, log: TournamentLog, mo
 
 
 def test_games_that_stay_are_as_they_were_written(tmp_path: Path, log: TournamentLog) -> None:
-    """Whoever strikes one out does not know with which comments the run wrote the others."""
+    """A game that becomes void does not change the comments of other games."""
     pgn = PgnFile(tmp_path / "x.pgn", log, comments=("nodes", "lines"))
     pgn.mend()
     for number in (1, 2, 3):
@@ -507,7 +507,7 @@ def test_games_that_stay_are_as_they_were_written(tmp_path: Path, log: Tournamen
 
 
 def test_games_of_one_commit_are_in_the_pgn_once(tmp_path: Path, log: TournamentLog) -> None:
-    """The first of them to be appended brings all that the store has; the next ones are there already."""
+    """Games that were written by a repair are not appended again."""
     both = [(number, recorded(log, number)) for number in (1, 2)]
     pgn = PgnFile(tmp_path / "x.pgn", log)
     for number, one in both:
@@ -519,7 +519,7 @@ def test_games_of_one_commit_are_in_the_pgn_once(tmp_path: Path, log: Tournament
 def test_a_look_forgets_no_game_that_found_no_room(
     tmp_path: Path, log: TournamentLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The file is as it was left, and lacks a game."""
+    """A repair adds a game that could not be written before."""
     pgn = with_games(tmp_path, log, 1)
     with monkeypatch.context() as patched:
         patched.setattr(type(pgn.path), "open", _opening(Full(pgn.path, 0), Path.open))
@@ -530,7 +530,7 @@ def test_a_look_forgets_no_game_that_found_no_room(
 
 
 def test_a_pgn_that_was_removed_comes_back(tmp_path: Path, log: TournamentLog) -> None:
-    """With all its games, not only those after the removal."""
+    """A file that was removed is written again with all games."""
     pgn = with_games(tmp_path, log, 2)
     pgn.path.unlink()
     pgn.append(3, recorded(log, 3))
@@ -538,7 +538,7 @@ def test_a_pgn_that_was_removed_comes_back(tmp_path: Path, log: TournamentLog) -
 
 
 def test_a_pgn_that_cannot_be_written_is_told_as_an_error_of_files(tmp_path: Path, log: TournamentLog) -> None:
-    """A folder bears its name: OSError at the start and with each game; once it is gone the file is made whole."""
+    """A directory with the name of the file is an OSError, and after its removal the file is written."""
     pgn = PgnFile(tmp_path / "x.pgn", log)
     pgn.path.mkdir()
     with pytest.raises(OSError, match="directory"):
@@ -551,7 +551,7 @@ def test_a_pgn_that_cannot_be_written_is_told_as_an_error_of_files(tmp_path: Pat
 
 
 def test_only_what_is_missing_is_written(tmp_path: Path, log: TournamentLog, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A kill between commit and PGN, or in the middle of a game's text: thousands of whole games are not made anew."""
+    """Only the games after the last complete one are written again."""
     pgn = with_games(tmp_path, log, 3)
     whole = pgn.path.read_text()
     recorded(log, 4)
@@ -567,7 +567,7 @@ def test_only_what_is_missing_is_written(tmp_path: Path, log: TournamentLog, mon
 
 
 def test_a_run_in_a_hurry_leaves_the_pgn_to_the_next(tmp_path: Path, log: TournamentLog) -> None:
-    """No file made of thousands of games holds up a stop: the old one stays, and is mended later."""
+    """A run that stops leaves a long repair to the next run."""
     pgn = with_games(tmp_path, log, 3)
     old = pgn.path.read_text()[7:]
     pgn.path.write_text(old)
@@ -580,7 +580,7 @@ def test_a_run_in_a_hurry_leaves_the_pgn_to_the_next(tmp_path: Path, log: Tourna
 
 
 def test_games_that_do_not_say_when_they_began_are_ours(tmp_path: Path, log: TournamentLog) -> None:
-    """Only another moment tells another database: somebody may have taken the tags out."""
+    """Games of another database are recognized by their start times."""
     pgn = with_games(tmp_path, log, 3)
     lines = pgn.path.read_text().splitlines(keepends=True)
     bare = "".join(line for line in lines if not line.startswith("[GameStartTime "))
@@ -592,7 +592,7 @@ def test_games_that_do_not_say_when_they_began_are_ours(tmp_path: Path, log: Tou
 
 
 def test_two_databases_do_not_take_turns_at_one_pgn(tmp_path: Path) -> None:
-    """Two runs put a file of the other aside once each at most; then it stays the one's, and the other says so."""
+    """Each of two runs renames the file of the other one at most once, then reports the conflict."""
     told: list[str] = []
     failed: list[str | None] = []
     with ExitStack() as stack:
@@ -619,7 +619,7 @@ def test_two_databases_do_not_take_turns_at_one_pgn(tmp_path: Path) -> None:
 
 
 def points(folder: Path) -> dict[str, float]:
-    """By the report, whose sums are of its cells."""
+    """The points of a report are those of its cells."""
     tour(folder, "export", "trf", "-o", "out.trf")
     return {entry.name: (entry.points or 0) / 2 for entry in trf.read((folder / "out.trf").read_bytes()).entries}
 
@@ -649,7 +649,7 @@ def test_a_report_has_the_points_of_the_table(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", ["export pgn", "export csv", "ratings"])
 def test_what_is_no_plain_file_is_written_into(tmp_path: Path, command: str) -> None:
-    """-o /dev/null made a file of the machine's device, for whoever had the right to: a named pipe stays one too."""
+    """A device or a named pipe as output is not replaced by a file."""
     path = config(tmp_path, FOUR[:2], "roundrobin", "")
     tour(tmp_path, "run", str(path))
     os.mkfifo(tmp_path / "pipe")
@@ -663,7 +663,7 @@ def test_what_is_no_plain_file_is_written_into(tmp_path: Path, command: str) -> 
 
 
 def test_a_pipe_in_the_place_of_the_pgn_holds_up_no_run(tmp_path: Path) -> None:
-    """Nobody reads it: told once, all games are played."""
+    """A named pipe without a reader is reported once, and all games are played."""
     path = config(tmp_path, FOUR[:2], "roundrobin", "games_per_pairing = 2")
     (tmp_path / "results").mkdir()
     os.mkfifo(tmp_path / "results" / "trial.pgn")
@@ -674,7 +674,7 @@ def test_a_pipe_in_the_place_of_the_pgn_holds_up_no_run(tmp_path: Path) -> None:
 
 
 def test_a_list_is_put_into_its_file_as_an_export_is(tmp_path: Path) -> None:
-    """Two who write one file at once once mixed it, and a link in the way was removed, which was somebody else's."""
+    """Two concurrent writers of a file do not mix their output, and links of others are kept."""
     (tmp_path / "results").mkdir()
     store, log = sound_log(tmp_path / "results" / "enginetour.db")
     with store:
@@ -694,7 +694,7 @@ def test_a_list_is_put_into_its_file_as_an_export_is(tmp_path: Path) -> None:
 
 
 def test_a_pgn_of_another_database_is_put_aside(tmp_path: Path) -> None:
-    """The database had been removed: the next run's first game took the place of all that the PGN still had."""
+    """A PGN file of a removed database is renamed and kept."""
     path = config(tmp_path, THREE, "roundrobin", "games_per_pairing = 2")
     tour(tmp_path, "run", str(path), "--max-games", "3", expect=8)
     results = tmp_path / "results"
@@ -712,7 +712,7 @@ def test_a_pgn_of_another_database_is_put_aside(tmp_path: Path) -> None:
 
 
 def test_a_single_game_is_as_an_export_has_it(tmp_path: Path) -> None:
-    """Its PGN lacked the ratings with which its engines came."""
+    """The PGN of a match has the ratings of its engines."""
     path = config(tmp_path, ("wren1", "wren2"), "match", "games = 2")
     path.write_text(path.read_text().replace('engine = "wren1"', 'engine = "wren1"\nrating = 1510'))
     tour(tmp_path, "run", str(path))
@@ -722,18 +722,18 @@ def test_a_single_game_is_as_an_export_has_it(tmp_path: Path) -> None:
     assert exported.startswith(first[: first.rindex("}")])
 
 
-# Scores that engines gave and we told wrongly.
+# Unusual scores.
 
 
 def test_a_score_beyond_every_mate_is_told_as_it_is() -> None:
-    """HoiChess says 99994 before it is mated: no mate in -67994 moves."""
+    """Scores beyond the mate range are not shown as mates."""
     assert pgn_module.format_score(-99_994) == "-999.94"
     assert pgn_module.format_score(32_000) == "+M0"
 
 
 @pytest.mark.parametrize(("score", "words"), [(2**63 - 1, "+1000.00"), (-(2**63), "-1000.00"), (100_001, "+1000.00")])
 def test_a_score_that_no_engine_means_is_not_printed_as_it_came(score: int, words: str) -> None:
-    """In comments of the PGN, on the pages and in the line of the games under way; a depth neither."""
+    """Scores and depths have a limit in comments, on pages and in status lines."""
     move = MoveMade("e2e4", "e4", score=score, depth=10**17, elapsed_ms=5)
     assert pgn_module.move_comments((move,)) == [f"{words}/999 0.005s"]
     made = Progress("match", "trial")
@@ -744,7 +744,7 @@ def test_a_score_that_no_engine_means_is_not_printed_as_it_came(score: int, word
 
 @pytest.mark.parametrize(("word", "bound"), [("lowerbound", 1), ("upperbound", -1)])
 def test_a_bound_at_the_end_of_its_line_is_one(word: str, bound: int) -> None:
-    """Nothing need follow it: it was read as an exact score, by which games are adjudicated."""
+    """A score bound is not an exact score, also without text after it."""
     line = f"info depth 4 score cp 90 {word}".encode()
     assert last_search_info(line).bound == bound
     assert last_search_info(b"info depth 3 score cp 20\n" + line, bounds=False).score == 20

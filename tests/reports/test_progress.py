@@ -1,4 +1,4 @@
-"""Tests of reports/progress."""
+"""Tests of the state of a running tournament and of match lines."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from enginetour.reports.progress import (
 from enginetour.reports.sheet import render
 from tests.support.tournaments import LONG_S, config, ended, read, scheduler, tour
 
-# The running tournament as a picture.
+# The state.
 
 
 def picture() -> Progress:
@@ -45,14 +45,14 @@ def picture() -> Progress:
 
 
 def test_the_headline_says_how_far_it_is() -> None:
-    """Games done of fewest-most, and when it ends."""
+    """The headline has the games, the fewest and most of them, and the expected end."""
     line = headline(picture())
     assert line.startswith("bubble · autumn · 2 engines · 57 of 90-141 games · ends ")
     assert line.endswith("(in 60 min)")
 
 
 def test_byes_are_no_score_of_games() -> None:
-    """Who lost two and had a bye has 0 of 2, not 2 of 2; without byes there is no such column."""
+    """Byes have their own column and are not part of the score."""
     made = picture()
     assert "byes" not in render(live_table(made))
     made.placed = (StandingsRow(1, "Fruit 2.1", 7, 4), StandingsRow(2, "Fairy-Max", 4, 2, unplayed=4))
@@ -62,14 +62,14 @@ def test_byes_are_no_score_of_games() -> None:
 
 
 def test_without_a_finished_game_there_is_no_estimate() -> None:
-    """A number that is not known is not shown."""
+    """Without a finished game there is no expected end."""
     made = picture()
     made.estimate = None
     assert "ends" not in headline(made)
 
 
 def test_the_table_has_scores_ratings_errors_and_incidents() -> None:
-    """Where nothing can be said about the error there is no figure."""
+    """An unknown error is an empty cell."""
     assert render(live_table(picture())) == (
         "#  engine     score   Elo    +    -          inc.\n"
         "1  Fruit 2.1  9½/12  2641  +61  -57  active\n"
@@ -78,7 +78,7 @@ def test_the_table_has_scores_ratings_errors_and_incidents() -> None:
 
 
 def test_live_events_tell_what_is_played() -> None:
-    """start, move and end of a slot."""
+    """Start, move and end events change the games in progress."""
     made = picture()
     made.event(0, "start", {"white": "A", "black": "B", "opening": "E029"})
     made.event(0, "move", {"ply": 67, "score": 83})
@@ -88,7 +88,7 @@ def test_live_events_tell_what_is_played() -> None:
 
 
 def test_a_busy_machine_has_a_banner_until_it_is_less_busy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of all slots the worst is told; one that tells of nothing for a quarter of an hour plays no more."""
+    """The banner shows the worst slot, and disappears after a quarter of an hour without news."""
     made = picture()
     assert made.banner == ""
     made.event(0, "crowd", {"crowded": True, "share": 0.31, "load": 14.6, "processors": 2})
@@ -106,7 +106,7 @@ def test_a_busy_machine_has_a_banner_until_it_is_less_busy(monkeypatch: pytest.M
 
 
 def test_a_score_is_the_view_of_white() -> None:
-    """The mover's score changes its sign with every ply, this one does not; mates are told as mates."""
+    """Scores of games in progress are from White's side."""
     made = picture()
     made.event(0, "start", {"white": "A", "black": "B"})
     made.event(0, "move", {"ply": 68, "score": 83})
@@ -116,7 +116,7 @@ def test_a_score_is_the_view_of_white() -> None:
 
 
 def test_a_score_is_the_view_of_white_where_black_begins() -> None:
-    """From a FEN with Black to move the odd plies are Black's; the number is that of the PGN, 8... Nf6 here."""
+    """In a game from a FEN with Black to move, numbers and sides are those of the PGN."""
     made = picture()
     fen = "rnbqkbnr/pppp1ppp/8/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R b KQkq - 1 8"
     made.event(0, "start", {"white": "A", "black": "B", "fen": fen})
@@ -127,7 +127,7 @@ def test_a_score_is_the_view_of_white_where_black_begins() -> None:
 
 
 def test_an_uncertain_end_has_its_spread() -> None:
-    """From the fewest to the most games; when both are the same, in how long."""
+    """The expected end has a range if the number of games is uncertain."""
     made = picture()
     made.spread = (1200.0, 7200.0)
     assert re.search(r"ends \w+ \d\d:\d\d \((\w+ )?\d\d:\d\d-(\w+ )?\d\d:\d\d\)$", headline(made))
@@ -136,7 +136,7 @@ def test_an_uncertain_end_has_its_spread() -> None:
 
 
 def test_a_test_without_a_number_of_games_is_open() -> None:
-    """Neither a million games nor their end in months is what anybody asked for."""
+    """A test without a game limit does not show the internal limit."""
     made = Progress("match", "patch", done=20, remaining=(2, OPEN_GAMES - 20))
     made.placed = ()
     made._format, made.estimate = SimpleNamespace(likely=lambda _: 300, tested=lambda _: None), 3600.0
@@ -151,7 +151,7 @@ def test_a_test_without_a_number_of_games_is_open() -> None:
 
 
 def test_a_small_window_shows_who_plays() -> None:
-    """Of a long list the section stays, then parking; those who wait or are done are counted."""
+    """A small window shows active entrants, then parked ones, and counts the others."""
     made = picture()
     status = ["waiting"] * 30 + ["parked", "active", "active"] + ["final"] * 20
     made.placed = tuple(StandingsRow(rank, f"E{rank}", 0, 0, what) for rank, what in enumerate(status, 1))
@@ -161,7 +161,7 @@ def test_a_small_window_shows_who_plays() -> None:
 
 
 class Counting:
-    """A format that counts what it is asked; a state is the number of games left."""
+    """A format that counts its calls; a state is the number of remaining games."""
 
     def __init__(self) -> None:
         self.asked: Counter[str] = Counter()
@@ -188,7 +188,7 @@ def looked_at(format_: Counting, state: int) -> Any:
 
 
 def test_a_look_works_nothing_out() -> None:
-    """Table and estimate are worked out when they are asked for, once a state and once a look, and never stale."""
+    """Standings and estimates are computed on demand and once for each state."""
     made, format_ = Progress("roundrobin", "autumn"), Counting()
     for left in (1000, 999, 998):
         made.take(looked_at(format_, left))
@@ -203,14 +203,14 @@ def test_a_look_works_nothing_out() -> None:
 
 
 def test_an_event_of_a_game_that_is_not_known_changes_nothing() -> None:
-    """A move may arrive after its end: live events may be lost."""
+    """A move of an unknown game is ignored."""
     made = picture()
     made.event(3, "move", {"ply": 1})
     assert made.live == {}
 
 
 def test_status_in_words() -> None:
-    """One line for the tournament, one for what is in the air; what is uncertain has its spread."""
+    """The status has one line for the tournament and one for games in progress."""
     found = {
         "system": "bubble",
         "tournament": "autumn",
@@ -231,7 +231,7 @@ def test_status_in_words() -> None:
 
 
 def test_a_tournament_in_rounds_says_which(tmp_path: Path) -> None:
-    """Round r of R, in the headline, in status and its JSON; formats without rounds say nothing of the kind."""
+    """Formats with rounds show the round in the headline, in status and in its JSON."""
     path = config(tmp_path, ("wren1", "wren2", "wren3", "wren4"), "dutch", "rounds = 3")
     tour(tmp_path, "run", str(path), "--max-games", "3", expect=8)
     assert read(tmp_path, "status")["round"] == [2, 3]
@@ -242,7 +242,7 @@ def test_a_tournament_in_rounds_says_which(tmp_path: Path) -> None:
     assert "2 engines · round 2 of 3 · 57 of" in headline(made)
 
 
-# Lines in the words of cutechess-cli and fastchess.
+# Match lines.
 
 
 def game(white: str = "A", black: str = "B") -> Game:
@@ -250,7 +250,7 @@ def game(white: str = "A", black: str = "B") -> Game:
 
 
 def test_the_words_of_a_match() -> None:
-    """As cutechess-cli prints them, to the blank: two before the bracket."""
+    """The lines are exactly those of cutechess-cli."""
     assert progress.started_line(1, 20, "A", "B") == "Started game 1 of 20 (A vs B)"
     assert progress.finished_line(5, game()) == "Finished game 5 (A vs B): 1-0 {White mates}"
     assert progress.score_line(MatchScore("A", "B", (2, 1, 0), (1, 1, 1))) == "Score of A vs B: 3 - 1 - 2  [0.667] 6"
@@ -302,7 +302,7 @@ def test_a_ratio_below_zero_is_measured_as_there() -> None:
 
 
 def test_a_verdict_is_told_as_there() -> None:
-    """Words that scripts wait for."""
+    """A verdict has the wording of cutechess-cli."""
     test = match_test(Sprt(0.0, 100.0), [(number, 2 if number % 5 else 0) for number in range(200)])
     assert test.walk.verdict == "H1"
     lines = list(progress.interval_lines(MatchScore("A", "B", (80, 0, 20), (80, 0, 20)), test))
@@ -313,7 +313,7 @@ def test_a_verdict_is_told_as_there() -> None:
     "match", [MatchScore("A", "B", (3, 0, 0), (3, 0, 0), (0, 0, 0, 0, 3)), MatchScore("A", "B", (0, 0, 0), (0, 0, 0))]
 )
 def test_what_is_infinite_is_left_out(match: MatchScore) -> None:
-    """No game, or only wins: neither inf nor nan, and no line about a strength nobody can tell."""
+    """Infinite and undefined values are left out."""
     told = " ".join(progress.interval_lines(match))
     assert not re.search(r"inf|nan|Elo|Ratio: $|WL/DD|PairsRatio", told)
     assert bool(told) == bool(match.games)
@@ -339,7 +339,7 @@ def test_the_terms_of_a_match_with_a_control_for_each_color() -> None:
 
 
 def test_started_games_are_numbered_one_after_the_other(capsys: pytest.CaptureFixture[str]) -> None:
-    """Also with two slots, and beyond the plan when void games, here the four before, are played again."""
+    """Games are numbered in the order of their starts, also with concurrent games and replays."""
     lines = Lines(Progress("match", "x", remaining=(3, 3), numbered=4))
     lines.event(0, "start", {"white": "A", "black": "B"})
     lines.event(1, "start", {"white": "B", "black": "A"})
@@ -364,13 +364,13 @@ def test_started_games_are_numbered_one_after_the_other(capsys: pytest.CaptureFi
 def test_nobody_named_the_number_of_games(
     remaining: tuple[int, int], told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A test ends the match: a million is our own, and tells nobody how long it takes."""
+    """The internal game limit of a test is not shown."""
     Lines(Progress("match", "x", remaining=remaining)).event(0, "start", {"white": "A", "black": "B"})
     assert capsys.readouterr().out.splitlines() == [told]
 
 
 def test_a_game_begun_before_the_last_one_is_told_is_told_after_it(capsys: pytest.CaptureFixture[str]) -> None:
-    """Its slot went on while the last result was being written: lines and numbers stay in their order."""
+    """A game that starts while the last result is written is reported after that result."""
     loop = scheduler(ended)
     lines = Lines(Progress("match", "x", remaining=(3, 3)))
     lines.event(0, "start", {"white": "A", "black": "B"})
@@ -383,7 +383,7 @@ def test_a_game_begun_before_the_last_one_is_told_is_told_after_it(capsys: pytes
 
 
 def test_a_game_that_begins_while_the_last_one_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    """It is counted already, and the games to go were not looked at again yet: there is not one more of them."""
+    """The total does not count a game twice while its result is being processed."""
     picture = Progress("match", "x", remaining=(4, 4))
     lines = Lines(picture)
     lines.event(0, "start", {"white": "A", "black": "B"})
@@ -395,7 +395,7 @@ def test_a_game_that_begins_while_the_last_one_is_told(capsys: pytest.CaptureFix
 
 
 def test_a_failure_of_the_machine_names_no_engine(capsys: pytest.CaptureFixture[str]) -> None:
-    """The line of the run named the engine whose turn it was; the count, the page and `games` said: the machine."""
+    """A failure of the host is attributed to the machine."""
     incident = Incident("A", "host", "the referee's process was stopped during a move")
     void = replace(game(), outcome=Outcome.VOID, incidents=(incident,))
     Lines(Progress("match", "x", remaining=(3, 3))).game(7, void, ())
@@ -404,7 +404,7 @@ def test_a_failure_of_the_machine_names_no_engine(capsys: pytest.CaptureFixture[
 
 
 class Asked(Progress):
-    """A picture of a match, told of by `meanwhile` while the score is being looked up."""
+    """A match that calls `meanwhile` while its score is computed."""
 
     def __init__(self, meanwhile: Callable[[], None]) -> None:
         super().__init__("match", "x", remaining=(9, 9))
@@ -416,7 +416,7 @@ class Asked(Progress):
 
 
 def test_the_lines_of_a_game_stand_together(capsys: pytest.CaptureFixture[str]) -> None:
-    """Games start on its own slot and on another while its score is looked up: neither waits, none comes between."""
+    """The lines of one game are printed together, and other games do not wait."""
 
     def start() -> None:
         lines.event(0, "start", {"white": "B", "black": "A"})
@@ -446,7 +446,7 @@ def test_the_lines_of_a_game_stand_together(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_the_lines_of_a_game_are_one_write(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing that another thread or program writes into the same place can come between."""
+    """The lines of one game are written at once."""
     written: list[str] = []
     monkeypatch.setattr("click.echo", written.append)
     lines = Lines(Asked(lambda: None))
@@ -457,7 +457,7 @@ def test_the_lines_of_a_game_are_one_write(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_quick_games_bring_no_progress_every_moment(capsys: pytest.CaptureFixture[str]) -> None:
-    """A line after ten games, and the next one when a second has passed too."""
+    """Progress lines have a minimum distance in games and in time."""
     now = [100.0]
     lines = Lines(Progress("match", "x", remaining=(60, 60)), clock=lambda: now[0])
     for number, later in enumerate([0.0] * 35 + [1.0], 1):
@@ -469,7 +469,7 @@ def test_quick_games_bring_no_progress_every_moment(capsys: pytest.CaptureFixtur
 
 
 def test_a_false_claim_is_told_once_for_each_engine_and_kind() -> None:
-    """The second game says nothing new of A, but of B."""
+    """A kind of claim is reported once for each engine."""
     false = SideRecord(claims=(("no-score", 2, "move 1: played e2e4 without any scored line"),))
     claimed = WrongClaims()
     (words,) = claimed.new(replace(game(), white=false))
@@ -479,7 +479,7 @@ def test_a_false_claim_is_told_once_for_each_engine_and_kind() -> None:
 
 
 def test_a_match_speaks_as_scripts_expect(tmp_path: Path) -> None:
-    """Every game is started, finished and scored, in this order; the strength and the pairs come at the end."""
+    """A match prints start, result and score of each game, then strength and game pairs."""
     (tmp_path / "results").mkdir()
     path = config(tmp_path, ("wren1", "wren4"), "match", "games = 4")
     out = tour(tmp_path, "run", str(path)).stdout.splitlines()

@@ -1,4 +1,4 @@
-"""Tests of reports/ratinglist."""
+"""Tests of rating lists as tables."""
 
 from __future__ import annotations
 
@@ -16,11 +16,9 @@ from enginetour.store.ratings import update_ratings
 from enginetour.store.tournaments import Store
 from tests.support.tournaments import config, read, tour
 
-# Rating lists as tables.
-
 
 def test_an_anchor_has_no_error_and_nothing_is_minus_zero() -> None:
-    """The others are measured from it: no figure, and not the words for too few games."""
+    """An anchor has no error and no remark about too few games."""
     found = rating_list({("A", "B"): (5, 0, 5), ("C", "A"): (3, 1, 4)}, anchors={"A": -0.2})
     text = render(likelihood_sheet("t", found))
     line = next(line for line in text.splitlines() if " A " in line)
@@ -29,13 +27,11 @@ def test_an_anchor_has_no_error_and_nothing_is_minus_zero() -> None:
     assert "-0 " not in text
 
 
-# Rating lists that once went wrong.
-
 THREE = ("wren1", "wren2", "wren3")
 
 
 def test_anchors_that_met_nobody_of_their_group() -> None:
-    """Two anchors are one group without a game between them: a share of no games was reckoned, 0/0."""
+    """Two anchors without games between them are rated without a division by zero."""
     counts = {("A", "B"): (1, 0, 0), ("B", "C"): (0, 0, 1), ("A", "D"): (1, 1, 1)}
     made = rating_list(counts, prior="none", anchors={"A": 0.0, "C": 0.0})
     json.dumps(made.to_json(), allow_nan=False)
@@ -47,7 +43,7 @@ def test_anchors_that_met_nobody_of_their_group() -> None:
 
 @pytest.mark.parametrize("model", ["davidson", "raokupper"])
 def test_draws_beside_a_clean_score(model: ModelName) -> None:
-    """All drawn but for one pair that never draws: draw parameter and gaps run away together unless bounded."""
+    """The draw parameter is bounded if all pairs but one only draw."""
     counts = {("A", "B"): (0, 1000, 0), ("A", "F"): (0, 0, 30), ("B", "F"): (0, 1000, 0)}
     found = rating_list(counts, model=model)
     assert [row.name for row in found.rows] == ["F", "B", "A"]
@@ -55,7 +51,7 @@ def test_draws_beside_a_clean_score(model: ModelName) -> None:
 
 
 def test_a_tournament_lists_all_its_engines_by_incremental_systems(tmp_path: Path) -> None:
-    """Two versions of a name are told by marks in the store: under their plain names they were found no more."""
+    """Versions of an engine with the same name are all listed by incremental systems."""
     first = config(tmp_path, THREE, "roundrobin", 'games_per_pairing = 1\n[ratings]\nsystems = ["elo"]', name="first")
     tour(tmp_path, "run", str(first))
     other = config(tmp_path, THREE, "roundrobin", 'games_per_pairing = 1\n[ratings]\nsystems = ["elo"]', name="other")
@@ -70,7 +66,7 @@ def test_a_tournament_lists_all_its_engines_by_incremental_systems(tmp_path: Pat
 
 
 def test_a_report_shows_no_ratings_of_an_earlier_state(tmp_path: Path) -> None:
-    """The systems of another tournament had rated the first games of this one, and were shown as if these were all."""
+    """Ratings of an incremental system are shown only if it has rated all games of the tournament."""
     path = config(tmp_path, THREE, "roundrobin", "games_per_pairing = 1")
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
     with Store.open(tmp_path / "results" / "enginetour.db", create=False) as store:

@@ -1,4 +1,4 @@
-"""Tests of reports/sheet."""
+"""Tests of tables and their output formats."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from enginetour.reports.sheet import (
 from tests.support.databases import add_game, game, open_log
 from tests.support.tournaments import ask, usage_error
 
-# Tables: text that fits, CSV that no spreadsheet runs, names that cannot move a cursor.
+# Text and CSV.
 
 COLUMNS = (Column("rank", "#"), Column("name", "engine", left=True, flexible=True), Column("points", "points"))
 
@@ -38,24 +38,24 @@ def sheet(*names: str) -> Sheet:
 
 
 def test_columns_are_aligned() -> None:
-    """Numbers right, names left, as wide as the widest."""
+    """Numbers are right-aligned and names left-aligned, in columns as wide as their widest cell."""
     assert render(sheet("Ada", "Bartholomew")) == (
         "title\n#  engine       points\n1  Ada             1.5\n2  Bartholomew     1.5\n"
     )
 
 
 def test_a_long_name_is_cut_to_the_window() -> None:
-    """80 columns stay 80 columns."""
+    """A table is not wider than the window."""
     assert max(len(line) for line in render(sheet("x" * 100), 80).splitlines()) == 80
 
 
 def test_half_points_are_written_as_testers_do() -> None:
-    """9½, 8, ½, 0."""
+    """Half points are written with ½."""
     assert [format_points(half) for half in (19, 16, 1, 0)] == ["9½", "8", "½", "0"]
 
 
 def test_a_wide_table_goes_on_below() -> None:
-    """Columns that may continue are dealt out to blocks; rank and name stand before each of them."""
+    """Columns that do not fit continue in blocks below, each with rank and name."""
     columns = (*COLUMNS[:2], *(Column(f"vs{n}", str(n), continues=True) for n in range(1, 21)))
     row = {"rank": 1, "name": "Bartholomew the Great", **{f"vs{n}": "1=" for n in range(1, 21)}}
     lines = render(Sheet("", columns, (row,)), 60).splitlines()
@@ -66,7 +66,7 @@ def test_a_wide_table_goes_on_below() -> None:
 
 @given(st.text(max_size=100))
 def test_no_name_moves_the_cursor_or_turns_the_line(name: str) -> None:
-    """Each row stays one line without controls or bidirectional marks."""
+    """Each row is one line without control characters or bidirectional marks."""
     lines = render(sheet(name)).splitlines()
     assert len(lines) == 3
     assert all(sign.isprintable() or sign.isspace() or ord(sign) > 0x9F for sign in lines[2])
@@ -75,7 +75,7 @@ def test_no_name_moves_the_cursor_or_turns_the_line(name: str) -> None:
 
 @given(st.sampled_from(["", "-5 ", "=", "+", "@", "'"]), st.text(max_size=50))
 def test_csv_reads_back_with_the_same_names(front: str, name: str) -> None:
-    """Names that begin like a formula too, so that tables can be joined by them; control characters are left out."""
+    """CSV keeps names that start like a formula, and removes control characters."""
     rows = list(csv.reader(io.StringIO(sheet(front + name).csv())))
     assert rows[0] == ["rank", "name", "points"]
     assert rows[1][1] == safe_text(front + name)
@@ -83,7 +83,7 @@ def test_csv_reads_back_with_the_same_names(front: str, name: str) -> None:
 
 
 def test_names_that_begin_alike_stay_apart() -> None:
-    """Where a window cuts names, versions of one engine differ still; names that differ in front are cut behind."""
+    """Shortened names of different versions stay different."""
     columns = (Column("name", "engine", left=True, flexible=True), Column("games", "games"))
     rows = tuple({"name": f"Stockfish skill {number}", "games": 1} for number in (3, 15))
     told = render(Sheet("", columns, rows), 19).splitlines()
@@ -93,19 +93,19 @@ def test_names_that_begin_alike_stay_apart() -> None:
 
 
 def test_a_name_is_cut_in_its_middle() -> None:
-    """Its engine and its version stay, in no more columns than there are; wide signs take two."""
+    """A shortened name keeps its start and its end, and wide characters take two columns."""
     assert shorten_middle("Stockfish skill 15", 10) == "Stoc…ll 15"
     assert shorten_middle("Toga", 10) == "Toga"
     assert cell_len(shorten_middle("象棋引擎一号第二版", 8)) <= 8
 
 
 def test_a_note_is_not_broken_inside_a_name() -> None:
-    """Below a rating list "{Fairy-Max 5.0b, HoiChess}" ended its line with "Fairy-"."""
+    """Notes are not broken at hyphens of names."""
     sheet = Sheet("t", (Column("n", "engine"),), ({"n": "A"},), notes=("groups {GNU Chess, Fairy-Max 5.0b}",))
     assert render(sheet, 26).splitlines()[-2:] == ["groups {GNU Chess,", "  Fairy-Max 5.0b}"]
 
 
-# Sheets as Markdown, BBCode and HTML, and `--format` on the commands that print them.
+# Markdown, BBCode and HTML.
 
 ODD = "A|B_c* [/code] <b>$x_1$</b> & `d`"
 SHEET = Sheet(
@@ -117,7 +117,7 @@ SHEET = Sheet(
 
 
 def test_markdown_is_a_table_of_pipes() -> None:
-    """Sides by colons, signs of the language shielded, notes as a list that begins no other one."""
+    """Markdown has alignments, escaped characters and notes as a list."""
     assert markdown(SHEET) == (
         "**list · 1 \\< 2**\n"
         "\n"
@@ -132,7 +132,7 @@ def test_markdown_is_a_table_of_pipes() -> None:
 
 
 def test_bbcode_is_one_block_of_code() -> None:
-    """Columns stand, and no name ends the block."""
+    """The BBCode block keeps its columns, and no name ends it."""
     assert bbcode(SHEET) == (
         "[code]\n"
         "list · 1 < 2\n"
@@ -146,7 +146,7 @@ def test_bbcode_is_one_block_of_code() -> None:
 
 
 def test_html_is_a_table_with_a_caption() -> None:
-    """Everything foreign is escaped; what is read from right to left is so within itself."""
+    """HTML text is escaped, and right-to-left text is isolated."""
     told = html(Sheet("t", SHEET.columns, ({"rank": 1, "name": "שלום <i>", "plus": 2},), notes=("a & b",)))
     assert told == (
         "<table>\n"
@@ -165,7 +165,7 @@ def test_html_is_a_table_with_a_caption() -> None:
 
 
 class _Cells(HTMLParser):
-    """The tags seen, and the words of each cell."""
+    """Collects the tags and the text of each cell."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -185,7 +185,7 @@ class _Cells(HTMLParser):
 @settings(deadline=None)
 @given(st.text(max_size=100))
 def test_no_name_leaves_its_cell(name: str) -> None:
-    """Whatever it is: one cell in HTML, one line and as many bars in Markdown, one block in BBCode."""
+    """Any text is one cell in HTML, one row in Markdown and part of one block in BBCode."""
     sheet = Sheet("", (Column("name", "engine", left=True), Column("n", "n")), ({"name": name, "n": 1},))
     page = _Cells()
     page.feed(html(sheet))
@@ -227,7 +227,7 @@ def db(tmp_path: Path) -> Path:
     ids=" ".join,
 )
 def test_every_table_comes_in_every_format(db: Path, words: tuple[str, ...]) -> None:
-    """The formats that a flag has too are the same as by the flag; those for forums begin as theirs do."""
+    """`--format` gives the same result as the flags, and forum formats start with their markup."""
     told = {form: ask(db, *words, "--format", form) for form in ("text", "markdown", "bbcode", "html", "csv", "json")}
     assert {done.exit_code for done in told.values()} == {0}, {form: done.output for form, done in told.items()}
     assert told["text"].stdout == ask(db, *words).stdout
@@ -249,12 +249,12 @@ def test_every_table_comes_in_every_format(db: Path, words: tuple[str, ...]) -> 
     ],
 )
 def test_what_cannot_be_had_together_is_refused(db: Path, words: tuple[str, ...], what: str) -> None:
-    """Options that cannot be combined are usage errors."""
+    """Contradicting options are usage errors."""
     assert what in usage_error(ask(db, *words))
 
 
 def test_a_file_is_in_the_language_of_its_ending(db: Path, tmp_path: Path) -> None:
-    """Unless another was asked for; what contradicts the ending is refused."""
+    """The ending of the file selects the format, and a contradicting option is an error."""
     for name, first in (("a.md", "**ratings"), ("a.html", "<table>"), ("a.txt", "ratings"), ("a.csv", "rank,")):
         assert ask(db, "ratings", "-o", str(tmp_path / name)).exit_code == 0
         assert (tmp_path / name).read_text("utf-8").startswith(first)
@@ -265,5 +265,5 @@ def test_a_file_is_in_the_language_of_its_ending(db: Path, tmp_path: Path) -> No
 
 
 def test_a_short_time_is_not_none() -> None:
-    """A game of 0.4 s took some time."""
+    """A short duration is not shown as 0."""
     assert [format_duration(seconds) for seconds in (0, 0.02, 0.4, 1.4)] == ["0 s", "0.1 s", "0.4 s", "1 s"]

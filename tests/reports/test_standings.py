@@ -1,4 +1,4 @@
-"""Tests of reports/standings."""
+"""Tests of standings, crosstables and pairing reports."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from enginetour.reports.standings import (
 from tests.support.databases import field_of, rated
 from tests.support.tournaments import config, read, tour
 
-# Total pairing error by its published example, and the figures of rounds by hand.
+# Pairing error.
 
 NATURAL = log(10) / 400
 NOBODY = Turn()
 
 
 def meeting(count: int, *boards: tuple[int, int, int]) -> tuple[Turn, ...]:
-    """One round: White, Black, White's half points."""
+    """Play one round: White, Black, White's half points."""
     row = [NOBODY] * count
     for white, black, points in boards:
         row[white] = Turn(Kind.PLAYED, black, WHITE, points, 0, 1)
@@ -45,14 +45,14 @@ TWO_ROUNDS = Field(FOUR, (meeting(4, (0, 1, 2), (2, 3, 2)), meeting(4, (0, 2, 1)
 
 
 def test_the_worked_example() -> None:
-    """A 100, B 50, C 0, D -150 in two rounds: squares add up to 150000 (Vuorinen 2010, 7.1)."""
+    """The error of the example of Vuorinen 2010, section 7.1 (squares sum to 150000)."""
     found = pairing_error(TWO_ROUNDS, (100.0, 50.0, 0.0, -150.0), range(2))
     assert found.total == pytest.approx(24.206146, abs=1e-6)
     assert found.rms == pytest.approx(136.930639, abs=1e-6)
 
 
 def test_it_shrinks_with_the_size_of_the_tournament() -> None:
-    """The same gap of 1 on every board: 0.040 in 32 x 5, and an RMS gap of 1 whatever the size."""
+    """The RMS gap does not depend on the size of the tournament, unlike the total error."""
     boards = tuple((one, one + 1, 1) for one in range(0, 32, 2))
     field = Field(tuple(Member(str(place)) for place in range(32)), (meeting(32, *boards),) * 5)
     found = pairing_error(field, tuple(float(place % 2) for place in range(32)), range(5))
@@ -61,7 +61,7 @@ def test_it_shrinks_with_the_size_of_the_tournament() -> None:
 
 
 def test_relative_strengths_solve_their_equations() -> None:
-    """What everybody scored, with half a point of the phantom draw, is what its strength expects."""
+    """Each score with the phantom draw is the expected score of the fitted strengths."""
     field, strengths = TWO_ROUNDS, relative_strengths(TWO_ROUNDS)
     for member, own in enumerate(strengths):
         expected = (1 + tanh(own * NATURAL / 2)) / 2 - 0.5
@@ -73,7 +73,7 @@ def test_relative_strengths_solve_their_equations() -> None:
 
 
 def test_byes_forfeits_and_strangers_say_nothing() -> None:
-    """Nobody has met anybody: no strengths, no error, no gap."""
+    """Without games there are no strengths and no error."""
     row = (Turn(Kind.FORFEIT, 1, WHITE, 2), Turn(Kind.FORFEIT, 0, BLACK, 0), Turn(Kind.BYE, points=2))
     field = Field(FOUR[:3], (row,))
     assert relative_strengths(field) == (0.0, 0.0, 0.0)
@@ -82,7 +82,7 @@ def test_byes_forfeits_and_strangers_say_nothing() -> None:
 
 
 def test_matches_enter_by_their_points() -> None:
-    """Three of four half points weigh as a win and a draw."""
+    """Three of four half points count as a win and a draw."""
     match = (Turn(Kind.PLAYED, 1, 0, 3, 0, 2), Turn(Kind.PLAYED, 0, 0, 1, 0, 2))
     singly = (meeting(2, (0, 1, 2)), meeting(2, (1, 0, 1)))
     one = relative_strengths(Field(FOUR[:2], (match,), win=4))
@@ -90,7 +90,7 @@ def test_matches_enter_by_their_points() -> None:
 
 
 def test_figures_of_rounds() -> None:
-    """Boards of unequal scores, rematches, uneven colors, byes but not absences; and all rounds in one line."""
+    """The figures count floats, rematches, uneven colors and byes, for each round and for all rounds."""
     rounds = (
         meeting(4, (0, 1, 2), (2, 3, 1)),
         (*meeting(4, (0, 1, 1))[:2], Turn(Kind.BYE), Turn()),
@@ -108,14 +108,14 @@ def test_figures_of_rounds() -> None:
 
 
 def test_starting_points_make_floats() -> None:
-    """With a lead of one win for A the first board is unequal."""
+    """Scores that decided the pairing are used for floats."""
     field = Field(FOUR, (meeting(4, (0, 1, 1), (2, 3, 1)),))
     scores = [[one + more for one, more in zip(row, (2, 0, 0, 0), strict=True)] for row in field.points]
     assert [line.floats for line in pairing_figures(field, scores)] == [1, 1]
 
 
 def test_a_game_at_odds_has_no_colors() -> None:
-    """Whoever is stronger has White there anyway."""
+    """Games at odds do not count for the color balance."""
     rounds = (meeting(2, (0, 1, 2)),) * 2
     assert pairing_figures(Field(FOUR[:2], rounds))[-1].uneven == 2
     odds = (Turn(Kind.PLAYED, 1, WHITE, 2, 3, 1), Turn(Kind.PLAYED, 0, BLACK, 0, -3, 1))
@@ -123,16 +123,16 @@ def test_a_game_at_odds_has_no_colors() -> None:
 
 
 def test_no_round_yet() -> None:
-    """One line that says so."""
+    """A tournament without rounds has one row without figures."""
     (line,) = pairing_figures(Field(FOUR))
     assert (line.number, line.boards, line.error.rms) == (0, 0, None)
 
 
-# How the rounds of a tournament were paired, as a table.
+# Pairing report.
 
 
 def test_a_row_a_round_and_one_for_all() -> None:
-    """Floats, gaps, rematches and who rested, with the guarantee noted when the round was paired."""
+    """The report has a row for each round with its figures and its guarantee."""
     field = field_of(rated(4, 3, 2, 1), "A1B C1D", "A1C B=D", "A1B C0D")
     notes = (Note("round", "", (("round", 2), ("guarantee", "by rule"))), Note("add", ""))
     rows = pairing_report("", pairing_figures(field), notes).rows
@@ -145,7 +145,7 @@ def test_a_row_a_round_and_one_for_all() -> None:
 
 
 def test_the_command(tmp_path: Path) -> None:
-    """Rounds of a tournament played, as JSON and for people; a bubble has none."""
+    """The report is available as JSON and as text, but not for a bubble."""
     tour(tmp_path, "run", str(config(tmp_path, ("wren1", "wren2", "wren3"), "dutch", "rounds = 2")))
     rounds = read(tmp_path, "standings", "--pairing-report")["rounds"]
     assert [(row["round"], row["boards"], row["without"]) for row in rounds] == [(1, 1, 1), (2, 1, 1), (None, 2, 2)]
@@ -159,11 +159,11 @@ def test_the_command(tmp_path: Path) -> None:
     assert "is not paired in rounds" in tour(tmp_path, "standings", "--pairing-report", expect=2).stderr
 
 
-# What people read in the morning.
+# Standings.
 
 
 def test_tie_breaks_are_shown_in_points() -> None:
-    """SB is kept in quarter points and DE in half points, so that they stay whole; a tester reads points."""
+    """Tie-breaks are stored in parts of a point and shown in points."""
     placed = (
         StandingsRow(1, "A", 5, 3, "", (("SB", 9), ("DE", 1), ("WIN", 2))),
         StandingsRow(None, "B", 0, 0, "withdrawn"),
@@ -179,7 +179,7 @@ def test_tie_breaks_are_shown_in_points() -> None:
 
 
 def test_every_code_has_its_words() -> None:
-    """A table says what its codes stand for, and nothing where it has none."""
+    """Standings with tie-breaks have a legend."""
     assert all(code.name for code in PLACEMENT_CODES.values())
     assert (PLACEMENT_CODES["SOSM-2"].name, PLACEMENT_CODES["SODOSW"].name) == (
         "sum of opponents' McMahon scores without the lowest two",
@@ -191,7 +191,7 @@ def test_every_code_has_its_words() -> None:
 
 
 def test_six_tie_breaks_fit_eighty_columns() -> None:
-    """Beside a status they continue below; hundredths of a point are written as such, categories as they are named."""
+    """Many tie-breaks continue in a block below, and their values have the format of their unit."""
     breaks = (("SOSM-1", 361), ("SOSOSM", 1563), ("SODOSM", -1), ("AOB", 433), ("CAT", -2), ("SOSTS", 0))
     for status in ("", "withdrawn"):
         text = render(
@@ -205,7 +205,7 @@ def test_six_tie_breaks_fit_eighty_columns() -> None:
 
 
 def test_points_without_a_game_stand_in_a_column_of_their_own() -> None:
-    """Two points and two games look like two wins, where one is a bye and both games were lost."""
+    """Points of byes have their own column."""
     placed = (StandingsRow(1, "A", 6, 4), StandingsRow(2, "B", 4, 2, unplayed=4))
     assert render(standings_sheet("t", placed)) == (
         "t\n#  engine  points  games  byes\n1  A            3      4\n2  B            2      2     2\n"
@@ -215,7 +215,7 @@ def test_points_without_a_game_stand_in_a_column_of_their_own() -> None:
 
 
 def test_a_crosstable_says_why_its_signs_and_the_points_differ() -> None:
-    """Byes, games struck out that had decided, games against the withdrawn; a table without them says nothing."""
+    """Notes explain points of byes, void games and withdrawn engines."""
     placed = (
         StandingsRow(1, "A", 6, 2, unplayed=2),
         StandingsRow(2, "B", 4, 4),
@@ -235,7 +235,7 @@ def test_a_crosstable_says_why_its_signs_and_the_points_differ() -> None:
 
 
 def test_no_cell_of_a_crosstable_is_a_formula() -> None:
-    """A spreadsheet reads =10 as ten; people read the sign they know."""
+    """CSV has ½ for a draw, and text has =."""
     placed = (StandingsRow(1, "A", 3, 3), StandingsRow(2, "B", 3, 3))
     sheet = crosstable_sheet("t", ["A", "B"], {("A", "B"): "=10", ("B", "A"): "=01"}, placed)
     assert sheet.csv() == "rank,name,points,vs1,vs2\n1,A,1.5,x,½10\n2,B,1.5,½01,x\n"
@@ -243,7 +243,7 @@ def test_no_cell_of_a_crosstable_is_a_formula() -> None:
 
 
 def test_an_error_that_was_not_asked_for_is_no_lack_of_games() -> None:
-    """Pools too large for all errors at once say nothing in the columns, and the remark says why."""
+    """Large pools have no errors in the columns, and a remark says why."""
     from enginetour.ratings.ratinglist import NOT_ASKED, Row
     from enginetour.reports.ratinglist import _shown
 

@@ -1,4 +1,4 @@
-"""Tests of reports/html/game."""
+"""Tests of the page of a game."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from enginetour.reports.html import game as graphs
 from enginetour.reports.html.game import GamePage, game_page, start_position
 from enginetour.reports.html.tables import Site
 from tests.support.engines import SHUFFLE
-
-# The page of a game: what it tells, what it leaves out and says so, and how large it may be.
 
 SITE = Site("autumn", (("index.html", "Overview"), ("games.html", "Games")), {"Fruit": "fruit"})
 
@@ -46,7 +44,7 @@ def row(played: Game | None = None, **more: object) -> GamePage:
 
 
 def test_the_page_tells_the_game() -> None:
-    """Names, result, ending, moves with evaluation, depth and time from White's side, opening, place, hardware."""
+    """The page has names, result, moves with evaluation, depth and time, opening, pairing and hardware."""
     page = game_page(row(), SITE)
     for words in (
         "1&ndash;0", "White mates", '<td class="m">Qh5</td><td>+0.31</td><td>14</td><td>1.25</td>',
@@ -58,7 +56,7 @@ def test_the_page_tells_the_game() -> None:
 
 
 def test_lines_are_listed_as_they_were_sent() -> None:
-    """An item for each ply, empty without a line; the script writes them in move notation."""
+    """The page has the line of each ply as it was sent."""
     page = game_page(row(), SITE)
     told = ("2. d1h5 b8c6 f1c4", "2&hellip; 1... Nc6 2. Bc4 Nf6", "3. f1c4 g8f6 h5f7", "", "4. h5f7")
     assert "\n".join(f"<li>{words}</li>" for words in ("", "", *told)) in page
@@ -83,27 +81,27 @@ def test_other_games_of_the_encounter_and_neighbors_are_linked() -> None:
 
 
 def test_a_game_that_does_not_count_says_so() -> None:
-    """Void games are played again, those struck out tell how they had ended."""
+    """A void game says that it is replayed or what its result was."""
     void = game(outcome=Outcome.VOID, termination=Termination.TIME, cause="Black loses on time; doubtful")
     assert "Black loses on time; doubtful. This game is void and is replayed." in game_page(row(void), SITE)
     assert "White mates. The result was 1-0; this game was voided later." in game_page(row(voided=True), SITE)
 
 
 def test_an_ending_without_words_is_told_by_its_code() -> None:
-    """The record of an older game may have no cause."""
+    """The ending of a game without a cause comes from its termination."""
     assert '<p class="lead">Checkmate</p>' in game_page(row(game(cause="")), SITE)
 
 
 @pytest.mark.parametrize("termination", Termination)
 def test_every_ending_has_words(termination: Termination) -> None:
-    """A code alone tells nobody anything."""
+    """Every termination has a text."""
     page = game_page(row(game(termination=termination, cause="")), SITE)
     told = page.split('<p class="lead">')[1].split("</p>")[0]
     assert len(told.split()) > 1 or told in ("Checkmate", "Stalemate", "Resignation")
 
 
 def test_the_board_stands_at_the_end_without_scripts() -> None:
-    """The mating queen on f7, the squares of her move marked, and the position in words."""
+    """The board shows the final position without scripts, with a description."""
     page = game_page(row(), SITE)
     assert '<use href="#piece-Q" x="225" y="45"/>' in page
     assert '<rect x="315" y="135" width="45" height="45"/>' in page
@@ -111,7 +109,7 @@ def test_the_board_stands_at_the_end_without_scripts() -> None:
 
 
 def test_a_position_with_black_to_move_is_numbered_by_its_fen() -> None:
-    """The first row has nothing for White."""
+    """In a game that starts with Black, the first row has an empty cell for White."""
     fen = "4k3/8/8/8/8/8/4p3/K7 b - - 0 40"
     moves = (MoveMade("e2e1q", "e1=Q+", 10), MoveMade("a1a2", "Ka2", 10))
     page = game_page(row(game(opening=Opening(fen=fen), moves=moves)), SITE)
@@ -134,14 +132,14 @@ def test_a_position_with_black_to_move_is_numbered_by_its_fen() -> None:
     ],
 )
 def test_hands_and_checks_at_the_end_need_no_script(variant: str, fen: str, told: tuple[str, ...]) -> None:
-    """They are in the final position of the record."""
+    """Pieces in hand and checks are shown without scripts."""
     page = game_page(row(game(opening=Opening(variant=variant), final_fen=fen)), SITE)
     for words in told:
         assert words in page
 
 
 def test_a_record_that_makes_no_sense_is_told() -> None:
-    """Moves that no piece can make are listed; the final position is the record's, an empty board if it has none."""
+    """A record with illegal moves is shown, with an empty board for an invalid position."""
     made = (*game().moves[:2], MoveMade("a1a8", "Ra8", 1, pv="a1a8 nonsense"), MoveMade("", "", 1))
     page = game_page(row(game(moves=made)), SITE)
     assert "<li>2. a1a8 nonsense</li>" in page
@@ -151,7 +149,7 @@ def test_a_record_that_makes_no_sense_is_told() -> None:
 
 
 def test_incidents_have_their_traffic_as_far_as_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What an engine said last, line by line; an endless talk is cut."""
+    """The engine log of an incident is shown up to a limit."""
     incident = Incident("Toga", "crash", "signal 11", 6, ("1.5 > go", "1.6 < boom"), ("oops",), last_go_us=1_500_000)
     page = game_page(row(game(incidents=(incident,))), SITE)
     assert "100.000 &lt; boom" in page
@@ -161,7 +159,7 @@ def test_incidents_have_their_traffic_as_far_as_there_is_room(monkeypatch: pytes
 
 
 def test_no_page_is_over_two_megabytes() -> None:
-    """Thousands of plies with the longest lines there are; the page says what it leaves out."""
+    """A page stays below 2 MB and says what is left out."""
     said = " ".join(islice(cycle(("<" * 30, "\u4e00" * 12)), 200))[:2048]
     moves = tuple(MoveMade(move, move, 10**9, 10**9, 12, 99, pv=f"{move} {said}") for move in SHUFFLE * 3000)
     side = SideRecord("x" * 100, warnings=("<" * 1000,) * 1000)
@@ -173,14 +171,14 @@ def test_no_page_is_over_two_megabytes() -> None:
 
 
 def test_a_usual_page_is_small() -> None:
-    """120 plies with everything, lines of 12 plies: at most 60 KB."""
+    """A usual page is smaller than 60 KB."""
     line = " ".join(islice(cycle(SHUFFLE), 12))
     moves = tuple(MoveMade(move, "Nf3", 1234, 56_789, 12, 23, pv=line) for move in SHUFFLE * 30)
     assert len(game_page(row(game(moves=moves)), SITE).encode()) < 60_000
 
 
 def test_in_a_single_file_a_game_is_a_section() -> None:
-    """No page of its own, and no drawings of pieces: the file has them once."""
+    """In a single file a game is a section without drawings of pieces."""
     page = game_page(row(), replace(SITE, single=True))
     assert page.lstrip().startswith('<section id="games-12">')
     assert 'id="piece-' not in page
@@ -194,13 +192,13 @@ def graphs_game(*moves: MoveMade, fen: str | None = None) -> Game:
 
 
 def test_a_score_is_drawn_as_the_points_it_promises() -> None:
-    """Level is the middle, a mate the edge, both sides alike."""
+    """An even evaluation is the middle of the graph and a mate its edge."""
     assert [graphs.evaluation_height(score) for score in (0, 32_000, -32_000)] == [0, 100, -100]
     assert graphs.evaluation_height(100) == -graphs.evaluation_height(-100) == 18  # a share of 59 % by the source
 
 
 def test_both_engines_are_told_from_white_and_gaps_stay_gaps() -> None:
-    """Black's score is turned; a move without one breaks its line; one alone is a dot."""
+    """Evaluations are from White's side, gaps interrupt lines, and a single point is a dot."""
     played = graphs_game(*(MoveMade("a1a1", "?", score=score) for score in (100, 100, None, 100, 100, 0, 100, 0)))
     drawn = str(graphs.evaluation_graph(start_position(played), played.moves))
     assert '<polyline class="w" points="1,-18 1,-18"/><polyline class="w" points="5,-18 7,-18"/>' in drawn
@@ -208,14 +206,14 @@ def test_both_engines_are_told_from_white_and_gaps_stay_gaps() -> None:
 
 
 def test_nothing_told_is_nothing_drawn() -> None:
-    """No axis without a line."""
+    """Without data there is no graph."""
     played = graphs_game(MoveMade("e2e4", "e4", book=True))
     assert graphs.evaluation_graph(start_position(played), played.moves) is None
     assert graphs.clock_graph(start_position(played), played.moves) is None
 
 
 def test_without_clocks_the_time_of_each_move_is_drawn() -> None:
-    """Games by nodes or depth have none."""
+    """Games without a clock show the time per move."""
     played = graphs_game(MoveMade("e2e4", "e4", 500), MoveMade("e7e5", "e5", 1000))
     found = graphs.clock_graph(start_position(played), played.moves)
     assert found is not None
@@ -228,12 +226,12 @@ def test_without_clocks_the_time_of_each_move_is_drawn() -> None:
     [(0, "0.00 s"), (1_250, "1.25 s"), (12_340, "12.3 s"), (245_000, "4:05"), (3_845_000, "1:04:05")],
 )
 def test_times_are_as_long_as_they_need(ms: int, words: str) -> None:
-    """Hundredths below ten seconds, minutes from one on."""
+    """The format of a time depends on its length."""
     assert graphs.format_clock_time(ms) == words
 
 
 def test_move_numbers_stand_below_white_moves() -> None:
-    """At the end of White's ply; a start with Black to move is counted too."""
+    """Move numbers are below the moves of White."""
     shuffled = ("g1f3", "g8f6", "f3g1", "f6g8") * 6
     played = graphs_game(*(MoveMade(move, "?", score=0) for move in shuffled))
     assert '<text class="x" x="37.5%" y="100%" dy="1.2em">5</text>' in str(
@@ -245,7 +243,7 @@ def test_move_numbers_stand_below_white_moves() -> None:
 
 
 def test_pieces_have_ids_and_no_styles() -> None:
-    """All twelve, each drawn by attributes: a style would be refused by the page's policy."""
+    """The pieces have ids and no styles, which the policy of pages forbids."""
     drawn = graphs.piece_drawings()
     assert set(drawn) == set(graphs.PIECE_LETTERS)
     for letter, drawing in drawn.items():
@@ -256,7 +254,7 @@ def test_pieces_have_ids_and_no_styles() -> None:
 
 
 def test_the_script_brings_all_of_them() -> None:
-    """As one object that `board.js` finds."""
+    """The script defines one object with all pieces."""
     head, _, rest = graphs.pieces_script().partition(" = ")
     assert head == "window.chessPieces"
     assert json.loads(rest.rstrip().rstrip(";")) == dict(graphs.piece_drawings())

@@ -1,4 +1,4 @@
-"""Tests of reports/html/page."""
+"""Tests of the pages of a report."""
 
 from __future__ import annotations
 
@@ -23,15 +23,13 @@ from enginetour.store.tournaments import Store
 from tests.support import databases
 from tests.support.databases import BUBBLE, Page, broken, leads_away, reported_played, runs_strange
 
-# The pages of a report: whole, safe, linked to each other and to nothing else, and of bearable size.
-
 GOLDEN = Path(__file__).parents[2] / "golden" / "report"
 FOUR = ("Fruit 2.1", "Toga II", "Phalanx XXV", "HoiChess")
 FIGURE = re.compile(r"<figure.*?</figure>", re.DOTALL)
 
 
 def test_every_page_is_whole_and_every_link_leads_somewhere(tmp_path: Path) -> None:
-    """All files of a bubble's report are well-formed, lead to files that are there, and to no other host."""
+    """All pages of a report are well-formed, and their links lead to existing pages only."""
     store, log = reported_played(tmp_path / "db", ("A", "B", "C", "D", "E", "F"), "bubble", BUBBLE)
     with store:
         count, numbers = write_report(log, tmp_path / "report").pages, log.last_number
@@ -55,7 +53,7 @@ def test_every_page_is_whole_and_every_link_leads_somewhere(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(("system", "options"), [("swiss", {"rounds": 3}), ("bubble", BUBBLE)])
 def test_golden(tmp_path: Path, system: str, options: dict[str, int]) -> None:
-    """The pages of a small report, but for their charts, are as they were looked at."""
+    """The pages of a small report, without charts, equal recorded ones."""
     store, log = reported_played(tmp_path / "db", FOUR, system, options)
     with store:
         review = review_tournament(log, again="enginetour run autumn.toml")
@@ -67,7 +65,7 @@ def test_golden(tmp_path: Path, system: str, options: dict[str, int]) -> None:
 @pytest.mark.parametrize("system", ["roundrobin", "swiss", "bubble", "knockout", "match"])
 @pytest.mark.parametrize("most", [0, 1, 3])
 def test_pages_of_a_tournament_under_way(tmp_path: Path, system: str, most: int) -> None:
-    """There is a report from before the first game on, of any format."""
+    """A report exists before the first game of every format."""
     names = FOUR[:2] if system == "match" else FOUR
     options = {"bubble": BUBBLE, "match": {"games": 4}, "swiss": {"rounds": 2}}.get(system, {})
     store, log = reported_played(tmp_path / "db", names, system, options, most=most)
@@ -81,14 +79,14 @@ def test_pages_of_a_tournament_under_way(tmp_path: Path, system: str, most: int)
 
 @pytest.mark.parametrize(("here", "up"), [("index.html", ""), ("games-2.html", ""), ("engines/fruit.html", "../")])
 def test_a_page_links_from_its_own_folder(here: str, up: str) -> None:
-    """Also one that is not in the navigation, as the second part of a long list of games."""
+    """Links are relative to the directory of the page."""
     page = render_page("crosstable.html", site=Site("x", (("index.html", "Overview"),)), here=here, table_of="")
     assert f'href="{up}assets/report.css"' in page and f'<a href="{up}index.html"' in page
     assert ("aria-current" in page) == (here == "index.html")
 
 
 def test_colors_are_those_of_the_charts() -> None:
-    """The style sheet and the charts have one palette, light and dark."""
+    """The style sheet and the charts have the same colors."""
     light, _, dark = read_asset("report.css").partition("prefers-color-scheme: dark")
     wanted = dict(canvas.LIGHT_COLORS)
     assert {role: re.search(rf"--{role}: (#\w+);", light)[1] for role in wanted} == wanted  # type: ignore[index]
@@ -96,7 +94,7 @@ def test_colors_are_those_of_the_charts() -> None:
 
 
 def test_hostile_store(tmp_path: Path) -> None:
-    """Names, causes, traffic and notes of a store that wants to harm its reader are text on every page."""
+    """Hostile text is shown as text on every page."""
     databases.store(tmp_path / "db")
     with Store.open(tmp_path / "db", create=False) as store:
         for summary in store.tournaments():
@@ -108,12 +106,12 @@ def test_hostile_store(tmp_path: Path) -> None:
                 assert all(sign == "\n" or safe_text(sign) == sign for sign in set(page.text)), here
 
 
-# A report told "-0" and changed the order of equal engines from one kind of processor to the next.
+# Rounding.
 
 
 @pytest.mark.parametrize("noise", [1e-13, -1e-13])
 def test_equal_ratings_stand_by_name_and_none_is_minus_nothing(noise: float) -> None:
-    """Which of two equal engines a fit leaves a hair above the other, and above 0, is up to the processor."""
+    """Engines whose ratings differ by rounding errors are ordered by name, and no rating is -0."""
     games: list[Any] = [
         SimpleNamespace(white="Rybka", black=black, number=number, outcome=Outcome.DRAW, counts=True)
         for number, black in enumerate(("Toga", "Fruit"), 1)
@@ -134,23 +132,23 @@ def test_equal_ratings_stand_by_name_and_none_is_minus_nothing(noise: float) -> 
     ],
 )
 def test_a_figure_is_never_minus_nothing(value: float, digits: int, signed: bool, told: str) -> None:
-    """Rounded first, then told."""
+    """Numbers are rounded before they are formatted."""
     assert format_fixed(value, digits, signed=signed) == told
 
 
-# What was wrong in our style sheets.
+# Style sheets.
 
 SHEETS = sorted((HTML_DIR / "assets").glob("*.css"))
 
 
 @pytest.mark.parametrize("sheet", SHEETS, ids=lambda sheet: sheet.name)
 def test_no_rule_stands_twice(sheet: Path) -> None:
-    """A block pasted once more among the rules for phones undid what stood between."""
+    """No rule occurs twice in a style sheet."""
     lines = Counter(line.strip() for line in sheet.read_text("utf-8").splitlines() if "{" in line and "}" in line)
     assert [line for line, count in lines.items() if count > 1] == []
 
 
 @pytest.mark.parametrize("sheet", SHEETS, ids=lambda sheet: sheet.name)
 def test_paper_is_light(sheet: Path) -> None:
-    """Whoever prints from a dark desktop gets no dark board."""
+    """Dark colors apply to screens only."""
     assert "@media (prefers-color-scheme" not in sheet.read_text("utf-8")

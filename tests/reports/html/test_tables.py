@@ -1,4 +1,4 @@
-"""Tests of reports/html/tables."""
+"""Tests of tables as markup."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LARGEST = 2_000_000  # bytes of a page
 
 
 def test_two_hundred_engines_are_one_readable_crosstable() -> None:
-    """A crosstable of 200 with two games each stays below the limit, its first column and its head stand still."""
+    """The crosstable of 200 engines is below the size limit, with a fixed head and first column."""
     names = [f"Engine number {n} of a long name {n % 7}.{n % 10}" for n in range(200)]
     cells = [
         [CrossGames(((1000 * r + c, 2), (1000 * c + r, 0))) if r != c else None for c in range(200)] for r in range(200)
@@ -44,7 +44,7 @@ def test_two_hundred_engines_are_one_readable_crosstable() -> None:
 
 
 def test_crosstable_of_many_links_stays_small() -> None:
-    """Just as many games as still are linked one by one make a page below the limit."""
+    """The largest crosstable with links is below the size limit."""
     names = [f"{n}" * 30 for n in range(1, 101)]
     numbers = iter(range(10**6))
     cells = [
@@ -58,7 +58,7 @@ def test_crosstable_of_many_links_stays_small() -> None:
 
 
 def test_long_lists_of_games_are_parted(tmp_path: Path) -> None:
-    """20,000 games with long names take several pages, each below the limit, and none is lost."""
+    """A long list of games is split into pages below the size limit without losing a game."""
     store, log = reported_played(tmp_path / "db", ("Fruit", "Toga"), most=1)
     with store:
         (line,) = log.games()
@@ -73,7 +73,7 @@ def test_long_lists_of_games_are_parted(tmp_path: Path) -> None:
 
 
 def test_addresses_of_a_site() -> None:
-    """A link leads from wherever it stands: up from a folder, below the prefix of a server, inside a single file."""
+    """Links are correct from a directory, with a prefix and inside a single file."""
     site = Site("x", ())
     assert site.link("games/3.html", "index.html") == "games/3.html"
     assert site.link("index.html", "games/3.html") == "../index.html"
@@ -83,7 +83,7 @@ def test_addresses_of_a_site() -> None:
 
 
 def test_engines_without_a_page_are_not_linked() -> None:
-    """A name that has no page, and a game that has none, are words."""
+    """Engines and games without a page are not links."""
     site = Site("x", (), {"Fruit": "fruit"}, frozenset({3}))
     assert engine_link("Fruit", site, "index.html") == '<a href="engines/fruit.html"><bdi>Fruit</bdi></a>'
     assert engine_link("Toga", site, "index.html") == "<bdi>Toga</bdi>"
@@ -91,7 +91,7 @@ def test_engines_without_a_page_are_not_linked() -> None:
 
 
 def test_long_names_are_not_cut() -> None:
-    """A name of any length is in the page as a whole, since names of two builds can differ in the last character."""
+    """Long names are not shortened, since they can differ in the last character only."""
     site, name = Site("x", ()), "engine-dev-20261122-a1b2c3d4" * 4
     assert str(engine_link(name, site, "index.html")) == f"<bdi>{name}</bdi>"
     assert str(engine_link("Fruit 2.1 <b>", site, "index.html")) == "<bdi>Fruit 2.1 &lt;b&gt;</bdi>"

@@ -1,4 +1,4 @@
-"""Machines compared by how games ended on them."""
+"""Tests of fairness checks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TABLE = [(3.84146, 1, 0.05), (5.99147, 2, 0.05), (11.3449, 3, 0.01), (18.3070, 1
 
 @pytest.fixture
 def games(tmp_path: Path) -> list[GameConditions]:
-    """Sixty, every third each result."""
+    """Return sixty games with the same number of each result."""
     store, log = reported_played(tmp_path / "db", FOUR, options={"cycles": 10})
     with store:
         found = list(game_conditions(log))
@@ -29,18 +29,18 @@ def games(tmp_path: Path) -> list[GameConditions]:
 
 @pytest.mark.parametrize(("square", "freedom", "chance"), TABLE)
 def test_chances_are_those_of_the_tables(square: float, freedom: int, chance: float) -> None:
-    """Even and odd degrees of freedom."""
+    """The tail of the chi-square distribution equals published values."""
     assert chi_square_tail(square, freedom) == pytest.approx(chance, rel=1e-4)
 
 
 def test_a_machine_is_the_same_at_another_speed() -> None:
-    """It is measured at each start of a worker; processor and host stay."""
+    """The name of a machine does not contain its measured speed."""
     assert machine_name("EPYC (io, speed 1.02)") == machine_name("EPYC (io, speed 0.97)") == "EPYC (io)"
     assert machine_name("EPYC") == "EPYC"
 
 
 def test_machines_that_are_alike_are_told_and_not_warned_of(games: list[GameConditions]) -> None:
-    """Games in the air at once on several machines are no crowd on one."""
+    """Equal results on two machines are no warning, and concurrent games on different machines do not crowd one."""
     half = len(games) // 2
     two = [with_values(game, hardware=f"X (host{n // half}, speed 1)") for n, game in enumerate(games)]
     found = compare_hosts(two)
@@ -52,7 +52,7 @@ def test_machines_that_are_alike_are_told_and_not_warned_of(games: list[GameCond
 
 
 def test_machines_that_differ_are_warned_of(games: list[GameConditions]) -> None:
-    """White wins on one of them and loses on the other."""
+    """Different results on two machines are a warning."""
     uneven = [
         with_values(game, hardware=f"X (host{n % 2}, speed 1)", outcome=(Outcome.WHITE, Outcome.BLACK)[n % 2])
         for n, game in enumerate(games)
@@ -62,7 +62,7 @@ def test_machines_that_differ_are_warned_of(games: list[GameConditions]) -> None
 
 
 def test_few_games_and_one_machine_say_nothing(games: list[GameConditions]) -> None:
-    """Cochran's rule; and nothing to compare."""
+    """Few games or a single machine give no comparison (Cochran's rule)."""
     few = [with_values(game, hardware=f"X (host{n % 2}, speed 1)") for n, game in enumerate(games[:12])]
     assert compare_hosts(few).chance is None
     assert "too few" in compare_hosts(few).text

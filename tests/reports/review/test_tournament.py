@@ -1,4 +1,4 @@
-"""What the pages of a report show, gathered from a store."""
+"""Tests of the contents of a report."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FOUR = ("Fruit", "Toga", "Phalanx", "HoiChess")
 
 
 def test_everything_is_counted_once(tmp_path: Path) -> None:
-    """Standings, crosstable, engine pages and the list tell of the same points."""
+    """Standings, crosstable, pages of engines and rating list have the same points."""
     store, log = reported_played(tmp_path / "db", FOUR, options={"cycles": 3})
     with store:
         review = review_tournament(log)
@@ -44,7 +44,7 @@ def test_everything_is_counted_once(tmp_path: Path) -> None:
 
 
 def test_unfinished_says_how_to_go_on(tmp_path: Path) -> None:
-    """Of a tournament under way the report tells how many games are left and the command that plays them."""
+    """An unfinished tournament has the number of remaining games and the command that resumes it."""
     store, log = reported_played(tmp_path / "db", FOUR, options={"cycles": 3}, most=5)
     with store:
         review = review_tournament(log, again="enginetour run autumn.toml")
@@ -54,7 +54,7 @@ def test_unfinished_says_how_to_go_on(tmp_path: Path) -> None:
 
 
 def test_the_best_so_far_is_not_the_best(tmp_path: Path) -> None:
-    """While engines wait for their first game, as the strongest of a bubble do, who leads leads the others."""
+    """The note on the leader says how many engines have not played yet."""
     options = {"size": 4, "min_matches": 4, "unpark_threshold": 2}
     store, log = reported_played(
         tmp_path / "db", tuple(f"E{place}" for place in range(9)), "bubble", options=options, most=14
@@ -65,7 +65,7 @@ def test_the_best_so_far_is_not_the_best(tmp_path: Path) -> None:
 
 
 def test_unfinished_under_a_test_without_a_number(tmp_path: Path) -> None:
-    """A million games is our own limit, and not what is left to play."""
+    """The internal game limit of a test is not shown."""
     options = {"games": OPEN_GAMES, "sprt": {"elo0": 0.0, "elo1": 5.0}}
     store, log = reported_played(tmp_path / "db", FOUR[:2], "match", options=options, most=4)
     with store:
@@ -73,8 +73,29 @@ def test_unfinished_under_a_test_without_a_number(tmp_path: Path) -> None:
     assert resume.text.startswith("Not finished: the test continues until its verdict; next ")
 
 
+def test_a_test_at_its_game_limit_is_not_just_finished(tmp_path: Path) -> None:
+    """The state of a sequential test that reaches its game limit says that there is no verdict."""
+    options = {"games": 4, "sprt": {"elo0": 0.0, "elo1": 5.0}}
+    store, log = reported_played(tmp_path / "db", FOUR[:2], "match", options=options)
+    with store:
+        review = review_tournament(log)
+        page = dict(report_pages(review, report_site(review)))["index.html"]()
+    assert review.facts.state == "game limit reached without a verdict"
+    assert review.facts.state in page and "none: the game limit was reached first" in page
+
+
+def test_the_first_page_shows_the_result_first(tmp_path: Path) -> None:
+    """A bubble has its final ranking and the order by rating before the rating list."""
+    store, log = reported_played(tmp_path / "db", ("A", "B", "C", "D", "E", "F"), "bubble", BUBBLE)
+    with store:
+        review = review_tournament(log)
+        page = dict(report_pages(review, report_site(review)))["index.html"]()
+    places = [page.index(text) for text in ("final ranking</th>", "often the better ranking", "<h2>Rating list</h2>")]
+    assert places == sorted(places)
+
+
 def test_the_command_that_runs_is_for_the_newest_edition(tmp_path: Path) -> None:
-    """An edition that has a later one is not gone on with, and no next one starts from it."""
+    """Only the newest edition has commands to resume it or to start the next edition."""
     for most in (1000, 5):
         store, old = reported_played(tmp_path / "db", FOUR, name=f"most {most}", most=most)
         with store:
@@ -86,7 +107,7 @@ def test_the_command_that_runs_is_for_the_newest_edition(tmp_path: Path) -> None
 
 
 def test_nothing_played_yet(tmp_path: Path) -> None:
-    """A tournament before its first game has a review, without a number in it that nobody measured."""
+    """A report before the first game does not contain invalid numbers."""
     store, log = reported_played(tmp_path / "db", FOUR, most=0)
     with store:
         review = review_tournament(log)
@@ -96,7 +117,7 @@ def test_nothing_played_yet(tmp_path: Path) -> None:
 
 
 def test_voided_games_are_listed_and_not_counted(tmp_path: Path) -> None:
-    """A game struck out stands in the list of games, and nowhere among the points."""
+    """A void game is in the list of games, but does not count."""
     store, log = reported_played(tmp_path / "db", FOUR, options={"cycles": 2}, most=6)
     with store:
         line = log.games()[0]
@@ -111,7 +132,7 @@ def test_voided_games_are_listed_and_not_counted(tmp_path: Path) -> None:
 
 
 def test_bubble_tells_its_ladder(tmp_path: Path) -> None:
-    """Each round robin of a bubble has its table and the decision it led to; the last one ends the edition."""
+    """The bubble history has a table and a decision for each round robin."""
     store, log = reported_played(tmp_path / "db", ("A", "B", "C", "D", "E", "F"), "bubble", BUBBLE)
     with store:
         review = review_tournament(log)
@@ -125,7 +146,7 @@ def test_bubble_tells_its_ladder(tmp_path: Path) -> None:
 
 
 def test_rounds_tell_points_before(tmp_path: Path) -> None:
-    """A round has its boards with their results, and the points by which it was paired."""
+    """A round has its boards, their results and the points before it."""
     store, log = reported_played(tmp_path / "db", ("A", "B", "C", "D", "E"), "swiss", {"rounds": 3})
     with store:
         review = review_tournament(log)
@@ -144,7 +165,7 @@ def test_rounds_tell_points_before(tmp_path: Path) -> None:
 
 
 def test_incidents_say_how_to_try_again(tmp_path: Path) -> None:
-    """An incident comes with its verdict and a command that plays it again, of this edition; a warning without one."""
+    """An incident has its verdict and a command that reproduces it; a warning has no command."""
     store, log = databases.open_log(tmp_path / "db")
     with store:
         add_game(log, replace(databases.full_game(), pairing=databases.game().pairing, replay=0))
@@ -158,7 +179,7 @@ def test_incidents_say_how_to_try_again(tmp_path: Path) -> None:
 
 
 def test_fairness_measures(tmp_path: Path) -> None:
-    """Margins, gaps and load come from the games; White's share has an error, and of a few games it has none."""
+    """Fairness has time margins, latencies, load, and White's share with an error for enough games."""
     store, log = reported_played(tmp_path / "db", FOUR, options={"cycles": 4})
     with store:
         review, games = review_tournament(log), tuple(game_conditions(log))
@@ -172,7 +193,7 @@ def test_fairness_measures(tmp_path: Path) -> None:
 
 
 def test_crowd_is_warned_of(tmp_path: Path) -> None:
-    """Games at once times threads beyond the processors are told, and so is a busy machine."""
+    """More threads than processors and a busy machine are warnings."""
     from enginetour.reports.review.fairness import fairness_of
 
     store, log = reported_played(tmp_path / "db", FOUR, options={"cycles": 2})
@@ -190,7 +211,7 @@ def test_crowd_is_warned_of(tmp_path: Path) -> None:
 
 
 def test_machines_are_crowded_by_their_own_games(tmp_path: Path) -> None:
-    """A large machine of a cluster may play more at once than a small one beside it has processors for."""
+    """Concurrent games are compared with the processors of their own machine."""
     from enginetour.reports.review.fairness import fairness_of
 
     store, log = reported_played(tmp_path / "db", FOUR, options={"cycles": 2})
@@ -207,7 +228,7 @@ def test_machines_are_crowded_by_their_own_games(tmp_path: Path) -> None:
 
 
 def test_processors_of_several_machines_are_told_apart(tmp_path: Path) -> None:
-    """Loads of a large machine are not above the processors of a small one: no line is drawn that holds for one."""
+    """With different machines the load chart has no line for the processors."""
     from enginetour.reports.review import charts as pictures
     from enginetour.reports.review.fairness import fairness_of
 
@@ -224,7 +245,7 @@ def test_processors_of_several_machines_are_told_apart(tmp_path: Path) -> None:
 
 
 def test_no_margin_is_a_setting(tmp_path: Path) -> None:
-    """Zero is a number: clocks without mercy are told; what is off is not."""
+    """A time margin of 0 is shown in the settings."""
     store, log = reported_played(tmp_path / "db", FOUR, most=1)
     with store:
         log.config["play"] |= {"margin_ms": 0, "ponder": False}
@@ -243,7 +264,7 @@ def test_no_margin_is_a_setting(tmp_path: Path) -> None:
     ],
 )
 def test_where_games_begin_is_told(tmp_path: Path, variant: str, opened: dict[str, str | None], told: str) -> None:
-    """Our suite is one of standard chess: reports of horde and Chess960 said that theirs came from it."""
+    """The opening book of each variant is named correctly."""
     store, log = reported_played(tmp_path / "db", FOUR, most=3)
     with store:
         log.config["play"] |= {"variant": variant, "openings": opened}
@@ -256,7 +277,7 @@ def test_where_games_begin_is_told(tmp_path: Path, variant: str, opened: dict[st
 
 
 def test_the_control_told_is_that_of_somebody(tmp_path: Path) -> None:
-    """Where entrants have controls of their own, [play] said 10+0.1, by which nobody played."""
+    """The settings show the time controls of the entrants."""
     store, log = reported_played(tmp_path / "db", FOUR, most=1)
     with store:
         names = list(log.specs)
@@ -269,7 +290,7 @@ def test_the_control_told_is_that_of_somebody(tmp_path: Path) -> None:
 
 
 def test_a_picture_says_whom_it_leaves_out(tmp_path: Path) -> None:
-    """Of a long list the first are drawn, and how many there are besides is told."""
+    """The chart of a long list says how many engines are not drawn."""
     from enginetour.reports.charts.lists import MAX_ENGINES as MOST_RATED
     from enginetour.reports.review import charts as pictures
 
@@ -280,7 +301,7 @@ def test_a_picture_says_whom_it_leaves_out(tmp_path: Path) -> None:
 
 
 def test_games_that_end_as_others_begin_are_not_beside_them(tmp_path: Path) -> None:
-    """One slot is one game at once, however close its games follow."""
+    """Games that follow each other directly are not concurrent."""
     store, log = reported_played(tmp_path / "db", FOUR, most=4)
     with store:
         games = [
@@ -291,7 +312,7 @@ def test_games_that_end_as_others_begin_are_not_beside_them(tmp_path: Path) -> N
 
 
 def test_games_needed_shrink_with_the_difference() -> None:
-    """The nearer two engines are, the more games it takes; none can be named for equals."""
+    """A smaller difference needs more games, and equal engines have no estimate."""
     close = rating_list({("A", "B"): (53, 0, 47), ("B", "A"): (47, 0, 53)})
     wide = rating_list({("A", "B"): (56, 0, 44), ("B", "A"): (44, 0, 56)})
     level = rating_list({("A", "B"): (50, 0, 50), ("B", "A"): (50, 0, 50)})
@@ -302,7 +323,7 @@ def test_games_needed_shrink_with_the_difference() -> None:
 
 
 def test_games_needed_are_enough() -> None:
-    """As many more games at the same share do tell them apart, and half as many do not."""
+    """The estimated number of games is sufficient, and half of it is not."""
     counts = {("A", "B"): (5030, 0, 4970), ("B", "A"): (4970, 0, 5030)}
     found = rating_list(counts)
     needed = games_needed(found, *found.rows[:2])
@@ -315,14 +336,14 @@ def test_games_needed_are_enough() -> None:
 
 
 def test_one_more_game_is_one() -> None:
-    """Where a single one would do, it is told so."""
+    """The number of games can be one."""
     found = rating_list({("A", "B"): (5, 1, 1)})
     assert games_needed(found, *found.rows[:2]) == 1
     assert "About 1 more game of each" in leaders_note(found)
 
 
 def test_told_apart_says_so() -> None:
-    """A clear winner is called one, with its likelihood."""
+    """A significant leader is named with its likelihood."""
     found = rating_list({("A", "B"): (90, 5, 5), ("B", "A"): (5, 5, 90)})
     assert leaders_note(found).startswith("A is stronger than B with a likelihood of ")
 
@@ -331,14 +352,14 @@ def test_told_apart_says_so() -> None:
     "names", [("Fruit 2.1", "fruit 2.1", "fruit-2.1", "FRUIT/2.1"), ("", ".", "..", "../x", "con")]
 )
 def test_slugs_never_collide(names: tuple[str, ...]) -> None:
-    """Names that differ have pages of their own, whatever case and signs they are written in."""
+    """Different names have different page addresses."""
     found = page_slugs(names)
     assert len({slug.lower() for slug in found.values()}) == len(names)
     assert all(slug.strip(".") and "/" not in slug for slug in found.values())
 
 
 def test_slug_of_a_name_that_reads_like_anothers(tmp_path: Path) -> None:
-    """A name that is written as another's slug gets a page of its own, too."""
+    """A name equal to the slug of another one has its own address."""
     other = page_slugs(["Fruit 2.1"])["Fruit 2.1"]
     found = page_slugs(["Fruit 2.1", other])
     assert found["Fruit 2.1"] == other
@@ -346,7 +367,7 @@ def test_slug_of_a_name_that_reads_like_anothers(tmp_path: Path) -> None:
 
 
 def test_crosstable_keeps_the_order_of_games(tmp_path: Path) -> None:
-    """A cell has the numbers of its games as they were played, from the row's view."""
+    """A cell has its games in their order, from the row's view."""
     store, log = reported_played(tmp_path / "db", FOUR, options={"cycles": 2})
     with store:
         games = log.games()
@@ -360,7 +381,7 @@ def test_crosstable_keeps_the_order_of_games(tmp_path: Path) -> None:
 
 
 def test_a_tournament_on_one_opening_says_so(tmp_path: Path) -> None:
-    """Of sixty in the suite one is played where pairs meet once: whose result that is must be known."""
+    """A tournament with a single opening has a note about it."""
     store, log = reported_played(tmp_path / "db", FOUR, options={"cycles": 3})
     with store:
         review = review_tournament(log)
@@ -373,7 +394,7 @@ def test_a_tournament_on_one_opening_says_so(tmp_path: Path) -> None:
 
 
 def test_the_points_of_a_crosstable_are_those_of_the_standings(tmp_path: Path) -> None:
-    """With an odd field byes are among them, and the page says whose."""
+    """Notes of the crosstable explain the points of byes."""
     store, log = reported_played(tmp_path / "db", FOUR[:3], "swiss", options={"rounds": 3})
     with store:
         review = review_tournament(log)

@@ -1,4 +1,4 @@
-"""A report is put into its place whole, and nothing but a report is ever replaced."""
+"""Tests of writing reports."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def left(folder: Path) -> list[str]:
 
 
 def test_written_and_replaced(tmp_path: Path) -> None:
-    """The first report makes the folder, the next one takes its place, and nothing else is left beside it."""
+    """A report replaces the previous one completely and leaves no other files."""
     target = tmp_path / "deep" / "autumn-report"
     assert put(target) == 2
     (target / "games").mkdir()
@@ -48,7 +48,7 @@ def test_written_and_replaced(tmp_path: Path) -> None:
 
 
 def test_what_killed_reports_left_is_swept(tmp_path: Path) -> None:
-    """Half-made folders of a report that was killed go with the next one; held, new and foreign ones stay."""
+    """Old temporary directories of killed reports are removed; locked, new and foreign ones are not."""
     killed, held, new, other = (tmp_path / f".report.{end}" for end in ("abcd_123", "efgh_123", "ijkl_123", "mnop_123"))
     for folder in (killed, held, new, other):
         (folder / "games").mkdir(parents=True)
@@ -63,7 +63,7 @@ def test_what_killed_reports_left_is_swept(tmp_path: Path) -> None:
 
 
 def test_readable_by_others(tmp_path: Path) -> None:
-    """The folder has the rights of any other that is made here: a web server may read it."""
+    """The directory has the usual rights, so that a web server can read it."""
     other = tmp_path / "other"
     other.mkdir()
     put(tmp_path / "report")
@@ -72,7 +72,7 @@ def test_readable_by_others(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("stranger", ["notes.txt", "index.html", "src/main.c"])
 def test_other_folders_are_refused(tmp_path: Path, stranger: str) -> None:
-    """A folder that holds something else is refused in one line and stays as it is, also with pages of another kind."""
+    """A directory with other files is not replaced."""
     target = tmp_path / "mine"
     (target / stranger).parent.mkdir(parents=True)
     (target / stranger).write_text("<html>mine</html>")
@@ -84,7 +84,7 @@ def test_other_folders_are_refused(tmp_path: Path, stranger: str) -> None:
 
 
 def test_files_of_a_tester_in_a_report_are_kept(tmp_path: Path) -> None:
-    """A report somebody has put notes into is not thrown away."""
+    """A report with additional files is not replaced."""
     put(tmp_path / "report")
     (tmp_path / "report" / "notes.txt").write_text("mine")
     with pytest.raises(UsageRefused, match=r"contains notes\.txt"):
@@ -92,7 +92,7 @@ def test_files_of_a_tester_in_a_report_are_kept(tmp_path: Path) -> None:
 
 
 def test_files_and_links_are_refused(tmp_path: Path) -> None:
-    """Neither a file nor a link to a folder is replaced by one."""
+    """A file or a symbolic link is not replaced."""
     (tmp_path / "file").write_text("mine")
     put(tmp_path / "report")
     (tmp_path / "link").symlink_to(tmp_path / "report")
@@ -103,7 +103,7 @@ def test_files_and_links_are_refused(tmp_path: Path) -> None:
 
 
 def test_empty_folders_are_taken(tmp_path: Path) -> None:
-    """Who has made the folder before has not made it in vain."""
+    """An empty directory is used."""
     (tmp_path / "report").mkdir()
     put(tmp_path / "report")
     assert (tmp_path / "report" / "index.html").exists()
@@ -111,7 +111,7 @@ def test_empty_folders_are_taken(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("when", ["page", "more", "before_page"])
 def test_failures_leave_the_old_one(tmp_path: Path, when: str) -> None:
-    """Whatever ends the making of a report, the one before stands, and nothing half-made beside it."""
+    """After a failure the previous report is unchanged, without temporary files."""
     put(tmp_path / "report")
 
     def broken() -> str:
@@ -133,7 +133,7 @@ def test_failures_leave_the_old_one(tmp_path: Path, when: str) -> None:
 
 
 def test_failed_rename_puts_the_old_one_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """When the new one cannot be moved into place, the old one is there again."""
+    """If the rename fails, the previous report is restored."""
     put(tmp_path / "report")
     rename = Path.rename
 
@@ -150,7 +150,7 @@ def test_failed_rename_puts_the_old_one_back(tmp_path: Path, monkeypatch: pytest
 
 
 def test_refusal_comes_before_any_work(tmp_path: Path) -> None:
-    """What is refused is refused at once: no page is made for it."""
+    """The target is checked before pages are made."""
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").touch()
     with pytest.raises(UsageRefused):
