@@ -536,7 +536,7 @@ def serving(folder: Path, *options: str) -> Iterator[tuple[str, Forked]]:
     if "--port" not in options:
         options = (*options, "--port", "0")
     with Forked(folder, ["serve", *options], folder / "served") as server:
-        said = server.hear(b"Ctrl-C ends it").decode()
+        said = server.hear(b"stop with Ctrl-C").decode()
         try:
             yield said[said.index("http") :].split()[0].rstrip("/"), server
         finally:  # ends with an event for open pages

@@ -473,7 +473,7 @@ def test_without_the_extra_one_line_says_what_to_install(stage: Stage, monkeypat
 
 def test_the_command_is_listed() -> None:
     """The command is listed in the help."""
-    assert COMMANDS["serve"][0] == "Read"
+    assert COMMANDS["serve"][0] == "Results"
 
 
 def test_a_log_that_cannot_be_read_stops_nothing_else(stage: Stage) -> None:

@@ -248,9 +248,9 @@ def test_no_margin_is_a_setting(tmp_path: Path) -> None:
     """A time margin of 0 is shown in the settings."""
     store, log = reported_played(tmp_path / "db", FOUR, most=1)
     with store:
-        log.config["play"] |= {"margin_ms": 0, "ponder": False}
+        log.config["play"] |= {"timemargin": 0, "ponder": False}
         settings = dict(review_tournament(log).facts.settings)
-    assert settings["margin_ms"] == "0"
+    assert settings["timemargin"] == "0"
     assert "ponder" not in settings
 
 
