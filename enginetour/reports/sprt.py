@@ -249,7 +249,6 @@ def rehearsal_sheet(title: str, found: SimulationResult, hours: float | None) ->
     games = _format_estimate(found.figures["games"], 0)
     lines = {
         "games, at least": f"{found.fewest}",
-
         "games, expected": f"{games}, 80 % between {found.low:.0f} and {found.high:.0f}",
         "games, at most": f"{found.most}",
     }
