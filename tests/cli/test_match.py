@@ -183,10 +183,10 @@ def refused(folder: Path, *words: str, code: int = 3) -> str:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--tc", "nodes=1000", *ONLY_CLOCK), "enginetour: --tc: Wren 2 does not obey nodes (nodes=1000)"),
-        (("--entrant", "2.tc=nodes=1000", *ONLY_CLOCK), "enginetour: --entrant: Wren 2 does not obey nodes"),
-        (("--white-tc", "nodes=9", *ONLY_CLOCK), "enginetour: --white-tc: Wren 2 does not obey nodes"),
-        (("--tc", "depth=1", "--openings", "no.epd"), "named in --openings"),
+        (("--tc", "nodes=1000", *ONLY_CLOCK), "enginetour: --tc: Wren 2 does not support nodes (found nodes=1000)"),
+        (("--entrant", "2.tc=nodes=1000", *ONLY_CLOCK), "enginetour: --entrant: Wren 2 does not support nodes"),
+        (("--white-tc", "nodes=9", *ONLY_CLOCK), "enginetour: --white-tc: Wren 2 does not support nodes"),
+        (("--tc", "depth=1", "--openings", "no.epd"), "the file is set in --openings"),
         (("--tc", "depth=1", "--entrant", "wren1.timemargin=-1"), "enginetour: --entrant: "),
         (("--tc", "depth=1", "--entrant", "2.family= x"), "enginetour: --entrant: "),
         (("--entrant", "wren2.limits=clock"), ""),

@@ -156,7 +156,7 @@ def test_starts_are_told_before_the_first_game(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("rounds = 1", "rounds = 1\nbar = -11").replace('"trial"', '"alike"'))
     for command in ("check", "run"):
         done = tour(tmp_path, command, str(path))
-        assert "warning: all start alike: this is a Swiss" in done.stdout + done.stderr
+        assert "warning: all entrants start equal, as in a Swiss" in done.stdout + done.stderr
 
 
 def test_an_order_by_rating_states_the_scale(store: Store, tmp_path: Path) -> None:

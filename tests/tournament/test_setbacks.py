@@ -198,7 +198,7 @@ def test_it_is_withdrawn_when_patience_is_used_up() -> None:
     assert 3600 <= hall.now < 5400
     tries = sum("Dot" in task.pairing.pair for task in loop.executor.tasks)  # type: ignore[attr-defined]
     assert 3 + 1 + 5 <= tries <= 3 + 1 + 7
-    assert any("nothing can be played without Dot: waiting 60 min, then withdrawn" in words for words in hall.words)
+    assert any("no game can start without Dot: waiting 60 min, then withdrawn" in words for words in hall.words)
 
 
 def test_a_mended_engine_loses_nothing() -> None:
