@@ -21,6 +21,16 @@ from enginetour.tournament.config.sections import (
 )
 
 _Schema = Mapping[str, Any]
+_ENGINE_TABLES = ("quirks", "resources")  # tables of an engine file, which an entrant may have too
+# Keys that also accept text, which a validator converts: a grade, a file, directories as in PATH, or "all".
+_ALSO_TEXT = {
+    "EntrantSection": ("own_book", "rating"),
+    "TableSettings": ("path",),
+    "PlaySection": ("pgn",),
+    "CzechSettings": ("start_value",),
+    "EgfSettings": ("start_value",),
+    "Egf2021Settings": ("start_value",),
+}
 
 
 class _File(BaseModel):
@@ -62,10 +72,27 @@ class ConfigKey:
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of a configuration file, for editors such as Taplo."""
     schema = _File.model_json_schema()
+    definitions = schema["$defs"]
+    engine_file = file_model().model_json_schema()
+    definitions |= engine_file["$defs"]
+    for key in _ENGINE_TABLES:
+        entry = definitions["EntrantSection"]["properties"][key]
+        definitions["EntrantSection"]["properties"][key] = {
+            "description": entry["description"],
+            "$ref": f"#/$defs/{key.title()}",
+        }
+    for name, keys in _ALSO_TEXT.items():
+        for key in keys:
+            entry = definitions[name]["properties"][key]
+            about = {each: entry.pop(each) for each in ("default", "description", "title") if each in entry}
+            definitions[name]["properties"][key] = {
+                "anyOf": [*entry.get("anyOf", [entry]), {"type": "string"}],
+                **about,
+            }
     formats: list[_Schema] = []
     for name, system in SYSTEMS.items():
         made = options_model(name).model_json_schema()
-        schema["$defs"] |= made.pop("$defs", {})
+        definitions |= made.pop("$defs", {})
         made["properties"] = {"system": {"const": name, "description": system.summary}, **made["properties"]}
         formats.append({**made, "required": ["system", *made.get("required", ())]})
     described = schema["properties"]["format"]["description"]
@@ -109,13 +136,13 @@ def _keys_of(table: _Schema, schema: _Schema, path: str) -> Iterator[ConfigKey]:
         yield ConfigKey(
             key=key,
             type=" or ".join(dict.fromkeys(_type(kind, schema) for kind in kinds)),
-            default="" if default is None or (isinstance(default, dict) and default) else toml_value(default),
+            default="" if default is None or isinstance(default, dict) else toml_value(default),
             allowed=" or ".join(filter(None, map(_allowed, kinds))),
             required=name in table.get("required", ()),
             description=entry.get("description", ""),
         )
         for kind in kinds:
-            if "properties" in kind:
+            if "properties" in kind and not (path == "entrants" and name in _ENGINE_TABLES):
                 yield from _keys_of(kind, schema, key)
 
 
@@ -152,7 +179,10 @@ def _allowed(kind: _Schema) -> str:
     low, above = kind.get("minimum"), kind.get("exclusiveMinimum")
     high, below = kind.get("maximum"), kind.get("exclusiveMaximum")
     if low is not None and high is not None:
-        return f"{low:g} to {high:g}" if high < 10**6 else f"{low} to {high}"
-    parts = [f"at least {low}"] * (low is not None) + [f"above {above}"] * (above is not None)
-    parts += [f"at most {high}"] * (high is not None) + [f"below {below}"] * (below is not None)
-    return ", ".join(parts)
+        return f"{_number(low)} to {_number(high)}"
+    ends = (("at least", low), ("above", above), ("at most", high), ("below", below))
+    return ", ".join(f"{words} {_number(end)}" for words, end in ends if end is not None)
+
+
+def _number(value: float) -> str:
+    return f"{value:g}" if abs(value) < 10**6 else str(value)

@@ -30,6 +30,7 @@ def test_what_a_line_holds() -> None:
     assert (order.type, order.default, order.allowed) == ("string", '"random"', '"random", "sequential"')
     assert found["play.affinity"].type == "boolean or string"
     assert found["entrants.own_book.plies"].default == "40"
+    assert found["entrants.rating"].type == "number or string"
     assert '"swiss"' in found["format.system"].allowed
     by_system = [key for key in KEYS if key.key == "format.size"]
     assert [key.systems for key in by_system] == [("bubble",)]
