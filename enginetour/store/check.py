@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from itertools import islice
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
 import numpy as np
 from sqlalchemy import (
@@ -370,18 +370,17 @@ def _repaired(spec: EngineSpec, tournament: str) -> str:
 
 def _version(row: Any, spec: EngineSpec) -> Iterator[tuple[str, object]]:
     """Yield the damaged columns of an engine version with their new values."""
-    command = _json_or_none(row.command)
-    if not (isinstance(command, list) and all(isinstance(word, str) for word in command)):
+    if not _is_list_of_text(_json_or_none(row.command)):
         yield "command", spec.command
     options = _json_or_none(row.options)
-    if not (isinstance(options, list) and all(_is_pair(one) for one in options)):
+    if not (isinstance(options, list) and all(_is_list_of_text(one) and len(one) == 2 for one in options)):
         yield "options", spec.options
     if row.protocol not in ("uci", "cecp"):
         yield "protocol", spec.protocol
 
 
-def _is_pair(value: object) -> bool:
-    return isinstance(value, list) and len(value) == 2 and all(isinstance(word, str) for word in value)
+def _is_list_of_text(value: object) -> TypeGuard[list[str]]:
+    return isinstance(value, list) and all(isinstance(word, str) for word in value)
 
 
 def _payload(row: Any, entrant: Mapping[str, Any]) -> dict[str, Any]:
@@ -465,7 +464,9 @@ class _Inspector:
         database = self.store.database
         self._note("pages", database.integrity(_MOST_SHOWN))
         self._note("rows", _invalid_cells(database))
-        self._find_repairable()
+        for damage in self._listed("entrants", lambda: damages(database)):
+            self.findings.append(Finding(f"tournament {damage.tournament}", damage.what))
+            self.repairable += 1
         tournaments = self._listed("tournaments", lambda: self.store.tournaments())
         for line in tournaments:
             for log in self._log("tournament", line.name, line.edition):
@@ -486,11 +487,6 @@ class _Inspector:
         games = sum(line.games for line in tournaments)
         counts = (len(tournaments), games, len(imports), len(editions))
         return Inspection(*counts, tuple(self.findings), tuple(self.unreplayed), self.repairable)
-
-    def _find_repairable(self) -> None:
-        for damage in self._listed("entrants", lambda: damages(self.store.database)):
-            self.findings.append(Finding(f"tournament {damage.tournament}", damage.what))
-            self.repairable += 1
 
     def _log(self, kind: str, name: str, number: int) -> list[TournamentLog]:
         """Return a tournament or an import in a list; an empty list if it cannot be read."""

@@ -428,9 +428,6 @@ class TournamentReader:
         rows = rows.where(GAMES.c.tournament == self.id).order_by(GAMES.c.number, INCIDENTS.c.ordinal)
         return [(row.number, codecs.incident_of(row)) for row in self.database.rows(rows)]
 
-    def _standing_game(self, connection: Connection, key: GameKey) -> Any | None:
-        return connection.execute(select(GAMES).where(*self._of_key(key), STANDING)).first()
-
     def _gone(self, connection: Connection) -> set[str]:
         rows = select(EVENTS.c.kind, EVENTS.c.payload).where(EVENTS.c.tournament == self.id)
         left: set[str] = set()

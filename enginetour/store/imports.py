@@ -241,7 +241,9 @@ class _Importer:
         even = np.isin(fresh, np.array(list(self._games.odds), dtype=np.intp), invert=True)
         odds, edition = int((~even).sum()), 0
         if self._write and len(fresh):
-            _add_engines(connection, new)
+            if new:
+                unknown = {"fingerprint": "", "options": (), "protocol": ""}
+                connection.execute(insert(ENGINES), [{"name": one, **unknown} for one in new])
             there = {**_versions_by_name_alone(connection), **matched}
             keys = np.array([there.get(one, 0) for one in rated.names], dtype=np.int64)
             about = {"system": IMPORT, "format_version": _FORMAT_VERSION, "seed": 0}
@@ -300,12 +302,6 @@ def _named_versions(connection: Connection) -> dict[str, list[int]]:
     for row in connection.execute(select(ENGINES.c.name, ENGINES.c.id).where(~_NAME_ALONE)):
         found.setdefault(normal_name(row.name), []).append(row.id)
     return found
-
-
-def _add_engines(connection: Connection, names: Sequence[str]) -> None:
-    rows = [{"name": name, "fingerprint": "", "options": (), "protocol": ""} for name in names]
-    if rows:
-        connection.execute(insert(ENGINES), rows)
 
 
 def _import_config(naming: EngineNames, variant: str) -> dict[str, Any]:

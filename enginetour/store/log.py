@@ -46,6 +46,7 @@ from enginetour.store.tables import (
     NEXT_POSITION,
     NOTES,
     PAIR_COUNTS,
+    STANDING,
     STRUCK,
 )
 
@@ -415,7 +416,7 @@ class TournamentLog(TournamentReader):
         _COUNTS.write(connection, {**pair, "wins": wins, "draws": draws, "losses": losses})
 
     def _void(self, connection: Connection, position: int, event: GameVoided, why: str) -> None:
-        row = self._standing_game(connection, event.pairing.key)
+        row = connection.execute(select(GAMES).where(*self._of_key(event.pairing.key), STANDING)).first()
         if row is None or row.outcome != event.outcome or row.white != event.pairing.white:
             who = f"{event.pairing.white} - {event.pairing.black}"
             what = f"game {who} with the result {event.outcome} not found"
