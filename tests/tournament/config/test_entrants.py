@@ -270,7 +270,7 @@ def test_an_hourglass_has_two_ends(tmp_path: Path) -> None:
     told = tour(tmp_path, "check", path.name, expect=3).stderr
     assert "both sides, but Wren 1 plays by hourglass=5 and Wren 2 by 5+1" in told
     path.write_text(path.read_text().replace('tc = "5+1"', 'white_tc = "5"'))
-    assert "Wren 1 plays by hourglass=5 and Wren 2 by 5;" in tour(tmp_path, "check", path.name, expect=3).stderr
+    assert "Wren 1 plays by hourglass=5 and Wren 2 by 5." in tour(tmp_path, "check", path.name, expect=3).stderr
 
 
 def test_check_is_silent_of_one_control(tmp_path: Path) -> None:
@@ -582,7 +582,7 @@ def test_a_section_without_an_engine(tmp_path: Path) -> None:
         ),
         (
             EntrantSection(engine="wren1", resources={"nice": 20}),
-            "t:3: resources.nice: .* less than or equal to 19, found 20",
+            r"t:3: resources.nice: .* less than or equal to 19 \(found 20\)",
         ),
     ):
         with pytest.raises(InputRefused, match=told):
