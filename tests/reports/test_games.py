@@ -67,7 +67,7 @@ def test_the_page_of_a_game_tells_the_speed_as_the_table_does() -> None:
     """An engine that reports 0 nps for fast moves does not have a mean of 0."""
     quick = record(MoveMade("a", "a", 2, depth=4, nodes=90, nps=0), MoveMade("b", "b", 4, depth=5, nodes=210, nps=0))
     told = dict(engine_facts(quick))
-    assert (told["depth, mean"], told["nps, mean"]) == ("4.5", "50,000")
+    assert (told["mean depth"], told["mean nps"]) == ("4.5", "50,000")
     assert averages_sheet("t", [], [("A", quick)]).rows[0]["nps"] == 50_000
 
 
@@ -179,7 +179,7 @@ def test_words() -> None:
     ]
     assert list(machine_lines(game())) == []
     waited = replace(game(), white=SideRecord(waited_ms=12), black=SideRecord(waited_ms=0))
-    assert list(machine_lines(waited)) == ["engines waited for a processor: Fruit 12 ms, Toga 0 ms of the game"]
+    assert list(machine_lines(waited)) == ["wait for a processor: Fruit 12 ms, Toga 0 ms in the whole game"]
 
 
 def test_real_play() -> None:
