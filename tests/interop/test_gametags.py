@@ -215,7 +215,7 @@ def test_a_file_of_another_variant_is_told(tmp_path: Path) -> None:
     """A list without a game raises an error that names the variant of the file."""
     path = tmp_path / "frc.pgn"
     path.write_text(games("C", "D", "chess 960"))
-    assert "4 of other variants (chess960 4; --variant NAME" in " ".join(
+    assert "4 of other variants (chess960 4; select one with --variant NAME" in " ".join(
         tour(tmp_path, "rate", str(path), expect=3).stderr.split()
     )
 

@@ -345,7 +345,7 @@ def test_a_broken_result_file(old: str, new: str, told: str) -> None:
 
 def test_files_without_entrants_or_games() -> None:
     """A file without entrants or games raises an error."""
-    for content, told in ((b"", "2 to 5000 lines with entrants (found 0"), (b"; EV[x]\n\xff\xfe", "place, name, rank")):
+    for content, told in ((b"", "2 to 5000 lines with entrants"), (b"; EV[x]\n\xff\xfe", "place, name, rank")):
         with pytest.raises(InputRefused, match=told):
             read(content, "x.h9")
     with pytest.raises(InputRefused, match="games such as 2"):
@@ -357,7 +357,7 @@ def test_all_rounds_are_compared(tmp_path: Path) -> None:
     tde = CASES.parent / "tde" / "comma"
     for case, words in ((CASES / "evening.xml", ()), (CASES / "evening.h9", ()), (tde, ("--rounds", "3"))):
         told = tour(tmp_path, "pair", str(case), "--check-all", *words).stdout
-        assert "all 2 rounds are the same" in told and "the bye of each round is the one of the file" in told
+        assert "all 2 rounds are the same" in told and "the bye of each round is that of the file" in told
     text = EVENING.replace("BEEANN", "SWAP").replace("ANTBOB", "BEEANN").replace("SWAP", "ANTBOB")
     (tmp_path / "other.xml").write_text(text.replace("RESULT_WHITEWINS", "RESULT_BLACKWINS"), "utf-8")
     assert "differ" in tour(tmp_path, "pair", "other.xml", "--check-all", expect=10).stdout

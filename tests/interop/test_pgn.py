@@ -1180,7 +1180,7 @@ def test_a_broken_engine_file_stops_only_who_names_it(tmp_path: Path) -> None:
     (tmp_path / "engines" / "bad.toml").write_text('name = "x\n')
     listed = tour(tmp_path, "engines", "list")
     assert "wren1" in listed.stdout
-    assert listed.stderr.startswith("passed over: ") and "bad.toml:1: not valid TOML" in listed.stderr
+    assert listed.stderr.startswith("skipped: ") and "bad.toml:1: not valid TOML" in listed.stderr
     tour(tmp_path, "engines", "check", "wren1", "--step", "name")
     tour(tmp_path, "match", "wren1", "Wren 3", "--tc", "depth=1", "--write-only")
     for words in (("engines", "check", "bad"), ("match", "wren1", "bad")):

@@ -193,11 +193,11 @@ def test_export_of_a_tournament_played(tmp_path: Path) -> None:
     tour(tmp_path, "export", "trf", "-o", "out.trf")
     assert (tmp_path / "out.trf").read_bytes().count(b"\r\n") == 8
     assert "round 2 of 2" in tour(tmp_path, "pair", "out.trf", "--round", "2").stdout
-    assert "name a folder" in tour(tmp_path, "export", "tde", expect=2).stderr
+    assert "needs an existing directory" in tour(tmp_path, "export", "tde", expect=2).stderr
     assert "does not have a rating" in tour(tmp_path, "export", "tde", "-o", ".", expect=3).stderr
     bubble = config(tmp_path, ("wren1", "wren2", "wren3"), name="other")
     tour(tmp_path, "run", str(bubble), "--max-games", "1", expect=8)
-    assert "a bubble is not paired in rounds" in tour(tmp_path, "export", "trf", expect=2).stderr
+    assert "the format bubble is not paired in rounds" in tour(tmp_path, "export", "trf", expect=2).stderr
 
 
 def test_names_that_nothing_is_left_of() -> None:

@@ -86,7 +86,7 @@ def test_a_tournament_from_a_large_suite(tmp_path: Path) -> None:
     tour(tmp_path, "run", path.name)
     assert '[OpeningPlies "4"]' in tour(tmp_path, "export", "pgn").stdout
     path.write_text(path.read_text().replace("[play]\n", "[play]\nmax_moves = 2\n"))
-    words = "max_moves 2 is reached within the opening 'x' of 4 plies"
+    words = "max_moves 2 is reached during the opening 'x', which has 4 plies"
     assert words in tour(tmp_path, "check", path.name, expect=3).stderr
 
 

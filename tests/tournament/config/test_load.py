@@ -114,12 +114,12 @@ def test_a_format_named_under_tournament_is_told_where_it_belongs(tmp_path: Path
             "[play]",
             '[play]\nspeed = "fast"',
             8,
-            "play.speed: input should be 'measure' or a valid number, found 'fast'",
+            "play.speed: input should be 'measure' or a valid number (found 'fast')",
         ),
         ("[play]", "[play]\nfifty = 0", 8, "play.fifty: input should be greater than or equal to 50 (found 0)"),
         ("[play]", '[play]\npgn = "nodes"', 8, "play.pgn: input should be a list: [\"...\"] (found 'nodes')"),
-        ("[play]", "[play]\nodds = 5", 8, "play.odds: input should be a list, found 5"),
-        ("[play]", '[play]\nponder = "yes"', 8, "play.ponder: input should be true or false, found 'yes'"),
+        ("[play]", "[play]\nodds = 5", 8, "play.odds: input should be a list (found 5)"),
+        ("[play]", '[play]\nponder = "yes"', 8, "play.ponder: input should be true or false (found 'yes')"),
         ("[play]", "[openings]\n[play]", 7, "unknown key 'openings', did you mean it under [play]?"),
         ("[play]", '[rating]\nsystems = ["ml"]\n[play]', 7, "unknown key 'rating', did you mean 'ratings'?"),
         ("[play]", "[options]\n[play]", 7, "did you mean options = ... of an entrant, after its [[entrants]]?"),
@@ -154,10 +154,10 @@ def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, old: str, new: str,
 @pytest.mark.parametrize(
     ("format_", "words"),
     [
-        ('system = "gauntlet"\nseeds = "A"', "format.seeds: input should be a valid integer or a list, found 'A'"),
-        ('system = "gauntlet"\nseeds = [1]', "format.seeds.0: input should be a valid string, found 1"),
+        ('system = "gauntlet"\nseeds = "A"', "format.seeds: input should be a valid integer or a list (found 'A')"),
+        ('system = "gauntlet"\nseeds = [1]', "format.seeds.0: input should be a valid string (found 1)"),
         ('system = "swiss"\nplacement = ["PTS", "PTS"]', "format.placement: code PTS is listed twice"),
-        ('system = "swiss"\nabsent = { A = 1 }', "format.absent.A: input should be a list, found 1"),
+        ('system = "swiss"\nabsent = { A = 1 }', "format.absent.A: input should be a list (found 1)"),
     ],
 )
 def test_what_a_setting_may_be_is_told_whole(tmp_path: Path, format_: str, words: str) -> None:
@@ -207,7 +207,7 @@ def test_ratings_that_are_none(rating: str, tournament: str, told: str, tmp_path
 
 def test_a_file_that_is_no_toml_is_refused_with_its_line(tmp_path: Path) -> None:
     """The error of invalid TOML has the parser's line."""
-    assert "trial.toml:2: not TOML" in refused(tmp_path, "[tournament]\nname = \n")
+    assert "trial.toml:2: not valid TOML" in refused(tmp_path, "[tournament]\nname = \n")
 
 
 def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
@@ -287,7 +287,7 @@ def test_previous_keys_are_read(tmp_path: Path) -> None:
     [
         ("slots = 2\nconcurrency = 2", 9, "play.concurrency and its previous name slots are both given"),
         ("draw = { after_move = 1, movenumber = 1 }", 9, "play.draw.movenumber and its previous name after_move"),
-        ("\nslots = 0", 10, "play.concurrency: input should be greater than or equal to 1, found 0"),
+        ("\nslots = 0", 10, "play.concurrency: input should be greater than or equal to 1 (found 0)"),
         ("resign = { moves = 0, score = 1 }", 9, "play.resign.movecount: input should be greater than or equal to 1"),
     ],
 )
