@@ -154,8 +154,8 @@ def test_into_a_file_and_errors_for_some(folder: Path) -> None:
     for words in (("all",), ("--all",), ("-t", "autumn")):
         assert read(folder, "ratings", *words, "--errors-for", "F*")["games"] == 9
         assert "no engine matches 'X*'" in tour(folder, "ratings", *words, "--errors-for", "X*", expect=2).stderr
-    assert "for --system ml" in tour(folder, "ratings", "--system", "elo", "--errors-for", "F*", expect=2).stderr
-    assert "is a folder" in tour(folder, "ratings", "--all", "-o", ".", expect=2).stderr
+    assert "need --system ml" in tour(folder, "ratings", "--system", "elo", "--errors-for", "F*", expect=2).stderr
+    assert "is a directory" in tour(folder, "ratings", "--all", "-o", ".", expect=2).stderr
 
 
 def test_one_list_at_a_time_called_by_its_system(folder: Path) -> None:

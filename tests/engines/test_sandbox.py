@@ -974,7 +974,7 @@ def test_a_program_that_is_there_is_not_called_missing(tmp_path: Path, mode: int
         (("--tc", "5:00+3"), "--tc: play.tc: "),
         (("--games-per-pairing", "3"), "--games-per-pairing: format.games_per_pairing: "),
         (("--name", "a\nb"), "--name: tournament.name: "),
-        (("--tc", "nodes=1000", "--engine", "wren1", "--engine", "toga2"), "--tc: Toga II 3.0 does not obey nodes"),
+        (("--tc", "nodes=1000", "--engine", "wren1", "--engine", "toga2"), "--tc: Toga II 3.0 does not support nodes"),
     ],
 )
 def test_init_names_what_was_typed(tmp_path: Path, words: tuple[str, ...], told: str) -> None:
