@@ -324,7 +324,7 @@ def _played(log: TournamentLog) -> PlayedTournament:
     found: dict[GameKey, tuple[int, TableGame]] = {}
     for line in log.games():
         key = Pairing(line.white, line.black, line.meeting, line.leg).key
-        if decided.played.get(key) is line.outcome:  # of several games, for example after a void one, the latest
+        if decided.played.get(key) is line.outcome:  # the latest of several games of a pairing, as after a void game
             found[key] = line.round, TableGame(line.white, line.outcome, key not in decided.void)
     games: dict[tuple[int, frozenset[str]], list[TableGame]] = {}
     for key, (number, sat) in found.items():
@@ -444,7 +444,9 @@ def _task(log: TournamentLog, number: int, game: Game, incident: Incident, optio
     sides[engine] = replace(sides[engine], spec=_checked(sides[engine].spec, accept_change=options.accept_change))
     rules = Rules(hang_limit=log.config["play"].get("hang_limit", Rules().hang_limit))
     white, black = sides[game.pairing.white], sides[game.pairing.black]
-    booked = sum(1 for _ in takewhile(lambda move: move.book, game.moves))  # only the first moves: books may end apart
+    booked = sum(
+        1 for _ in takewhile(lambda move: move.book, game.moves)
+    )  # until the first search: one own book may continue after it
     opening = replace(game.opening, moves=tuple(move.uci for move in game.moves[:booked])) if booked else game.opening
     return ReenactTask(
         GameTask(game.pairing, white, black, opening, rules),

@@ -60,9 +60,9 @@ COMMANDS: dict[str, tuple[str, str, str, str]] = {
 # word that other programs use -> the commands that it may mean
 SYNONYMS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("start", "play", "restart", "tournament"), ("run",)),
-    **dict.fromkeys(("resume", "continue"), ("run", "unpause")),  # after a stop, after a pause
+    **dict.fromkeys(("resume", "continue"), ("run", "unpause")),  # `run` after a stop, `unpause` after a pause
     **dict.fromkeys(("stop", "quit", "abort", "cancel", "kill"), ("finish",)),
-    **dict.fromkeys(("remove", "delete"), ("withdraw", "void")),  # an engine, a game
+    **dict.fromkeys(("remove", "delete"), ("withdraw", "void")),  # `withdraw` for an engine, `void` for a game
     "sprt": ("match",),
     **dict.fromkeys(("table", "results", "result", "score"), ("standings",)),
     **dict.fromkeys(("elo", "rating"), ("ratings",)),

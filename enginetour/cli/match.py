@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _OWN = frozenset({"tc", "concurrency", "openings"})  # settings of [play] with an option written out below
 _ELSEWHERE = frozenset({"odds"})  # needs a handicap under [format], which this command does not have
-_LISTED = frozenset({"--option", "--entrant"})  # take one value each time
+_LISTED = frozenset({"--option", "--entrant"})  # options without KEY=VALUE words after their value
 _EXAMPLES = {  # values that are tables or lists
     "draw": "movenumber=40 movecount=8 score=10",
     "resign": "movecount=4 score=600",
@@ -41,7 +41,7 @@ _EXAMPLES = {  # values that are tables or lists
 }
 _TYPED = f"{__name__}.typed"  # key of click's context: the options on the command line
 _PAIR = re.compile(r"[a-z][a-z0-9_]*=")
-_MOST_FILES = 1000  # configurations of one name
+_MOST_FILES = 1000  # largest number of configurations with one name
 
 
 class _Match(click.Command):

@@ -219,7 +219,7 @@ def _by_thread(stream: TextIO, outlets: dict[tuple[int, int], NonBlockingStream]
     try:
         number = stream.fileno()
         found = os.fstat(number)
-    except (OSError, AttributeError):  # AttributeError: as above
+    except (OSError, AttributeError):  # AttributeError: the stream was closed when the program started
         return stream
     if not (stat.S_ISFIFO(found.st_mode) or stat.S_ISSOCK(found.st_mode) or os.isatty(number)):
         return stream

@@ -277,7 +277,7 @@ def _test(files: tuple[Path, ...], fields: dict[str, Any], asked: TestRequest, i
 
 def _loose(words: dict[str, str]) -> LooseAnchors:
     if not words:
-        return {}  # without the import below: numpy loads while a second process reads
+        return {}  # before the import below, because numpy loads while a second process reads
     from enginetour.ratings.priors import parse_loose_anchor
 
     with usage_errors("--loose-anchor"):

@@ -172,7 +172,7 @@ class Run:
         self.resume_new, self.settled = resume_new, settled
         self.until: float | None = None
         self.console = Console()
-        self.closing = ExitStack()  # what may take a while after the last output
+        self.closing = ExitStack()  # closed after the last output, because it may take a while
         self._playing = False
         self._cores: Cores | None = None
         self._dask: DaskExecutor | None = None

@@ -233,7 +233,7 @@ class RunWatcher(WatcherGroup):
         if name == "crowd":  # the progress figures show it
             return
         if name == "unguarded" and isinstance(payload, Mapping):
-            if (text := str(payload["text"])) not in self._unguarded:  # each game sends it
+            if (text := str(payload["text"])) not in self._unguarded:  # each game sends this event
                 self._unguarded.add(text)
                 self.screen.trouble(f"warning: {text}")
             return
