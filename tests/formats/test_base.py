@@ -228,5 +228,5 @@ def test_what_cannot_be_asked(settings: dict[str, Any], words: str) -> None:
 def test_one_round_has_its_own_option(key: str) -> None:
     """`absent` and `half_bye` are errors for the next round of a file, which has --absent."""
     foreign = ForeignTournament(SeparatedField((Member("A"), Member("B")), (), (0, 1), 1), ("1", "2"), {}, {})
-    with pytest.raises(UsageRefused, match="plans the rounds"):
+    with pytest.raises(UsageRefused, match="applies only to tournaments"):
         make_pairing_system("dutch", foreign, {key: {"A": [1]}})

@@ -229,5 +229,5 @@ def test_a_match_counts_its_games() -> None:
 
 def test_gor_has_a_floor() -> None:
     """An entry rating below 100 is an error."""
-    with pytest.raises(InputRefused, match="below 100"):
+    with pytest.raises(InputRefused, match="at least 100"):
         by_gor(rounds_of(game(2)), (99.0, 1500.0))
