@@ -172,8 +172,8 @@ def check(engine: tuple[str, ...], write: bool, only: tuple[str, ...], verbose: 
     Example: enginetour engines check stockfish fairymax --verbose
     """
     from enginetour.engines.enginefile import write_hints
+    from enginetour.engines.process import describe_safeguards
     from enginetour.engines.registry import to_spec
-    from enginetour.engines.safeguards import describe_safeguards
     from enginetour.referee.compliance.course import steps_of
     from enginetour.reports.games import compliance_lines, compliance_sheet
     from enginetour.tournament.probing import examine_each

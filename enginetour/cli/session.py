@@ -21,7 +21,7 @@ from enginetour.cli.printing import echo, width
 from enginetour.cli.report import has_newest_report, outdate_report, report_at_end
 from enginetour.cli.screen import Broadcast, Lines, LiveTable, format_history
 from enginetour.cli.watching import PgnExport, RequestHandler, RunProgress, RunWatcher
-from enginetour.engines import safeguards
+from enginetour.engines import process
 from enginetour.engines.identity import missing_paths, path_options
 from enginetour.engines.machine import Cores
 from enginetour.model.errors import InputRefused, TourError, UsageRefused
@@ -235,7 +235,7 @@ class Run:
                 self.console.echo(f"note: {notice}")
             sides = session.sides.values()
             crowd = () if self.cluster else (*overload_warnings(sides, slots), *missing_paths(sides))
-            for warning in filter(str, (safeguards.root_warning(), self.plan.suite.left_out, *crowd)):
+            for warning in filter(str, (process.root_warning(), self.plan.suite.left_out, *crowd)):
                 self.console.echo(f"warning: {warning}")
             code = self._play(session, slots, most_games)
             return code, any(not incident.is_warning for _, incident in session.log.incidents())

@@ -17,7 +17,7 @@ from enginetour.cli.options import PATH, database_option, many_option, quote_com
 from enginetour.cli.printing import echo, is_live_terminal, json_option, output_form, print_json, print_sheet
 from enginetour.engines.identity import missing_paths, path_options
 from enginetour.engines.machine import allowed_processors, this_machine
-from enginetour.engines.safeguards import describe_safeguards
+from enginetour.engines.process import describe_safeguards
 from enginetour.formats.base import SYSTEMS, options_model, own_decisions, system_name
 from enginetour.model.errors import InputRefused, StoreRefused, TourError, UsageRefused, did_you_mean
 from enginetour.model.timecontrol import TimeControl

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import os
 import select
+import shutil
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from enginetour.engines import machine, sandbox, strays
+from enginetour.engines import launch, machine, sandbox, starting, strays
 from enginetour.engines.machine import CpuTime
 from enginetour.engines.pipes import STDERR_CAP, ByteRing, Outbox, Traffic, escape_bytes, last_lines
-from enginetour.engines.sandbox import SHELL_SIGNAL
+from enginetour.engines.sandbox import BWRAP, BWRAP_PACKAGE, SHELL_SIGNAL, explain_no_landlock
 from enginetour.engines.starting import STRAY, Launch, launcher_records
+from enginetour.model.errors import MachineFailure, StartFailed
 from enginetour.model.task import EngineSpec
+
+# Engine process: one running engine, its pipes, the wait for its output, and how a hung engine is killed.
 
 # The one wait: a single poll over all pipes of several engines and the control descriptor.
 
@@ -470,3 +475,43 @@ def block_ending_signals() -> None:
 def unblock_signals() -> None:
     """Unblock all signals in the main thread of a process that such a thread started, once its handlers are set."""
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+
+_TRUNCATE_ABI = 3  # ABI of landlock from which on an engine cannot empty files (Linux 6.2): landlock(7)
+
+
+def describe_safeguards() -> str:
+    """Return ``engines run in: PID namespace; sandboxes: bwrap no (apt install bubblewrap), landlock yes; ...``."""
+    why = _namespace_missing()
+    own = f"no PID namespace ({why}), remaining processes are found by their tag" if why else "PID namespace"
+    wrapped = "yes" if shutil.which(BWRAP) else f"no (apt install {BWRAP_PACKAGE})"
+    sandboxes = f"sandboxes: bwrap {wrapped}, landlock {_landlock()}"
+    return f"engines run in: {own}, cgroup no (enginetour checks memory limits); {sandboxes}"
+
+
+def _namespace_missing() -> str:
+    """Start a process, and return why it gets no PID namespace; "" if it does."""
+    try:
+        EngineProcess(EngineSpec("trial", (sys.executable, "-I", "-S", "-c", ""), "uci", dir="scratch")).kill()
+    except (MachineFailure, StartFailed) as failure:
+        return str(failure)
+    return starting.why_no_namespace()
+
+
+def root_warning() -> str:
+    """Return a warning for the user root; "" for other users."""
+    if os.geteuid():
+        return ""
+    return (
+        "running as root, and so do the engines: without a sandbox they can do anything on this machine; a sandbox "
+        "removes their capabilities, but they still own the system's files. Hint: use another user."
+    )
+
+
+def _landlock() -> str:
+    if os.uname().machine not in launch.MACHINES:
+        return f"no (there is no filter of system calls for {os.uname().machine})"
+    try:
+        return "yes" if launch.abi() >= _TRUNCATE_ABI else "yes, but an engine can empty files (Linux before 6.2)"
+    except OSError as error:
+        return f"no ({explain_no_landlock(error.errno)})"

@@ -27,7 +27,8 @@ import click
 import pytest
 
 from enginetour.cli.main import COMMANDS, cli
-from enginetour.engines import launch, machine, safeguards, sandbox, starting
+from enginetour.engines import launch, machine, sandbox, starting
+from enginetour.engines import process as safeguards
 from enginetour.engines.machine import allowed_processors
 from enginetour.engines.process import EngineProcess, kill_running_engines, wait
 from enginetour.engines.sandbox import (

@@ -16,7 +16,7 @@ from unittest import mock
 
 import pytest
 
-from enginetour.engines import safeguards
+from enginetour.engines import process
 from enginetour.interop.files import bundled_directory
 from enginetour.model.task import Sandbox
 from enginetour.tournament.control import socket_path
@@ -65,7 +65,7 @@ def tour_of_intruders(folder: Path, sandbox: Sandbox, namespace: str, places: tu
 @pytest.mark.parametrize("sandbox", ["none", "landlock", "bwrap"])
 def test_intruders_change_nothing(sandbox: Sandbox, namespace: str, apart: Path) -> None:
     """Intruders change no result, permission or game and reach no listener; without a sandbox the run rejects them."""
-    if f"{sandbox} no" in safeguards.describe_safeguards():
+    if f"{sandbox} no" in process.describe_safeguards():
         pytest.skip(f"no {sandbox} here")
     runs = (f"/run/enginetour-night-{os.getpid()}.sock",) * os.access("/run", os.W_OK)
     places = (str(apart / "results" / "agent.sock"), f"@enginetour-night-{os.getpid()}", *runs)

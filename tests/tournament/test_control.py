@@ -18,7 +18,7 @@ from typing import Any, cast
 
 import pytest
 
-from enginetour.engines import safeguards
+from enginetour.engines import process
 from enginetour.model.errors import StorageFailed, StoreRefused
 from enginetour.model.task import EngineSpec, ProbeResult, ProbeTask, Sandbox
 from enginetour.tournament import control
@@ -330,7 +330,7 @@ def test_an_engine_is_not_heard(
     running: Answering, how: str, namespace: str, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An engine's request is rejected, whatever it does to hide its origin; a sandboxed one cannot reach the socket."""
-    if f"{sandbox} no" in safeguards.describe_safeguards():
+    if f"{sandbox} no" in process.describe_safeguards():
         pytest.skip(f"no {sandbox} here")
     monkeypatch.setenv("ENGINETOUR_NAMESPACE", namespace)
     path, server = running
@@ -345,7 +345,7 @@ def test_an_engine_is_not_heard(
 
 def test_results_are_hidden_from_a_sandboxed_engine() -> None:
     """Sandboxes hide the results directory, also outside of /tmp."""
-    if "bwrap no" in safeguards.describe_safeguards():
+    if "bwrap no" in process.describe_safeguards():
         pytest.skip("no bwrap here")
     with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
         path = socket_path(Path(name) / "t.db", "autumn")
