@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
@@ -19,12 +21,13 @@ from enginetour.engines.identity import missing_paths, path_options
 from enginetour.engines.machine import allowed_processors, this_machine
 from enginetour.engines.process import describe_safeguards
 from enginetour.formats.base import SYSTEMS, options_model, own_decisions, system_name
+from enginetour.interop.files import replace_file
 from enginetour.model.errors import InputRefused, StoreRefused, TourError, UsageRefused, did_you_mean
 from enginetour.model.timecontrol import TimeControl
 from enginetour.model.variants import variant_named
 from enginetour.reports.sheet import format_duration
 from enginetour.reports.standings import probes_sheet
-from enginetour.store.address import Address
+from enginetour.store.address import Address, workspace_of
 from enginetour.store.database import database_exists
 from enginetour.store.log import TournamentLog
 from enginetour.store.replay import fold
@@ -156,6 +159,7 @@ def init(
         ratings = known_ratings(chosen, folder, _asked if is_live_terminal() and sys.stdin.isatty() else None)
     names = new_names(chosen, folder)
     text = starter_text(name or file.stem, system, tc, chosen, games_per_pairing, play, ratings, names)
+    text = _schema_line(folder) + text
     try:
         with file.open("x", encoding="utf-8") as sink:
             sink.write(text)
@@ -171,7 +175,24 @@ def init(
     if lacking := ratings[1]:
         what = f"{system} needs the rating of every entrant: add rating = ... for {', '.join(lacking)} in {file}"
         echo(f'{what}, or order = "rating" under [tournament] if the database has their games')
+    _write_schema(folder)
     _print_written(file)
+
+
+def _schema_line(folder: Path) -> str:
+    """Return the comment by which editors with Taplo find the schema of a configuration in a directory."""
+    return f"#:schema {os.path.relpath(_schema_file(folder), folder)}\n"
+
+
+def _schema_file(folder: Path) -> Path:
+    return workspace_of(folder) / "results" / "configuration.schema.json"
+
+
+def _write_schema(folder: Path) -> None:
+    from enginetour.tournament.config.reference import json_schema
+
+    with suppress(OSError):  # only editors read it
+        replace_file(_schema_file(folder), [json.dumps(json_schema())])
 
 
 def _print_written(file: Path) -> None:
