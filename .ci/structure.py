@@ -19,6 +19,7 @@ WIDE = {
     "enginetour.cli.options": "options that many commands take, and the files that -o writes",
     "enginetour.engines.enginefile": "one file format: read, written, stored",
     "enginetour.engines.machine": "figures of one machine, each asked for by its name",
+    "enginetour.engines.process": "a process: pipes, waits, signals, its end, and what protects from it",
     "enginetour.engines.protocol": "the protocol of an engine, and its options",
     "enginetour.engines.sandbox": "what a sandbox hides, and why a program cannot run in it",
     "enginetour.engines.strays": "reading /proc and ending what an engine left behind",
@@ -74,6 +75,7 @@ SINGLE = {
     "enginetour.tournament.cluster.worker": "runs in Dask's workers on other machines",
     "enginetour.tournament.config.peers": "translates the commands of other programs",
     "enginetour.tournament.config.quickmatch": "drafts the configuration of a match; the command has options only",
+    "enginetour.tournament.config.reference": "keys and schema of a configuration, for the documentation too",
     "enginetour.web.app": "the routes",
     "enginetour.web.server": "socket, limits and guard",
 }
