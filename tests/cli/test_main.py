@@ -327,7 +327,7 @@ def test_engines_check_writes_what_an_engine_needs(tmp_path: Path, monkeypatch: 
     assert "enginetour engines check odd --write" in told
     tour(tmp_path, *words, "--write", expect=4)
     assert file.read_text().endswith("[quirks]\nline_delay_ms = 100\n")
-    assert "odd: fit" in tour(tmp_path, *words).stdout
+    assert "odd: can play" in tour(tmp_path, *words).stdout
     unknown = tour(tmp_path, "engines", "check", "odd", "--step", "nmae", expect=2)
     assert "did you mean 'name'" in unknown.stderr
 
@@ -380,7 +380,7 @@ def test_the_plan_is_told_in_words(tmp_path: Path) -> None:
         (("systems", "nosuch"), 2, "nosuch"),
         (("init", "x.toml", "--format", "nosuch"), 2, "nosuch"),
         (("init", "x.toml", "--tc", "soon"), 2, "soon"),
-        (("init", "x.toml", "--engine", "wern1"), 2, "there is no engine 'wern1', did you mean 'wren1'?"),
+        (("init", "x.toml", "--engine", "wern1"), 2, "engine 'wern1' not found, did you mean 'wren1'?"),
         (("withdraw", "X"), 5, "enginetour.db"),
     ],
 )
