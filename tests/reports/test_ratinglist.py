@@ -47,7 +47,7 @@ def test_draws_beside_a_clean_score(model: ModelName) -> None:
     counts = {("A", "B"): (0, 1000, 0), ("A", "F"): (0, 0, 30), ("B", "F"): (0, 1000, 0)}
     found = rating_list(counts, model=model)
     assert [row.name for row in found.rows] == ["F", "B", "A"]
-    assert any("imagined" in text for text in found.caption)
+    assert any("do not determine the draw parameter" in text for text in found.caption)
 
 
 def test_a_tournament_lists_all_its_engines_by_incremental_systems(tmp_path: Path) -> None:
