@@ -5,6 +5,7 @@ from __future__ import annotations
 import stat
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,6 +15,7 @@ from enginetour.engines.enginefile import (
     USUAL_LIMITS,
     EngineEntry,
     entry_text,
+    file_model,
     override,
     read_entry,
     with_hints,
@@ -33,6 +35,15 @@ LEAST = 'name = "X"\ncommand = ["x"]\nprotocol = "uci"\n'
 def _read(tmp_path: Path, text: str) -> EngineEntry:
     (tmp_path / "x.toml").write_text(text, encoding="utf-8")
     return read_entry(tmp_path / "x.toml")
+
+
+def test_every_key_has_a_description() -> None:
+    """Each key of an engine file, its quirks and its resources has a description that is a sentence."""
+    model = file_model()
+    tables: list[Any] = [model, *(model.model_fields[name].annotation for name in ("quirks", "resources"))]
+    keys = {name: field.description or "" for table in tables for name, field in table.model_fields.items()}
+    assert {"command", "line_delay_ms", "memory"} < set(keys)
+    assert [name for name, text in keys.items() if not (text[:1].isupper() and text.endswith("."))] == []
 
 
 def test_least_file(tmp_path: Path) -> None:
