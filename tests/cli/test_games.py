@@ -210,7 +210,7 @@ def test_refusals(tmp_path: Path) -> None:
     accepted = tour(tmp_path, "games", "1", "--replay", "--accept-change").stdout
     assert "reproduced in 0 of 1 replays" in accepted
     (tmp_path / "broken").unlink()
-    assert "cannot read" in tour(tmp_path, "games", "1", "--replay", expect=4).stderr
+    assert "cannot be read" in tour(tmp_path, "games", "1", "--replay", expect=4).stderr
 
 
 def test_an_incident_is_told_readably(tmp_path: Path) -> None:

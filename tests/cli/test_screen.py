@@ -100,7 +100,7 @@ def test_a_stop_is_told_in_the_table(tmp_path: Path) -> None:
         try:
             until(lambda: shows(b"now: Ada"))
             run.send_signal(signal.SIGINT)
-            until(lambda: shows(b"stopping: running games may end within 60 s; Ctrl-C again drops them"))
+            until(lambda: shows(b"stopping: games in progress have 60 s to finish; Ctrl-C again stops at once"))
             assert b"games \xc2\xb7 stopping" in seen
             run.send_signal(signal.SIGINT)
             until(lambda: not shows(b"\0") and run.poll() is not None)
