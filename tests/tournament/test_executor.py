@@ -208,14 +208,14 @@ def test_a_game_in_which_enginetour_fails_is_set_aside(workspace: Path, monkeypa
     for runs in (1, 2):
         run = tour(workspace, "run", str(path), expect=1)
         told = run.stdout + run.stderr
-        assert told.count("is played again: the slot failed: ValueError('a mistake of ours')") == 2
-        assert told.count("stays open: enginetour itself failed in it 3 times") == 1
+        assert told.count("is replayed: the slot failed: ValueError('a mistake of ours')") == 2
+        assert told.count("stays open after 3 internal errors") == 1
         assert "enginetour games -t trial --incidents lists them" in told
         with Store.open(workspace / "results" / "enginetour.db", create=False) as store:
             log = store.tournament("trial")
             incidents = [incident for _, incident in log.incidents()]
             assert [one.at_fault for one in incidents] == ["enginetour"] * runs
-            assert all("failed in raise - Wren" in one.cause for one in incidents)
+            assert all("internal error in raise - Wren" in one.cause for one in incidents)
             assert len(log.games(counting=True)) == 2
     audit(workspace)
 
@@ -442,7 +442,7 @@ def test_a_machine_that_cannot_probe_is_told_in_one_line(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(executor, "LocalExecutor", Failing)
     side = Side(EngineSpec("X", ("/bin/cat",), "uci"), TimeControl.parse("1+0"))
-    with pytest.raises(Stopped if signalled else TourError, match="by a signal" if signalled else "tried: no process"):
+    with pytest.raises(Stopped if signalled else TourError, match="by a signal" if signalled else "probed: no process"):
         probing.probe_all({"X": side}, check_stop=check_stop)
 
 

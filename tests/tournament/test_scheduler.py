@@ -350,7 +350,7 @@ def test_a_game_that_may_not_begin_ends_the_run_after_those_in_the_air() -> None
     place.end(0)
     settle(loop)
     assert loop.stopping == place.stopped == "finish"
-    assert heard(loop).words == ["no new games, running ones end: Ada has changed"]
+    assert heard(loop).words == ["no new games start, games in progress play to their end: Ada has changed"]
     place.end(1)
     assert loop.run() is RunEnd.STOPPED
     assert len(logged(loop).games) == 2
@@ -752,7 +752,7 @@ def test_a_suspension_is_told_once_and_its_engine_named_once() -> None:
     said = [words for words in watcher.words if words.startswith("Dot")]
     assert said[0] == "Dot is suspended after 3 failed starts in a row: ended (exit 1)"
     assert len(said) > 2
-    assert set(said[1:]) == {"Dot still does not start: ended (exit 1)"}
+    assert set(said[1:]) == {"Dot still cannot start: ended (exit 1)"}
     assert heard_of.count("suspended") == 1
 
 
@@ -1103,7 +1103,8 @@ def test_too_few_descriptors(workspace: Path, most: int) -> None:
     limit = partial(limited, resource.RLIMIT_NOFILE, most)
     code, said, told = Forked(workspace, words, workspace / "errors", limit).ended()
     assert (code, said) == (2, "")
-    assert told == f"enginetour: ulimit -n: {most} open files are too few, 2 slots need 40. Hint: say ulimit -n 1024.\n"
+    what = f"2 concurrent games need 40 open files, but the limit is {most}"
+    assert told == f"enginetour: ulimit -n: {what}. Hint: run ulimit -n 1024.\n"
     assert list((workspace / "results").iterdir()) == []
     code, _, told = Forked(workspace, words, workspace / "errors", partial(limited, resource.RLIMIT_NOFILE, 40)).ended()
     assert code == 0, told

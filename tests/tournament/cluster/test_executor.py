@@ -152,7 +152,7 @@ def test_any_place_gives_the_same_log_and_who_lacks_an_engine_plays_nothing(tmp_
         dask.wait_for_workers()
         words = ["--executor", dask.place, "--concurrency", "2", "--plain"]
         done = tour(folders[1], "run", str(there), *words)
-        assert "odd lacks Wren 1: another build: /bin/cat makes it" in done.stdout + done.stderr
+        assert "odd lacks Wren 1: different build: fingerprint of /bin/cat is" in done.stdout + done.stderr
         dask.kill("a")
         dask.kill("b")
         refused = tour(folders[2], "run", str(nowhere), *words, expect=3)
@@ -277,7 +277,7 @@ def test_a_dead_worker_s_game_is_played_elsewhere_and_counts_once(stage: Stage) 
     future = stage.place.submit(task(), 0)
     worker, _, late = stage.next()
     stage.script.seen = {address: seen for address, seen in stage.script.seen.items() if address != worker}
-    stage.hears(f"{worker[0]} has left the cluster with 1 game in the air")
+    stage.hears(f"{worker[0]} has left the cluster, with 1 game in progress")
     other, _, promise = stage.next()
     assert other != worker
     stage.settle(late, result(7))
@@ -297,8 +297,10 @@ def test_three_failures_in_a_row_set_a_machine_aside_and_name_it(stage: Stage) -
     failed = stage.place.submit(task(), 0)
     for _ in range(3):
         stage.settle(stage.next()[2], ("failed", "broken"))
-    line = stage.hears("set aside")
-    assert line.startswith("a is set aside, it failed three games in a row: broken; enginetour machines --use a")
+    line = stage.hears("gets no more games")
+    assert line.startswith(
+        "a gets no more games, because it failed three games in a row: broken; enginetour machines --use a"
+    )
     assert isinstance(failed.exception(LONG_S), MachineFailure)
     waiting = stage.place.submit(task(2), 0)
     assert {row["machine"]: row["state"] for row in stage.place.rows()} == {
@@ -327,7 +329,9 @@ def test_games_that_a_machine_fails_at_once_are_one_failure(stage: Stage) -> Non
     assert stage.place.rows()[0]["state"] == "fit"
     stage.settle(again[0], ("failed", "killed"))
     stage.settle(stage.next()[2], ("failed", "killed"))
-    assert stage.hears("set aside").startswith("c is set aside, it failed three games in a row: killed")
+    assert stage.hears("gets no more games").startswith(
+        "c gets no more games, because it failed three games in a row: killed"
+    )
 
 
 def test_what_several_machines_fail_is_the_scheduler_s(stage: Stage) -> None:

@@ -164,7 +164,7 @@ def test_an_engine_that_changed_is_lacking(service: WorkerService, tmp_path: Pat
     changed = EngineSpec("Owl", ("/bin/cat",), "uci", fingerprint="0" * 16)
     kind, words = service.play(order(changed), "one")
     assert kind == "lacks"
-    assert "another build: /bin/cat" in str(words)
+    assert "different build: fingerprint of /bin/cat" in str(words)
 
 
 def processes() -> list[int]:
@@ -387,7 +387,7 @@ def test_the_engine_file_of_a_machine_says_where_its_engine_is(tmp_path: Path, t
 def test_another_build_is_no_such_engine(tmp_path: Path, there: EngineSpec) -> None:
     """The text about another build has both fingerprints and the engine file."""
     start = workspace(tmp_path / "worker", ENGINE + "# changed\n")
-    with pytest.raises(EngineMissing, match=f"another build: .* not {there.fingerprint}"):
+    with pytest.raises(EngineMissing, match=f"different build: .* not {there.fingerprint}"):
         local_engine(there, Origin("owl"), start)
 
 
