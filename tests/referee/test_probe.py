@@ -321,7 +321,7 @@ def test_nodes_that_a_cecp_engine_cannot_be_told_are_refused() -> None:
     told = ProbeResult("Ada", features=(("nps", "1"), ("ping", "1")))
     for side in (Side(spec, nodes, 0), Side(spec, clock, 0, black=TimeTerms(nodes, 0))):
         refuse_unfit({"Ada": told}, {"Ada": side})
-        with pytest.raises(InputRefused, match="Ada cannot be limited by nodes: it does not declare nps"):
+        with pytest.raises(InputRefused, match="Ada does not support nodes: it does not declare the feature nps"):
             refuse_unfit({"Ada": ProbeResult("Ada", features=(("ping", "1"),))}, {"Ada": side})
     refuse_unfit({"Ada": ProbeResult("Ada")}, {"Ada": Side(spec, clock, 0)})
     for beside in ("9,nodes=500", "movetime=1,nodes=500"):
