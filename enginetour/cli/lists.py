@@ -259,9 +259,9 @@ def lists(ctx: click.Context, db: Address | None) -> None:
 @lists.command()
 @click.argument("name")
 @database_option
-@click.option("--anew", is_flag=True, help="Start from the defaults instead of the list's newest revision.")
+@click.option("--reset", is_flag=True, help="Start from the defaults instead of the list's newest revision.")
 @list_options
-def define(name: str, db: Address | None, anew: bool, fields: dict[str, Any]) -> None:
+def define(name: str, db: Address | None, reset: bool, fields: dict[str, Any]) -> None:
     """Define a list, or change it in a new revision.
 
     Options that are not given keep their values. An empty value restores the
@@ -272,7 +272,7 @@ def define(name: str, db: Address | None, anew: bool, fields: dict[str, Any]) ->
     from enginetour.store.definition import define_list, has_list, revisions_of
 
     with open_store(db, change=True) as store:
-        base = revisions_of(store, name)[-1].definition if has_list(store, name) and not anew else None
+        base = revisions_of(store, name)[-1].definition if has_list(store, name) and not reset else None
         revision, written = define_list(store, name, definition_from(fields, base))
     if not written:
         echo(f"list {name}: no change, the newest revision is {revision.revision}")

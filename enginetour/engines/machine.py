@@ -148,7 +148,7 @@ class Cores:
     processors: tuple[int, ...] = ()  # all usable processors
 
     def lacking(self, slots: int) -> str:
-        """Return why there are not enough cores for so many slots; "" if there are."""
+        """Return why there are not enough cores for this number of slots; "" if there are."""
         want, have = slots * self.each, len(self.cores)
         if want <= have:
             return ""
@@ -170,7 +170,7 @@ class Cores:
         set_affinity(os.getpid(), self.rest(slots) or self.processors)
 
     def rest(self, slots: int) -> tuple[int, ...]:
-        """Return the processors that the engines of so many slots leave."""
+        """Return the processors that the engines of this number of slots leave."""
         return tuple(number for core in self.cores[slots * self.each :] for number in core)
 
 
@@ -336,7 +336,7 @@ class Workload:
         self._ticks = _ticks()
 
     def load(self) -> float | None:
-        """Return the load average of a minute, the larger of then and now: processes that run or wait to run."""
+        """Return the load average of a minute, the larger of both times: processes that run or wait to run."""
         loads = [load for load in (self._load, load_average()) if load is not None]
         return max(loads, default=None)
 
@@ -381,7 +381,7 @@ def processor_count() -> int | None:
 
 
 def load_average() -> float | None:
-    """Return the load average of a minute, None if the system has none."""
+    """Return the load average of a minute, None if the system does not report it."""
     try:
         return os.getloadavg()[0]
     except OSError:

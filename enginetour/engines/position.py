@@ -317,7 +317,7 @@ class Position:
         return self._last_san
 
     def back(self, plies: int) -> chess.Board:
-        """Return a new board with the position so many plies ago, played again from the start."""
+        """Return a new board with the position of an earlier ply, played again from the start."""
         board = self.start_board()
         for text in self.moves[: len(self.moves) - plies]:
             board.push(written(text))

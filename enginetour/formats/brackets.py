@@ -204,7 +204,7 @@ def bracket_size(entrants: int) -> int:
 
 
 def bracket_leaves(order: Sequence[int], passing: Collection[int], *, folded: bool) -> tuple[Node, ...]:
-    """Return the leaves of a bracket; each of `passing` stands next to an empty leaf.
+    """Return the leaves of a bracket; each of `passing` is next to an empty leaf.
 
     Folded: the best of the entrants that play meets the last, and pairs are placed by their better seed. Otherwise
     neighbors in `order` meet and pairs are placed in this order; if `order` is random, the whole bracket is random.

@@ -188,7 +188,7 @@ class SingleElimination(Knockout):
 
 
 def _adjacent_leaves(order: Sequence[int], passing: Collection[int]) -> tuple[Node, ...]:
-    """Return the bracket in the order of `order`; each of `passing` stands next to an empty place."""
+    """Return the bracket in the order of `order`; each of `passing` is next to an empty place."""
     playing = [entrant for entrant in order if entrant not in passing]
     mates: dict[int, Node] = dict(zip(playing[::2], playing[1::2], strict=True)) | dict.fromkeys(passing)
     return tuple(leaf for entrant in order if entrant in mates for leaf in (entrant, mates[entrant]))

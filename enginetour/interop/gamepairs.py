@@ -46,7 +46,7 @@ def may_have_opening(tags: bytes, moves: bytes) -> bool:
 
 
 def opening_of(own: bytes) -> int:
-    """Return the number of a game's opening, from its bytes with bare newlines; `UNKNOWN_OPENING` if it has none."""
+    """Return the number of a game's opening, from its bytes with bare newlines; `UNKNOWN_OPENING` without one."""
     header, _, moves = own[:LONGEST_OPENING].partition(b"\n\n")
     position, encounter = _value(b"FEN", header), _value(b"Encounter", header)
     event = _value(b"Event", header) if encounter else b""

@@ -388,7 +388,7 @@ def _results_in(piece: bytes, games: int) -> int:
 def _has_many_tags(piece: bytes) -> bool:
     """Return whether a block of tags may have more than `MOST_TAGS` tags.
 
-    Such a block is long, so it is enough to look at every place that is a multiple of its shortest length.
+    Such a block is long, so it is enough to check every place that is a multiple of its shortest length.
     """
     least, blank = MOST_TAGS * _LEAST_TAG, b"\n\n"
     for at in range(least, len(piece), least):

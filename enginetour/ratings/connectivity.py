@@ -103,7 +103,7 @@ def _is_connected(pairs: Pairs, takers: Index, givers: Index) -> bool:
 
 
 def _reached(tails: Index, heads: Index, first: int, met: NDArray[np.bool_]) -> bool:
-    """Return whether all engines with games are reached; also False after so many rounds that networkx is faster."""
+    """Return whether all engines with games are reached; False also if networkx would be faster."""
     seen = ~met
     seen[first] = True
     for _ in range(_MOST_ROUNDS):

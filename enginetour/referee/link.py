@@ -59,7 +59,7 @@ class Environment:
 
 
 class Link:
-    """The connection of a game to its executor. This base class has none, for a game in the caller's own process."""
+    """The connection of a game to its executor; this base class is for a game in the caller's own process."""
 
     control_fd: int | None = None  # part of every wait of the game; when readable, call `stopping`
 

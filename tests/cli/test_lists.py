@@ -61,7 +61,7 @@ def test_define_and_show(folder: Path) -> None:
     revisions = read(folder, "lists", "show", "blitz")["revisions"]
     assert [one["definition"]["min_games"] for one in revisions] == [2, 3]
     assert "anchors: Toga = 2700" in tour(folder, "lists", "show", "blitz").stdout
-    tour(folder, "lists", "define", "blitz", "--anew", "--tc", "180*")
+    tour(folder, "lists", "define", "blitz", "--reset", "--tc", "180*")
     assert read(folder, "lists")[0]["definition"] == {"tc": "180*"}
 
 

@@ -35,12 +35,12 @@ class Restrictions:
 
 
 def same_family(field: Field, one: int, other: int) -> bool:
-    """Return whether both are of one family (author or code base); an empty name is no family."""
+    """Return whether both are of one family (author or code base); an empty name is not a family."""
     return field.members[one].family.casefold() == field.members[other].family.casefold() != ""
 
 
 def same_origin(field: Field, one: int, other: int) -> bool:
-    """Return whether both have one origin; an empty name is no origin."""
+    """Return whether both have one origin; an empty name is not an origin."""
     return field.members[one].origin.casefold() == field.members[other].origin.casefold() != ""
 
 

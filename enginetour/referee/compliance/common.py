@@ -406,7 +406,7 @@ def _long(session: EngineSession) -> str:
     except EngineFault as fault:
         if session.spec.protocol == "uci":
             raise
-        text = f"{len(game.moves)} plies sent at once: {fault.detail} (no game starts with so many moves)"
+        text = f"{len(game.moves)} plies sent at once: {fault.detail} (no game starts with this number of moves)"
         raise StepFault(text, "warn") from None
     return f"{found.move.uci()} after {len(game.moves)} plies, {len(game.line)} bytes"
 

@@ -90,7 +90,7 @@ Mark = Line | Area | Label | Tooltip
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """Marks in their drawing order. `summary` describes the picture in words.
+    """Marks in their drawing order. `summary` describes the picture.
 
     The first mark is the title, in the upper `TITLE_HEIGHT` units. Pages leave it out, since they have headings.
     """

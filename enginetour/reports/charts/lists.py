@@ -1,7 +1,7 @@
 """Charts of a rating list, of a crosstable, and of one engine against its opponents.
 
-Scores above one half are blue, scores below it orange, and paler near one half, so that red-green blindness is no
-problem. In fields that are too large for numbers the colors remain, and they still show who has played whom.
+Scores above one half are blue, scores below it orange, and paler near one half, which people with red-green
+blindness can distinguish. In fields that are too large for numbers the colors remain: they show who has played whom.
 """
 
 from __future__ import annotations

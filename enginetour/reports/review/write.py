@@ -122,7 +122,7 @@ def _without(site: Site, made: Sequence[Section], kept: Sequence[Section]) -> Si
 
 
 def _missing(site: Site, games: int) -> str:
-    """Return what was left out, in words that precede "left out"."""
+    """Return what was left out, as a text before "left out"."""
     parts = [f"{games:,} games"] if games > 1 else ["one game"] if games else []
     if any(address.startswith(_ENGINES_DIR) for address in site.left_out):
         parts.append("the pages of the engines")

@@ -303,7 +303,7 @@ class _PeerEngine:
             return [cmd]
 
     def _program(self, program: str) -> str:
-        """Return the program's path as they resolve it: in `dir`; else in the current directory if PATH has none."""
+        """Return the program's path as the peer resolves it: in `dir`, in PATH, in the current directory."""
         folder = self.given.get("dir")
         inside = Path(folder or ".") / program
         if Path(program).is_absolute() or not inside.is_file():

@@ -101,7 +101,7 @@ def known_ratings(
     Args:
         engines: Ids of engine files.
         folder: Directory of the configuration.
-        ask: Returns what the user types for an engine, "" for nothing; None: nobody is asked.
+        ask: Returns what the user types for an engine, "" without an answer; None: no question is asked.
     """
     if set(engines) <= set(_RATINGS):
         return {engine: f"{_RATINGS[engine]}  # {_ONE_PLY}" for engine in engines}, ()

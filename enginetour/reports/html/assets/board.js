@@ -40,7 +40,7 @@
   // A position is never changed: `play` makes the next one.
   //   board, white    the pieces; whether White is to move
   //   castling        the squares of the rooks that can still castle
-  //   passed          the square that a pawn has just passed over, or -1
+  //   passed          the square behind a pawn that has just moved two squares, or -1
   //   hands, promoted crazyhouse: pieces in hand; squares of pieces that were pawns
   //   checks          three-check: checks given by White and by Black
   //   touched         the squares that the last move changed
@@ -323,7 +323,7 @@
   const CUT = "…"; // the end of a line that is cut
   const LONGEST_WORD = 12; // characters shown of a word that is not a move
 
-  // The legal move that a word stands for in a position, as {move, effect}, or null.
+  // The legal move of a word in a position, as {move, effect}, or null.
   const read = (position, word) => {
     const plain = word.replace(/^\d*\.+/, "").replace(/[+#!?]+$/, "");
     const tried = (move) => {
