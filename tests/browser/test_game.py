@@ -101,11 +101,11 @@ def test_buttons_have_names_and_do_the_same(folder: str, opened: Opened) -> None
     page = opened(f"{folder}/games/1.html")
     page.get_by_role("button", name="first position").click()
     assert said(page) == "Start of the game"
-    page.get_by_role("button", name="one move on").click()
-    page.get_by_role("button", name="one move on").click()
-    page.get_by_role("button", name="one move back").click()
+    page.get_by_role("button", name="next move").click()
+    page.get_by_role("button", name="next move").click()
+    page.get_by_role("button", name="previous move").click()
     assert said(page) == "1. White: e4"
-    page.get_by_role("button", name="turn the board round").click()
+    page.get_by_role("button", name="flip the board").click()
     assert "P135,135" in pieces_on(page)
     page.clock.install()
     page.get_by_role("button", name="Play").click()
