@@ -125,7 +125,7 @@ def test_a_drained_machine_gets_no_new_games(machines: Machines) -> None:
 )
 def test_other_places_are_refused(words: str) -> None:
     """An invalid address is one line with the valid form."""
-    with pytest.raises(UsageRefused, match=r"no place to play. Hint: say --executor dask=tcp://HOST:8786"):
+    with pytest.raises(UsageRefused, match=r"is not a valid executor. Hint: use dask=tcp://HOST:8786"):
         try:
             address_of(words)
         except UsageRefused as refusal:
@@ -174,7 +174,7 @@ def test_each_game_has_the_clocks_of_its_machine(tmp_path: Path) -> None:
             expect=8,
         )
         done.stdout += tour(tmp_path, "run", str(path), "--executor", place_of(cluster), "--concurrency", "2").stdout
-    assert "times are divided by the speed of the machine" in done.stdout
+    assert "time controls are divided by the speed of the machine" in done.stdout
     assert "times are multiplied" not in done.stdout
     with Store.open(tmp_path / "results" / "enginetour.db", create=False) as store:
         log = store.tournament("trial")
@@ -225,8 +225,8 @@ def test_together_they_want_too_much() -> None:
     """If the workers of a machine together need too much, one line names them all."""
     told = list(overcommitted(workers(2, 1), Demand((), processors=2, hash_mb=400)))
     assert told == [
-        "a, b share 10.0.0.1, processors: 3 slots want 6, 4 here (fewer slots, or --force)",
-        "a, b share 10.0.0.1, memory: 3 slots want 1200 MB for hash tables, 1000 MB here",
+        "a, b share 10.0.0.1, processors: 3 concurrent games need 6, found 4 (use fewer games, or --force)",
+        "a, b share 10.0.0.1, memory: 3 concurrent games need 1200 MB for hash tables, found 1000 MB",
     ]
 
 

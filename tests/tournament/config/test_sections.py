@@ -134,7 +134,7 @@ def test_a_bubble_ends_with_ladder_list_and_pgn(workspace: Path) -> None:
     """A bubble of both protocols ends with its history, the rating list and a complete PGN."""
     path = config(workspace, FOUR)
     done = tour(workspace, "run", str(path))
-    assert "drop-out order" in done.stdout
+    assert "final ranking" in done.stdout
     assert "wins the edition" in done.stdout
     assert "Finished game 1 (" in done.stdout
     games = audit(workspace)
