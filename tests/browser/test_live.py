@@ -200,5 +200,5 @@ def test_an_open_test_has_no_number_of_games(tmp_path: Path, opened: Opened) -> 
         page.add_init_script(WATCHED)
         page.goto(f"{url}/t/autumn/live.html")
         until(page, "window.told === true")
-        expect(page.locator("#headline")).to_have_text("match · stopped · 4 games, until it is known")
+        expect(page.locator("#headline")).to_have_text("match · stopped · 4 games, no game limit")
         page.close()  # before the server ends
