@@ -43,20 +43,20 @@ class AccelRatOptions(RoundsOptions):
         default=0.5,
         ge=0,
         le=100,
-        description="Undesirability of one family; 1 equals 100 rating points (AGA: same club).",
+        description="Undesirability of a pair of the same family; 1 equals 100 rating points (AGA: same club).",
     )
     origin: float = Setting(
         default=0.1,
         ge=0,
         le=100,
-        description="Undesirability of one origin; 1 equals 100 rating points (AGA: same larger group).",
+        description="Undesirability of a pair of the same origin; 1 equals 100 rating points (AGA: same larger group).",
     )
     mismatch: float = Setting(
         default=0.0,
         ge=0,
         le=100,
-        description="Undesirability of two different origins, for origins that stand for hardware; 1 equals 100 rating "
-        "points (an addition to AccelRat).",
+        description="Undesirability of a pair of different origins, useful if origins stand for hardware; 1 equals "
+        "100 rating points (an addition to AccelRat).",
     )
     bye: Literal["thesis", "gopair"] = Setting(
         default="thesis",
@@ -139,10 +139,10 @@ class AccelRat(PairingSystem):
         guarantee = "by rule"
         if pairs is None:
             pairs, broken = best_round(field, order, lambda one, other: -undesirability(one, other), bars)
-            guarantee = f"fallback: dead end when pairing from the top, smallest sum instead; {CERTIFIED}"
+            guarantee = f"fallback: dead end when pairing from the top, so the smallest sum is used; {CERTIFIED}"
             remarks = (
                 *remarks,
-                "dead end when pairing from the top: the round has the smallest sum of undesirability",
+                "dead end when pairing from the top: the round with the smallest sum of undesirability is used",
                 *broken,
             )
         return Paired(assign_colours(field, pairs, "accelrat"), byes, guarantee, remarks)

@@ -100,7 +100,7 @@ class System:
 SYSTEMS: dict[str, System] = {
     "bubble": System(
         "bubble.Bubble",
-        "bubbling round robin with parking: a complete ranking for a fraction of the games of a round robin",
+        "bubbling round robin with parking: a complete ranking with far fewer games than a round robin",
         "H.G. Muller, WinBoard forum, 19 June 2007",
     ),
     "roundrobin": System(
@@ -288,7 +288,7 @@ GamesOfMatch = Annotated[
     AfterValidator(fair_count),
 ]
 ForbidFamily = Annotated[
-    bool, Setting(description="Do not pair entrants of one family, unless no other round is possible.")
+    bool, Setting(description="Do not pair entrants of the same family, unless no other round is possible.")
 ]
 Strict = Annotated[
     bool,
@@ -352,8 +352,8 @@ class RequestedByes:
 
 BY_RATING = (
     "Time odds by rating difference: a table with per (rating points per band, default 100), "
-    "correction (bands, 1), ceiling (bands, 9) and threshold (a rating; default none). Default: "
-    "no time odds."
+    "correction (in bands, default 1), ceiling (in bands, default 9) and threshold (a rating, default none). "
+    "Default: no time odds."
 )
 
 

@@ -119,7 +119,7 @@ class Knockout(PairingSystem):
         there = {place for board in paired.boards for place in board.pair} | set(paired.byes)
         texts += [f"{field.members[place].name} is out" for place in (one, other) if place not in there]
         texts += [
-            f"{field.members[place].name} passes this round without a match"
+            f"{field.members[place].name} has a bye and advances without a match"
             for place in (one, other)
             if place in paired.byes
         ]

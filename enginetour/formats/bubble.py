@@ -47,7 +47,7 @@ from enginetour.model.game import (
 def _entry_text(who: Entry, threshold: int) -> str:
     everybody = who.met + who.to_play
     if who.origin == "parked":
-        met = f"has met {who.met} of the {everybody} remaining"
+        met = f"has met {who.met} of the {everybody} remaining engines"
         why = (
             f", fewer than {threshold}"
             if who.rule == 4
@@ -238,7 +238,7 @@ class Bubble(Format[BubbleState]):
                     return state
                 match = [game for game in games if game.pair == pairing.pair]
                 return replace(state, early=state.early.held_back(match, pairing.key, outcome))
-        raise ValueError(f"{pairing.white} - {pairing.black} was never on offer")
+        raise ValueError(f"{pairing.white} - {pairing.black} was not scheduled")
 
     def _due_withdrawals(self, state: BubbleState) -> BubbleState:
         now = [due for due in state.due if due.after_games <= state.finished]

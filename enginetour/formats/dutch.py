@@ -203,9 +203,9 @@ class LegalRounds:
             if self.met[one, other]:
                 remarks.append(f"{names[one]} - {names[other]} is a rematch of round {self.met[one, other]}")
             if self.kin[one, other]:
-                remarks.append(f"{names[one]} and {names[other]} are of one family")
+                remarks.append(f"{names[one]} and {names[other]} belong to the same family")
             if self.clash[one, other]:
-                remarks.append(f"{names[one]} and {names[other]} are both due the same color")
+                remarks.append(f"{names[one]} and {names[other]} have the same absolute color preference")
             if self.second_bye[one, other]:
                 remarks.append(f"{names[one]} gets the bye, but already had a bye or a win without a game (C2)")
         return tuple(remarks)
@@ -293,19 +293,20 @@ class DutchOptions(RoundsOptions):
     )
     initial_colour: Literal["lot", "white", "black"] = Setting(
         default="lot",
-        description="Color of the first entrant in round 1; lot: random from the seed, as in FIDE C.04.3.",
+        description="Color of the first entrant in round 1; lot: random, from the seed of the tournament, as in FIDE "
+        "C.04.3.",
     )
     acceleration: Literal["none", "baku"] = Setting(
         default="none",
         description="baku: virtual points for the upper half in the first half of the rounds (FIDE Handbook C.04).",
     )
     forbid_family: bool = Setting(
-        default=False, description="Do not pair entrants of one family; FIDE rules do not have families."
+        default=False, description="Do not pair entrants of the same family; FIDE rules do not have families."
     )
     strict: bool = Setting(
         default=False,
-        description="Stop if no legal round exists; otherwise break the rules as little as possible: rematches last of "
-        "all, the fewest and the least recent.",
+        description="Stop if no legal round exists. false: break the rules as little as possible; rematches are the "
+        "last resort, as few and as old as possible.",
     )
 
 
@@ -314,7 +315,7 @@ class Dutch(PairingSystem):
 
     codes = ("PTS", "BH-C1", "BH", "SB", "DE")
     unplayed = "fide"
-    bye = "the lowest score that keeps the others pairable, then the fewest unplayed games (FIDE C.04.3)"
+    bye = "the lowest score with which all others can still be paired, then the fewest unplayed games (FIDE C.04.3)"
     options: DutchOptions
 
     def pair(self, field: Field) -> Paired:

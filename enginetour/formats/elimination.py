@@ -160,12 +160,13 @@ class DoubleEliminationOptions(KnockoutOptions):
 
     bracket: Literal["score", "fixed"] = Setting(
         default="score",
-        description="score: groups of equal losses, paired again each round (Vuorinen 2010); fixed: two brackets.",
+        description="score: entrants with the same number of losses form a group and are paired again each round "
+        "(Vuorinen 2010); fixed: two brackets.",
     )
     reset: bool = Setting(
         default=True,
-        description="Play a second final if the unbeaten entrant loses the first; no entrant is then out after one "
-        "loss.",
+        description="Play a second final if the unbeaten entrant loses the first one, so that no entrant is out after "
+        "one loss.",
     )
 
 
@@ -214,7 +215,7 @@ class DoubleElimination(Knockout):
         byes = tuple(place for place in alive if place not in playing)
         guarantee = "by rule"
         if self.options.bracket == "score":
-            guarantee += ", inside groups maximum weight, certified"
+            guarantee += ", maximum weight inside each group, certified"
         before = seen[-1].duels if seen else ()
         return Paired(boards, byes, guarantee, (*again, *(duel.text for duel in before)))
 
@@ -253,10 +254,11 @@ class DoubleElimination(Knockout):
         """Explain how many matches each of the two has lost."""
         losses = self._losses(field, list(self._course(field, field.present)))
         texts = [
-            f"{field.members[place].name} has lost {losses[place]} matches (2 losses eliminate)"
+            f"{field.members[place].name} has lost {losses[place]} matches (an entrant with 2 losses is out)"
             for place in (one, other)
         ]
-        how = "inside groups of equal losses" if self.options.bracket == "score" else "by two fixed brackets"
+        score = self.options.bracket == "score"
+        how = "inside groups with the same number of losses" if score else "by two fixed brackets"
         return (*super().rules(field, paired, one, other), *texts, f"rounds are paired {how}")
 
     def boards_ahead(self, field: Field, _rounds_left: int) -> tuple[int, int]:

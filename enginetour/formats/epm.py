@@ -33,11 +33,11 @@ from enginetour.formats.starts import ABSENCE, Starting, StartingOptions
 
 # EPM: floats from the middle of odd groups, then backtracking with a pointer into each member's list of opponents.
 #
-# 1  from the top, each odd group floats the member nearest its middle to the one nearest the middle of the next 2  each
-# member has a list of unmet opponents by weight, and a pointer into it 3  the highest unpaired member moves its pointer
-# to the first free opponent, and the pair is stored 4  if none is left, the last pair is undone and its higher member
-# continues; pointers of all below it start again 5  if the pointer of the highest member reaches the end, there is no
-# round: the next float is tried
+# 1  from the top, each odd group floats the member nearest its middle to the one nearest the middle of the next
+# 2  each member has a list of unmet opponents by weight, and a pointer into it
+# 3  the highest unpaired member moves its pointer to the first free opponent, and the pair is stored
+# 4  if none is left, the last pair is undone and its higher member continues; the pointers of all below it start again
+# 5  if the pointer of the highest member reaches the end, there is no round: the next float is tried
 #
 # Source: Vuorinen 2010 on EPM. Trying the next floats, and a limit of steps, are choices of enginetour.
 
@@ -154,8 +154,8 @@ class EpmOptions(StartingOptions):
     absence: Absence = Setting(default="pairing-only", description=ABSENCE)
     seeding: Literal["fold", "slip", "split-random"] = Setting(
         default="split-random",
-        description="Ideal pairs among equal scores in the lists: fold, slip or split-random (Gotha documentation, "
-        "2005).",
+        description="Ideal pairs of entrants with equal scores, in the lists of opponents: fold, slip or split-random "
+        "(Gotha documentation, 2005).",
     )
     exempt_wins: bool = Setting(
         default=False,
@@ -165,7 +165,8 @@ class EpmOptions(StartingOptions):
         default=100_000,
         ge=1,
         le=10_000_000,
-        description="Maximum number of steps before the round is matched as a whole (enginetour's choice).",
+        description="Maximum number of search steps; after them, all pairs of the round are matched at once "
+        "(enginetour's choice).",
     )
     forbid_family: ForbidFamily = False
     strict: Strict = False
@@ -186,13 +187,13 @@ class Epm(Starting):
         worth = self._worth(field)
         try:
             pairs, _ = first_round(field, score_groups(field, order), worth, bars, Steps(self.options.steps))
-            why = "no choice of floats leads to a round"
+            why = "no choice of floats leads to a valid round"
         except TooLong:
-            pairs, why = None, f"no round after {self.options.steps} steps"
+            pairs, why = None, f"no valid round in {self.options.steps} steps"
         if pairs is not None:
-            return Paired(assign_colours(field, pairs, "epm"), byes, "by rule, exhaustive")
+            return Paired(assign_colours(field, pairs, "epm"), byes, "by rule (exhaustive search)")
         pairs, broken = best_round(field, order, worth, bars)
-        remarks = (f"{why}: the whole round is matched by the same weights", *broken)
+        remarks = (f"{why}: all pairs are matched at once, by the same weights", *broken)
         return Paired(assign_colours(field, pairs, "epm"), byes, f"fallback: {why}; {CERTIFIED}", remarks)
 
     def explain(self, field: Field, one: int, other: int) -> tuple[Reason, ...]:
@@ -213,17 +214,17 @@ class Epm(Starting):
         mates = {at: sum(board.pair) - at for board in paired.boards for at in board.pair}
         groups = [group_of(field, at) for at in (one, other)]
         texts = [] if groups[0] == groups[1] else [
-            f"groups of MMS {groups[0]} and {groups[1]}: odd groups float from the middle, then the lists of "
-"opponents decide"
+            f"groups of MMS {groups[0]} and {groups[1]}: an odd group floats the entrant nearest its middle; then "
+            "pairs follow each entrant's list of opponents"
         ]  # fmt: skip
         for place, wanted in ((one, other), (other, one)):
             if place not in mates or wanted not in mates:
                 continue
             free = [at for at in order if at != place and bars.allow(field, place, at)]
             ranked = sorted(free, key=lambda at: -worth(place, at))
-            where = {at: f"{ranked.index(at) + 1} of {len(ranked)}" for at in ranked}
+            where = {at: f"number {ranked.index(at) + 1} of {len(ranked)}" for at in ranked}
             mate = mates[place]
-            got = "" if mate == wanted else f"; it is paired with {names[mate]}, {where.get(mate, 'not allowed')}"
+            got = "" if mate == wanted else f"; the opponent is {names[mate]}, {where.get(mate, 'not allowed')}"
             texts.append(f"in the list of {names[place]}, {names[wanted]} is {where.get(wanted, 'not allowed')}{got}")
         return (*texts, *super().rules(field, paired, one, other))
 

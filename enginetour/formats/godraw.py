@@ -180,7 +180,8 @@ class GoDrawOptions(StartingOptions):
         default=100,
         ge=1,
         le=10_000,
-        description="Maximum number of draws before the round is matched as a whole (enginetour's choice: 100).",
+        description="Maximum number of random attempts; after them, all pairs of the round are matched at once "
+        "(enginetour's choice: 100).",
     )
     forbid_family: ForbidFamily = False
     strict: Strict = False
@@ -190,7 +191,7 @@ class GoDraw(Starting):
     """Rounds by a guided draw, from the top score group down."""
 
     unplayed = "own"
-    bye = "a random one of the last score group, among those with the fewest byes (GoDraw, enginetour's choice)"
+    bye = "a random entrant of the last score group, among those with the fewest byes (GoDraw, enginetour's choice)"
     options: GoDrawOptions
 
     def pair(self, field: Field) -> Paired:
@@ -205,7 +206,7 @@ class GoDraw(Starting):
                 pairs = draw.pairs(there)
             except Stuck:
                 continue
-            return Paired(assign_colours(field, pairs, "godraw"), byes, f"by rule: draw {attempt}")
+            return Paired(assign_colours(field, pairs, "godraw"), byes, f"by rule: random draw {attempt}")
         return self._whole(field, bars)
 
     def explain(self, field: Field, one: int, other: int) -> tuple[Reason, ...]:
@@ -224,8 +225,9 @@ class GoDraw(Starting):
             text = f"both are in the group of MMS {groups[0]}: a random draw with these preferences makes its pairs"
         else:
             text = (
-                f"{names[upper]} is in the group of MMS {groups[0]}, {names[lower]} in that of {groups[1]}: they can "
-                "meet only as the float of an odd group (down after a loss, up after a float down and a win)"
+                f"{names[upper]} is in the group of MMS {groups[0]}, {names[lower]} in the group of "
+                f"MMS {groups[1]}: they can meet only if one of them floats from an odd group (down after a loss, up "
+                "after a float down and a win)"
             )
         return (text, *super().rules(field, paired, one, other))
 
@@ -249,6 +251,6 @@ class GoDraw(Starting):
             return _JITTER * preference(field, one, other, colours=colours) + lot - group * gap * gap
 
         pairs, broken = best_round(field, there, worth, bars)
-        stuck = f"no round after {self.options.attempts} draws"
-        remarks = (f"{stuck}: the whole round is matched by the same preferences", *broken)
+        stuck = f"no valid round in {self.options.attempts} random attempts"
+        remarks = (f"{stuck}: all pairs are matched at once, by the preferences of the draw", *broken)
         return Paired(assign_colours(field, pairs, "godraw"), byes, f"fallback: {stuck}; {CERTIFIED}", remarks)

@@ -127,7 +127,7 @@ def best_pairs(scores: Scores, order: Sequence[int], early: Early, window: int |
         pair = next(pair for pair in _heaviest(left[:window], value) if left[0] in pair)
         pairs.append(pair)
         left = [member for member in left if member not in pair]
-    return pairs, f"by rule: best of the first {window} each time"
+    return pairs, f"by rule: each pair is taken from the best matching of the first {window} unpaired entrants"
 
 
 def _heaviest(there: Sequence[int], worth: Worth) -> Pairs:
@@ -152,12 +152,13 @@ class GopairOptions(RoundsOptions):
     )
     early: Early = Setting(
         default="adjusted",
-        description="adjusted: save the best opponents for later, except in the last two rounds; literal: the number "
-        "saved is 2 smaller, as printed in the manual; off: do not save opponents (NOEARLY).",
+        description="adjusted: save the best opponents for later, except in the last two rounds; literal: save two "
+        "opponents fewer, as printed in the manual; off: do not save opponents (NOEARLY).",
     )
     rerate: bool = Setting(
         default=True,
-        description="Update the ratings by the games so far, with handicaps = max only; false: NORATS (gopair manual).",
+        description="Update the ratings from the games so far. Only used with handicaps = max. false corresponds to "
+        "NORATS (gopair manual).",
     )
     method: Literal["ask", "best", "round_robin"] = Setting(
         default="ask",

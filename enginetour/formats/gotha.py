@@ -65,8 +65,8 @@ class Handicap(BaseModel):
 HandicapByScore = Annotated[
     Handicap | None,
     Setting(
-        description="Handicap in bands by McMahon score: a table with correction (bands, 1), ceiling (bands, 9) and "
-        "threshold (a band; none). Default: no handicap."
+        description="Handicap in bands by McMahon score: a table with correction (in bands, default 1), ceiling (in "
+        "bands, default 9) and threshold (a band, default none). Default: no handicap."
     ),
 ]
 
@@ -76,8 +76,9 @@ class GothaOptions(BandOptions):
 
     bye: Literal["gotha", "thesis"] = Setting(
         default="gotha",
-        description="Who gets the bye of an odd field, among the entrants with the fewest byes: the smallest band + "
-        "twice the McMahon score (gotha), or the last of the standings (thesis, Vuorinen 2010).",
+        description="Who gets the bye in an odd field, among the entrants with the fewest byes: the entrant with the "
+        "smallest sum of its band and twice its McMahon score (gotha), or the last in the standings (thesis, "
+        "Vuorinen 2010).",
     )
     random: int = Setting(
         default=0, ge=0, le=10**9, description="Weight of random choice among equal pairs, in weight units (Gotha)."
@@ -89,7 +90,7 @@ class GothaOptions(BandOptions):
     )
     renumber: bool = Setting(
         default=False,
-        description="Number the places in groups again without floats and the bye before pairing inside groups "
+        description="Before pairing inside groups, number the places in each group again, without floats and the bye "
         "(Vuorinen 2010); Gotha does not.",
     )
     forfeit_counts_as_met: bool = Setting(
@@ -342,26 +343,31 @@ class CriteriaOptions(GothaOptions):
         description="Weight of similar scores, in weight units; small differences cost little (concave curve).",
     )
     half_groups: bool = Setting(
-        default=False, description="Put half wins into groups of their own; Gotha puts 2 and 2 1/2 wins into one group."
+        default=False,
+        description="Put scores with half a win into separate groups; Gotha puts 2 and 2 1/2 wins into the same group.",
     )
     float_weight: Weight = Setting(
         default=2 * 10**7,
-        description="Weight of one step of the float criterion, in weight units; a float that repeats no earlier one "
-        "has two steps.",
+        description="Weight of one step of the float criterion, in weight units; a float that does not repeat an "
+        "earlier float counts two steps.",
     )
     compensate: bool = Setting(default=True, description="Prefer floats that undo earlier floats.")
     float_rule: FloatRule = Setting(
         default="position",
-        description="Which entrants float. position: by float_down and float_up; sos-even: highest SOS down, lowest up;"
-        " godraw: down after a loss, up after a float down and a win; information: up those with most wins, to "
-        "opponents 100 to 300 points above the strongest they have beaten; compensate: only floats that undo earlier "
-        "ones; fide: the bottom down, the top up, with the floats of two rounds.",
+        description="Which entrants float. position: by float_down and float_up; sos-even: highest SOS down, lowest "
+        "up; godraw: down after a loss, up after a float down and a win; information: entrants with the most wins "
+        "float up, to opponents 100 to 300 points above the strongest opponent they have beaten; compensate: only "
+        "floats that undo earlier floats; fide: the bottom of a group floats down and the top floats up, considering "
+        "the floats of two rounds.",
     )
     float_down: FloatPosition = Setting(
-        default="middle", description="Place in its group of an entrant that floats down, with float_rule = position."
+        default="middle",
+        description="Position, inside its group, of the entrant that floats down; only used with float_rule = "
+        "position.",
     )
     float_up: FloatPosition = Setting(
-        default="middle", description="Place in its group of an entrant that floats up, with float_rule = position."
+        default="middle",
+        description="Position, inside its group, of the entrant that floats up; only used with float_rule = position.",
     )
     seeding_weight: Weight = Setting(
         default=5 * 10**6, description="Weight of the seeding inside a group, in weight units."

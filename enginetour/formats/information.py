@@ -56,8 +56,8 @@ class _InformationOptions(RoundsOptions):
     rerate: bool = Setting(default=True, description="Update the ratings after each round.")
     forbid_family: bool = Setting(
         default=False,
-        description="Do not pair entrants of one family, unless no other round is possible. false: the family decides "
-        "only between equal rounds.",
+        description="Do not pair entrants of the same family, unless no other round is possible. false: the family "
+        "decides only between equal rounds.",
     )
     strict: Strict = False
 
@@ -74,12 +74,13 @@ class EntropyOptions(_InformationOptions):
         default=0.45,
         ge=0,
         le=1,
-        description="Share of draws between equal entrants with elo-draw, from 0 to 1; it falls as 1 - |2e - 1| "
-        "(enginetour's choice).",
+        description="Share of draws between equal entrants, from 0 to 1; only used with model = elo-draw. For an "
+        "expected score e it is multiplied by 1 - |2e - 1| (enginetour's choice).",
     )
     integer_steps: bool = Setting(
         default=False,
-        description="Round the width of GoR to whole points with gor, as in the printed tables (Vuorinen 2010).",
+        description="Round the width of GoR to whole points, as in the printed tables (Vuorinen 2010); only used with "
+        "model = gor.",
     )
 
 
@@ -95,7 +96,7 @@ class DriftOptions(_InformationOptions):
         default=EPS,
         ge=0,
         lt=1,
-        description="Parameter against deflation, scaled by con, with change = drift (Vuorinen 2010).",
+        description="Deflation correction (epsilon) as a share of con; only used with change = drift (Vuorinen 2010).",
     )
 
     @model_validator(mode="after")
@@ -113,15 +114,18 @@ class ProbeOptions(_InformationOptions):
 
     model: Literal["gor", "elo"] = Setting(default="elo", description="Rating model for the updates after each round.")
     from_round: int = Setting(
-        default=3, ge=2, description="First round with aims; in earlier rounds equal entrants meet (Vuorinen 2010: 3)."
+        default=3,
+        ge=2,
+        description="First round in which each entrant has an aim, the rating of its ideal opponent; in earlier "
+        "rounds, equal entrants meet (Vuorinen 2010: 3).",
     )
     aim: float = Setting(
         default=250.0,
         ge=0,
         le=10_000,
-        description="Rating points between the strongest beaten opponent and the aim; at most the middle between it and"
-        " the weakest opponent that won. After more losses than wins, the aim is below the weakest opponent that won "
-        "(Vuorinen 2010: 200 to 300).",
+        description="Rating points from the strongest beaten opponent up to the aim. The aim is at most halfway "
+        "between this opponent and the weakest opponent that won. After more losses than wins, the aim is below the "
+        "weakest opponent that won (Vuorinen 2010: 200 to 300).",
     )
 
 

@@ -37,16 +37,16 @@ class SingleEliminationOptions(KnockoutOptions):
     )
     passes: Literal["top", "lot"] = Setting(
         default="top",
-        description="Entrants that pass round 1 if the bracket is not full: the top seeds (top), or random entrants "
-        "(lot).",
+        description="Entrants that have a bye in round 1 if the bracket is not full: the top seeds (top), or random "
+        "entrants (lot).",
     )
     third_place: bool = Setting(
         default=False, description="Play a match for third place between the losers of the semi-finals."
     )
     part_families: bool = Setting(
         default=True,
-        description="Place entrants of one family in different quarters of the bracket as far as seeds of equal rank "
-        "allow it; no effect with seeding = list.",
+        description="Place entrants of the same family in different quarters of the bracket, as far as seeds of equal "
+        "rank allow it; no effect with seeding = list.",
     )
 
 
@@ -113,7 +113,7 @@ class SingleElimination(Knockout):
         low, high = sorted(nodes.index(place) for place in (one, other))
         rounds = (low ^ high).bit_length()
         called = _Tree(nodes[: len(nodes) >> (rounds - 1)]).name
-        text = f"places {low + 1} and {high + 1} of the bracket: they can meet in its round {rounds}, the {called}"
+        text = f"places {low + 1} and {high + 1} of the bracket can meet in round {rounds} of the bracket, the {called}"
         return (*super().rules(field, paired, one, other), text)
 
     def table(self, field: Field, members: tuple[int, ...]) -> tuple[StandingsRow, ...]:

@@ -66,7 +66,9 @@ class _SprtOptions(BaseModel):
     model: Model = Field(
         default="logistic", description="logistic (Elo), normalized (nElo) or bayesian (by single games)."
     )
-    pairs: bool = Field(default=True, description="Evaluate game pairs of one opening; false: single games.")
+    pairs: bool = Field(
+        default=True, description="Evaluate game pairs (two games on the same opening); false: evaluate single games."
+    )
 
     @model_validator(mode="after")
     def _testable(self) -> _SprtOptions:
@@ -86,8 +88,8 @@ class MatchOptions(BaseModel):
         default=2,
         ge=1,
         le=2,
-        description="Games per opening: 2 gives both engines the same colors and needs an even number of games; with 1,"
-        " colors alternate.",
+        description="Games per opening. With 2, each engine plays each opening with both colors, and the number of "
+        "games must be even; with 1, colors alternate.",
     )
     games: int = Field(default=100, ge=1, description="Number of games; with sprt or error, the maximum number.")
     swap: bool = Field(
@@ -96,9 +98,9 @@ class MatchOptions(BaseModel):
     reverse: bool = Field(default=False, description="Give the second engine White in the first game.")
     sprt: _SprtOptions | None = Field(
         default=None,
-        description="Stop when a sequential test decides if the first engine is elo1 or only elo0 better: { elo0 = 0, "
-        'elo1 = 5, alpha = 0.05, beta = 0.05 }; model = "logistic", "normalized" (nElo) or "bayesian" (by single '
-        "games); pairs = false evaluates single games. Default: no test.",
+        description="Stop when a sequential test decides whether the first engine is stronger by elo1 or only by elo0: "
+        '{ elo0 = 0, elo1 = 5, alpha = 0.05, beta = 0.05 }; model = "logistic", "normalized" (nElo) or "bayesian" (by '
+        "single games); pairs = false evaluates single games. Default: no test.",
     )
     error: float | None = Field(
         default=None,
@@ -198,7 +200,7 @@ class MatchState(FormatState):
         known = set(pairing.pair) == set(self.pair) and 1 <= pairing.leg <= self.legs and 0 <= number < self.reach
         if not known or self.pairing(number).white != pairing.white:
             which = f"game {pairing.leg} of encounter {pairing.meeting}"
-            raise ValueError(f"{pairing.white} - {pairing.black}, {which}, was never on offer")
+            raise ValueError(f"{pairing.white} - {pairing.black}, {which}, was not scheduled")
         return number
 
     def open(self) -> Iterator[int]:
@@ -385,7 +387,10 @@ class Match(Format[MatchState]):
         return state if state.is_decided else self._evaluated(state)
 
     def _voided(self, state: MatchState, pairing: Pairing) -> MatchState:
-        """Void a game: the test restarts before an evaluated game; a game after the verdict only leaves the counts."""
+        """Void a game. If the test already evaluated it, the test is evaluated again from that game on.
+
+        A game after the verdict is only removed from the counts.
+        """
         number = state.number(pairing)
         if number in state.late:
             return replace(state, late=state.late - {number})

@@ -45,7 +45,7 @@ class _StartOptions(StartingOptions, GothaOptions):
     cup_top_group: bool = Setting(
         default=False,
         description="Play a knockout among the entrants at the bar, which counts in STS and SOSTS: two wins for "
-        "entrants unbeaten through the quarter-final, two more through the semi-final (Gotha).",
+        "entrants that are still unbeaten after the quarter-final, and two more after the semi-final (Gotha).",
     )
     handicap: HandicapByScore = None  # type: ignore[assignment]  # by score, not by rating
 

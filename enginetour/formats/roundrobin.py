@@ -64,8 +64,8 @@ class ListOptions(BaseModel):
     ] = 1
     swap: bool = Setting(
         default=True,
-        description="Swap colors after each game of a pair; false: one entrant has White in all games (seeds and the "
-        "first team always).",
+        description="Swap colors after each game of a pair. false: one entrant of a pair has White in all games "
+        "(always the seed, or the member of the first team).",
     )
     reverse: bool = Setting(default=False, description="Exchange White and Black in all games.")
     handicap: RatingHandicap | None = Setting(default=None, description=BY_RATING)
@@ -333,7 +333,9 @@ class PairList(Format[ListState], ABC):
         before = state.schedule.left
         state = self._scheduled(state, boards)
         more = state.schedule.left - before
-        return state.noted("add", f"{name} joins with {more} games after all others", engine=name, games=more)
+        return state.noted(
+            "add", f"{name} joins; its {more} games follow after all other games", engine=name, games=more
+        )
 
 
 def _in_blocks(lines: Sequence[StandingsRow], state: ListState, *, seeds_first: bool) -> tuple[StandingsRow, ...]:
@@ -362,7 +364,8 @@ class RoundRobinOptions(ListOptions):
     )
     colours: Colours = Setting(
         default="balanced",
-        description="balanced; or rows (with seats and circle): the upper row has White in every second round.",
+        description="balanced: each entrant has White about as often as Black; rows (only with order = seats or "
+        "circle): the upper row has White in every second round.",
     )
 
     @model_validator(mode="after")

@@ -158,8 +158,8 @@ class RoundsOptions(ColourOptions):
     )
     half_bye: RoundsByName = Setting(
         default={},
-        description="Rounds that entrants miss for half of a match's points, by name: requested byes (FIDE C.04, H in a"
-        " TRF).",
+        description="Rounds that entrants miss at their request, by name; they get half of a match's points for each "
+        "(FIDE C.04, H in a TRF).",
     )
 
     @classmethod
@@ -184,9 +184,9 @@ class RoundsOptions(ColourOptions):
 
 _BYE_RULES = {
     "gotha": "the smallest value of band + 2 * McMahon score + 1000 * byes; of equal entrants the last (Gotha)",
-    "thesis": "the last entrant in the order of those with the fewest byes (Vuorinen 2010)",
-    "gopair": "an entrant marked BYE, otherwise a random one of the middle 80 % that has a loss and no "
-    "missed round (gopair manual 2005)",
+    "thesis": "the last in order among the entrants with the fewest byes (Vuorinen 2010)",
+    "gopair": "an entrant marked BYE, otherwise a random entrant of the middle 80 % that has lost a game and has not "
+    "missed a round (gopair manual 2005)",
 }
 
 
@@ -420,7 +420,11 @@ class Rounds(Format[RoundsState]):
     def too_late(self, state: RoundsState) -> str:
         """Return why an entrant that joins now would not play a game; empty if it would."""
         number, rounds = self.stage(state)
-        return f"round {number} of {rounds}, the last, is paired" if number >= rounds and self.system.late_entry else ""
+        return (
+            f"the last round ({number} of {rounds}) is already paired"
+            if number >= rounds and self.system.late_entry
+            else ""
+        )
 
     def so_far(self, state: RoundsState, *, by_match: bool | None = None) -> Field:
         """Return the field with the current round as far as it is played.

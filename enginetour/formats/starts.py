@@ -42,14 +42,14 @@ class StartingOptions(BandOptions):
 
     bar: Band | Literal["auto"] = Setting(
         default="auto",
-        description="Band from which all entrants start equal; Gotha: 3 (4 dan). auto: the smaller of two groups, the "
-        "strongest max(2 * rounds, 8) entrants or all within 300 rating points of the best, reduced if the table of "
-        "groups needs it.",
+        description="Band from which all entrants start with equal scores; Gotha: 3 (4 dan). auto: includes the "
+        "strongest max(2 * rounds, 8) entrants or all within 300 rating points of the best, whichever are fewer; "
+        "includes even fewer if the table of groups requires it.",
     )
     floor: Band | Literal["auto"] = Setting(
         default="auto",
-        description="Band up to which all entrants start equal; Gotha: -20 (20 kyu). auto: found like the bar, from "
-        "below.",
+        description="Band up to which all entrants start with equal scores; Gotha: -20 (20 kyu). auto: determined "
+        "like the bar, but from the weakest entrants.",
     )
     groups: Literal["table", "bands"] | Annotated[int, Setting(ge=1, le=1000)] = Setting(
         default="table",

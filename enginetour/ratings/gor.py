@@ -49,7 +49,9 @@ class GorSettings(BaseModel):
         default="batch",
         description='Rate after each game ("sequential") or after each tournament ("batch").',
     )
-    eps: float = Field(default=EPS, ge=0, lt=1, description="EGF only: score added per game against deflation.")
+    eps: float = Field(
+        default=EPS, ge=0, lt=1, description="EGF only: score that is added in each game to prevent deflation."
+    )
     integer_steps: bool = Field(default=False, description="EGF only: round the divisor `a` as in printed tables.")
     start_value: float = Field(
         default=FLOOR,

@@ -182,7 +182,7 @@ class OpeningPairs:
             wanted = white * size + black
             rows = np.searchsorted(keys, wanted)
             if (rows >= len(keys)).any() or (keys[rows] != wanted).any():
-                raise ValueError("game pairs of engines without such games")
+                raise ValueError("game pairs of two engines that have not played each other")
             np.add.at(paired, rows, number)
         if (paired > pairs.games).any():
             raise ValueError("more game pairs than games")

@@ -660,7 +660,7 @@ def _point_notes(fitted: Fit, point: float) -> tuple[str, ...]:
     """Explain the points of a model whose points are not Elo points."""
     if fitted.point == 1:
         return ()
-    added = ("the games do not determine the draw parameter: one win and one loss between equals are added",)
+    added = ("the games do not determine the draw parameter: one win and one loss between equal engines are added",)
     notes = added if fitted.problem.imagined else ()
     draws = "" if fitted.draw is None else f", {'nu' if fitted.model == 'davidson' else 'drawElo'} {fitted.draw:.4g}"
     worth = f": near equality one point is worth {fitted.point:.4f} Elo"

@@ -356,7 +356,10 @@ class ErrorsOnRequest:
         return _superiority(self.fit, one, other, self.difference_sd(one, other))
 
     def bounds(self, place: int, wider: float = 1.0, quantile: float = NORMAL_95) -> tuple[float, float] | None:
-        """Return the profile-likelihood interval like `Errors.bounds`, but all opponents follow linearly."""
+        """Return the profile-likelihood interval as `Errors.bounds`, approximately.
+
+        The approximation is that the other ratings change linearly with this rating.
+        """
         fit, count, direction = self.fit, len(self.fit.names), self._direction(place)
         ratings = fit.problem.free[fit.problem.free < count]
         column = fit.curvature.held(ratings).solve_exactly(direction)[:count]

@@ -31,7 +31,7 @@ _RATED = (
     Column("minus", "-", form=_distance("-")),
 )
 
-_OTHER_ZERO = f"{OTHER_POOL}: the rating pool has another zero point than before, so the ratings cannot be compared"
+_OTHER_ZERO = f"{OTHER_POOL}: the rating pool has a different zero point than before, so the ratings cannot be compared"
 _LISTS = (
     Column("name", "list", left=True, flexible=True),
     Column("revision", "revision"),

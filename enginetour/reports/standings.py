@@ -137,7 +137,7 @@ def points_notes(
         "points against withdrawn engines, not included in the standings": withdrawn,
     }
     notes = [f"{what}: {', '.join(who)}" for what, who in found.items() if who]
-    return (*notes, *(["points are those of matches, results those of games"] if by_match else []))
+    return (*notes, *(["points are counted by match, results by game"] if by_match else []))
 
 
 def probes_sheet(found: Mapping[str, ProbeResult]) -> Sheet:

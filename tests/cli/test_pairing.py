@@ -287,7 +287,7 @@ def test_all_of_one_family(tmp_path: Path) -> None:
     words = ("pair", "register.tde", "--rounds", "2", "--system", "dutch")
     assert read(tmp_path, *words)["warnings"] == []
     told = read(tmp_path, *words, "--set", "forbid_family=true")["warnings"]
-    assert len(told) == 2 and all("of one family" in one for one in told)
+    assert len(told) == 2 and all("belong to the same family" in one for one in told)
     assert "no legal round exists" in tour(
         tmp_path, *words, "--set", "forbid_family=true", "--set", "strict=true", expect=3
     ).stderr  # fmt: skip

@@ -60,9 +60,11 @@ def test_a_dead_end_is_solved_as_a_whole_and_said() -> None:
     assert names(field, paired) == "AC BD"
     assert (
         paired.guarantee
-        == "fallback: dead end when pairing from the top, smallest sum instead; maximum weight, certified"
+        == "fallback: dead end when pairing from the top, so the smallest sum is used; maximum weight, certified"
     )
-    assert paired.remarks == ("dead end when pairing from the top: the round has the smallest sum of undesirability",)
+    assert paired.remarks == (
+        "dead end when pairing from the top: the round with the smallest sum of undesirability is used",
+    )
 
 
 def test_rematches_only_where_nothing_else_is_left() -> None:

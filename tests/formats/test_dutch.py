@@ -100,7 +100,10 @@ def test_a_third_colour_comes_before_a_rematch() -> None:
     """A color clash is better than a rematch."""
     paired = pair_dutch(field_of(entered(4, 9).members, "A=C B=D", "A=D B=C", total=9))
     assert {board.pair for board in paired.boards} == {(0, 1), (2, 3)}
-    assert paired.remarks == ("E1 and E2 are both due the same color", "E3 and E4 are both due the same color")
+    assert paired.remarks == (
+        "E1 and E2 have the same absolute color preference",
+        "E3 and E4 have the same absolute color preference",
+    )
 
 
 def test_a_second_bye_comes_before_a_rematch() -> None:
@@ -117,7 +120,7 @@ def test_a_third_colour_comes_before_a_second_bye() -> None:
     given = (*[Turn(Kind.FULL_BYE, points=2)] * 2, *[Turn()] * 3)
     paired = pair_dutch(replace(met, history=(*met.history, given), present=(0, 1, 2)))
     assert paired.byes == (2,)
-    assert paired.remarks == ("E1 and E2 are both due the same color",)
+    assert paired.remarks == ("E1 and E2 have the same absolute color preference",)
 
 
 def test_families_apart() -> None:
@@ -128,7 +131,7 @@ def test_families_apart() -> None:
     assert {board.pair for board in pair_dutch(field).boards} == {(0, 2), (1, 3)}
     assert {board.pair for board in pair_dutch(field, forbid_family=True).boards} == {(0, 3), (1, 2)}
     alone = replace(field, present=(0, 2))
-    assert pair_dutch(alone, forbid_family=True).remarks == ("E1 and E3 are of one family",)
+    assert pair_dutch(alone, forbid_family=True).remarks == ("E1 and E3 belong to the same family",)
 
 
 def test_the_criteria_of_a_pair() -> None:
@@ -192,10 +195,10 @@ def test_a_first_round_without_a_legal_pairing_says_so(tmp_path: Path) -> None:
     """`check` and `run` show the remarks of round 1 before the first game."""
     path = config(tmp_path, ("wren1", "wren2", "wren3", "wren4"), "dutch", "rounds = 2\nforbid_family = true")
     told = tour(tmp_path, "check", str(path)).stdout
-    assert told.count("warning: round 1: ") == 2 and "Wren 1 and Wren 3 are of one family" in told
+    assert told.count("warning: round 1: ") == 2 and "Wren 1 and Wren 3 belong to the same family" in told
     shown = tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
     first = next(line for line in (shown.stdout + shown.stderr).splitlines() if "round 1: " in line)
-    assert "Wren 1 and Wren 3 are of one family" in first
+    assert "Wren 1 and Wren 3 belong to the same family" in first
 
 
 FILES = sorted((Path(__file__).parents[1] / "golden" / "trf").glob("*.trf"))

@@ -72,15 +72,15 @@ def test_steps_run_out() -> None:
     with pytest.raises(TooLong):
         backtracked(field, range(6), noise, Restrictions(), Steps(2))
     paired = epm(steps=2).pair(field)
-    assert paired.guarantee == "fallback: no round after 2 steps; maximum weight, certified"
-    assert paired.remarks == ("no round after 2 steps: the whole round is matched by the same weights",)
+    assert paired.guarantee == "fallback: no valid round in 2 steps; maximum weight, certified"
+    assert paired.remarks == ("no valid round in 2 steps: all pairs are matched at once, by the same weights",)
 
 
 def test_no_round_at_all() -> None:
     """If all have met, the oldest rematches are played, or strict stops."""
     field = field_of(rated(1, 1, 1, 1), "A1B C1D", "A1C B1D", "A1D B1C")
     paired = epm(rounds=3).pair(field)
-    assert paired.guarantee.startswith("fallback: no choice of floats leads to a round")
+    assert paired.guarantee.startswith("fallback: no choice of floats leads to a valid round")
     assert names(field, paired) in ("AB CD", "CD AB") and len(paired.remarks) == 3
     with pytest.raises(Unpairable, match="rematch of round 1"):
         epm(rounds=3, strict=True).pair(field)

@@ -92,12 +92,14 @@ def test_draws_without_end_are_matched_as_a_whole() -> None:
     """If no draw leads to a round, the whole round is matched."""
     field = field_of(rated(1, 1, 1, 1), "A1C B1D", "A1D B1C")
     paired = godraw(rounds=3, attempts=7).pair(field)
-    assert names(field, paired) == "AB CD" and paired.guarantee == "by rule: draw 1"
+    assert names(field, paired) == "AB CD" and paired.guarantee == "by rule: random draw 1"
     stuck = field_of(rated(1, 1, 1, 1), "A1C B1D", "A=B C=D")
     paired = godraw(rounds=3, attempts=7).pair(stuck)
     assert names(stuck, paired) == "AD BC"
-    assert paired.guarantee == "fallback: no round after 7 draws; maximum weight, certified"
-    assert paired.remarks == ("no round after 7 draws: the whole round is matched by the same preferences",)
+    assert paired.guarantee == "fallback: no valid round in 7 random attempts; maximum weight, certified"
+    assert paired.remarks == (
+        "no valid round in 7 random attempts: all pairs are matched at once, by the preferences of the draw",
+    )
 
 
 def test_strict() -> None:

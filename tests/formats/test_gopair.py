@@ -112,7 +112,7 @@ def test_a_window_sees_the_top_alone() -> None:
     field = field_of(rated(1300, 1200, 1100, 1000), "A=B C=D")
     paired = gopair(window=2, rerate=False).pair(field)
     assert names(field, paired) == "AB CD"
-    assert paired.guarantee == "by rule: best of the first 2 each time"
+    assert paired.guarantee == "by rule: each pair is taken from the best matching of the first 2 unpaired entrants"
     assert paired.remarks == ("A - B is a rematch of round 1", "C - D is a rematch of round 1")
     assert gopair(rerate=False).pair(field).remarks == ()
     with pytest.raises(ValidationError, match="window must be an even number"):

@@ -249,7 +249,7 @@ def test_aims_that_cancel_are_told_before_the_first_round() -> None:
     format_ = rounds(Even, placement=["NBW", "SOSM", "DC", "SDC"])
     notes = format_.notes(format_.start(FOUR))
     assert [note.kind for note in notes] == ["warning"] * 3 + ["round"]
-    assert notes[0].text == "placement mixes codes over wins (NBW) with codes over McMahon scores (SOSM)"
+    assert notes[0].text == "placement mixes codes based on wins (NBW) with codes based on McMahon scores (SOSM)"
     assert "DC and SDC" in notes[1].text and "ranking by SOSM" in notes[2].text
     assert rounds(Even).system.warnings() == ()
     assert rounds(placement=["SB"]).system.warnings() == (

@@ -343,11 +343,11 @@ def test_the_words_of_the_rules() -> None:
         return " | ".join(made.system.rules(field, made.system.pair(field), one, other))
 
     assert (
-        "A is seed 1 | D is seed 4 | places 1 and 2 of the bracket: they can meet in its round 1, the semi-final"
+        "A is seed 1 | D is seed 4 | places 1 and 2 of the bracket can meet in round 1 of the bracket, the semi-final"
         in (rules("knockout", 0, 3))
     )
-    assert "its round 2, the final" in rules("knockout", 0, 1)
-    assert "A has lost 0 matches (2 losses eliminate)" in rules("double-elimination", 0, 3)
+    assert "round 2 of the bracket, the final" in rules("knockout", 0, 1)
+    assert "A has lost 0 matches (an entrant with 2 losses is out)" in rules("double-elimination", 0, 3)
     assert rules("accelrat", 0, 2) == (
         "step 1 from the top: A meets B, undesirability 1.00 | step 2 from the top: C meets D, undesirability 1.00"
     )

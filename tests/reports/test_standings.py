@@ -230,7 +230,7 @@ def test_a_crosstable_says_why_its_signs_and_the_points_differ() -> None:
     )
     assert points_notes(placed[3:], {"D": 2}) == ()
     assert points_notes(placed[1:], {"B": 9, "C": 9, "D": 9}, by_match=True) == (
-        "points are those of matches, results those of games",
+        "points are counted by match, results by game",
     )
 
 

@@ -300,7 +300,9 @@ def test_an_edition_shows_another_pool(apart: Store) -> None:
     sheet = editions.edition_sheet(read_edition(apart, "main", 2).to_json() | {"made": "today"})
     cells = {row["name"]: shown["difference"] for row, shown in zip(sheet.rows, sheet.shown, strict=True)}
     assert (cells["Rebel"], cells["Toga"]) == ("other pool", "+0.0")
-    assert sum("other pool: the rating pool has another zero point than before" in note for note in sheet.notes) == 1
+    assert (
+        sum("other pool: the rating pool has a different zero point than before" in note for note in sheet.notes) == 1
+    )
     with pytest.raises(UsageRefused, match="has not changed"):
         publish(apart, "main")
     assert {line.difference for line in publish(apart, "main", again=True).lines} == {0.0}

@@ -51,7 +51,7 @@ def stopped(begun: Path, tmp_path: Path) -> Path:
 def test_each_sentence_of_a_change_stands_alone(stopped: Path) -> None:
     """Each sentence of a reply is complete, and none is repeated."""
     assert tour(stopped, "withdraw", "Wren 2").stdout.startswith("Wren 2 withdraws; ")
-    assert tour(stopped, "add", "wren4").stdout == "Wren 4 joins with 4 games after all others.\n"
+    assert tour(stopped, "add", "wren4").stdout == "Wren 4 joins; its 4 games follow after all other games.\n"
     said = tour(stopped, "replace", "Wren 1", "wren5").stdout
     assert said.startswith("Wren 5 takes the place of Wren 1. Wren 1 withdraws; ")
     assert "others. Wren 5 joins" in said
@@ -191,7 +191,9 @@ def test_nobody_joins_after_the_last_round_is_paired(tmp_path: Path) -> None:
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
     for command in (("add", "wren5"), ("replace", "Wren 1", "wren5")):
         told = tour(tmp_path, *command, expect=2).stderr
-        assert "Wren 5 cannot join any more: round 1 of 1, the last, is paired. Hint: increase the rounds" in told
+        assert (
+            "Wren 5 cannot join any more: the last round (1 of 1) is already paired. Hint: increase the rounds" in told
+        )
     text = path.read_text("utf-8") + '\n[[entrants]]\nengine = "wren5"\n'
     path.write_text(text, "utf-8")
     assert "Wren 5 cannot join any more" in tour(tmp_path, "run", str(path), expect=2).stderr

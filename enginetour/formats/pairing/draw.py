@@ -295,7 +295,7 @@ def _described(
         if meetings[one, other]:
             remarks.append(f"{names} is a rematch of round {meetings[one, other]} and cannot be avoided")
         elif related[one, other]:
-            remarks.append(f"{names} are of one family: this cannot be avoided")
+            remarks.append(f"{names} belong to the same family, and this pair cannot be avoided")
         drawn.append(places)
     return drawn, tuple(remarks)
 

@@ -88,7 +88,7 @@ def broken_restrictions(field: Field, one: int, other: int, bars: Restrictions) 
         remarks.append(f"{rematch(field, one, other)} and cannot be avoided")
     if bars.forbid_family and same_family(field, one, other):
         names = f"{field.members[one].name} - {field.members[other].name}"
-        remarks.append(f"{names} are of one family: this cannot be avoided")
+        remarks.append(f"{names} belong to the same family, and this pair cannot be avoided")
     return tuple(remarks)
 
 

@@ -130,7 +130,7 @@ class GameSchedule:
         if key in self.played or self.off.get(key):
             raise ValueError(f"{_game_name(pairing)} is already finished")
         if key not in self.off:
-            raise ValueError(f"{_game_name(pairing)} was never on offer")
+            raise ValueError(f"{_game_name(pairing)} was not scheduled")
         return False
 
     def scheduled(self, key: GameKey) -> Pairing | None:
@@ -217,7 +217,7 @@ class GameSchedule:
 
 
 def _game_name(pairing: Pairing) -> str:
-    return f"{pairing.white} - {pairing.black} (meeting {pairing.meeting}, game {pairing.leg} of it)"
+    return f"{pairing.white} - {pairing.black} (encounter {pairing.meeting}, game {pairing.leg})"
 
 
 _Round = tuple[tuple[int, int], ...]  # pairs of seats in board order

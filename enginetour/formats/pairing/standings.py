@@ -226,7 +226,7 @@ def warnings(codes: Sequence[str], *, evens_sos: bool = False) -> tuple[str, ...
         found.append(f"placement begins with the tie-break {codes[0]}. Hint: put PTS or NBW first to rank by points")
     if by_basis["wins"] and by_basis["mms"]:
         wins, mms = ", ".join(by_basis["wins"]), ", ".join(by_basis["mms"])
-        found.append(f"placement mixes codes over wins ({wins}) with codes over McMahon scores ({mms})")
+        found.append(f"placement mixes codes based on wins ({wins}) with codes based on McMahon scores ({mms})")
     if {"DC", "SDC"} <= set(codes):
         found.append("placement has both DC and SDC, two versions of direct confrontation. Hint: remove one of them")
     if evens_sos and (sums := [code for code in codes if code.startswith(EVENED)]):

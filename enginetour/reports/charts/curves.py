@@ -295,7 +295,7 @@ def load_chart(
             marks.append(Area(tuple(diamond(xs.at(x), ys.at(value), 2.8) for x, value in few), role))
     if not there:
         marks = [*output.heading(title, width), output.empty_message("no measurements", (top + bottom) / 2, width)]
-    busy = "" if cores is None else f", more than its processors after {len(above)}"
+    busy = "" if cores is None else f"; it was higher than the number of processors after {len(above)}"
     summary = f"Load of the machine after {len(there)} games{busy}."
     return Picture(clean_text(title), summary, width, bottom + 36, tuple(marks))
 

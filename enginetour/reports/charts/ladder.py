@@ -293,5 +293,5 @@ def _summary(rounds: Sequence[SectionRound], ranking: Sequence[StandingsRow]) ->
     parked = sum(one.parked is not None for one in rounds)
     return (
         f"Bubble history of {len(ranking)} engines, {len(rounds)} round robins and {rounds[-1].games} games: "
-        f"{out} drop-outs, {parked} parkings; first is {clean_text(ranking[0].name)}."
+        f"{out} drop-outs, {parked} parkings; {clean_text(ranking[0].name)} is in first place."
     )

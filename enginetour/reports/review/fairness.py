@@ -355,7 +355,7 @@ def openings_sheet(found: Fairness) -> Sheet:
         for line in ordered[:_MAX_OPENINGS]
     )
     more = len(ordered) - len(rows)
-    notes = [f"{more} more openings with a more even score"] if more else []
+    notes = [f"{more} more openings with a more even score are not shown"] if more else []
     if any(line.white.games and line.white.error is None for line in ordered):
         notes.append(f"shares of fewer than {_MIN_GAMES} games have no confidence interval")
     return Sheet("openings", columns, rows, notes=tuple(notes))

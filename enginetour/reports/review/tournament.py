@@ -419,9 +419,9 @@ def leaders_note(found: RatingList) -> str:
     needed = games_needed(found, first, second)
     text = f"It is not certain whether {first.name} is stronger than {second.name} (likelihood {_percent(los)})."
     if needed is None:
-        return f"{text} Their difference is too small for an estimate of the games that would show it."
+        return f"{text} Their difference is too small to estimate how many games would show it."
     more = format_count(needed, "more game")
-    return f"{text} About {more} of each would show it with 95 % if their current difference is real."
+    return f"{text} About {more} of each engine would show it with 95 % if their current difference is real."
 
 
 def games_needed(found: RatingList, first: Row, second: Row) -> int | None:

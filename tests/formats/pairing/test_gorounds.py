@@ -124,7 +124,7 @@ def test_fewest_bars_are_broken_then_the_sum_decides(seed: int, rounds: int, fam
 def test_strict_says_what_it_would_have_to_allow() -> None:
     """The error of strict names the pairs and the setting."""
     field = field_of(rated(2, 1, families="ff"), "A1B")
-    with pytest.raises(Unpairable, match=r"A - B is a rematch of round 1.*one family.*strict = false"):
+    with pytest.raises(Unpairable, match=r"A - B is a rematch of round 1.*the same family.*strict = false"):
         best_round(field, field.present, lambda *_: 0, Restrictions(strict=True, forbid_family=True))
 
 

@@ -319,7 +319,7 @@ def test_games_needed_shrink_with_the_difference() -> None:
     few, many = (games_needed(found, *found.rows[:2]) for found in (wide, close))
     assert few is not None and many is not None and 0 < few < many < MAX_GAMES_NEEDED
     assert games_needed(level, *level.rows[:2]) is None
-    assert "too small for an estimate" in leaders_note(level)
+    assert "too small to estimate" in leaders_note(level)
 
 
 def test_games_needed_are_enough() -> None:
