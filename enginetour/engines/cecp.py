@@ -67,7 +67,7 @@ def time_lines(tc: TimeControl, quirks: Quirks, *, nps: bool) -> list[bytes]:
     """Return `level` or `st`, with `sd` or `nps`. Raises Unsupported if this engine cannot be given the control."""
     if tc.nodes is not None:
         if not nps or tc.stages or tc.movetime_ms is not None:
-            raise Unsupported("does not support the search limit nodes: no feature nps, or there is a time limit too")
+            raise Unsupported("does not support the search limit nodes: it needs the feature nps and no time limit")
         lines = [f"nps {tc.nodes}".encode("ascii"), b"st 1"]
     elif tc.movetime_ms is not None:
         lines = [_movetime_line(tc.movetime_ms, quirks)]
@@ -90,7 +90,8 @@ def _movetime_line(ms: int, quirks: Quirks) -> bytes:
         return f"st {seconds_text(ms)}".encode("ascii")
     if ms % 1000:
         raise Unsupported(
-            f'does not support movetime={seconds_text(ms)}: whole seconds only (or set movetime = "level")'
+            f"does not support movetime={seconds_text(ms)}: st accepts whole seconds only "
+            '(or set movetime = "level" under [quirks])'
         )
     return f"st {ms // 1000}".encode("ascii")
 
@@ -130,7 +131,8 @@ def edit_lines(board: chess.Board, white_move: bytes) -> list[bytes]:
     """
     if not is_editable(board):
         raise InexpressiblePosition(
-            f"edit cannot express castling rights or en passant of {board.fen()}, and the engine has no setboard"
+            f"the command edit cannot express the castling rights or the en passant square of {board.fen()}, "
+            "and the engine does not support setboard"
         )
     lines = [white_move] if board.turn == chess.BLACK else []
     lines += [b"edit", b"#"]
@@ -204,7 +206,7 @@ class CecpEngine(CecpListener):
             elif message.kind is MessageKind.ANSWER:
                 self._judge_trial(message)
                 if not self.features.values:
-                    self.note("no-features", "a move but no feature line: protocol 1 is assumed")
+                    self.note("no-features", "sent a move but no feature line; protocol 1 is assumed")
                     break
             elif message.kind is MessageKind.WAIT:
                 until = limit
@@ -302,7 +304,7 @@ class CecpEngine(CecpListener):
         declared = [word.strip().casefold() for word in self.features.values.get("variants", "").split(",")]
         word = next((word for word in VARIANTS[name].cecp if word in declared), None)
         if word is None:
-            raise Unsupported(f"does not declare {name}: not in its feature variants")
+            raise Unsupported(f"does not declare {name} in its feature variants")
         return [f"variant {word}".encode("ascii")]
 
     def supports(self, tc: TimeControl) -> bool:
@@ -321,7 +323,7 @@ class CecpEngine(CecpListener):
                 lines.append(f"setboard {board.fen()}".encode("ascii"))
             elif position.variant != STANDARD:
                 raise InexpressiblePosition(
-                    f"cannot set the start position of a game of {position.variant}: no setboard"
+                    f"cannot set the start position of a game of {position.variant}: it does not support setboard"
                 )
             else:
                 lines += edit_lines(board, self._move_line("a3" if self.features.on("san") else "a2a3"))

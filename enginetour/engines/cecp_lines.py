@@ -266,7 +266,7 @@ class CecpListener(Engine):
         if self._held is None:
             return None
         self._by_number = self._held.text
-        self.note("numbered-moves", "announces moves by their number only")
+        self.note("numbered-moves", "sends its moves only as numbered lines")
         return self._answer(self._held)
 
     def _next_line(self) -> tuple[bytes, bytes] | None:

@@ -75,7 +75,8 @@ class EngineEntry:
     command: Annotated[
         tuple[_Word, ...],
         Bounds(strict=False, min_length=1, max_length=256),
-        "Program and arguments, as a list or one word; the program is a name in PATH, or a path from the engine file.",
+        "Program and arguments, as a list or one word. The program is a name in PATH, "
+        "or a path relative to the directory of the engine file.",
     ]
     protocol: Annotated[Literal["uci", "cecp"], 'Protocol of the engine: "uci", or "cecp" (WinBoard protocol 1 and 2).']
     folder: Path = field(default_factory=Path.cwd)
@@ -91,7 +92,7 @@ class EngineEntry:
     origin: Annotated[Line, "Country or team of the engine, for formats that keep relatives apart."] = ""
     rating: Annotated[
         Annotated[float, Bounds(ge=-100_000, le=100_000)] | None,
-        "Rating of the engine for entrants without one, on the rating scale of the tournament. Default: none.",
+        "Rating of entrants that do not set one, on the rating scale of the tournament. Default: none.",
     ] = None
     package: Annotated[
         str, Bounds(pattern=r"^[a-z0-9.+ -]*$"), "Packages to install with `apt install` if the program is missing."
@@ -115,11 +116,9 @@ class EngineEntry:
         Bounds(strict=False, max_length=64),
         "Names of environment variables that the engine gets in addition to PATH, HOME, TMPDIR and LANG.",
     ] = ()
-    keep_scratch: Annotated[bool, "Whether the engine's scratch directory remains after its end, for inspection."] = (
-        False
-    )
+    keep_scratch: Annotated[bool, "Whether to keep the engine's scratch directory after the engine ends."] = False
     resources: Annotated[Resources, "Limits of the engine's processes."] = field(default_factory=Resources)
-    quirks: Annotated[Quirks, "Differences of the engine from its protocol."] = field(default_factory=Quirks)
+    quirks: Annotated[Quirks, "How the engine differs from its protocol."] = field(default_factory=Quirks)
 
     @property
     def supported_limits(self) -> frozenset[LimitName]:
@@ -154,7 +153,7 @@ class _EngineFile(_Section):
     @classmethod
     def _printable(cls, text: str) -> str:
         if not text.isprintable() or text != text.strip():
-            raise ValueError("a name must be printable text without spaces at its ends")
+            raise ValueError("a name must be printable text without spaces at the beginning or end")
         return text
 
 
@@ -450,8 +449,8 @@ def write_hints(path: Path, target: Path, hints: Mapping[str, object]) -> None:
     """
     text = path.read_text(encoding="utf-8")
     if path != target and "{here}" in text:
-        step = f"copy it and these files to {target.parent}, then try again"
-        raise InputRefused("refers to files in its own directory", place=str(path), step=step)
+        step = f"copy the engine file and these files to {target.parent}, then try again"
+        raise InputRefused("the engine file refers to files in its own directory", place=str(path), step=step)
     written = with_hints(text, hints)
     target.parent.mkdir(parents=True, exist_ok=True)
     number, draft = tempfile.mkstemp(prefix=f".{target.stem}-", suffix=".toml", dir=target.parent)
@@ -459,7 +458,7 @@ def write_hints(path: Path, target: Path, hints: Mapping[str, object]) -> None:
         with os.fdopen(number, "w", encoding="utf-8") as out:
             out.write(written)
         if not _holds(written, hints):
-            raise InputRefused("has several keys on one line", place=str(path), step="add the hints by hand")
+            raise InputRefused("the file has several keys on one line", place=str(path), step="add the hints by hand")
         read_entry(Path(draft))
         Path(draft).chmod(0o644)
         Path(draft).replace(target)

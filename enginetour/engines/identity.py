@@ -154,7 +154,7 @@ def _digest(path: str, now: _State) -> str:  # noqa: ARG001 - the state is the c
 def changed_engines_error(names: Iterable[str], place: str) -> InputRefused:
     """Return the error about changed engines, the same for a resumed and for a running tournament."""
     what = f"changed since the last game: {', '.join(names)} (binary, net or options)"
-    step = "restore its files, continue with enginetour run FILE --accept-change, or use enginetour replace OLD NEW"
+    step = "restore the files, continue with enginetour run FILE --accept-change, or use enginetour replace OLD NEW"
     return InputRefused(what, place=place, step=step)
 
 

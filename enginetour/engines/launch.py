@@ -289,7 +289,7 @@ _NEVER_FILES = ("/dev/null", "/dev/zero", "/dev/full")  # writing there changes 
 
 
 def abi() -> int:
-    """Return the kernel's version of the interface, from 1. Raises OSError if the kernel does not have it."""
+    """Return the version of the kernel's Landlock interface, 1 or higher. Raises OSError without Landlock support."""
     return call("syscall", _CREATE_RULESET, None, 0, _VERSION)
 
 

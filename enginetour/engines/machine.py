@@ -158,7 +158,7 @@ class Cores:
         return f"{games} need {want} core{'s' * (want != 1)}, but {have} can be used{threads_text}"
 
     def engines(self, slot: int) -> tuple[int, ...]:
-        """Return the processors of a slot's engines; none for a slot beyond all cores."""
+        """Return the processors of a slot's engines; none if no cores are left for the slot."""
         return tuple(core[0] for core in self.cores[slot * self.each : (slot + 1) * self.each])
 
     def others(self, slot: int, slots: int) -> tuple[int, ...]:

@@ -421,7 +421,7 @@ class EngineProcess:
         return self._cpu.last_ms if self.closed else self._cpu.ms(whole=whole)
 
     def left(self) -> list[str]:
-        """Return what the engine left in its namespace, as init reported before the end: ``name (number inside)``."""
+        """Return processes left in the PID namespace, as its init reported them: ``name (PID in the namespace)``."""
         if self._report is not None and not self.closed:
             with suppress(OSError):
                 self._left += os.read(self._report, READ_SIZE)
@@ -486,7 +486,7 @@ def describe_safeguards() -> str:
     own = f"no PID namespace ({why}), remaining processes are found by their tag" if why else "PID namespace"
     wrapped = "yes" if shutil.which(BWRAP) else f"no (apt install {BWRAP_PACKAGE})"
     sandboxes = f"sandboxes: bwrap {wrapped}, landlock {_landlock()}"
-    return f"engines run in: {own}, cgroup no (enginetour checks memory limits); {sandboxes}"
+    return f"engines run in: {own}, no cgroup (enginetour checks memory limits); {sandboxes}"
 
 
 def _namespace_missing() -> str:
@@ -503,7 +503,7 @@ def root_warning() -> str:
     if os.geteuid():
         return ""
     return (
-        "running as root, and so do the engines: without a sandbox they can do anything on this machine; a sandbox "
+        "enginetour and its engines run as root: without a sandbox, engines can do anything on this machine; a sandbox "
         "removes their capabilities, but they still own the system's files. Hint: use another user."
     )
 

@@ -134,7 +134,7 @@ def _number(option: DeclaredOption, value: str) -> tuple[str | None, str]:
 
 MS = 1_000_000  # nanoseconds in a millisecond
 OWED_NS = 1_000 * MS  # for an answer that is owed after `stop` (runner spec 5.2)
-# for the ping after it, and for the question before an answer counts as illegal (runner spec 5.2, 5.6)
+# for the ping after it, and for the ping before an answer is judged illegal (runner spec 5.2, 5.6)
 _PING_NS = 2_000 * MS
 _QUIET_NS = 20 * MS  # after each fence of an engine that answers a ping twice (runner spec 5.7)
 # an empty line wakes an engine that reads one line at a time; survey: after 200 ms in 5 of 6 attempts
@@ -201,7 +201,7 @@ class Engine(ABC):
         self.games = 0
         self.ready = False  # handshake done
         self.awaited: tuple[str, str] | None = None  # what a wait off the clock waits for, and the quirk that limits it
-        self.reads_single_lines = False  # an empty line woke it twice
+        self.reads_single_lines = False  # twice, it answered only after an empty line
         self.spoiled = ""  # why it may not be used for another game
         self.fence = spec.quirks.fence
         self.notes: dict[str, str] = {}  # first warning of each kind
@@ -543,7 +543,10 @@ class Engine(ABC):
     def _remedy(self, setting: str) -> str:
         """Return the quirk that helps an engine which has not answered in time."""
         if self.reads_single_lines:
-            return "it reads one line at a time (an empty line woke it twice): set line_delay_ms = 100 under [quirks]"
+            return (
+                "it reads one line at a time (twice, it answered only after an empty line): "
+                "set line_delay_ms = 100 under [quirks]"
+            )
         return f"if the engine needs more time, increase {setting} under [quirks]"
 
     def _test_single_lines(self, most_empty: int = _MOST_EMPTY) -> Script:
@@ -594,7 +597,7 @@ class Engine(ABC):
                 if message.kind is MessageKind.ANSWER:
                     self.late_ns = message.stamp_ns
         if not self._can_ping():
-            self.spoiled = "without ping its state after an abnormal end is unknown"
+            self.spoiled = "its state after an abnormal end is unknown, because it does not support ping"
             return
         try:
             yield from self.fenced(_PING_NS)

@@ -47,7 +47,7 @@ def read_engines(path: Path) -> tuple[tuple[ImportedEngine, ...], tuple[str, ...
     try:
         table = json.loads(read_whole(path, _LARGEST_FILE).decode("utf-8-sig"))
     except FileNotFoundError:
-        raise InputRefused("file not found", place=str(path), step="give engines.json of Cute Chess") from None
+        raise InputRefused("file not found", place=str(path), step="use the file engines.json of Cute Chess") from None
     except (ValueError, RecursionError) as error:
         what = getattr(error, "msg", "nested too deeply")
         line = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
@@ -69,7 +69,7 @@ def read_engines(path: Path) -> tuple[tuple[ImportedEngine, ...], tuple[str, ...
 
 def _engine(row: object, base: Path, taken: set[str]) -> ImportedEngine:
     if not isinstance(row, dict):
-        raise ValueError("is not a table")
+        raise ValueError("is not a JSON object")
     name, command = _text(row, "name"), _text(row, "command")
     protocol = {"uci": "uci", "xboard": "cecp"}.get(_text(row, "protocol"))
     if not name or not command:
@@ -91,7 +91,9 @@ def _engine(row: object, base: Path, taken: set[str]) -> ImportedEngine:
     notes = [text for key, text in _ELSEWHERE.items() if key in row and row[key] != _USUAL.get(key, 1)]
     variants = [one for one in row.get("variants", []) if one != "standard"]
     if variants:
-        notes.append(f"variants: the engine reports them itself (found {', '.join(map(str, variants))[:60]})")
+        notes.append(
+            f"variants: not needed, the engine reports them itself (found {', '.join(map(str, variants))[:60]})"
+        )
     return ImportedEngine(entry, tuple(notes))
 
 
@@ -240,7 +242,7 @@ def no_program(word: str, folder: Path) -> str:
     if "/" in word:
         return explain_not_runnable(path) if os.path.exists(path) else ""  # noqa: PTH110 - also of a name that is too long
     here = os.path.isfile(path)  # noqa: PTH113 - as above
-    return f"{word!r} is searched in PATH only; write ./{word} for the file in {folder.absolute()}" if here else ""
+    return f"{word!r} is searched for in PATH only; write ./{word} for the file in {folder.absolute()}" if here else ""
 
 
 def candidates(command: Sequence[str], folder: Path) -> tuple[EngineSpec, EngineSpec]:

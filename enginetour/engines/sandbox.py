@@ -72,7 +72,7 @@ def _head(path: Path) -> bytes:
 def _without_interpreter(path: Path) -> str:
     head = _head(path)
     if not head.startswith(b"#!"):
-        return "its interpreter is missing (the loader; the program may be built for another system)"
+        return "its dynamic loader is missing (the program may be built for another system)"
     line = head[2:].split(b"\n")[0]
     words = line.split()
     if line.endswith(b"\r") and len(words) == 1:  # the kernel takes the CR for a part of the name

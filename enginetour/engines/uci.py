@@ -102,7 +102,9 @@ class UciEngine(Engine):
     def variant_lines(self, name: str) -> list[bytes]:
         """Return UCI_Variant and UCI_Chess960 if the variant differs from that of the last game."""
         if name == STANDARD and self._other_rules:
-            raise Unsupported(f"has the option {self._other_rules}; remove it for games of {name}: the variant sets it")
+            raise Unsupported(
+                f"has the option {self._other_rules}; remove it for games of {name}, because the variant determines it"
+            )
         if name == self._variant:
             return []
         variant, lines = VARIANTS[name], list[bytes]()
@@ -110,13 +112,13 @@ class UciEngine(Engine):
         declared = {choice.casefold(): choice for choice in kinds.choices} if kinds is not None else {}
         word = next((declared[word] for word in variant.uci if word in declared), "")
         if not word and not variant.is_usual:
-            raise Unsupported(f"does not declare {name}: no such value of UCI_Variant")
+            raise Unsupported(f"does not declare {name} as a value of UCI_Variant")
         if kinds is not None and word:
             lines.append(_setoption(kinds, word))
         if shuffled is not None and shuffled.kind == "check":
             lines.append(_setoption(shuffled, "true" if variant.any_rank else "false"))
         elif variant.any_rank:
-            raise Unsupported(f"does not declare {name}: it has no UCI_Chess960")
+            raise Unsupported(f"does not declare {name}: it does not have the option UCI_Chess960")
         return lines
 
     def approach(self, ask: Ask) -> Script:
@@ -217,9 +219,9 @@ class UciEngine(Engine):
         if option is None:
             self.note("odd-option", f"declares an option that cannot be used: {escape_text(line)}")
         elif len(self._options) >= MOST_OPTIONS:
-            self.note("many-options", f"declares more than {MOST_OPTIONS} options; the rest is not known")
+            self.note("many-options", f"declares more than {MOST_OPTIONS} options; the others are ignored")
         elif self._options.setdefault(option.name.casefold(), option) is not option:
-            self.note("double-option", f"option {escape_text(option.name)!r} declared twice; the first one counts")
+            self.note("double-option", f"declares the option {escape_text(option.name)!r} twice; the first one counts")
 
     # While its opponent thinks, it searches the move that it expects, then gets `ponderhit` or `stop`.
     #
@@ -240,7 +242,7 @@ class UciEngine(Engine):
         board = ask.position.board
         move, _ = read_move(board, hint, lenient_promotion=False)
         if move is None:
-            self.note("ponder-move", f"expects the illegal move {escape_text(hint)!r}; does not ponder")
+            self.note("ponder-move", f"sent the illegal ponder move {escape_text(hint)!r}; it is not asked to ponder")
             return
         after = board.copy(stack=False)
         after.push(move)
@@ -304,7 +306,10 @@ class UciEngine(Engine):
         else:
             self._last_write_ns = time.monotonic_ns()
             self._unheard.append(early._replace(stamp_ns=self._last_write_ns))
-            self.note("early-answer", f"answered {escape_text(early.text)!r} while pondering; it counts at ponderhit")
+            self.note(
+                "early-answer",
+                f"answered {escape_text(early.text)!r} while pondering; this answer is used after ponderhit",
+            )
         self.pondered_ns = (self._last_write_ns if early is None else early.stamp_ns) - self._begun_ns
         return self._last_write_ns
 

@@ -111,7 +111,7 @@ class LineBuffer:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is unread, and new output begins a line."""
+        """Whether all output has been read, and the next output starts a new line."""
         return not (self.text or self._skipping)
 
     def feed(self, chunk: bytes) -> None:

@@ -137,7 +137,7 @@ def _loaded(source: str | bytes | Mapping[str, object], place: str) -> _Content:
     except UnicodeDecodeError as fault:
         raise InputRefused(f"the text is not UTF-8 (byte {fault.start})", place=place) from None
     except ValueError:  # Python does not convert numbers of more than 4,300 digits
-        raise InputRefused("not a valid case: a number of more than 4300 digits", place=place) from None
+        raise InputRefused("not a valid case: a number has more than 4300 digits", place=place) from None
     except RecursionError:
         raise InputRefused("not valid JSON: nested too deeply", place=place) from None
     if not isinstance(content, Mapping):
@@ -211,6 +211,7 @@ def _results(
             for j in range(i):
                 if rows[j][i] != _MIRROR[rows[i][j]]:
                     pair = f"{ranking[i]} - {ranking[j]}"
-                    what = f"{pair} is {rows[i][j]!r}, but {rows[j][i]!r} from the other side"
+                    back = f"{ranking[j]} - {ranking[i]}"
+                    what = f"{pair} is {rows[i][j]!r}, but {back} is {rows[j][i]!r}"
                     _refuse(place, f"results[{g}][{i}]", what)
     return tuple(tuple(rows) for rows in matrices)

@@ -122,7 +122,7 @@ def next_round(system: PairingSystem, field: SeparatedField) -> Paired:
     there = len(field.present)
     bye = "" if field.bye is None else field.members[field.bye].name
     if bye and there % 2:
-        raise Unpairable(f"{there} entrants remain besides {bye}, who has the bye, but the number must be even")
+        raise Unpairable(f"{bye} has the bye, and {there} entrants remain, but their number must be even")
     if there < 2:
         who = f"only {field.members[field.present[0]].name} is" if there else "nobody is"
         raise Unpairable(f"{who} present for round {field.number}, but two entrants are needed")
@@ -132,7 +132,7 @@ def next_round(system: PairingSystem, field: SeparatedField) -> Paired:
     for board in paired.boards:
         if board.pair in field.apart:
             one, other = (field.members[place].name for place in board.pair)
-            raise Unpairable(f"the round contains {one} - {other}, who must not meet according to the file")
+            raise Unpairable(f"the round contains {one} - {other}, but they must not meet according to the file")
     if field.bye is None:
         return paired
     turns = field.turns(field.bye)

@@ -252,7 +252,7 @@ def spelling_notes(tally: Tally, names: Collection[str]) -> list[str]:
     if tally.contradicted:
         games = "1 game ends" if tally.contradicted == 1 else f"{tally.contradicted:,} games end"
         first = tally.contradicted_at
-        notes.append(f"{games} with another result than the Result tag; the tag is used (first: {first})")
+        notes.append(f"{games} with a result that differs from the Result tag; the tag is used (first: {first})")
     spelled: dict[str, set[str]] = {}
     for raw in tally.names:
         spelled.setdefault(engine_name(raw), set()).add(tag_text(raw))

@@ -198,7 +198,7 @@ class TagReader:
         self._end()
         self._judge()
         if self._comment:
-            why = "a comment does not end: games after it do not count"
+            why = "a comment is not closed; games after it are not counted"
             self._tally.break_at(self._place(*self._opened), why, games=0)
 
     def _goes_on(self, line: bytes) -> bool:

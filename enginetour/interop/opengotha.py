@@ -108,7 +108,7 @@ class GoTournament:
             refuse_line(self.place, 0, f"a round from 1 to {last}", following)
         for count in range(1, following):
             if count in self.unfinished and not unfinished_ok:
-                refuse_line(self.place, 0, "a result of each game (or --unfinished-ok)", self.unfinished[count])
+                refuse_line(self.place, 0, "a result for each game (or --unfinished-ok)", self.unfinished[count])
         away = self.away.get(following, frozenset())
         existing, colorless = None, frozenset[tuple[int, int]]()
         if following <= len(self.history):
@@ -287,7 +287,7 @@ class _Reader:
         text = _key(element.values.get(key, ""))
         found = self.keys.get(text, self.plain.get(_plain(text)))
         if found is None:
-            refuse_line(self.place, element.line, f"{key}: a player of the file", repr(element.values.get(key, "")))
+            refuse_line(self.place, element.line, f"a player of the file in {key}", repr(element.values.get(key, "")))
         return found
 
     def _games(self, rounds: int) -> tuple[dict[int, dict[int, Turn]], dict[int, str]]:
@@ -435,7 +435,9 @@ class _Reader:
         if not ceiling:
             return None
         if not self._flag(element, "hdBasedOnMMS", usual=True):
-            self.notes.append(f"{self.place}: handicaps are by grade in the file, but by McMahon score here")
+            self.notes.append(
+                f"{self.place}: the file sets handicaps by grade, but enginetour sets them by McMahon score"
+            )
         return {
             "correction": self._number(element, "hdCorrection", 1, 0, 50),
             "ceiling": ceiling,

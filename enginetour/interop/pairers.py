@@ -251,8 +251,8 @@ class _Reader:
             sums = {sum(worth[:upto]) for upto in (len(worth), paired, min(begun, default=paired))}
             if entry.points not in {one + more for one in sums for more in extra}:
                 warnings.append(
-                    f"{self.report.place}:{entry.line}: {entry.points / 2:g} points, but the sum of the rounds of "
-                    f"{entry.number} is {sum(worth[:paired]) / 2:g}; the rounds are used"
+                    f"{self.report.place}:{entry.line}: entrant {entry.number} has {entry.points / 2:g} points, "
+                    f"but the sum of its rounds is {sum(worth[:paired]) / 2:g}; the rounds are used"
                 )
         return warnings
 
@@ -452,7 +452,9 @@ def make_pairing_system(
         notes.append(f"{raised}; the lowest rating is {FLOOR:g}" if more else lowest)
     most = RoundsOptions.most_rounds(len(foreign.field.members))
     if "rounds" in fields and foreign.field.rounds > most:
-        notes.append(f"{foreign.field.rounds} rounds need rematches: at most {most} rounds are possible without")
+        notes.append(
+            f"{foreign.field.rounds} rounds need rematches; without rematches, at most {most} rounds are possible"
+        )
     system.bounded = False  # another program's tournament can have any number of rounds
     try:
         system.check(rated.field.members)
@@ -489,7 +491,7 @@ def rank_report(report: TrfReport, codes: Sequence[str] | None, unplayed: tiebre
     else:
         order, unknown = _order(said.codes)
         if unknown:
-            notes.append(f"tie-break {unknown} of the file is not supported: the order ends before it")
+            notes.append(f"tie-break {unknown} of the file is not supported; only the tie-breaks before it are used")
     placed = standings.rank_by_codes(
         field, order, tuple(range(len(field.members))), tiebreaks.PlacementTerms(unplayed=unplayed)
     )

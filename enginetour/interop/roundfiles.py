@@ -239,7 +239,7 @@ _Pairs = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class _Cost:
-    """Hold the weight that the other decision loses: a lower bound, and the exact value; None if impossible."""
+    """Hold the weight that the opposite decision loses: a lower bound, and the exact value; None if impossible."""
 
     total: int
     least: int | None
@@ -248,7 +248,7 @@ class _Cost:
 
 @dataclass(frozen=True, slots=True)
 class PairingReason:
-    """Hold the reasons; `instead` has the pairs of the best round with the other decision, None if there is none."""
+    """Hold why two entrants are paired or not; `instead`: best round with the opposite decision, None if impossible."""
 
     pair: tuple[int, int]
     paired: Paired
@@ -278,7 +278,7 @@ def pair_facts(system: PairingSystem, field: Field, one: int, other: int) -> tup
         facts.append(f"met in round {number}" if number < field.number else "must not meet according to the file")
     family = field.members[one].family
     if family and family == field.members[other].family:
-        facts.append(f"both are of family {family}")
+        facts.append(f"both belong to the family {family}")
     return tuple(facts)
 
 

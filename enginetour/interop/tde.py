@@ -123,7 +123,7 @@ def read(path: Path) -> Register:
         elif line.startswith("#"):
             first = line[1:].upper().split()[:1]
             if first and first[0] in {known for known, _ in DIRECTIVES} | {"RULES", "ROUNDS"}:
-                notes.append(f"{path}:{number}: {line!r} is a comment and ignored: a directive begins with ##")
+                notes.append(f"{path}:{number}: {line!r} is a comment and is ignored; a directive begins with ##")
         elif line:
             one = _listed(line, number, path, notes)
             if one.key in listed:
@@ -169,7 +169,7 @@ def _listed(line: str, number: int, path: Path, notes: list[str]) -> _ListedPlay
     begin, end = found
     points = _points(" ".join(words[begin:end]))
     if points is None:
-        refuse_line(str(path), number, "a rating from 1.0 up or from -1.0 down", " ".join(words[begin:end]))
+        refuse_line(str(path), number, "a rating of at least 1.0 or at most -1.0", " ".join(words[begin:end]))
     flags, missed = _flags(" ".join(words[end:]), f"{path}:{number}", notes)
     more, missed_more = _remark(comment, f"{path}:{number}", notes)
     drops = missed | missed_more | ({0} if "DROP" in flags | more else set())

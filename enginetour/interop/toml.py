@@ -149,7 +149,7 @@ def read_toml(path: Path, what: str, *, step: str = "", named: bool = False) -> 
     except RecursionError:
         raise InputRefused("not valid TOML: nested too deeply", place=str(path)) from None
     except ValueError:  # Python does not convert numbers of more than 4,300 digits
-        raise InputRefused("not valid TOML: a number of more than 4300 digits", place=str(path)) from None
+        raise InputRefused("not valid TOML: a number has more than 4300 digits", place=str(path)) from None
 
 
 def _check_values(value: object, path: Path, text: str, keys: _KeyPath = ()) -> None:

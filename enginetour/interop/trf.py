@@ -12,7 +12,7 @@ TRF26  old  what                          columns
 250    XXA  virtual points                10-13 points, 15-17 and 19-21 rounds, 23-26 and 28-31 numbers;
                                           XXA: 5-8 number, 10-13 points of round 1, again every 5
 260    XXP  pairs that must not meet      5-7 and 9-11 rounds, 13-16 number, again every 5; XXP: numbers
-299         points by decree              not supported
+299         points by an arbiter          not supported
 
 Source: FIDE Handbook C.04 annex 2, TRF26; JaVaFo and bbpPairings for the old codes.
 """
@@ -303,7 +303,7 @@ _SINGLE = "a tournament of individuals"
 _REFUSED = {
     "013": (_SINGLE, "teams"),
     "310": (_SINGLE, "teams"),
-    "299": ("points by results alone", "points by decree"),
+    "299": ("points that follow from the results", "points that an arbiter assigned"),
 }
 _SCORES = {"BBW": "W", "BBD": "D", "BBL": "L", "BBF": "A", "BBU": "P", "BBZ": "Z"}
 _CODED = {  # JaVaFo's XXS: code -> letter of `scores`, and half points by default

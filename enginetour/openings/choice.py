@@ -104,14 +104,14 @@ class OpeningSettings(BaseModel):
     positions: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1, max_length=921_600)] | None = (
         Field(
             default=None,
-            description="Numbers of Chess960 start positions (0 to 959; in double Chess960, White's x 960 + Black's). "
-            "Default: all.",
+            description="Numbers of Chess960 start positions (0 to 959; in double Chess960: "
+            "White's number x 960 + Black's). Default: all.",
         )
     )
     per: OpeningScope | None = Field(
         default=None,
-        description='What has its own opening: "encounter": each; "round": all of a round share one; '
-        '"pairing": the n-th encounters of all pairs share one. Default: depends on the format.',
+        description='Which games share an opening: "encounter": those of one encounter; "round": all games of a round; '
+        '"pairing": the n-th encounters of all pairs. Default: depends on the format.',
     )
     repeat: int | None = Field(
         default=None, ge=1, le=10**6, description="Number of games per opening. Default: all games of an encounter."

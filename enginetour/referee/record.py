@@ -102,7 +102,7 @@ class SearchClaims:
         self._number = board.fullmove_number
         if info.score is None:
             if board.legal_moves.count() > 1:
-                self._tell("no-score", f"played {move.uci()} without any scored line")
+                self._tell("no-score", f"played {move.uci()} without reporting a score")
             return None
         self._mate(info.score, info.bound)
         pv = info.pv.split()
@@ -130,10 +130,10 @@ class SearchClaims:
         mates = counts and score > 0 and bound >= 0
         if self._due is not None and self._moves > self._due:
             late = self._moves - self._due
-            self._tell("mate-late", f"no mate {late} move{'s' * (late != 1)} after the announced one")
+            self._tell("mate-late", f"the announced mate is {late} move{'s' * (late != 1)} overdue")
             self._due = None
         if self._mates and counts and score < 0 and bound <= 0:
-            self._tell("mate-lost", f"announced a mate, and a move later that it is mated in {MATE + score}")
+            self._tell("mate-lost", f"announced a mate, and one move later reported that it is mated in {MATE + score}")
             self._due = None
         if mates:
             due = self._moves + max(1, MATE - score) - 1
@@ -158,7 +158,7 @@ class SearchClaims:
                     if not move:
                         raise ValueError
                 except ValueError:
-                    text = f"its PV contains {escape_text(word)!r}, illegal in {board.fen()}"
+                    text = f"its PV contains {escape_text(word)!r}, which is illegal in {board.fen()}"
                     self._tell("pv-illegal", text, number)  # other searches have been checked since
                     return
                 board.push(move)

@@ -120,7 +120,7 @@ class _Reenactment:
         if answer is None:
             answer = self._stopped(engine)
             if answer is None:
-                return self._result("time", "no answer in an earlier search, nor after stop", engine)
+                return self._result("time", "no answer in an earlier search, not even after stop", engine)
         if isinstance(answer, ReenactResult):
             return answer
         if isinstance(answer, EngineFault):

@@ -73,7 +73,7 @@ def illegal(seat: Seat, text: str, board: chess.Board, *, ignored: bool = False)
     """
     cause = f"{seat.color} makes an illegal move: {escape_text(text) or repr(text)} in {board.fen()}"
     if read_move(board, text, lenient_promotion=True)[0] is not None:
-        cause += "; no promotion piece (lenient_promotion = true under [quirks] makes it a queen)"
+        cause += "; the promotion piece is missing (with lenient_promotion = true under [quirks], it is a queen)"
     elif ignored:
         cause += "; the engine may have ignored the start position"
     return _unless_no_mate(loss(seat, Termination.ILLEGAL_MOVE, cause), seat, board)

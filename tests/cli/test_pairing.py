@@ -111,7 +111,7 @@ def test_more_rounds_than_opponents(tmp_path: Path) -> None:
     """A tournament with more rounds than opponents is paired as long as possible, as by bbpPairings, with a note."""
     found = read(tmp_path, "pair", str(four(tmp_path, "142 5", "152 W")))
     assert [(one["white"], one["black"]) for one in found["pairs"]] == [(1, 3), (4, 2)]
-    assert found["warnings"] == ["5 rounds need rematches: at most 3 rounds are possible without"]
+    assert found["warnings"] == ["5 rounds need rematches; without rematches, at most 3 rounds are possible"]
 
 
 def test_a_round_without_a_legal_pairing_is_named(tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_a_round_without_a_legal_pairing_is_named(tmp_path: Path) -> None:
     assert found["differing"] == 0
     told = [text for text in found["warnings"] if text.startswith("round")]
     assert len(told) == 2 and all(text.startswith("round 4: ") for text in told)
-    assert "4 rounds need rematches: at most 3 rounds are possible without" in found["warnings"]
+    assert "4 rounds need rematches; without rematches, at most 3 rounds are possible" in found["warnings"]
     assert "already had a bye" in told[1]
 
 
@@ -185,7 +185,7 @@ def test_a_bye_by_decision(tmp_path: Path) -> None:
     away = tour(tmp_path, "pair", str(file), "--bye", "Alpha", "--absent", "1", expect=2)
     assert "--bye: Alpha is absent from this round" in away.stderr
     odd = tour(tmp_path, "pair", str(file), "--absent", "1", expect=3)
-    assert "3 entrants remain besides Charlie, who has the bye, but the number must be even" in odd.stderr
+    assert "Charlie has the bye, and 3 entrants remain, but their number must be even" in odd.stderr
 
 
 def test_the_second_bye_of_a_club_evening(tmp_path: Path) -> None:

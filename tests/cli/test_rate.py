@@ -285,7 +285,7 @@ def test_a_contradiction_is_noted_and_the_tag_counts() -> None:
     found, text = noted("mismatch.pgn")
     assert (found["games"], row(found, "A")["wins"]) == (2, 2)
     assert "games left out: 1 with result * (mismatch.pgn:11)" in text
-    assert "3 games end with another result than the Result tag; the tag is used (first: mismatch.pgn:1)" in text
+    assert "3 games end with a result that differs from the Result tag; the tag is used (first: mismatch.pgn:1)" in text
 
 
 @pytest.mark.parametrize("name", ["multiline_tag.pgn", "space.pgn"])

@@ -212,7 +212,7 @@ def test_faults() -> None:
     told = {text: verdict.illegal(seat, text, board).cause for text in ("e1e3", "", "b2b1")}
     assert told["e1e3"] == f"Black makes an illegal move: e1e3 in {board.fen()}; {draw}"
     assert told[""] == f"Black makes an illegal move: '' in {board.fen()}; {draw}"
-    hint = "no promotion piece (lenient_promotion = true under [quirks] makes it a queen)"
+    hint = "the promotion piece is missing (with lenient_promotion = true under [quirks], it is a queen)"
     assert told["b2b1"] == f"Black makes an illegal move: b2b1 in {board.fen()}; {hint}; {draw}"
     assert verdict.crash(seat, "signal 11 (SIGSEGV)").cause == "Black disconnects: signal 11 (SIGSEGV)"
     assert verdict.stall(seat, EngineStalled("no pong")).cause == "Black's connection stalls: no pong"

@@ -405,7 +405,7 @@ def test_engines_of_one_name_have_ids_of_their_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "told"),
     [
-        (7, "is not a table"),
+        (7, "is not a JSON object"),
         ({**HERON, "protocol": "uci2"}, "protocol must be uci or xboard (found 'uci2')"),
         ({**HERON, "name": ""}, "no name: name and command are required"),
         ({**HERON, "command": 3}, "command must be text (found 3)"),
@@ -437,7 +437,7 @@ def test_import_writes_files_and_leaves_those_that_are_there(tmp_path: Path) -> 
     path = listed(tmp_path, KITE, HERON, 7)
     told = tour(tmp_path, "engines", "import", path.name)
     assert "2 engine files written" in told.stdout
-    assert "left out, engine 3: is not a table" in told.stderr
+    assert "left out, engine 3: is not a JSON object" in told.stderr
     assert read_entry(tmp_path / "engines" / "heron.toml").quirks.whitepov
     again = tour(tmp_path, "engines", "import", path.name)
     assert "0 engine files written" in again.stdout

@@ -355,7 +355,7 @@ def test_tables_in_the_hidden_folder_stay_readable(tmp_path: Path, monkeypatch: 
 def test_root_is_warned(user: int, warned: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only root gets the warning that its engines are root too."""
     monkeypatch.setattr(os, "geteuid", lambda: user)
-    assert ("running as root" in safeguards.root_warning()) == warned
+    assert ("run as root" in safeguards.root_warning()) == warned
 
 
 def test_settings_survive_the_store() -> None:

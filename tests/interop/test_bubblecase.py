@@ -87,7 +87,7 @@ def test_a_good_case_is_read() -> None:
         (_set("results", 0, 0, to="-x0"), r"results\[0\]\[0\]: character 2 must be one of '1=0'"),
         (_set("results", 0, 0, to="110"), r"results\[0\]\[0\]: character 1"),
         (_set("results", 0, 0, to="--0"), r"results\[0\]\[0\]: character 2"),
-        (_set("results", 0, 1, to="1-="), r"results\[0\]\[1\]: B - A is '1', but '1' from the other side"),
+        (_set("results", 0, 1, to="1-="), r"results\[0\]\[1\]: B - A is '1', but A - B is '1'"),
     ],
 )
 def test_bad_cases_are_refused_by_name(change: Callable[[dict[str, Any]], None], named: str) -> None:

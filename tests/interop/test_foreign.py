@@ -23,7 +23,7 @@ def test_pairs_apart_are_never_made() -> None:
     assert (0, 2) in {board.pair for board in next_round(system, free).boards}
     assert apart.apart == {(0, 2)} and apart.meetings[0] == {2: 1}
     assert (0, 2) not in {board.pair for board in next_round(system, apart).boards}
-    with pytest.raises(Unpairable, match="the round contains E1 - E2, who must not meet according to the file"):
+    with pytest.raises(Unpairable, match="the round contains E1 - E2, but they must not meet according to the file"):
         next_round(system, before("XXP 1 2", *blank[:2], rounds=1).field)
     assert before("260 002 003    1    3", *blank, rounds=3).field.apart == set()
 

@@ -176,7 +176,7 @@ def test_open_games() -> None:
     """A game without a result prevents the next round, unless the user allows it."""
     text = EVENING.replace('result="RESULT_EQUAL"', "").replace("</Games>", "</Games><Teams><Team/></Teams>")
     found = read_gotha(text.encode(), "x.xml")
-    with pytest.raises(InputRefused, match=r"a result of each game .*found CATEVE - ÉLANZOÉ in round 1, line 14"):
+    with pytest.raises(InputRefused, match=r"a result for each game .*found CATEVE - ÉLANZOÉ in round 1, line 14"):
         found.foreign()
     assert found.foreign(unfinished_ok=True).field.scores == (2, 2, 2, 0, 4, 0)
     assert found.foreign(number=1).field.number == 1 and "teams are ignored" in found.notes[0]
@@ -223,7 +223,7 @@ def test_no_entity_is_expanded(tmp_path: Path) -> None:
             'name="Bee" firstName="Ann"',
             "a different name for each player (found Bee Ann",
         ),
-        ('whitePlayer="CATEVE"', 'whitePlayer="NOBODY"', "x.xml:14: expected whitePlayer: a player of the file"),
+        ('whitePlayer="CATEVE"', 'whitePlayer="NOBODY"', "x.xml:14: expected a player of the file in whitePlayer"),
         (
             'whitePlayer="CATEVE"',
             'whitePlayer="ANTBOB"',

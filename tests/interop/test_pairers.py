@@ -170,7 +170,7 @@ def test_who_rests_by_decision() -> None:
     played = [entry(1, "   2 w 1", points="1.0"), entry(2, "   1 b 0"), entry(3, "0000 - U", points="1.0")]
     again = next_round(system, before(*played, rounds=3).field.resting(2).parted(2, 1))
     assert again.byes == (2,) and again.remarks[-1].startswith("E3 gets the requested bye, but already had a bye")
-    with pytest.raises(Unpairable, match="3 entrants remain besides E1, who has the bye, but the number must be even"):
+    with pytest.raises(Unpairable, match="E1 has the bye, and 3 entrants remain, but their number must be even"):
         next_round(system, replace(blank, present=(0, 1, 2, 3)).resting(0))
 
 
@@ -215,7 +215,7 @@ def test_lines_that_contradict(one: str, two: str, words: str) -> None:
 def test_points_that_do_not_add_up_are_a_warning() -> None:
     """Points that differ from the sum of the rounds are noted."""
     found = before(entry(1, "   2 w 1", points="2.0"), entry(2, "   1 b 0"))
-    assert found.warnings == ("f.trf:1: 2 points, but the sum of the rounds of 1 is 1; the rounds are used",)
+    assert found.warnings == ("f.trf:1: entrant 1 has 2 points, but the sum of its rounds is 1; the rounds are used",)
     assert found.field.scores == (2, 0)
     half = (entry(2, "   3 w =", "0000 - Z", points="0.5"), entry(3, "   2 b =", "0000 - Z", points="0.5"))
     twice = before(entry(1, "0000 - U", "0000 - U", points="2.0"), *half)

@@ -297,7 +297,7 @@ def test_the_facts_of_a_pair() -> None:
         "C had Black in 1 more game than White",
         "met in round 1",
     )
-    assert {"both are of family x", "difference: 1 point"} <= {*pair_facts(system, field, 1, 0)}
+    assert {"both belong to the family x", "difference: 1 point"} <= {*pair_facts(system, field, 1, 0)}
     found = explain_pair(system, field, Paired((Board(0, 1),), (2,)), 0, 2)
     assert found.facts[-1] == "C has the bye"
 

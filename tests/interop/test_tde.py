@@ -184,7 +184,7 @@ def test_lines_of_names(line: str, name: str, rating: float, bye: bool, drops: s
         ("A Foo 10k half-bye", "'half-bye' after the rating is unknown"),
         ("A Foo 10k DROP3", "DROPn before the # is used, but gopair reads it only after the #"),
         ("## BANDS 5\nA Foo 10k", "the unknown directive '## BANDS 5' is ignored"),
-        ("# handicaps min\nA Foo 10k", "'# handicaps min' is a comment and ignored"),
+        ("# handicaps min\nA Foo 10k", "'# handicaps min' is a comment and is ignored"),
     ],
 )
 def test_text_that_looks_like_an_instruction(line: str, note: str, tmp_path: Path) -> None:
@@ -219,7 +219,7 @@ def test_ids_and_names(tmp_path: Path) -> None:
         ("", "lines with entrants .found none"),
         ("USA1 Smith", "register.tde:1: expected ID, name, rating"),
         ("USA1 Smith x1", "expected ID, name, rating such as 2.5 or 10k"),
-        ("USA1 Smith 0.5", "a rating from 1.0 up or from -1.0 down .found 0.5"),
+        ("USA1 Smith 0.5", "a rating of at least 1.0 or at most -1.0 .found 0.5"),
         ("A Smith 2d\na Jones 2d", "register.tde:2: expected a different id for each entrant .found a twice"),
         ("## HANDICAPS SOME\nA Smith 2d", "one of ## HANDICAPS MIN, ## HANDICAPS MAX"),
     ],

@@ -209,7 +209,7 @@ def test_virtual_points_by_columns() -> None:
         ("260 001 002    1    8", "a number of an entrant"),
         ("XXP 1 x", "an entrant's number"),
         ("310   1 India", "a tournament of individuals .found 310, teams"),
-        ("299 W", "points by results alone .found 299, points by decree"),
+        ("299 W", "points that follow from the results .found 299, points that an arbiter assigned"),
         ("XXS X=1", r"codes with points such as W=3 PAB=1.5 in a line XXS .found 'X=1'"),
         ("XXS W=1.3", "points such as 1.5"),
         ("XXS WW=3", "the same points with either color for BW in XXS .found 1"),

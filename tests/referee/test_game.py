@@ -156,15 +156,16 @@ def test_what_an_engine_claims_and_does_not_hold_is_counted(monkeypatch: pytest.
     honest = "|".join(f"info depth 5 score cp 31 pv {pv}" for pv in ("g8f6 f3g1", "f6g8 g1f3") * 4)
     played = drawn(game(scripted(told="|".join(told)), sound(told=honest)))
     assert played.white.claims == (
-        ("no-score", 1, "move 3: played g1f3 without any scored line"),
+        ("no-score", 1, "move 3: played g1f3 without reporting a score"),
         ("pv-other", 2, "move 1: played g1f3, but its last PV begins with d2d4"),
         (
             "pv-illegal",
             1,
-            "move 2: its PV contains 'e2e5', illegal in rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 4 3",
+            "move 2: its PV contains 'e2e5', "
+            "which is illegal in rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 4 3",
         ),
-        ("mate-late", 1, "move 7: no mate 1 move after the announced one"),
-        ("mate-lost", 1, "move 5: announced a mate, and a move later that it is mated in 3"),
+        ("mate-late", 1, "move 7: the announced mate is 1 move overdue"),
+        ("mate-lost", 1, "move 5: announced a mate, and one move later reported that it is mated in 3"),
     )
     assert not played.black.claims
 
@@ -1344,4 +1345,4 @@ def test_an_illegal_pv_is_told_with_its_own_move() -> None:
         list(look)
     ((kind, count, first),) = claims.broken()
     assert (kind, count) == ("pv-illegal", 2)
-    assert first.startswith("move 1: its PV contains 'e7e4', illegal in ")
+    assert first.startswith("move 1: its PV contains 'e7e4', which is illegal in ")

@@ -99,7 +99,7 @@ def test_an_engine_without_features_is_asked_for_a_move(
     quirks = Quirks(handshake_timeout=20.0 if on_go != ":" else 1.5)
     found = tried(EngineSpec("old", ("/bin/sh", "-c", script), "cecp", quirks=quirks))
     assert [words in problem for problem in found.problems] == [True] * bool(words), found.problems
-    assert ("features", True, "a move but no feature line: protocol 1 is assumed") in found.steps or words
+    assert ("features", True, "sent a move but no feature line; protocol 1 is assumed") in found.steps or words
 
 
 def slow(*words: str) -> EngineSpec:
@@ -133,7 +133,10 @@ def test_only_an_empty_line_that_wakes_it_twice_shows_a_reader_of_single_lines(
         command = (sys.executable, script, "--protocol", "cecp", "--fault", "line-by-line")
         spec = EngineSpec("reader", command, "cecp", dir="scratch", quirks=Quirks(handshake_timeout=3.0))
     found = tried(spec)
-    hint = "it reads one line at a time (an empty line woke it twice): set line_delay_ms = 100 under [quirks]"
+    hint = (
+        "it reads one line at a time (twice, it answered only after an empty line): "
+        "set line_delay_ms = 100 under [quirks]"
+    )
     assert [hint in problem for problem in found.problems] == [True] * (answers == 0)
 
 
@@ -228,7 +231,7 @@ def test_an_engine_that_dies_of_tablebases_is_found_out() -> None:
     found = tried(replace(scripted("uci", "no-tables"), offered=path))
     ended, hint = found.problems
     assert "exit 127" in ended
-    assert hint == "the engine starts without tablebases only: set no_tablebases = true under [quirks]"
+    assert hint == "the engine starts only without tablebases: set no_tablebases = true under [quirks]"
     assert found.category == "start-failure"
     assert not tried(scripted("uci", "no-tables")).problems
     assert len(tried(replace(scripted("uci", "exit-at-start"), offered=path)).problems) == 1
@@ -335,4 +338,4 @@ def test_an_engine_of_protocol_1_may_mind_an_empty_line(monkeypatch: pytest.Monk
     monkeypatch.setattr(cecp, "SILENT_NS", 200 * base.MS)
     found = probe_tried(scripted("cecp", "minds-empty-lines"))
     assert not found.problems
-    assert ("features", True, "a move but no feature line: protocol 1 is assumed") in found.steps
+    assert ("features", True, "sent a move but no feature line; protocol 1 is assumed") in found.steps

@@ -207,7 +207,7 @@ def test_a_claim_tells_its_move_by_the_number_of_the_pgn() -> None:
     claims = SearchClaims(reads_pv=True, usual=True)
     board = chess.Board("r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 5")
     claims.heard(SearchInfo(), chess.Move.from_uci("f1b5"), board, 100)
-    assert claims.broken() == (("no-score", 1, "move 5: played f1b5 without any scored line"),)
+    assert claims.broken() == (("no-score", 1, "move 5: played f1b5 without reporting a score"),)
 
 
 def test_a_forced_move_needs_no_score() -> None:

@@ -38,6 +38,7 @@ _NUMBERS = {
 }  # fmt: skip
 _TAILS = frozenset({"pv", "string", "refutation", "currline"})
 _NUMBER = re.compile(r"[+-]?\d+")
+_RESTARTED = "; the engine is restarted after a game that ends during its search"
 _MOVE = re.compile(r"(?:[a-h][1-8]){2}[nbrqNBRQ]?|[PNBRQ]@[a-h][1-8]|0000")
 
 
@@ -92,7 +93,7 @@ def _endless(session: EngineSession) -> str:
     session.send("position startpos", "go infinite")
     _none_early(session, "before stop")
     session.send("stop")
-    session.expect("bestmove", f"{_stopped_not()}; the engine is restarted after such a game", exam.OWED_S)
+    session.expect("bestmove", f"{_stopped_not()}{_RESTARTED}", exam.OWED_S)
     return ""
 
 
@@ -301,7 +302,7 @@ def _illegal(session: EngineSession) -> str:
     if refused is None:
         raise StepFault("accepts an illegal move without an error message")
     if not answers_ping(session):
-        raise StepFault(f"answers {refused!r}, then no ping")
+        raise StepFault(f"answers {refused!r}, but not the next ping")
     return refused
 
 
@@ -317,7 +318,7 @@ def _now(session: EngineSession) -> str:
         raise NotSupported(f"moves within {exam.THOUGHT_S * 1000:.0f} ms even with an hour on the clock")
     session.send("?")
     if session.until(_is_move, exam.OWED_S) is None:
-        raise StepFault(f"no move within {exam.OWED_S:g} s after ?; the engine is restarted after such a game")
+        raise StepFault(f"no move within {exam.OWED_S:g} s after ?{_RESTARTED}")
     return ""
 
 
@@ -346,7 +347,7 @@ def _result(session: EngineSession, *, thinking: bool) -> str:
     ping, pong = _ping_of_thinking(session)
     session.send("result 1/2-1/2 {Draw by adjudication}", "force", ping)
     if session.until(lambda line: line == pong, exam.ANSWER_S) is None:
-        raise StepFault(f"no pong within {exam.ANSWER_S:g} s after result; the engine is restarted after such a game")
+        raise StepFault(f"no pong within {exam.ANSWER_S:g} s after result{_RESTARTED}")
     errors = [line for line in session.heard if _is_error(line) and "result" in line]
     session.drop()
     return f"answers {errors[0]!r} (ignored)" if errors else ""
@@ -354,7 +355,7 @@ def _result(session: EngineSession, *, thinking: bool) -> str:
 
 def _draw(session: EngineSession) -> str:
     if _features_of(session).values.get("draw") == "0":
-        raise NotSupported("draw=0; enginetour never sends an offer")
+        raise NotSupported("the engine declares draw=0; enginetour never sends it a draw offer")
     _thinking(session, "e2e4", "e7e5")
     session.send("draw")
     lines = session.pause(exam.QUIET_S)
@@ -421,9 +422,9 @@ def _fraction(session: EngineSession) -> str:
     if moved is None or session.spec.quirks.st_fraction:
         session.drop()
     if moved is None:
-        raise NotSupported("no move within 2 s after st 0.5; whole seconds only")
+        raise NotSupported("no move within 2 s after st 0.5; accepts whole seconds only")
     if elapsed < _FRACTION_S / 4:
-        raise NotSupported(f"moves after {elapsed * 1000:.0f} ms with st 0.5; whole seconds only")
+        raise NotSupported(f"moves after {elapsed * 1000:.0f} ms with st 0.5; accepts whole seconds only")
     if not session.spec.quirks.st_fraction:
         session.hints["quirks.st_fraction"] = True
     return f"{elapsed * 1000:.0f} ms"
@@ -442,15 +443,15 @@ CECP_DECLARED: tuple[Step, ...] = (
         "warn",
     ),
     Step("variants", "lists normal chess in its variants", _variants),
-    Step("computer", "survives computer in a fresh process", _computer),
+    Step("computer", "accepts computer in a new process", _computer),
 )  # fmt: skip
 CECP_STEPS: tuple[Step, ...] = (
     *(
         Step(f"level-{key}", f"accepts level: {what}", partial(_level, line=line))
         for key, (what, line) in LEVELS.items()
     ),
-    Step("force", "stays silent in force mode", _quiet_force, "warn"),
-    Step("force-claims", "claims nothing in force mode", _claims, "warn"),
+    Step("force", "does not move in force mode", _quiet_force, "warn"),
+    Step("force-claims", "claims no result in force mode", _claims, "warn"),
     Step("illegal", "rejects an illegal move", _illegal, "warn"),
     Step("output", "sends readable search output", _output, "warn"),
     Step("ponder", "accepts hard and easy", _ponder, "warn"),

@@ -263,7 +263,7 @@ def test_what_a_file_says_of_its_table() -> None:
     text = report_of(wanted, "142 6", "202 BH", "212 PTS, SB/C9, BH")
     found = rank_report(read(text, "f.trf"), None, "fide")
     assert not found.finished and found.title == "f.trf"
-    assert found.notes[0] == "tie-break SB/C9 of the file is not supported: the order ends before it"
+    assert found.notes[0] == "tie-break SB/C9 of the file is not supported; only the tie-breaks before it are used"
     assert all(not line.tiebreaks for line in found.placed)
     lines = [f"{line[:85]}{number:4d}{line[89:]}" for number, line in enumerate(text.splitlines()[3:], 1)]
     ranked = rank_report(read("\n".join(lines), "f.trf"), ("PTS", "BH"), "fide")
