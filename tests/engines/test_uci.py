@@ -269,7 +269,7 @@ def test_a_silent_engine_gets_a_hint() -> None:
 
 
 def test_the_words_of_a_late_engine_name_its_setting() -> None:
-    """A late start and a late pong name their own settings; `line_delay_ms` is named if it answered twice after an empty line."""
+    """A late start and a late pong name their own settings; `line_delay_ms` is named after two late answers."""
     _, late = shaken("no-uciok", handshake_timeout=0.3)
     assert isinstance(late, StartFailed)
     assert (
