@@ -201,5 +201,5 @@ def no_match_hint(word: str, names: Iterable[str]) -> str:
     begun = sorted({name for name in names if word and name.casefold().startswith(word.casefold())})
     if len(begun) > 1:
         more = f" and {len(begun) - _MOST_NAMED} more" if len(begun) > _MOST_NAMED else ""
-        return f"; it is the beginning of {', '.join(map(repr, begun[:_MOST_NAMED]))}{more}"
+        return f"; several names begin with it: {', '.join(map(repr, begun[:_MOST_NAMED]))}{more}"
     return did_you_mean(word, names)

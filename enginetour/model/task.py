@@ -55,19 +55,21 @@ class Quirks:
     ready_timeout: Annotated[
         float,
         Bounds(gt=0, le=600),
-        "Longest time in seconds for a ping's answer before and between games; in a game 5 s, or a twelfth of this.",
+        "Longest time in seconds for the answer to a ping before and between games. "
+        "During a game: 5 s, or a twelfth of this value if that is longer.",
     ] = 60.0  # runner spec 5
     fence: Annotated[
         Literal["off", "inline", "wait"],
         'Ping before each search: "inline" sends it in one write with the search, "wait" waits for its answer first.',
     ] = "off"
-    whitepov: Annotated[bool, "Whether scores are from White's point of view."] = False
+    whitepov: Annotated[bool, "Whether the engine reports scores from White's point of view."] = False
     lenient_promotion: Annotated[bool, "Whether a promotion without a piece means a queen."] = False
     rook_castling: Annotated[bool, "CECP: whether castling in Chess960 is sent as king takes rook instead of O-O."] = (
         False
     )
     tells_features: Annotated[
-        bool, "CECP: whether an engine that sends no features has failed to start, instead of using protocol 1."
+        bool,
+        "CECP: true treats an engine that sends no features as failed to start; false uses protocol 1 for it.",
     ] = False
     protover_delay_ms: Annotated[
         int,
@@ -106,7 +108,8 @@ class Resources:
     # 16 MB: what a bare interpreter uses.
     memory: Annotated[
         Annotated[int, Bounds(ge=16, le=10_000_000)] | None,
-        "Largest anonymous memory in MB of all its processes; above it the engine loses the game. Default: no limit.",
+        "Largest anonymous memory in MB of all processes of the engine. An engine that exceeds it loses the game. "
+        "Default: no limit.",
     ] = None
     # nr_open of Linux, proc_sys_fs(5)
     files: Annotated[
@@ -115,7 +118,7 @@ class Resources:
     ] = None
     file_size: Annotated[
         Annotated[int, Bounds(ge=1, le=10_000_000)] | None,
-        "Size in MB of the largest file that it may write. Default: the limit of enginetour.",
+        "Size in MB of the largest file that the engine may write. Default: the limit of enginetour.",
     ] = None
     nice: Annotated[
         int, Bounds(ge=0, le=19), "Niceness; an engine with a higher value leaves more processor time to others."

@@ -69,7 +69,7 @@ class TimeControl:
                 name, value = "hourglass", part[1:]
             if not equals or name == "hourglass":
                 if stages:
-                    raise ValueError(f"only one clock is possible (found {text!r})")
+                    raise ValueError(f"a time control can have only one clock (found {text!r})")
                 hourglass = name == "hourglass"
                 stages = (
                     _sand(value, text) if hourglass else tuple(_stage(one.strip(), text) for one in part.split(":"))
@@ -161,7 +161,9 @@ def _stage(piece: str, text: str) -> Stage:
 
 def _sand(value: str, text: str) -> tuple[Stage, ...]:
     if not re.fullmatch(_SECONDS, value):
-        raise ValueError(f"hourglass must be seconds above 0, without increment (found {value!r} in {text!r})")
+        raise ValueError(
+            f"hourglass must be a number of seconds above 0, without increment (found {value!r} in {text!r})"
+        )
     return (_stage(value, text),)
 
 
@@ -173,7 +175,7 @@ def _stage_text(stage: Stage) -> str:
 
 def _movetime(value: str, text: str) -> int:
     if not re.fullmatch(_SECONDS, value) or not 0 < _milliseconds(value) <= LONGEST_STAGE_MS:
-        raise ValueError(f"movetime must be seconds above 0 (found {value!r} in {text!r})")
+        raise ValueError(f"movetime must be a number of seconds above 0 (found {value!r} in {text!r})")
     return _milliseconds(value)
 
 

@@ -97,7 +97,11 @@ def _require_empty(reader: Connection, writer: Connection, new: Database) -> Non
         raise UsageRefused(f"the tournament {both[0]!r} already exists", place=str(new.path), step=step)
     for table in METADATA.sorted_tables:
         if writer.execute(select(func.count()).select_from(table)).scalar_one():
-            what = f"is not empty (tournament {there[0]!r})" if there else f"the table {table.name!r} is not empty"
+            what = (
+                f"is not empty: it contains the tournament {there[0]!r}"
+                if there
+                else f"the table {table.name!r} is not empty"
+            )
             raise UsageRefused(what, place=str(new.path), step=step)
 
 
@@ -213,7 +217,7 @@ def _check_unused(target: Path) -> None:
         except sqlite3.OperationalError as error:
             if not isinstance(translated(error, target), StoreBusy):
                 raise
-            raise UsageRefused("is a database in use", place=str(target), step="choose another file") from None
+            raise UsageRefused("is in use by another program", place=str(target), step="choose another file") from None
 
 
 @contextmanager

@@ -95,7 +95,7 @@ def career(store: Store, engine: str, *, list_name: str | None = None) -> _Caree
         shown = {name for name, own in selection.versions.items() if versions & set(own)}
     if not shown:
         where = "that count" if list_name is None else f"in the list {list_name!r}"
-        raise UsageRefused(f"{engine!r} has no games {where}", step="see removed imports with enginetour imports")
+        raise UsageRefused(f"{engine!r} has no games {where}", step="enginetour imports shows removed imports")
     name = shown.pop()
     found = rate_selection(store, selection)
     own = set(selection.versions[name])

@@ -101,7 +101,7 @@ def _numbering_faults(log: TournamentLog) -> Iterator[str]:
         finished_games = Counter(connection.execute(finished).scalars())
     for fault, count in (
         ("games have no event", len(games - set(finished_games))),
-        ("events are of a game that does not exist", len(set(finished_games) - games)),
+        ("events refer to a game that does not exist", len(set(finished_games) - games)),
         ("games have two events that finish them", sum(times > 1 for times in finished_games.values())),
     ):
         if count:
@@ -144,13 +144,13 @@ def _import_faults(database: Database, tournament: int) -> Iterator[str]:
         }
         kept = counts_by_pair(unpack_counts(row.counts))
     if log not in ([], [REMOVED]):
-        yield f"its log has the events {', '.join(log)}, but an import can only be removed, once"
+        yield f"its log has the events {', '.join(log)}, but the log of an import can only contain one removal"
     if games - even != row.odds_games:
-        yield f"it had {row.odds_games} games at time odds, {games - even} were found"
+        yield f"it had {row.odds_games} games at time odds, but {games - even} were found"
     if games != row.games:
-        yield f"it had {row.games} games, {games} were found"
+        yield f"it had {row.games} games, but {games} were found"
     if len(row.digests) != _DIGEST_BYTES * row.games:
-        yield f"{len(row.digests) / _DIGEST_BYTES:g} digests for {row.games} games"
+        yield f"it has {len(row.digests) / _DIGEST_BYTES:g} digests, but {row.games} games"
     yield from _differences(database, kept, counted)
 
 
@@ -186,7 +186,7 @@ def _why_unreadable(connection: Connection, key: int, number: int) -> str:
         return f"game {number} cannot be read: {error}"
     if odd := wrong_type(game):
         return f"game {number} cannot be read: {odd}"
-    return "" if game.plies == row.plies else f"game {number} has {game.plies} plies, but its row says {row.plies}"
+    return "" if game.plies == row.plies else f"game {number} has {game.plies} plies, but its row has {row.plies}"
 
 
 def wrong_type(noun: object) -> str:
@@ -326,7 +326,7 @@ def _damages(row: Any) -> Iterator[_Damage]:
         yield _Damage(*here, what, "it was copied from the specification", ENGINES, it, {key: value})
     if row.kind in _JOINING and (payload := _payload(row, entrant)):
         event = (EVENTS.c.tournament == row.tournament, EVENTS.c.position == row.since_event)
-        what = f"the event with which {row.name!r} joined is damaged"
+        what = f"the event that added {row.name!r} is damaged"
         yield _Damage(*here, what, "it was copied from the list of entrants", EVENTS, event, {"payload": payload})
 
 
@@ -355,7 +355,7 @@ def _spec(row: Any) -> tuple[EngineSpec, str]:
         version |= {"protocol": row.protocol, "fingerprint": row.fingerprint}
         return salvaged_spec(row.name, _json_or_none(row.spec), version), str(error)
     if spec.name != row.name:
-        return salvaged_spec(row.name, _json_or_none(row.spec)), f"it has another name, {spec.name!r}"
+        return salvaged_spec(row.name, _json_or_none(row.spec)), f"it has the wrong name {spec.name!r}"
     return spec, ""
 
 
@@ -527,7 +527,7 @@ class _Inspector:
         selection = select_games(self.store, definitions[head.revision], head.moment)
         again = make_edition(head.list, head.revision, selection, rate_selection(self.store, selection))
         if stored.games != again.games:
-            yield f"published with {stored.games} games, but its filter now selects {again.games} games of that time"
+            yield f"published with {stored.games} games, but its filter now selects {again.games} games up to that time"
         yield from _differing_lines(stored.lines, again.lines)
 
     def _note(self, place: str, found: Iterable[str]) -> None:

@@ -153,7 +153,7 @@ def kept_counts(connection: Connection, tournaments: Collection[int] | None = No
     if tournaments is not None:
         rows = rows.where(PAIR_COUNTS.c.tournament.in_(tournaments))
         packs = packs.where(IMPORTS.c.tournament.in_(tournaments))
-    cursor: Any = connection.execute(rows.order_by(PAIR_COUNTS.c.tournament)).cursor  # the driver's
+    cursor: Any = connection.execute(rows.order_by(PAIR_COUNTS.c.tournament)).cursor  # cursor of the database driver
     table = np.fromiter(chain.from_iterable(cursor), np.int64).reshape(-1, 1 + len(LINES)).T
     events, starts = np.unique(table[0], return_index=True)
     parts = np.split(check_versions(table[1:]), starts[1:], axis=1)

@@ -114,7 +114,7 @@ class ListDefinition(BaseModel):
             self.system_settings()
         for alias, name in self.aliases.items():
             if self.aliases.get(name, name) != name:
-                raise ValueError(f"alias {alias!r} refers to {name!r}, which is an alias too")
+                raise ValueError(f"alias {alias!r} refers to {name!r}, which is also an alias")
         return self
 
     def changed(self) -> dict[str, Any]:

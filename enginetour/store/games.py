@@ -199,7 +199,7 @@ def _readable_spec(log: TournamentReader, name: str, text: object) -> EngineSpec
     try:
         spec = codecs.spec_of(text)
         if spec.name != name:
-            raise ValueError(f"it has another name, {spec.name!r}")
+            raise ValueError(f"it has the wrong name {spec.name!r}")
         return spec
     except ValueError as error:
         raise _damaged_tournament(log, f"the specification of {name!r} cannot be read: {error}") from None

@@ -130,7 +130,9 @@ def _named(
             what = f"{anchor!r} has no games in this list{hint}"
             raise UsageRefused(what, place="anchor", step="choose an engine with games")
         if names[0] in fixed or names[0] in there:
-            raise UsageRefused(f"{names[0]!r} is an anchor twice, the second time as {anchor!r}", place="anchor")
+            raise UsageRefused(
+                f"{names[0]!r} is given twice as an anchor, the second time as {anchor!r}", place="anchor"
+            )
         fixed[names[0]] = rating
     return fixed
 
@@ -164,7 +166,7 @@ def _best_of_families(found: RatingList, selection: Selection) -> RatingList:
         rows.append(replace(row, rank=rank, los=los))
     lines = [f"best engine of each family: {len(rows)} of {len(found.rows)} engines; the games of all engines count"]
     if selection.by_name:
-        lines.append("an engine without a configured family belongs to the family of its name without the version")
+        lines.append("the family of an engine without a configured family is its name without the version")
     return replace(found, rows=tuple(rows), caption=(*found.caption, *lines))
 
 

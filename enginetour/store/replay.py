@@ -55,7 +55,8 @@ def format_of(log: TournamentReader) -> Format[Any]:
     options = options_model(log.system).model_validate_json(json.dumps(settings))
     format_ = make_format(log.system, options, log.seed)
     if format_.version != log.format_version:
-        what = f"was written by version {log.format_version} of {log.system}, but this is version {format_.version}"
+        written = f"was written by version {log.format_version} of the format {log.system}"
+        what = f"{written}, but this is version {format_.version}"
         raise StoreRefused(what, place=log.title, step="use the enginetour version that wrote it")
     return format_
 

@@ -118,7 +118,8 @@ def check_directory(directory: Path) -> tuple[str, ...]:
         what = f"is on a network file system ({kind}), where locks are not safe"
         raise StoreRefused(what, place=str(directory), step="choose a database on a local disk with --db PATH")
     if kind.startswith(_DOUBTFUL):
-        return (f"{directory} is on a {kind} file system: if it is on another machine, use --db with a local disk",)
+        step = "if that file system is on another machine, choose a database on a local disk with --db"
+        return (f"{directory} is on a {kind} file system: {step}",)
     return ()
 
 
@@ -128,7 +129,7 @@ def _check_single_name(database: Path) -> None:
     Each name has its own log and locks, so writers with two names damage the file (SQLite, "How To Corrupt", 2.4).
     """
     if database.exists() and database.stat().st_nlink > 1:
-        what = "has a second name (a hard link), so that two programs could damage it"
+        what = "has a second name (a hard link): two programs that use different names could damage it"
         step = f"make a copy with one name: cp {database.name} new.db; mv new.db {database.name}"
         raise StoreRefused(what, place=str(database), step=step)
 

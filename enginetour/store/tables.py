@@ -91,16 +91,17 @@ class EngineRow(Row, table=True):
     id: int = _key(about="number of the engine version")
     name: str = Field(description="name without its version mark")
     fingerprint: str = Field(
-        description="start of the SHA-256 of the program and its files; empty if only the name is known, from a file"
+        description="start of the SHA-256 of the program and its files; "
+        "empty for an engine that is only known from an imported file"
     )
     options: tuple[tuple[str, str], ...] = Field(
         sa_type=TUPLE, description="[name, value] pairs in the order in which they are sent"
     )
-    protocol: str = Field(description="uci or cecp; empty if only the name is known, from a file")
+    protocol: str = Field(description="uci or cecp; empty for an engine that is only known from an imported file")
     own_name: str = Field(default="", description="name that the engine itself reports")
     family: str = Field(default="", description="family: engines of the same family are versions of one program")
     origin: str = Field(default="", description="federation, club or author, from the configuration")
-    command: tuple[str, ...] = Field(default=(), sa_type=TUPLE, description="command that starts it, as a list")
+    command: tuple[str, ...] = Field(default=(), sa_type=TUPLE, description="command that starts the engine, as a list")
 
 
 class TournamentEntry(Row):
@@ -125,7 +126,7 @@ class TournamentRow(TournamentEntry, table=True):
     __tablename__ = "tournaments"
     __table_args__ = (UniqueConstraint("name", "edition"), UniqueConstraint("slug"))
     __first__ = "id name edition slug system format_version config seed"
-    format_version: int = Field(description="version of the rules of its system")
+    format_version: int = Field(description="version of the rules of the tournament system")
     config: dict[str, Any] = Field(sa_type=Json(), description="configuration at the start of the tournament")
     seed: int = Field(description="seed of all random numbers")
     version: str = Field(description="enginetour version that created it")
@@ -146,7 +147,7 @@ class EntrantRow(EnteredEngine, table=True):
     __tablename__ = "entrants"
     __first__ = "tournament name since_event starting_rank engine new rating"
     tournament: int = _key("tournaments")
-    since_event: int = _key(about="position of the event from which on the row is valid; 0: from the start")
+    since_event: int = _key(about="position of the event that made the row valid; 0: valid from the start")
     engine: int = _row_of("engines", about="engine version that plays for the entrant")
     new: bool = Field(description="true for a new engine that is not in the old ranking")
     rating: float | None = Field(description="rating from the configuration, on the tournament's scale")
@@ -183,7 +184,7 @@ class _Game(Row):
     handicap: int = _added(0, about="time odds in bands of 100 rating points: given by White, or by Black if negative")
     load_average: float | None = Field(description="load average of the machine over one minute; null: not measured")
     cores: int | None = Field(description="number of processors of the machine")
-    referee_us: int | None = Field(description="possible delay of a late move by enginetour itself, in microseconds")
+    referee_us: int | None = Field(description="delay of a late move that enginetour may have caused, in microseconds")
 
     @property
     def seconds(self) -> float:
@@ -223,11 +224,11 @@ class GameConditions(_Game):
     white_side: SideRecord = Field(
         sa_type=SIDE, description="record of White's engine: times in milliseconds, warnings, search statistics"
     )
-    black_side: SideRecord = Field(sa_type=SIDE, description="record of Black's engine, as white_side")
+    black_side: SideRecord = Field(sa_type=SIDE, description="record of Black's engine, in the form of `white_side`")
     relay_gap_us: tuple[int, int, int] | None = Field(
         sa_type=RELAY_GAP,
         nullable=False,
-        description="delay from a move to the opponent's go, in microseconds: median, p99, max",
+        description="delay from a move to the `go` command for the opponent, in microseconds: median, p99, max",
     )
     hardware: str = _added("", sa_type=CleanText, about="processor model of the machine")
     steal_percent: float | None = Field(description="processor time that the host gave to others, in percent")
@@ -259,7 +260,7 @@ class GameRow(ListedGame, GameConditions, table=True):
     )
     id: int = _key(about="number of the game in the database, in the order of all games")
     tournament: int = _row_of("tournaments")
-    pair_low: str = Field(description="name of the entrant of the pair that sorts first")
+    pair_low: str = Field(description="name of the entrant of the pair that is first in sorted order")
     pair_high: str = Field(description="name of the other entrant of the pair")
     white_engine: int = _row_of("engines", about="engine version that played White")
     black_engine: int = _row_of("engines", about="engine version that played Black")
@@ -272,7 +273,7 @@ class MovesRow(Row, table=True):
     __tablename__ = "moves"
     game: int = _key("games")
     moves: bytes = Field(
-        description="JSON, compressed with zlib, a list for each column: uci, san, elapsed_ms, score (centipawns), ..."
+        description="JSON, compressed with zlib; a list for each column: uci, san, elapsed_ms, score (centipawns), ..."
     )
 
 
@@ -285,16 +286,17 @@ class IncidentRow(Row, table=True):
     engine: str = Field(sa_type=CleanText, description="entrant at fault")
     category: str = Field(sa_type=CleanText, description="kind of incident")
     cause: str = Field(sa_type=CleanText, description="description of the incident")
-    ply: int = Field(description="ply at which it was seen")
+    ply: int = Field(description="ply at which the incident was detected")
     traffic: tuple[str, ...] = Field(sa_type=TUPLE, description="last lines of the engine log, oldest first")
     stderr: tuple[str, ...] = Field(sa_type=TUPLE, description="last lines of the engine's standard error output")
-    status: str = _added("", about="exit status of its process, for example: exit 1, signal 11 (SIGSEGV)")
-    load_average: float | None = Field(description="load average of the machine at that moment")
+    status: str = _added("", about="exit status of the engine's process, for example: exit 1, signal 11 (SIGSEGV)")
+    load_average: float | None = Field(description="load average of the machine at the time of the incident")
     last_go_us: int | None = Field(
-        description="time of the engine's last go, in microseconds since its start, as in traffic"
+        description="time of the last `go` command, in microseconds since the engine process started; "
+        "same clock as in the column `traffic`"
     )
     memory_kb: int | None = Field(description="largest measured memory of the engine's processes, in KiB")
-    referee_us: int | None = Field(description="possible delay of the move by enginetour itself, in microseconds")
+    referee_us: int | None = Field(description="delay of the move that enginetour may have caused, in microseconds")
 
 
 class NoteRow(Row, table=True):
@@ -354,12 +356,12 @@ class RatingEventRow(Row, table=True):
 
 
 class ImportSummary(Row):
-    """The columns of an import that lists show."""
+    """Columns of an import that are shown in lists of imports."""
 
     files: tuple[str, ...] = Field(sa_type=TUPLE, description="names of the files")
     games: int = Field(description="number of new games")
     duplicates: int = Field(description="number of games that were already in the database")
-    odds_games: int = _added(0, about="number of games at time odds, which are not in counts")
+    odds_games: int = _added(0, about="number of games at time odds, which `counts` does not include")
 
 
 class ImportRow(ImportSummary, table=True):
@@ -377,7 +379,7 @@ class ImportRow(ImportSummary, table=True):
     counts: bytes = Field(
         description="pair counts as little-endian 32-bit integers: white engines, black engines, wins, draws, losses"
     )
-    digests: bytes = Field(description="digest of each game in 8 bytes, in the order of their rows")
+    digests: bytes = Field(description="digests of the games, 8 bytes each, in the order of the rows of the games")
 
 
 class ImportedGameRow(Row, table=True):
@@ -394,9 +396,9 @@ class ImportedGameRow(Row, table=True):
     file_index: int = Field(description="index of the file in the import, from 0")
     offset_bytes: int = Field(description="position of the game in the file, in bytes")
     black_tc: str = _added("", about="time control of Black, if it differs")
-    handicap: int | None = _added(0, about="time odds in bands, as in games; null: odds of unknown size")
+    handicap: int | None = _added(0, about="time odds in bands, as in the table `games`; null: odds of unknown size")
     opening_key: int | None = Field(
-        description="number of the opening, the same for the same moves; 0: unknown; null: imported by an older version"
+        description="number of the opening, equal for equal moves; 0: unknown; null: imported by an older version"
     )
     termination: str = _added("", about="the Termination tag; empty for a normal termination")
 
@@ -473,7 +475,7 @@ class EditionLine(RankedEngine):
     performance: float | None = Field(description="performance rating")
     los: float | None = Field(description="likelihood of superiority over the next engine, from 0 to 1")
     difference: float | None = Field(
-        description="change of the rating since the edition before; null: a new engine, or another rating pool"
+        description="change of the rating since the previous edition; null: new engine, or another rating pool"
     )
     remarks: tuple[str, ...] = Field(sa_type=TUPLE, description="remarks on the line")
 

@@ -194,14 +194,14 @@ class TournamentEditor:
         entrant, spec = self.joining(request.id, request.name)
         default_side(self.log, spec)
         if request.fingerprint not in ("", spec.fingerprint):
-            what = f"the engine file {request.id!r} of the running tournament is not the one that was checked"
-            raise UsageRefused(what, step="put it into the engines directory next to the tournament's configuration")
+            what = f"the running tournament has another engine file {request.id!r} than the one that was checked"
+            raise UsageRefused(what, step="put the checked file into the engines directory next to the configuration")
         return entrant, spec
 
     def _refuse_namesake(self, name: str) -> None:
         if name in {line.name for line in self.format.standings(self.state)}:
-            what = f"{name} is or was already in {self.log.title}"
-            raise UsageRefused(what, step="give the newcomer another name with --name")
+            what = f"{name} is or was an entrant of {self.log.title}"
+            raise UsageRefused(what, step="give the new entrant another name with --name")
 
     def _refuse_late(self, name: str) -> None:
         why = self.format.too_late(self.state) if hasattr(self.format, "too_late") else ""
@@ -259,7 +259,8 @@ class RunController:
         self.scheduler.resize(wanted)
         self.tell(f"{shown} instead of {now}, by request")
         over = len(self.scheduler.flying) - wanted
-        more = f"; {over} more game{'s' * (over != 1)} in progress" if over > 0 else ""
+        end = "1 game ends" if over == 1 else f"{over} games end"
+        more = f"; it is reached when {end}" if over > 0 else ""
         return f"{shown} instead of {now}{more}"
 
     def _pause(self) -> str:
@@ -269,8 +270,8 @@ class RunController:
         self.scheduler.paused = True
         for waiting in list(self.scheduler.flying):  # games that wait for a slot of the executor
             waiting.cancel()
-        self.tell("paused by request: no game starts until enginetour unpause")
-        return f"paused: no game starts, {self._games_left()}; resume with enginetour unpause"
+        self.tell("paused by request: games start again after enginetour unpause")
+        return f"paused: no new games start, {self._games_left()}; resume with enginetour unpause"
 
     def _unpause(self) -> str:
         self._refuse_stopping()
@@ -283,8 +284,8 @@ class RunController:
     def _finish(self) -> str:
         if not self.scheduler.stopping:
             self.scheduler.stop(now=False)
-            self._announce("stopping by request: no game starts, games in progress may end")
-        return f"stopping: no game starts, {self._games_left()}; resume later with enginetour run"
+            self._announce("stopping by request: no new games start, games in progress are played to the end")
+        return f"stopping: no new games start, {self._games_left()}; resume later with enginetour run"
 
     def _machines(self, request: Machines) -> Any:
         if not hasattr(self.scheduler.executor, "rows"):
@@ -315,4 +316,6 @@ class RunController:
 
     def _games_left(self) -> str:
         count = sum(not taken_back.cancelled() for taken_back in self.scheduler.flying)
-        return f"{count} in progress may end" if count else "none is in progress"
+        if count == 1:
+            return "1 game in progress is played to the end"
+        return f"{count} games in progress are played to the end" if count else "no game is in progress"

@@ -51,7 +51,10 @@ def socket_path(database: Address | str, slug: str) -> Path:
 
 @cache
 def _tag(database: ServerAddress) -> str:
-    """Return the tag by which the server knows its database, whatever the address; cached, as pages ask often."""
+    """Return the tag that identifies the database on its server, independent of the address.
+
+    The result is cached because web pages request it often.
+    """
     from enginetour.store.database import backend_of
 
     return backend_of(database).tag()
@@ -87,7 +90,7 @@ def peer_trouble(connection: socket.socket) -> str:
     if user != os.getuid():
         return "it belongs to another user"
     if pid <= 0:  # it has no number in this namespace
-        return "it runs in another pid namespace"
+        return "it runs in another PID namespace"
     try:
         handle = _process(connection, pid)
     except OSError:
@@ -330,7 +333,7 @@ class ControlServer:
                 continue
             self.path = place
             return listener
-        why = trouble.strerror if trouble else "no private directory for it"
+        why = trouble.strerror if trouble else "a private directory is not available"
         step = "set XDG_RUNTIME_DIR to a directory of this user"
         raise StorageFailed(f"the control socket cannot be created: {why}", place=str(self.path), step=step)
 

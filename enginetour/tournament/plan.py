@@ -113,7 +113,7 @@ class _Resources:
         (plies, where), most = self.longest, self.config.play.max_moves
         if plies >= 2 * most:
             what = f"max_moves {most} is reached during {where}, which has {plies} plies"
-            step = "increase max_moves, or cut lines with plies under openings"
+            step = "increase max_moves, or shorten the openings with plies under openings"
             raise InputRefused(what, place=self.config.at("play", "max_moves"), step=step)
 
     def refuse_short_lived(self, spec: EngineSpec) -> None:
@@ -121,7 +121,7 @@ class _Resources:
         plies, where = self.longest if most else (0, "")
         if most and plies >= most:
             what = f"max_plies {most} of {spec.name} is reached during {where}, which has {plies} plies"
-            step = "remove it from [quirks], or cut lines with plies under openings"
+            step = "remove max_plies from [quirks], or shorten the openings with plies under openings"
             raise InputRefused(what, place=self.config.at("play", "openings"), step=step)
 
 
@@ -278,7 +278,7 @@ def _refuse_streams(config: Config) -> None:
     systems = [system for system in config.ratings.systems if system != "ml"]
     if systems and config.play.variant != STANDARD:
         what = f"{systems[0]} rates games of standard chess only, but the variant is {config.play.variant}"
-        step = f"remove it; use enginetour ratings --all --variant {config.play.variant} --system {systems[0]}"
+        step = f"remove it, and use enginetour ratings --all --variant {config.play.variant} --system {systems[0]}"
         raise InputRefused(what, place=config.at("ratings", "systems"), step=step)
 
 
@@ -287,7 +287,7 @@ def _refuse_copies(name: str, spec: EngineSpec, sides: Mapping[str, Side], place
     if spec.max_copies and twin is not None:
         copies = "1 copy" if spec.max_copies == 1 else f"{spec.max_copies} copies"
         what = f"{name} and {twin} are the same engine, which allows {copies} at a time"
-        raise InputRefused(what, place=place, step="remove one of them, or max_copies from the engine file")
+        raise InputRefused(what, place=place, step="remove one of them, or remove max_copies from the engine file")
 
 
 def scale_doubts(plan: Plan) -> tuple[str, ...]:
@@ -424,7 +424,7 @@ def _on_elo(plan: Plan, marked: tuple[Entrant, ...]) -> Plan:
     if not taken:
         return plan
     if config.tournament.rating_scale == "go":
-        what = f'order = "rating" takes the Elo rating of {taken[0]}, but rating_scale is "go"'
+        what = f'order = "rating" uses the Elo rating of {taken[0]}, but rating_scale is "go"'
         step = 'give every entrant a rating, or set order = "file" under [tournament]'
         raise InputRefused(what, place=config.at("tournament", "order"), step=step)
     if own:
@@ -518,7 +518,7 @@ def silent_ponderers(side: Side, declared: Iterable[DeclaredOption]) -> Iterator
     if not spec.ponder or spec.protocol == "cecp":
         return
     if spec.quirks.line_delay_ms:
-        yield f"{spec.name} does not ponder, because it needs line_delay_ms between its lines"
+        yield f"{spec.name} does not ponder, because line_delay_ms is set for it"
     elif any(name.casefold() == "ponder" and value.casefold() == "false" for name, value in spec.options):
         yield f"{spec.name} does not ponder, because its options have Ponder = false"
     elif not any(option.name.casefold() == "ponder" for option in declared):
@@ -606,7 +606,8 @@ def _again(plan: Plan, most: int) -> Iterator[str]:
     openings = len(plan.suite.openings)
     if pair > 2 * openings:
         again = f"{pair - 2 * openings} of {pair} games of a pair are expected to repeat earlier games"
-        yield f"without a clock, {again}, with {format_count(openings, 'opening')}; ratings count them as new games"
+        why = f"without a clock and with {format_count(openings, 'opening')}"
+        yield f"{why}, {again}; ratings count them as new games"
 
 
 def _longest_s(tc: TimeControl, moves: int) -> float | None:

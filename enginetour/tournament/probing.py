@@ -210,8 +210,10 @@ def release_warnings(found: Mapping[str, ProbeResult], files: Mapping[str, Engin
             continue
         stated = entry.name if version_in_name(entry.name) else f"{entry.name} {entry.version}"
         bundled = entry.path is not None and entry.path.parent == bundled_directory("engines")
-        step = "enginetour engines find writes a file with that name" if bundled else f"correct name in {entry.path}"
-        yield f"{name}: the engine file says {stated!r}, the engine reports {probe.own_name!r}. Hint: {step}"
+        step = (
+            "enginetour engines find writes a file with that name" if bundled else f"correct the name in {entry.path}"
+        )
+        yield f"{name}: the engine file has {stated!r}, but the engine reports {probe.own_name!r}. Hint: {step}"
 
 
 def _lacks_nps(probe: ProbeResult, side: Side) -> bool:
@@ -243,13 +245,14 @@ def unsupported_openings(
         return
     first = unsupported[0]
     called = f" ({first.name})" if first.name else ""
-    why = f"the first is number {first.index}{called}: edit cannot express castling rights, en passant or variants"
+    edit = "edit does not support castling rights, en passant or variants"
+    why = f"the first of these is number {first.index}{called}: {edit}"
     if len(unsupported) == looked:
-        what = f"{shy[0]} has no setboard and supports none of {looked} openings; {why}"
+        what = f"{shy[0]} does not support setboard, so it cannot play any of {looked} openings; {why}"
         raise EngineRefused(what, place=suite.source, step="use other openings, or remove the engine")
     for name in shy:
         yield (
-            f"{name} has no setboard and does not support {len(unsupported)} of {looked} openings; {why}; "
+            f"{name} does not support setboard, so it cannot play {len(unsupported)} of {looked} openings; {why}; "
             "its games use other openings instead"
         )
 
@@ -270,10 +273,10 @@ def _looked_at(suite: OpeningSuite) -> Iterable[Opening]:
 def examine_each(
     specs: Iterable[EngineSpec], only: tuple[str, ...] = (), on_step: Callable[[int, int, str], None] | None = None
 ) -> Iterator[Compliance]:
-    """Yield the result of each engine's compliance check when it ends; `only`: these steps.
+    """Yield the compliance check of each engine when it ends. `only` selects the steps.
 
-    One engine at a time, because two would influence each other's times. `on_step` is called in another thread when a
-    step starts, with its number, the number of steps, and its text.
+    The engines are checked one at a time, because two would influence each other's times. `on_step` is called in
+    another thread when a step starts, with its number, the number of steps, and its text.
     """
     from enginetour.referee.compliance.exam import ComplianceTask  # here: it loads the rules of chess
 

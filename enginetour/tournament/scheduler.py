@@ -416,7 +416,7 @@ class Scheduler:
         if self.refusal is None:
             self.refusal = refusal
             if self.flying:
-                self.watcher.trouble(f"no new games start, games in progress play to their end: {refusal}")
+                self.watcher.trouble(f"no new games start, games in progress are played to the end: {refusal}")
         self.stop(now=False)
 
     def _verdict(self) -> RunEnd | None:

@@ -201,13 +201,13 @@ class Setbacks:
         if doubts >= MOST_DOUBTS:
             self._set_aside.add(pairing.key)
             self._too_busy.add(pairing.key)
-            self._tell(f"{names} stays open: the machine was too busy for {doubts} games; the next run plays it")
+            self._tell(f"{names} stays open: the machine was too busy in {doubts} attempts; the next run plays it")
         elif doubts >= DOUBTS:
             self._calm_by[pairing.key] = self._clock() + CALM_S
             if busy := self._busy():
-                longest = f"at most {CALM_S / 60:.0f} min"
+                longest = f"for at most {CALM_S / 60:.0f} min"
                 doubtful = f"{busy}, {doubts} void time losses"
-                self._tell(f"{names} waits until the machine is less busy, {longest}: {doubtful}")
+                self._tell(f"{names} waits {longest} until the machine is less busy: {doubtful}")
 
     def _awaits_calm(self, key: GameKey, now: float) -> bool:
         if key not in self._calm_by:
@@ -254,7 +254,8 @@ class Standstill:
         self.names, self.until = tuple(sorted(names)), now + self.patience
         if not self.patience:
             return ""
-        then = "withdrawn" if self.withdraws else "the run ends"
+        them = "it is withdrawn" if len(self.names) == 1 else "they are withdrawn"
+        then = them if self.withdraws else "the run ends"
         return f"no game can start without {' and '.join(self.names)}: waiting {self._long()}, then {then}"
 
     def is_over(self, now: float) -> bool:

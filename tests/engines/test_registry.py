@@ -320,7 +320,7 @@ def test_check_run_and_find_tell_another_release(tmp_path: Path, monkeypatch: py
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     path = config(tmp_path, ("wren1", "stockfish"), "match", "games = 2")
-    words = "Stockfish 15.1: the engine file says 'Stockfish 15.1', the engine reports 'Scripted 17.1'. Hint: "
+    words = "Stockfish 15.1: the engine file has 'Stockfish 15.1', but the engine reports 'Scripted 17.1'. Hint: "
     assert f"warning: {words}enginetour engines find writes" in tour(tmp_path, "check", str(path)).stdout
     assert (
         f"warning: {words}enginetour engines find writes"
@@ -328,7 +328,7 @@ def test_check_run_and_find_tell_another_release(tmp_path: Path, monkeypatch: py
     )
     assert "Scripted 17.1" in tour(tmp_path, "engines", "find").stdout
     assert load([tmp_path / "engines"]).get("stockfish").name == "Scripted 17.1"
-    assert "the engine file says" not in tour(tmp_path, "check", str(path), expect=None).stdout
+    assert "the engine file has" not in tour(tmp_path, "check", str(path), expect=None).stdout
 
 
 def test_a_missing_folder_is_empty(tmp_path: Path) -> None:

@@ -146,7 +146,7 @@ def test_the_check_counts_them(tmp_path: Path, export: Path) -> None:
         assert [row[9] for row in rows(tmp_path / "away.db", "imported_games")].count("") == 3
     meddled(tmp_path / "away.db", "UPDATE imports SET odds_games = 2")
     with Store.open(tmp_path / "away.db") as away:
-        assert "it had 2 games at time odds, 3 were found" in [one.what for one in inspect(away).findings]
+        assert "it had 2 games at time odds, but 3 were found" in [one.what for one in inspect(away).findings]
 
 
 VARIANT_RESULTS = ("1-0", "1/2-1/2", "0-1", "1-0")

@@ -73,7 +73,7 @@ def test_a_name_may_be_its_only_beginning(word: str, name: str | None) -> None:
 
 def test_what_begins_several_names_is_told_so() -> None:
     """If several names begin so, at most three are listed; if none does, a close one is suggested."""
-    assert no_match_hint("GNU", ENGINES) == "; it is the beginning of 'GNU Chess 6.2.7', 'GNU Chess 6.2.7 (CECP)'"
+    assert no_match_hint("GNU", ENGINES) == "; several names begin with it: 'GNU Chess 6.2.7', 'GNU Chess 6.2.7 (CECP)'"
     assert no_match_hint("x", [f"x{n}" for n in range(5)]).endswith("'x0', 'x1', 'x2' and 2 more")
     assert no_match_hint("Tuga II 3.0", ENGINES) == ", did you mean 'Toga II 3.0'?"
 
@@ -114,7 +114,7 @@ def test_every_command_takes_the_beginning_of_a_name(tmp_path: Path) -> None:
         assert "'Adb'" in refused.stderr, words
     assert "Wren 3 takes the place of Ada Lovelace" in tour(tmp_path, "replace", "ADA", "wren3").stdout
     assert "Bea withdraws" in tour(tmp_path, "withdraw", "b").stdout
-    assert "it is the beginning of" not in tour(tmp_path, "withdraw", "x", expect=2).stderr
+    assert "several names begin with it" not in tour(tmp_path, "withdraw", "x", expect=2).stderr
 
 
 def test_pairing_files_take_the_beginning_of_a_name(tmp_path: Path) -> None:
@@ -124,8 +124,8 @@ def test_pairing_files_take_the_beginning_of_a_name(tmp_path: Path) -> None:
     whole, part = (tour(tmp_path, "pair", "five.trf", "--bye", name, "--json").stdout for name in ("Carl", "ca"))
     assert whole == part
     refused = tour(tmp_path, "pair", "five.trf", "--absent", "Ad", expect=2)
-    assert "entrant 'Ad' not found; it is the beginning of 'Ada', 'Adele'" in refused.stderr
-    assert "no entrant '12'" in tour(tmp_path, "pair", "five.trf", "--absent", "12", expect=2).stderr
+    assert "entrant 'Ad' not found; several names begin with it: 'Ada', 'Adele'" in refused.stderr
+    assert "entrant '12' not found" in tour(tmp_path, "pair", "five.trf", "--absent", "12", expect=2).stderr
 
 
 def test_match_takes_the_beginning_of_a_name(tmp_path: Path) -> None:

@@ -100,8 +100,8 @@ def test_a_game_at_odds_is_played_so(tmp_path: Path) -> None:
         ("handicap = {}", "", '9"\nodds = [4, 2]\n#"', "do not decrease"),
         ("handicap = {}", "", '9"\nodds = []\n#"', "do not decrease"),
         ("handicap = {}", "", '9"\nodds = [1]\n#"', "greater than 1"),
-        ("cycles = 1", "", '9"\nodds = [2]\n#"', "odds needs a handicap"),
-        ("handicap = {}", '\n[[entrants]]\nengine = "wren3"', "9", "ratings and Wren 3 has none"),
+        ("cycles = 1", "", '9"\nodds = [2]\n#"', "odds requires a handicap"),
+        ("handicap = {}", '\n[[entrants]]\nengine = "wren3"', "9", "rating for every entrant (missing: Wren 3)"),
         ("handicap = { per = 0 }", "", "9", "format.handicap.per"),
     ],
 )

@@ -203,7 +203,7 @@ def test_the_check_understands_it(tmp_path: Path, store: Store, club: Path) -> N
         tmp_path / "x.db",
         "INSERT INTO events SELECT tournament, 2, kind, game, payload, at_unix FROM events WHERE kind = 'removed'",
     )
-    assert ["can only be removed, once" in words for words in findings(store)] == [True]
+    assert ["can only contain one removal" in words for words in findings(store)] == [True]
 
 
 def test_which_import_is_meant(store: Store, club: Path, tmp_path: Path) -> None:

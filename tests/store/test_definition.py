@@ -43,7 +43,7 @@ def test_comes_back_from_json() -> None:
         ({"system": "elo", "settings": {"k": -2}}, "k: Input should be greater than 0"),
         ({"system": "gor", "settings": {"variant": "egf"}}, "unknown setting 'variant' of gor"),
         ({"settings": {"k": 20}}, "settings are only valid for incremental rating systems"),
-        ({"aliases": {"A": "B", "B": "C"}}, "'B', which is an alias too"),
+        ({"aliases": {"A": "B", "B": "C"}}, "'B', which is also an alias"),
     ],
 )
 def test_refused(values: dict[str, Any], told: str) -> None:

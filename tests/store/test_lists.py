@@ -50,7 +50,7 @@ def test_an_anchor_of_several_versions_is_told(store: Store) -> None:
     """An anchor that means several versions is an error."""
     with pytest.raises(UsageRefused, match=r"'Fruit' has several versions in this list: Fruit \[f1\], Fruit \[f2\]"):
         ratings(store, anchors={"Fruit": 2700.0})
-    with pytest.raises(UsageRefused, match=r"'Fruit \[f1\]' is an anchor twice"):
+    with pytest.raises(UsageRefused, match=r"'Fruit \[f1\]' is given twice as an anchor"):
         ratings(store, tournaments=("spring",), anchors={"Fruit": 2700.0, "Fruit [f1]": 2600.0})
 
 

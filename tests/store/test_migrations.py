@@ -341,7 +341,7 @@ def test_older_databases_print_the_same(recorded: Path, name: str, monkeypatch: 
 def test_systems_with_other_rules_say_so(recorded: Path, name: str) -> None:
     """A tournament of an older format version is not replayed, and the error names the version."""
     done = tour(recorded, "standings", "-t", name, "--db", "results/rules.db", expect=5)
-    told = f"{name}: was written by version 1 of {name}, but this is version 2"
+    told = f"{name}: was written by version 1 of the format {name}, but this is version 2"
     assert done.stderr.startswith(f"enginetour: {told}")
 
 

@@ -607,7 +607,7 @@ FAULTROWS_STARTS = (
         "engines/test_uci::test_a_wrong_option_is_never_sent referee/test_game::test_a_bad_option_is_void_and_named"),
     Row("refuses setboard", "void", "unsupported", "refuses-setboard",
         "tournament/test_scheduler::test_a_pairing_an_engine_cannot_play_stays_open", on=CECP),
-    Row("has no setboard", "play", "", "no-setboard cecp-no-setboard-edit", on=CECP),
+    Row("does not support setboard", "play", "", "no-setboard cecp-no-setboard-edit", on=CECP),
     Row("silently ignores the position", "loss", "illegal-move", "ignores-position"),
     Row("dies or hangs at the second game", "play", "restart", "dies-at-second-game hangs-at-second-game"),
     Row("plays moves of the previous game", "loss", "illegal-move", "plays-on"),

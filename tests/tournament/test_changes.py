@@ -83,7 +83,7 @@ def test_a_game_in_the_air_of_who_leaves_is_told_of(tmp_path: Path) -> None:
 def test_an_engine_of_the_same_name_needs_another(stopped: Path) -> None:
     """The error for a name that is in use mentions the option for another name."""
     refused = tour(stopped, "add", "wren1", expect=2)
-    assert refused.stderr.splitlines()[-1].endswith(". Hint: give the newcomer another name with --name.")
+    assert refused.stderr.splitlines()[-1].endswith(". Hint: give the new entrant another name with --name.")
 
 
 def test_nobody_joins_who_does_not_play_the_variant(tmp_path: Path) -> None:
@@ -209,7 +209,7 @@ def test_the_control_of_a_newcomer_is_told(tmp_path: Path) -> None:
     tour(tmp_path, "run", path.name, "--max-games", "1", expect=8)
     said = tour(tmp_path, "replace", "Wren 1", "wren7").stdout
     assert "Wren 7 plays with depth=1; Wren 1 had nodes=9. " in said
-    assert "plays by" not in tour(tmp_path, "replace", "Wren 3", "wren4").stdout
+    assert "plays with" not in tour(tmp_path, "replace", "Wren 3", "wren4").stdout
 
 
 def test_the_edition_that_is_the_newest_may_be_named(stopped: Path) -> None:
@@ -258,7 +258,9 @@ def test_slots_are_refused_before_anything_changes() -> None:
     assert said(asked(steer, {"do": "slots", "slots": 5})) == "too many"
     assert (steer.scheduler.slots, told) == (2, [])
     assert said(asked(steer, {"do": "slots", "slots": 5, "force": True})) == "concurrency 5 instead of 2"
-    assert said(asked(steer, {"do": "slots", "slots": 1})) == "concurrency 1 instead of 5; 1 more game in progress"
+    assert (
+        said(asked(steer, {"do": "slots", "slots": 1})) == "concurrency 1 instead of 5; it is reached when 1 game ends"
+    )
     assert steer.scheduler.slots == 1
     assert told == ["concurrency 5 instead of 2, by request", "concurrency 1 instead of 5, by request"]
 
@@ -266,7 +268,7 @@ def test_slots_are_refused_before_anything_changes() -> None:
 def test_two_people_at_once() -> None:
     """A repeated request says that nothing changes, and is not reported twice."""
     steer, told = helm()
-    assert "2 in progress" in said(asked(steer, {"do": "pause"}))
+    assert "2 games in progress" in said(asked(steer, {"do": "pause"}))
     assert said(asked(steer, {"do": "pause"})) == "already paused"
     assert "start again" in said(asked(steer, {"do": "unpause"}))
     assert said(asked(steer, {"do": "unpause"})) == "not paused"
@@ -274,7 +276,7 @@ def test_two_people_at_once() -> None:
     assert len(told) == 2
     for _ in range(2):
         assert said(asked(steer, {"do": "finish"})).startswith("stopping")
-    stopping = "stopping by request: no game starts, games in progress may end"
+    stopping = "stopping by request: no new games start, games in progress are played to the end"
     assert told[2:] == [stopping, f"noted: {stopping}"]
     for late in ("pause", "unpause", "slots"):
         assert "is stopping" in said(asked(steer, {"do": late} | ({"slots": 3} if late == "slots" else {})))
@@ -285,13 +287,13 @@ def test_a_pause_takes_back_what_waits_for_a_seat() -> None:
     """A pause cancels games that wait for a slot of a cluster; they start after the pause."""
     steer, told = helm(seats=1)
     loop, begun = steer.scheduler, steer.scheduler.playing()
-    assert "1 in progress may end" in said(asked(steer, {"do": "pause"}))
+    assert "1 game in progress is played to the end" in said(asked(steer, {"do": "pause"}))
     settle(loop)
     assert loop.playing() == begun[:1]
     asked(steer, {"do": "unpause"})
     settle(loop)
     assert loop.playing() == begun
-    assert told == ["paused by request: no game starts until enginetour unpause", "pause ended by request"]
+    assert told == ["paused by request: games start again after enginetour unpause", "pause ended by request"]
 
 
 def test_finish_ends_a_pause() -> None:

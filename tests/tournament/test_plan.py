@@ -167,7 +167,7 @@ def test_an_order_by_rating_states_the_scale(store: Store, tmp_path: Path) -> No
     assert ordered(own, store, print, nothing).config.tournament.rating_scale is None
     text = made.config.path.read_text()
     made.config.path.write_text(text.replace("seed = 4", 'seed = 4\nrating_scale = "go"'))
-    with pytest.raises(InputRefused, match=r'takes the Elo rating of Wren [123], but rating_scale is "go"'):
+    with pytest.raises(InputRefused, match=r'uses the Elo rating of Wren [123], but rating_scale is "go"'):
         ordered(prepare(made.config.path, None), store, print, nothing)
 
 

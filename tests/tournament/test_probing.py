@@ -44,8 +44,10 @@ def named(openings: tuple[Opening, ...], setboard: str | None, protocol: str = "
 def test_what_edit_cannot_express(setboard: str | None) -> None:
     """Unsupported openings are counted and the first is named; Black to move and move counters are supported."""
     (words,) = named(SUITE, setboard)
-    assert words.startswith("Shy has no setboard and does not support 1 of 4 openings; the first is number 3 (bare): ")
-    with pytest.raises(EngineRefused, match="supports none of 1 openings; the first is number 3"):
+    assert words.startswith(
+        "Shy does not support setboard, so it cannot play 1 of 4 openings; the first of these is number 3 (bare): "
+    )
+    with pytest.raises(EngineRefused, match="cannot play any of 1 openings; the first of these is number 3"):
         named(SUITE[2:3], setboard)
 
 
@@ -100,7 +102,7 @@ def shy(tmp_path: Path) -> Path:
 def test_what_cannot_be_played_is_refused_before_game_1(shy: Path) -> None:
     """`check` and `run` name the engine, the opening and a solution, and start nothing."""
     shy.with_name("suite.epd").write_text(f"{NO_RIGHTS}\n")
-    words = "Shy has no setboard and supports none of 1 openings; the first is number 1: "
+    words = "Shy does not support setboard, so it cannot play any of 1 openings; the first of these is number 1: "
     for command in ("check", "run"):
         refused = tour(shy.parent, command, str(shy), expect=4)
         assert words in refused.stderr
@@ -110,7 +112,7 @@ def test_what_cannot_be_played_is_refused_before_game_1(shy: Path) -> None:
 def test_another_opening_is_dealt(shy: Path) -> None:
     """Both games start from the only supported position, and `check` says so."""
     shy.with_name("suite.epd").write_text(f"{NO_RIGHTS}\n{COUNTED}\n")
-    note = "warning: Shy has no setboard and does not support 1 of 2 openings"
+    note = "warning: Shy does not support setboard, so it cannot play 1 of 2 openings"
     assert note in tour(shy.parent, "check", str(shy)).stdout
     run = tour(shy.parent, "run", str(shy))
     assert note in run.stdout

@@ -350,7 +350,7 @@ def test_a_game_that_may_not_begin_ends_the_run_after_those_in_the_air() -> None
     place.end(0)
     settle(loop)
     assert loop.stopping == place.stopped == "finish"
-    assert heard(loop).words == ["no new games start, games in progress play to their end: Ada has changed"]
+    assert heard(loop).words == ["no new games start, games in progress are played to the end: Ada has changed"]
     place.end(1)
     assert loop.run() is RunEnd.STOPPED
     assert len(logged(loop).games) == 2

@@ -47,7 +47,7 @@ def test_after_three_doubtful_time_losses_a_game_waits_for_a_less_busy_machine()
         assert setbacks.is_playable(PAIRING)
     setbacks.record(doubt)
     assert told[-1] == (
-        "Ada - Bea waits until the machine is less busy, at most 30 min: load 15 on 2 processors, 3 void time losses"
+        "Ada - Bea waits for at most 30 min until the machine is less busy: load 15 on 2 processors, 3 void time losses"
     )
     assert not setbacks.is_playable(PAIRING)
     assert setbacks.is_playable(other)
@@ -198,7 +198,7 @@ def test_it_is_withdrawn_when_patience_is_used_up() -> None:
     assert 3600 <= hall.now < 5400
     tries = sum("Dot" in task.pairing.pair for task in loop.executor.tasks)  # type: ignore[attr-defined]
     assert 3 + 1 + 5 <= tries <= 3 + 1 + 7
-    assert any("no game can start without Dot: waiting 60 min, then withdrawn" in words for words in hall.words)
+    assert any("no game can start without Dot: waiting 60 min, then it is withdrawn" in words for words in hall.words)
 
 
 def test_a_mended_engine_loses_nothing() -> None:

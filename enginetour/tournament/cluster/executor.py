@@ -93,7 +93,7 @@ def refuse_without(address: str) -> None:
     named = {"ca-file": config["ca_file"], "client.cert": config["cert"], "client.key": config["key"]}
     missing = [key for key, value in named.items() if value is None]
     if missing:
-        what = f"{address} needs certificates, but {' and '.join(missing)} of this machine is not configured"
+        what = f"{address} needs certificates, but this machine does not configure {' and '.join(missing)}"
         raise UsageRefused(what, place="--executor", step=f"set them under distributed.comm.tls in {_WHERE}")
     for key, value in named.items():
         if "\n" not in value and not Path(value).is_file():  # the value may be the certificate itself
@@ -352,7 +352,7 @@ class DaskExecutor:
         self.machines.look(address, found)
         name = self.machines.workers[address].machine
         if found.lacks and self._looked.is_set():  # those of the first check are shown as a table
-            self._report(f"{name} gets no games, because it lacks {'; '.join(found.lacks)}")
+            self._report(f"{name} gets no games: {'; '.join(found.lacks)}")
         elif not found.lacks and self._looked.is_set():
             came = "is back" if name in self._gone else "has joined"
             self._report(f"{name} {came}: {format_count(self.machines.workers[address].seen.seats, 'slot')}")
@@ -363,7 +363,7 @@ class DaskExecutor:
         """Ask a worker what it has, after its version: an unknown task would crash a worker of another version."""
         version = await self._ask(address, resolve_name, "enginetour.referee.link:VERSION")
         if version != VERSION:
-            return WorkerReport("", lacks=(f"enginetour {VERSION}: it has {version}; install the same version",))
+            return WorkerReport("", lacks=(f"enginetour {VERSION}: found {version}; install the same version",))
         found: WorkerReport = await self._ask(address, inspect_worker, self._pickled, self.run)
         return found
 

@@ -154,7 +154,7 @@ class WorkerService(WorkerPlugin):
 
     def _slots(self, tag: str) -> WorkerSlots:
         if self._closed:
-            raise RuntimeError("its manager has gone")
+            raise RuntimeError("the manager of its slots was closed")
         if self._executor is None:
             self._executor = WorkerSlots(
                 self.slots, self._add_event, SlotSettings(tag, start_parallel=self.demand.start_parallel)
@@ -283,4 +283,4 @@ def _tables(demand: Demand) -> Iterator[str]:
         there = find_tables(demand.folders, demand.variant)
         count = len(there.wdl) + len(there.dtz)
         if count < demand.tables:
-            yield f"tablebases: {count} of {demand.tables} files in {', '.join(demand.folders)}"
+            yield f"tablebases: only {count} of {demand.tables} files found in {', '.join(demand.folders)}"

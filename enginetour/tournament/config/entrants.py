@@ -124,7 +124,7 @@ def control_warnings(sides: Iterable[Side]) -> Iterator[str]:
             if _looks_like_minutes(tc):
                 like_minutes[tc] = None
     for tc, names in shortest.items():
-        yield f"CECP cannot express a base time below 1 s: {', '.join(names)} will be sent 0:01 for {tc}"
+        yield f"CECP cannot express a base time below 1 s: enginetour sends 0:01 for {tc} to {', '.join(names)}"
     for tc in like_minutes:
         first, rest = tc.stages
         minutes, seconds = first.base_ms // 1000, rest.base_ms // 1000
@@ -260,10 +260,8 @@ def refuse_mixed_hourglass(sides: Mapping[str, Side], config: Config) -> None:
     without = {name: tc for name, side in sides.items() for tc in side.controls if not tc.hourglass}
     if with_glass and without:
         (one, glass), (other, clock) = next(iter(with_glass.items())), next(iter(without.items()))
-        who = (
-            f"{one} plays by {glass} and {other} by {clock}" if one != other else f"{one} plays by {glass} and {clock}"
-        )
-        what = f"an hourglass is needed on both sides, but {who}"
+        who = f"{one} uses {glass} and {other} uses {clock}" if one != other else f"{one} uses {glass} and {clock}"
+        what = f"both sides must use an hourglass, but {who}"
         raise InputRefused(what, place=config.at("play", "tc"), step="use an hourglass for all entrants, or for none")
 
 
@@ -368,7 +366,7 @@ def _refuse_odds(config: Config, spec: EngineSpec, tc: TimeControl) -> None:
     if handicap is None:
         if table is not None:
             step = "add handicap = {} under [format], or remove odds"
-            raise InputRefused("odds needs a handicap", place=config.at("play", "odds"), step=step)
+            raise InputRefused("odds requires a handicap", place=config.at("play", "odds"), step=step)
         return
     if not tc.is_divisible:
         step = "use a clock, a movetime or nodes, or remove handicap"

@@ -26,7 +26,7 @@ from enginetour.tournament.config.sections import (
 
 # Suggestions for keys of other programs (cutechess-cli, fastchess, xboard), and for keys in the wrong section.
 
-_FORMAT = "it under [format]"
+_FORMAT = "this key under [format]"
 _LIMIT = 'tc = "10+0.1", "movetime=0.1", "nodes=1000" or "depth=8"'
 _OPTION = "options = {{ {} = ... }} of an entrant"
 _LIMIT_KEYS = ("depth", "inc", "movetime", "nodes", "st", "time", "time_control", "timecontrol")
@@ -52,7 +52,7 @@ _OTHER_KEYS: Mapping[str, Mapping[str, str]] = {
         "proto": "'protocol'",
         "hash": _OPTION.format("Hash"),
         "threads": _OPTION.format("Threads"),
-        **dict.fromkeys(("author", "files", "max_copies", "package", "version"), "it in engines/*.toml"),
+        **dict.fromkeys(("author", "files", "max_copies", "package", "version"), "this key in engines/*.toml"),
     },
 }
 
@@ -77,7 +77,7 @@ def suggest_key(path: tuple[str | int, ...], known: Collection[str], sections: M
     having = [name for name, keys in sections.items() if key in keys and name != section]
     if having == ["entrants"] and not section:
         return f", did you mean {key} = ... of an entrant, after its [[entrants]]?"
-    return f", did you mean it under [{having[0]}]?" if having else ""
+    return f", did you mean this key under [{having[0]}]?" if having else ""
 
 
 _SECTIONS = ("tournament", "format", "play", "ratings", "notify", "report", "entrants")

@@ -255,7 +255,7 @@ class _PeerEngine:
                 raise InputRefused(f"engine file for conf={conf} not found", place=_PLACE, step=step)
             entrant["engine"] = known
             if self.arguments:
-                step = "add them to the command in its engine file"
+                step = "add the arguments to the command in the engine file"
                 self.notes.append(f"arg={' '.join(self.arguments)}: {step}")
         else:
             raise InputRefused("an engine has neither cmd= nor conf=", place=_PLACE, step="give its program with cmd=")
@@ -377,7 +377,7 @@ _ELSEWHERE: Mapping[str, str] = {
     "scoreinterval": "a match prints the score after each game; enginetour standings shows it at any time",
     "outcomeinterval": "enginetour status shows how the games ended",
     "resultformat": "enginetour standings and ratings have their own columns; --csv and --json have all of them",
-    "output": "the output of both programs is printed",
+    "output": "enginetour prints the output lines of both programs",
     "report": "game pairs are always counted: Ptnml(0-2)",
     "bookmode": "enginetour chooses how to read a book",
     "autosaveinterval": "each game is saved before it is reported",
@@ -390,7 +390,7 @@ _ELSEWHERE: Mapping[str, str] = {
     "crc32": "compute a checksum of the PGN in results/ with another program, such as sha256sum",
     "site": "the PGN has no Site tag",
     "debug": "incidents always include the engine log; engine_log = true writes it for all games",
-    "config": "import games of that tournament from its PGN with enginetour import; a run here resumes by itself",
+    "config": "enginetour run resumes a tournament by itself; enginetour import reads earlier games from their PGN",
 }
 _SHOWN = ("version", "v", "help", "engines")  # options that print something and end
 _VARIANTS: Mapping[str, str] = {"fischerandom": "chess960"}  # all others have the same name
@@ -513,7 +513,7 @@ class _PeerSchedule:
         if "noswap" in self.numbers:
             settings["swap"] = False
             if settings["system"] == "roundrobin":
-                self.notes.append("-noswap: colors are those of the Berger tables, not of the order of the engines")
+                self.notes.append("-noswap: the colors follow the Berger tables, not the order of the engines")
         if "reverse" in self.numbers:
             settings["reverse"] = True
         return settings
@@ -528,7 +528,7 @@ class _PeerSchedule:
         self.notes.append("-tournament knockout: enginetour systems knockout shows how a drawn match is decided")
         for option in ("noswap", "reverse"):
             if option in self.numbers:
-                self.notes.append(f"-{option}: ignored, because both play both colors in a knockout")
+                self.notes.append(f"-{option}: ignored, because both engines play both colors in a knockout")
         return settings
 
     def openings(self, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -556,7 +556,8 @@ class _PeerSchedule:
     def _even(self, games: int, what: str) -> int:
         if games % 2 == 0:
             return games
-        self.notes.append(f"{what} {games}: {games + 1} used, because an even number gives both sides the same colors")
+        why = "an even number gives both sides the same colors"
+        self.notes.append(f"{what} {games}: enginetour uses {games + 1}, because {why}")
         return games + 1
 
 
@@ -705,7 +706,7 @@ def _rule(option: str, given: _PeerOption, reading: _Translation) -> dict[str, A
     if option == "resign":
         rule["twosided"] = values.get("twosided", "false") == "true"
         if rule["score"] == 0:
-            notes.append("-resign score=0: 1 used, the smallest value")
+            notes.append("-resign score=0: enginetour uses 1, the smallest allowed value")
             rule["score"] = 1
     return rule
 
@@ -714,7 +715,7 @@ def _at_most(most: int, value: Any, words: str, notes: list[str]) -> Any:
     """Return `value`, or the largest allowed value with a note."""
     if not isinstance(value, int) or value <= most:
         return value
-    notes.append(f"{words}: {most} used, the largest value")
+    notes.append(f"{words}: enginetour uses {most}, the largest allowed value")
     return most
 
 
@@ -723,7 +724,7 @@ def _concurrency(count: Any, words: str, reading: _Translation) -> Any:
     if reading.program != "fastchess" or not isinstance(count, int) or count > 0:
         return count
     games = max(1, (os.cpu_count() or 1) + count)
-    reading.notes.append(f"{words}: {games} on this machine")
+    reading.notes.append(f"{words}: {games} concurrent game{'s' * (games != 1)} on this machine")
     return games
 
 
@@ -775,25 +776,28 @@ def _note_differences(reading: _Translation) -> None:
     """Add notes about defaults of the programs that differ from those of enginetour."""
     play, notes = reading.play, reading.notes
     if "openings" not in play and "variant" not in play:
-        notes.append("without -openings, they start from the initial position; here the bundled openings are used")
+        theirs = f"without -openings, {reading.program} starts from the initial position"
+        notes.append(f"{theirs}; enginetour uses its bundled openings")
     if not reading.recovers:
-        notes.append("without -recover, they stop at the first crash; here it is a loss, and the tournament continues")
+        theirs = f"without -recover, {reading.program} stops at the first crash"
+        notes.append(f"{theirs}; enginetour counts it as a loss and continues")
     if reading.program == "cutechess-cli" and any(engine.is_nameless for engine in reading.engines):
-        notes.append("without name=, cutechess-cli uses the name that the engine sends; here it is that of its program")
+        theirs = "without name=, cutechess-cli uses the name that the engine sends"
+        notes.append(f"{theirs}; enginetour uses the name of its program")
     suite = play.get("openings", {})
     book = suite.get("file", "")
     if "max_moves" in play and reading.program == "fastchess" and book and not book.endswith(".epd"):
-        notes.append("-maxmoves: fastchess counts from the end of the opening; here opening moves count too")
+        notes.append("-maxmoves: fastchess counts from the end of the opening; enginetour also counts opening moves")
     if reading.program == "cutechess-cli" and "draw" in play and (reading.has_epd or book.endswith(".epd")):
         notes.append(
-            "-draw movenumber: cutechess-cli counts from the EPD position; here the position's move number counts"
+            "-draw movenumber: cutechess-cli counts from the EPD position; enginetour uses the position's move number"
         )
     if reading.program == "cutechess-cli" and ("draw" in play or "resign" in play):
         notes.append(
-            "-draw, -resign: cutechess-cli accepts lowerbound and upperbound scores; here only exact scores count"
+            "-draw, -resign: cutechess-cli accepts lowerbound and upperbound scores; enginetour uses exact scores only"
         )
     if reading.srand and suite.get("order") == "random":
-        notes.append(f"-srand {reading.srand}: the random order of the openings differs here")
+        notes.append(f"-srand {reading.srand}: the random order of the openings is different in enginetour")
 
 
 def _entrants(reading: _Translation, find_id: Callable[[str], str | None]) -> tuple[Mapping[str, Any], ...]:
@@ -805,7 +809,8 @@ def _entrants(reading: _Translation, find_id: Callable[[str], str | None]) -> tu
         "timemargin": [_margin(engine) for engine in engines],
     }
     if any(tc.startswith(("nodes", "depth")) for tc in shared["tc"]):
-        reading.notes.append("without a clock, they wait forever; here hang_limit under [play] allows 60 s per move")
+        here = "in enginetour, hang_limit under [play] allows 60 s per move"
+        reading.notes.append(f"without a clock, {reading.program} waits forever; {here}")
     for key, values in shared.items():
         if all(value == values[0] for value in values):
             reading.play[key] = values[0]

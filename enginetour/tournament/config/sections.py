@@ -88,11 +88,13 @@ class TableSettings(_Section):
         default=None,
         ge=3,
         le=7,
-        description="Largest number of pieces to adjudicate, kings included. Default: that of the largest tables.",
+        description="Largest number of pieces to adjudicate, kings included. Default: as in the largest tables.",
     )
-    fifty: bool = Field(default=True, description="Whether a win that exceeds the fifty-move rule counts as a draw.")
+    fifty: bool = Field(default=True, description="Whether a win that the fifty-move rule prevents counts as a draw.")
     only: Literal["wins", "draws", "both"] = Field(default="both", description="Results to adjudicate.")
-    adjudicate: bool = Field(default=True, description="Whether tables end games; false: only engines use them.")
+    adjudicate: bool = Field(
+        default=True, description="Whether enginetour ends games by the tables; false: only engines use them."
+    )
     engines: bool = Field(
         default=False,
         description="Whether engines get the directories as SyzygyPath (UCI) or egtpath (CECP), if they support it.",
@@ -104,7 +106,7 @@ class TableSettings(_Section):
         if isinstance(value, str):
             value = [directory for directory in value.split(os.pathsep) if directory]
         if not isinstance(value, list | tuple) or not value:
-            raise ValueError(f'must be a directory, several separated by "{os.pathsep}", or a list of directories')
+            raise ValueError(f'must be a directory, directories separated by "{os.pathsep}", or a list of directories')
         return tuple(value)
 
     @model_validator(mode="after")
@@ -151,7 +153,7 @@ class EntrantSection(_Section):
         default={}, description="Limits on memory and files, as under [resources] of an engine file."
     )
     sandbox: Sandbox | None = Field(
-        default=None, description="Sandbox of the engine. Default: that of the engine file, else of [play]."
+        default=None, description="Sandbox of the engine. Default: as in the engine file, or else as in [play]."
     )
     pass_env: _ListOf[VariableName] = Field(
         default=(), description="Names of environment variables that the engine inherits from enginetour."
@@ -161,7 +163,10 @@ class EntrantSection(_Section):
     white_tc: _Control | None = Field(default=None, description="Time control with White. Default: tc.")
     black_tc: _Control | None = Field(default=None, description="Time control with Black. Default: tc.")
     tc_factor: float | None = Field(
-        default=None, ge=0.001, le=1000, description="Factor of the times or nodes of this entrant. Default: 1."
+        default=None,
+        ge=0.001,
+        le=1000,
+        description="Factor that multiplies the times or nodes of this entrant. Default: 1.",
     )
     timemargin: _Milliseconds | None = Field(
         default=None, description="Time margin of this entrant in ms. Default: that of [play]."
@@ -180,8 +185,14 @@ class EntrantSection(_Section):
         le=LARGEST_RATING,
         description="Rating on the scale of rating_scale, or a Go grade such as 6k. Default: that of the engine file.",
     )
-    family: str = Field(default="", description="Engines of one family are related, such as versions of one engine.")
-    origin: str = Field(default="", description="Origin of the engine, for formats that avoid pairing one origin.")
+    family: str = Field(
+        default="",
+        description="Family of the engine. Engines of the same family are related, such as versions of one engine.",
+    )
+    origin: str = Field(
+        default="",
+        description="Origin of the engine. Some formats avoid pairs of entrants with the same origin.",
+    )
     _name = field_validator("name", "family", "origin")(_printable)
     _options = field_validator("options")(refuse_equal_options)
 
@@ -246,7 +257,7 @@ class PlaySection(_Section):
     timemargin: _Milliseconds | None = Field(
         default=None,
         description="Time in ms that an engine may exceed its clock without losing. "
-        "Default: 50, or 100 with a fixed time per move, or more if the engine file says so.",
+        "Default: 50, or 100 with a fixed time per move, or more if the engine file sets more.",
     )
     hang_limit: float = Field(
         default=60.0, gt=0, le=86_400, description="Longest time for a move without a clock, in seconds."
@@ -261,28 +272,36 @@ class PlaySection(_Section):
     draw_offers: bool = Field(
         default=False, description="Whether two engines may agree on a draw, if their protocols support offers."
     )
-    repetition: int = Field(default=3, ge=3, le=5, description="Number of occurrences of a position that is a draw.")
+    repetition: int = Field(
+        default=3, ge=3, le=5, description="Number of occurrences of a position after which a game is a draw."
+    )
     fifty: int = Field(
-        default=50, ge=50, le=75, description="Number of moves without a capture or a pawn move that is a draw."
+        default=50,
+        ge=50,
+        le=75,
+        description="Number of moves without a capture or a pawn move after which a game is a draw.",
     )
     grace: float = Field(
         default=60.0,
         ge=0,
         le=86_400,
-        description="Longest time after Ctrl-C for the games in progress to end, in seconds.",
+        description="Longest time in seconds that games in progress continue after Ctrl-C.",
     )
     on_suspend: Literal["withdraw", "stop"] = Field(
         default="withdraw",
         description="What to do if no game can start without a suspended engine: withdraw the engine, or stop.",
     )
     suspend_patience: float = Field(  # reliability spec 1
-        default=3600.0, ge=0, le=604_800, description="Time to wait for a suspended engine before that, in seconds."
+        default=3600.0,
+        ge=0,
+        le=604_800,
+        description="Time in seconds to wait for a suspended engine before on_suspend applies.",
     )
     odds: _ListOf[_Divisor] | None = Field(
         default=None,
         description="Divisors of the stronger engine's time for 1, 2, ... bands of handicap. Default: by formula.",
     )
-    sandbox: Sandbox = Field(default="none", description="Sandbox of engines whose engine files name none.")
+    sandbox: Sandbox = Field(default="none", description="Sandbox of engines whose engine files do not set one.")
     ponder: bool = Field(default=False, description="Whether engines think in their opponents' time.")
     speed: Literal["measure"] | Annotated[float, Field(ge=0.05, le=20)] | None = Field(
         default=None,
@@ -418,7 +437,7 @@ class NotifySection(_Section):
     )
     webhook: str | None = Field(default=None, description="URL that receives the event as JSON by POST.")
     apprise: _ListOf[_Text] = Field(default=(), description="URLs of apprise services.")
-    on: _ListOf[_Notice] = Field(default=ALL, description="Events to notify of.")
+    on: _ListOf[_Notice] = Field(default=ALL, description="Events that cause a notification.")
 
     @field_validator("webhook")
     @classmethod

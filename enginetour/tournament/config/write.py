@@ -36,7 +36,7 @@ _MAIN_SETTINGS = ("size", "cycles", "rounds", "seeds", "games")  # of formats, s
 _ENTRANTS = {
     "bubble": "Entrants, best first. A bubble starts with the weakest.",
     "gauntlet": "The first entrant plays against all others.",
-    "match": "The first entrant is the one whose strength is in question.",
+    "match": "The match measures the strength of the first entrant.",
 }
 
 
@@ -188,11 +188,11 @@ def _format_lines(system: str, entrants: int) -> Iterator[str]:
     model = options_model(system)
     for key, field in model.model_fields.items():
         if key == "rounds" and field.default > (most := model.most_rounds(entrants)):
-            yield f"rounds = {most}  # the most for {entrants} entrants"
+            yield f"rounds = {most}  # the largest number for {entrants} entrants"
         elif key in _MAIN_SETTINGS:
             yield f"# {key} = {json.dumps(field.default)}"
     if system == "match":
-        yield "# sprt = { elo0 = 0, elo1 = 5 }  # sequential test; games is the limit"
+        yield "# sprt = { elo0 = 0, elo1 = 5 }  # sequential test; games is the largest number of games"
 
 
 def _entrant_lines(

@@ -391,7 +391,7 @@ def test_a_machine_may_join_during_the_night(stage: Stage) -> None:
         "d:1": ListedWorker("d", "d", 4, 4),
     }
     lines = {stage.hears("joined" if number == 0 else "gets no games") for number in range(2)}
-    assert lines == {"c has joined: 4 slots", "d gets no games, it lacks tablebases: no folder /tb"}
+    assert lines == {"c has joined: 4 slots", "d gets no games: tablebases: no folder /tb"}
     stage.place.resize(9)
     for number in range(9):
         stage.place.submit(task(number), number)
@@ -411,8 +411,8 @@ def test_who_has_another_version_is_sent_nothing_of_ours(stage: Stage) -> None:
     }
     lines = {stage.hears("gets no games") for _ in range(2)}
     assert lines == {
-        f"10.0.0.3 gets no games, it lacks enginetour {VERSION}: it has 0.0.1 (ffffffff); install the same there",
-        f"d gets no games, it lacks enginetour {VERSION}: No module named 'enginetour'",
+        f"10.0.0.3 gets no games: enginetour {VERSION}: found 0.0.1 (ffffffff); install the same version",
+        f"d gets no games: enginetour {VERSION}: No module named 'enginetour'",
     }
     assert not {"c:1", "d:1"} & stage.script.guards.keys()
     assert [resolve_name(*words) for words in stage.script.asked] == [VERSION] * 4

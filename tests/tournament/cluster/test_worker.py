@@ -156,7 +156,7 @@ def test_the_guard_s_release_closes_the_desk(service: WorkerService, here: Any) 
     service.transition("guard", "memory", "released")
     assert here.loop.told.is_set()
     assert service.teardown(here) is None
-    assert service.play(order(), "late") == ("failed", "its manager has gone")
+    assert service.play(order(), "late") == ("failed", "the manager of its slots was closed")
 
 
 def test_an_engine_that_changed_is_lacking(service: WorkerService, tmp_path: Path) -> None:
@@ -332,7 +332,7 @@ def test_each_is_told_in_a_line(tmp_path: Path) -> None:
         refused = tour(tmp_path, "run", str(path), "--executor", place_of(cluster), expect=3)
     lacks = re.findall(r"^  (\w+) lacks (.+)$", refused.stdout, re.MULTILINE)
     other = next(words for name, words in lacks if name == "old").removeprefix(f"enginetour {VERSION}: ")
-    assert re.fullmatch(r"it has 0\.0\.9 \([0-9a-f]{8}\). Hint: install the same there", other)
+    assert re.fullmatch(r"found 0\.0\.9 \([0-9a-f]{8}\); install the same version", other)
     assert dict(lacks) == {
         "idle": "no slots: start its worker with --resources slot=N --nthreads N",
         "none": f"enginetour {VERSION}: No module named 'enginetour'",

@@ -203,10 +203,10 @@ def test_a_cecp_base_under_a_second_is_told() -> None:
     half, second = TimeControl.parse("0.5+0.1"), TimeControl.parse("1+0.1")
     one, two = (Side(EngineSpec(name, ("/e",), "cecp"), half) for name in "EF")
     assert list(control_warnings([one])) == [
-        "CECP cannot express a base time below 1 s: E will be sent 0:01 for 0.5+0.1"
+        "CECP cannot express a base time below 1 s: enginetour sends 0:01 for 0.5+0.1 to E"
     ]
     assert list(control_warnings([one, two])) == [
-        "CECP cannot express a base time below 1 s: E, F will be sent 0:01 for 0.5+0.1"
+        "CECP cannot express a base time below 1 s: enginetour sends 0:01 for 0.5+0.1 to E, F"
     ]
     assert not list(control_warnings([Side(SPEC, half), Side(one.spec, second)]))
 
@@ -268,9 +268,9 @@ def test_an_hourglass_has_two_ends(tmp_path: Path) -> None:
     assert "games: 2\n" in tour(tmp_path, "check", path.name).stdout
     path.write_text(path.read_text() + 'tc = "5+1"\n')
     told = tour(tmp_path, "check", path.name, expect=3).stderr
-    assert "both sides, but Wren 1 plays by hourglass=5 and Wren 2 by 5+1" in told
+    assert "but Wren 1 uses hourglass=5 and Wren 2 uses 5+1" in told
     path.write_text(path.read_text().replace('tc = "5+1"', 'white_tc = "5"'))
-    assert "Wren 1 plays by hourglass=5 and Wren 2 by 5." in tour(tmp_path, "check", path.name, expect=3).stderr
+    assert "Wren 1 uses hourglass=5 and Wren 2 uses 5." in tour(tmp_path, "check", path.name, expect=3).stderr
 
 
 def test_check_is_silent_of_one_control(tmp_path: Path) -> None:
@@ -345,7 +345,7 @@ draw_offers = true
         ("draw = { movecount = 8, score = 10 }", "play.draw.movenumber is missing"),
         ("resign = { movecount = 4, score = 0 }", "play.resign.score: .*greater than or equal to 1"),
         ("resign = { movecount = 4, score = 600, two_side = true }", "two_side"),
-        ('tablebases = { path = "" }', "must be a directory, several separated by"),
+        ('tablebases = { path = "" }', "must be a directory, directories separated by"),
         ('tablebases = { path = "elsewhere" }', "elsewhere cannot be read: No such file or directory"),
         ('tablebases = { path = "." }', "Syzygy tables for standard not found in .*KQvK.rtbw"),
         ('tablebases = { path = "tables", pieces = 8 }', "play.tablebases.pieces: .*less than or equal to 7"),

@@ -161,11 +161,11 @@ def test_how_long_cutechess_keeps_an_opening(words: str, engines: int, openings:
         ("taskset -c 0-3 fastchess {}", "taskset -c 0-3: ignored; put it before"),
         ("cd fastchess-1.8 && ./fastchess {}", "cd fastchess-1.8 &&: ignored; put it before"),
         ("fastchess {} && ordo -p a.pgn", "&& ordo -p a.pgn: ignored; put it after"),
-        ("fastchess {} -maxmoves 9999", "-maxmoves 9999: 2000 used, the largest value"),
+        ("fastchess {} -maxmoves 9999", "-maxmoves 9999: enginetour uses 2000, the largest allowed value"),
         ("fastchess {} -maxmoves 99", "-maxmoves: fastchess counts from the end of the opening"),
-        ("fastchess {} -each timemargin=99999", "timemargin=99999: 60000 used, the largest value"),
-        ("fastchess {} -resign movecount=3", "-resign score=0: 1 used, the smallest value"),
-        ("fastchess {} -concurrency -2", "-concurrency -2: 6 on this machine"),
+        ("fastchess {} -each timemargin=99999", "timemargin=99999: enginetour uses 60000, the largest allowed value"),
+        ("fastchess {} -resign movecount=3", "-resign score=0: enginetour uses 1, the smallest allowed value"),
+        ("fastchess {} -concurrency -2", "-concurrency -2: 6 concurrent games on this machine"),
         (f"fastchess {{}} -event {'x' * 65}", f"-event {'x' * 65}: cut to 64 characters"),
         ("fastchess {} -sprt elo0=0 elo1=5 -output format=cutechess", "-sprt: fastchess counts games, "),
         ("cutechess-cli {} -repeat -sprt elo0=0 elo1=5", "-sprt: cutechess-cli counts games, "),
@@ -174,10 +174,10 @@ def test_how_long_cutechess_keeps_an_opening(words: str, engines: int, openings:
             "cutechess-cli {} -engine cmd=c proto=uci",
             "without name=, cutechess-cli uses the name that the engine sends",
         ),
-        ("cutechess-cli {} -engine conf=c arg=-x", "arg=-x: add them to the command in its engine file"),
-        ("fastchess {} -each nodes=9 tc=inf", "without a clock, they wait forever; here hang_limit"),
-        ("fastchess {} -engine name=c cmd=c -noswap", "-noswap: colors are those of the Berger tables"),
-        ("cutechess-cli {}", "without -recover, they stop at the first crash"),
+        ("cutechess-cli {} -engine conf=c arg=-x", "arg=-x: add the arguments to the command in the engine file"),
+        ("fastchess {} -each nodes=9 tc=inf", "without a clock, fastchess waits forever; in enginetour, hang_limit"),
+        ("fastchess {} -engine name=c cmd=c -noswap", "-noswap: the colors follow the Berger tables"),
+        ("cutechess-cli {}", "without -recover, cutechess-cli stops at the first crash"),
     ],
 )
 def test_what_is_other_here_is_said(command: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -203,7 +203,11 @@ def test_what_is_other_here_is_said(command: str, said: str, monkeypatch: pytest
             "-tournament gauntlet -rounds 2",
             "-games 1: cutechess-cli gives the gauntlet engine one color",
         ),
-        ("fastchess", "-openings order=random -srand 7", "-srand 7: the random order of the openings differs here"),
+        (
+            "fastchess",
+            "-openings order=random -srand 7",
+            "-srand 7: the random order of the openings is different in enginetour",
+        ),
     ],
 )
 def test_moves_scores_and_draws_of_lots_that_count_otherwise_are_said(program: str, words: str, told: str) -> None:

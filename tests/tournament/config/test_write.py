@@ -54,7 +54,7 @@ def test_rounds_are_fewer_only_where_opponents_lack() -> None:
     """With two engines McMahon has one round, and the line says why; with six it has its usual number."""
     options = {"variant": "standard", "openings": None}
     few = starter_text("few", "mcmahon", "1+0.1", ENGINES[:2], 2, options)
-    assert "\nrounds = 1  # the most for 2 entrants\n" in few
+    assert "\nrounds = 1  # the largest number for 2 entrants\n" in few
     assert "\n# rounds = 5\n" in starter_text("six", "mcmahon", "1+0.1", ENGINES[:6], 2, options)
 
 
