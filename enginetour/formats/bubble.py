@@ -65,7 +65,8 @@ def _decision_text(choice: Choice, minimum: int) -> str:
         return f"{choice.leaver}, the first, is parked: {choice.last}, the last, {few}"
     if choice.reason == "last_has_min_matches":
         return f"{choice.leaver}, the last, drops out: it has played {played} of at least {minimum}"
-    return f"{choice.leaver}, the last, drops out: it has met all remaining engines, after {played} of {minimum}"
+    few = f"has met all remaining engines in {played}, fewer than the minimum of {minimum}"
+    return f"{choice.leaver}, the last, drops out: it {few}"
 
 
 def _withdrawal_text(name: str, was: str, replacement: Entry | None) -> str:

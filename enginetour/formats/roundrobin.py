@@ -310,7 +310,9 @@ class PairList(Format[ListState], ABC):
     def _left(self, state: ListState, name: str) -> ListState:
         check_present(name, state.names, state.gone)
         schedule, called_off = state.schedule.without(name)
-        text = f"{name} withdraws; {len(called_off)} games are canceled, and its finished games do not count for others"
+        text = (
+            f"{name} withdraws; {len(called_off)} games are canceled, and its finished games do not count for opponents"
+        )
         state = replace(state, schedule=schedule, gone=(*state.gone, name))
         return state.noted("withdraw", text, engine=name, called_off=len(called_off))
 

@@ -183,7 +183,7 @@ class RoundsOptions(ColourOptions):
 
 
 _BYE_RULES = {
-    "gotha": "the smallest value of band + 2 * McMahon score + 1000 * byes; of equal entrants the last (Gotha)",
+    "gotha": "the smallest value of band + 2 * McMahon score + 1000 * byes; among equal entrants, the last (Gotha)",
     "thesis": "the last in order among the entrants with the fewest byes (Vuorinen 2010)",
     "gopair": "an entrant marked BYE, otherwise a random entrant of the middle 80 % that has lost a game and has not "
     "missed a round (gopair manual 2005)",

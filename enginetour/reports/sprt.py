@@ -253,7 +253,7 @@ def rehearsal_sheet(title: str, found: SimulationResult, hours: float | None) ->
         "games, at most": f"{found.most}",
     }
     if hours is not None:
-        lines["time, expected"] = f"{format_duration(hours * 3600)} for long games"
+        lines["time, expected"] = f"{format_duration(hours * 3600)} if all games are long"
     lines |= {label: _format_estimate(found.figures[key], places) for key, label, places in _REHEARSAL_LINES}
     rows = [{"figure": figure, "value": value} for figure, value in lines.items()]
     columns = (Column("figure", "figure", left=True), Column("value", "value", left=True))

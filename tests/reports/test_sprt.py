@@ -43,7 +43,7 @@ def test_one_configuration() -> None:
     """The table has the fewest, expected and most games, and the duration if a clock limits it."""
     found = SimulationResult({**SOME, "games": Estimate(1270.0, 3.0)}, 1000, 2000, 1200.0, 1340.0)
     text = render(rehearsal_sheet("title", found, 2.0))
-    assert "1270 ± 3, 80 % between 1200 and 1340" in text and "2 h 00 min for long games" in text
+    assert "1270 ± 3, 80 % between 1200 and 1340" in text and "2 h 00 min if all games are long" in text
     assert "time" not in render(rehearsal_sheet("title", found, None)).partition("tau:")[0]
     row = rehearsal_row(found, None).rows[0]
     assert (row["fewest"], row["games"], row["most"], row["hours"]) == (1000, 1270.0, 2000, None)
