@@ -203,7 +203,7 @@ def _describe(seen: strays.ProcessInfo) -> str:
     return f"{escape_bytes(seen.name.encode())} ({seen.pid}){' could not be killed' if alive else ''}"
 
 
-_UNKNOWN = "ended, status unknown"
+_UNKNOWN = "ended; the exit status is unknown"
 READ_SIZE = 64 * 1024  # bytes a read, runner spec 2
 
 

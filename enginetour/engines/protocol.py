@@ -308,7 +308,9 @@ class Engine(ABC):
         if message.kind is _STALE:
             self.stale += 1
             self.fence = "wait"  # runner spec 5.5: for the rest of its life
-            self.note("out-of-turn", f"answered {escape_text(message.text)!r} without being asked; ignored")
+            self.note(
+                "out-of-turn", f"answered {escape_text(message.text)!r} without being asked; the answer is ignored"
+            )
         return message
 
     def search_over(self) -> None:

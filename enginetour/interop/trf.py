@@ -394,7 +394,7 @@ class _Reading:
     def entrant(self, text: str) -> int:
         number = self.whole(text, "an entrant's number")
         if number not in self.known:
-            self.refuse("a number of an entrant of this file", text)
+            self.refuse("the number of an entrant in this file", text)
         return number
 
     def entrants(self, first: int) -> tuple[int, ...]:

@@ -139,7 +139,7 @@ def _leave(engine: Engine, found: _Findings) -> None:
         return
     end_engines([engine])
     if engine.process.deaf:
-        found.steps.append(("quit", False, "ignored quit; ended with a signal"))
+        found.steps.append(("quit", False, "did not exit after quit; enginetour ended it with a signal"))
     else:
         found.good("quit")
 

@@ -119,7 +119,7 @@ class EnginePool:
         end_engines(list(engines))
         for engine in engines:
             if engine.process.deaf:
-                self._warn(engine, "shutdown-warning", "ignored quit; ended with a signal")
+                self._warn(engine, "shutdown-warning", "did not exit after quit; enginetour ended it with a signal")
             if engine.process.orphans:
                 self._warn(engine, "orphan-warning", f"left processes behind: {', '.join(engine.process.orphans)}")
 

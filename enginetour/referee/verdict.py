@@ -116,7 +116,7 @@ def flag(
     """
     cause = f"{seat.color} loses on time, {words}"
     margin = "" if seat.clock.hang_limit_text else f"time margin {seat.clock.margin_ms} ms; "
-    waited = "" if waited_ns is None else f"; engine waited up to {waited_ns / MS:.1f} ms for a processor"
+    waited = "" if waited_ns is None else f"; the engine waited up to {waited_ns / MS:.1f} ms for a processor"
     cause += f" ({margin}referee delay up to {own_ns / MS:.1f} ms{waited})"
     budget_ns = own_ns + (waited_ns or 0)
     if seat.clock.hang_limit_text:

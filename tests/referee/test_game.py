@@ -743,7 +743,7 @@ def test_what_may_not_play_again_is_ended(pool: EnginePool) -> None:
 @pytest.mark.parametrize(
     ("fault", "category", "words"),
     [
-        ("ignores-quit", "shutdown-warning", "ignored quit"),
+        ("ignores-quit", "shutdown-warning", "did not exit after quit"),
         ("leaves-a-child", "orphan-warning", "left processes behind: "),
     ],
 )

@@ -217,7 +217,7 @@ def test_a_time_loss_has_it_beside_and_every_game_in_its_record() -> None:
     before = descriptors()
     lost = game(scripted("uci", "late", at=2, seconds=0.3), sound(), white_tc="0.1", margin=0, hang_limit=5.0)
     assert (lost.termination, lost.outcome) == (Termination.TIME, Outcome.BLACK)
-    assert re.search(r"; engine waited up to \d+\.\d ms for a processor\)", lost.cause)
+    assert re.search(r"; the engine waited up to \d+\.\d ms for a processor\)", lost.cause)
     for record in (lost.white, lost.black):
         assert record.waited_ms is not None and 0 <= record.waited_ms < 60_000
     assert descriptors() == before

@@ -149,7 +149,7 @@ def _pondering(session: EngineSession) -> None:
         raise NotSupported("no option Ponder")
     session.send("setoption name Ponder value true", "position startpos moves e2e4 e7e5 g1f3")
     session.send("go ponder wtime 2000 btime 2000")
-    _none_early(session, "during pondering (counts as the answer at ponderhit)")
+    _none_early(session, "during pondering (in a game, it is used after ponderhit)")
 
 
 def _hit(session: EngineSession) -> str:

@@ -34,7 +34,7 @@ class _Section(BaseModel):
 
 def _printable(text: str | None) -> str | None:
     if text is not None and (not text.isprintable() or text != text.strip()):
-        raise ValueError("must be printable text without spaces at its ends")
+        raise ValueError("must be printable text without spaces at the beginning or end")
     return text
 
 
