@@ -128,7 +128,7 @@ def _send(chosen: TournamentChoice, request: dict[str, Any]) -> int:
     with open_store(db, change=True) as store:
         log = TournamentChoice(db, chosen.name).log(store)
         if chosen.edition not in (None, log.edition):
-            what = f"must be the newest edition of {log.name}, {log.edition} (found {chosen.edition})"
+            what = f"must be {log.edition}, the newest edition of {log.name} (found {chosen.edition})"
             raise UsageRefused(what, place="--edition", step="leave it out")
         if "joining" in request:
             engine, new_name = request.pop("joining")
@@ -162,7 +162,8 @@ def _update_results(results: Path, log: TournamentLog, database: Address | None)
     except (OSError, TourError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         echo(
-            f"warning: {path} not written ({why}); the change is in the database, and the next run writes it", err=True
+            f"warning: {path} cannot be written ({why}); the database has the change, and the next run writes the file",
+            err=True,
         )
     with suppress(OSError):  # the directory may not be readable
         if has_report(results, log):
@@ -300,9 +301,9 @@ def concurrency(number: int, force: bool) -> dict[str, Any]:
 def machines(drain: str | None, use: str | None) -> dict[str, Any]:
     """List or drain the machines of a run on a cluster.
 
-    Shows slots, speed, games and what a machine lacks. The name of a machine
-    is that of its worker (dask worker --name), else that of its host. A
-    machine that failed in three games in a row is no longer used.
+    Shows slots, speed, games and what a machine lacks. A machine is named
+    after its worker (dask worker --name) or, without such a name, after its
+    host. A machine that failed in three games in a row is no longer used.
 
     Example: enginetour machines --drain kallisto
     """

@@ -45,7 +45,9 @@ def _picture_options(command: F) -> F:
     """Add the options ``-o FILE``, an image file, and ``--title TEXT``."""
     words = "Image file to write, .png or .svg."
     output = click.option("-o", "--output", required=True, type=PATH, metavar="FILE", callback=_picture, help=words)
-    title = click.option("--title", metavar="TEXT", show_default="by the kind of chart", help="Title of the chart.")
+    title = click.option(
+        "--title", metavar="TEXT", show_default="depends on the kind of chart", help="Title of the chart."
+    )
     return output(title(command))
 
 
@@ -75,7 +77,9 @@ def chart() -> None:
 @click.argument("list_name", metavar="[LIST]", required=False)
 @tournament_options
 @click.option("--all", "everything", is_flag=True, help="Rate all tournaments of the database in one list.")
-@click.option("--as-of", metavar="MOMENT", help="State of the list at a day, a time (UTC), 'edition N' or 'game N'.")
+@click.option(
+    "--as-of", metavar="MOMENT", help="State of the list on a day, at a time (UTC), at 'edition N' or at 'game N'."
+)
 @list_options
 @_picture_options
 def list_(
@@ -89,14 +93,14 @@ def list_(
 ) -> None:
     """Draw a rating list with error bars.
 
-    Draws LIST, a tournament, or the whole database. The filters are those of
-    `enginetour ratings`.
+    Draws LIST, a tournament, or the whole database. The filters are the same
+    as in `enginetour ratings`.
 
     Example: enginetour chart list --time-class blitz -o blitz.png
     """
     which = ListSelection(list_name, chosen, everything, as_of)
     if list_name is None and fields.get("system") not in (None, "ml"):
-        step = "leave it out, or use enginetour chart history --system"
+        step = "omit --system, or use enginetour chart history --system"
         raise UsageRefused("incremental ratings have no error bars", place="--system", step=step)
     from enginetour.reports.charts.lists import list_chart
 
@@ -197,7 +201,7 @@ def score(log: TournamentReader, engines: tuple[str, ...]) -> Picture:
 @tournament_options
 @_of_log
 def opponents(log: TournamentReader, engine: str) -> Picture:
-    """Draw an engine's score against each opponent by its rating.
+    """Draw an engine's score by the rating of each opponent.
 
     Example: enginetour chart opponents "Toga II" -o toga.png
     """

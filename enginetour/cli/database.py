@@ -98,7 +98,7 @@ def repair(db: Address | None) -> None:
         return
     for one in found:
         echo(f"{one.tournament}: {one.what}; {one.repair}")
-    before = f"; copy of the database before: {kept}" if kept else ""
+    before = f"; copy of the database before the repair: {kept}" if kept else ""
     repairs = f"{len(found)} repair{'s' * (len(found) != 1)}{before}" if found else "nothing to repair"
     echo(f"{database}: {repairs}")
 
@@ -112,8 +112,8 @@ def backup(file: Path, db: Address | None, replace: bool) -> None:
     """Back up the database to FILE, also while a tournament runs.
 
     The copy is a consistent state of the database. It is verified page by
-    page and row by row before it gets its name. The backup of a database on
-    a PostgreSQL server is a file, too, which every command can open.
+    page and row by row before it is renamed to FILE. The backup of a
+    database on a PostgreSQL server is a file, too. Every command can open it.
 
     Example: enginetour db backup /mnt/disk/enginetour.db --replace
     """

@@ -103,7 +103,7 @@ def find(dry_run: bool) -> None:
 @click.argument("command", metavar="COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED)
 @click.option("--protocol", type=click.Choice(["uci", "cecp"]), show_default="detected", help="Protocol of the engine.")
 def add(engine: str, command: tuple[str, ...], protocol: str | None) -> None:
-    """Write the engine file of a command.
+    """Write an engine file for a command.
 
     The file is engines/ENGINE.toml. Options after the program belong to the
     engine.

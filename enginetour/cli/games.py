@@ -60,7 +60,9 @@ if TYPE_CHECKING:
 @click.option("--engine", metavar="NAME", help="Only games of this engine.")
 @click.option("--termination", metavar="WORD", help="Only games with this ending: time, mate, adjudication, ...")
 @click.option("--incidents", is_flag=True, help="Only games with incidents.")
-@click.option("--endings", is_flag=True, help="Count wins, draws and losses of each engine by ending instead.")
+@click.option(
+    "--endings", is_flag=True, help="Instead of the games, count the wins, draws and losses of each engine by ending."
+)
 @click.option(
     "--replay", is_flag=True, help="Send the engine the same input again to reproduce the incident of a game."
 )
@@ -99,8 +101,8 @@ def games(
     Example: enginetour games 57 --replay --times 10 --speed 5
     """
     if number is not None and (termination or incidents or endings or (engine and not replay)):
-        what = "--engine, --termination, --incidents and --endings need the list of games"
-        raise UsageRefused(f"{what} (found NUMBER {number})", step="leave them out, or the number")
+        what = "--engine, --termination, --incidents and --endings apply only to the list of games"
+        raise UsageRefused(f"{what} (found NUMBER {number})", step="omit these options, or omit NUMBER")
     if replay:
         refuse_tables("a replay")
         if number is None:
@@ -300,7 +302,7 @@ def _extras(comments: str | None) -> tuple[str, ...]:
         return COMMENT_FIELDS
     for name in names:
         if name not in COMMENT_FIELDS:
-            what = f"must be all or some of {', '.join(COMMENT_FIELDS)} (found {name!r})"
+            what = f"must be 'all' or some of {', '.join(COMMENT_FIELDS)} (found {name!r})"
             raise UsageRefused(what, place="--comments")
     return names
 
@@ -409,7 +411,7 @@ def is_reproduced(incident: Incident, found: ReenactResult) -> bool:
 def _verdict(incident: Incident, found: ReenactResult) -> str:
     different = "different incident" if found.category else "not reproduced"
     verdict = "reproduced" if is_reproduced(incident, found) else different
-    place = f" (at ply {found.ply}, in the game at ply {incident.ply})" if found.ply != incident.ply else ""
+    place = f" (at ply {found.ply}; in the game, it was at ply {incident.ply})" if found.ply != incident.ply else ""
     return safe_text(f"{verdict}: {found.words}{place}")
 
 

@@ -99,13 +99,17 @@ _ENDINGS = {".gz", ".zst", ".pgn"}  # not part of an event's name
 @click.command("import")
 @click.argument("files", nargs=-1, metavar="[FILE.pgn...]", type=PATH)
 @click.option("--list", "listing", is_flag=True, help="List the imports, as enginetour imports does.")
-@many_option("--remove", metavar="NAME", help="Remove an import; 'NAME #2' is one of several.")
-@click.option("--why", default="", metavar="TEXT", help="Reason, kept with the removal (with --remove).")
+@many_option("--remove", metavar="NAME", help="Remove an import; 'NAME #2' selects one of several with the same name.")
+@click.option("--why", default="", metavar="TEXT", help="Reason for the removal (with --remove).")
 @click.option("--name", metavar="EVENT", show_default="name of the first file", help="Name of the import.")
 @click.option(
-    "--by-event", is_flag=True, help="Make a tournament of each Event tag, which rating systems rate as a whole."
+    "--by-event",
+    is_flag=True,
+    help="Import each Event tag as a separate tournament; rating systems rate each tournament as a whole.",
 )
-@click.option("--aliases", type=PATH, metavar="FILE", help='Names of engines, in lines "name","alias","alias".')
+@click.option(
+    "--aliases", type=PATH, metavar="FILE", help='File with aliases of engines, in lines "name","alias","alias".'
+)
 @many_option("--include", metavar="GLOB", help="Only games between these engines.")
 @many_option("--exclude", metavar="GLOB", help="No games of these engines.")
 @click.option(
@@ -144,8 +148,8 @@ def import_(
     already, imported or played here, is not counted again. So a file that has
     grown can be imported again.
 
-    An import has one variant, by the Variant tags, and counts in the lists of
-    that variant (ratings --variant).
+    An import takes only the games of one variant (--variant), as given by the
+    Variant tags. They count in the lists of that variant (ratings --variant).
 
     A removed import does not count in lists, except in lists of an earlier
     moment (--as-of) and in published editions. To restore it, import its
@@ -279,7 +283,8 @@ def _warnings(made: Sequence[Imported], anchors: Sequence[tuple[str, str]], *, m
 
     namesakes = list(dict.fromkeys(name for found in made for name in found.namesakes))
     if namesakes and match_names:
-        yield f"counted as new engines, because several in the database have the name: {list_few(namesakes)}"
+        what = "counted as new engines, because several engines in the database have the same name"
+        yield f"{what}: {list_few(namesakes)}"
     elif namesakes:
         what = "engines in the database have the same name, so lists show two versions"
         yield f"{what}: {list_few(namesakes)}. Hint: use --match-names to count the games for the existing engine."

@@ -159,13 +159,13 @@ _OPTIONS = (
         metavar="POINTS",
         callback=_number,
         show_default="400",
-        help="Rating difference at odds of ten to one; Ordo's is 403.514.",
+        help="Rating difference at odds of ten to one; Ordo uses 403.514.",
     ),
-    _many("--tournaments", metavar="GLOB", help="Only games of these tournaments; 'NAME #2' is one edition."),
+    _many("--tournaments", metavar="GLOB", help="Only games of these tournaments; 'NAME #2' selects one edition."),
     _many("--not-tournaments", metavar="GLOB", help="No games of these tournaments."),
     _many("--engine", "--include", "engines", metavar="GLOB", help="Only games between these engines."),
     _many("--not-engine", "--exclude", "not_engines", metavar="GLOB", help="No games of these engines."),
-    _one("--since", metavar="DATE", callback=_day, help="First day (UTC) of the games, as 2026-11-01."),
+    _one("--since", metavar="DATE", callback=_day, help="First day (UTC) of the games, such as 2026-11-01."),
     _one("--until", metavar="DATE", callback=_day, help="Last day (UTC) of the games."),
     _many(
         "--time-class",
@@ -242,7 +242,7 @@ def resolve_names(fixed: Mapping[str, T], find: Callable[[str], str], place: str
     for word, value in fixed.items():
         name = find(word)
         if name in resolved:
-            raise UsageRefused(f"{name!r} has two values (the second as {word!r})", place=place)
+            raise UsageRefused(f"{name!r} has two values (the second one is given as {word!r})", place=place)
         resolved[name] = value
     return resolved
 
@@ -307,7 +307,7 @@ class Display:
             flag = "--json" if form == "json" else f"--format {form}"
             raise UsageRefused(f"cannot be combined with {flag}", place="--layout", step="leave one of them out")
         if self.layout in ("ccrl", "bayeselo") and form == "csv":
-            step = "use --layout ordo, or leave --csv out"
+            step = "use --layout ordo, or omit --csv"
             raise UsageRefused("cannot be combined with --csv", place=f"--layout {self.layout}", step=step)
         if self.columns and form == "json":
             raise UsageRefused("cannot be combined with --json, which has all columns", place="--columns")
@@ -416,7 +416,7 @@ errors_option = click.option(
     "--errors-for",
     multiple=True,
     metavar="GLOB",
-    help="Compute errors only for these engines in pools of over 4,000. Can be given several times.",
+    help="In rating pools of over 4,000 engines, compute errors only for these engines. Can be given several times.",
 )
 
 
@@ -445,7 +445,7 @@ def _columns(ctx: click.Context, param: click.Parameter, value: str | None) -> t
             hint = did_you_mean(key, COLUMN_KEYS) or f"; use {', '.join(COLUMN_KEYS)}"
             raise click.BadParameter(f"unknown column {key!r}{hint}", ctx, param)
     if not keys:
-        raise click.BadParameter(f"must be some of {', '.join(COLUMN_KEYS)}", ctx, param)
+        raise click.BadParameter(f"must be one or more of {', '.join(COLUMN_KEYS)}", ctx, param)
     return keys
 
 
@@ -465,7 +465,7 @@ display_options = gathered(
             type=click.Choice(["plain", "ordo", "ccrl", "bayeselo"]),
             default="plain",
             show_default=True,
-            help="Layout of the text as in other programs; ordo also for --csv.",
+            help="Layout of the text, as in other programs; ordo also works with --csv.",
         ),
         click.option(
             "--matrix",
@@ -477,7 +477,7 @@ display_options = gathered(
             "--against",
             "versus",
             metavar="NAME|all",
-            help="Print the results against each opponent, of one engine or of all.",
+            help="Print the results of one engine, or of all engines, against each opponent.",
         ),
         click.option(
             "--confidence",

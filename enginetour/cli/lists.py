@@ -59,7 +59,9 @@ _STORED = {"system", "anchors"}  # options of a tournament's own list and of sto
 @tournament_options
 @output_options
 @click.option("--all", "everything", is_flag=True, help="Rate all tournaments of the database in one list.")
-@click.option("--as-of", metavar="MOMENT", help="State of the list at a day, a time (UTC), 'edition N' or 'game N'.")
+@click.option(
+    "--as-of", metavar="MOMENT", help="State of the list on a day, at a time (UTC), at 'edition N' or at 'game N'."
+)
 @list_options
 @errors_option
 @display_options
@@ -82,7 +84,8 @@ def ratings(
     A filter without -t selects games of the whole database. With LIST, it
     changes the list for this call only. --as-of 'edition N' shows LIST as it
     was published. --as-of 'game N' shows the list after game N of the
-    tournament, or without -t of the database, as `editions` counts games.
+    tournament. Without -t, N counts the games of the whole database, as in
+    `editions`.
 
     Example: enginetour ratings --time-class blitz --since 2026-01-01
 
@@ -101,7 +104,7 @@ def ratings(
     if stored and shown:
         raise UsageRefused(_ML_ONLY)
     if stored and "anchors" in fields:
-        raise UsageRefused("needs --system ml", place="--anchor", step="leave one of them out")
+        raise UsageRefused("needs --system ml", place="--anchor", step="omit --anchor, or use --system ml")
     which = ListSelection(list_name, chosen, everything, as_of)
     with open_store(chosen.db, change=stored) as store:
         if test is not None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -77,6 +78,25 @@ PREVIOUS_COMMANDS = {"ladder": "bubble", "slots": "concurrency"}
 PREVIOUS_OPTIONS = {"--slots": "--concurrency", "--place": "--executor"}
 
 
+class _Formatter(click.HelpFormatter):
+    """Show the default of an option without the parentheses that click adds to a text."""
+
+    def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
+        shown = [(name, re.sub(r"default: \((.+)\)(?=[];])", r"default: \1", text)) for name, text in rows]
+        super().write_dl(shown, col_max, col_spacing)
+
+
+class _Context(click.Context):
+    formatter_class = _Formatter
+
+
+def _with_context(command: click.Command) -> click.Command:
+    command.context_class = _Context
+    for inner in command.commands.values() if isinstance(command, click.Group) else ():
+        _with_context(inner)
+    return command
+
+
 class _Lazy(click.Group):
     """A group that imports the module of a command only to run it."""
 
@@ -87,8 +107,7 @@ class _Lazy(click.Group):
         if cmd_name not in COMMANDS:
             return None
         _, module, function, _ = COMMANDS[cmd_name]
-        found: click.Command = getattr(import_module(f"enginetour.cli.{module}"), function)
-        return found
+        return _with_context(getattr(import_module(f"enginetour.cli.{module}"), function))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -124,7 +124,7 @@ def _joined(args: Sequence[str]) -> list[str]:
     "--error",
     type=click.FloatRange(0.1, 1000),
     metavar="ELO",
-    help="Stop when the 95 % confidence interval of the Elo difference is +-ELO.",
+    help="Stop when the 95 % confidence interval of the Elo difference is at most +-ELO.",
 )
 @count_option("--concurrency", help="Number of concurrent games.")
 @many_option("--option", "options", metavar="[ENGINE.]NAME=VALUE", help="Option of one engine or of all.")
@@ -368,9 +368,11 @@ def print_test(store: Store, log: TournamentLog | None, asked: TestRequest) -> N
     met = head_to_head(store.database, *asked.engines, tournament=None if log is None else log.id)
     notes = [f"versions counted as one engine: {', '.join(versions)}" for versions in met.versions if len(versions) > 1]
     for imported, games in met.unopened.items():  # imported by an older version, which did not store openings
-        again = f"enginetour import --remove {shlex.quote(imported)}, then import the files again"
+        again = f"run enginetour import --remove {shlex.quote(imported)}, then import the files again"
         count = format_count(games, "game")
-        notes.append(f"{count} of {imported} not counted as pairs: the import has no openings. Hint: {again}")
+        notes.append(
+            f"{count} of {imported} not counted as game pairs, because the import has no openings. Hint: {again}"
+        )
     title = "all tournaments" if log is None else log.title
     value = {"versions": [list(versions) for versions in met.versions], "openings_not_kept": dict(met.unopened)}
     _print_figures(asked.test, met.names, met.scheduled, title, notes, value)

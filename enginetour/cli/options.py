@@ -33,7 +33,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class _Counted(click.IntRange):
-    """A number of a game or an edition; the error for a configuration file shows how to name a tournament."""
+    """Accept the number of a game or an edition.
+
+    If the value is a configuration file, the error explains that -t selects a tournament.
+    """
 
     name = "number"
 
@@ -101,7 +104,7 @@ database_option = click.option(
     envvar="ENGINETOUR_DB",
     metavar="FILE|URL",
     show_envvar=True,
-    show_default="of the workspace",
+    show_default="database of the workspace",
     help="Database: a file, or postgresql://USER@HOST:PORT/NAME.",
 )
 

@@ -105,7 +105,7 @@ def pair(
     _refuse_unused("--why" if why else "", {"-o": output})
     _refuse_unused("--check-all" if check_all else "", one_round)
     if overwrite and output is None:
-        raise UsageRefused("needs --output", place="--overwrite", step="add -o PATH, or leave it out")
+        raise UsageRefused("needs --output", place="--overwrite", step="add -o PATH, or omit --overwrite")
     if xboard:
         _serve(system_name(system or "dutch"), given, rounds, seed)
         return
@@ -203,7 +203,7 @@ def open_tournament_file(
         tournament = read(_content(file, largest), str(file))
 
         def write_none(_before: ForeignTournament, _paired: Paired, path: Path) -> list[Path]:
-            step = "leave -o out, or use --json"
+            step = "omit -o, or use --json"
             raise UsageRefused(f"{kind} files cannot be written", place=str(path), step=step)
 
         def table(codes: tuple[str, ...] | None, unplayed: Unplayed | None) -> FinalTable:
@@ -248,7 +248,7 @@ def _check_all(outside: TournamentFile, file: Path, name: str, given: Mapping[st
             continue
         if outside.by_lot and len(stood.byes) == 1:
             at = replace(at, field=at.field.resting(stood.byes[0]))
-            notes.append("the bye of each round is that of the file")
+            notes.append("the bye of each round is taken from the file")
         if outside.by_lot:
             balance = at.field.balance
             level = {(one.white, one.black) for one in stood.boards if balance(one.white) == balance(one.black)}

@@ -118,8 +118,8 @@ def standings(
     """Show the table, with tie-breaks if the format has them.
 
     TOURNAMENT may also be a file of another program: TRF, OpenGotha XML, H9
-    or register.tde. Its tie-breaks are those of the file. --unplayed selects
-    the FIDE rules of 2026 (fide), 2023 or 2009 for unplayed rounds.
+    or register.tde. Its tie-breaks are taken from the file. --unplayed
+    selects the FIDE rules of 2026 (fide), 2023 or 2009 for unplayed rounds.
 
     Example: enginetour standings club.trf --unplayed fide-2023
 
@@ -195,7 +195,7 @@ def _pairing_report(log: TournamentLog, format_: Format[Any], state: Any) -> She
 @tournament_argument
 @tournament_options
 @output_options
-@click.option("--pairs", is_flag=True, help="List W, D, L and Ptnml(0-2) of every two opponents.")
+@click.option("--pairs", is_flag=True, help="List wins, draws, losses and Ptnml(0-2) of each pair of opponents.")
 def crosstable(chosen: TournamentChoice, pairs: bool) -> None:
     """Show the head-to-head results of all entrants.
 

@@ -136,7 +136,7 @@ MOST_FAILURES = 20  # different internal errors that are printed, so that the ou
 @click.command()
 @database_option
 @click.option(
-    "--host", default="127.0.0.1", show_default=True, help="Address to listen at; other addresses need --token."
+    "--host", default="127.0.0.1", show_default=True, help="Address to listen on; other addresses need --token."
 )
 @count_option("--port", least=0, most=65535, default=PORT, show_default=True, help="TCP port; 0 selects a free one.")
 @click.option(

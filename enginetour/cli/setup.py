@@ -124,7 +124,7 @@ def init(
         for option in ctx.command.params:
             given = ctx.get_parameter_source(option.name or "") is click.core.ParameterSource.COMMANDLINE
             if given and option.name not in ("file", "name", "from_command"):
-                step = "leave it out, and edit the file that is written"
+                step = f"omit {option.opts[0]}, and edit the file that enginetour writes"
                 raise UsageRefused("cannot be combined with --from-command", place=option.opts[0], step=step)
         for line in written(from_command, file, name):
             echo(line, err=True)
@@ -281,7 +281,7 @@ def check(config: Path, db: Address | None, notify: bool) -> int:
     if estimate:
         _print_plan(plan, estimate, probes, machine)
     else:
-        echo(f"games: run shows them, after it has read the ratings for order = {plan.config.tournament.order}")
+        echo(f"games: not known yet; the run reads the ratings for order = {plan.config.tournament.order} first")
     if left_out.count:
         echo(f"warning: {left_out}")
     for line in paths:
@@ -298,7 +298,7 @@ def _print_plan(plan: Plan, estimate: dict[str, Any], probes: Mapping[str, Probe
     click.echo(f"games: {most}" if fewest == most else f"games: {fewest} to {most}, likely {estimate['likely']}")
     if estimate["test"]:
         lengths = ", ".join(f"{truth} {games:.0f}" for truth, games in estimate["test"].items())
-        click.echo(f"average games until the test ends: {lengths} (Wald; half of the games drawn)")
+        click.echo(f"average games until the test ends: {lengths} (Wald's formula, with half of the games drawn)")
     hours, slots = estimate["longest_hours"], plan.config.play.concurrency
     if hours is not None:
         at_once = f"{slots} concurrent games" if slots > 1 else "one game at a time"

@@ -65,8 +65,8 @@ def simulate(
 ) -> None:
     """Simulate formats without engines: games and accuracy of the list.
 
-    CONFIG simulates its format, with strengths that are the ratings of its
-    entrants, or random. --compare simulates several formats.
+    With CONFIG, the format of that file is simulated. The strengths are the
+    ratings of its entrants, or random. --compare simulates several formats.
 
     Example: enginetour simulate --compare swiss-gotha,mcmahon --noise 400
     """
@@ -168,8 +168,8 @@ def _case(case: Path) -> None:
     if output_form() == "json":
         print_json(trace_bubble(notes))
         return
-    echo("rules are the steps of H.G. Muller's article (2007): 1 start, 4 return from parking, 5 next of the list,")
-    echo("8 return from parking after the end of the list")
+    echo("rules are the steps of H.G. Muller's article (2007): 1 start, 4 return from parking,")
+    echo("5 next engine of the list, 8 return from parking after the end of the list")
     step = 0
     for note in notes:
         fields: dict[str, Any] = dict(note.fields)

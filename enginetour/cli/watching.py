@@ -90,7 +90,7 @@ class RunProgress(Progress):
         return match_terms(both, str(self.log.config["play"].get("openings", {}).get("file") or ""))
 
 
-_COMFORT = "; the database has all games, and they are written with the next game"
+_COMFORT = "; the database has all games, and the file gets them after the next game"
 # Seconds between two appends to the PGN file. For fast engines, single appends cost twice as much as one for several.
 _APPEND_S = 0.25
 

@@ -187,7 +187,7 @@ class TournamentHub:
 
         def begin(status: Mapping[str, Any]) -> None:
             if status.get("tournament") != entry.title:
-                raise ValueError("another edition runs")
+                raise ValueError("another edition is running")
             later(lambda: self._begun(live, status))
 
         def end() -> None:

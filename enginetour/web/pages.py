@@ -338,7 +338,9 @@ class StandingsCache:
                     fold.state = fold.format.step(fold.state, event)
                     fold.position += 1
             except ValueError as error:
-                raise StoreRefused(f"the log does not fit its format: {error}", place=entry.title) from None
+                raise StoreRefused(
+                    f"the log does not match the tournament format: {error}", place=entry.title
+                ) from None
         return fold
 
 

@@ -121,7 +121,7 @@ def test_what_is_not_exported(played: Path) -> None:
     """An unknown name in --comments is an error with the valid names; --comments is only for PGN."""
     refused = tour(played, "export", "pgn", "--comments", "node", expect=2).stderr
     assert "'node'" in refused
-    assert "must be all or some of timeleft, latency, nodes," in refused
+    assert "must be 'all' or some of timeleft, latency, nodes," in refused
     tour(played, "export", "csv", "--comments", "nodes", expect=2)
 
 
@@ -200,7 +200,7 @@ def test_refusals(tmp_path: Path) -> None:
     assert "needs the NUMBER" in tour(tmp_path, "games", "--replay", expect=2).stderr
     assert "need --replay" in tour(tmp_path, "games", "1", "--times", "3", expect=2).stderr
     for words in (("--endings",), ("--engine", "wren1"), ("--termination", "time"), ("--replay", "--incidents")):
-        assert "need the list of games" in tour(tmp_path, "games", "1", *words, expect=2).stderr
+        assert "apply only to the list of games" in tour(tmp_path, "games", "1", *words, expect=2).stderr
     said = tour(tmp_path, "games", "1", "--replay", "--engine", "wren1", expect=2).stderr
     assert "no incident of wren1" in said
     broken(tmp_path, at=9)

@@ -80,9 +80,10 @@ def test_the_first_game_of_a_match_waits_for_nothing_that_rates_or_reports(tmp_p
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help_with_an_example(command: str) -> None:
-    """Every command has help of at most 80 columns, with an example of that command."""
+    """Every command has help of at most 80 columns, with an example of that command; defaults have no parentheses."""
     done = invoke(command, "--help")
     assert done.exit_code == 0, done.output
+    assert "default: (" not in " ".join(done.output.split())
     assert max(map(len, done.output.splitlines())) <= 80
     example = next(line for line in done.output.splitlines() if "Example: " in line)
     words = shlex.split(example.split("Example: ")[1])

@@ -445,7 +445,7 @@ def test_check_tells_how_long_a_test_lasts(tmp_path: Path) -> None:
     path = config(tmp_path, ("wren2", "wren1"), "match", "sprt = { elo0 = 0, elo1 = 40 }")
     told = tour(tmp_path, "check", str(path)).stdout
     assert "average games until the test ends: elo0 " in told
-    assert "(Wald; half of the games drawn)" in told
+    assert "(Wald's formula, with half of the games drawn)" in told
     plain = config(tmp_path, ("wren2", "wren1"), "match", "games = 10", name="plain")
     assert "verdict" not in tour(tmp_path, "check", str(plain)).stdout
 

@@ -357,7 +357,7 @@ def test_all_rounds_are_compared(tmp_path: Path) -> None:
     tde = CASES.parent / "tde" / "comma"
     for case, words in ((CASES / "evening.xml", ()), (CASES / "evening.h9", ()), (tde, ("--rounds", "3"))):
         told = tour(tmp_path, "pair", str(case), "--check-all", *words).stdout
-        assert "all 2 rounds are the same" in told and "the bye of each round is that of the file" in told
+        assert "all 2 rounds are the same" in told and "the bye of each round is taken from the file" in told
     text = EVENING.replace("BEEANN", "SWAP").replace("ANTBOB", "BEEANN").replace("SWAP", "ANTBOB")
     (tmp_path / "other.xml").write_text(text.replace("RESULT_WHITEWINS", "RESULT_BLACKWINS"), "utf-8")
     assert "differ" in tour(tmp_path, "pair", "other.xml", "--check-all", expect=10).stdout

@@ -340,7 +340,9 @@ def test_match_names_merges_names(tmp_path: Path, played: Path) -> None:
         record(store.create_tournament(draft("cup", ("Fruit", "Toga"), "f2")), "Fruit", "Toga")
     played.write_text(databases_pgn(("Toga", "Fruit", "0-1")))
     done = databases_invoke(tmp_path, "import", played, "--match-names")
-    assert "counted as new engines, because several in the database have the name: Fruit, Toga" in done.stderr
+    assert (
+        "counted as new engines, because several engines in the database have the same name: Fruit, Toga" in done.stderr
+    )
     assert usage_error(databases_invoke(tmp_path, "import", "--list", "--match-names"))
 
 
@@ -457,11 +459,11 @@ def test_an_import_that_kept_no_openings_is_told(tmp_path: Path) -> None:
     path = tmp_path / "g.pgn"
     path.write_text(pgn(("Fruit", "Toga", "1-0"), ("Toga", "Fruit", "0-1")))
     invoke(tmp_path, "import", path, "--name", "my games")
-    assert "not counted as pairs" not in invoke(tmp_path, *WORDS).output
+    assert "not counted as game pairs" not in invoke(tmp_path, *WORDS).output
     meddled(tmp_path / "x.db", "UPDATE imported_games SET opening_key = NULL")
     assert pairs_in(tmp_path) == ([], {"my games": 2})
     told = " ".join(invoke(tmp_path, *WORDS).output.split())
-    assert "2 games of my games not counted as pairs: the import has no openings" in told
+    assert "2 games of my games not counted as game pairs, because the import has no openings" in told
     assert json.loads(invoke(tmp_path, *WORDS, "--json").stdout)["openings_not_kept"] == {"my games": 2}
     invoke(tmp_path, "import", "--remove", "my games")
     invoke(tmp_path, "import", path, "--name", "my games")

@@ -481,7 +481,7 @@ def test_a_log_that_cannot_be_read_stops_nothing_else(stage: Stage) -> None:
     other = stage.store.create_tournament(draft("winter"))
     stage.record(game("Phalanx", "HoiChess", leg=9))  # no such game is on offer
     index, live, report, sound = asked(stage, "/", "/t/autumn/live.html", "/t/autumn/index.html", "/t/winter/live.html")
-    assert b"the log does not fit its format" in index.body
+    assert b"the log does not match the tournament format" in index.body
     assert other.name.encode() in index.body
     assert (live.status, report.status, sound.status) == (503, 503, 200)
     assert str(stage.database).encode() not in live.body + report.body

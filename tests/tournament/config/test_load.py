@@ -427,7 +427,7 @@ def test_an_order_by_ratings_with_a_database(tmp_path: Path) -> None:
     tour(tmp_path, "run", str(config(tmp_path, TWO, "roundrobin", "cycles = 1", name="first")))
     path = config(tmp_path, TWO, "mcmahon", "rounds = 1")
     path.write_text(path.read_text().replace("seed = 4", 'seed = 4\norder = "rating"'))
-    assert "games: run shows them" in tour(tmp_path, "check", str(path)).stdout
+    assert "games: not known yet" in tour(tmp_path, "check", str(path)).stdout
     tour(tmp_path, "run", str(path))
 
 
