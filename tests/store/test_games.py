@@ -243,7 +243,8 @@ def test_games_that_came_again_are_told(tmp_path: Path) -> None:
     (tmp_path / "one.epd").write_text("4k3/8/8/8/8/8/4P3/4K3 w - -\n", "utf-8")
     told = " ".join(tour(tmp_path, "check", str(path)).stdout.split())
     assert (
-        "warning: without a clock, 4 of 6 games of a pair are expected to repeat earlier games, with 1 opening" in told
+        "warning: without a clock and with 1 opening, 4 of 6 games of a pair are expected to repeat earlier games"
+        in told
     )
     first = tour(tmp_path, "run", str(path), "--max-games", "2", expect=8)
     assert "identical to an earlier" not in first.stdout
