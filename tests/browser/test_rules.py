@@ -100,7 +100,7 @@ READ = """async () => {
   press("first");
   const boards = [board()], states = [state()], ends = [];
   for (const _ of game.querySelectorAll(".moves td.m")) {
-    press("on");
+    press("next");
     boards.push(board());
     states.push(state());
     const line = Array.from(game.querySelectorAll(".expects dd")).pop();
@@ -257,7 +257,7 @@ def test_a_record_that_makes_no_sense_is_shown_as_far_as_it_does(blank: Page, tm
         MoveMade("", "", 1, pv="Nf6"),
     )  # fmt: skip
     (found,) = read(blank, tmp_path, game(None, "standard", *made))
-    assert blank.get_by_text("From 2. on the moves of the record cannot be shown on a board.").is_visible()
+    assert blank.get_by_text("The board cannot show the moves from 2. to the end of the game.").is_visible()
     assert found["list"] == ["", "", "2. a1a8 nonsense", "2… Nf6"]
     read(blank, tmp_path, game("nothing", "standard", *made))
-    assert blank.get_by_text("From 1. on the moves of the record cannot be shown on a board.").is_visible()
+    assert blank.get_by_text("The board cannot show the moves from 1. to the end of the game.").is_visible()

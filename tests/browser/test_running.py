@@ -46,5 +46,5 @@ def test_without_scripts_there_are_table_and_games(live: str, opened: Opened) ->
     """Without scripts, the page shows table and games, and says that boards need scripts."""
     page = opened(f"{live}/live.html", java_script_enabled=False)
     assert page.locator("#table tbody tr").count() == 2
-    assert "switched off" in page.locator("noscript").inner_text()
+    assert "JavaScript is off" in page.locator("noscript").inner_text()
     assert page.locator("#games li").count() > 0

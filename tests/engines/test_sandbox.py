@@ -441,7 +441,7 @@ ONCE = (
     *("chart list -t {odd} -o l.svg", "chart crosstable -t {escapes} -o {odd}.svg", "chart {odd} -o c.png"),
     *("machines", "machines --drain {odd}"),
     *("report {odd}", "report -t {odd}", "report -o {odd}.html", "report l -o engines", "report -o {odd}/{bidi}"),
-    *("slots 3", "pause -t {odd}", "unpause --json", "finish", "serve --token {odd}"),
+    *("concurrency 3", "pause -t {odd}", "unpause --json", "finish", "serve --token {odd}"),
     *("serve --db {odd}.db", "serve --host {odd}", "serve --host {odd} --token 0123456789abcdef"),
     *("db check", "db check --json", "db backup {odd}.db", "db upgrade", "db check --db {odd}.db"),
 )  # fmt: skip
@@ -720,7 +720,7 @@ NEW_ENOUGH = "import sys; sys.exit(sys.version_info < (3, 11))"
 # Reports, as JSON, what an engine could do in a sandbox, and its safeguards.
 TRIES = """\
 import json, os, sys, time
-from enginetour.engines import safeguards
+from enginetour.engines import process as safeguards
 from enginetour.engines.process import EngineProcess; from enginetour.engines.process import wait
 from enginetour.model.task import EngineSpec
 sandbox, script, outside, port, *more = sys.argv[1:]
@@ -839,7 +839,7 @@ def refused(folder: Path, *words: str, code: int = 3) -> str:
     ("old", "new", "told"),
     [
         ('tc = "depth=1"', 'tc = "depth=1"\nopenings = "suite.epd"', '{ file = "suite.epd" }'),
-        ('tc = "depth=1"', 'tc = "depth=1"\nopenings = { file = "no.epd" }', "named in trial.toml:"),
+        ('tc = "depth=1"', 'tc = "depth=1"\nopenings = { file = "no.epd" }', "the file is set in trial.toml:"),
         ('tc = "depth=1"', 'tc = "depth=1"\n[ratings]\nanchor = { "Wren 1" = nan }', "finite"),
         ('tc = "depth=1"', 'tc = "depth=1"\nhang_limit = inf', "hang_limit"),
         ('[tournament]\nname = "trial"\nseed = 4\n', "", '[tournament] with name = "..."'),
@@ -873,7 +873,7 @@ def test_one_entrant(tmp_path: Path) -> None:
 def test_seeds_that_leave_nobody(tmp_path: Path) -> None:
     """Seeds that include all entrants are rejected."""
     path = config(tmp_path, ("wren1", "wren2"), "gauntlet", 'seeds = ["Wren 1", "Wren 2"]')
-    assert "leave" in refused(tmp_path, "run", path.name)
+    assert "seeds contains all entrants" in refused(tmp_path, "run", path.name)
 
 
 def test_a_mark_at_the_start_of_the_file_is_no_mistake(tmp_path: Path) -> None:
@@ -890,7 +890,7 @@ def test_a_program_that_says_nothing_is_no_engine(tmp_path: Path, monkeypatch: p
     path = config(tmp_path, ("wren1",), "roundrobin", "", entrant, tc="1+0.1")
     line = refused(tmp_path, "run", path.name, code=4)
     assert "engine X: " in line
-    assert line.endswith("does it speak cecp? try it by hand: /bin/cat.\n")
+    assert line.endswith("check that it uses cecp; start it by hand: /bin/cat.\n")
 
 
 @pytest.mark.parametrize("kind", ["garbage", "folder", "foreign"])
@@ -924,7 +924,7 @@ def test_two_entrants_of_an_engine_that_may_run_once(tmp_path: Path) -> None:
     )
     path = config(tmp_path, ("one", "wren1"), more='\n[[entrants]]\nengine = "one"\nname = "Another"\n')
     line = refused(tmp_path, "check", path.name)
-    assert "Another and One are one engine, of which 1 copy may run at a time" in line
+    assert "Another and One are the same engine, which allows 1 copy at a time" in line
     assert "trial.toml:" in line
 
 

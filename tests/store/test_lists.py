@@ -75,12 +75,12 @@ def test_versions_added_up_keep_the_level_of_the_list(store: Store) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--average", "1e308"), "is not between -1000000 and 1000000"),
-        (("--scale", "1e-300"), "is not between 1 and 1000000"),
-        (("--anchor", "Toga=-1e7"), "is not between"),
+        (("--average", "1e308"), "must be between -1000000 and 1000000"),
+        (("--scale", "1e-300"), "must be between 1 and 1000000"),
+        (("--anchor", "Toga=-1e7"), "must be between"),
         (("--prior", "gaussian=1e-300"), "a number between 0.000001 and 1,000,000"),
         (("--prior", "virtual=1e300"), "a number between"),
-        (("--confidence", "nan"), "nan is not in the range"),
+        (("--confidence", "nan"), "must be between 50 and 99.99 (found nan)"),
         (("--system", "elo", "--setting", "start_value=1e308"), "start_value: Input should be less than or equal to"),
         (("--system", "gor", "--setting", "start_value=1e308"), "start_value: Input should be less than or equal to"),
     ],
@@ -104,7 +104,7 @@ def test_the_last_day_of_the_calendar(store: Store) -> None:
 def test_a_list_is_not_written_over_a_folder(tmp_path: Path) -> None:
     """Writing a list to a directory is an error in one line."""
     (tmp_path / "g.pgn").write_text('[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n1-0\n')
-    assert "--output: . is a folder" in tour(tmp_path, "rate", "g.pgn", "-o", ".", expect=2).stderr
+    assert "--output: . is a directory" in tour(tmp_path, "rate", "g.pgn", "-o", ".", expect=2).stderr
 
 
 def test_an_edition_never_goes_back_behind_another(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,11 +161,11 @@ def test_moves_of_several_pools_are_told_apart(store: Store) -> None:
     define_list(store, "main", ListDefinition())
     publish(store, "main")
     record(log, "Phalanx", "Rebel", Outcome.DRAW)
-    told = "pools without a common game: 3; ranks are each pool's own"
+    told = "rating pools: 3; each pool has its own ranks"
     assert told in editions.difference_sheet(difference(store, "main").to_json(), 10).notes
     record(store.create_tournament(draft("joined", ("Toga", "Rebel"))), "Toga", "Rebel", Outcome.DRAW)
     sheet = editions.difference_sheet(difference(store, "main").to_json(), 10)
-    assert "pools without a common game: 2, 3 before; ranks are each pool's own" in sheet.notes
+    assert "rating pools: 2, 3 before; each pool has its own ranks" in sheet.notes
     place = [column.key for column in sheet.columns].index("change")
     moved = {row["name"]: (row["change"], told[place]) for row, told in zip(sheet.rows, sheet.cells(), strict=True)}
     assert {name for name, told in moved.items() if told == (None, "other pool")} == {"Phalanx", "Rebel"}

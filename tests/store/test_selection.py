@@ -39,7 +39,7 @@ def test_pairs_by_the_points_of_the_first_name(tmp_path: Path) -> None:
         assert pentanomials_of_tournament(log) == found
         turned = pentanomials_of(store.database, GAMES.c.meeting > 1, names={1: "x", 2: "a"})
         assert turned == {("a", "x"): (1, 0, 1, 1, 0)}
-        assert "5 pairs" in rating_list(counted_pairs(store), openings=found).caption[-2]
+        assert "5 game pairs" in rating_list(counted_pairs(store), openings=found).caption[-2]
 
 
 def test_legs_that_are_no_pair(tmp_path: Path) -> None:

@@ -181,7 +181,7 @@ def test_a_page_opened_late_tells_of_the_same_games(stage: Stage, runs: bool) ->
         return (await answered(app, scope_of("/t/autumn/live.html"))).body.decode()
 
     page = in_a_hub(stage.database, scene)
-    assert '<td class="n">1</td><td class="n">1</td>' in page
+    assert '<td class="n">1</td><td class="n wide">1</td>' in page
     assert runs or "stopped · 1 of 12 games" in page
 
 

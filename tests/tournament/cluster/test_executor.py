@@ -451,7 +451,7 @@ def test_close_leaves_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     place.close()
     place.close()
     monkeypatch.setattr(Script, "open", _refuse)
-    with pytest.raises(UsageRefused, match=r"no scheduler of Dask answers at tcp://x:1 \(refused\)"):
+    with pytest.raises(UsageRefused, match=r"no Dask scheduler responds at tcp://x:1 \(refused\)"):
         DaskExecutor("tcp://x:1", 2, Demand(()))
     assert threading.active_count() == before
 

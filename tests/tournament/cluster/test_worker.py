@@ -88,7 +88,7 @@ def order(white: EngineSpec | None = None) -> GameOrder:
 def test_a_worker_that_lacks_something_opens_no_desk(here: Any) -> None:
     """A worker that lacks something reports it and starts no service."""
     found = inspect_worker(pickle.dumps(Demand((), books=(("/no/book", ""),))), "run")
-    assert found.lacks == ("book: no file /no/book",)
+    assert found.lacks == ("book: file /no/book not found",)
     assert (found.speed, bool(found.processor), here.plugins) == (1.5, True, {})
     assert capacity_of(here) == 1
 
@@ -232,7 +232,7 @@ def test_another_authority_is_refused(tmp_path: Path, place_of_certificates: str
     refused = tour(
         tmp_path, "run", str(path), "--executor", place_of_certificates.replace("tls://", "tcp://"), expect=2
     )
-    assert "no scheduler of Dask answers at tcp://" in refused.stderr
+    assert "no Dask scheduler responds at tcp://" in refused.stderr
     assert refused.stderr.count("\n") == 1
     assert list((tmp_path / "results").iterdir()) == []
 
@@ -396,7 +396,7 @@ def test_without_an_engine_file_the_manager_s_path_counts(tmp_path: Path) -> Non
     spec = owl(tmp_path / "shared")
     assert local_engine(spec, None, tmp_path) == spec
     gone = replace(spec, command=("/no/such/owl",))
-    with pytest.raises(EngineMissing, match="no program /no/such/owl"):
+    with pytest.raises(EngineMissing, match="program /no/such/owl not found"):
         local_engine(gone, None, tmp_path)
 
 
@@ -424,10 +424,10 @@ def test_all_that_is_missing_is_told(tmp_path: Path) -> None:
     assert [words.partition(":")[0] for words in told] == ["tablebases", "book", "book", "processors", "memory"]
     assert "0 of 5 files" in told[0]
     assert "is a different file" in told[1]
-    assert "no file /no/book" in told[2]
+    assert "file /no/book not found" in told[2]
     assert (
         next(missing_requirements(replace(much, folders=("/no/tables",)), 1, tmp_path, 1.0))
-        == "tablebases: no folder /no/tables"
+        == "tablebases: directory /no/tables not found"
     )
     assert not list(missing_requirements(Demand(()), 1, tmp_path, 1.0))
     assert not list(missing_requirements(Demand((), processors=1_000, crowded=True), 1, tmp_path, 1.0))
