@@ -397,7 +397,7 @@ def _replay_incident(log: TournamentLog, number: int, options: ReplayOptions) ->
 
 
 def is_reproduced(incident: Incident, found: ReenactResult) -> bool:
-    """Whether a replay gave the same crash (by signal or exit code), the same illegal move, or the same category."""
+    """Return whether a replay gave the same crash (signal or exit code), the same illegal move or the same category."""
     if found.category == "crash" or incident.category == "crash":
         # Incidents without a status have it in their cause, after "disconnects: " or after the last colon.
         cause = incident.cause

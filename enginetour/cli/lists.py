@@ -139,7 +139,9 @@ class ListSelection:
         named = self.chosen.name or self.chosen.edition
         if self.list_name is not None and (named or self.everything):
             step = "leave out -t and --all, or use --tournaments"
-            raise UsageRefused("LIST selects its tournaments itself", step=step)
+            raise UsageRefused(
+                "-t and --all cannot be combined with LIST, which selects its tournaments itself", step=step
+            )
         if self.everything and named:
             raise UsageRefused("cannot be combined with -t and --edition", place="--all")
 

@@ -191,7 +191,7 @@ tournament_argument = click.argument("which", metavar="[TOURNAMENT]", required=F
 
 
 def _is_config(word: object) -> bool:
-    """Whether a word is a configuration file: it ends in .toml, and the file exists or the path has a directory."""
+    """Return whether a word is a configuration file: it ends in .toml, and it exists or has a directory."""
     return isinstance(word, str) and word.endswith(".toml") and (os.sep in word or Path(word).is_file())
 
 

@@ -129,7 +129,7 @@ class NonBlockingStream(io.RawIOBase):
         return self._number
 
     def isatty(self) -> bool:
-        """Whether the descriptor is a terminal."""
+        """Return whether the descriptor is a terminal."""
         return os.isatty(self._number)
 
     def writable(self) -> bool:
@@ -156,7 +156,7 @@ class NonBlockingStream(io.RawIOBase):
         return size
 
     def waits(self) -> bool:
-        """Whether data waits for the reader."""
+        """Return whether data waits for the reader."""
         with self._change:
             return self._bytes > 0
 
@@ -268,7 +268,7 @@ class SignalState:
         return signal.Signals(self.numbers[-1]).name
 
     def is_hard(self) -> bool:
-        """Whether games in progress are stopped at once: after SIGTERM, SIGHUP or a second signal."""
+        """Return whether games in progress are stopped at once: after SIGTERM, SIGHUP or a second signal."""
         return len(self.numbers) > 1 or any(number in _HARD for number in self.numbers)
 
     @contextmanager

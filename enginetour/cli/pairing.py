@@ -55,7 +55,9 @@ if TYPE_CHECKING:
 @many_option("--absent", metavar="ENTRANT", help="Number, id or name of an entrant that is absent.")
 @click.option("--bye", metavar="ENTRANT", help="Number, id or name of the entrant that has the bye.")
 @click.option("--seed", default=1, show_default=True, metavar="N", help="Random seed.")
-@click.option("-o", "--output", type=PATH, metavar="PATH", help="TRF file with the new round, or directory for N.tde.")
+@click.option(
+    "-o", "--output", type=PATH, metavar="PATH", help="File for the TRF with the new round, or directory for N.tde."
+)
 @click.option("--overwrite", is_flag=True, help="Replace existing files.")
 @click.option(
     "--unfinished-ok", is_flag=True, help="Treat games without a result as played, scoring 0 points (not for TRF)."

@@ -87,7 +87,7 @@ def width() -> int:
 
 
 def is_live_terminal() -> bool:
-    """Whether stdout is a terminal that can redraw lines: not a pipe and not TERM=dumb."""
+    """Return whether stdout is a terminal that can redraw lines: not a pipe and not TERM=dumb."""
     return sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
 

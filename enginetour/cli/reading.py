@@ -158,7 +158,7 @@ def standings(
 
 
 def _is_outside(name: str) -> bool:
-    """Whether a name is a file of another program, or a directory with a register.tde."""
+    """Return whether a name is a file of another program, or a directory with a register.tde."""
     path = Path(name)
     if path.is_dir():
         return (path / "register.tde").is_file()

@@ -70,7 +70,7 @@ class _StopRequested(Exception):
 
 
 def has_report(results: Path, log: TournamentReader) -> bool:
-    """Whether there is a report at the place where a run writes it."""
+    """Return whether there is a report at the place where a run writes it."""
     return (report_of(results, log.slug) / "index.html").exists()
 
 
@@ -83,7 +83,7 @@ def outdate_report(results: Path, log: TournamentReader) -> None:
 
 
 def has_newest_report(results: Path, log: TournamentReader) -> bool:
-    """Whether there is a report that is newer than the last event; a run that was killed leaves an older one."""
+    """Return whether there is a report that is newer than the last event; a run that was killed leaves an older one."""
     try:
         return (report_of(results, log.slug) / "index.html").stat().st_mtime >= log.last_at
     except OSError:

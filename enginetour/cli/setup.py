@@ -77,7 +77,7 @@ _WRITES = {  # key of a starter configuration -> option that sets it
     "engines",
     metavar="ID",
     show_default="bundled engines",
-    help="Id of an engine in `engines list`, best first.",
+    help="Id of an engine (see `engines list`), the strongest first.",
 )
 @click.option(
     "--games-per-pairing",
@@ -367,7 +367,7 @@ def _how_to_run(plan: Plan) -> list[str]:
 
 
 def _grows(plan: Plan, log: TournamentLog) -> bool:
-    """Whether the configuration extends the finished tournament; else it is for the next edition."""
+    """Return whether the configuration extends the finished tournament; else it is for the next edition."""
     try:
         return bool(grown_settings(plan, log))
     except StoreRefused:

@@ -235,7 +235,7 @@ class CecpEngine(CecpListener):
 
     @property
     def lost_input(self) -> bool:
-        """Whether the engine sent no features although it always does."""
+        """Return whether the engine sent no features although it always does."""
         return self.spec.quirks.tells_features and not self.features.values
 
     def _hear_features(self, deadline: int) -> Hearing:
@@ -416,7 +416,7 @@ class CecpEngine(CecpListener):
         return message
 
     def go_lines(self, ask: Ask) -> bytes:
-        """Return `time`, `otim`, and the move; with `go` at its first move of the game."""
+        """Return the lines `time`, `otim` and the move, and `go` before the engine's first move of the game."""
         lines = self._turn_lines(ask) if self._rest is None else [self._rest]
         if self.fence == "inline" and self._can_ping():
             lines.insert(0, self._ping())

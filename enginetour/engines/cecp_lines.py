@@ -77,7 +77,7 @@ def read_refusal(line: str) -> str | None:
 
 
 def read_thinking(line: str) -> SearchInfo | None:
-    """Return a line of search output, from the engine's own side; None for other lines. The PV stays text."""
+    """Parse a line of search output, with the engine's score; None for other lines. The PV stays text."""
     found = _THINKING.match(line)
     if found is None:
         return None

@@ -291,7 +291,7 @@ class CpuTime:
 
 
 def _tree_cpu_ms(root: int) -> tuple[int, int] | None:
-    """Return the processor time in ms of a process and all its descendants, and the youngest of them; None if unseen.
+    """Return the processor time in ms of a process and its descendants, and the youngest; None without /proc data.
 
     Descendants that were waited for are included. Takes about 30 us for each process (measured).
     """

@@ -292,7 +292,7 @@ class Position:
         self.usual = VARIANTS[variant].is_usual  # FIDE's rules hold
         self.check: bool | None = None  # whether the side to move is in check, None before it was tested
         self.moves: list[str] = []  # UCI, all plies from the start position
-        self.anchor = 0  # plies up to and with the last irreversible move
+        self.anchor = 0  # number of plies up to and including the last irreversible move
         # O-O or O-O-O if the last move was castling in Chess960, whose squares are understood in UCI only
         self.castled = ""
         self.line = b"position startpos" if fen is None else b"position fen " + self._fen_text(self.board)

@@ -253,7 +253,7 @@ class EngineProcess:
 
     @property
     def broken(self) -> bool:
-        """Whether the engine closed its input, or left 64 KiB unread."""
+        """Return whether the engine closed its input, or left 64 KiB unread."""
         return self.out.broken
 
     def write(self, data: bytes) -> int:
@@ -321,7 +321,7 @@ class EngineProcess:
 
     @property
     def is_dead(self) -> bool:
-        """Whether the engine itself has ended, though its exit status may come later."""
+        """Return whether the engine itself has ended, though its exit status may come later."""
         seen = None if self.exited else strays.process_info(self.engine_pid)
         return seen is None or seen.state in "ZX"
 

@@ -32,7 +32,7 @@ _STANDARD_SETTINGS = (
     ("UCI_AnalyseMode", "false"),
     ("UCI_Variant", "chess"),
 )
-MOST_OPTIONS = 20_000  # kept of one engine: ten thousand are tolerated (reliability 2.1), but memory is limited
+MOST_OPTIONS = 20_000  # per engine; 10,000 must be accepted (reliability 2.1), but memory is limited
 MOST_TYPES = 16  # words in one declaration that may be the type; each costs one reading of the line
 _TEXTS = frozenset({"string", "file", "path"})
 PRESSED = frozenset({"button", "save", "reset"})
@@ -238,12 +238,12 @@ class Engine(ABC):
 
     @property
     def thinking(self) -> bool:
-        """Whether the engine owes an answer."""
+        """Return whether the engine owes an answer."""
         return self.searches == self.answers + 1
 
     @property
     def silent(self) -> bool:
-        """Whether `next_message` has nothing to return before more output is read."""
+        """Return whether `next_message` has nothing to return before more output is read."""
         return not (self.intake.text or self._ended) and self.due_ns is None
 
     def pull(self) -> bool:
@@ -261,7 +261,7 @@ class Engine(ABC):
 
     @property
     def is_plain(self) -> bool:
-        """Whether all is processed, all pings are answered, and one write is enough for its next search."""
+        """Return whether all is processed, all pings are answered, and one write is enough for its next search."""
         process = self.process
         return (
             self.fence == "off"
@@ -393,7 +393,7 @@ class Engine(ABC):
 
     @property
     def lost_input(self) -> bool:
-        """Whether the engine has not sent what it always sends at its start, so that it may have lost input."""
+        """Return whether the engine has not sent what it always sends at its start, so that it may have lost input."""
         return False
 
     def game_over(self, result: str, why: str) -> tuple[bytes, ...]:
@@ -431,7 +431,7 @@ class Engine(ABC):
 
     @property
     def needs_approach(self) -> bool:
-        """Whether a plain `go` is not enough before a search."""
+        """Return whether a plain `go` is not enough before a search."""
         return self.fence == "wait" or self.spec.quirks.line_delay_ms > 0
 
     def go(self, ask: Ask) -> int:
@@ -456,7 +456,7 @@ class Engine(ABC):
 
     @property
     def pondering(self) -> bool:
-        """Whether the engine was asked to ponder, and has not been asked for a move since."""
+        """Return whether the engine was asked to ponder, and has not been asked for a move since."""
         return False
 
     def ponder(self, ask: Ask) -> None:

@@ -165,7 +165,7 @@ class Registry:
         return read_entry(self.paths[engine])
 
     def entries(self, broken: Callable[[InputRefused], object] = lambda _: None) -> tuple[EngineEntry, ...]:
-        """Return every readable entry in the order of `ids`; `broken` is called with the error of each other one."""
+        """Return every readable entry in the order of `ids`; call `broken` with the error of each other entry."""
         found = []
         for engine in self.ids:
             try:

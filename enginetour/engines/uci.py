@@ -225,12 +225,13 @@ class UciEngine(Engine):
 
     # While its opponent thinks, it searches the move that it expects, then gets `ponderhit` or `stop`.
     #
-    # None of this is on a clock. A hit starts the engine's clock after the write of `ponderhit`; a miss is stopped, and
-    # its owed answer is taken before the new `go` (runner spec 5.2, 6; UCI protocol, "go ponder").
+    # Pondering does not use the clock. After a hit, the clock starts when `ponderhit` is written. After a miss,
+    # enginetour sends `stop` and reads the late answer before the new `go`
+    # (runner spec 5.2, 6; UCI protocol, "go ponder").
 
     @property
     def pondering(self) -> bool:
-        """Whether the engine was asked to ponder, and has not been asked for a move since."""
+        """Return whether the engine was asked to ponder, and has not been asked for a move since."""
         return self._guess is not None
 
     def ponder(self, ask: Ask) -> None:
@@ -264,7 +265,7 @@ class UciEngine(Engine):
 
     @property
     def _is_young(self) -> bool:
-        """Whether the ponder search may not have begun yet: no output since `go ponder`, a moment ago."""
+        """Return whether the ponder search may not have begun yet: no output since `go ponder`, a moment ago."""
         return self.stamp_ns <= self._begun_ns and time.monotonic_ns() < self._begun_ns + BEGIN_NS
 
     def _hit(self, ask: Ask) -> bool:

@@ -111,7 +111,7 @@ class LineBuffer:
 
     @property
     def is_empty(self) -> bool:
-        """Whether all output has been read, and the next output starts a new line."""
+        """Return whether all output has been read, and the next output starts a new line."""
         return not (self.text or self._skipping)
 
     def feed(self, chunk: bytes) -> None:

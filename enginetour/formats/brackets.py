@@ -54,7 +54,7 @@ class KnockoutMatch:
 
     @property
     def over(self) -> bool:
-        """Whether no game of the match is left; without a winner, both entrants withdrew."""
+        """Return whether no game of the match is left; without a winner, both entrants withdrew."""
         return bool(self.text)
 
     @property

@@ -102,7 +102,7 @@ class Double:
 
     @property
     def last(self) -> bool:
-        """Whether only the winners of both brackets are left."""
+        """Return whether only the winners of both brackets are left."""
         return self.turn >= 2 * self.depth
 
     def couples(self) -> tuple[list[Couple], list[Couple]]:

@@ -173,7 +173,8 @@ class GopairOptions(RoundsOptions):
     )
     bye: Annotated[tuple[str, ...], BeforeValidator(lists_as_tuples)] = Setting(
         default=(),
-        description="Names of entrants marked BYE: in an odd field one of them gets the bye, even a second time.",
+        description="Names of entrants marked BYE: if the number of entrants is odd, one of them gets the bye, "
+        "even a second time.",
     )
     drop: Annotated[dict[str, tuple[int, ...]], BeforeValidator(lists_as_tuples)] = Setting(
         default={},

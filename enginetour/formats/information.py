@@ -150,7 +150,7 @@ class Information(PairingSystem):
         if self.model == "gor" and low:
             raise ValueError(
                 f"ratings must be at least {FLOOR:g} for GoR (lower: {', '.join(low)}). "
-                "Hint: set rating = ... on the Go scale under [[entrants]] of each"
+                "Hint: set rating = ... on the Go scale in the [[entrants]] section of each"
             )
 
     def ratings(self, field: Field) -> _Milli:

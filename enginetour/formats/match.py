@@ -178,12 +178,12 @@ class MatchState(FormatState):
 
     @property
     def is_decided(self) -> bool:
-        """Whether the test has a verdict or the error is small enough."""
+        """Return whether the test has a verdict or the error is small enough."""
         return bool(self.verdict) or self.known
 
     @property
     def is_over(self) -> bool:
-        """Whether no games are offered any more."""
+        """Return whether no games are offered any more."""
         return bool(self.is_decided or self.gone)
 
     def pairing(self, number: int) -> Pairing:

@@ -141,9 +141,9 @@ class RoundsOptions(ColourOptions):
     )
     unplayed: Literal["preset", "own", "start", "zero", "fide", "fide-2023", "fide-2009"] = Setting(
         default="preset",
-        description="Value of a round without a game in sums over opponents: own score (own), own starting score "
-        "(start), nothing (zero), the rules of FIDE C.07 section 16 of 2026 (fide) or 2023 (fide-2023), FIDE's virtual"
-        " opponent of 2009 (fide-2009), or the rule of the system (preset).",
+        description="What a round without a game adds to tie-breaks that sum opponents' scores: own score (own), own "
+        "starting score (start), nothing (zero), the rules of FIDE C.07 section 16 of 2026 (fide) or 2023 (fide-2023), "
+        "FIDE's virtual opponent of 2009 (fide-2009), or the rule of the system (preset).",
     )
     handicap: RatingHandicap | None = Setting(default=None, description=BY_RATING)
     bye_points: float | None = Setting(

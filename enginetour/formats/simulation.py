@@ -293,7 +293,7 @@ class ComparisonResult:
 
 @dataclass(frozen=True, slots=True)
 class SimulationResult:
-    """Figures of one format over many simulations, the bounds of its games before game 1, and the middle 80 %."""
+    """Results of one format over many simulations: figures, bounds of the games before game 1, and the middle 80 %."""
 
     figures: Mapping[str, Estimate]
     fewest: int

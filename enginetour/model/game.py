@@ -156,7 +156,7 @@ class Note:
 
     @property
     def is_warning(self) -> bool:
-        """Whether it is a warning, to be shown before the first game."""
+        """Return whether it is a warning, to be shown before the first game."""
         return self.kind == "warning"
 
     @property
@@ -235,7 +235,7 @@ class Incident:
 
     @property
     def is_warning(self) -> bool:
-        """Whether it did not cost a point; it is reported once."""
+        """Return whether it did not cost a point; it is reported once."""
         return self.category.endswith("warning")
 
     @property
@@ -245,7 +245,7 @@ class Incident:
 
     @property
     def is_repeatable(self) -> bool:
-        """Whether a search of an engine caused it, so that a replay of the search may repeat it."""
+        """Return whether a search of an engine caused it, so that a replay of the search may repeat it."""
         return not self.is_warning and self.category not in ("restart", "host", INTERNAL)
 
 

@@ -28,14 +28,14 @@ _LAST_RANKS = chess.BB_RANK_1 | chess.BB_RANK_8
 
 
 def can_mate(board: chess.Board, side: chess.Color) -> bool:
-    """Whether `side` may mate from here; False is certain. Variants are decided by material alone."""
+    """Return whether `side` may mate from here; False is certain. Variants are decided by material alone."""
     if board.uci_variant != chess.Board.uci_variant:
         return not board.has_insufficient_material(side)
     return not _is_lost_cause(board, side, DEPTH)
 
 
 def is_dead(board: chess.Board) -> bool:
-    """Whether neither side can mate, so that the game is drawn (FIDE 5.2.2). True is certain."""
+    """Return whether neither side can mate, so that the game is drawn (FIDE 5.2.2). True is certain."""
     return not (can_mate(board, chess.WHITE) or can_mate(board, chess.BLACK))
 
 
@@ -174,7 +174,7 @@ class _Reach:
         return found
 
     def _may_mate(self, side: chess.Color) -> bool:
-        """Whether a square of the king may be attacked while every square around it is attacked or occupied."""
+        """Return whether a square of the king may be attacked while every square around it is attacked or occupied."""
         king = next(man for man in self._men if man.kind == chess.KING and man.color != side)
         checked = covered = blocked = 0
         for man in self._men:

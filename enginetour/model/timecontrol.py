@@ -100,7 +100,7 @@ class TimeControl:
 
     @property
     def is_divisible(self) -> bool:
-        """Whether there is a clock, a time per move or a number of nodes to divide."""
+        """Return whether there is a clock, a time per move or a number of nodes to divide."""
         return bool(self.stages or self.movetime_ms or self.nodes)
 
     def divided(self, by: float) -> TimeControl:
@@ -200,9 +200,9 @@ def format_controls(white: str, black: str) -> str:
 # class                            seconds for the first 40 moves     source
 # ultrabullet, bullet, blitz,      below 30, 180, 480, 1500, and      Lichess: base + 40 increments
 # rapid, classical                 everything above
-# nodes, depth, movetime           none; also with a clock            our choice: named after the limit
-# odds                             the sides have different classes   our choice
-# unknown                          the control is not valid           our choice; games from files
+# nodes, depth, movetime           none; also with a clock            a choice of enginetour: named after the limit
+# odds                             the sides have different classes   a choice of enginetour
+# unknown                          the control is not valid           a choice of enginetour; games from files
 
 _MOVES = 40  # Lichess estimates 40 moves per game
 _BOUNDS_S = {"ultrabullet": 30, "bullet": 180, "blitz": 480, "rapid": 1500}  # Lichess: estimated seconds, exclusive
@@ -265,8 +265,10 @@ def _describe_class(name: str) -> str:
 # formula. The worth of a doubling of time differs from engine to engine, so ratings exclude games at odds.
 
 _BAND = 100  # rating points of a band, which is a grade or a handicap stone in Go (Vuorinen 2010)
-DOUBLING = 70  # assumed worth of a doubling of time in rating points: our choice between 50 and 100
-MAX_ODDS = 32.0  # our choice: five doublings; shorter clocks would measure the operating system, not the engine
+DOUBLING = 70  # assumed worth of a doubling of time in rating points: a choice of enginetour between 50 and 100
+MAX_ODDS = (
+    32.0  # a choice of enginetour: five doublings; shorter clocks would measure the operating system, not the engine
+)
 
 
 def odds_divisor(bands: int, table: Sequence[float] | None = None) -> float:

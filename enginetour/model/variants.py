@@ -41,7 +41,7 @@ class _Variant:
 
     @property
     def is_usual(self) -> bool:
-        """Whether the rules and the board are FIDE's, so that fast code for them can be used."""
+        """Return whether the rules and the board are FIDE's, so that fast code for them can be used."""
         return self.name in (STANDARD, CHESS960, _DOUBLE_CHESS960)
 
 
@@ -101,7 +101,7 @@ def start_fen(name: str) -> str:
 
 
 def tag_fits(tag: str, name: str) -> bool:
-    """Whether the Variant tag of a PGN game means this variant; several spellings are accepted."""
+    """Return whether the Variant tag of a PGN game means this variant; several spellings are accepted."""
     plain = tag.strip().casefold()
     variant = VARIANTS[name]
     if variant.any_rank:

@@ -158,7 +158,7 @@ class OpeningSuite:
     repeat: int = 2
     source: str = ""
     skipped: SkippedOpenings = NONE_SKIPPED
-    digest: str = ""  # of the bytes of the file, because a changed file would change openings
+    digest: str = ""  # digest of the file's bytes, because a changed file would change the openings
 
     def pick(self, pairing: Pairing) -> Opening:
         """Return the opening of one game."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 BookChoice = Literal["weight", "best"]
-MOST_PLIES = 200  # of a line, as the limit of `plies`; entries may form cycles
+MOST_PLIES = 200  # longest line, as the limit of `plies`; entries may form cycles
 _ENDLESS = 1_000_000_000  # length of the sequence of random lines
 
 

@@ -84,7 +84,7 @@ def _is_ready(engine: Engine, greeted: Handshaken, found: _Findings, link: Link)
         settled = fault.category == "bad-option"
         stderr = "".join(f"; stderr: {line}" for line in engine.process.stderr(1))
         problems = [*engine.problems] if settled else [f"{fault.detail}{stderr}"]
-        # An engine that sends nothing of the protocol for the whole limit does not support it, unless its file says so.
+        # An engine without protocol output within the limit does not support the protocol, unless a quirk is set.
         if fault.category == "start-timeout" and not engine.spec.quirks.tells_features:
             settled = engine.reads_single_lines or not (engine.own_name or engine.declared)
         if not settled and _starts_without_tables(engine, link):

@@ -54,7 +54,7 @@ class ProcessorClaim:
 
     @property
     def is_owned(self) -> bool:
-        """Whether the core now belongs to a tournament with its own cores."""
+        """Return whether the core now belongs to a tournament with its own cores."""
         return _is_owned(self._core)
 
     def close(self) -> None:

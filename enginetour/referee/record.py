@@ -118,7 +118,7 @@ class SearchClaims:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether no claim is open that the next search of this side may break."""
+        """Return whether no claim is open that the next search of this side may break."""
         return not self._mates and self._due is None
 
     def passed(self) -> None:

@@ -40,7 +40,7 @@ class Verdict:
 
     @property
     def void(self) -> bool:
-        """Whether the game does not count."""
+        """Return whether the game does not count."""
         return self.outcome is Outcome.VOID
 
 

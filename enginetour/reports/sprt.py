@@ -161,7 +161,7 @@ def _remarks(found: MatchTest) -> list[str]:
         kind = "plain" if found.after_stop.plain else "median-unbiased"
         remarks.append(f"Elo is the {kind} estimate at the moment of the verdict")
     if found.statistics.by_profile:
-        remarks.append("few or one-sided results: profile-likelihood interval and LOS")
+        remarks.append("few or one-sided results: the interval and LOS are from the profile likelihood")
     if found.lone:
         one = found.lone == 1
         remarks.append(

@@ -44,7 +44,7 @@ RETRY_S = 0.2  # between two attempts to reach a server
 
 
 def database_exists(address: Address | str) -> bool:
-    """Whether the file exists and is not empty, or the schema of the server has tables of any program."""
+    """Return whether the file exists and is not empty, or the schema of the server has tables of any program."""
     return backend_of(address).exists()
 
 

@@ -205,7 +205,7 @@ def revisions_in(connection: Connection, name: str) -> list[Revision]:
 
 
 def has_list(store: Store, name: str) -> bool:
-    """Whether a list has this name."""
+    """Return whether a list has this name."""
     return store.database.scalar(select(LISTS.c.name).where(LISTS.c.name == name)) is not None
 
 

@@ -65,7 +65,7 @@ class Lock(ABC):
 
     @abstractmethod
     def is_held(self, connection: Connection) -> bool:
-        """Whether the lock is still held; the answer stays true until the transaction of this connection ends."""
+        """Return whether the lock is still held; this stays true until the transaction of the connection ends."""
 
     @abstractmethod
     def regain(self) -> None:
@@ -83,7 +83,7 @@ class Backend(Protocol):
     keeps_connection: bool  # its connections cannot break, so one is kept for writing
 
     def exists(self) -> bool:
-        """Whether the file exists and is not empty, or the schema of the server has tables of any program."""
+        """Return whether the file exists and is not empty, or the schema of the server has tables of any program."""
 
     def probe(self, *, create: bool) -> Probe:
         """Inspect the database without writing.

@@ -85,7 +85,7 @@ class GameLine(ListedGame):
 
     @property
     def counts(self) -> bool:
-        """Whether it has a result and was not annulled."""
+        """Return whether it has a result and was not annulled."""
         return self.outcome is not Outcome.VOID and not self.voided
 
     @property

@@ -156,7 +156,7 @@ def require_suitable(raw: Any, address: ServerAddress) -> None:
 
 
 def is_blank(raw: Any) -> bool:
-    """Whether the schema of the server is empty."""
+    """Return whether the schema of the server is empty."""
     return not _objects(raw)
 
 

@@ -149,7 +149,7 @@ class _AdvisoryLock(dialect.Lock):
         self._turn = turn
         self._raw: Any = None
         self._key = 0
-        self._session = (0, "")  # server process of the connection and its start, because numbers are reused
+        self._session = (0, "")  # id and start time of the connection's server process; ids are reused
 
     def acquire(self) -> None:
         """Take the lock without waiting; StoreRefused names the run that holds it."""
@@ -164,7 +164,7 @@ class _AdvisoryLock(dialect.Lock):
             self._raw = None
 
     def is_held(self, connection: Connection) -> bool:
-        """Whether the server still has the lock; inside a write transaction it stays so until the commit."""
+        """Return whether the server still has the lock; inside a write transaction it stays so until the commit."""
         pid, start = self._session
         found = connection.execute(_IS_OURS, {"key": self._key, "pid": pid, "start": start}).first()
         return self._raw is not None and found is not None
@@ -301,7 +301,7 @@ class PostgresDatabase:
         self._known = False  # whether a connection succeeded before
 
     def exists(self) -> bool:
-        """Whether the schema contains objects of any program."""
+        """Return whether the schema contains objects of any program."""
         with self._read_only() as raw:
             return not migrations.is_blank(raw)
 

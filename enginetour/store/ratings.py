@@ -356,7 +356,7 @@ def _rate_from(connection: Connection, stored: Stream, begun: RatingState, place
 
 
 def _entries_match(careers: Mapping[int, _Career], stored: Stream, begun: RatingState) -> bool:
-    """Whether every engine has the entry rating of a replay: its own, its predecessor's, or the start value."""
+    """Return whether every engine has the entry rating of a replay: its own, its predecessor's, or the start value."""
     order = sorted(careers.items(), key=lambda item: item[1].first)
     rated: dict[str, _Career] = {}  # engines with a game before the first game of the new engine
     arrived = 0

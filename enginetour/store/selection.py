@@ -103,7 +103,7 @@ def tournaments_of(connection: Connection, definition: ListDefinition) -> set[in
 
 
 def is_whole(definition: ListDefinition) -> bool:
-    """Whether the filter selects whole tournaments and engines, so that the stored pair counts are sufficient."""
+    """Return whether the filter selects whole tournaments and engines, so that the stored pair counts suffice."""
     tags = definition.since or definition.until or definition.time_classes or definition.tc
     return not (tags or definition.exclude_termination or definition.hardware or definition.odds)
 
@@ -334,7 +334,7 @@ def _named_versions(
 
 
 def _fits(globs: Collection[str], called: Collection[str], marked: str) -> bool:
-    """Whether a pattern matches a displayed name of a version, or is equal to its name with mark."""
+    """Return whether a pattern matches a displayed name of a version, or is equal to its name with mark."""
     return marked in globs or any(matches_any(name, globs) for name in called)
 
 

@@ -170,7 +170,7 @@ def _identity(path: Path) -> _Identity | None:
 
 
 def _is_nameless(path: Path) -> bool:
-    """Whether this process has a removed file of this name open; SQLite itself closes a log before removing it."""
+    """Return whether this process has a removed file of this name open; SQLite closes a log before it removes it."""
     removed = f"{path}{_NAMELESS}"
     for link in _OPEN_HERE.iterdir() if _OPEN_HERE.is_dir() else ():
         with suppress(OSError):  # another thread may close it meanwhile
@@ -282,7 +282,7 @@ class TournamentLock(dialect.Lock):
             self._fd = None
 
     def is_held(self, connection: Connection) -> bool:  # noqa: ARG002 - only for a server
-        """Whether the lock is held; the lock on an open file lasts as long as the process."""
+        """Return whether the lock is held; the lock on an open file lasts as long as the process."""
         return self._fd is not None
 
     def regain(self) -> None:
@@ -364,7 +364,7 @@ class SqliteFile:
         self._held: _HeldFiles | None = None
 
     def exists(self) -> bool:
-        """Whether the path exists and is not an empty file."""
+        """Return whether the path exists and is not an empty file."""
         path = self.address
         return path.exists() and not (path.is_file() and _is_empty(path))
 
@@ -546,7 +546,7 @@ def _has_content(path: Path) -> bool:
 
 
 def _is_empty(path: Path) -> bool:
-    """Whether nothing was ever committed: the file is empty, or its creation was interrupted."""
+    """Return whether nothing was ever committed: the file is empty, or its creation was interrupted."""
     with path.open("rb") as file:
         head = file.read(len(SQLITE_MAGIC))
     return head == b"" or (not head.strip(b"\x00") and _has_content(_side_file(path, "-journal")))

@@ -193,7 +193,7 @@ class _Game(Row):
 
     @property
     def busy(self) -> bool:
-        """Whether the load exceeded the number of processors, which can affect clocks and playing strength."""
+        """Return whether the load exceeded the number of processors, which can affect clocks and playing strength."""
         return self.load_average is not None and self.cores is not None and self.load_average > self.cores
 
 

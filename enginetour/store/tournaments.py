@@ -196,7 +196,7 @@ class Store:
         return int(self.database.scalar(_newest_edition(name)))
 
     def has(self, name: str) -> bool:
-        """Whether a tournament (not an import) has this name."""
+        """Return whether a tournament (not an import) has this name."""
         rows = select(TOURNAMENTS.c.id).where(TOURNAMENTS.c.name == name, _PLAYED)
         return self.database.scalar(rows) is not None
 

@@ -72,7 +72,7 @@ def candidates(path: Path) -> list[Path]:
 
 
 def _is_ours(folder: Path) -> bool:
-    """Whether a directory belongs to this user, is not a link, and others cannot enter it."""
+    """Return whether a directory belongs to this user, is not a link, and others cannot enter it."""
     try:
         found = folder.lstat()
     except OSError:

@@ -162,7 +162,7 @@ class SlotProcess:
 
     @property
     def idle(self) -> bool:
-        """Whether it can take a task."""
+        """Return whether it can take a task."""
         return self.work is None and not self.leaving
 
     def start(self, work: SlotTask) -> None:

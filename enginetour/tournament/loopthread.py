@@ -27,7 +27,7 @@ class LoopThread:
 
     @property
     def is_here(self) -> bool:
-        """Whether the caller is in this thread."""
+        """Return whether the caller is in this thread."""
         return threading.current_thread() is self._thread
 
     def post(self, act: Callable[[], object], delay: float = 0.0) -> None:

@@ -217,7 +217,7 @@ def release_warnings(found: Mapping[str, ProbeResult], files: Mapping[str, Engin
 
 
 def _lacks_nps(probe: ProbeResult, side: Side) -> bool:
-    """Whether a CECP engine needs nodes but lacks `nps`, the only command for them (protocol spec, "nps")."""
+    """Return whether a CECP engine needs nodes but lacks `nps`, the only command for them (protocol spec, "nps")."""
     asked = side.spec.protocol == "cecp" and any(tc.nodes is not None for tc in side.controls)
     return asked and dict(probe.features).get("nps", "0") in ("0", "")
 

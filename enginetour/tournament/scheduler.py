@@ -194,7 +194,7 @@ class Offers:
 
     def __init__(self, format_: Format[Any], setbacks: Setbacks, allotment: Allotment) -> None:
         self._format, self._setbacks, self._allotment = format_, setbacks, allotment
-        # For the last two states (of the log, and the next): whether certain games were asked for, and the result.
+        # For the last two states: the state, whether games that are certain to come are included, and the games.
         self._known: tuple[tuple[Any, bool, Shown], ...] = ()
 
     def wanted(self, state: Any) -> Iterator[Pairing]:
@@ -203,7 +203,7 @@ class Offers:
         return self._allotment.ordered(self._setbacks.ordered(now) + self._setbacks.ordered(ahead))
 
     def are_sure_of(self, pairing: Pairing, state: Any) -> bool:
-        """Whether a pairing is offered in this state, or certain to come."""
+        """Return whether a pairing is offered in this state, or certain to come."""
         shown = self._of(state)
         # Mostly the same object is offered again; comparing values takes 20 times as long (measured).
         return any(any(map(is_, games, repeat(pairing))) for games in shown) or any(pairing in games for games in shown)
@@ -231,7 +231,7 @@ class Executor(Protocol):
         """Start no new games; `now`: drop those in progress."""
 
 
-_MOST_TOGETHER = 64  # games in one commit, so that no game waits long for the others (our choice)
+_MOST_TOGETHER = 64  # games in one commit, so that no game waits long for the others (a choice of enginetour)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ MIN_FREE = 1 << 20
 GAME_BYTES = 200 << 10
 LOOK_S = 5.0  # between two checks of a disk that is nearly full
 # Number of doubtful time losses of one game after which it waits until the machine is less busy, and after which it
-# stays open; longest such wait (our choice).
+# stays open; longest such wait (a choice of enginetour).
 DOUBTS, MOST_DOUBTS = 3, 5
 CALM_S = 1800.0
 AGAIN_S = 600  # a suspended engine is tried again every 10 minutes, and when no other game is left
@@ -73,11 +73,11 @@ class Setbacks:
 
     @property
     def is_only_busy(self) -> bool:
-        """Whether games stay open, and for none of them an engine is the reason."""
+        """Return whether games stay open, and for none of them an engine is the reason."""
         return bool(self._too_busy) and self._set_aside == self._too_busy and not self.suspended
 
     def is_pausing(self) -> bool:
-        """Whether no game may start now."""
+        """Return whether no game may start now."""
         return self._clock() < self._not_before
 
     def pause(self, seconds: float) -> None:
@@ -94,7 +94,7 @@ class Setbacks:
         return sorted(offers, key=lambda pairing: max(0, self._failed[pairing.key] - _HOST_FAILURES + 1))
 
     def is_playable(self, pairing: Pairing) -> bool:
-        """Whether a game may start: it does not stay open, and waits neither for an engine nor for the machine."""
+        """Return whether a game may start: it is not set aside, and waits for no engine and no machine."""
         now, names = self._clock(), (pairing.white, pairing.black)
         for name in names:
             if name in self.suspended and now >= self._retry_at[name]:
@@ -104,7 +104,7 @@ class Setbacks:
         return all(now >= self._retry_at.get(name, now) for name in names)
 
     def is_blocked(self, offers: Sequence[Pairing]) -> bool:
-        """Whether none of the offers can be played, after each suspended engine got one more try."""
+        """Return whether none of the offers can be played, after each suspended engine got one more try."""
         if not all(self.is_open(pairing) for pairing in offers):
             return False
         names = {name for pairing in offers for name in pairing.pair}
@@ -115,7 +115,7 @@ class Setbacks:
         return not untried
 
     def is_cramped(self, free: float, needed: int) -> bool:
-        """Whether the disk has too few `free` bytes for the next game; if so, report it once and wait a while."""
+        """Return whether the disk has too few `free` bytes for the next game; if so, report it once and wait."""
         if free >= needed:
             self.cramped = False
             return False
@@ -169,7 +169,7 @@ class Setbacks:
         return True
 
     def is_open(self, pairing: Pairing) -> bool:
-        """Whether a game cannot be played in this run: an engine cannot start or play it, or internal errors."""
+        """Return whether a game cannot be played in this run: an engine cannot start or play it, or internal errors."""
         return pairing.key in self._set_aside or any(name in self.suspended for name in pairing.pair)
 
     def _try_again(self, name: str) -> None:
@@ -259,7 +259,7 @@ class Standstill:
         return f"no game can start without {' and '.join(self.names)}: waiting {self._long()}, then {then}"
 
     def is_over(self, now: float) -> bool:
-        """Whether the wait has ended."""
+        """Return whether the wait has ended."""
         return self.until is not None and now >= self.until
 
     def end(self) -> None:
@@ -275,7 +275,7 @@ class Standstill:
 
 
 def would_go_on(format_: Format[Any], state: Any, names: Collection[str], is_open: Callable[[Pairing], bool]) -> bool:
-    """Whether a game could be played if `names` withdrew; `is_open` is true for pairings that cannot be played."""
+    """Return whether a game could be played if `names` withdrew; `is_open`: pairings that cannot be played."""
     try:
         for name in sorted(names):
             state = format_.step(state, Withdrawn(name))

@@ -381,7 +381,10 @@ def test_a_ladder_is_a_table_too(bubble: Path) -> None:
         (("chart", "list", "-o", "a"), "use .png or .svg"),
         (("chart", "list", "-o", "nosuch/a.png"), "directory nosuch does not exist. Hint: create it first."),
         (("chart", "list", "--system", "elo", "-o", "a.svg"), "incremental ratings have no error bars"),
-        (("chart", "list", "all", "-t", "autumn", "-o", "a.svg"), "LIST selects its tournaments itself"),
+        (
+            ("chart", "list", "all", "-t", "autumn", "-o", "a.svg"),
+            "-t and --all cannot be combined with LIST, which selects its tournaments itself",
+        ),
         (("chart", "history", "-o", "a.svg"), "give LIST for its editions, or --system"),
         (("chart", "history", "all", "--engine", "Frut", "-o", "a.svg"), "did you mean 'Fruit'"),
         (("chart", "score", "Frut", "-o", "a.svg"), "did you mean 'Fruit'"),

@@ -46,12 +46,12 @@ class Turn:
 
     @property
     def met(self) -> bool:
-        """Whether the two played over the board; a forfeit does not count."""
+        """Return whether the two played over the board; a forfeit does not count."""
         return self.kind is Kind.PLAYED
 
     @property
     def paired(self) -> bool:
-        """Whether the member had an opponent, even if the game was forfeited."""
+        """Return whether the member had an opponent, even if the game was forfeited."""
         return self.opponent is not None
 
 

@@ -166,7 +166,7 @@ def refuse_unrated(members: Sequence[Member]) -> None:
     """Raise ValueError that names all members without a rating."""
     missing = [member.name for member in members if member.rating is None]
     if missing:
-        raise ValueError(f"no rating: {', '.join(missing)}. Hint: set rating = ... under [[entrants]] of each")
+        raise ValueError(f"no rating: {', '.join(missing)}. Hint: set rating = ... in the [[entrants]] section of each")
 
 
 def remarks_on_unrated(field: Field) -> tuple[str, ...]:

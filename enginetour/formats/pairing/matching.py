@@ -192,7 +192,7 @@ def check_shortage(allowed: Allowed, found: Shortage, left: int) -> None:
         or crossing.any()
         or any(len(part) % 2 == 0 for part in found.parts)
     ):
-        raise ProofFailed("the proof that a field cannot be paired failed", step="report this internal error")
+        raise ProofFailed("the proof that no pairing exists is not valid", step="report this internal error")
 
 
 def _greedy(allowed: Allowed) -> list[int]:

@@ -568,6 +568,6 @@ PLAY_STEPS: tuple[Step, ...] = (
     Step("second-game", "plays a second game in the same process", _second, "warn"),
     Step("score", "reports a score before the move", _scored, "warn"),
     Step("variation", "reports a legal variation that begins with the move", _variation, "warn"),
-    Step("point-of-view", "reports scores from the side to move", _view, "warn"),
+    Step("point-of-view", "reports scores from the point of view of the side to move", _view, "warn"),
     Step("stop", "ends a long search when asked", _stop, "warn"),
 )

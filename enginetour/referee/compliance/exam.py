@@ -61,7 +61,7 @@ class Compliance:
 
     @property
     def fit(self) -> bool:
-        """Whether no check failed, so that the engine can play."""
+        """Return whether no check failed, so that the engine can play."""
         return all(step.verdict != "FAIL" for step in self.steps)
 
     def count(self, verdict: Verdict) -> int:

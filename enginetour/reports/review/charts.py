@@ -89,7 +89,7 @@ def editions_picture(one: ListHistory, width: float = CHART_WIDTH) -> Picture | 
 
 
 def career_picture(name: str, editions: Sequence[PublishedRating], width: float = CHART_WIDTH) -> Picture | None:
-    """Return one engine in the editions of its list, None for a single edition."""
+    """Return a chart of an engine's ratings in the editions of its list, None if there is only one."""
     if len(editions) < 2:
         return None
     return curves.rating_history_chart([_curve(name, editions)], title="Rating in each edition", width=width)

@@ -209,7 +209,7 @@ def repeated_games_note(repeated: int, games: int) -> str:
     """Return a note on games that are identical to an earlier game, an empty text without such games."""
     if not repeated:
         return ""
-    hint = "they count like all others. To avoid it, use a larger opening book or a time control with a clock"
+    hint = "they count like all other games. To avoid them, use a larger opening book or a time control with a clock"
     return f"{repeated} of {games} games are identical to an earlier game; {hint}"
 
 

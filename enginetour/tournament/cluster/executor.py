@@ -133,7 +133,7 @@ class Connection:
 
     @property
     def is_open(self) -> bool:
-        """Whether the connection to the scheduler works."""
+        """Return whether the connection to the scheduler works."""
         return self._client is not None and self._client.status == "running"
 
     async def workers(self) -> dict[str, ListedWorker] | None:

@@ -47,7 +47,7 @@ class Demand:
 
     @property
     def scaled(self) -> bool:
-        """Whether clocks are scaled by the machine's speed."""
+        """Return whether clocks are scaled by the machine's speed."""
         return bool(self.clocks)
 
 
@@ -59,7 +59,7 @@ class WorkerReport:
     processor: str = ""
     speed: float = 0.0
     lacks: tuple[str, ...] = ()
-    processors: int = 0  # that the worker may use at the same time
+    processors: int = 0  # processors that the worker may use at the same time
     affinity: frozenset[int] = frozenset()  # their numbers; workers of one machine may share them
     memory_mb: int = 0
     group: str = ""  # with a CPU quota, as in `Allowed`; workers of one machine may share it too
@@ -269,7 +269,9 @@ class Machines:
         return rows
 
 
-_MEMORY_SHARE = 0.9  # share of the machine's memory for hash tables; the rest is for everything else (our choice)
+_MEMORY_SHARE = (
+    0.9  # share of the machine's memory for hash tables; the rest is for everything else (a choice of enginetour)
+)
 
 
 def shortages(demand: Demand, slots: int, processors: int, memory_mb: int) -> Iterator[str]:

@@ -135,7 +135,7 @@ def control_warnings(sides: Iterable[Side]) -> Iterator[str]:
 
 
 def _looks_like_minutes(tc: TimeControl) -> bool:
-    """Whether a control such as ``40/1:30`` may mean minutes, as in cutechess and fastchess: here it has two stages."""
+    """Return whether a control such as ``40/1:30`` may mean minutes, as in cutechess; here it has two stages."""
     if len(tc.stages) != 2:
         return False
     first, rest = tc.stages

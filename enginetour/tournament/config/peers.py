@@ -138,9 +138,9 @@ _CLOCK = re.compile(
 
 
 def parse_limits(*, tc: str = "", st: str = "", nodes: str = "", depth: str = "") -> TimeControl:
-    """Return the time control of an engine's limits; ValueError says what is wrong.
+    """Return the time control of an engine's limits; raise ValueError if they are not valid.
 
-    ``tc=inf`` is not a limit and needs another one.
+    ``tc=inf`` is not a limit, so another limit must be given.
     """
     parts = []
     if st:

@@ -203,7 +203,7 @@ def parse_setting(section: type[BaseModel], key: str, text: str) -> Any:
 
 
 def is_list(section: type[BaseModel], key: str) -> bool:
-    """Whether a setting takes several values, written ``nodes,pv`` on a command line."""
+    """Return whether a setting takes several values, written ``nodes,pv`` on a command line."""
     return key not in _PARTED and get_origin(_kind(section.model_fields[key].annotation)) is tuple
 
 

@@ -21,10 +21,10 @@ from enginetour.ratings.gor import CzechSettings, Egf2021Settings, EgfSettings
 from enginetour.ratings.grades import Scale
 
 _Item = TypeVar("_Item")
-_ListOf = Annotated[tuple[_Item, ...], Field(strict=False)]  # TOML has lists
+_ListOf = Annotated[tuple[_Item, ...], Field(strict=False)]  # arrays of TOML are lists; strict mode would reject them
 _Name = Annotated[str, Field(min_length=1, max_length=100)]
 LONGEST_NAME = 64  # characters of the name of a tournament
-LARGEST_RATING = 100_000  # our choice: beyond every scale, and the number of bands stays small
+LARGEST_RATING = 100_000  # a choice of enginetour: beyond every scale, and the number of bands stays small
 _Milliseconds = Annotated[int, Field(ge=0, le=60_000)]
 
 

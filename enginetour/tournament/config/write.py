@@ -73,7 +73,7 @@ def new_names(engines: tuple[str, ...], folder: Path) -> tuple[str, ...]:
 
 
 def uses_ratings(system: str) -> bool:
-    """Whether the format starts entrants by their ratings, or cannot pair an entrant without a rating."""
+    """Return whether the format starts entrants by their ratings, or cannot pair an entrant without a rating."""
     from enginetour.formats.rounds import Rounds  # here: a match writes its configuration before it starts
 
     model = options_model(system)
