@@ -32,7 +32,7 @@ def incident_lines(incident: Incident, width: int) -> Iterator[str]:
         yield from wrap_lines("  ", facts, width)
     if incident.traffic:
         since = "its search started" if incident.last_go_us is not None else "the engine started"
-        yield f"  engine log (> to the engine, < from the engine), in ms since {since}:"
+        yield f"  engine log (> sent, < received), ms since {since}:"
         for line in incident.traffic:
             yield from _log_lines(line, incident.last_go_us or 0, width)
     for line in incident.stderr:

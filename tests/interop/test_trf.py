@@ -206,7 +206,7 @@ def test_virtual_points_by_columns() -> None:
         ("240 H 001    7", r"the number of an entrant in this file in a line 240 .found '7'"),
         ("240 H 001", "numbers of entrants from column 11"),
         ("250       one 001 002    1    2", "points such as 1.5"),
-        ("260 001 002    1    8", "a number of an entrant"),
+        ("260 001 002    1    8", "the number of an entrant in this file"),
         ("XXP 1 x", "an entrant's number"),
         ("310   1 India", "a tournament of individuals .found 310, teams"),
         ("299 W", "points that follow from the results .found 299, points that an arbiter assigned"),

@@ -251,7 +251,7 @@ def test_it_reads_from_the_question_on() -> None:
         "  White disconnects: signal 11 (SIGSEGV)",
         "  process ended: signal 11 (SIGSEGV); memory up to 49 MiB; load 2.2; latency of",
         "  enginetour up to 0.4 ms",
-        "  engine log (> to the engine, < from the engine), in ms since its search started:",
+        "  engine log (> sent, < received), ms since its search started:",
         "      -500.000 > position startpos moves e2e4",
         "         0.000 > go wtime 1000",
         "        12.345 < info depth 1 [31m",
@@ -276,7 +276,7 @@ def test_what_was_not_measured_is_not_told() -> None:
         "  x is missing",
     ]
     assert list(incident_lines(Incident("x", "start-timeout", "silent", traffic=("0.5 > uci",)), 80))[2:] == [
-        "  engine log (> to the engine, < from the engine), in ms since the engine started:",
+        "  engine log (> sent, < received), ms since the engine started:",
         "       500.000 > uci",
     ]
 

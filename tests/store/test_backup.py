@@ -239,7 +239,7 @@ def test_a_target_that_holds_something(place: Address, tmp_path: Path) -> None:
     other = tmp_path / "other.db"
     with Store.open(other) as store:
         store.create_tournament(draft("spring"))
-    with pytest.raises(UsageRefused, match=r"is not empty \(tournament 'spring'\)"):
+    with pytest.raises(UsageRefused, match=r"is not empty: it contains the tournament 'spring'"):
         copy_store(source, other)
     for itself in (source, place):
         with pytest.raises(UsageRefused, match="is the database itself"):

@@ -585,7 +585,7 @@ def test_a_game_that_the_machine_is_too_busy_for_is_played_at_last() -> None:
     first = loop.format.offers(loop.state)[0].key
     assert loop.run() is RunEnd.FINISHED
     assert (len(played), played[-1]) == (6, first)
-    assert sum("waits until the machine is less busy" in words for words in heard(loop).words) == 1
+    assert sum("until the machine is less busy" in words for words in heard(loop).words) == 1
 
 
 @pytest.mark.parametrize("starts", [True, False])
