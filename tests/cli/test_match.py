@@ -102,7 +102,7 @@ def test_one_game_is_told_without_certainty(store: Path) -> None:
     told = tour(
         store, "ratings", "-t", "winter", "--sprt", "Fruit", "Toga", "0", "5", "--sprt-model", "bayesian"
     ).stdout
-    assert "profile-likelihood interval" in told
+    assert "from the profile likelihood" in told
     assert "-0.0" not in told
 
 
