@@ -184,8 +184,8 @@ def _case(case: Path) -> None:
 def _decision_lines(note: Note, fields: Mapping[str, Any]) -> list[str]:
     """Format one decision of a bubble, with the rule for an engine that enters, or the table before one leaves."""
     if "table" in fields:
-        table = ", ".join(f"{name} {half / 2:g}" for name, half, _ in fields["table"]) or "nobody is in the section"
-        parked = ", ".join(fields["parked"]) or "nobody"
+        table = ", ".join(f"{name} {half / 2:g}" for name, half, _ in fields["table"]) or "the section is empty"
+        parked = ", ".join(fields["parked"]) or "none"
         return [table, f"{note.text} ({fields['reason']}), {fields['games_total']} games", f"parked: {parked}"]
     entries = fields.get("entered") or [fields["replacement"]] if note.kind in ("enter", "unpark", "withdraw") else []
     rules = "".join(f" (rule {rule})" for rule in sorted({entry["rule"] for entry in entries if entry}))

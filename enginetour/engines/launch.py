@@ -372,7 +372,7 @@ def _drop_capabilities() -> None:
     try:
         for number in range(_LAST_CAPABILITY + 1):
             call("prctl", _PR_CAPBSET_DROP, number, 0, 0, 0)
-    except OSError:  # the kernel does not know this one, or there is no right to drop any, because there are none
+    except OSError:  # the kernel does not have this capability, or the process has none to drop
         pass
     try:
         call("prctl", _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)

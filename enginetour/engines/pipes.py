@@ -154,7 +154,7 @@ class Outbox:
             return len(chunk)
 
     def gone(self) -> None:
-        """Mark the pipe as broken: nobody reads at the other end any more."""
+        """Mark the pipe as broken: its other end is closed."""
         self.turns += 1
         self.broken = True
         self._waiting.clear()
@@ -220,6 +220,6 @@ class Doorbell:
             act()
 
     def close(self) -> None:
-        """Close both ends; after `fall_silent` nobody writes into them."""
+        """Close both ends; after `fall_silent` no thread writes to them."""
         os.close(self.fd)
         os.close(self._ring)

@@ -390,7 +390,7 @@ class EngineProcess:
         if not self.exited:
             poll.register(self.pidfd, select.POLLIN)
             where[self.pidfd] = self
-        if not self.broken:  # without events, a poll still reports that nobody reads any more
+        if not self.broken:  # without events, a poll still reports that the other end is closed
             poll.register(self.stdin_fd, select.POLLOUT if len(self.out) else 0)
             where[self.stdin_fd] = self
 

@@ -205,7 +205,7 @@ class Engine(ABC):
         self.spoiled = ""  # why it may not be used for another game
         self.fence = spec.quirks.fence
         self.notes: dict[str, str] = {}  # first warning of each kind
-        self.new_notes: list[tuple[str, str]] = []  # those of them that nobody has reported yet
+        self.new_notes: list[tuple[str, str]] = []  # those that have not been reported yet
         self.late_ns = 0  # time of an owed answer that came after `stop`
         self._last_line_cut = False
         self.search_text = b""  # raw output of the last search up to its answer

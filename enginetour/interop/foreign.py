@@ -124,7 +124,7 @@ def next_round(system: PairingSystem, field: SeparatedField) -> Paired:
     if bye and there % 2:
         raise Unpairable(f"{bye} has the bye, and {there} entrants remain, but their number must be even")
     if there < 2:
-        who = f"only {field.members[field.present[0]].name} is" if there else "nobody is"
+        who = f"only {field.members[field.present[0]].name} is" if there else "no entrant is"
         raise Unpairable(f"{who} present for round {field.number}, but two entrants are needed")
     paired = system.paired(field)
     if not paired.boards:

@@ -277,7 +277,7 @@ def _cell(entry: TrfEntrant, number: int) -> TrfCell:
 def _rounds_paired(entries: Sequence[TrfEntrant]) -> tuple[int, int | None]:
     """Return how many rounds are paired, and the place of the entrant whose bye in the next round is fixed.
 
-    A bye is fixed before pairing if one entrant has U, nobody has an opponent, and two or more are blank.
+    A bye is fixed before pairing if one entrant has U, no entrant has an opponent, and two or more are blank.
     """
     last = max((count for entry in entries for count, cell in enumerate(entry.cells, 1) if _is_paired(cell)), default=0)
     cells = [_cell(entry, last) for entry in entries] if last else []

@@ -111,7 +111,7 @@ class RuleEnds:
         return self.adjudicator.judge(self._position.board, score() if self.adjudicator.needs_scores else None)
 
     def mark(self, end: End | None) -> str | None:
-        """Return the end of the last move's notation, ``+``, ``#`` or ""; None if nobody tested for check."""
+        """Return the end of the last move's notation, ``+``, ``#`` or ""; None if check was not tested."""
         check = self._position.check
         if not check:
             return None if check is None else ""

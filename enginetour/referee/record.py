@@ -284,13 +284,13 @@ class PlyWriter:
         return () if page is None else page.claims.broken()
 
 
-LIVE_INTERVAL_NS = 100_000_000  # between two reports: nobody can follow more than ten per second
+LIVE_INTERVAL_NS = 100_000_000  # between two reports: people cannot follow more than ten per second
 
 
 class LiveMoves:
     """The live events "move" of one game, from its first move after the opening on.
 
-    A game that ends before its first report is reported by its result alone: nobody can follow games of a tenth of a
+    A game that ends before its first report is reported by its result alone: people cannot follow games of a tenth of a
     second, and reporting them takes 9 % of enginetour's own time at nodes=1 (measured).
     """
 

@@ -252,7 +252,7 @@ def test_other_systems_and_settings(tmp_path: Path) -> None:
     [
         ((), 3, "the number of rounds in line 142"),
         (("--rounds", "3", "--absent", "1", "--absent", "2", "--absent", "E3"), 3, "only E4 is present for round 1"),
-        (("--rounds", "3", *(f"--absent={number}" for number in range(1, 5))), 3, "nobody is present for round 1"),
+        (("--rounds", "3", *(f"--absent={number}" for number in range(1, 5))), 3, "no entrant is present for round 1"),
         (("--rounds", "3", "--absent", "9"), 2, "--absent: entrant '9' not found"),
         (("--rounds", "3", "--set", "rounds=2"), 2, "use --rounds N"),
         (("--rounds", "3", "--why", "1", "2", "-o", "x.trf"), 2, "-o: has no effect with --why"),

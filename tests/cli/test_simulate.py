@@ -143,7 +143,7 @@ def test_the_text_of_a_case_has_all_of_its_trace(case: str) -> None:
         replacements = [left["replacement"] for left in step["withdrawals"] if left["replacement"]]
         for entry in [*step["entered"], *replacements]:
             assert re.search(rf"\b{entry['engine']}\b.* \(rule {entry['rule']}\)", block)
-        assert f"parked: {', '.join(step['parked']) or 'nobody'}" in block
+        assert f"parked: {', '.join(step['parked']) or 'none'}" in block
         assert f"({step['decision']['reason']}), {step['games_total']} games" in block
 
 

@@ -33,7 +33,7 @@ def test_nobody_or_one_alone_cannot_be_paired() -> None:
     field = field_of(rated(3, 2, 1))
     system = Dutch(DutchOptions(rounds=3))
     for present, words in (
-        ((), "nobody is present for round 1"),
+        ((), "no entrant is present for round 1"),
         ((1,), "only B is present for round 1"),
     ):
         with pytest.raises(Unpairable, match=words):
