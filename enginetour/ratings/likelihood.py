@@ -244,7 +244,12 @@ MOST_STEPS = 1000  # far more than any pool with a maximum needs
 _LINE_STEPS = 2  # steps along one line (chosen here): from equal ratings the first step still overshoots
 _PATIENCE = 15  # steps by conjugate gradients; a dense pool needs 9, a chain of 3,000 versions 129
 _IDENTIFIED = 1e-9  # least share of the curvature of advantage and draw parameter that ratings must not explain
-_ONE_EACH = ResultColumns(np.ones(1), np.zeros(1), np.ones(1))  # a win and a loss between equals; limits the draws
+ONE_EACH = ResultColumns(np.ones(1), np.zeros(1), np.ones(1))  # a win and a loss between equals; limits the draws
+
+
+def drawn_rate(games: float, draws: float) -> float:
+    """Return the share of draws, below 1: if all games were drawn, `ONE_EACH` counts too."""
+    return draws / (games + 2) if draws == games else draws / games
 
 
 _GIVE_ADVANTAGE = "give the advantage as a number"
@@ -262,6 +267,11 @@ class NoMaximum(InputRefused):
     def unlimited_advantage(cls) -> NoMaximum:
         """Return the error for a White advantage that the games do not limit."""
         return cls("White's advantage has no finite maximum-likelihood value", step=_GIVE_ADVANTAGE)
+
+    @classmethod
+    def of_ratings(cls) -> NoMaximum:
+        """Return the error for ratings that the games do not limit."""
+        return cls("the ratings have no finite maximum-likelihood values", step="use a prior")
 
 
 @dataclass(frozen=True, eq=False)
@@ -306,7 +316,7 @@ class _Problem:
     belief: PoolPrior
     free: Index
     level_free: bool
-    imagined: bool  # whether _ONE_EACH is added
+    imagined: bool  # whether ONE_EACH is added
     elsewhere: SharedParameters | None = None
 
     def without_draws(self) -> _Problem:
@@ -323,7 +333,7 @@ class _Problem:
         return np.asarray(at[self.pairs.white] - at[self.pairs.black] + at[-2])
 
     def log_likelihood(self, at: Vector) -> float:
-        imagined = self.model.log_likelihood(_ONE_EACH, np.zeros(1), at[-1]) if self.imagined else 0.0
+        imagined = self.model.log_likelihood(ONE_EACH, np.zeros(1), at[-1]) if self.imagined else 0.0
         beyond = 0.0 if self.elsewhere is None else self.elsewhere.log_likelihood(at[-2:])
         return (
             self.model.log_likelihood(self.pairs, self.gaps(at), at[-1])
@@ -335,7 +345,7 @@ class _Problem:
     def slopes(self, at: Vector) -> tuple[Vector, Curvature]:
         slopes = self.model.slopes(self.pairs, self.gaps(at), at[-1])
         if self.imagined:
-            more = self.model.slopes(_ONE_EACH, np.zeros(1), at[-1])
+            more = self.model.slopes(ONE_EACH, np.zeros(1), at[-1])
             draw = (slopes.draw_score + more.draw_score, slopes.draw_curve + more.draw_curve)
             slopes = Slopes(slopes.score, slopes.curve, slopes.cross, *draw)
         engines = self.pairs.per_engine(slopes.score, -slopes.score) + self.belief.pull(at[:-2])
@@ -406,7 +416,7 @@ def _newton(problem: _Problem, at: Vector) -> tuple[Vector, float, int]:
             return at, residual, steps
     if fitted:
         raise NoMaximum.unlimited_advantage()
-    raise NoMaximum("the ratings have no finite maximum-likelihood values", step="use a prior")
+    raise NoMaximum.of_ratings()
 
 
 def _start_by_scores(problem: _Problem, at: Vector) -> Vector:
@@ -573,8 +583,8 @@ def fit(
     level_free = not held and not belief.draws and (belief.floating or not belief.weights.any())
     imagined = draw_fitted and drawn == games and elsewhere is None
     problem = _Problem(counted, chosen, belief, free, level_free, imagined, elsewhere)
-    rate = games / (games + 2) if drawn == games else drawn / games  # consistent with _ONE_EACH
-    at = np.append(belief.about, (given / unit, chosen.guess(rate) if draw == "fit" else chosen.natural(draw, unit)))
+    drawing = chosen.guess(drawn_rate(games, drawn)) if draw == "fit" else chosen.natural(draw, unit)
+    at = np.append(belief.about, (given / unit, drawing))
     if held:
         at[:count] = np.mean(list(held.values())) / unit
     elif (believed := belief.weights > 0).any():  # engines without a prior start at the average of the others

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from math import isnan, log10
+from math import isnan, log, log10
 from statistics import NormalDist
 from typing import Any, Literal
 
@@ -26,16 +26,19 @@ from enginetour.ratings.incremental import CAPTION
 from enginetour.ratings.likelihood import (
     MAX_DRAW_PARAMETER,
     MOST_STEPS,
+    ONE_EACH,
     RUNAWAY,
     STEP_DONE,
     Fit,
     ModelName,
     NoMaximum,
     SharedParameters,
+    drawn_rate,
     eliminate_ratings,
     fit,
     is_identified,
 )
+from enginetour.ratings.models import MODELS
 from enginetour.ratings.opponents import opponent_diversity
 from enginetour.ratings.pairs import (
     Counts,
@@ -57,6 +60,7 @@ from enginetour.ratings.priors import (
     VirtualDraws,
     describe_prior,
     loose_anchor_prior,
+    with_virtual_draws,
 )
 from enginetour.ratings.uncertainty import (
     ErrorsOnRequest,
@@ -334,37 +338,56 @@ def _fit_jointly(
     Newton's method in these two parameters; the ratings of each pool follow them. Raises NoMaximum like `fit`.
     """
     given, pools = 0.0 if advantage == "fit" else advantage, len(members)
-    found = [_fit_pool(pool, terms, given, draw) for pool in members]
-    lead = next((each for each in found if each.draw_fitted and not each.problem.imagined), found[0])
-    model, unit, drawn = lead.problem.model, lead.unit, lead.draw or draw  # without draws there is none to share
-    extra = np.array([0] * (advantage == "fit") + [1] * (lead.draw_fitted and not lead.problem.imagined), dtype=np.intp)
-    at, place = np.array([given / unit, lead.at[-1]]), np.ix_(extra, extra)
+    model, unit, drawn = MODELS[terms.model], terms.scale / log(10), draw
+    games, draws = (sum(totals) for totals in zip(*(_totals(*pool) for pool in members), strict=True))
+    draw_fitted = model.draws and draw == "fit" and draws > 0
+    imagined = draw_fitted and draws == games  # then nothing limits the draw parameter
+    extra = np.array([0] * (advantage == "fit") + [1] * draw_fitted, dtype=np.intp)
+    at, place = np.array([given / unit, 0.0]), np.ix_(extra, extra)
+    if draw_fitted:
+        at[1] = model.guess(drawn_rate(games, draws))
+        drawn = model.published(float(at[1]), unit)
+    found: list[Fit | None] = [None] * pools
     for _ in range(MOST_STEPS):
         now = float(at[0]) * unit
-        found = [_fit_pool(own, terms, now, drawn, start=each) for own, each in zip(members, found, strict=True)]
+        fits = [_fit_pool(own, terms, now, drawn, start=each) for own, each in zip(members, found, strict=True)]
+        found = [*fits]
         slopes, bends, held = np.zeros((pools, 2)), np.zeros((pools, 2, 2)), np.zeros(len(extra))
         ways = list[Vector]()
-        for pool, each in enumerate(found):
+        for pool, each in enumerate(fits):
             gradient, bent = each.problem.slopes(each.at)
             slopes[pool][extra] = gradient[-2:][extra]
             way, bends[pool][place], alone = eliminate_ratings(each.problem, bent, extra + len(each.names))
             held += alone
             ways.append(way)
         slope, bend = slopes.sum(axis=0), bends.sum(axis=0)
+        if imagined:
+            one_each = model.slopes(ONE_EACH, np.zeros(1), float(at[1]))
+            slope[1] += one_each.draw_score
+            bend[1, 1] += one_each.draw_curve
+            held[-1] += one_each.draw_curve
         if not is_identified(bend[place], held):
             raise NoMaximum.not_separable()
         step = np.linalg.solve(bend[place], slope[extra])
         moved = float(np.abs(step).max(initial=0.0))
         if moved < STEP_DONE:
             break
+        before = float(at[1])
         at[extra] += step / max(1.0, moved)
-        if model.draws and 1 in extra:
-            at[1] = at[1] if model.published(float(at[1]), unit) > 0 else lead.at[-1] / 2
+        if draw_fitted:
+            if not model.published(float(at[1]), unit) > 0:  # a step past 0, the end of Rao and Kupper's parameter
+                at[1] = before / 2
+            if at[1] > MAX_DRAW_PARAMETER:  # gaps and draw parameter grow together: A drew and lost against B
+                if imagined:
+                    raise NoMaximum.of_ratings()
+                imagined, at[1] = True, before
             drawn = model.published(float(at[1]), unit)
-        if abs(at[0]) > RUNAWAY or (1 in extra and at[1] > MAX_DRAW_PARAMETER):
+        if abs(at[0]) > RUNAWAY:
             raise NoMaximum.unlimited_advantage()
+    else:
+        raise NoMaximum.of_ratings()
     spreads = bends.copy()
-    for pool, (each, way) in enumerate(zip(found, ways, strict=True)):
+    for pool, (each, way) in enumerate(zip(fits, ways, strict=True)):
         middle = sandwich_middle(each)
         if middle is not None and len(extra):  # only the logistic model, which does not have a draw parameter
             spreads[pool][0, 0] = middle.square(way[0])
@@ -373,11 +396,16 @@ def _fit_jointly(
         SharedParameters(at.copy(), slope - slopes[pool], bend - bends[pool], spread - spreads[pool])
         for pool in range(pools)
     ]
-    last: float | Literal["fit"] = "fit" if 1 in extra else drawn
     return [
-        _fit_pool(own, terms, advantage, last, start=each, elsewhere=elsewhere if len(extra) else None)
-        for own, each, elsewhere in zip(members, found, shared, strict=True)
+        _fit_pool(own, terms, advantage, draw, start=each, elsewhere=elsewhere if len(extra) else None)
+        for own, each, elsewhere in zip(members, fits, shared, strict=True)
     ]
+
+
+def _totals(pairs: Pairs, prior: Prior | None) -> tuple[float, float]:
+    """Return the numbers of games and of draws that the fit of a pool counts."""
+    counted = with_virtual_draws(pairs, prior.weight) if isinstance(prior, VirtualDraws) else pairs
+    return float(counted.games.sum()), float(counted.draws.sum())
 
 
 # The rating list and its caption.

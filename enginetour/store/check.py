@@ -18,6 +18,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
 import numpy as np
+from pydantic import ValidationError
 from sqlalchemy import (
     ColumnElement,
     Connection,
@@ -191,15 +192,18 @@ def _why_unreadable(connection: Connection, key: int, number: int) -> str:
 
 def wrong_type(noun: object) -> str:
     """Describe the first (nested) field of a dataclass that has another type than declared; "" if all are right."""
-    from pydantic import ValidationError
-
     kind: Any = type(noun)
     try:
         _shape(kind).validate_python((noun,))
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        return f"{'.'.join(map(str, first['loc'][1:]))}: {first['msg']}"
+        return _first_invalid(error, skip=1)
     return ""
+
+
+def _first_invalid(error: ValidationError, *, skip: int = 0) -> str:
+    """Describe the first invalid field; `skip` is the number of enclosing levels to leave out."""
+    first = error.errors(include_url=False)[0]
+    return f"{'.'.join(map(str, first['loc'][skip:]))}: {first['msg']}"
 
 
 @lru_cache
@@ -521,9 +525,6 @@ class _Inspector:
     def _edition(self, head: Edition) -> Iterator[str]:
         definitions = {revision.revision: revision.definition for revision in revisions_of(self.store, head.list)}
         stored = read_edition(self.store, head.list, head.number)
-        if odd := wrong_type(stored):
-            yield odd
-            return
         selection = select_games(self.store, definitions[head.revision], head.moment)
         again = make_edition(head.list, head.revision, selection, rate_selection(self.store, selection))
         if stored.games != again.games:
@@ -536,7 +537,10 @@ class _Inspector:
                 self.findings += [Finding(place, what) for what in found]
         except UNREADABLE as error:
             cause = getattr(error, "orig", None) or error  # SQLAlchemy's error contains the SQL statement
-            text = error.what if isinstance(error, TourError) else f"{type(cause).__name__}: {cause}"
+            if isinstance(cause, ValidationError):
+                text = _first_invalid(cause)
+            else:
+                text = cause.what if isinstance(cause, TourError) else f"{type(cause).__name__}: {cause}"
             self.findings.append(Finding(place, f"cannot be read: {' '.join(text.split())}"))
 
     def _listed(self, place: str, read: Callable[[], list[_T]]) -> list[_T]:

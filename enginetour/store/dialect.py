@@ -211,7 +211,15 @@ UNREADABLE = (
     *(TourError, SQLAlchemyError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError),
     *(RecursionError, MemoryError),
 )
-LARGEST_REAL = 1e12  # the largest values are times: 1e12 s after 1970 is in the year 33658
-LARGEST_WHOLE = 1 << 53  # JSON and doubles are exact up to it (RFC 8259, 6); counts and keys are far smaller
-UNBOUNDED_COLUMNS = frozenset({"seed"})  # the user chooses it, up to the limit of a column
+LARGEST_REAL = 253_402_300_799.0  # the largest values are times: the end of the year 9999, the last one of a date
+_LARGEST_DATE = 9999_12_31  # of columns that contain a date as a number
+_LARGEST_WHOLE = 1 << 53  # JSON and doubles are exact up to it (RFC 8259, 6); counts and keys are far smaller
+_UNBOUNDED_COLUMNS = frozenset({"seed"})  # the user chooses it, up to the limit of a column
 CHARACTERS_SHOWN = 40  # of a cell, in messages
+
+
+def largest_whole(column: str) -> int | None:
+    """Return the largest number, positive or negative, that enginetour writes to an integer column."""
+    if column in _UNBOUNDED_COLUMNS:
+        return None
+    return _LARGEST_DATE if column.endswith("_yyyymmdd") else _LARGEST_WHOLE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -27,16 +27,12 @@ from enginetour.store.tables import (
     GAMES,
     IMPORTED_GAMES,
     TOURNAMENTS,
+    EditionDetails,
     EditionHead,
     EditionLine,
     title_of,
 )
 from enginetour.store.tournaments import Store
-
-_SUMMARY = (
-    *("model", "white_advantage", "draw_parameter", "point", "draw_rate", "pools", "anchors", "level"),
-    *("skipped", "unrated", "caption"),
-)
 
 
 class Edition(EditionHead):
@@ -47,17 +43,17 @@ class Edition(EditionHead):
     @property
     def moment(self) -> Moment:
         """The state of the database whose games count."""
-        return Moment(self.last_game, self.last_imported, self.details["at"])
+        return Moment(self.last_game, self.last_imported, self.details.at)
 
     @property
     def versions(self) -> dict[str, tuple[int, ...]]:
         """Engine versions by their names in the list."""
-        return {name: tuple(found) for name, found in self.details["versions"].items()}
+        return {name: tuple(found) for name, found in self.details.versions.items()}
 
     @property
     def summary(self) -> dict[str, Any]:
         """Everything that the list shows besides its lines."""
-        return {name: value for name, value in self.details.items() if name not in ("versions", "at")}
+        return self.details.model_dump(exclude={"versions", "at"})
 
     def to_json(self) -> dict[str, object]:
         """Return the edition ready for JSON."""
@@ -88,7 +84,8 @@ def make_edition(name: str, revision: int, selection: Selection, found: RatingLi
         EditionLine.model_construct(ordinal=place, difference=None, **{name: getattr(row, name) for name in names})
         for place, row in enumerate(found.rows, 1)
     )
-    details = {key: whole[key] for key in _SUMMARY} | {"versions": selection.versions, "at": selection.moment.at}
+    about = {name: whole[name] for name in EditionDetails.model_fields if name in whole}
+    details = json.dumps({**about, "versions": selection.versions, "at": selection.moment.at})
     return Edition.model_construct(
         list=name,
         number=0,
@@ -98,7 +95,7 @@ def make_edition(name: str, revision: int, selection: Selection, found: RatingLi
         last_imported=selection.moment.imported,
         games=found.games,
         residual=found.residual,
-        details=json.loads(json.dumps(details)),  # with the types that reading it gives
+        details=EditionDetails.model_validate_json(details),
         note="",
         lines=lines,
     )
@@ -167,13 +164,13 @@ def _common_zero(before: Edition, after: Edition, loose: Collection[str] = ()) -
     correspondence counts.
     """
     named = _renamed(before, after.versions)
-    then = [{named.get(name, name) for name in pool} for pool in before.summary["pools"]]
-    now = [set(pool) for pool in after.summary["pools"]]
+    then = [{named.get(name, name) for name in pool} for pool in before.details.pools]
+    now = [set(pool) for pool in after.details.pools]
     shared = {(one, other): len(then[one] & now[other]) for one in range(len(then)) for other in range(len(now))}
     partner = {one: max(range(len(now)), key=lambda other: shared[one, other]) for one in range(len(then)) if now}
     back = {other: max(range(len(then)), key=lambda one: shared[one, other]) for other in range(len(now)) if then}
-    fixed = {named.get(name, name): rating for name, rating in before.summary["anchors"].items()}
-    same_terms = fixed == after.summary["anchors"] and before.summary.get("level") == after.summary.get("level")
+    fixed = {named.get(name, name): rating for name, rating in before.details.anchors.items()}
+    same_terms = fixed == after.details.anchors and before.details.level == after.details.level
     anchors = {*fixed, *loose} if same_terms else set()
     alike = (
         then[one] & now[other]
@@ -235,11 +232,12 @@ def _read(connection: Connection, name: str, number: int) -> Edition:
     row = connection.execute(select(EDITIONS).where(EDITIONS.c.list == name, EDITIONS.c.number == number)).one()
     columns = (EDITION_LINES.c[name] for name in EditionLine.model_fields)
     rows = select(*columns).where(EDITION_LINES.c.edition == row.id).order_by(EDITION_LINES.c.ordinal)
-    return _edition(row, tuple(EditionLine.model_construct(**line._mapping) for line in connection.execute(rows)))
+    return _edition(row, [dict(line._mapping) for line in connection.execute(rows)])
 
 
-def _edition(row: Any, lines: tuple[EditionLine, ...]) -> Edition:
-    return Edition.model_construct(**{name: getattr(row, name) for name in EditionHead.model_fields}, lines=lines)
+def _edition(row: Any, lines: Sequence[dict[str, Any]]) -> Edition:
+    head = {name: getattr(row, name) for name in EditionHead.model_fields}
+    return Edition.model_validate({**head, "lines": tuple(lines)})
 
 
 # Differences. Two more fits with the later definition divide the rating change of an engine into parts. A fit of the
@@ -304,7 +302,7 @@ class _Difference:
             "list": self.after.list,
             "before": self.before.number,
             "after": self.after.number,
-            "pools": [len(state.summary["pools"]) for state in (self.before, self.after)],
+            "pools": [len(state.details.pools) for state in (self.before, self.after)],
             "new_games": self.new_games,
             "changes": list(self.changes),
             "moves": [asdict(move) for move in self.moves],
@@ -422,7 +420,7 @@ def _counts(pairs: Pairs) -> Counts:
 
 
 def _why_left(name: str, after: Edition, counted: _Counted) -> str:
-    reasons: dict[str, str] = {engine["name"]: engine["why"] for engine in after.summary["unrated"]}
+    reasons = {engine.name: engine.why for engine in after.details.unrated}
     if name in reasons:
         return reasons[name]
     return "too few games, or not the best of its family" if counted.now.get(name) else "no games in the list"

@@ -44,10 +44,9 @@ from enginetour.store.dialect import (
     BUSY_TIMEOUT_MS,
     CHARACTERS_SHOWN,
     LARGEST_REAL,
-    LARGEST_WHOLE,
-    UNBOUNDED_COLUMNS,
     StoreBusy,
     StoreUnreachable,
+    largest_whole,
 )
 from enginetour.store.tables import APPLICATION_ID, METADATA
 
@@ -484,8 +483,8 @@ JOIN pg_class c ON c.oid = n.conrelid WHERE c.relnamespace = current_schema()::r
 
 def _fits(cell: Column[Any]) -> ColumnElement[bool] | None:
     """Return the condition for a valid cell; None if the type of the column is sufficient."""
-    if isinstance(cell.type, Integer) and cell.name not in UNBOUNDED_COLUMNS:
-        fits: ColumnElement[bool] = cell.between(-LARGEST_WHOLE, LARGEST_WHOLE)
+    if isinstance(cell.type, Integer) and (most := largest_whole(cell.name)) is not None:
+        fits: ColumnElement[bool] = cell.between(-most, most)
     elif isinstance(cell.type, Float):
         fits = func.abs(cell) <= LARGEST_REAL  # NaN is the largest value in PostgreSQL
     else:

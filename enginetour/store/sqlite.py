@@ -38,9 +38,8 @@ from enginetour.store.codecs import JsonText, stored_type
 from enginetour.store.dialect import (
     CHARACTERS_SHOWN,
     LARGEST_REAL,
-    LARGEST_WHOLE,
-    UNBOUNDED_COLUMNS,
     StoreBusy,
+    largest_whole,
 )
 from enginetour.store.tables import APPLICATION_ID, METADATA, SCHEMA_VERSION
 
@@ -584,7 +583,8 @@ def _fits(column: Column[Any]) -> str:
     elif isinstance(kind, Boolean):
         fits = f"{name} IN (0, 1)"
     elif isinstance(kind, Integer):
-        bound = "1" if column.name in UNBOUNDED_COLUMNS else f"{name} BETWEEN -{LARGEST_WHOLE} AND {LARGEST_WHOLE}"
+        most = largest_whole(column.name)
+        bound = "1" if most is None else f"{name} BETWEEN -{most} AND {most}"
         fits = f"typeof({name}) = 'integer' AND {bound}"
     elif isinstance(kind, Float):
         fits = f"typeof({name}) IN ('real', 'integer') AND abs({name}) <= {LARGEST_REAL}"

@@ -420,6 +420,34 @@ class ListRow(ListRevision, table=True):
     definition: str = Field(sa_type=JsonText(), description="filter, rating system, anchors, scale")
 
 
+class UnratedEngine(Row):
+    """An engine with games that a list does not rate, and the reason."""
+
+    name: str
+    why: str
+
+
+class EditionDetails(Row):
+    """The values below an edition's lines, as `RatingList.to_json` defines them, and what it was computed from.
+
+    `versions` are the engine versions by their names in the list; `at` is the time of the state of the database.
+    """
+
+    model: str
+    white_advantage: float
+    draw_parameter: float | None
+    point: float
+    draw_rate: float | None
+    pools: list[list[str]]
+    anchors: dict[str, float]
+    level: str | None = None  # editions of older versions do not have it
+    skipped: int
+    unrated: list[UnratedEngine]
+    caption: list[str]
+    versions: dict[str, list[int]]
+    at: float
+
+
 class EditionHead(Row):
     """A published list without its lines."""
 
@@ -433,8 +461,8 @@ class EditionHead(Row):
     residual: float = Field(
         description="largest difference between expected and actual points of an engine after the fit"
     )
-    details: dict[str, Any] = Field(
-        sa_type=Json(),
+    details: EditionDetails = Field(
+        sa_type=Json(EditionDetails.model_validate, EditionDetails.model_dump),
         description="model, advantage, draws, pools, anchors, engines that are not rated, engine versions by name",
     )
     note: str = Field(sa_type=CleanText, description="note of the user who published it")

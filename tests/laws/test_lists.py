@@ -5,7 +5,7 @@ from math import isfinite
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from enginetour.ratings.likelihood import ModelName
@@ -49,6 +49,15 @@ def listed(counts: Any, terms: dict[str, Any]) -> RatingList:
     return rating_list(counts, **terms)
 
 
+def two_pools(draws: int, wins: int) -> tuple[Any, dict[str, Any]]:
+    """Return a case in which only the second pool has draws, and few of them."""
+    counts = {("A", "B"): (0, 0, 1), ("A", "C"): (0, 0, 30 * wins), ("D", "E"): (1, draws, wins)}
+    anchors = {"A": 0.0, "C": 0.0}
+    return counts, {"model": "raokupper", "prior": "auto", "anchors": anchors, "advantage": 0.0, "openings": {}}
+
+
+@example(case=two_pools(1, 1))
+@example(case=two_pools(2, 1000))
 @given(case=cases())
 @LAW
 def test_numbers_are_numbers(case: tuple[Any, dict[str, Any]]) -> None:
