@@ -44,7 +44,6 @@ WIDE = {
     "enginetour.reports.standings": "the tables of a tournament",
     "enginetour.store.codecs": "a column type and its two conversions for each noun",
     "enginetour.store.counts": "pair counts at a moment, without imports that were removed",
-    "enginetour.store.dialect": "what both databases implement, and their errors",
     "enginetour.store.games": "all reads of one tournament",
     "enginetour.store.tables": "a class and a constant for each table",
     "enginetour.tournament.plan": "what can be played, and the limits that are checked before game 1",

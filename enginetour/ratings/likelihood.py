@@ -16,7 +16,7 @@ import numpy as np
 
 from enginetour.model.errors import InputRefused
 from enginetour.ratings.connectivity import groups
-from enginetour.ratings.models import MODELS, Model, ResultColumns, Slopes
+from enginetour.ratings.models import MODELS, ONE_EACH, Model, Slopes, drawn_rate
 from enginetour.ratings.pairs import Counts, Index, OpeningDependence, Pairs, Vector, pairs_of
 from enginetour.ratings.pentanomial import ELO_SCALE
 from enginetour.ratings.priors import PoolPrior, Prior, VirtualDraws, pool_prior, with_virtual_draws
@@ -244,12 +244,6 @@ MOST_STEPS = 1000  # far more than any pool with a maximum needs
 _LINE_STEPS = 2  # steps along one line (chosen here): from equal ratings the first step still overshoots
 _PATIENCE = 15  # steps by conjugate gradients; a dense pool needs 9, a chain of 3,000 versions 129
 _IDENTIFIED = 1e-9  # least share of the curvature of advantage and draw parameter that ratings must not explain
-ONE_EACH = ResultColumns(np.ones(1), np.zeros(1), np.ones(1))  # a win and a loss between equals; limits the draws
-
-
-def drawn_rate(games: float, draws: float) -> float:
-    """Return the share of draws, below 1: if all games were drawn, `ONE_EACH` counts too."""
-    return draws / (games + 2) if draws == games else draws / games
 
 
 _GIVE_ADVANTAGE = "give the advantage as a number"

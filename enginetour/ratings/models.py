@@ -238,3 +238,11 @@ def _log_expm1(value: float) -> float:
 
 
 MODELS: dict[str, Model] = {model.name: model for model in (_Logistic(), _Davidson(), _RaoKupper())}
+
+# Added to games that are all drawn, because nothing else limits the draw parameter: a win and a loss between equals.
+ONE_EACH = ResultColumns(np.ones(1), np.zeros(1), np.ones(1))
+
+
+def drawn_rate(games: float, draws: float) -> float:
+    """Return the share of draws, below 1: if all games were drawn, `ONE_EACH` counts too."""
+    return draws / (games + 2) if draws == games else draws / games

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import zip_longest
 from math import isnan, log, log10
 from statistics import NormalDist
 from typing import Any, Literal
@@ -26,22 +27,21 @@ from enginetour.ratings.incremental import CAPTION
 from enginetour.ratings.likelihood import (
     MAX_DRAW_PARAMETER,
     MOST_STEPS,
-    ONE_EACH,
     RUNAWAY,
     STEP_DONE,
     Fit,
     ModelName,
     NoMaximum,
     SharedParameters,
-    drawn_rate,
     eliminate_ratings,
     fit,
     is_identified,
 )
-from enginetour.ratings.models import MODELS
+from enginetour.ratings.models import MODELS, ONE_EACH, drawn_rate
 from enginetour.ratings.opponents import opponent_diversity
 from enginetour.ratings.pairs import (
     Counts,
+    Index,
     OpeningDependence,
     OpeningPairs,
     Openings,
@@ -337,69 +337,97 @@ def _fit_jointly(
 
     Newton's method in these two parameters; the ratings of each pool follow them. Raises NoMaximum like `fit`.
     """
-    given, pools = 0.0 if advantage == "fit" else advantage, len(members)
-    model, unit, drawn = MODELS[terms.model], terms.scale / log(10), draw
     games, draws = (sum(totals) for totals in zip(*(_totals(*pool) for pool in members), strict=True))
+    model, unit = MODELS[terms.model], terms.scale / log(10)
+    given = 0.0 if advantage == "fit" else advantage / unit
+    drawing = model.guess(drawn_rate(games, draws)) if draw == "fit" else model.natural(draw, unit)
     draw_fitted = model.draws and draw == "fit" and draws > 0
-    imagined = draw_fitted and draws == games  # then nothing limits the draw parameter
     extra = np.array([0] * (advantage == "fit") + [1] * draw_fitted, dtype=np.intp)
-    at, place = np.array([given / unit, 0.0]), np.ix_(extra, extra)
-    if draw_fitted:
-        at[1] = model.guess(drawn_rate(games, draws))
-        drawn = model.published(float(at[1]), unit)
-    found: list[Fit | None] = [None] * pools
-    for _ in range(MOST_STEPS):
-        now = float(at[0]) * unit
-        fits = [_fit_pool(own, terms, now, drawn, start=each) for own, each in zip(members, found, strict=True)]
-        found = [*fits]
-        slopes, bends, held = np.zeros((pools, 2)), np.zeros((pools, 2, 2)), np.zeros(len(extra))
-        ways = list[Vector]()
-        for pool, each in enumerate(fits):
-            gradient, bent = each.problem.slopes(each.at)
-            slopes[pool][extra] = gradient[-2:][extra]
-            way, bends[pool][place], alone = eliminate_ratings(each.problem, bent, extra + len(each.names))
-            held += alone
-            ways.append(way)
-        slope, bend = slopes.sum(axis=0), bends.sum(axis=0)
-        if imagined:
-            one_each = model.slopes(ONE_EACH, np.zeros(1), float(at[1]))
-            slope[1] += one_each.draw_score
-            bend[1, 1] += one_each.draw_curve
-            held[-1] += one_each.draw_curve
-        if not is_identified(bend[place], held):
-            raise NoMaximum.not_separable()
-        step = np.linalg.solve(bend[place], slope[extra])
-        moved = float(np.abs(step).max(initial=0.0))
-        if moved < STEP_DONE:
-            break
-        before = float(at[1])
-        at[extra] += step / max(1.0, moved)
-        if draw_fitted:
-            if not model.published(float(at[1]), unit) > 0:  # a step past 0, the end of Rao and Kupper's parameter
-                at[1] = before / 2
-            if at[1] > MAX_DRAW_PARAMETER:  # gaps and draw parameter grow together: A drew and lost against B
-                if imagined:
-                    raise NoMaximum.of_ratings()
-                imagined, at[1] = True, before
-            drawn = model.published(float(at[1]), unit)
-        if abs(at[0]) > RUNAWAY:
-            raise NoMaximum.unlimited_advantage()
-    else:
-        raise NoMaximum.of_ratings()
-    spreads = bends.copy()
-    for pool, (each, way) in enumerate(zip(fits, ways, strict=True)):
-        middle = sandwich_middle(each)
-        if middle is not None and len(extra):  # only the logistic model, which does not have a draw parameter
-            spreads[pool][0, 0] = middle.square(way[0])
-    spread = spreads.sum(axis=0)
-    shared = [
-        SharedParameters(at.copy(), slope - slopes[pool], bend - bends[pool], spread - spreads[pool])
-        for pool in range(pools)
-    ]
+    problem = _Shared(members, terms, draw, extra, imagined=draw_fitted and draws == games)
+    begin = np.array([given, drawing])
+    try:
+        fits, shared = problem.fit(begin)
+    except NoMaximum:
+        if problem.imagined or not draw_fitted:
+            raise
+        fits, shared = replace(problem, imagined=True).fit(begin)
     return [
         _fit_pool(own, terms, advantage, draw, start=each, elsewhere=elsewhere if len(extra) else None)
         for own, each, elsewhere in zip(members, fits, shared, strict=True)
     ]
+
+
+@dataclass(frozen=True, eq=False)
+class _Shared:
+    """Define the fit of the shared parameters `extra`; if `imagined`, a win and a loss between equals are added."""
+
+    members: Sequence[_Pool]
+    terms: _ListTerms
+    draw: float | Literal["fit"]
+    extra: Index
+    imagined: bool
+
+    def fit(self, begin: Vector) -> tuple[list[Fit], list[SharedParameters]]:
+        """Return the fits of the pools, and for each of them the information of the other pools."""
+        extra, model, unit = self.extra, MODELS[self.terms.model], self.terms.scale / log(10)
+        at, fits = begin.copy(), list[Fit]()
+        for _ in range(MOST_STEPS):
+            fits = self._pools(float(at[0]) * unit, model.published(float(at[1]), unit), fits)
+            slopes, bends, held, ways = _shared_slopes(fits, extra)
+            slope, bend = slopes.sum(axis=0), bends.sum(axis=0)
+            if self.imagined:
+                one_each = model.slopes(ONE_EACH, np.zeros(1), float(at[1]))
+                slope[1] += one_each.draw_score
+                bend[1, 1] += one_each.draw_curve
+                held[-1] += one_each.draw_curve
+            if not is_identified(bend[np.ix_(extra, extra)], held):
+                raise NoMaximum.not_separable()
+            step = np.linalg.solve(bend[np.ix_(extra, extra)], slope[extra])
+            moved = float(np.abs(step).max(initial=0.0))
+            if moved < STEP_DONE:
+                break
+            before = float(at[1])
+            at[extra] += step / max(1.0, moved)
+            if 1 in extra and not model.published(float(at[1]), unit) > 0:
+                at[1] = before / 2  # the step went past 0, the end of Rao and Kupper's parameter
+            if abs(at[0]) > RUNAWAY or (1 in extra and at[1] > MAX_DRAW_PARAMETER):
+                raise NoMaximum.unlimited_advantage()
+        else:
+            raise NoMaximum.of_ratings()
+        spreads = bends.copy()
+        for pool, (each, way) in enumerate(zip(fits, ways, strict=True)):
+            middle = sandwich_middle(each)
+            if middle is not None and len(extra):  # only the logistic model, which does not have a draw parameter
+                spreads[pool][0, 0] = middle.square(way[0])
+        spread = spreads.sum(axis=0)
+        return fits, [
+            SharedParameters(at.copy(), slope - slopes[pool], bend - bends[pool], spread - spreads[pool])
+            for pool in range(len(fits))
+        ]
+
+    def _pools(self, advantage: float, draw: float, starts: Sequence[Fit]) -> list[Fit]:
+        drawn = draw if 1 in self.extra else self.draw
+        return [
+            _fit_pool(own, self.terms, advantage, drawn, start=start)
+            for own, start in zip_longest(self.members, starts)
+        ]
+
+
+def _shared_slopes(fits: Sequence[Fit], extra: Index) -> tuple[Vector, Vector, Vector, list[Vector]]:
+    """Return the derivatives of each pool in the shared parameters when its ratings follow.
+
+    These are the first and the negative second derivatives by pool, the sum of the diagonals of the second ones when
+    the ratings do not follow, and how the unknowns of each pool move with the parameters.
+    """
+    slopes, bends, held = np.zeros((len(fits), 2)), np.zeros((len(fits), 2, 2)), np.zeros(len(extra))
+    ways = list[Vector]()
+    for pool, each in enumerate(fits):
+        gradient, bent = each.problem.slopes(each.at)
+        slopes[pool][extra] = gradient[-2:][extra]
+        way, bends[pool][np.ix_(extra, extra)], alone = eliminate_ratings(each.problem, bent, extra + len(each.names))
+        held += alone
+        ways.append(way)
+    return slopes, bends, held, ways
 
 
 def _totals(pairs: Pairs, prior: Prior | None) -> tuple[float, float]:

@@ -66,7 +66,7 @@ def test_numbers_are_numbers(case: tuple[Any, dict[str, Any]]) -> None:
     json.dumps(made.to_json(), allow_nan=False)
     for row in made.rows:
         for error in (row.plus, row.minus):
-            assert error is None or 0 < error < 1e5
+            assert error is None or error > 0
         assert row.los is None or 0 <= row.los <= 1
         assert isfinite(row.rating)
         if row.name in case[1]["anchors"]:
