@@ -1,4 +1,4 @@
-"""Engines by id, search for engines on this machine, and import of engines.json of Cute Chess."""
+"""Engines by id, search for engines on this machine, and import of engines.json from Cute Chess."""
 
 from __future__ import annotations
 
@@ -33,21 +33,23 @@ _USUAL: dict[str, Any] = {"ponder": False, "debug": False, "stderrFile": "", "va
 
 @dataclass(frozen=True, slots=True)
 class ImportedEngine:
-    """One engine of the list; `notes` are about settings that an engine file cannot express."""
+    """One engine of the list; `notes` list its settings that cannot be set in an engine file."""
 
     entry: EngineEntry
     notes: tuple[str, ...] = ()
 
 
 def read_engines(path: Path) -> tuple[tuple[ImportedEngine, ...], tuple[str, ...]]:
-    """Return the engines of a list of Cute Chess, each with its own id, and a line for each unreadable engine.
+    """Return the engines of an engine list of Cute Chess, each with a unique id, and one error line per unreadable one.
 
     Raises InputRefused if the file is not such a list.
     """
     try:
         table = json.loads(read_whole(path, _LARGEST_FILE).decode("utf-8-sig"))
     except FileNotFoundError:
-        raise InputRefused("file not found", place=str(path), step="use the file engines.json of Cute Chess") from None
+        raise InputRefused(
+            "file not found", place=str(path), step="give the path of the file engines.json of Cute Chess"
+        ) from None
     except (ValueError, RecursionError) as error:
         what = getattr(error, "msg", "nested too deeply")
         line = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
@@ -55,7 +57,7 @@ def read_engines(path: Path) -> tuple[tuple[ImportedEngine, ...], tuple[str, ...
     except OSError as error:
         raise InputRefused(f"cannot be read: {error.strerror or error}", place=str(path)) from None
     if not isinstance(table, list) or len(table) > _MOST_ENGINES:
-        raise InputRefused("is not a list of engines of Cute Chess", place=str(path))
+        raise InputRefused("is not an engine list of Cute Chess", place=str(path))
     found: list[ImportedEngine] = []
     skipped: list[str] = []
     taken: set[str] = set()
@@ -105,9 +107,10 @@ def _text(row: dict[str, Any], key: str) -> str:
 
 
 def _command(command: str, folder: str, base: Path) -> tuple[str, ...]:
-    """Return program and arguments; a program in the working directory or next to the list becomes absolute.
+    """Return the program and its arguments.
 
-    A backslash belongs to a path of Windows, which stays unchanged.
+    The path of a program in the working directory or next to the list becomes absolute. A path with a backslash is a
+    Windows path and stays unchanged.
     """
     places = [base / folder, base] if folder else [base]
     is_program = any((place / command).is_file() for place in places)
@@ -141,7 +144,7 @@ def _id(name: str, taken: set[str]) -> str:
 
 # The registry.
 
-# Where Debian installs engines: often not in the PATH of systemd, ssh commands and root.
+# directories in which Debian installs engines; systemd, ssh commands and root often do not have them in PATH
 GAMES = ("/usr/games", "/usr/local/games")
 _PROGRAM = re.compile(r"\{program:([^{}]+)\}")
 
@@ -165,7 +168,7 @@ class Registry:
         return read_entry(self.paths[engine])
 
     def entries(self, broken: Callable[[InputRefused], object] = lambda _: None) -> tuple[EngineEntry, ...]:
-        """Return every readable entry in the order of `ids`; call `broken` with the error of each other entry."""
+        """Return every readable entry in the order of `ids`; call `broken` with the error of each unreadable entry."""
         found = []
         for engine in self.ids:
             try:
@@ -187,17 +190,17 @@ def load(folders: Iterable[Path]) -> Registry:
 
 
 def of_workspace(workspace: Path) -> Registry:
-    """Return the engine files of a workspace, and the bundled ones."""
+    """Return the engine files of a workspace and the bundled engine files."""
     return load([workspace / "engines", bundled_directory("engines")])
 
 
 def to_spec(
     entry: EngineEntry, *, name: str | None = None, options: Mapping[str, OptionValue] | None = None
 ) -> EngineSpec:
-    """Return how to start an engine, with an absolute program and all placeholders replaced except ``{scratch}``.
+    """Return how to start an engine, with the absolute path of its program and placeholders replaced.
 
-    Each process replaces ``{scratch}`` itself. `options` replace those of the entry; case does not distinguish options.
-    Raises EngineRefused if a program is missing.
+    ``{scratch}`` is replaced later, at each start of a process. `options` replace options of the entry; option names
+    are not case-sensitive. Raises EngineRefused if a program is missing.
     """
     command = [_filled(word, entry) for word in entry.command]
     command[0] = _resolved(command[0], entry)
@@ -228,7 +231,10 @@ def to_spec(
 
 
 def find_program(word: str, folder: Path) -> str | None:
-    """Return the absolute path of a program: a path from `folder`, or a name in PATH and GAMES; None if not found."""
+    """Return the absolute path of a program, or None if it is not found.
+
+    `word` is a path relative to `folder`, or a name that is searched for in PATH and GAMES.
+    """
     if "/" in word:
         path = Path(os.path.abspath(folder / Path(word).expanduser()))  # noqa: PTH100 - links stay: venvs are links
         return str(path) if path.is_file() and os.access(path, os.X_OK) else None
@@ -237,24 +243,24 @@ def find_program(word: str, folder: Path) -> str | None:
 
 
 def no_program(word: str, folder: Path) -> str:
-    """Return why `find_program` does not accept a file that exists; "" if there is none."""
+    """Return why `find_program` does not accept an existing file, or "" if no such file exists."""
     path = Path(os.path.abspath(folder / Path(word).expanduser()))  # noqa: PTH100 - as above
     if "/" in word:
-        return explain_not_runnable(path) if os.path.exists(path) else ""  # noqa: PTH110 - also of a name that is too long
+        return explain_not_runnable(path) if os.path.exists(path) else ""  # noqa: PTH110 - accepts too long names
     here = os.path.isfile(path)  # noqa: PTH113 - as above
     return f"{word!r} is searched for in PATH only; write ./{word} for the file in {folder.absolute()}" if here else ""
 
 
 def candidates(command: Sequence[str], folder: Path) -> tuple[EngineSpec, EngineSpec]:
-    """Return the specs to probe, UCI first, then CECP; each probe starts a new process.
+    """Return the specs of a command for two probes, first as UCI and then as CECP; each probe starts a new process.
 
-    A program of a bundled engine file that is given alone gets the arguments of that file (``gnuchess --uci``). A CECP
-    probe without features means that the program did not answer.
+    If `command` is only the program of a bundled engine file, the arguments in that file are added (``gnuchess
+    --uci``). If the CECP probe receives no features, the program did not answer.
     """
     program = Path(command[0]).name
     args = {}
     for path in load([bundled_directory("engines")]).paths.values() if len(command) == 1 else ():
-        # rarely true, and reading all files takes as long as a probe
+        # the test of the text is rarely true, and parsing all files would take as long as a probe
         if json.dumps(program) in path.read_text("utf-8"):
             entry = read_entry(path)
             if entry.command[0] == program and len(entry.command) > 1:
@@ -272,7 +278,10 @@ def _filled(text: str, entry: EngineEntry) -> str:
 
 
 def _beside(word: str, entry: EngineEntry) -> str:
-    """Return a script or net in the entry's directory as an absolute path, because the engine starts elsewhere."""
+    """Return a word that names a file in the entry's directory as an absolute path; return other words unchanged.
+
+    The engine does not start in that directory, so a relative path of a script or net would not be found.
+    """
     flag, name = split_flag(word)
     names_file = not name.startswith(("-", "{")) and ("/" in name or "." in name)
     return f"{flag}{_absolute(name, entry)}" if names_file and (entry.folder / name).is_file() else word
@@ -305,9 +314,9 @@ _VERSION = re.compile(r"[-_ ]?v?\d[\w.+-]*", re.ASCII)
 
 
 def find(folder: Path) -> tuple[EngineEntry, ...]:
-    """Return the known engines on this machine for which `folder` has no file, ready for `write_entry`.
+    """Return the known engines on this machine that have no engine file in `folder`, ready for `write_entry`.
 
-    It searches for the programs of the bundled engine files, then for the same names with a version at their end.
+    The search finds the programs of the bundled engine files, and programs with the same name followed by a version.
     """
     present = load([folder])
     have = {start for entry in present.entries() if (start := _start(entry))}
@@ -335,10 +344,10 @@ def find(folder: Path) -> tuple[EngineEntry, ...]:
 
 
 def named(found: Sequence[EngineEntry], reported: Mapping[str, str], taken: Iterable[str]) -> tuple[EngineEntry, ...]:
-    """Return the entries under the names that the engines report; each name is unique and not in `taken`.
+    """Return the entries with the names that the engines report; each name is unique and not in `taken`.
 
-    `reported` has the names by id. The bundled name stays if it has the reported release. If an engine reports no
-    release, the other protocol of the same program may report it.
+    `reported` maps ids to reported names. The bundled name stays if it contains the reported release. If an engine
+    reports no release, the release that the same program reports in the other protocol is used.
     """
     releases = {_program(entry): at for entry in found if (at := version_in_name(reported.get(entry.id, "")))}
     names, renamed = set(taken), list[EngineEntry]()
@@ -365,7 +374,10 @@ def _program(entry: EngineEntry) -> str:
 
 
 def _start(entry: EngineEntry) -> tuple[str, ...] | None:
-    """Return what distinguishes engine files on one machine: protocol, real program, arguments; None if not here."""
+    """Return protocol, real path of the program, and arguments, or None if the program is not on this machine.
+
+    Two engine files with the same result start the same engine.
+    """
     try:
         spec = to_spec(entry)
     except EngineRefused:

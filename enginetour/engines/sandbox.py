@@ -15,13 +15,13 @@ from enginetour.engines.strays import TAG, tag_matches
 from enginetour.model.errors import MachineFailure, StartFailed
 from enginetour.model.task import EngineSpec, Resources
 
-# Reasons why a program could not run: one line, with what to do.
+# Reasons why a program could not run. Each is one line that also states what to do, if that is known.
 
 _ELF_MACHINE = slice(18, 20)  # e_machine; System V ABI, ELF header
 
 
 def explain_failure(step: str, number: int, program: str, directory: Path, resources: Resources) -> str:
-    """Return why the launcher failed, from its name of the step and the error number (0: none)."""
+    """Return why the launcher failed. `step` is its name of the failed step, `number` the error number (0: none)."""
     if step == "chdir":
         return f"its directory {directory} cannot be entered: {os.strerror(number)}"
     if step == "limits":
@@ -32,7 +32,8 @@ def explain_failure(step: str, number: int, program: str, directory: Path, resou
     if step == "landlock":
         return f'sandbox = "landlock" is not available: {explain_no_landlock(number)}; use "bwrap" or "none"'
     if step == "filter":
-        return f'sandbox = "landlock" is not available: no filter of system calls ({os.strerror(number)}); use "bwrap"'
+        reason = f"system calls cannot be filtered ({os.strerror(number)})"
+        return f'sandbox = "landlock" is not available: {reason}; use "bwrap"'
     path = Path(program)
     if number == errno.ENOENT and path.is_file():
         return f"{program}: {_without_interpreter(path)}"
@@ -53,7 +54,7 @@ def explain_not_runnable(path: Path) -> str:
 
 
 def explain_no_landlock(number: int | None) -> str:
-    """Return why landlock is missing: the kernel's ENOSYS or EOPNOTSUPP, landlock(7), or another error."""
+    """Return why Landlock is not available. `number` is the kernel's error number, see landlock(7)."""
     if number == errno.ENOSYS:
         return "this kernel is built without it"
     if number == errno.EOPNOTSUPP:
@@ -75,7 +76,7 @@ def _without_interpreter(path: Path) -> str:
         return "its dynamic loader is missing (the program may be built for another system)"
     line = head[2:].split(b"\n")[0]
     words = line.split()
-    if line.endswith(b"\r") and len(words) == 1:  # the kernel takes the CR for a part of the name
+    if line.endswith(b"\r") and len(words) == 1:  # the kernel reads the CR as part of the name
         return "its lines end with CR LF, so its interpreter is not found (convert it with dos2unix)"
     return f"its interpreter {words[0].decode('utf-8', 'replace') if words else '(none named)'} is missing"
 
@@ -96,42 +97,52 @@ def _not_a_program(path: Path) -> str:
 
 # environment: the directory in which a slot makes the scratch directories of its engines
 SCRATCH_ROOT = "ENGINETOUR_SCRATCH"
-TAG_LINK = ".tag"  # in a scratch directory: a link to nothing, whose text is the tag of its owner
+TAG_LINK = ".tag"  # dangling link in a scratch directory; its target is the tag of the owner
 _PREFIX = "enginetour-"
 _KEPT_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
 _KEPT_LENGTH = 64  # as a slug (reliability spec 5)
-_SYSTEM_FOLDERS = ("/usr/", "/bin/", "/sbin/", "/lib", "/snap/", "/nix/")  # root may write there; an engine need not
+_SYSTEM_FOLDERS = (
+    "/usr/",
+    "/bin/",
+    "/sbin/",
+    "/lib",
+    "/snap/",
+    "/nix/",
+)  # not for files of engines, even if root runs them
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def make_scratch(tag: str = "") -> Path:
-    """Make a new directory for this user only; it contains the `tag` it belongs to, for `remove_leftover_scratch`.
+    """Make a new directory that only this user can access; `remove_leftover_scratch` finds it by its `tag`.
 
-    Raises MachineFailure, because no engine can start without it.
+    Raises MachineFailure if this is not possible, because no engine can start without the directory.
     """
     own = os.environ.get(SCRATCH_ROOT)
-    if own and not Path(own).exists():  # a cleaner of temporary files, or the user, has removed it during play
+    if own and not Path(own).exists():  # the user or a cleaner of temporary files removed it during play
         _tagged(_new(Path(own)), os.environ.get(TAG, ""))
     return _tagged(_made(_root(), _PREFIX), tag)
 
 
 def _tagged(folder: Path, tag: str) -> Path:
     if tag:
-        # a disk without links, or a tag too long for one: if left behind, the directory would remain
+        # fails on a disk without links or with a very long tag; then nothing removes the directory after a crash
         with contextlib.suppress(OSError):
-            os.symlink(tag, folder / TAG_LINK)  # noqa: PTH211 - a tag, no path
+            os.symlink(tag, folder / TAG_LINK)  # noqa: PTH211 - a tag, not a path
     return folder
 
 
 def retag(folder: Path, tag: str) -> None:
-    """Give the directory to another `tag`."""
+    """Replace the tag of a scratch directory by `tag`."""
     with contextlib.suppress(OSError):
         (folder / TAG_LINK).unlink(missing_ok=True)
     _tagged(folder, tag)
 
 
 def make_kept_scratch(name: str) -> Path:
-    """Make a scratch directory that remains for inspection, named after its engine. Raises MachineFailure."""
+    """Make a scratch directory that remains for inspection; its name contains the engine's `name`.
+
+    Raises MachineFailure if this is not possible.
+    """
     kept = "".join(char if char in _KEPT_CHARACTERS else "-" for char in name.lower())[:_KEPT_LENGTH]
     return _made(Path(os.environ.get("TMPDIR") or "/tmp"), f"enginetour-kept-{kept}-")  # noqa: S108 - the usual fallback
 
@@ -149,21 +160,24 @@ def _new(folder: Path) -> Path:
 
 
 def remove_scratch_root() -> None:
-    """Remove the directory for the scratch directories of this slot, if nothing is left in it."""
+    """Remove the parent of this slot's scratch directories if it is empty."""
     if root := os.environ.get(SCRATCH_ROOT):
         with contextlib.suppress(OSError):
-            if os.listdir(root) == [TAG_LINK]:  # noqa: PTH208 - what remains keeps its tag
+            if os.listdir(root) == [TAG_LINK]:  # noqa: PTH208 - otherwise the tag stays
                 Path(root, TAG_LINK).unlink()
             Path(root).rmdir()
 
 
 def remove_leftover_scratch(tag: str) -> None:
-    """Remove scratch directories of this user that killed runs of this tag left behind; never follow a link."""
+    """Remove the scratch directories that killed runs with this `tag` left behind.
+
+    Links are never followed, and directories of other users are ignored.
+    """
     for folder in _root().glob(f"{_PREFIX}*"):
-        with contextlib.suppress(OSError):  # another user's, without a tag, or removed at this moment
+        with contextlib.suppress(OSError):  # it belongs to another user, has no tag, or was just removed
             about = folder.lstat()
             ours = stat.S_ISDIR(about.st_mode) and about.st_uid == os.getuid()
-            if ours and tag_matches(os.readlink(folder / TAG_LINK), (tag,)):  # noqa: PTH115 - a tag, no path
+            if ours and tag_matches(os.readlink(folder / TAG_LINK), (tag,)):  # noqa: PTH115 - a tag, not a path
                 remove_scratch(folder)
 
 
@@ -185,16 +199,17 @@ def write_files(scratch: Path, spec: EngineSpec) -> None:
 
 
 def expand_scratch(text: str, scratch: Path) -> str:
-    """Replace ``{scratch}`` by the path of the directory; nothing else is special."""
+    """Replace ``{scratch}`` in a text by the path of the directory; all other text stays."""
     return text.replace("{scratch}", str(scratch))
 
 
 def working_directory(spec: EngineSpec, command: Sequence[str], scratch: Path) -> Path:
-    """Return the directory set by the engine file, else the program's own directory if it is writable.
+    """Return the directory in which an engine starts.
 
-    Nets, books and configuration files are next to the program, or next to the script that an interpreter runs.
-    Directories of the distribution never count as writable (reliability spec 4.1). `command` has no placeholders any
-    more.
+    This is the directory set in the engine file, else the directory of the program if it is writable, else the scratch
+    directory. Nets, books and configuration files are usually next to the program, or next to the script that an
+    interpreter runs. Directories of the Linux distribution never count as writable (reliability spec 4.1). In
+    `command`, all placeholders have been replaced.
     """
     if spec.dir == "scratch":
         return scratch
@@ -207,10 +222,11 @@ def working_directory(spec: EngineSpec, command: Sequence[str], scratch: Path) -
 
 
 def remove_scratch(folder: Path) -> int:
-    """Remove a directory and all in it; return how many entries could not be removed (0: it is gone).
+    """Remove a directory and everything in it; return how many entries could not be removed.
 
-    It uses directory descriptors and never follows a link or enters another device. Directories without permissions and
-    odd names do not prevent the removal. Depth does not matter: inner directories are first moved up to the top.
+    The function uses directory descriptors and never follows a link or enters another device. Directories without
+    permissions and unusual names do not prevent the removal. The depth is not limited, because inner directories are
+    first moved to the top.
     """
     try:
         top = os.open(folder, _DIRECTORY)
@@ -232,7 +248,10 @@ def remove_scratch(folder: Path) -> int:
 
 
 def _remove(name: str, top: int) -> bool:
-    """Remove one entry of the top directory; directories inside it move up next to it, for the next round."""
+    """Remove one entry of the top directory; return False if that fails.
+
+    Directories inside the entry are moved to the top directory and removed in the next round.
+    """
     try:
         if not _is_folder(name, top):
             os.unlink(name, dir_fd=top)
@@ -245,7 +264,7 @@ def _remove(name: str, top: int) -> bool:
         if os.fstat(folder).st_dev == os.fstat(top).st_dev:
             for inner in os.listdir(folder):  # noqa: PTH208 - by descriptor
                 if _is_folder(inner, folder):
-                    _give_rights(inner, folder)  # a directory without permissions cannot change its parent
+                    _give_rights(inner, folder)  # without permissions, a directory cannot be moved
                     os.rename(inner, f"up-{os.urandom(8).hex()}", src_dir_fd=folder, dst_dir_fd=top)
                 else:
                     os.unlink(inner, dir_fd=folder)
@@ -269,20 +288,22 @@ def _give_rights(name: str, parent: int) -> None:
         os.close(handle)
 
 
-# bubblewrap around an engine: a read-only system, its own /tmp, no network; it writes only in its scratch directory.
+# The sandbox of bubblewrap: the system is read-only, /tmp is private, there is no network, and an engine can write only
+# in its scratch directory.
 #
-# Hidden are /tmp, /run with the sockets of the user's session, and the results of the tournament with its socket. The
-# engine's directory, and files that its command or options name, remain readable there. Source: bwrap(1).
+# The engine cannot see /tmp, /run (with the sockets of the user's session) and the results of the tournament (with its
+# socket). Inside them, only the engine's directory and the files in its command or options remain readable.
+# Source: bwrap(1).
 
 BWRAP = "bwrap"
 BWRAP_PACKAGE = "bubblewrap"  # its name in Debian, Fedora and Arch
-HIDDEN = (Path("/tmp"), Path("/run"))  # noqa: S108 - where files and sockets of all users are
-# settings of the system, which root may write
+HIDDEN = (Path("/tmp"), Path("/run"))  # noqa: S108 - with files and sockets of all users
+# system settings that root could change
 _SYSTEM_SETTINGS = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus")
-_SESSION = "XDG_RUNTIME_DIR"  # environment: sockets of the user's session, if they are not in /run
-_SYSTEM_PROGRAMS = (Path("/run/current-system"),)  # where NixOS has all programs
-HIDDEN_RESULTS = "ENGINETOUR_HIDDEN"  # environment of a slot: the directory of the tournament's results
-SHELL_SIGNAL = 128  # bwrap ends as a shell does: 128 + signal
+_SESSION = "XDG_RUNTIME_DIR"  # environment variable: the directory of the sockets of the user's session
+_SYSTEM_PROGRAMS = (Path("/run/current-system"),)  # all programs of NixOS
+HIDDEN_RESULTS = "ENGINETOUR_HIDDEN"  # environment variable of a slot: the directory of the tournament's results
+SHELL_SIGNAL = 128  # after a signal, bwrap has the exit status 128 + signal, as a shell
 
 
 def wrap_command(
@@ -292,7 +313,7 @@ def wrap_command(
     program = shutil.which(BWRAP)
     if program is None:
         raise StartFailed(f'sandbox = "bwrap" needs the program {BWRAP}; run apt install {BWRAP_PACKAGE}')
-    # inside the sandbox this would look like an end of the engine itself
+    # inside the sandbox, a missing program would look like an engine that ended
     if (number := _unusable(command[0])) is not None:
         raise StartFailed(explain_failure("exec", number, command[0], directory, spec.resources))
     own = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--cap-drop", "ALL"]
@@ -315,7 +336,7 @@ def wrap_command(
 
 
 def _unusable(program: str) -> int | None:
-    """Return the error number that running it would give, as far as this is known before; None if it can run."""
+    """Return the error number that a start of the program would give, or None if no error is expected."""
     path = Path(program)
     if not path.exists():
         return errno.ENOENT
@@ -323,9 +344,10 @@ def _unusable(program: str) -> int | None:
 
 
 def _hidden(homes: Set[Path] = frozenset()) -> list[Path]:
-    """Return the directories that are empty inside, without those in another one; links are resolved.
+    """Return the directories that the sandbox shows as empty, with links resolved and without nested directories.
 
-    The results stay visible if they are one of `homes`, in which the engine is, because files there may be its own.
+    `homes` are the directories of the engine. The directory of the results stays visible if it is one of them, because
+    it may contain files of the engine.
     """
     named = [Path(text) for name in (HIDDEN_RESULTS, _SESSION) if (text := os.environ.get(name, "")).startswith("/")]
     found = {path.resolve() for path in HIDDEN if path.is_dir()}
@@ -336,9 +358,12 @@ def _hidden(homes: Set[Path] = frozenset()) -> list[Path]:
 def _needed(
     spec: EngineSpec, command: Sequence[str], directory: Path, scratch: Path, folders_: Sequence[Path]
 ) -> list[str]:
-    """Return named paths in hidden directories, outermost first, without the scratch directory, which is bound."""
+    """Return the paths in hidden directories (`folders_`) that the engine needs, without paths inside another one.
+
+    The scratch directory is not included, because it is mounted separately.
+    """
     texts = [*command, *(expand_scratch(text, scratch) for _, text in (*spec.options, *spec.offered)), str(directory)]
-    parts = [part for text in texts for part in (text, *text.split(os.pathsep))]  # several directories as in PATH too
+    parts = [part for text in texts for part in (text, *text.split(os.pathsep))]  # lists such as PATH too
     named = {Path(text) for text in parts if text.startswith("/") and "\0" not in text}
     named.add(Path(command[0]).parent)
     named |= {Path(sys.prefix), Path(sys.base_prefix), *_SYSTEM_PROGRAMS}  # the interpreter of bundled engines

@@ -1,4 +1,4 @@
-"""Start engines: the only place that knows which class handles which protocol."""
+"""Start engines: the only module that selects the class for a protocol."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from enginetour.model.task import EngineSpec
 
 
 def open_engine(spec: EngineSpec, launch: Launch | None = None) -> Engine:
-    """Start an engine; its handshake is a script that must still run. Raises StartFailed."""
+    """Start an engine without its handshake, which the caller runs as a script. Raises StartFailed."""
     return UciEngine(spec, launch) if spec.protocol == "uci" else CecpEngine(spec, launch)
 
 
 def open_engines(*specs: EngineSpec) -> list[Engine | StartFailed]:
-    """Start engines side by side; return each, or its fault. Raises MachineFailure; then none of them runs."""
+    """Start engines at the same time; return for each the engine, or StartFailed if it cannot start.
+
+    Raises MachineFailure if this machine cannot start processes; then all these engines have been ended.
+    """
     opened: list[Engine | StartFailed] = []
     waiting: deque[Launch | StartFailed] = deque()
     try:

@@ -19,34 +19,37 @@ from enginetour.engines.strays import TAG
 from enginetour.model.errors import MachineFailure, StartFailed
 from enginetour.model.task import EngineSpec, Resources
 
-_ROOT = Path(__file__).resolve().parents[2]  # of the package, of which the launcher is a module
-# -I, -S: skip the user's files and site-packages, which would double the start-up time.
+_ROOT = Path(__file__).resolve().parents[2]  # directory of the package `enginetour`, which contains the launcher
+# -I and -S skip the user's files and site-packages, which would double the start-up time.
 LAUNCHER = (
     *(sys.executable, "-I", "-S", "-c"),
     f"import sys; sys.path.append({str(_ROOT)!r}); from enginetour.engines.launch import main; main(sys.argv[1:])",
 )
-_FURTHER = "ENGINETOUR_PASS_ENV"  # comma separated names of further variables (reliability spec 4.1)
+_FURTHER = "ENGINETOUR_PASS_ENV"  # comma-separated names of further variables (reliability spec 4.1)
 _NAMESPACE = "ENGINETOUR_NAMESPACE"  # "off": no PID namespace, for engines that do not run in one
-_EXEC_LIMIT = 10.0  # s until the program is loaded; as the whole handshake (runner spec 6)
-# Debian's for users, if there is none in the environment
+_EXEC_LIMIT = 10.0  # s until the program is loaded; the same as for the whole handshake (runner spec 6)
+# default PATH of Debian's users; used if the environment has no PATH
 _PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games"
 _MB = 1_000_000  # bytes
-# the records of the launcher
+# first words of the launcher's records
 _FAILED, _RUNNING, STRAY, _INIT, _READY = b"failed", b"running", b"stray", b"init", b"ready"
 RECORD = re.compile(
     rb"ready|running|init [1-9][0-9]{0,6}|failed [a-z]{1,20} [0-9]{1,4}|stray [0-9]{1,7} ([0-9a-f]{2}){0,64}"
 )
-_MOST_REPORTED = 64 * 1024  # bytes on its pipe, into which an engine may write: the capacity of a pipe, pipe(7)
+_MOST_REPORTED = (
+    64 * 1024
+)  # bytes; capacity of a pipe, pipe(7); limited because an engine may write into the report pipe
 
 _numbers = itertools.count(1)
-_forbidden = ""  # why this machine has no PID namespace, once that is known
+_forbidden = ""  # why this machine does not allow PID namespaces; "" until a start fails for this reason
 
 
 @dataclass(frozen=True, slots=True)
 class StartedProcess:
-    """A running engine, and the ends of its pipes here, which are non-blocking.
+    """A running engine and enginetour's ends of its pipes, which are non-blocking.
 
-    With a PID namespace, `init` is its first process, and `report` names what the engine leaves behind, after `early`.
+    With a PID namespace, `init` is the first process in it, and the pipe `report` receives a record of each process
+    that the engine leaves behind. `early` has the records that were read during the start.
     """
 
     process: subprocess.Popen[bytes]
@@ -61,17 +64,20 @@ class StartedProcess:
 
 
 def launcher_records(message: bytes) -> list[list[bytes]]:
-    """Return the words of each whole line that the launcher may have written; an engine wrote the others."""
+    """Return the words of each complete line with the form of a launcher's record; other lines come from an engine."""
     return [line.split(b" ") for line in message.split(b"\n")[:-1] if RECORD.fullmatch(line)]
 
 
 def why_no_namespace() -> str:
-    """Return why engines get no PID namespace, "" if they get one, according to the starts so far."""
+    """Return why engines get no PID namespace, or "" if the starts so far gave no reason."""
     return f"{_NAMESPACE}=off" if os.environ.get(_NAMESPACE) == "off" else _forbidden
 
 
 def _environment(spec: EngineSpec, scratch: Path, tag: str) -> dict[str, str]:
-    """Return a small environment, the same everywhere; the engine file's own variables win, except over the tag."""
+    """Return a small environment that is the same on every machine.
+
+    Variables set in the engine file take precedence, except over the tag.
+    """
     outer = os.environ
     home = str(scratch) if spec.sandbox != "none" else outer.get("HOME", str(scratch))
     kept = {"PATH": outer.get("PATH", _PATH), "HOME": home}
@@ -83,11 +89,12 @@ def _environment(spec: EngineSpec, scratch: Path, tag: str) -> dict[str, str]:
 
 
 class Launch:
-    """The start of a program: its launcher runs, and `started` waits until the program is loaded, about 10 ms.
+    """The start of an engine's program. The launcher runs at once; `started` waits for the program (about 10 ms).
 
-    Several may start at once, but no engine may be ended meanwhile, because a launcher looks like an orphan. Create it
-    in a thread that outlives the engine: the parent-death signal is bound to that thread. Both methods raise
-    StartFailed if the program cannot be run, MachineFailure if this machine cannot start any.
+    Several programs may start at the same time. Meanwhile no engine may be ended, because a launcher looks like an
+    orphan. Create the object in a thread that outlives the engine, because the parent-death signal is bound to that
+    thread. The constructor and `started` raise StartFailed if the program cannot be run, and MachineFailure if this
+    machine cannot start any program.
     """
 
     def __init__(self, spec: EngineSpec, tag: str = "") -> None:
@@ -107,8 +114,8 @@ class Launch:
             raise
 
     def started(self) -> StartedProcess:
-        """Wait until the program runs; its output is handled by the adapter."""
-        global _forbidden  # what a machine forbids once it always forbids
+        """Wait until the program runs, and return its process. The caller reads its output."""
+        global _forbidden  # global because it is the same for all later starts on this machine
         try:
             try:
                 return self._loaded()
@@ -121,7 +128,7 @@ class Launch:
             raise
 
     def drop(self) -> None:
-        """End a start that is not needed any more, and leave nothing of it."""
+        """End the program if it is no longer needed, and remove its scratch directory."""
         self._process.kill()
         self._process.communicate()
         os.close(self._report)
@@ -183,14 +190,14 @@ class _NoNamespace(Exception):
 
 
 def _limits(resources: Resources) -> list[str]:
-    """Return the launcher's settings for the limits of an engine; memory is watched from outside."""
+    """Return the launcher's settings for the limits of an engine, without memory, which another process monitors."""
     size = None if resources.file_size is None else resources.file_size * _MB
     named = {"files": resources.files, "file_size": size, "nice": resources.nice or None}
     return [f"{key}={value}" for key, value in named.items() if value is not None]
 
 
 def _read_report(report: int) -> bytes | None:
-    """Read the report pipe up to its end or the decision; None if neither has come at the limit."""
+    """Read the report pipe up to its end or to the record of success or failure; None if the time limit is reached."""
     deadline = time.monotonic() + _EXEC_LIMIT
     poll = select.poll()
     poll.register(report, select.POLLIN)
@@ -213,13 +220,13 @@ def _failure(
     process.kill()
     _, complaint = process.communicate()
     if records is None:
-        return StartFailed(f"{program}: not loaded after {_EXEC_LIMIT:.0f} s")
+        return StartFailed(f"{program}: the program was not loaded within {_EXEC_LIMIT:.0f} s")
     kinds = [record[0] for record in records]
     if _FAILED not in kinds:
         last = complaint.decode("utf-8", "replace").strip().rpartition("\n")[2]
         return MachineFailure(f"the launcher failed (status {process.returncode}): {last}")
     step, number = (word.decode() for word in records[kinds.index(_FAILED)][1:])
-    is_ready = _READY in kinds[: kinds.index(_FAILED)]  # from then on an engine can have written it
+    is_ready = _READY in kinds[: kinds.index(_FAILED)]  # after that, the engine may have written the record
     if step == "namespace" and not is_ready:
         return _NoNamespace(int(number))
     if step == "affinity" and not is_ready:

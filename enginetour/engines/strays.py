@@ -1,7 +1,8 @@
 """Processes that escaped from an engine: find and kill them.
 
-No other process is ever signalled (reliability spec 4.3). A process id may be given to another process between looking
-and killing. So the pidfd is opened first, then the process is compared with what was seen, then it is killed.
+No other process ever gets a signal (reliability spec 4.3). The system may give a process id to another process between
+the search and the kill. So the pidfd is opened first, then the process is compared with the one found, and then it is
+killed.
 """
 
 from __future__ import annotations
@@ -16,33 +17,33 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-PAGE = 4096  # bytes: nearly every file needs one read of this size; a file object costs half as much again (measured)
+PAGE = 4096  # bytes; nearly every file in /proc needs one read of this size, and a file object is slower (measured)
 
 
 def read_proc(path: str) -> bytes:
-    """Return the content of a file in /proc; b"" if there is no such file, or the process is gone."""
+    """Return the content of a file in /proc, or b"" if the file or its process does not exist."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return b""
     try:
         text = piece = os.read(file, PAGE)
-        while len(piece) > PAGE // 2:  # one read of a list returns a page, or the part of it that ends in one
+        while len(piece) > PAGE // 2:  # a read of a long file returns about one page
             piece = os.read(file, PAGE)
             text += piece
-    except OSError:  # it went meanwhile
+    except OSError:  # the process ended meanwhile
         return b""
     finally:
         os.close(file)
     return text
 
 
-TAG = "ENGINETOUR_TAG"  # environment of everything that enginetour starts; unique per run (reliability spec 4.1)
+TAG = "ENGINETOUR_TAG"  # environment variable of all started processes; unique per run (reliability spec 4.1)
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 _PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
-_PASSES = 5  # a stray may fork during the search
-MOST_PROCESSES = 64  # processes of an engine that are examined in a game: one that forks without end must not block it
-_KILL_WAIT = 1.0  # s; SIGKILL takes time only for a process deep in the kernel (a dead network disk)
+_PASSES = 5  # searches, because a stray may fork during a search
+MOST_PROCESSES = 64  # per engine, examined during a game; limited because an engine may fork endlessly
+_KILL_WAIT = 1.0  # s; SIGKILL takes long only if the process waits in the kernel, such as for a dead network disk
 
 _adopting = False
 
@@ -61,7 +62,7 @@ class ProcessInfo:
 
 
 def process_info(pid: int) -> ProcessInfo | None:
-    """Return one process from /proc, None if it is gone."""
+    """Return one process from /proc, or None if it does not exist."""
     text = read_proc(f"/proc/{pid}/stat")
     if not text:
         return None
@@ -93,17 +94,20 @@ def descendants(root: int, processes: Iterable[ProcessInfo]) -> list[ProcessInfo
 
 
 def children(pid: int, threads: int = 0) -> list[int]:
-    """Return the children of a process from the kernel's list: proc_pid_task(5). `threads`: their number, if known."""
+    """Return the children of a process from the kernel's list, see proc_pid_task(5).
+
+    `threads` is the number of its threads, or 0 if it is not known.
+    """
     found: list[int] = []
     with contextlib.suppress(OSError):
-        tasks = [pid] if threads == 1 else os.listdir(f"/proc/{pid}/task")  # noqa: PTH208 - quicker, asked for in games
+        tasks = [pid] if threads == 1 else os.listdir(f"/proc/{pid}/task")  # noqa: PTH208 - quicker; runs in games
         for task in tasks:
             found += [int(word) for word in read_proc(f"/proc/{pid}/task/{task}/children").split()]
     return found
 
 
 def process_tree(pid: int) -> list[int]:
-    """Return a process and its descendants, itself first; at most MOST_PROCESSES."""
+    """Return a process and its descendants, beginning with the process; the search ends at MOST_PROCESSES."""
     found, seen = [pid], 0
     while seen < len(found) < MOST_PROCESSES:
         found += children(found[seen])
@@ -112,7 +116,7 @@ def process_tree(pid: int) -> list[int]:
 
 
 def process_tag(pid: int) -> str:
-    """Return the tag in the environment of a living process of this user, or ""."""
+    """Return the tag in the environment of a running process of this user, or "" if there is none."""
     folder = Path(f"/proc/{pid}")
     try:
         if folder.stat().st_uid != os.getuid():
@@ -125,15 +129,15 @@ def process_tag(pid: int) -> str:
 
 
 def origin_trouble(pid: int) -> str:
-    """Return why a process may be an engine, or started by one; "" for one that the user started.
+    """Return why a process may be an engine or be started by an engine, or "" if the user started it.
 
-    The answer depends on what the kernel reports of it and of its ancestors. Slots carry the tag and adopt whatever
-    their engines leave behind, so that the ancestors of an engine always include a slot.
+    The result is derived from the kernel's information about the process and its ancestors. Slots have the tag and
+    adopt all processes that their engines leave behind, so the ancestors of an engine always include a slot.
     """
     for kind in ("pid", "user"):
         try:
             theirs, ours = (os.stat(f"/proc/{one}/ns/{kind}").st_ino for one in (pid, "self"))  # noqa: PTH116 - quicker
-        except OSError:  # gone, or it hides its namespaces
+        except OSError:  # the process ended, or its namespaces are hidden
             return "its namespaces cannot be read"
         if theirs != ours:
             return f"it runs in another {kind} namespace"
@@ -149,17 +153,20 @@ def origin_trouble(pid: int) -> str:
 
 
 def _above(pid: int) -> list[ProcessInfo] | None:
-    """Return a process and its ancestors, up to this process or the first of all; None if they change all the time."""
+    """Return a process and its ancestors, up to this process or process 1.
+
+    Return None if the process ended, or if the ancestors changed during every attempt.
+    """
     for _ in range(_PASSES):
         found: list[ProcessInfo] = []
         seen = process_info(pid)
         while seen is not None and seen.pid not in (1, os.getpid()):
             found.append(seen)
-            if not seen.parent:  # the first one that is visible
+            if not seen.parent:  # its parent is not visible here
                 break
             seen = process_info(seen.parent)
         whole = seen is not None and all((now := process_info(one.pid)) and _same(now, one) for one in found)
-        if whole:  # none ended or got another parent meanwhile
+        if whole:  # no process ended or got another parent meanwhile
             return found
     return None
 
@@ -169,12 +176,15 @@ def _same(now: ProcessInfo, then: ProcessInfo) -> bool:
 
 
 def tag_matches(tag: str, tags: Iterable[str]) -> bool:
-    """Return whether a tag is one of these tags or below one (``tag/...``)."""
+    """Return whether a tag is one of `tags`, or begins with one of them and a slash (``tag/...``)."""
     return any(tag == one or tag.startswith(f"{one}/") for one in tags)
 
 
 def kill_tagged(tags: Iterable[str]) -> list[tuple[ProcessInfo, str]]:
-    """Kill every other process whose tag matches; return those found and their tags, dead or not."""
+    """Kill every process with a matching tag except this process; return the processes found and their tags.
+
+    The result also has the processes that did not die.
+    """
     whole = tuple(tags)
     found: dict[tuple[int, int], tuple[ProcessInfo, str]] = {}
     for _ in range(_PASSES):
@@ -191,7 +201,7 @@ def kill_tagged(tags: Iterable[str]) -> list[tuple[ProcessInfo, str]]:
 
 
 def kill_processes(strays: Iterable[ProcessInfo]) -> list[ProcessInfo]:
-    """Kill processes that were seen before, all at once; return those that did not die."""
+    """Kill the processes found by a search, all at once; return the processes that did not die."""
     watched: list[tuple[ProcessInfo, int]] = []
     for seen in strays:
         try:
@@ -212,7 +222,10 @@ def kill_processes(strays: Iterable[ProcessInfo]) -> list[ProcessInfo]:
 
 
 def wait_for_exit(handles: Iterable[int], deadline_ns: int) -> set[int]:
-    """Wait until the processes of these pidfds have ended; return the pidfds of those still alive at the deadline."""
+    """Wait until the processes of these pidfds end; return the pidfds of the processes still running at the deadline.
+
+    `deadline_ns` is a time of CLOCK_MONOTONIC in nanoseconds.
+    """
     alive = set(handles)
     poll = select.poll()
     for handle in alive:
@@ -233,20 +246,21 @@ def _reap(pid: int) -> None:
 
 
 def adopt_orphans() -> None:
-    """Make orphans of all descendants children of this process from now on (reliability spec 4.3).
+    """Make this process the parent of all descendants that lose their parent from now on (reliability spec 4.3).
 
-    Only for a process that starts nothing but engines, because any other child would look like an orphan.
+    This is only for a process that starts nothing but engines, because any other child would look like an orphan.
     """
-    global _adopting  # global like the flag of the kernel, which belongs to the process
+    global _adopting  # global because the kernel's flag also belongs to the process
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     _adopting = True
 
 
 def kill_orphans(living: Mapping[int, str]) -> list[ProcessInfo]:
-    """Kill and reap orphans that became children of this process; `living` are engines, with tags, to be left alone.
+    """Kill and reap the orphans that became children of this process; return the killed ones.
 
-    An orphan of a living engine (a daemon it started) still has the session or tag of that engine. Does nothing before
-    `adopt_orphans`.
+    `living` maps the process ids of running engines to their tags. These engines are not killed, and neither are
+    processes with their session or tag, such as daemons that they started. Before `adopt_orphans`, the function does
+    nothing.
     """
     if not _adopting:
         return []
@@ -265,7 +279,7 @@ def kill_orphans(living: Mapping[int, str]) -> list[ProcessInfo]:
 
 
 def set_parent_death_signal(number: int) -> None:
-    """Request this signal for this process when the thread that started it ends. Source: prctl(2)."""
+    """Make the kernel send this signal to this process when the thread that started it ends. Source: prctl(2)."""
     _prctl(_PR_SET_PDEATHSIG, number)
 
 

@@ -21,21 +21,23 @@ from enginetour.model.errors import EngineStalled, Unsupported
 from enginetour.model.task import DeclaredOption, EngineSpec
 from enginetour.model.variants import STANDARD, VARIANTS
 
-# Ethereal 12.00 loses `ponderhit` and `stop` that come before its search thread runs: measured up to 2.5 ms after `go
-# ponder` on a busy machine. Its first output shows that the search runs; for an engine without output this is the wait.
+# ns. Ethereal 12.00 loses `ponderhit` and `stop` if they arrive before its search thread runs: up to 2.5 ms after `go
+# ponder` on a busy machine (measured). The first output shows that the search runs. If an engine sends no output,
+# enginetour waits this long.
 BEGIN_NS = 50 * MS
-LOOK_NS = 1 * MS  # between two checks for that output
+LOOK_NS = 1 * MS  # ns between two checks for this output
 
 
 _ANSWER = b"bestmove"
 _FALSE_STARTS = ("copyprotection", "registration")
-_STANDARD_WORDS = frozenset({"chess", "normal", "standard"})  # values of UCI_Variant
+_STANDARD_WORDS = frozenset({"chess", "normal", "standard"})  # values of UCI_Variant for standard chess
 
 
 class UciEngine(Engine):
     """One UCI engine (UCI protocol, April 2006; runner spec section 6).
 
-    `declared` keeps the first option of each name. Lines that cannot be parsed give one warning.
+    If an engine declares an option twice, `declared` contains the first one. All lines that cannot be parsed together
+    cause one warning.
     """
 
     _last_search_info = staticmethod(last_search_info)
@@ -44,19 +46,19 @@ class UciEngine(Engine):
         super().__init__(spec, launch)
         self._options: dict[str, DeclaredOption] = {}
         self._placed = False  # the position of the next search has been sent
-        self._variant = STANDARD  # of the last game
-        self._may_ponder = False  # requested and declared, and no option of the user forbids it
-        self._hint = ""  # the move it expects, as written after its last answer
-        self._guess: tuple[int, str] | None = None  # plies and last move of the position on which it ponders
-        self._early: Message | None = None  # its answer, if it gave one before hit or miss was known
-        self._begun_ns = 0  # stamp of its last `go ponder`
-        self._waited = False  # whether the start of that search was awaited before the answer was asked for
-        self._stopped = False  # the ponder search is over, and its answer is the owed one
+        self._variant = STANDARD  # variant of the last game
+        self._may_ponder = False  # pondering is requested and declared, and no option of the user forbids it
+        self._hint = ""  # the move that the engine expects, as sent with its last `bestmove`
+        self._guess: tuple[int, str] | None = None  # ponder position: number of plies and last move
+        self._early: Message | None = None  # the answer, if the engine sent it before a hit or miss was known
+        self._begun_ns = 0  # time of the last `go ponder`
+        self._waited = False  # enginetour waited for the start of the ponder search before the next `go`
+        self._stopped = False  # the ponder search is over; the next answer belongs to it
 
     def handshake(self) -> Script:
-        """Send `uci`, options and `isready`.
+        """Send `uci`, `isready` and the options.
 
-        A first ping closes the option list, because a banner may contain `uciok`.
+        The option list ends with the answer to `isready`, because a banner may already contain `uciok`.
         """
         limit = self.handshake_deadline
         self.discard()
@@ -74,7 +76,7 @@ class UciEngine(Engine):
 
     def _set_options(self) -> Script:
         settings = self._checked_settings(self.spec.options)
-        # Engines that read one line at a time may not ponder: `position` and `go` would need a wait between them.
+        # Engines with `line_delay_ms` may not ponder, because they need a wait between `position` and `go`.
         set_so = any(option.name.casefold() == "ponder" and text == "true" for option, text in settings)
         self._may_ponder = self.spec.ponder and set_so and not self.spec.quirks.line_delay_ms
         self._other_rules = next((f"{one.name} = {text}" for one, text in settings if _is_of_variant(one, text)), "")
@@ -82,7 +84,7 @@ class UciEngine(Engine):
         yield from self._settle_options(lines, "options")
 
     def new_game(self, setup: Setup) -> Script:
-        """Send `ucinewgame` and a fence; the position is sent with the first `go`."""
+        """Send `ucinewgame` and wait for the answer to `isready`; the position is sent before the first `go`."""
         self._refuse_limits(setup.tc)
         lines = [b"ucinewgame"]
         opponent = self._options.get("uci_opponent")
@@ -97,13 +99,16 @@ class UciEngine(Engine):
         yield from self.fenced(self.ready_ns, *lines)
         self.games += 1
 
-    _other_rules = ""  # an option set by the user that is not for standard chess
+    _other_rules = ""  # an option set by the user for rules other than those of standard chess
 
     def variant_lines(self, name: str) -> list[bytes]:
-        """Return UCI_Variant and UCI_Chess960 if the variant differs from that of the last game."""
+        """Return the lines that set UCI_Variant and UCI_Chess960 for the variant `name`.
+
+        The list is empty if the last game had the same variant. Raises Unsupported if the engine cannot play it.
+        """
         if name == STANDARD and self._other_rules:
             raise Unsupported(
-                f"has the option {self._other_rules}; remove it for games of {name}, because the variant determines it"
+                f"has the option {self._other_rules}; remove it for games of {name}, because enginetour sets it"
             )
         if name == self._variant:
             return []
@@ -122,9 +127,13 @@ class UciEngine(Engine):
         return lines
 
     def approach(self, ask: Ask) -> Script:
-        """Send the position before `go`: after a fence with ``fence = "wait"``, alone with `line_delay_ms`."""
+        """Send the position before `go`, if this needs more than one write or a wait.
+
+        With ``fence = "wait"``, enginetour first waits for the answer to `isready`; with `line_delay_ms`, it waits
+        after the position. A ponder search on another move is stopped first.
+        """
         if self.pondering:
-            while self._is_young:  # until the first output of the ponder search
+            while self._is_young:  # wait for the first output of the ponder search
                 self._waited = True
                 yield from self.receive(min(self._begun_ns + BEGIN_NS, time.monotonic_ns() + LOOK_NS))
             if self._hit(ask):
@@ -139,7 +148,7 @@ class UciEngine(Engine):
         self._placed = True
 
     def go_lines(self, ask: Ask) -> bytes:
-        """Return `position` and `go` as one write."""
+        """Return `go`, with `position` before it if that has not been sent yet, as one write."""
         words = go_command(ask).encode("ascii")
         if self._placed:
             self._placed = False
@@ -161,7 +170,7 @@ class UciEngine(Engine):
         return b"stop", self._ping()
 
     def full_search_info(self, text: bytes, *, white: bool) -> SearchInfo:
-        """Return `search_info` completed by lines without a score."""
+        """Return `search_info`, with missing figures taken from lines without a score."""
         return complete_info(self.search_info(text, white=white), text)
 
     def _is_chatter(self) -> bool:
@@ -223,15 +232,16 @@ class UciEngine(Engine):
         elif self._options.setdefault(option.name.casefold(), option) is not option:
             self.note("double-option", f"declares the option {escape_text(option.name)!r} twice; the first one counts")
 
-    # While its opponent thinks, it searches the move that it expects, then gets `ponderhit` or `stop`.
+    # Pondering: while its opponent thinks, the engine searches the position after the move that it expects. Then it
+    # gets `ponderhit` or `stop`.
     #
     # Pondering does not use the clock. After a hit, the clock starts when `ponderhit` is written. After a miss,
-    # enginetour sends `stop` and reads the late answer before the new `go`
+    # enginetour sends `stop` and reads the outstanding answer before the new `go`
     # (runner spec 5.2, 6; UCI protocol, "go ponder").
 
     @property
     def pondering(self) -> bool:
-        """Return whether the engine was asked to ponder, and has not been asked for a move since."""
+        """Return whether the engine got `go ponder`, and no `ponderhit`, `stop` or `go` since."""
         return self._guess is not None
 
     def ponder(self, ask: Ask) -> None:
@@ -239,7 +249,7 @@ class UciEngine(Engine):
         hint, self._hint = self._hint, ""
         if not (hint and self._may_ponder) or self.pondering or self.thinking or self.process.broken:
             return
-        self.discard()  # late output belongs to the search that is over
+        self.discard()  # late output belongs to the previous search
         board = ask.position.board
         move, _ = read_move(board, hint, lenient_promotion=False)
         if move is None:
@@ -258,14 +268,17 @@ class UciEngine(Engine):
         self._last_write_ns = self._begun_ns = self.process.write(b"\n".join(lines))
 
     def needs_preparation(self, ask: Ask) -> bool:
-        """Return whether a search needs more than one write; after a hit it does not, once the ponder search runs."""
+        """Return whether the next search needs more than one write.
+
+        After a hit, one write is enough if the ponder search has begun.
+        """
         if self._guess is None:
             return self.needs_approach
         return self._waited or self._is_young or not self._hit(ask)
 
     @property
     def _is_young(self) -> bool:
-        """Return whether the ponder search may not have begun yet: no output since `go ponder`, a moment ago."""
+        """Return whether the ponder search may not have begun, because there is no output and BEGIN_NS is not over."""
         return self.stamp_ns <= self._begun_ns and time.monotonic_ns() < self._begun_ns + BEGIN_NS
 
     def _hit(self, ask: Ask) -> bool:
@@ -273,7 +286,7 @@ class UciEngine(Engine):
         return self._guess is not None and self._guess == (len(moves), moves[-1])
 
     def _give_up(self) -> Script:
-        """Stop a ponder search and take its answer. Raises EngineStalled if none comes."""
+        """Stop a ponder search and discard its answer. Raises EngineStalled if no answer comes."""
         self._stopped = True
         if self.thinking:
             yield from self.send_lines(self._stop())
@@ -281,19 +294,22 @@ class UciEngine(Engine):
             while self.thinking:
                 if (yield from self.receive_poked(deadline)) is None:
                     raise EngineStalled(
-                        f"no answer to stop within {OWED_NS / 1e9:g} s after it pondered on another move"
+                        f"no answer to stop within {OWED_NS / 1e9:g} s after pondering on a move that was not played"
                     )
         self.discard()  # a second answer to `stop` does not belong to the next search
 
     def settle(self) -> Script:
-        """Fence after a search; an answer to `stop` is the owed one, pondering or not."""
+        """Send a fence after a search; the next answer belongs to that search, also if it was a ponder search."""
         self._stopped = True
         yield from super().settle()
 
     def go(self, ask: Ask) -> int:
-        """Send `ponderhit` after a hit, with the answer at once if it is there already; else start a normal search."""
+        """Send `ponderhit` after a hit, else start a normal search; return the time of the write.
+
+        If the engine answered before a hit, that answer is used at once and `ponderhit` is not sent.
+        """
         self.pondered_ns = 0
-        if self._guess is None:  # the common case, on the path of every ply
+        if self._guess is None:  # the usual case, first because it runs in every ply
             self._hint = ""
             return super().go(ask)
         hit, early = self._hit(ask), self._early
@@ -309,7 +325,7 @@ class UciEngine(Engine):
             self._unheard.append(early._replace(stamp_ns=self._last_write_ns))
             self.note(
                 "early-answer",
-                f"answered {escape_text(early.text)!r} while pondering; this answer is used after ponderhit",
+                f"answered {escape_text(early.text)!r} while pondering; the answer is used, as the guess was right",
             )
         self.pondered_ns = (self._last_write_ns if early is None else early.stamp_ns) - self._begun_ns
         return self._last_write_ns
@@ -329,7 +345,7 @@ class UciEngine(Engine):
 
 
 def _is_of_variant(option: DeclaredOption, text: str) -> bool:
-    """Return whether with this option an engine plays, or writes castling, differently from standard chess."""
+    """Return whether this option makes an engine use other rules or another notation of castling."""
     name = option.name.casefold()
     return (name, text) == ("uci_chess960", "true") or (
         name == "uci_variant" and text.casefold() not in _STANDARD_WORDS

@@ -19,14 +19,14 @@ from enginetour.engines.wire import (
 from enginetour.model.task import DeclaredOption
 from enginetour.model.timecontrol import TimeControl
 
-# Colors, titles, and remains of whole buffers or other encodings: NUL, backspace, a byte order mark.
+# Escape sequences of terminals for colors and titles, and characters such as NUL, backspace and byte order mark.
 _UNSEEN = re.compile(
     r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])|[\x00-\x08\x0e-\x1f\x7f\ufeff]"
 )
 _TYPE = re.compile(r"\stype\s+(check|spin|combo|button|string)(?=\s|$)")
 _NAME = re.compile(r"option\s+name\s+")
-_FIGURES = ("depth", "seldepth", "nodes", "nps", "hashfull", "tbhits")  # words of `info`, and fields of a SearchInfo
-# Numbers of 18 digits are certainly within 64 bits.
+_FIGURES = ("depth", "seldepth", "nodes", "nps", "hashfull", "tbhits")  # keywords of `info` and fields of a SearchInfo
+# Numbers with at most 18 digits always fit into 64 bits.
 _USUAL = re.compile(
     rb"info depth (?P<depth>\d{1,18})(?: seldepth (?P<seldepth>\d{1,18}))?(?: multipv 1)?"
     rb" score (?P<kind>cp|mate) (?P<score>-?\d{1,18})(?: nodes (?P<nodes>\d{1,18}))?(?: nps (?P<nps>\d{1,18}))?"
@@ -52,9 +52,10 @@ def split_words(line: bytes) -> list[str]:
 
 
 def read_option(line: str) -> DeclaredOption | None:
-    """Return the option in an ``option name ...`` line; None if it cannot be used (unknown type, spin without numbers).
+    """Return the option in an ``option name ...`` line, or None if it cannot be used.
 
-    Names and values may contain every word of this grammar: the first type that makes the line complete counts.
+    This is so for unknown types and for a spin option without numbers. Names and values may contain any keyword, so the
+    first type with which the line is complete counts.
     """
     start = _NAME.match(line)
     if start is None:
@@ -75,12 +76,16 @@ def _option(name: str, kind: str, words: list[str]) -> DeclaredOption | None:
         return None if low is None or high is None else DeclaredOption(name, kind, first.get("default", ""), low, high)
     if kind == "combo":
         return _combo(name, words)
-    has_default = words[:1] == ["default"]  # a string is all that follows, keywords included
+    has_default = words[:1] == ["default"]  # the value of a string is the rest of the line, even keywords
     return DeclaredOption(name, kind, " ".join(words[1:] if kind == "string" else words[1:2]) if has_default else "")
 
 
 def _combo(name: str, words: list[str]) -> DeclaredOption:
-    """Return a combo: a word after a keyword is a value, even another keyword, unless the default contradicts."""
+    """Return a combo option from the words after its type.
+
+    A word after a keyword is a value, even if it is a keyword. The other reading is used if only it has the default
+    among the choices.
+    """
     readings = []
     for empty in (False, True):
         values = _valued(words, ("default", "var"), empty=empty)
@@ -93,7 +98,7 @@ def _combo(name: str, words: list[str]) -> DeclaredOption:
 
 
 def _valued(words: list[str], keys: tuple[str, ...], *, empty: bool) -> list[tuple[str, str]]:
-    """Return each key with its value. Only ``var`` may be repeated; `empty`: a key may follow a key."""
+    """Return each key with its value. Only ``var`` may be repeated. With `empty`, a value may be empty."""
     values: list[tuple[str, list[str]]] = []
     open_keys = set(keys)
     for word in words:
@@ -106,7 +111,7 @@ def _valued(words: list[str], keys: tuple[str, ...], *, empty: bool) -> list[tup
 
 
 def _is_complete(option: DeclaredOption, words: list[str]) -> bool:
-    """Return whether only what its type allows follows the type."""
+    """Return whether the words after the type have the form that this type requires."""
     if option.kind == "button":
         return not words
     if option.kind == "check":
@@ -117,9 +122,9 @@ def _is_complete(option: DeclaredOption, words: list[str]) -> bool:
 
 
 def last_search_info(text: bytes, *, bounds: bool = True) -> SearchInfo:
-    """Return the last scored ``info`` line of a search, only principal variation 1, found from the end.
+    """Return the last ``info`` line of a search that has a score; only principal variation 1 counts.
 
-    Without `bounds` it is the last one whose score is exact.
+    Without `bounds`, lines with a lower or upper bound are ignored.
     """
     end = len(text)
     while (hit := text.rfind(b" score ", 0, end)) >= 0:
@@ -133,7 +138,10 @@ def last_search_info(text: bytes, *, bounds: bool = True) -> SearchInfo:
 
 
 def complete_info(info: SearchInfo, text: bytes) -> SearchInfo:
-    """Return the info with missing figures from other lines: older engines report them apart from the score."""
+    """Return the info, with missing figures taken from other lines.
+
+    This is necessary because older engines send the score and other figures in separate lines.
+    """
     if None not in info:
         return info
     found = {}
@@ -159,7 +167,10 @@ def _thought(line: bytes) -> SearchInfo | None:
 
 
 def read_usual_info(line: bytes) -> SearchInfo | None:
-    """Return a line in the order of Stockfish, which most engines use, in half the time; None for any other."""
+    """Parse a line in the word order of Stockfish, which most engines use; return None for any other line.
+
+    This takes half the time of `read_any_info`.
+    """
     found = _USUAL.fullmatch(line)
     if found is None or ((pv := found["pv"]) and b" string" in pv):
         return None
@@ -172,7 +183,7 @@ def read_usual_info(line: bytes) -> SearchInfo | None:
 
 
 def read_any_info(line: bytes) -> SearchInfo | None:
-    """Return any line that contains a score; None for other lines."""
+    """Parse a line that contains a score, with its words in any order; return None for other lines."""
     words = line.decode("utf-8", "replace").split()
     if "string" in words:
         words = words[: words.index("string")]  # the rest of the line is text (UCI protocol, "info string")
@@ -206,7 +217,7 @@ def read_any_info(line: bytes) -> SearchInfo | None:
 
 
 def go_command(ask: Ask, command: str = "go") -> str:
-    """Return `go` with the limits of this move; a side without a clock gets the time of the other side."""
+    """Return `go` with the limits of this move; if the opponent has no clock, its time is the same as the engine's."""
     tc, words = ask.tc, command
     if ask.own_ms is not None:
         other_ms = ask.own_ms if ask.other_ms is None else ask.other_ms
@@ -220,7 +231,7 @@ def go_command(ask: Ask, command: str = "go") -> str:
 
 
 def go_limits(tc: TimeControl) -> str:
-    """Return what follows the clocks in a `go`, with a blank before it."""
+    """Return the words after the clocks in a `go` command, with a leading blank; "" if there are none."""
     words = ""
     if tc.movetime_ms is not None:
         words += f" movetime {tc.movetime_ms}"

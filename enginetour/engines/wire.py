@@ -1,4 +1,4 @@
-"""Messages of engines of both protocols, figures of their searches, and the buffer of their output."""
+"""Messages of engines in both protocols, figures of their searches, and the buffer for their output."""
 
 from __future__ import annotations
 
@@ -8,35 +8,38 @@ from typing import NamedTuple
 
 
 class MessageKind(Enum):
-    """What a line of an engine means at the moment when it is read."""
+    """The meaning of an engine's line at the time when it is read."""
 
     ANSWER = auto()  # a move that ends the search
     STALE = auto()  # an answer without a search; dropped
-    PONG = auto()  # the newest ping is answered
-    HELLO = auto()  # uciok, or end of the features
-    WAIT = auto()  # done=0: features need more time
+    PONG = auto()  # the answer to the latest ping
+    HELLO = auto()  # `uciok`, or the end of the features
+    WAIT = auto()  # done=0: the engine needs more time for its features
     FEATURE = auto()  # features that do not end the handshake
     RESIGN = auto()
-    RESULT = auto()  # text: 1-0, 0-1 or 1/2-1/2
+    RESULT = auto()  # `text` is 1-0, 0-1 or 1/2-1/2
     ABORT = auto()  # `*`: aborts the game without a result
-    REFUSED_MOVE = auto()  # text: the move it calls illegal, one that was sent to it
-    REFUSED = auto()  # text: a command it does not know
+    REFUSED_MOVE = auto()  # `text` is a move sent by enginetour that the engine reports as illegal
+    REFUSED = auto()  # `text` is a command that the engine does not support
     REFUSED_POSITION = auto()
-    OFFER = auto()  # offers a draw
+    OFFER = auto()  # a draw offer
     LINE = auto()  # anything else
 
 
 class Message(NamedTuple):
-    """One line that matters; `stamp_ns` is CLOCK_MONOTONIC right after the read that completed it."""
+    """One line of an engine with a meaning; `stamp_ns` is CLOCK_MONOTONIC right after the read that completed it."""
 
     kind: MessageKind
     text: str = ""
     stamp_ns: int = 0
-    cut: bool = False  # the last line before end of file, without its line end
+    cut: bool = False  # it is the last line before the end of the output, without a line end
 
 
 class SearchInfo(NamedTuple):
-    """The last scored line of a search, from the mover's side; a mate in n is +-(32000 - n)."""
+    """The last line with a score of a search. The score is from the point of view of the side to move.
+
+    A mate in n has the score +-(32000 - n).
+    """
 
     score: int | None = None
     depth: int | None = None
@@ -46,37 +49,37 @@ class SearchInfo(NamedTuple):
     nps: int | None = None
     hashfull: int | None = None  # permille
     tbhits: int | None = None
-    bound: int = 0  # 1: the score is at least that, -1: at most that
+    bound: int = 0  # 1: `score` is a lower bound, -1: `score` is an upper bound
 
     def turned(self) -> SearchInfo:
-        """Return the same from the other side."""
+        """Return the same figures with the score from the other side's point of view."""
         return self if self.score is None else self._replace(score=-self.score, bound=-self.bound)
 
 
 MATE = 32_000  # runner spec 6: mate in n counts as +-(32000 - n)
-LONGEST_PV = 2_048  # bytes kept of a PV (runner spec 6)
-PV_PLIES = 200  # plies kept of a PV (runner spec 6)
+LONGEST_PV = 2_048  # bytes of a PV that are stored (runner spec 6)
+PV_PLIES = 200  # plies of a PV that are stored (runner spec 6)
 
 
 def mate_score(moves: int) -> int:
-    """Return the centipawns of a mate in `moves`; 0 and below: the engine itself is mated."""
+    """Return the score of a mate in `moves`, in centipawns; with 0 or less, the engine is mated itself."""
     distance = min(abs(moves), MATE - 1)
     return MATE - distance if moves > 0 else distance - MATE
 
 
 def clamp_int64(number: int) -> int:
-    """Return `number` limited to 64 bits, the most that a database can hold."""
+    """Return `number` limited to the range of 64 bits, which is the range of integers in a database."""
     return max(-(2**63), min(2**63 - 1, number))
 
 
 def parse_clamped_int(text: str) -> int | None:
-    """Return a whole number of a search, limited to 64 bits; None for anything else (NaN, 1e9, 20 000 digits)."""
+    """Return a whole number from a search line, limited to 64 bits, or None for other texts (NaN, 1e9, 31 digits)."""
     number = parse_int(text)
     return None if number is None else clamp_int64(number)
 
 
 def parse_int(text: str) -> int | None:
-    """Return a whole number of at most 30 digits for options, unchanged; None for anything else."""
+    """Return a whole number of at most 30 digits, not limited to 64 bits, or None for any other text."""
     digits = text.lstrip("+-")
     if not (digits.isascii() and digits.isdigit()) or len(text) - len(digits) > 1 or len(digits) > 30:
         return None
@@ -84,34 +87,37 @@ def parse_int(text: str) -> int | None:
 
 
 def escape_text(text: str, longest: int = 100) -> str:
-    """Return `text` on one line, control and invisible characters escaped, cut at `longest` (reliability 2.4, 2.6)."""
+    """Return `text` as one line with control and invisible characters escaped (reliability 2.4, 2.6).
+
+    The result is cut after `longest` characters.
+    """
     cut = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text[: longest + 1])
     return cut[:longest] + "..." if len(cut) > longest else cut
 
 
-# The output buffer: memory stays constant whatever an engine prints.
+# The output buffer. Its memory is limited, whatever an engine prints.
 #
-# Lines end at LF; blanks around them and a CR mean nothing, empty lines are skipped (runner spec section 2).
+# Lines end with LF. A CR and blanks around a line are ignored, and empty lines are skipped (runner spec section 2).
 INVISIBLE = rb"(?:\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0e-\x1f\x7f]|\xef\xbb\xbf)"
 _UNSEEN = re.compile(INVISIBLE)
 _SEEN = range(0x21, 0x7F)  # printable ASCII
-LINE_CAP = 64 * 1024  # bytes of a line; the rest is dropped as it arrives (runner spec 2)
+LINE_CAP = 64 * 1024  # bytes; the rest of a longer line is dropped when it arrives (runner spec 2)
 _SCORE_WORD = b" score "  # marks a line that adjudication may need
-BUFFER_CAP = 256 * 1024  # bytes of unread output; the oldest lines go first (runner spec 2)
+BUFFER_CAP = 256 * 1024  # bytes of unread output; the oldest lines are dropped first (runner spec 2)
 
 
 class LineBuffer:
     """The unread output of one engine. When old lines are dropped, the last one with a score remains."""
 
     def __init__(self) -> None:
-        self.text = bytearray()  # not yet read as lines
-        self._looked = 0  # offset up to which no answer was found
+        self.text = bytearray()  # the output that has not been read as lines yet
+        self._looked = 0  # an offset; there is no answer before it
         self._skipping = False  # inside the rest of an overlong line
         self.overlong = False  # a line was cut at LINE_CAP
 
     @property
     def is_empty(self) -> bool:
-        """Return whether all output has been read, and the next output starts a new line."""
+        """Return whether all output has been read and the next output starts a new line."""
         return not (self.text or self._skipping)
 
     def feed(self, chunk: bytes) -> None:
@@ -140,7 +146,7 @@ class LineBuffer:
             self._looked = max(0, self._looked - cut + len(kept))
 
     def line(self) -> bytes | None:
-        """Remove and return the next whole line without its end, or None."""
+        """Remove and return the next complete line without its line end, or None if there is no complete line."""
         end = self.text.find(b"\n")
         if end < 0:
             return None
@@ -150,19 +156,22 @@ class LineBuffer:
         return line
 
     def has(self, *words: bytes) -> bool:
-        """Return whether one of `words` occurs in the unread output: a cheap test before lines are split."""
-        for word in words:  # noqa: SIM110 - on the path of every ply, and a generator takes three times as long
+        """Return whether one of `words` occurs in the unread output; this fast test avoids splitting it into lines."""
+        for word in words:  # noqa: SIM110 - runs in every ply, and a generator takes three times as long
             if word in self.text:
                 return True
         return False
 
     def drop_lines(self) -> None:
-        """Drop all whole lines."""
+        """Drop all complete lines."""
         del self.text[: self.text.rfind(b"\n") + 1]
         self._looked = 0
 
     def match(self, pattern: re.Pattern[bytes]) -> tuple[bytes, bytes] | None:
-        """Remove and return the first whole line that `pattern` finds, and all that came before it."""
+        """Remove the first complete line that matches `pattern` and all output before it.
+
+        Return that output and the line, or None if no line matches.
+        """
         text = self.text
         whole = text.rfind(b"\n") + 1
         found = pattern.search(text, self._looked, whole)
@@ -176,7 +185,10 @@ class LineBuffer:
         return before, line
 
     def answer(self, word: bytes) -> tuple[bytes, bytes] | None:
-        """Remove and return the first whole line whose first word is `word`, and all that came before it."""
+        """Remove the first complete line that starts with the word `word` and all output before it.
+
+        Return that output and the line, or None if there is no such line.
+        """
         text = self.text
         hit = text.find(word, self._looked)
         while hit >= 0:
@@ -197,14 +209,14 @@ class LineBuffer:
         return None
 
     def lacks(self, word: bytes) -> bool:
-        """Return whether `answer` would find nothing."""
+        """Return whether the unread output does not contain `word`; then `answer` would return None."""
         if self.text.find(word, self._looked) >= 0:
             return False
         self._looked = self.text.rfind(b"\n") + 1
         return True
 
     def lacks_line(self, pattern: re.Pattern[bytes]) -> bool:
-        """Return whether `match` would find nothing."""
+        """Return whether no complete line matches `pattern`; then `match` would return None."""
         whole = self.text.rfind(b"\n") + 1
         if pattern.search(self.text, self._looked, whole) is not None:
             return False
@@ -212,7 +224,10 @@ class LineBuffer:
         return True
 
     def end(self) -> bool:
-        """Close an unfinished line at end of file; return whether there was one (it may contain a complete answer)."""
+        """Add the missing line end at the end of the output, because the last line may be a complete answer.
+
+        Return whether the line end was missing.
+        """
         if not self.text or self.text.endswith(b"\n"):
             return False
         self.text += b"\n"
@@ -220,5 +235,5 @@ class LineBuffer:
 
 
 def _first(line: bytes) -> bytes:
-    """Return the first word of a line, after invisible characters."""
+    """Return the first word of a line without invisible characters."""
     return b"".join(_UNSEEN.sub(b"", line).split(None, 1)[:1])
