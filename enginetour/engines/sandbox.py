@@ -101,14 +101,8 @@ TAG_LINK = ".tag"  # dangling link in a scratch directory; its target is the tag
 _PREFIX = "enginetour-"
 _KEPT_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
 _KEPT_LENGTH = 64  # as a slug (reliability spec 5)
-_SYSTEM_FOLDERS = (
-    "/usr/",
-    "/bin/",
-    "/sbin/",
-    "/lib",
-    "/snap/",
-    "/nix/",
-)  # not for files of engines, even if root runs them
+# directories that do not count as writable, even for root
+_SYSTEM_FOLDERS = ("/usr/", "/bin/", "/sbin/", "/lib", "/snap/", "/nix/")
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 

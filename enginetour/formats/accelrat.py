@@ -29,11 +29,13 @@ from enginetour.formats.pairing.gorounds import (
 )
 from enginetour.formats.rounds import PairingSystem, Reason, RoundsOptions
 
-# AccelRat pairs from the top: each member meets the nearest one it has not met. Undesirability counts in 10^-5:
+# AccelRat pairs from the top: each member meets the unmet member with the smallest undesirability, which is
 #
-# |rating gap| / 100 + 0.5 for one family + 0.1 for one origin + `mismatch` for two origins (if origins are hardware).
+# |rating gap| / 100 + 0.5 for the same family + 0.1 for the same origin + `mismatch` for different origins.
+#
+# It is computed in units of 10^-5. `mismatch` is for tournaments in which the origins stand for hardware.
 
-UNIT = 100 * MILLI  # rating units per 1 of undesirability (AGA: a stone of 100 points); ratings are in thousandths
+UNIT = 100 * MILLI  # thousandths of a rating point per 1 of undesirability (AGA: a stone of 100 points)
 
 
 class AccelRatOptions(RoundsOptions):
@@ -60,8 +62,9 @@ class AccelRatOptions(RoundsOptions):
     )
     bye: Literal["thesis", "gopair"] = Setting(
         default="thesis",
-        description="Who gets the bye, among the entrants with the fewest byes: the lowest rated (thesis, Vuorinen "
-        "2010), or a random one of the middle 80 % that has a loss and no missed round (gopair, manual 2005).",
+        description="Who gets the bye, among the entrants with the fewest byes. thesis: the entrant with the lowest "
+        "rating (Vuorinen 2010); gopair: a random entrant of the middle 80 % that has lost a game and missed no round "
+        "(gopair manual 2005).",
     )
     forbid_family: ForbidFamily = False
     strict: Strict = False
@@ -69,14 +72,14 @@ class AccelRatOptions(RoundsOptions):
 
 @dataclass(frozen=True, slots=True)
 class Undesirability:
-    """Undesirability of a pair; `ratings` are in thousandths of a point, the settings in undesirability."""
+    """Function for the undesirability of a pair; `ratings` are in thousandths of a point."""
 
     field: Field
     ratings: tuple[int, ...]
     options: AccelRatOptions
 
     def terms(self, one: int, other: int) -> tuple[tuple[str, int], ...]:
-        """Return each part of the undesirability by name."""
+        """Return the name and the value of each part of the undesirability of a pair."""
         differ = bool(self.field.members[one].origin and self.field.members[other].origin) and not same_origin(
             self.field, one, other
         )
@@ -93,7 +96,10 @@ class Undesirability:
 
 
 def _from_the_top(order: Sequence[int], undesirability: Undesirability, bars: Restrictions) -> Pairs | None:
-    """Pair from the top, equal choices with the higher rated; None at a dead end. `order` is best first."""
+    """Pair from the top; return None at a dead end. `order` has the members, best first.
+
+    If two opponents are equally good, the one with the higher rating is chosen.
+    """
     left, pairs = list(order), []
     while left:
         highest = left.pop(0)
@@ -107,16 +113,14 @@ def _from_the_top(order: Sequence[int], undesirability: Undesirability, bars: Re
 
 
 class AccelRat(PairingSystem):
-    """Rounds from the top of the current ratings; points do not count."""
+    """Pairing system that pairs by the current ratings, from the top; points do not count."""
 
     codes = ("RATING",)
     options: AccelRatOptions
 
     def __init__(self, options: AccelRatOptions) -> None:
         super().__init__(options)
-        self.version = 1 + (
-            options.bye == "gopair"
-        )  # in version 1, gopair's conditions for a bye were dropped in another order
+        self.version = 1 + (options.bye == "gopair")  # version 1 dropped gopair's conditions for a bye in another order
 
     def check(self, members: tuple[Member, ...]) -> None:
         """Raise ValueError if the field cannot be paired or an entrant has no rating."""
@@ -124,7 +128,7 @@ class AccelRat(PairingSystem):
         refuse_unrated(members)
 
     def pair(self, field: Field) -> Paired:
-        """Pair from the top; at a dead end, pair the whole round with the smallest sum."""
+        """Pair from the top; after a dead end, return the round with the smallest sum of undesirability."""
         bars = Restrictions(self.options.strict, self.options.forbid_family)
         ratings = current_ratings(field)
         order = order_by_rating(ratings, field.present)

@@ -143,7 +143,7 @@ SYSTEMS: dict[str, System] = {
     ),
     "swiss": System(
         "dutch.Dutch",
-        "same as dutch: what chess players call a Swiss",
+        "same as dutch, under the usual name among chess players",
         "same as dutch",
         rounds=True,
     ),
@@ -253,7 +253,10 @@ def options_model(name: str) -> Any:
 
 
 def own_decisions(name: str) -> dict[str, str]:
-    """Return what a system of rounds decides if its settings do not: table order, byes, rounds without a game."""
+    """Return the system's own rules for settings without a value: table order, byes, and rounds without a game.
+
+    The result is empty for systems that are not played in rounds.
+    """
     found: dict[str, str] = {}
     if SYSTEMS[name].rounds:
         found = SYSTEMS[name].load().own_decisions(options_model(name))
@@ -279,7 +282,7 @@ def replay(format_: Format[S], entrants: tuple[Entrant, ...], events: Iterable[E
     return reduce(format_.step, events, format_.start(entrants))
 
 
-FEWEST = 2  # entrants of a round
+FEWEST = 2  # smallest number of entrants in a round
 _NAMED = 5  # entrants shown in an error message
 
 GamesOfMatch = Annotated[
@@ -297,13 +300,13 @@ Strict = Annotated[
 
 
 def listed(names: Sequence[str]) -> str:
-    """Join the first five names and add how many more there are."""
+    """Join the first five names and add the number of further names."""
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return f"{', '.join(names[:_NAMED])}{more}"
 
 
 def lists_as_tuples(value: object) -> object:
-    """Return lists as tuples, also inside a table, as frozen models need them."""
+    """Return lists as tuples, also inside a table, because frozen models need hashable values."""
     if isinstance(value, dict):
         return {key: lists_as_tuples(each) for key, each in value.items()}
     return tuple(value) if isinstance(value, list) else value
@@ -316,7 +319,7 @@ RoundsByName = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class RequestedByes:
-    """Rounds that entrants miss, by name: without points (`absent`) or with half of a match's points (`half_bye`)."""
+    """Rounds that each entrant misses: without points (`absent`) or with half of a match's points (`half_bye`)."""
 
     absent: Mapping[str, Collection[int]]
     half_bye: Mapping[str, Collection[int]]
@@ -387,8 +390,8 @@ class RatingHandicap(BaseModel):
         unrated = [name for name, rating in ratings.items() if rating is None]
         if unrated:
             raise ValueError(
-                f"handicap needs a rating for every entrant (missing: {listed(unrated)}). Hint: set rating = ... for "
-                "each, or remove handicap"
+                f"handicap needs a rating for every entrant (missing: {listed(unrated)}). "
+                "Hint: set rating = ... in the [[entrants]] section of each of these entrants, or remove handicap"
             )
 
     def seated(self, field: Field, paired: Paired) -> Paired:
@@ -414,7 +417,7 @@ class ColourOptions(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True, validate_default=True)
 
-    colours_by: ClassVar[str] = "the balance of colours so far"
+    colours_by: ClassVar[str] = "the balance of colors so far"
 
     @model_validator(mode="before")
     @classmethod

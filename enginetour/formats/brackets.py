@@ -38,14 +38,17 @@ class KnockoutOptions(ColourOptions):
     )
     sudden_death: bool = Setting(
         default=True,
-        description="Add a last game to a match that is still level; a draw in it counts as a win for Black. Without "
-        "it, and after a void last game, the higher seed advances.",
+        description="Add a last game to a match that is still level; a draw in it counts as a win for Black. If there "
+        "is no last game or it is void, the higher seed advances.",
     )
 
 
 @dataclass(frozen=True, slots=True)
 class KnockoutMatch:
-    """State of a match: places of the two entrants (`white` has White in game 1), and `text` once it is over."""
+    """State of a match between two entrants; `white` has White in game 1.
+
+    `text` describes the result when the match is over, and is "" before.
+    """
 
     white: int
     black: int
@@ -54,18 +57,18 @@ class KnockoutMatch:
 
     @property
     def over(self) -> bool:
-        """Return whether no game of the match is left; without a winner, both entrants withdrew."""
+        """Return whether no game of the match is left; if there is no winner then, both entrants withdrew."""
         return bool(self.text)
 
     @property
     def loser(self) -> int | None:
-        """The entrant that lost or withdrew, if the match has a winner."""
+        """Return the entrant that lost or withdrew, or None if the match has no winner."""
         return None if self.winner is None else self.white + self.black - self.winner
 
 
 @dataclass(frozen=True, slots=True)
 class PlayedRound:
-    """A finished round, with the entrants present at its start and when the next round was paired."""
+    """A finished round: the entrants present at its start, its results, and the entrants present after it."""
 
     there: frozenset[int]
     row: tuple[Turn, ...]
@@ -73,7 +76,7 @@ class PlayedRound:
 
 
 def played_rounds(field: Field, now: Collection[int]) -> Iterator[PlayedRound]:
-    """Return the rounds of the history; `now` are the entrants that are still in the tournament.
+    """Return the rounds of the history; `now` has the entrants that are still in the tournament.
 
     An entrant that advanced but is not present in the next round has withdrawn.
     """
@@ -99,7 +102,7 @@ class Knockout(PairingSystem):
         return ()
 
     def bye_points(self, _field: Field) -> int:
-        """Return 0: a pass gives no points."""
+        """Return 0, because a bye gives no points in a knockout."""
         return 0
 
     def more(self, _field: Field, _board: Board, points: tuple[int, int], played: int) -> int:
@@ -114,7 +117,7 @@ class Knockout(PairingSystem):
         return boards * (2 * self.options.extra_pairs + int(self.options.sudden_death))
 
     def rules(self, field: Field, paired: Paired, one: int, other: int) -> tuple[str, ...]:
-        """Explain the seeds of two entrants, and whether one of them is out or passes."""
+        """Explain the seeds of two entrants, and whether one of them is out or has a bye."""
         texts = [f"{field.members[place].name} is seed {place + 1}" for place in (one, other)]
         there = {place for board in paired.boards for place in board.pair} | set(paired.byes)
         texts += [f"{field.members[place].name} is out" for place in (one, other) if place not in there]
@@ -154,9 +157,9 @@ class Knockout(PairingSystem):
             winner = white if lead > 0 else black
             how = "" if extra <= 0 else f" after {extra} more games" if extra <= limit else " in the last game"
         elif extra > limit:
-            winner, how = black, ": a draw with Black in the last game"
+            winner, how = black, " by a draw with Black in the last game"
         else:
-            winner, how = min(white, black), ": the higher seed"
+            winner, how = min(white, black), " as the higher seed"
         other = names[white + black - winner].name
         if how == "withdrew":
             return KnockoutMatch(white, black, winner, f"{names[winner].name} advances, {other} withdrew")
@@ -169,17 +172,20 @@ Couple = tuple[Node, Node]
 
 
 def neighbours(nodes: Sequence[Node]) -> list[Couple]:
-    """Return the neighbors that meet in a row of the bracket; none if the row has one node."""
+    """Return the pairs of neighbors in a row of the bracket, which meet; the list is empty if the row has one node."""
     return list(zip(nodes[::2], nodes[1::2], strict=True)) if len(nodes) > 1 else []
 
 
 def full_couples(couples: Iterable[Couple]) -> list[tuple[int, int]]:
-    """Return the couples of which both members are present."""
+    """Return the couples in which both members are present."""
     return [(one, other) for one, other in couples if one is not None and other is not None]
 
 
 def advance(couples: Iterable[Couple], duels: Sequence[KnockoutMatch]) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
-    """Return the winners of these matches together with entrants that pass, and the losers, couple by couple."""
+    """Return for each couple the entrant that advances and the loser of the match.
+
+    An entrant without an opponent advances. The loser is None if there was no match or no loser.
+    """
     by_couple = {frozenset[Node]((duel.white, duel.black)): duel for duel in duels}
     found = [(couple, by_couple.get(frozenset(couple))) for couple in couples]
     through = tuple(duel.winner if duel else couple[couple[0] is None] for couple, duel in found)
@@ -204,9 +210,9 @@ def bracket_size(entrants: int) -> int:
 
 
 def bracket_leaves(order: Sequence[int], passing: Collection[int], *, folded: bool) -> tuple[Node, ...]:
-    """Return the leaves of a bracket; each of `passing` is next to an empty leaf.
+    """Return the leaves of a bracket; each entrant in `passing` has a bye in round 1 and is next to an empty leaf.
 
-    Folded: the best of the entrants that play meets the last, and pairs are placed by their better seed. Otherwise
+    If `folded`, the best of the other entrants meets the last, and pairs are placed by their better seed. Otherwise
     neighbors in `order` meet and pairs are placed in this order; if `order` is random, the whole bracket is random.
     """
     playing = [entrant for entrant in order if entrant not in passing]
@@ -220,9 +226,9 @@ def bracket_leaves(order: Sequence[int], passing: Collection[int], *, folded: bo
 
 
 def family_crowding(row: Sequence[Node], families: Sequence[str]) -> tuple[int, ...]:
-    """Return the number of pairs of one family that can meet inside a quarter, an eighth, ... of the bracket.
+    """Return the number of pairs of the same family that can meet inside a quarter, an eighth, ... of the bracket.
 
-    `families` are in entry order, "" for none.
+    `families` has the family of each entrant in entry order, or "" if it has none.
     """
     found, size = [], len(row) // 4
     while size > 1:
@@ -239,8 +245,8 @@ def family_crowding(row: Sequence[Node], families: Sequence[str]) -> tuple[int, 
 def separate_families(leaves: Sequence[Node], families: Sequence[str], *, folded: bool) -> tuple[Node, ...]:
     """Exchange entrants until no exchange lowers `family_crowding`; exchanges of near seeds are tried first.
 
-    Two entrants are exchanged only if both pass or neither passes and, if folded, both are in one tier of seeds (3-4,
-    5-8, 9-16, ...), so that the best entrants still meet as late as possible.
+    Two entrants are exchanged only if both or neither of them have a bye. If `folded`, they must also be in the same
+    tier of seeds (3-4, 5-8, 9-16, ...), so that the best entrants still meet as late as possible.
     """
     row, best = list(leaves), family_crowding(leaves, families)
     labels = seed_labels(len(row))

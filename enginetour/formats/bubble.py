@@ -1,8 +1,16 @@
 """Bubble format of H.G. Muller: rules, options, and the texts that explain its decisions.
 
-An edition ranks all engines with a fraction of the games of a full round robin. Comments cite the rules by number: 1
-start, 2 table, 3 finish, 4 drop, 5 park, 6 replacement from parking or list, 7 replacement once the list is empty, 8
-drop of an engine that has met all remaining engines. `games` counts games; all other numbers count matches.
+An edition ranks all engines with a fraction of the games of a full round robin. `games` counts games; all other
+numbers count matches. Comments cite the rules by these numbers:
+
+1  start
+2  table
+3  finish
+4  drop
+5  park
+6  replacement from parking or from the list
+7  replacement when the list is empty
+8  drop of an engine that has met all remaining engines
 
 Source: H.G. Muller, WinBoard forum, 19 June 2007, "New tournament form".
 """
@@ -51,22 +59,25 @@ def _entry_text(who: Entry, threshold: int) -> str:
         why = (
             f", fewer than {threshold}"
             if who.rule == 4
-            else ", the fewest of all parked engines, and the list is empty"
+            else ", fewer than any other parked engine, and the list is empty"
         )
         return f"{who.engine} returns from parking: it {met}{why}; {_matches(who.to_play)} to play"
     return f"{who.engine} enters from the list; {_matches(who.to_play)} to play"
 
 
 def _decision_text(choice: Choice, minimum: int) -> str:
-    """Describe which engine leaves the section and why, without its place, which later entrants can change."""
+    """Describe which engine leaves the section and why.
+
+    The text does not contain the place of the engine, because entrants that join later can change it.
+    """
     played = _matches(choice.matches)
     if choice.reason == "last_below_min_matches":
         few = f"has played {played} and can drop out only after {minimum}"
-        return f"{choice.leaver}, the first, is parked: {choice.last}, the last, {few}"
+        return f"{choice.leaver} (first) is parked, because {choice.last} (last) {few}"
     if choice.reason == "last_has_min_matches":
-        return f"{choice.leaver}, the last, drops out: it has played {played} of at least {minimum}"
+        return f"{choice.leaver} (last) drops out, because it has played {played} (minimum: {minimum})"
     few = f"has met all remaining engines in {played}, fewer than the minimum of {minimum}"
-    return f"{choice.leaver}, the last, drops out: it {few}"
+    return f"{choice.leaver} (last) drops out: it {few}"
 
 
 def _withdrawal_text(name: str, was: str, replacement: Entry | None) -> str:
@@ -85,12 +96,12 @@ def _matches(count: int) -> str:
 
 
 class Bubble(Format[BubbleState]):
-    """Format of the bubble; `due` has planned withdrawals, which happen before any decision.
+    """Format of the bubble. `due` has planned withdrawals, which take effect before a decision at the same time.
 
-    A withdrawal event takes effect at its place in the log, after the decision of the game before it. Notes have the
-    kinds enter, unpark, park, drop, finish, withdraw and add. Their fields are those of the trace, except scores: half
-    points, and Sonneborn-Berger in quarter points. All pairs of the `active` engines of a decision have met once, so
-    the games among them are its crosstable.
+    A withdrawal event takes effect at its place in the log, after the decision that the game before it caused. Notes
+    have the kinds enter, unpark, park, drop, finish, withdraw and add. They have the same fields as the trace, but
+    scores are in half points and Sonneborn-Berger in quarter points. All pairs of the `active` engines of a decision
+    have met once, so the games among them form the crosstable of the decision.
     """
 
     version = 1
@@ -108,7 +119,7 @@ class Bubble(Format[BubbleState]):
         place = {name: number for number, name in enumerate(old)}
         for due in self.due:
             if due.engine not in place:
-                raise ValueError(f"withdrawal of {due.engine}, which is not in the list")
+                raise ValueError(f"the planned withdrawal of {due.engine} is not possible: it is not an entrant")
         state = BubbleState(self.options.games_per_pairing, old=old, due=self.due, number=0)
         state = replace(state.next_round_robin(self.options.size), place=state.place.update(place))
         state = self._due_withdrawals(state)
@@ -127,10 +138,10 @@ class Bubble(Format[BubbleState]):
         return state.schedule.open()
 
     def ahead(self, state: BubbleState) -> tuple[Pairing, ...]:
-        """Return games of the next round robin that will be played whatever the last results of this one are.
+        """Return the games of the next round robin that do not depend on the missing results of this one.
 
-        There are none after an entrant joined or left or a game was voided: promised games may be in progress then, and
-        a second promise of a pair could have other colors.
+        The result is empty after an entrant joined or left or a game was voided. Promised games may be in progress
+        then, and a second promise of the same pair could have other colors.
         """
         return certain_games(state, self.options) if state.undisturbed else ()
 
@@ -138,7 +149,7 @@ class Bubble(Format[BubbleState]):
         """Return the state after one event; the last game of a round robin leads to a decision and the next one."""
         if isinstance(event, GameVoided) and event.pairing.key in state.early.results:
             return replace(state, early=state.early.released(event.pairing.key))
-        # games that were certain may no longer be certain, but may be in progress
+        # games that were certain before this event may already be in progress, so they are promised
         if not isinstance(event, GameFinished):
             state = replace(state, early=state.early.promising(self.ahead(state)), undisturbed=False)
         match event:
@@ -167,14 +178,14 @@ class Bubble(Format[BubbleState]):
                 raise ValueError("a bubble cannot be extended. Hint: start the next edition with run --new")
 
     def remaining(self, state: BubbleState) -> tuple[int, int]:
-        """Return bounds of the remaining games, valid unless an entrant withdraws or joins."""
+        """Return bounds of the number of remaining games; they are valid unless an entrant withdraws or joins."""
         return remaining_bounds(state, self.options.size)
 
     def likely(self, state: BubbleState) -> int:
         """Estimate the remaining games; the estimate uses how often parked engines have returned so far."""
         fewest, most = self.remaining(state)
         size, games = self.options.size, self.options.games_per_pairing
-        rho = (state.returned + 40.5) / (state.listed + 90)  # prior from 10/15/5: returning engines add 45 %
+        rho = (state.returned + 40.5) / (state.listed + 90)  # prior for 10/15/5: returns add 45 %
         entries = len(state.old) * (size - 1) * (1 + rho)
         returns = len(state.parked) * (size - self.options.unpark_threshold)
         return max(
@@ -182,7 +193,7 @@ class Bubble(Format[BubbleState]):
         )
 
     def standings(self, state: BubbleState) -> tuple[StandingsRow, ...]:
-        """Return the interim ranking, best first, with a status, half points and games of this edition."""
+        """Return the interim ranking, best first; each row has a status, half points, and games of this edition."""
         return interim_table(state)
 
     def _settled(self, state: BubbleState) -> BubbleState:

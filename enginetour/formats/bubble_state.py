@@ -25,7 +25,7 @@ from enginetour.model.game import GameKey, Outcome, Pairing, StandingsRow
 
 
 class BubbleOptions(ColourOptions):
-    """Settings of the bubble; the defaults are Muller's 10/15/5 with one game per match."""
+    """Settings of the bubble; the defaults are Muller's values (10/15/5) with one game per match."""
 
     size: int = Setting(default=10, ge=2, description="Number of engines in the section, which plays round robins.")
     min_matches: int = Setting(
@@ -47,8 +47,8 @@ class BubbleOptions(ColourOptions):
     def _below_size(cls, threshold: int, info: ValidationInfo) -> int:
         size = info.data.get("size")
         if size is not None and threshold > size - 1:
-            # A larger threshold would repeat forever: a parked engine has met all size - 1 others and would replace
-            # itself.
+            # With a larger threshold, the tournament would never end: an engine that has met all size - 1 others would
+            # return from parking again and again.
             raise ValueError(f"unpark_threshold must be at most size - 1 = {size - 1} (found {threshold})")
         return threshold
 
@@ -59,9 +59,9 @@ class EarlyGames:
 
     `promised` keeps the colors and numbers of games that may be in progress; `results` has the finished ones.
 
-    If the pair of a promised game is no longer due, for example after a withdrawal, its other games are not offered any
-    more, but its result is accepted. The result waits here and counts when the pair becomes due. All games of its match
-    stay promised.
+    A pair may no longer be due, for example after a withdrawal. Then its other games are no longer offered, but the
+    result of a game in progress is accepted. The result waits here and counts if the pair becomes due again. All games
+    of the match stay promised.
     """
 
     promised: Map[GameKey, Pairing] = field(default_factory=Map)
@@ -77,7 +77,7 @@ class EarlyGames:
         return any(key[:2] == pair for key in self.results)
 
     def promising(self, games: Iterable[Pairing]) -> EarlyGames:
-        """Promise to accept these games, whatever happens."""
+        """Return this object with these games added to the promised ones, which are always accepted."""
         return replace(self, promised=self.promised.update({game.key: game for game in games}))
 
     def held_back(self, match: Iterable[Pairing], key: GameKey, outcome: Outcome) -> EarlyGames:
@@ -89,7 +89,10 @@ class EarlyGames:
         return replace(self, results=self.results.delete(key))
 
     def without(self, name: str) -> tuple[EarlyGames, dict[GameKey, Outcome | None]]:
-        """Return this state without the games of an entrant, and these games: None for unfinished ones."""
+        """Return this object without the games of an entrant, and the removed games with their outcomes.
+
+        The outcome of an unfinished game is None.
+        """
         gone = {key: self.results.get(key) for key in self.promised if name in key[:2]}
         promised, results = self.promised, self.results
         for key, outcome in gone.items():
@@ -111,7 +114,10 @@ class PlannedWithdrawal:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Engine that enters the section; `rule` is the step of the article, `met` counts the members it has met."""
+    """Engine that enters the section. `rule` is the step in the article.
+
+    `met` is the number of members that it has met, `to_play` the number that it must still meet.
+    """
 
     engine: str
     origin: _Origin
@@ -127,12 +133,13 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class BubbleState(FormatState):
-    """Immutable state of an edition; steps are cheap in long tournaments too.
+    """Immutable state of an edition; a step takes little time, even in long tournaments.
 
-    `place` is the place in the starting list (a higher number is better). `met` holds the opponents of finished
-    matches, and `balance` is Whites minus Blacks over scheduled games. `listed` and `returned` count the matches of
-    entries from the list and from parking, for the forecast. `withdrawn` entrants are not ranked; `gone` has all
-    entrants that withdrew. `early` has games of the next round robin that were certain before it began.
+    `place` is the place in the starting list (a higher number is better). `met` has the opponents of finished matches.
+    `balance` is the number of games with White minus the number of games with Black, over all scheduled games. For the
+    forecast, `listed` and `returned` count the matches of engines that entered from the list and from parking.
+    `withdrawn` entrants are not ranked; `gone` has all entrants that withdrew. `early` has games of the next round
+    robin that were certain before it began.
     """
 
     pair_games: int
@@ -162,11 +169,11 @@ class BubbleState(FormatState):
         return len(self.met.get(name, frozenset()))
 
     def met_among(self, name: str, others: Iterable[str]) -> int:
-        """Return how many of `others` the engine has met."""
+        """Return the number of engines in `others` that the engine `name` has met."""
         return len(self.met.get(name, frozenset()).intersection(others))
 
     def noted(self, kind: str, text: str, **fields: object) -> Self:
-        """Return this state with one more decision, which has the number of its round robin."""
+        """Return this state with one more decision, which is stored with the number of the round robin."""
         return FormatState.noted(self, kind, text, step=self.number, **fields)
 
     def replacement(self, remaining: Iterable[str], threshold: int) -> Entry | None:
@@ -179,7 +186,7 @@ class BubbleState(FormatState):
                     return Entry(parked, "parked", 4, met[parked], len(rest) - met[parked])
             return Entry(self.old[0], "list", 5, 0, len(rest))
         if self.parked:
-            fewest = min(self.parked, key=lambda parked: met[parked])  # of equal engines the one parked longest
+            fewest = min(self.parked, key=lambda parked: met[parked])  # the first of equal engines was parked first
             return Entry(fewest, "parked", 8, met[fewest], len(rest) - met[fewest])
         return None
 
@@ -228,7 +235,7 @@ class BubbleState(FormatState):
         return state
 
     def next_round_robin(self, size: int) -> BubbleState:
-        """Return an empty schedule for the next step."""
+        """Return this state with an empty schedule for the next round robin."""
         width = window_size((size - 1) * self.pair_games)
         return replace(self, schedule=self.schedule.renewed((), width), number=self.number + 1)
 
@@ -242,12 +249,15 @@ class BubbleState(FormatState):
         return replace(self, schedule=schedule, balance=balance, section=section)
 
     def without_early(self, name: str) -> BubbleState:
-        """Cancel the promised games of an engine; those in progress are accepted but do not count."""
+        """Cancel the promised games of an engine; games in progress are accepted but do not count."""
         early, gone = self.early.without(name)
         return replace(self, early=early, schedule=self.schedule.set_aside(gone))
 
     def as_promised(self, pairing: Pairing) -> BubbleState:
-        """If a match was promised with other colors or numbers, and a game was played so, restore the promise."""
+        """Return this state with the promised colors and numbers of a match, if this game was played with them.
+
+        This is necessary if the match was scheduled with other colors or numbers after the promise.
+        """
         scheduled = self.schedule.scheduled(pairing.key)
         if scheduled is None or scheduled == pairing or self.early.promised.get(pairing.key) != pairing:
             return self
@@ -260,7 +270,7 @@ class BubbleState(FormatState):
         return replace(self, schedule=self.schedule.renumbered(match), balance=balance)
 
     def recorded(self, pairing: Pairing, outcome: Outcome) -> BubbleState:
-        """Add the result of a game; the pair has met when all games of its match are finished."""
+        """Add the result of a game; the pair counts as met when all games of its match are finished."""
         white, black = pairing.white, pairing.black
         grid = with_game(self.grid, Scored(white, black, outcome))
         met = self.met
@@ -271,7 +281,7 @@ class BubbleState(FormatState):
         return replace(self, schedule=schedule, grid=grid, met=met, finished=self.finished + 1)
 
     def erased(self, pairing: Pairing, outcome: Outcome) -> BubbleState:
-        """Remove the result of a game of this round robin, which is played again."""
+        """Remove the result of a game of this round robin; the game is played again."""
         white, black = pairing.white, pairing.black
         grid = with_game(self.grid, Scored(white, black, outcome), -1)
         met = self.met.set(white, self.met.get(white, frozenset()) - {black})
@@ -292,7 +302,8 @@ _Reason = Literal["last_below_min_matches", "last_has_min_matches", "last_has_me
 class Choice:
     """Decision after a round robin, by rules 4 to 8: which engine leaves the section and which enters.
 
-    `leaver` is parked or drops out; `last` is the last of the table and had played `matches`; `entry` enters.
+    `leaver` is parked or drops out. `last` is the last engine in the table, and `matches` is the number of matches that
+    it had played. `entry` is the engine that enters.
     """
 
     action: Literal["park", "drop"]
@@ -321,7 +332,7 @@ def choose_change(state: BubbleState, top: str, last: str, options: BubbleOption
 
 
 def remove_leaver(state: BubbleState, choice: Choice) -> BubbleState:
-    """Move the leaver to parking or to the final ranking; no engine has entered yet."""
+    """Move the leaver to parking or to the final ranking; the new engine does not enter yet."""
     section = without(state.section, choice.leaver)
     if choice.action == "drop":
         return replace(state, section=section, new=(*state.new, choice.leaver))
@@ -334,12 +345,15 @@ def without(names: tuple[str, ...], name: str) -> tuple[str, ...]:
 
 
 def final_table(state: BubbleState) -> tuple[StandingsRow, ...]:
-    """Rank the members by the matches among them: points, SB, DE, higher place in the list; best first."""
+    """Rank the members, best first, by points, SB, DE and place in the list; only matches among them count."""
     return table(state.section[::-1], state.grid, ("SB", "DE"))
 
 
 def table_fields(state: BubbleState, lines: tuple[StandingsRow, ...]) -> dict[str, object]:
-    """Return the data of a round robin that the note of its decision stores; half points and quarter points."""
+    """Return the data of a round robin for the note of its decision.
+
+    Points are in half points, and Sonneborn-Berger is in quarter points.
+    """
     number = games_per_opening(state.pair_games)
     return {
         "active": list(state.section),
@@ -367,7 +381,10 @@ def interim_table(state: BubbleState) -> tuple[StandingsRow, ...]:
 
 
 def remaining_bounds(state: BubbleState, size: int) -> tuple[int, int]:
-    """Return the fewest games to come (each waiting engine meets a full section) and the most (all pairs meet)."""
+    """Return the smallest and the largest possible number of remaining games.
+
+    The smallest number assumes that each waiting engine meets a full section, the largest that all pairs meet.
+    """
     if state.ended:
         return (0, 0)
     games, left = state.pair_games, state.schedule.left
@@ -398,11 +415,11 @@ _Pair = tuple[str, str]
 
 
 def certain_games(state: BubbleState, options: BubbleOptions) -> tuple[Pairing, ...]:
-    """Return unplayed games of the next round robin that are certain to come, in playing order.
+    """Return the unplayed games of the next round robin that are certain to be played, in playing order.
 
-    The decision is made for each total that the open matches can still reach. A game that is in the next round robin in
-    all cases, with the same colors and numbers, may be played now. Cases differ only in their table, so each pair of
-    leaver and entering engine is evaluated once. Source: bubble spec 6.
+    The function computes the decision for all possible totals of the open matches. A game that is in the next round
+    robin in all cases, with the same colors and numbers, may be played now. The cases differ only in their tables, so
+    each pair of leaving and entering engine is evaluated once. Source: bubble spec 6.
     """
     if state.ended or state.due or not (state.old or state.parked):
         return ()
@@ -428,7 +445,7 @@ def certain_games(state: BubbleState, options: BubbleOptions) -> tuple[Pairing, 
 
 
 def _all_met(state: BubbleState, pairs: Mapping[_Pair, int]) -> BubbleState:
-    """Return the state at the decision without its results; all open pairs have met."""
+    """Return the state at the time of the decision: all open pairs count as met, but their results are missing."""
     met = state.met
     for pair in pairs:
         for name, other in (pair, pair[::-1]):
@@ -437,7 +454,7 @@ def _all_met(state: BubbleState, pairs: Mapping[_Pair, int]) -> BubbleState:
 
 
 def _cases(grid: Grid, left: Mapping[_Pair, int]) -> Iterator[Grid]:
-    """Return the tallies after all open matches for each combination of their totals; wins are not counted."""
+    """Return the tallies after all open matches, for each combination of their totals; the number of wins stays."""
     if not left:
         yield grid
         return

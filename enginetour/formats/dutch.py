@@ -1,9 +1,10 @@
 """FIDE Dutch system: Swiss pairing by the rules of FIDE C.04.3, exact and with a proof of the maximum.
 
-Each bracket is a lexicographic matching of the whole rest of the round. First the entrants moved down are paired with
-residents, then the remainder. The rest of the round therefore stays pairable, and the next bracket is as good as
-possible. `pairing.dutch_criteria` has the color preferences and the criteria C5 to C21; the absolute criteria C1 to C4
-are here. A pairing number is the place in the entry order; with ``order = "rating"`` that is the FIDE initial ranking.
+To pair a bracket, a lexicographic matching of all entrants that are not paired yet is computed. So the rest of the
+round stays pairable, and the next bracket is as good as possible. In a bracket, entrants moved down are paired with
+residents first, then the remainder. `pairing.dutch_criteria` has the color preferences and the criteria C5 to C21; the
+absolute criteria C1 to C4 are here. A pairing number is the place in the entry order; with ``order = "rating"`` this is
+the FIDE initial ranking.
 """
 
 from __future__ import annotations
@@ -30,15 +31,15 @@ from enginetour.formats.pairing.matching import Face
 from enginetour.formats.pairing.matching import Unpairable as NoMatching
 from enginetour.formats.rounds import PairingSystem, Reason, RoundsOptions
 
-_EXPONENTS = 16  # binary digits in one weight; a field of 5000 leaves them room in a machine word
+_EXPONENTS = 16  # binary digits in one weight; with 5000 entrants, the weights still fit into 64 bits
 
 
 def pair_brackets(
     face: Face, there: Sequence[PlayerCard], bye: Bye | None
 ) -> tuple[list[tuple[int, int]], tuple[int, ...]]:
-    """Pair a whole round from the top: return pairs of card indexes, higher first, and the mates of all vertices.
+    """Pair a whole round from the top; return the pairs of card indexes, higher first, and the mates of all vertices.
 
-    The face has all legal rounds over the cards and, in an odd field, the bye as the last vertex.
+    `face` has all legal rounds. Its vertices are the cards and, if their number is odd, the bye as the last vertex.
     """
     pairs: list[tuple[int, int]] = []
     mates, left, moved = list(face.mates), list(range(len(face.mates))), 0
@@ -61,14 +62,14 @@ def pair_brackets(
 
 
 def _same(there: Sequence[PlayerCard], vertices: list[int]) -> int:
-    """Return how many of these vertices, from the first on, have the same score."""
+    """Return the number of vertices with the same score as the first one."""
     return sum(there[vertex].score == there[vertices[0]].score for vertex in vertices)
 
 
 def _pair_bracket(face: Face, bracket: Bracket) -> tuple[list[tuple[int, int]], tuple[int, ...]]:
-    """Return the final pairs of a bracket, higher first, and the mates of a whole legal round with them.
+    """Return the final pairs of a bracket, higher first, and the mates of a whole legal round with these pairs.
 
-    The face is over the cards of the bracket and, in an odd field, the bye as the last vertex.
+    The vertices of `face` are the cards of the bracket and, if the number of entrants is odd, the bye as the last one.
     """
     moved, inside = bracket.moved, bracket.inside
     allowed = np.ones_like(face.allowed)
@@ -89,7 +90,7 @@ def _pair_bracket(face: Face, bracket: Bracket) -> tuple[list[tuple[int, int]], 
 
 
 def _moved_down(bracket: Bracket, size: int) -> Iterator[Numbers]:
-    """Prefer pairs of the highest entrants moved down, then the highest residents for them, in order."""
+    """Yield weights that pair the highest entrants moved down first, and then give them the highest residents."""
     residents = range(bracket.moved, bracket.inside)
     for i in range(bracket.moved):
         yield _pairs(size, i, residents, [1] * len(residents))
@@ -120,7 +121,11 @@ def _highs(face: Face, rest: list[int]) -> list[int]:
 
 
 def _exchanges(size: int, rest: list[int], count: int) -> Iterator[Numbers]:
-    """Prefer the smallest sum of numbers in the upper half, then that the lowest leave it and the highest enter it."""
+    """Yield weights for exchanges between the halves.
+
+    They prefer the smallest sum of numbers in the upper half. Then they prefer that its lowest entrants leave it and
+    that the highest entrants of the lower half enter it.
+    """
     total = np.zeros((size, size), dtype=np.int64)
     for number, i in enumerate(rest):
         total[i, rest[number + 1 :]] = total[rest[number + 1 :], i] = len(rest) - number
@@ -138,7 +143,7 @@ def _exchanges(size: int, rest: list[int], count: int) -> Iterator[Numbers]:
 
 
 def _in_order(face: Face, rest: list[int], highs: list[int]) -> Face:
-    """Give each entrant of the upper half, in order, the highest opponent."""
+    """Return the rounds in which each entrant of the upper half, in order, has the highest possible opponent."""
     size = len(face.mates)
     digits = []
     for i in highs:
@@ -153,22 +158,22 @@ def _pairs(size: int, i: int, others: Sequence[int], values: list[int]) -> Numbe
     return digit
 
 
-# Legal rounds: no rematch, no clash of absolute color preferences, no bye after a bye or a win without a game.
+# Legal rounds have no rematch, no clash of absolute color preferences, and no bye after a bye or a win without a game.
 #
-# If there is no legal round, the rules are broken as little as possible: rematches last of all, the fewest, then the
-# least recent; before that the fewest second byes, then families, then clashes of colors.
+# If there is no legal round, the rules are broken as little as possible. The round has the fewest rematches, then the
+# oldest rematches, then the fewest second byes, the fewest pairs of the same family, and the fewest color clashes.
 
 _SHOWN = 8  # names shown in a message
 
 
 class LegalRounds:
-    """Forbidden pairs of a round, over the cards in order and, in an odd field, the bye as the last vertex."""
+    """Forbidden pairs of a round; vertices are the cards in order and, if their number is odd, the bye as the last."""
 
     def __init__(self, field: Field, cards: Sequence[PlayerCard], *, forbid_family: bool) -> None:
         self.field = field
         self.cards = cards
         size = len(cards) + len(cards) % 2
-        self.met = np.zeros((size, size), dtype=np.int64)  # round of the last meeting
+        self.met = np.zeros((size, size), dtype=np.int64)  # number of the round in which the pair last met, or 0
         self.kin, self.clash, self.second_bye = (np.zeros((size, size), dtype=np.bool_) for _ in range(3))
         for i, one in enumerate(cards):
             family = field.members[one.place].family
@@ -182,9 +187,9 @@ class LegalRounds:
                 self.second_bye[i, -1] = self.second_bye[-1, i] = one.barred
 
     def face(self, *, strict: bool) -> tuple[Face, bool]:
-        """Return all legal rounds and True, or all rounds that break the rules least and False.
+        """Return all legal rounds and True, or all rounds that break the rules as little as possible and False.
 
-        Unpairable if strict and no legal round exists.
+        Raises Unpairable if `strict` is set and no legal round exists.
         """
         barred = (self.met > 0) | self.kin | self.clash | self.second_bye
         anything = ~np.eye(len(barred), dtype=np.bool_)
@@ -196,7 +201,7 @@ class LegalRounds:
         return Face.of(anything).best(self._breaches()), False
 
     def remarks(self, pairs: Sequence[tuple[int, int]]) -> tuple[str, ...]:
-        """Return remarks about pairs of vertices, the lower first, that break a rule."""
+        """Return a remark for each pair of vertices that breaks a rule; in a pair, the lower vertex is first."""
         names = [self.field.members[card.place].name for card in self.cards]
         remarks = []
         for one, other in pairs:
@@ -228,7 +233,7 @@ class LegalRounds:
 
 CERTIFIED = "maximum weight, certified"
 BREACH = "fallback: no legal round exists, so the rules are broken as little as possible"
-EVEN = "each match has both colors, so color rules do not apply: not FIDE Dutch"
+EVEN = "each match has both colors, so color rules do not apply; this is not FIDE Dutch"
 
 
 def pair_dutch(
@@ -240,11 +245,11 @@ def pair_dutch(
     forbid_family: bool = False,
     strict: bool = False,
 ) -> Paired:
-    """Return the next round by the Dutch system, boards in order of their higher entrant.
+    """Return the next round by the Dutch system, with boards in the order of their higher entrant.
 
     `initial_colour` is the color of the first entrant in round 1; `accelerated` is the number of accelerated rounds
-    (Baku). With `colour_blind` matches have both colors, so colors do not count. Unpairable only if `strict` and no
-    legal round exists.
+    (Baku). With `colour_blind`, each match has both colors, so colors do not count. Raises Unpairable only if `strict`
+    is set and no legal round exists.
     """
     there = player_cards(field, accelerated, colour_blind=colour_blind)
     law = LegalRounds(field, there, forbid_family=forbid_family)
@@ -265,13 +270,16 @@ def pair_dutch(
 def explain(
     field: Field, one: int, other: int, *, accelerated: int = 0, colour_blind: bool = False
 ) -> list[tuple[str, bool, str]]:
-    """Return for each criterion: (criterion, whether the pair meets it, its number in FIDE C.04.3)."""
+    """Return for each criterion its name, whether the pair meets it, and its number in FIDE C.04.3."""
     pair = [card for card in player_cards(field, accelerated, colour_blind=colour_blind) if card.place in (one, other)]
     return [("not met before", not field.met(one, other), "C1"), *check_pair(pair, colour_blind=colour_blind)]
 
 
 def _colours(field: Field, initial: int) -> Callable[[PlayerCard, PlayerCard], tuple[int, int]]:
-    """Return a function that seats a pair as (White, Black); late entrants shift the parity of numbers."""
+    """Return a function that seats a pair as (White, Black).
+
+    Pairing numbers are counted among the entrants so far, because late entrants change which numbers are odd.
+    """
     number = {member: count for count, member in enumerate(entered(field), 1)}
 
     def seats(first: PlayerCard, second: PlayerCard) -> tuple[int, int]:
@@ -319,7 +327,7 @@ class Dutch(PairingSystem):
     options: DutchOptions
 
     def pair(self, field: Field) -> Paired:
-        """Return the next round; Unpairable only if strict."""
+        """Return the next round. Raises Unpairable only if `strict` is set."""
         options = self.options
         lot = (WHITE, BLACK)[Dice(field.seed, "dutch", "initial colour").below(2)]
         return pair_dutch(
@@ -332,7 +340,7 @@ class Dutch(PairingSystem):
         )
 
     def alone(self, field: Field) -> Paired:
-        """Give the bye; a second bye of an entrant adds a remark."""
+        """Return a round in which the only entrant has the bye; a remark is added if it has already had one."""
         return self.pair(field) if field.present else super().alone(field)
 
     @property
@@ -340,7 +348,7 @@ class Dutch(PairingSystem):
         return (self.options.rounds + 1) // 2 if self.options.acceleration == "baku" else 0
 
     def explain(self, field: Field, one: int, other: int) -> tuple[Reason, ...]:
-        """Return each criterion of a single pair; criteria of a whole bracket are not included."""
+        """Return each criterion for a single pair; criteria for a whole bracket are not included."""
         blind = self.options.games_per_pairing > 1
         found = explain(field, one, other, accelerated=self._accelerated, colour_blind=blind)
         return tuple(Reason(name, int(met), 1, f"FIDE C.04.3 {number}") for name, met, number in found)

@@ -1,4 +1,4 @@
-"""Double elimination: an entrant is out after two lost matches; by score groups or with a fixed bracket."""
+"""Double elimination: an entrant is out after two lost matches; rounds are paired by score groups or fixed brackets."""
 
 from __future__ import annotations
 
@@ -36,8 +36,9 @@ def _group_pairs(field: Field, losses: Sequence[int], order: Sequence[int]) -> l
     """Pair the next round of entrants with fewer than two losses; `order` has all members, best first.
 
     Unbeaten entrants meet each other, and entrants with one loss meet each other. If both groups are odd, the lowest
-    unbeaten entrant meets the highest of the others. If one group is odd, its highest entrant with the fewest passes
-    passes. Inside a group, the first meets the last as nearly as possible.
+    unbeaten entrant meets the highest of the others. If one group is odd, one of its entrants has a bye: the highest
+    of those with the fewest byes. Inside a group, the first meets the last, the second meets the last but one, and so
+    on, as far as possible.
 
     Rematches are avoided within these rules: the first choice without a rematch is taken, otherwise the choice with the
     fewest and least recent rematches.
@@ -56,7 +57,10 @@ def _group_pairs(field: Field, losses: Sequence[int], order: Sequence[int]) -> l
 
 
 def _choices(field: Field, there: list[int], losses: Sequence[int]) -> Iterator[tuple[list[Pair], list[list[int]]]]:
-    """Return the choices in order: a pair across the groups if there must be one, and two even groups."""
+    """Yield the possible divisions of the entrants, best first.
+
+    A division has the pair across the groups, if there must be one, and the two groups with an even number of entrants.
+    """
     groups = [[place for place in there if losses[place] == count] for count in (0, 1)]
     odd = [group for group in groups if len(group) % 2]
     if len(odd) == 2:
@@ -73,7 +77,10 @@ def _choices(field: Field, there: list[int], losses: Sequence[int]) -> Iterator[
 
 
 def _folded(field: Field, group: list[int]) -> list[Pair]:
-    """Pair the first of an ordered group with the last, by the squared distance from this ideal (Vuorinen 2010)."""
+    """Pair the first of an ordered group with the last, and so on.
+
+    The sum of the squared distances from this ideal is as small as possible (Vuorinen 2010).
+    """
     if not group:
         return []
     seats = np.arange(len(group))
@@ -86,10 +93,10 @@ def _folded(field: Field, group: list[int]) -> list[Pair]:
 class Double:
     """State of the fixed form before a round: a bracket of unbeaten entrants and one of entrants with a loss.
 
-    Losers of round 1 meet their neighbors in the lower bracket. Then rounds alternate: winners of the lower bracket
-    meet the losers of the next upper round, starting from the opposite end, and then each other. Where this gives a
-    rematch, entrants change places. Both brackets run from left to right; `drops` has the losers of each upper round in
-    order.
+    Losers of round 1 meet their neighbors in the lower bracket. Then two kinds of rounds alternate: winners of the
+    lower bracket meet the losers of the next upper round, starting from the opposite end, and then each other. If this
+    gives a rematch, entrants change places. Both brackets are ordered from left to right; `drops` has the losers of
+    each upper round in order.
     """
 
     upper: tuple[Node, ...]
@@ -106,7 +113,7 @@ class Double:
         return self.turn >= 2 * self.depth
 
     def couples(self) -> tuple[list[Couple], list[Couple]]:
-        """Return the couples of the upper and of the lower bracket; in the last round the two winners."""
+        """Return the couples of the upper and of the lower bracket; in the last round, these are the two winners."""
         if self.last:
             return [(self.upper[0], self.lower[0])], []
         if self.turn == 1 or self.turn % 2 == 0:
@@ -114,13 +121,13 @@ class Double:
         return neighbours(self.upper), self._dropped(self.drops[self.turn // 2])
 
     def matches(self) -> list[tuple[int, int]]:
-        """Return the couples of which both members are present."""
+        """Return the couples in which both members are present."""
         return full_couples(chain(*self.couples()))
 
     def left(self, there: Collection[int]) -> Double:
         """Return the brackets without absent entrants, at the next round that has a match.
 
-        Rounds that consist of passes only are skipped.
+        Rounds in which all entrants have a bye are skipped.
         """
 
         def here(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
@@ -132,7 +139,10 @@ class Double:
         return tree
 
     def after(self, duels: Sequence[KnockoutMatch]) -> Double:
-        """Return the brackets after these matches: winners and passes advance, losers drop to the lower bracket."""
+        """Return the brackets after these matches.
+
+        Winners and entrants with a bye advance, and losers of the upper bracket move to the lower bracket.
+        """
         upper, lower = self.couples()
         (winners, fallen), (through, _) = advance(upper, duels), advance(lower, duels)
         met = self.met | {frozenset((duel.white, duel.black)) for duel in duels}
@@ -144,7 +154,7 @@ class Double:
         return replace(later, upper=winners or self.upper, lower=fallen if self.turn == 1 else through, drops=drops)
 
     def _dropped(self, drops: tuple[Node, ...]) -> list[Couple]:
-        """Pair the lower bracket from the left with the drops from the right, with as few changes as rematches need."""
+        """Pair the lower bracket from the left with `drops` from the right; change places only to avoid rematches."""
         count = len(drops)
         seats = np.arange(2 * count)
         weights = (2 * count) ** 2 - (seats[:, None] + seats[None, :] - 2 * count + 1) ** 2
@@ -156,12 +166,12 @@ class Double:
 
 
 class DoubleEliminationOptions(KnockoutOptions):
-    """Settings of the double elimination."""
+    """Settings of double elimination."""
 
     bracket: Literal["score", "fixed"] = Setting(
         default="score",
         description="score: entrants with the same number of losses form a group and are paired again each round "
-        "(Vuorinen 2010); fixed: two brackets.",
+        "(Vuorinen 2010); fixed: two fixed brackets, for unbeaten entrants and for entrants with one loss.",
     )
     reset: bool = Setting(
         default=True,
@@ -172,7 +182,7 @@ class DoubleEliminationOptions(KnockoutOptions):
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A finished round with the losses of all entrants after it; in the fixed form with the bracket before it."""
+    """A finished round, the losses of all entrants after it, and, in the fixed form, the brackets before it."""
 
     played: PlayedRound
     duels: tuple[KnockoutMatch, ...]
@@ -181,7 +191,7 @@ class Seen:
 
 
 class DoubleElimination(Knockout):
-    """Double elimination; losses and pairings follow from the results and the draw."""
+    """Format of double elimination; losses and pairings are computed from the results and the draw."""
 
     codes = ()  # the table depends on the rounds only
     options: DoubleEliminationOptions
@@ -189,8 +199,8 @@ class DoubleElimination(Knockout):
     def rounds(self, members: tuple[Member, ...]) -> int:
         """Return the largest possible number of rounds.
 
-        With score groups, at least n - 1 of n entrants of a group play, and each match costs one of the two lives of an
-        entrant.
+        With score groups, at least n - 1 of the n entrants of a group play, and in each match one entrant loses one of
+        its two lives.
         """
         if self.options.bracket == "fixed":
             return 2 * (len(members) - 1).bit_length() + 1
@@ -220,7 +230,7 @@ class DoubleElimination(Knockout):
         return Paired(boards, byes, guarantee, (*again, *(duel.text for duel in before)))
 
     def table(self, field: Field, members: tuple[int, ...]) -> tuple[StandingsRow, ...]:
-        """Order the members by the rounds they survived, then by losses left; equal entrants share a rank.
+        """Order the members by the rounds they survived, then by remaining lives; equal entrants share a rank.
 
         The status describes how far each entrant came.
         """
@@ -251,7 +261,7 @@ class DoubleElimination(Knockout):
         return tuple(lines)
 
     def rules(self, field: Field, paired: Paired, one: int, other: int) -> tuple[str, ...]:
-        """Explain how many matches each of the two has lost."""
+        """Explain how many matches each of the two entrants has lost."""
         losses = self._losses(field, list(self._course(field, field.present)))
         texts = [
             f"{field.members[place].name} has lost {losses[place]} matches (an entrant with 2 losses is out)"
@@ -264,8 +274,8 @@ class DoubleElimination(Knockout):
     def boards_ahead(self, field: Field, _rounds_left: int) -> tuple[int, int]:
         """Return the fewest and the most matches that are still to be played.
 
-        Each match costs one life, and all but one or two lives are lost. The bounds are wide in a round in which an
-        entrant withdraws.
+        Each match costs one life, and one or two lives remain at the end. If an entrant withdrew in this round, the
+        bounds are wide.
         """
         seen = list(self._course(field, field.present))
         losses = self._losses(field, seen)
@@ -321,7 +331,7 @@ class DoubleElimination(Knockout):
 
 @lru_cache(maxsize=16)
 def _initial_brackets(order: tuple[int, ...], *, folded: bool, reset: bool) -> Double:
-    """Return both brackets before round 1; the top seeds pass if leaves are left over."""
+    """Return both brackets before round 1; the top seeds have a bye if the bracket is not full."""
     size = bracket_size(len(order))
     row = bracket_leaves(order, range(size - len(order)), folded=folded)
     return Double(row, size.bit_length() - 1, reset)

@@ -283,7 +283,7 @@ def test_every_decision_says_why() -> None:
     texts = {note.kind: note.text for note in bubble.notes(state)}
     assert set(texts) == {"enter", "unpark", "park", "drop", "finish"}
     assert "can drop out only after 5" in texts["park"]
-    assert "drops out: it has" in texts["drop"]
+    assert " (last) drops out" in texts["drop"]
     assert texts["finish"].startswith("E0 wins the edition")
     keys = {"step", "active", "table", "games", "games_total", "parked", "action", "engine", "reason"}
     for note in bubble.notes(state):

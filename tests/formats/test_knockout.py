@@ -112,8 +112,8 @@ def test_a_level_match_goes_on_until_it_is_decided() -> None:
 @pytest.mark.parametrize(
     ("settings", "results", "words"),
     [
-        ({"extra_pairs": 0, "sudden_death": False}, "=", "A beat D 0.5-0.5: the higher seed"),
-        ({"extra_pairs": 0}, "==", "A beat D 1-1: a draw with Black in the last game"),
+        ({"extra_pairs": 0, "sudden_death": False}, "=", "A beat D 0.5-0.5 as the higher seed"),
+        ({"extra_pairs": 0}, "==", "A beat D 1-1 by a draw with Black in the last game"),
         ({"extra_pairs": 0}, "=D", "D beat A 1.5-0.5 in the last game"),
         ({"extra_pairs": 1}, "=D", "D beat A 2.5-0.5 after 2 more games"),
     ],
