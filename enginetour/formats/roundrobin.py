@@ -1,8 +1,8 @@
 """Round robin, gauntlet and Scheveningen: formats whose pairs are known from the start.
 
 Their games can be played in any order. Colors are swapped in even cycles; with an even number of games per match they
-alternate within the match. Without `swap` one entrant of a pair has White in all games: a seed against the others, the
-first team against the second. An entrant that joins later plays its games after all others.
+alternate within the match. Without `swap` one entrant of a pair has White in all games: always the seed, or the member
+of the first team. An entrant that joins later plays its games after all other games.
 """
 
 from __future__ import annotations
@@ -101,25 +101,25 @@ _Some = Annotated[int | list[str], AfterValidator(_some_entrants)]
 
 
 def _selected_names(names: tuple[str, ...], wanted: int | list[str], key: str) -> frozenset[str]:
-    """Return the entrants that a setting selects; ValueError for an unknown name, or if it selects all entrants."""
+    """Return the entrants that a setting selects; raise ValueError for an unknown name or if all are selected."""
     if isinstance(wanted, list):
         for name in wanted:
             if name not in names:
                 raise ValueError(f"{key}: {name!r} is not an entrant")
     count = wanted if isinstance(wanted, int) else len(wanted)
     if count >= len(names):
-        raise ValueError(f"{key}: {count} of {len(names)} entrants leave no opponents. Hint: select fewer")
+        raise ValueError(f"{key}: {count} of {len(names)} entrants leave no opponents. Hint: select fewer entrants")
     return frozenset(names[:wanted] if isinstance(wanted, int) else wanted)
 
 
-_Board = tuple[str, str, int, int]  # white of the first game, black, cycle from 0, round from 1
+_Board = tuple[str, str, int, int]  # White and Black of the first game, cycle (the first is 0), round (the first is 1)
 
 
 @dataclass(frozen=True, slots=True)
 class ListState(FormatState):
     """State of a tournament with a fixed list of pairs; without `seeds` all entrants meet each other."""
 
-    names: tuple[str, ...] = ()  # in list order, with withdrawn entrants
+    names: tuple[str, ...] = ()  # in list order, including withdrawn entrants
     seeds: frozenset[str] = frozenset()
     gone: tuple[str, ...] = ()
     schedule: GameSchedule = field(default_factory=GameSchedule)
@@ -136,10 +136,10 @@ class ListState(FormatState):
 
 
 class PairList(Format[ListState], ABC):
-    """Format of a fixed list of pairs; subclasses give the boards.
+    """Format with a fixed list of pairs; subclasses provide the boards.
 
-    Games of withdrawn entrants do not count in the table of the others. Its notes have the kinds warning, schedule,
-    withdraw, add and extend.
+    Games of withdrawn entrants do not count in the table of the others. The notes of the format have the kinds warning,
+    schedule, withdraw, add and extend.
     """
 
     version = 1
@@ -148,7 +148,7 @@ class PairList(Format[ListState], ABC):
         self.options = options
 
     def start(self, entrants: tuple[Entrant, ...]) -> ListState:
-        """Return the state with all games scheduled; ValueError for a repeated name or unsuitable settings."""
+        """Return the state with all games scheduled; raise ValueError for a repeated name or unsuitable settings."""
         names = tuple(entrant.name for entrant in entrants)
         refuse_twice(names, "entrant")
         ratings = Map({entrant.name: entrant.rating for entrant in entrants})
@@ -166,7 +166,7 @@ class PairList(Format[ListState], ABC):
         return state.schedule.open()
 
     def step(self, state: ListState, event: Event) -> ListState:
-        """Return the state after one event; ValueError if the event is impossible in this state."""
+        """Return the state after one event; raise ValueError if the event is impossible in this state."""
         match event:
             case GameFinished(pairing, outcome):
                 wanted = state.schedule.counts(pairing)
@@ -195,11 +195,11 @@ class PairList(Format[ListState], ABC):
                 return self._extended(state, dict(grown))
 
     def remaining(self, state: ListState) -> tuple[int, int]:
-        """Return the exact number of remaining games as both bounds."""
+        """Return the exact number of remaining games, as the lower and the upper bound."""
         return (state.schedule.left, state.schedule.left)
 
     def standings(self, state: ListState) -> tuple[StandingsRow, ...]:
-        """Return the table by the chosen codes (default: points, SB, DE, WIN), withdrawn entrants last."""
+        """Return the table in the order of the chosen codes (default: points, SB, DE, WIN), withdrawn entrants last."""
         return (*self._table(state), *_withdrawn_lines(state))
 
     def _table(self, state: ListState) -> tuple[StandingsRow, ...]:
@@ -236,7 +236,7 @@ class PairList(Format[ListState], ABC):
         return Field(members, tuple(map(tuple, rows)), tuple(range(len(there))), state.rounds, 2 * each)
 
     def _seeded(self, state: ListState) -> ListState:
-        """Choose the seeds; ValueError if the settings do not fit the field."""
+        """Choose the seeds; raise ValueError if the settings do not fit the field."""
         return state
 
     def _newcomer_is_seed(self, _state: ListState) -> bool:
@@ -248,7 +248,7 @@ class PairList(Format[ListState], ABC):
 
     @abstractmethod
     def _rounds(self, state: ListState) -> Iterator[list[tuple[str, str]]]:
-        """Return one cycle among the present entrants: (White, Black) of the first game of each pair."""
+        """Yield the rounds of a cycle of the present entrants, as (White, Black) of the first game of each pair."""
 
     def _boards(self, state: ListState, cycles: Iterable[int]) -> Iterator[_Board]:
         """Return the boards of whole cycles, in rounds after the existing ones."""
@@ -260,7 +260,10 @@ class PairList(Format[ListState], ABC):
                     yield (*self._turned(*pair, cycle), cycle, number)
 
     def _turned(self, white: str, black: str, cycle: int) -> tuple[str, str]:
-        """Swap colors in even cycles unless a match is balanced or `swap` is off; with `reverse` exchange all."""
+        """Return White and Black: swapped in even cycles unless matches are balanced or `swap` is off.
+
+        `reverse` exchanges White and Black in all cycles.
+        """
         swaps = self.options.swap and self.options.games_per_pairing == 1 and cycle % 2 == 1
         return (black, white) if swaps != self.options.reverse else (white, black)
 
@@ -285,7 +288,7 @@ class PairList(Format[ListState], ABC):
         return (white, black, cycle, number, given) if given >= 0 else (black, white, cycle, number, -given)
 
     def _widened(self, state: ListState, cycles: int) -> ListState:
-        """Set the number of cycles and a window that fits them; ValueError for too many games."""
+        """Set the number of cycles and the size of the schedule's window; raise ValueError for too many games."""
         pairs, each = sum(1 for _ in self._boards(state, range(1))), self.options.games_per_pairing
         if pairs * cycles * each > MOST_GAMES:
             factors = f"pairs {pairs} * cycles {cycles} * games_per_pairing {each}"
@@ -296,7 +299,10 @@ class PairList(Format[ListState], ABC):
         return replace(state, cycles=cycles, schedule=replace(state.schedule, width=window_size(per_name)))
 
     def _extended(self, state: ListState, grown: dict[str, int]) -> ListState:
-        """Add cycles after all games; without arrivals and withdrawals the result equals a start with these cycles."""
+        """Add cycles after all games.
+
+        If no entrant has joined or withdrawn, the schedule is the same as if it had started with these cycles.
+        """
         cycles = grown.pop("cycles", state.cycles)
         if grown or cycles <= state.cycles:
             raise ValueError(f"cycles must be greater than {state.cycles}")
@@ -373,12 +379,12 @@ class RoundRobinOptions(ListOptions):
     @model_validator(mode="after")
     def _rows(self) -> RoundRobinOptions:
         if self.colours == "rows" and self.order == "berger":
-            raise ValueError("colours = 'rows' needs order = 'seats' or 'circle'")
+            raise ValueError("colours = 'rows' requires order = 'seats' or 'circle'")
         return self
 
 
 class RoundRobin(PairList):
-    """Every entrant meets every other, `cycles` times."""
+    """Every entrant meets every other entrant `cycles` times."""
 
     options: RoundRobinOptions
 
@@ -408,7 +414,7 @@ class Gauntlet(PairList):
         return super()._opponents(state, seeded=seeded)
 
     def standings(self, state: ListState) -> tuple[StandingsRow, ...]:
-        """Return the seeds first, then the others, withdrawn entrants last."""
+        """Return the table: the seeds, then the other entrants, then the withdrawn entrants."""
         return (*_in_blocks(self._table(state), state, seeds_first=True), *_withdrawn_lines(state))
 
     def _seeded(self, state: ListState) -> ListState:
@@ -422,9 +428,9 @@ class Gauntlet(PairList):
         for white, black in (pair for pairs in among for pair in pairs):
             surplus[white] += 1
             surplus[black] -= 1
-        if any(surplus):  # a seed with too many Whites there starts with Black here
+        if any(surplus):  # a seed with more White than Black games among the seeds starts with Black against the others
             turn = [int(extra > 0) for extra in surplus]
-        else:  # seeds beyond the length of the other row all start at its first entrant
+        else:  # all seeds beyond the number of the others start against the first of them, so their colors alternate
             turn = [seed % 2 if seed >= len(back) else 0 for seed in range(len(front))]
         for pairs in slide(len(front), len(back)):
             found = []
@@ -448,12 +454,15 @@ class ScheveningenOptions(ListOptions):
 
 
 class Scheveningen(PairList):
-    """Two teams, the first stored as seeds; a new entrant joins the smaller team, or the second if both are equal."""
+    """Two teams; the first team is stored as `seeds`.
+
+    A new entrant joins the smaller team, or the second team if both have the same size.
+    """
 
     options: ScheveningenOptions
 
     def standings(self, state: ListState) -> tuple[StandingsRow, ...]:
-        """Return the team with more points first, each with its own ranks; the status shows the points of the team."""
+        """Return the tables of both teams, the team with more points first; the status shows the points of the team."""
         placed = self._table(state)
         lines = {True: 0, False: 0}
         games = 0
@@ -468,7 +477,7 @@ class Scheveningen(PairList):
         )
 
     def _seeded(self, state: ListState) -> ListState:
-        """Choose the first team; InputRefused for unknown names or a team of all entrants."""
+        """Choose the first team; raise InputRefused for unknown names or a team of all entrants."""
         team = self.options.team
         wanted = (len(state.names) + 1) // 2 if team is None else team
         try:
@@ -482,7 +491,7 @@ class Scheveningen(PairList):
         return 2 * first < len(state.present)
 
     def _rounds(self, state: ListState) -> Iterator[list[tuple[str, str]]]:
-        """Return the rounds with colors in a checkerboard pattern, so that colors differ by at most one."""
+        """Return the rounds with colors in a checkerboard pattern: White and Black games differ by at most one."""
         first = [name for name in state.present if name in state.seeds]
         second = [name for name in state.present if name not in state.seeds]
         for pairs in slide(len(first), len(second)):

@@ -70,7 +70,7 @@ class RoundsState(FormatState):
     over: bool = False  # no further round can be paired
 
     def place(self, name: str) -> int:
-        """Return the place of an entrant; ValueError if it is unknown or has withdrawn."""
+        """Return the place of an entrant; raise ValueError if it is unknown or has withdrawn."""
         places = {member.name: place for place, member in enumerate(self.field.members)}
         if name not in places:
             raise ValueError(f"{name} is not in this tournament")
@@ -114,10 +114,10 @@ class Reason:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeightedRound:
-    """The weights of a round, which is the matching with the largest sum.
+    """The weights of all pairs; the round is the matching with the largest sum of weights.
 
-    `weights[i, j]` is the weight of members[i] and members[j]; their number is even. `barred` is 0 for allowed pairs,
-    otherwise larger for pairs that are less wanted, as in `matching.relaxed_matching`.
+    `weights[i, j]` is the weight of the pair members[i] and members[j]; the number of members is even. `barred` is 0
+    for allowed pairs; it is larger for pairs that are less acceptable, as in `matching.relaxed_matching`.
     """
 
     members: tuple[int, ...]
@@ -141,30 +141,31 @@ class RoundsOptions(ColourOptions):
     )
     unplayed: Literal["preset", "own", "start", "zero", "fide", "fide-2023", "fide-2009"] = Setting(
         default="preset",
-        description="What a round without a game adds to tie-breaks that sum opponents' scores: own score (own), own "
-        "starting score (start), nothing (zero), the rules of FIDE C.07 section 16 of 2026 (fide) or 2023 (fide-2023), "
-        "FIDE's virtual opponent of 2009 (fide-2009), or the rule of the system (preset).",
+        description="How a round without a game counts in tie-breaks that add up opponents' scores. own: own score; "
+        "start: own starting score; zero: nothing; fide, fide-2023: FIDE C.07 section 16 of 2026 or 2023; fide-2009: "
+        "FIDE's virtual opponent of 2009; preset: the rule of the system.",
     )
     handicap: RatingHandicap | None = Setting(default=None, description=BY_RATING)
     bye_points: float | None = Setting(
         default=None,
         ge=0,
-        description="Points for a bye, a multiple of 0.5, from 0 to the points of a won match. Default: a win.",
+        description="Points for a bye: a multiple of 0.5, from 0 to the points of a won match. Default: the points of "
+        "a won match.",
     )
     absent: RoundsByName = Setting(
         default={},
-        description='Rounds that entrants miss, by name, for example { "Wren 3" = [1, 2] }; they are not paired in '
-        "these rounds.",
+        description='Rounds that entrants miss, by name, for example { "Wren 3" = [1, 2] }; the entrants are not '
+        "paired in these rounds.",
     )
     half_bye: RoundsByName = Setting(
         default={},
-        description="Rounds that entrants miss at their request, by name; they get half of a match's points for each "
-        "(FIDE C.04, H in a TRF).",
+        description="Rounds that entrants miss at their request, by name; an entrant gets half of a match's points for "
+        "each of these rounds (FIDE C.04, H in TRF).",
     )
 
     @classmethod
     def most_rounds(cls, entrants: int) -> int:
-        """Return the largest number of rounds without a rematch; in an odd field each entrant has one bye."""
+        """Return the largest number of rounds without a rematch; with an odd number of entrants each has one bye."""
         return max(1, entrants - 1 + entrants % 2)
 
     @model_validator(mode="after")
@@ -201,7 +202,7 @@ class PairingSystem(ABC):
     extensible = True  # whether rounds can be added
     bounded = True  # whether more rounds than opponents are an error
     score = "points"  # name of the values of `scores`
-    # who gets the bye of an odd field if no setting decides: a key of _BYE_RULES, or a description
+    # which entrant gets the bye if no setting decides: a key of _BYE_RULES, or a description
     bye = "thesis"
 
     def __init__(self, options: Any) -> None:
@@ -209,7 +210,7 @@ class PairingSystem(ABC):
 
     @classmethod
     def own_decisions(cls, model: type[BaseModel]) -> dict[str, str]:
-        """Return what the system decides where the settings of `model` do not, by setting."""
+        """Return the values that the system uses for settings of `model` without a fixed default, by setting."""
         if "placement" not in model.model_fields:
             return {}
         found = {"placement": ", ".join(cls.codes), "unplayed": cls.unplayed}
@@ -219,7 +220,7 @@ class PairingSystem(ABC):
         return found
 
     def check(self, members: tuple[Member, ...]) -> None:
-        """Raise ValueError if the field cannot be paired; by default, if a `bounded` system has too many rounds."""
+        """Raise ValueError if the field cannot be paired; here, if a `bounded` system has too many rounds."""
         most = RoundsOptions.most_rounds(len(members))
         if self.bounded and self.options.rounds > most:
             raise ValueError(
@@ -233,7 +234,7 @@ class PairingSystem(ABC):
 
     @abstractmethod
     def pair(self, field: Field) -> Paired:
-        """Pair the next round of the present entrants; Unpairable if no legal round exists."""
+        """Pair the next round of the present entrants; raise Unpairable if no legal round exists."""
 
     def paired(self, field: Field) -> Paired:
         """Pair the next round with the handicaps of the settings.
@@ -247,15 +248,18 @@ class PairingSystem(ABC):
         return handicap.seated(field, found) if isinstance(handicap, RatingHandicap) else found
 
     def alone(self, field: Field) -> Paired:
-        """Return a round in which at most one entrant is present: a bye."""
+        """Return the round for a field in which at most one entrant is present: this entrant has a bye."""
         return Paired((), field.present)
 
     def explain(self, _field: Field, _one: int, _other: int) -> tuple[Reason, ...]:
-        """Return the value of each criterion for a pair; they add up to its weight. Empty if a fixed rule pairs."""
+        """Return the value of each criterion for a pair; the sum of the values is the weight of the pair.
+
+        Return an empty tuple if the system pairs by a fixed rule.
+        """
         return ()
 
     def rules(self, field: Field, paired: Paired, one: int, other: int) -> tuple[str, ...]:
-        """Explain in sentences what decided about two entrants besides the criteria; here, who has the bye."""
+        """Return sentences about decisions for two entrants without criteria; here, why one of them has the bye."""
         chosen = getattr(self.options, "bye", self.bye)
         rule = chosen if isinstance(chosen, str) else self.bye
         return tuple(
@@ -265,7 +269,7 @@ class PairingSystem(ABC):
         )
 
     def weighed(self, _field: Field) -> WeightedRound | None:
-        """Return the weights of the next round without entrants that have a bye; None if a fixed rule pairs."""
+        """Return the weights of the next round without entrants that have a bye, or None if a fixed rule pairs."""
         return None
 
     @property
@@ -274,16 +278,16 @@ class PairingSystem(ABC):
         return self.options.placement or self.codes
 
     def chosen_unplayed(self) -> tiebreaks.Unplayed:
-        """Return how rounds without a game count in sums over opponents."""
+        """Return how rounds without a game count in tie-breaks that add up opponents' scores."""
         chosen: tiebreaks.Unplayed | Literal["preset"] = self.options.unplayed
         return self.unplayed if chosen == "preset" else chosen
 
     def terms(self, _field: Field) -> tiebreaks.PlacementTerms:
-        """Return what the table needs besides the field; systems with starting scores add them."""
+        """Return the values that the table needs in addition to the field, such as starting scores in subclasses."""
         return tiebreaks.PlacementTerms(unplayed=self.chosen_unplayed())
 
     def table(self, field: Field, members: tuple[int, ...]) -> tuple[StandingsRow, ...]:
-        """Order these members by the codes of `order`, best first."""
+        """Return the table of these members, ordered by the codes of `order`, with the best member first."""
         return standings.rank_by_codes(field, self.order, members, self.terms(field))
 
     def scores(self, field: Field) -> tuple[tuple[int, ...], ...]:
@@ -299,7 +303,7 @@ class PairingSystem(ABC):
         return standings.warnings(self.order, evens_sos=self.evens_sos)
 
     def rating_warnings(self, _errors: Sequence[float]) -> tuple[str, ...]:
-        """Return warnings about ratings with these standard errors; by default none, as ratings only seed."""
+        """Return warnings about ratings with these standard errors; here none, because ratings only set the order."""
         return ()
 
     def bye_points(self, field: Field) -> int:
@@ -308,13 +312,14 @@ class PairingSystem(ABC):
         return field.win if chosen is None else round(2 * chosen)
 
     def more(self, _field: Field, _board: Board, _points: tuple[int, int], _played: int) -> int:
-        """Return the number of extra games of a match that must not end level."""
+        """Return the number of games to add to a match that must not end in a draw."""
         return 0
 
     def boards_ahead(self, field: Field, rounds_left: int) -> tuple[int, int]:
-        """Return the fewest and the most boards of that many rounds, if no entrant joins or withdraws.
+        """Return the smallest and the largest number of boards in `rounds_left` rounds.
 
-        A strict tournament can end earlier.
+        They are valid if no entrant joins or withdraws. With the setting `strict` the smallest number is 0, because
+        such a tournament can end earlier.
         """
         boards = len(field.present) // 2 * rounds_left
         return 0 if getattr(self.options, "strict", False) else boards, boards
@@ -327,7 +332,7 @@ class PairingSystem(ABC):
 class Rounds(Format[RoundsState]):
     """Format that plays the rounds of a pairing system.
 
-    Its notes have the kinds end, warning, starts, round, withdraw, add, extend and stuck.
+    The notes of the format have the kinds end, warning, starts, round, withdraw, add, extend and stuck.
     """
 
     def __init__(self, system: PairingSystem, seed: int = 1) -> None:
@@ -339,7 +344,10 @@ class Rounds(Format[RoundsState]):
         self.win = 2 * (self.options.games_per_pairing if self.options.scoring == "games" else 1)
 
     def start(self, entrants: tuple[Entrant, ...]) -> RoundsState:
-        """Return the state with round 1 on offer; ValueError for a repeated name or a field that cannot be paired."""
+        """Return the state in which round 1 is paired.
+
+        Raise ValueError for a repeated name or a field that cannot be paired.
+        """
         names = [entrant.name for entrant in entrants]
         refuse_twice(names, "entrant")
         members = tuple(map(_member, entrants))
@@ -386,7 +394,7 @@ class Rounds(Format[RoundsState]):
                 return self._settled(self._extended(state, dict(grown)))
 
     def remaining(self, state: RoundsState) -> tuple[int, int]:
-        """Return bounds of the remaining games, valid unless an entrant joins or withdraws."""
+        """Return bounds of the number of remaining games; they are valid unless an entrant joins or withdraws."""
         left, each = state.schedule.left, self.options.games_per_pairing
         if not left or not state.running:
             return left, left
@@ -396,7 +404,7 @@ class Rounds(Format[RoundsState]):
         return left + fewest * each, left + most * each + self.system.games_ahead(open_boards + most)
 
     def _boards_ahead(self, field: Field) -> tuple[int, int]:
-        """Bound the boards after the current round; with requested byes, count each round by its present entrants."""
+        """Return bounds of the number of boards after the current round, without entrants that requested a bye."""
         left = field.rounds - field.number
         if not self.leave:
             return self.system.boards_ahead(field, left)
@@ -413,12 +421,12 @@ class Rounds(Format[RoundsState]):
         return tuple(place for place in present if not self.leave.takes(members[place].name, number))
 
     def stage(self, state: RoundsState) -> tuple[int, int]:
-        """Return the number of the current or last round, and the number of all rounds (in a knockout at most)."""
+        """Return the number of the current or last round, and of all rounds (in a knockout: the largest number)."""
         number = state.field.number - (not state.running)
         return number, number if state.over and not self.system.extensible else state.field.rounds
 
     def too_late(self, state: RoundsState) -> str:
-        """Return why an entrant that joins now would not play a game; empty if it would."""
+        """Return the reason why an entrant that joins now would not play a game, or "" if it would play."""
         number, rounds = self.stage(state)
         return (
             f"the last round ({number} of {rounds}) is already paired"
@@ -427,9 +435,9 @@ class Rounds(Format[RoundsState]):
         )
 
     def so_far(self, state: RoundsState, *, by_match: bool | None = None) -> Field:
-        """Return the field with the current round as far as it is played.
+        """Return the field including the finished games of the current round.
 
-        `by_match` chooses points of matches (True) or games (False); by default the setting `scoring` decides.
+        `by_match`: True counts points of matches, False counts points of games, None uses the setting `scoring`.
         """
         if not state.running:
             return state.field
@@ -450,7 +458,7 @@ class Rounds(Format[RoundsState]):
         return replace(state.field, history=(*state.field.history, tuple(row)))
 
     def standings(self, state: RoundsState) -> tuple[StandingsRow, ...]:
-        """Return the table by the criteria of the system, with the current round as far as it is played."""
+        """Return the table by the criteria of the system, including the finished games of the current round."""
         now = self.so_far(state)
         ranked = self.system.table(now, state.present)
         gone = [
@@ -460,7 +468,7 @@ class Rounds(Format[RoundsState]):
         return (*ranked, *gone)
 
     def _settled(self, state: RoundsState) -> RoundsState:
-        """If all games of a round are finished and another round follows, decide the round and pair the next."""
+        """Close the current round and pair the next, if all games are finished and another round follows."""
         while not state.schedule.left and not state.over:
             if state.running:
                 state = self._further(state)
@@ -475,14 +483,14 @@ class Rounds(Format[RoundsState]):
         return state
 
     def _ended(self, state: RoundsState) -> RoundsState:
-        """Keep the last round open, because a voided game of it is played again; note the end of a knockout."""
+        """Keep the last round open, because a game that is voided later is played again; note the end of a knockout."""
         if state.schedule.left or not state.running or self.system.extensible:
             return state
         return _noted_end(state, self.system.pair(replace(self.so_far(state), present=state.present)))
 
     def _paired(self, state: RoundsState) -> RoundsState:
         number, there = state.field.number, state.field.present
-        alone = len(there) < FEWEST  # the others have requested byes
+        alone = len(there) < FEWEST  # all other entrants have requested byes
         try:
             paired = self.system.alone(state.field) if alone else self.system.paired(state.field)
         except Unpairable as error:
@@ -517,7 +525,10 @@ class Rounds(Format[RoundsState]):
         return state.noted("round", text, round=number, pairs=pairs, byes=byes, **fields)
 
     def _further(self, state: RoundsState) -> RoundsState:
-        """Add extra games on boards that must not end level, in board order, so that timing has no effect."""
+        """Add games to matches that must not end in a draw.
+
+        They are added in board order, so that the order in which games end has no effect.
+        """
         games = list(state.games)
         for number, board in enumerate(state.paired.boards):
             if state.gone.isdisjoint(board.pair):
@@ -562,7 +573,7 @@ def _member(entrant: Entrant) -> Member:
 
 
 def _match(state: RoundsState, board: Board, count: int) -> tuple[RoundsState, tuple[Pairing, ...]]:
-    """Return the games of a board, and the state with their encounters counted."""
+    """Return the state that counts the encounters of a board, and the games of the board."""
     names, earlier, more = state.field.members, state.met.get(board.pair, 0), count // games_per_opening(count)
     games = match_games(
         names[board.white].name,
@@ -578,6 +589,6 @@ def _match(state: RoundsState, board: Board, count: int) -> tuple[RoundsState, t
 
 
 def _noted_end(state: RoundsState, after: Paired) -> RoundsState:
-    """Note the remarks of a system after its last round, once."""
+    """Add one note with the remarks of a system after its last round, unless the state already has this note."""
     text = "; ".join(after.remarks)
     return state if not text or state.notes[-1].text == text else state.noted("end", text)

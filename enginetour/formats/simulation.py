@@ -27,7 +27,8 @@ from enginetour.ratings.priors import PhantomDraws
 
 # Simulated engines: true strengths, prior ratings, and results of their games.
 #
-# All random numbers come from `Dice` with the same words, so a game of two engines has the same result in all formats.
+# `Dice` makes all random numbers from words that do not depend on the format, so a game of two engines has the same
+# result in all formats.
 
 _FINE = 1 << 53  # number of steps of a probability: the precision of a float between 0 and 1
 _NORMAL = NormalDist()
@@ -40,7 +41,7 @@ class SimulationModel:
     spread: float = 150.0  # standard deviation of strengths
     noise: float = 150.0  # standard deviation of ratings around the true strengths
     white: float = 20.0  # advantage of White
-    draws: float = 0.45  # share of draws between equal engines; falls as 1 - |2e - 1|
+    draws: float = 0.45  # share of draws between equal engines; multiplied by 1 - |2e - 1| at expected score e
     level: float = 2000.0  # median of the ratings, well above the floor of Go ratings
     odds: tuple[float, ...] | None = None  # time divisors for 1, 2 ... bands, instead of the formula
 
@@ -53,7 +54,7 @@ class SimulationModel:
 
 @dataclass(frozen=True, slots=True)
 class Population:
-    """Engines of one simulated tournament: entrants by rating, best first, their true strengths, and their luck."""
+    """Engines of one simulated tournament: entrants, their true strengths, and the seed of their random results."""
 
     entrants: tuple[Entrant, ...]
     strengths: Mapping[str, float]
@@ -66,7 +67,7 @@ class Population:
         return even - task.odds_in_points(pairing.handicap, self.world.odds)
 
     def outcome(self, pairing: Pairing) -> Outcome:
-        """Return the result of a game; the luck belongs to the pair, independent of its colors."""
+        """Return the result of a game; the random number belongs to the pair and does not depend on the colors."""
         first, second = pairing.pair
         luck = _share(self.seed, first, second, pairing.meeting, pairing.leg)
         won, drawn, _ = self.world.chances(self.lead(pairing), 0.0)
@@ -76,7 +77,7 @@ class Population:
 
 
 def draw_population(world: SimulationModel, count: int, seed: str) -> Population:
-    """Return `count` engines of random strength; ratings are strength plus noise, with the median of `world`."""
+    """Return `count` engines of random strength; ratings are strength plus noise, with the median `world.level`."""
     strengths = [world.spread * _normal(seed, "strength", number) for number in range(count)]
     beliefs = [strength + world.noise * _normal(seed, "noise", at) for at, strength in enumerate(strengths)]
     middle = median(beliefs)
@@ -91,7 +92,7 @@ def draw_population(world: SimulationModel, count: int, seed: str) -> Population
 def population_of(world: SimulationModel, entrants: Sequence[Entrant], seed: str) -> Population:
     """Return these entrants with true strengths: rating plus noise.
 
-    If an entrant has no rating, the strengths are random, in the order of the entrants.
+    If any entrant has no rating, all strengths are random; the list of entrants then counts as an order by rating.
     """
     ratings = [entrant.rating for entrant in entrants if entrant.rating is not None]
     if len(ratings) == len(entrants):
@@ -110,12 +111,12 @@ def _normal(*words: object) -> float:
     return _NORMAL.inv_cdf(_share(*words))
 
 
-_TWO = 2  # entrants of a match; a sequential test can end it after any game, so its games are played one by one
+_TWO = 2  # entrants of a match; its games are played one by one, because a sequential test can end it after any game
 
 
 @dataclass(frozen=True, slots=True)
 class SimulatedTournament:
-    """Games in playing order, the final table, and the bounds of the number of games before game 1."""
+    """Games in playing order, the final table, and the bounds of the number of games as known before game 1."""
 
     games: tuple[tuple[Pairing, Outcome], ...]
     table: tuple[StandingsRow, ...]
@@ -123,7 +124,7 @@ class SimulatedTournament:
 
 
 def simulate(format_: Format[Any], population: Population) -> SimulatedTournament:
-    """Play all games of a format; ValueError if the format does not accept the field."""
+    """Play all games of a format; raise ValueError if the format does not accept the field."""
     state = format_.start(population.entrants)
     bounds = format_.remaining(state)
     games: list[tuple[Pairing, Outcome]] = []
@@ -135,16 +136,16 @@ def simulate(format_: Format[Any], population: Population) -> SimulatedTournamen
     return SimulatedTournament(tuple(games), format_.standings(state), bounds)
 
 
-# Accuracy: rank correlation with the true strengths, best engine first, balance of the games.
+# Accuracy: rank correlation with the true strengths, whether the best engine is ranked first, and balance of the games.
 #
 # tau    Kendall's tau-a with the true strengths; equal ranks have no order            Kendall 1938
 # table  the format's own table
-# fit    ratings from the games alone: logistic, `FIT_DRAWS` phantom draws each        enginetour's choice
+# fit    ratings from the games alone: logistic, `_FIT_DRAWS` phantom draws each       enginetour's choice
 
-# Choice of enginetour: ratings are finite for unbeaten entrants too, and nearest to the published comparisons, whose
-# prior is unknown. The value matters if groups rarely meet: tau of McMahon games is 0.625, 0.609, 0.573, 0.521 with
-# 0.2, 0.5, 1, 2 draws, and 0.542 to 0.554 for a Swiss (32 engines, 6 rounds, noise 150, 100 fields; standard error
-# 0.008).
+# enginetour chooses this value because ratings are then finite for unbeaten entrants too, and nearest to the published
+# comparisons, whose prior is unknown. It matters if groups rarely meet: tau of McMahon games is 0.625, 0.609, 0.573,
+# 0.521 with 0.2, 0.5, 1, 2 draws, and 0.542 to 0.554 for a Swiss (32 engines, 6 rounds, noise 150, 100 fields; standard
+# error 0.008).
 _FIT_DRAWS = 0.5
 _RESULTS = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
 
@@ -166,7 +167,7 @@ class _Accuracy:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Mean over tournaments with its standard error."""
+    """Mean over tournaments and its standard error."""
 
     mean: float
     error: float
@@ -238,7 +239,7 @@ class _Contender:
 
 
 def parse_system(text: str, rounds: int) -> _Contender:
-    """Parse ``NAME:key=value:...``; UsageRefused for an unknown system or setting.
+    """Parse ``NAME:key=value:...``; raise UsageRefused for an unknown system or setting.
 
     `rounds`, and one game per match, apply if the system has these settings and the text does not set them.
     """
@@ -265,7 +266,7 @@ def parse_system(text: str, rounds: int) -> _Contender:
 
 
 def _setting(pair: str, text: str) -> tuple[str, object]:
-    """Parse ``key=value``, with the value as in a configuration; a bare word is text."""
+    """Parse ``key=value``; the value is TOML as in a configuration, or text without quotes."""
     key, equals, value = pair.partition("=")
     if not equals or not key:
         raise UsageRefused(f"a setting must have the form key=value (found {pair!r})", place=text)
@@ -284,7 +285,7 @@ _Progress = Callable[[int], object]
 
 @dataclass(frozen=True, slots=True)
 class ComparisonResult:
-    """Figures of one system over all fields, and their differences to those of the first system."""
+    """Figures of one system over all simulated fields; `above` has the differences from the first system's figures."""
 
     label: str
     figures: Mapping[str, Estimate]
@@ -293,7 +294,11 @@ class ComparisonResult:
 
 @dataclass(frozen=True, slots=True)
 class SimulationResult:
-    """Results of one format over many simulations: figures, bounds of the games before game 1, and the middle 80 %."""
+    """Results of one format over many simulations.
+
+    `fewest` and `most` are the bounds of the number of games as known before game 1. `low` and `high` bound the middle
+    80 % of the simulated numbers of games.
+    """
 
     figures: Mapping[str, Estimate]
     fewest: int
@@ -313,7 +318,7 @@ def compare(
 ) -> list[ComparisonResult]:
     """Simulate all contenders on the same `count` random fields of `entrants` engines.
 
-    UsageRefused names the contender that does not accept the field.
+    Raise UsageRefused, with the name of the contender, if a contender does not accept the field.
     """
     found: list[list[_Accuracy]] = [[] for _ in contenders]
     for number in range(count):
@@ -341,7 +346,10 @@ def simulate_many(
     seed: int,
     progress: _Progress = lambda _: None,
 ) -> SimulationResult:
-    """Simulate the format `make(seed)` with these entrants `count` times; UsageRefused if it does not accept them."""
+    """Simulate the format `make(seed)` with these entrants `count` times.
+
+    Raise UsageRefused if the format does not accept the entrants.
+    """
     rows: list[_Accuracy] = []
     bounds = (0, 0)
     for number in range(count):

@@ -57,7 +57,8 @@ class StartingOptions(BandOptions):
         "2010); bands: no merging (Gotha).",
     )
     zero: Band | None = Setting(
-        default=None, description="Band that starts with 0 points, with groups = bands; Gotha: -30. Default: the floor."
+        default=None,
+        description="Band that starts with 0 points (only with groups = bands); Gotha: -30. Default: the floor.",
     )
     corrections: dict[str, Annotated[int, Setting(ge=-1, le=2)]] = Setting(
         default={},
@@ -100,7 +101,7 @@ class Starting(PairingSystem):
                     raise ValueError(f"{key}: {name!r} is not an entrant{did_you_mean(name, names)}")
 
     def rating_warnings(self, errors: Sequence[float]) -> tuple[str, ...]:
-        """Warn if ratings are uncertain by more than a band: then starting scores make the table less accurate."""
+        """Warn if ratings are uncertain by more than a band, because starting scores then make the table inaccurate."""
         width = self.options.width
         unsure = sum(error > width for error in errors)
         if not unsure:
@@ -172,7 +173,7 @@ class Starting(PairingSystem):
         return mcmahon.spread_limits(bands, bar, floor, fewest=fewest, rises=rises, falls=falls)
 
     def starts(self, field: Field) -> Starts:
-        """Return the starting scores of all members, also of those that joined later."""
+        """Return the starting scores of all members, including members that joined later."""
         options, first = self.options, mcmahon.first_round_members(field)
         bands = mcmahon.bands(field.members, options.base, options.width)
         bar, floor = self.limits(field)

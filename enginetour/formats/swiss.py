@@ -29,23 +29,25 @@ from enginetour.formats.pairing.mcmahon import Starts, band_starts, first_round_
 from enginetour.formats.pairing.tiebreaks import PlacementTerms
 from enginetour.formats.starts import Band, check_rated
 
-LEAD = 2  # OpenGotha 3.51: bands above the bar at which an exempt entrant counts
-MARGIN = 3  # OpenGotha 3.51: bands in addition to bar - floor + rounds played in the handicap criterion
+LEAD = 2  # number of bands above the bar at which an exempt entrant counts (OpenGotha 3.51)
+MARGIN = 3  # number of bands that the handicap criterion adds to bar - floor + rounds played (OpenGotha 3.51)
 
 
 class SwissGothaOptions(CriteriaOptions):
-    """Settings of the Swiss with current criteria; defaults of OpenGotha 3.51, which ignores families here."""
+    """Settings of the Swiss with current criteria; the defaults are those of OpenGotha 3.51, which ignores families."""
 
 
 class _ByWins(ByCriteria):
     """System with groups of equal whole wins inside each category; by default there is one category."""
 
     def context(self, field: Field) -> PairingContext:
-        """Return groups of wins; McMahon scores are used for byes."""
+        """Return the context with groups of equal wins; McMahon scores are used for byes."""
         starts = self.starts(field)
         mms = mcmahon_points(field, starts.wins)[-1]
         step, played = 1 + self.options.half_groups, len(field.history)
-        zero = starts.bands[0] - starts.wins[0]  # the first has no bar, so all strengths have one scale
+        zero = (
+            starts.bands[0] - starts.wins[0]
+        )  # band minus starting score of the first member, so that all strengths have one scale
         strength = tuple(points // field.win + zero for points in mms)
         categories = self.categories(field)
         span = Span(step * played, step * played + 1, step, max(categories, default=0) + 1)
@@ -60,7 +62,7 @@ class _ByWins(ByCriteria):
         return PairingContext(field.points, span, starts, mms, strength, terms)
 
     def starts(self, field: Field) -> Starts:
-        """Return starting scores by bands, the lowest with 0; without ratings all are in one band."""
+        """Return starting scores by bands; the lowest band starts with 0. Without ratings all are in one band."""
         bands = self._bands(field)
         return band_starts(bands, max(bands), min(bands), min(bands), [0] * len(bands))
 
@@ -92,7 +94,9 @@ class SwissCatOptions(CriteriaOptions):
         description="Number of categories of equal size by rating, or the lowest rating of each category but the last, "
         "in falling order; Gotha: [2050, 1550] (1 dan, 5 kyu).",
     )
-    category_weight: Weight = Setting(default=2 * 10**13, description="Weight of the same category, in weight units.")
+    category_weight: Weight = Setting(
+        default=2 * 10**13, description="Weight of a pair in the same category, in weight units."
+    )
     seeding: EarlySeeding = "split-random"
     seeding_later: LateSeeding = "fold"
     family_weight: FamilyWeight = 2 * 10**13
@@ -114,7 +118,7 @@ class SwissCatOptions(CriteriaOptions):
     exempt_band: Band | None = Setting(
         default=None,
         description="Exempt entrants from the handicap criterion when their band plus wins reaches this number; Gotha: "
-        "0 (1 dan). Default: none.",
+        "0 (1 dan). Default: no exemption by band.",
     )
     handicap: HandicapByScore = None  # type: ignore[assignment]  # by score, not by rating
 
@@ -127,7 +131,7 @@ class SwissCatOptions(CriteriaOptions):
 
 
 class SwissCat(_ByWins):
-    """Swiss inside each category; entrants of two categories meet only if necessary."""
+    """Swiss inside each category; entrants of different categories meet only if necessary."""
 
     name = "swiss-cat"
     codes = ("CAT", "NBW", "EXT", "EXR")
@@ -154,7 +158,7 @@ class SwissCat(_ByWins):
         return band_starts(bands, max(bar, floor), floor, floor, [0] * len(bands))
 
     def categories(self, field: Field) -> tuple[int, ...]:
-        """Return categories by rating limits, or equal parts of the members of round 1."""
+        """Return the categories by rating limits, or as equal parts of the members of round 1."""
         options = self.options
         ratings = [
             options.base + options.width * member.band

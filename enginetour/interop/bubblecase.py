@@ -21,8 +21,8 @@ from enginetour.model.game import Note, Outcome, Pairing
 
 _CASE_FORMAT = "enginetour-bubble-case/1"
 _TRACE_FORMAT = "enginetour-bubble-trace/1"
-LARGEST_FILE = 20_000_000  # bytes; 2,000 engines that play four games against each other
-_MOST_ENGINES = 2000  # as many as simulate allows
+LARGEST_FILE = 20_000_000  # bytes; enough for 2,000 engines that play four games against each other
+_MOST_ENGINES = 2000  # the limit of the command `simulate`
 _MIRROR = {"1": "0", "0": "1", "=": "=", "-": "-"}
 
 
@@ -48,7 +48,7 @@ class _Content(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class BubbleCase:
-    """Hold a valid case; `ranking` is from bottom to top, `results` has one matrix per game of a match."""
+    """A valid case; `ranking` is from bottom to top, and `results` has one matrix per game of a match."""
 
     name: str
     note: str
@@ -66,9 +66,9 @@ class BubbleCase:
 
 
 def read_case(source: str | bytes | Mapping[str, object], place: str = "case") -> BubbleCase:
-    """Return a checked case from JSON text or from its `json.loads`; `expected` is ignored.
+    """Return a checked case from JSON text or from parsed JSON; the key `expected` is ignored.
 
-    `place` names the file in errors. Raises InputRefused, which names the field.
+    `place` is the name of the file for errors. Raise InputRefused, with the name of the field, if a field is not valid.
     """
     content = _loaded(source, place)
     ranking = _ranking(content.ranking, place)

@@ -20,8 +20,8 @@ from enginetour.model.errors import InputRefused, TourError, UsageRefused
 
 _NULL_DEVICE = os.makedev(1, 3)  # Linux, Documentation/admin-guide/devices.txt
 _UNPACKED_AT_LEAST = 10_000_000  # bytes; smaller unpacked sizes are harmless
-# Measured: a night of games is compressed 5 times, its tags alone 27 times, one repeated game 238 times (zstd -19);
-# zeros 1,029 times by gzip and 32,000 times by zstd.
+# Measured compression factors: games of one night 5, their tags alone 27, one repeated game 238 (zstd -19); zeros 1,029
+# with gzip and 32,000 with zstd.
 _MOST_TIMES = 500
 SQLITE_MAGIC = b"SQLite format 3\x00"  # SQLite file format 1.3
 
@@ -30,7 +30,7 @@ _FLAGGED = re.compile(r"(--?\w[\w-]*=)(.+)", re.DOTALL)
 
 
 def split_flag(argument: str) -> tuple[str, str]:
-    """Split ``--weights=net.pb`` into ``--weights=`` and ``net.pb``; other arguments are the second part alone."""
+    """Split ``--weights=net.pb`` into ``--weights=`` and ``net.pb``; for other arguments the first part is empty."""
     flagged = _FLAGGED.fullmatch(argument)
     return (flagged[1], flagged[2]) if flagged else ("", argument)
 
@@ -53,15 +53,16 @@ def refuse_special(path: Path, *, named: bool = False) -> None:
 
 
 def open_regular(path: Path, *, named: bool = False) -> BufferedReader:
-    """Open a file for reading; raises InputRefused like `refuse_special`, and OSError for the caller."""
+    """Open a file for reading; raise InputRefused as `refuse_special` does, and OSError if it cannot be opened."""
     refuse_special(path, named=named)
     return path.open("rb")
 
 
 def read_whole(path: Path, largest: int, *, named: bool = True) -> bytes:
-    """Return all bytes of a file; raises InputRefused if there are more than `largest`, OSError for the caller.
+    """Return all bytes of a file; raise InputRefused if there are more than `largest` bytes.
 
-    At most one byte more is read, because the size of a pipe is unknown.
+    The function reads at most one byte more than `largest`, because the size of a pipe is unknown. Raise OSError if the
+    file cannot be read.
     """
     with open_regular(path, named=named) as source:
         content = source.read(largest + 1)
@@ -72,14 +73,14 @@ def read_whole(path: Path, largest: int, *, named: bool = True) -> bytes:
 
 
 def refuse_bomb(path: Path, packed: int, unpacked: int) -> None:
-    """Raise InputRefused if a file unpacks to far more bytes than text can; both numbers are bytes so far."""
+    """Raise InputRefused if a file unpacks to far more bytes than text can; both numbers are the bytes read so far."""
     if unpacked > _UNPACKED_AT_LEAST and unpacked > _MOST_TIMES * packed:
         what = f"the unpacked size is more than {_MOST_TIMES} times the file size"
         raise InputRefused(what, place=str(path), step="if the content is correct, unpack the file first")
 
 
 def file_digest(path: Path) -> str:
-    """Return a digest of 128 bits of a file's bytes; 200 MB take 0.25 s of CPU time (measured)."""
+    """Return a 128-bit digest of the content of a file; 200 MB take 0.25 s of CPU time (measured)."""
     with open_regular(path) as source:
         return hashlib.file_digest(source, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
 
@@ -131,7 +132,7 @@ def replace_bytes(path: Path, chunks: Iterable[bytes]) -> None:
 
 @contextmanager
 def named_errors(path: Path) -> Iterator[None]:
-    """Name the requested file in errors, instead of the temporary file or no file."""
+    """Make errors name the requested file, if they name the temporary file or no file."""
     try:
         yield
     except OSError as error:

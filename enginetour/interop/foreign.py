@@ -22,7 +22,7 @@ class SeparatedField(Field):
 
     @cached_property
     def meetings(self) -> tuple[dict[int, int], ...]:
-        """Return the meetings of the field, with the pairs in `apart` as met in this round."""
+        """Return the meetings of the field; the pairs in `apart` count as met in this round."""
         found = tuple(map(dict, super().meetings))
         for one, other in self.apart:
             found[one][other] = found[other][one] = self.number
@@ -40,11 +40,11 @@ class SeparatedField(Field):
 
 @dataclass(frozen=True, slots=True)
 class ForeignTournament:
-    """Hold a tournament of a file before its next round.
+    """Tournament that was read from a file, before its next round.
 
-    `labels` are the file's names of the members, by place. `settings` are the file's pairing settings, by key of the
-    system. `asked` has the unplayed rounds that absent members requested. `one_dan` is the rating at which 1 dan
-    begins, if the file has a scale of grades.
+    `labels` are the names of the members in the file, by place. `settings` are the pairing settings of the file, by key
+    of the system. `asked` has the kind of unplayed round that absent members requested, by place. `one_dan` is the
+    rating at which 1 dan begins, if the file has a scale of grades.
     """
 
     field: SeparatedField
@@ -57,7 +57,10 @@ class ForeignTournament:
     colorless: frozenset[tuple[int, int]] = frozenset()  # pairs of `existing` without colors in the file
 
     def differing(self, paired: Paired) -> tuple[Pairs, Pairs]:
-        """Return the pairs of a round that the file does not have, and those of the file instead; a bye has None."""
+        """Return the pairs of `paired` that are not in the file, and the pairs of the file that are not in `paired`.
+
+        A bye is a pair with None.
+        """
         assert self.existing is not None
         mine, theirs = (
             {*((board.white, board.black) for board in one.boards), *((place, None) for place in one.byes)}
@@ -118,7 +121,10 @@ def _first(pair: tuple[int, int | None]) -> tuple[bool, int]:
 
 
 def next_round(system: PairingSystem, field: SeparatedField) -> Paired:
-    """Return the system's round; raises Unpairable for fewer than two members, or if members apart would meet."""
+    """Return the next round of the system.
+
+    Raise Unpairable if fewer than two members are present, or if the round contains a pair of `apart`.
+    """
     there = len(field.present)
     bye = "" if field.bye is None else field.members[field.bye].name
     if bye and there % 2:

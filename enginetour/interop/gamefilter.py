@@ -30,12 +30,15 @@ if TYPE_CHECKING:
 
 
 def matches_any(name: str, globs: Collection[str]) -> bool:
-    """Return whether a pattern matches or equals the name; brackets are common in version names."""
+    """Return whether a pattern matches or equals the name.
+
+    Version names often contain brackets, which a pattern does not match literally.
+    """
     return any(name == glob or fnmatchcase(name, glob) for glob in globs)
 
 
 class EngineNames:
-    """Return the name to count an engine under, None to leave out its games; remember which patterns matched."""
+    """Convert engine names of files to the names in a list, and record which patterns matched."""
 
     def __init__(
         self, aliases: Mapping[str, str] | None = None, include: Iterable[str] = (), exclude: Iterable[str] = ()
@@ -46,7 +49,7 @@ class EngineNames:
         self._matched: set[str] = set()
 
     def __call__(self, name: str) -> str | None:
-        """Return the name to use for the name in a file."""
+        """Return the name to use for a name in a file, or None if the games of this engine are left out."""
         name = self.aliases.get(name, name)
         fits = {pattern for pattern in (*self.include, *self.exclude) if matches_any(name, (pattern,))}
         self._matched |= fits
@@ -66,7 +69,7 @@ class EngineNames:
 
 SelectedGames: TypeAlias = "tuple[NDArray[np.bool_], dict[str, int], dict[str, int]]"
 
-_PARTS = ("variant", "odds", "date", "time class", "control", "termination")  # order of the database's lists
+_PARTS = ("variant", "odds", "date", "time class", "control", "termination")  # in the order of the database's lists
 # Ends of games that a list can leave out, with the values of Termination tags (PGN standard 9.8.1, and values of
 # tournament managers). `store.cuts` has the codes of games that were played here.
 ENDINGS: Mapping[str, frozenset[str]] = {
@@ -80,9 +83,9 @@ ENDINGS: Mapping[str, frozenset[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class GameFilter:
-    """Select games; the defaults take every even game of standard chess.
+    """Select games; by default all games of standard chess without odds are selected.
 
-    Dates are those of the Date tag; a game without one is outside of all dates.
+    Dates are values of the Date tag; a game without a date is outside of every range.
     """
 
     since: date | None = None
@@ -119,7 +122,7 @@ class GameFilter:
         return bool(tags or self.variant != STANDARD)
 
     def taken(self, games: GameColumns) -> SelectedGames:
-        """Return which games are taken, the number of finished games that each part excludes, and those by variant.
+        """Return which games are selected, and the numbers of excluded finished games by part and by variant.
 
         A game counts for the first part that excludes it.
         """
@@ -173,7 +176,7 @@ def _of_variant(games: GameColumns, variant: str) -> NDArray[np.bool_]:
 
 
 def _variants_of(games: GameColumns, which: NDArray[np.bool_]) -> dict[str, int]:
-    """Return the number of these games by variant, most first."""
+    """Return the number of these games by variant, the most frequent variant first."""
     if not which.any():
         return {}
     tags = Counter(raw for game, raw in games.variants.items() if which[game])
@@ -181,28 +184,29 @@ def _variants_of(games: GameColumns, which: NDArray[np.bool_]) -> dict[str, int]
     return games_by_variant(tags + Counter({b"": plain}))
 
 
-# Games of a tally that make a list: aliases, patterns of names, minimum number of games, and games left out.
+# Selection of the games of a tally for a list, by aliases, patterns of names and minimum number of games; the games
+# that are left out are counted by reason.
 
 FEW_NAMED = 10  # engines or results that a note lists
 
 
 @dataclass(frozen=True, slots=True)
 class UnratedGames:
-    """Hold games that are not rated, by reason."""
+    """Numbers of games that are not rated, by reason."""
 
-    others: Mapping[str, int]  # by the text of an unknown result
+    others: Mapping[str, int]  # games with unknown results, by the text of the result
     places: Mapping[str, str]  # place of the first game with each of these results
     broken: int
     alone: int  # games of an engine against itself
     unwanted: int  # excluded by patterns
     few: int  # games of engines with too few games
     engines: tuple[str, ...]  # engines with too few games
-    apart: Mapping[str, int]  # by the part of a `GameFilter`
-    variants: Mapping[str, int]  # of the games apart by variant, by its name
+    apart: Mapping[str, int]  # games that a `GameFilter` excludes, by its part
+    variants: Mapping[str, int]  # games of other variants, by name of the variant
 
     @property
     def games(self) -> int:
-        """Return the number of all games left out."""
+        """Return the number of all games that are left out."""
         counted = self.broken + self.alone + self.unwanted + self.few
         return counted + sum(self.others.values()) + sum(self.apart.values())
 
@@ -216,10 +220,10 @@ def select_games(
     min_games: int = 0,
     taken: SelectedGames | None = None,
 ) -> tuple[Pairs, UnratedGames]:
-    """Return the games to rate, of those `taken` by a filter, and those left out.
+    """Return the games to rate and the games that are left out; `taken` is the selection of a filter.
 
-    An engine with fewer than `min_games` games is left out with all its games, repeatedly. Raises UsageRefused for a
-    pattern that no engine matches.
+    An engine with fewer than `min_games` games is left out with all its games. This is repeated until all remaining
+    engines have enough games. Raise UsageRefused for a pattern that no engine matches.
     """
     naming = EngineNames(aliases, include, exclude)
     pairs, alone, others = tally.pairs(naming, None if taken is None else taken[0])
@@ -244,7 +248,7 @@ def _places_of(tally: Tally) -> dict[str, str]:
 
 
 def spelling_notes(tally: Tally, names: Collection[str]) -> list[str]:
-    """Return notes about unusual spellings and contradictions in the files, one per kind; `names` are rated."""
+    """Return notes about unusual spellings and contradictions in the files, one per kind; `names`: rated engines."""
     notes = []
     if most := tally.respelled.most_common(FEW_NAMED):
         shown = (f"{count:,} {result!r} ({tally.places.get(result, 'many places')})" for result, count in most)
@@ -268,7 +272,7 @@ def spelling_notes(tally: Tally, names: Collection[str]) -> list[str]:
 
 
 def list_few(names: Sequence[str]) -> str:
-    """Return the first names, as many as fit a note."""
+    """Return the first `FEW_NAMED` names, separated by commas."""
     return ", ".join(names[:FEW_NAMED]) + ", ..." * (len(names) > FEW_NAMED)
 
 
@@ -286,12 +290,12 @@ def _visible(name: str) -> str:
     return name if name.isprintable() else repr(name)[1:-1]
 
 
-# Games of files that can be rated, their names, and the games left out.
+# Games of files that can be rated, the names of their engines, and the games that are left out.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RatableGames:
-    """Hold players as indices in `names` and results as in the tally; `wanted` are the indices of ratable games."""
+    """Players as indices in `names`, results as in the tally, and (`wanted`) the indices of games that can be rated."""
 
     naming: EngineNames
     names: tuple[str, ...]
@@ -307,7 +311,7 @@ def rated_games(
 ) -> Iterator[RatedGame]:
     """Yield the taken games between two of these names, in order, for incremental rating systems.
 
-    An event is a file, or an Event tag if these were kept. Odds of unknown size count as none.
+    An event is a file, or an Event tag if Event tags were kept. Odds of unknown size count as no odds.
     """
     import numpy as np
 
@@ -324,9 +328,9 @@ def rated_games(
 
 
 def ratable_games(games: GameColumns, naming: EngineNames, variant: str = STANDARD) -> RatableGames:
-    """Return games of the variant between two wanted engines, with a result.
+    """Return the games of the variant that have a result and were played by two wanted engines.
 
-    Raises UsageRefused for a pattern that no engine matches.
+    Raise UsageRefused for a pattern that no engine matches.
     """
     import numpy as np
 
@@ -352,14 +356,15 @@ def ratable_games(games: GameColumns, naming: EngineNames, variant: str = STANDA
     return RatableGames(naming, names, white, black, results, np.flatnonzero(finished & ours & ~alone), left_out)
 
 
-# Aliases of engines, from a file like Ordo's synonyms: one engine per line, first its name, optionally quoted.
+# Aliases of engines, from a file like Ordo's synonyms. Each line has the name of an engine and then its aliases; quotes
+# are optional.
 
 _LARGEST_FILE = 10_000_000  # bytes (chosen here): about 200,000 names
 _LONGEST_LINE = 65_536  # characters, as in a game file
 
 
 def read_aliases(path: Path) -> dict[str, str]:
-    """Read a mapping from alias to name, without empty lines and ``#`` comments; errors name file and line."""
+    """Read a mapping from alias to name; empty lines and ``#`` comments are ignored. Errors name file and line."""
     try:
         lines = read_whole(path, _LARGEST_FILE).decode("utf-8-sig").splitlines()
     except OSError as error:

@@ -32,8 +32,8 @@ _Color = Literal["white", "black"]
 
 LONGEST_OPENING = 1 << 16  # bytes of a game that are read; forty book moves with their tags take 2,000
 UNKNOWN_OPENING = 0
-_CACHED = 256  # the two games of a pair are close to each other in files; at most 16 MB
-_BYTES = 6  # of an opening's number: among a million openings of two engines two are equal in one of 560 cases
+_CACHED = 256  # entries, at most 16 MB; the two games of a pair are close to each other in files
+_BYTES = 6  # bytes of an opening's number; among a million openings of two engines two are equal in one of 560 cases
 _OPENING_TAGS = (b"[FEN", b"[Encounter")  # without these tags only book comments show the opening
 _BOOK = re.compile(rb"(?:[^{]*\{\s*book[^}]*\})+")
 _COMMENT = re.compile(rb"\{[^}]*\}|\}")
@@ -46,7 +46,7 @@ def may_have_opening(tags: bytes, moves: bytes) -> bool:
 
 
 def opening_of(own: bytes) -> int:
-    """Return the number of a game's opening, from its bytes with bare newlines; `UNKNOWN_OPENING` without one."""
+    """Return the number of a game's opening, or `UNKNOWN_OPENING`; `own` is the text of the game with LF line ends."""
     header, _, moves = own[:LONGEST_OPENING].partition(b"\n\n")
     position, encounter = _value(b"FEN", header), _value(b"Encounter", header)
     event = _value(b"Event", header) if encounter else b""
@@ -93,8 +93,9 @@ class OpeningPairs(Generic[_Place]):
         self._waiting: dict[Hashable, deque[_Place]] = defaultdict(deque)
 
     def pair_of(self, engines: Hashable, opening: int, colour: _Color, place: _Place) -> _Place:
-        """Return the place of the game, or of its partner; `colour` is that of the same engine each time.
+        """Return the place of the game's partner, or of the game itself if it does not have a partner yet.
 
+        `colour` is always the color of the same engine.
         The partner is the oldest game of these engines on this opening with swapped colors that has no partner yet.
         """
         if opening == UNKNOWN_OPENING:
@@ -105,16 +106,16 @@ class OpeningPairs(Generic[_Place]):
         return place
 
 
-# The game pairs in files, counted by their points, for the errors of a list.
+# The game pairs in files, counted by their points, for the error margins of a list.
 
 
 def openings_of_games(
     games: GameColumns, naming: Callable[[str], str | None], names: Sequence[str], taken: NDArray[np.bool_]
 ) -> Openings:
-    """Return the pairs among the games that are `taken`, of engines with one of `names`.
+    """Count the game pairs among the games that are `taken`, for the engines in `names`.
 
-    Pairs as in `OpeningPairs`: the first game of two engines on an opening with the first one with swapped colors, the
-    second with the second, in the order of the files.
+    Pairs are formed as in `OpeningPairs`: the first game of two engines with an opening is paired with their first game
+    with swapped colors, the second with the second, in the order of the files.
     """
     import numpy as np
 
@@ -123,7 +124,7 @@ def openings_of_games(
     met = (
         taken & (white >= 0) & (black >= 0) & (white != black) & (results < UNFINISHED) & (openings != UNKNOWN_OPENING)
     )
-    turned = (white > black)[met]  # the name of White sorts last
+    turned = (white > black)[met]  # White's name comes after Black's in the alphabet
     points = np.where(turned, results[met], 2 - results[met])
     match = np.minimum(white, black)[met] * len(shown) + np.maximum(white, black)[met]
     alike = np.stack((match, openings[met]))
@@ -141,7 +142,7 @@ def openings_of_games(
 
 
 def _ranks(columns: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the number of equal columns before each column."""
+    """Return for each column the number of equal columns before it."""
     import numpy as np
 
     order = np.lexsort(columns)  # stable: equal columns keep their order
@@ -161,7 +162,7 @@ _MatchGames = list[tuple[Hashable, int]]
 def match_games(games: GameColumns, naming: Callable[[str], str | None], one: str, other: str) -> _MatchGames:
     """Return (key shared by the two games of a pair, half points of `one`) in the order of the files.
 
-    Only even games of standard chess with a result count. Raises UsageRefused for names without games, or without a
+    Only even games of standard chess with a result count. Raise UsageRefused for names without games, or without a
     common game.
     """
     import numpy as np
@@ -184,7 +185,7 @@ def match_games(games: GameColumns, naming: Callable[[str], str | None], one: st
 
 
 def meant_engines(games: GameColumns, naming: Callable[[str], str | None], texts: tuple[str, str]) -> tuple[str, str]:
-    """Return the two engines of a test by their names or unique beginnings of them."""
+    """Return the two engines of a test; a text is a name of an engine or a unique beginning of a name."""
     known = sorted({name for raw in games.names if (name := naming(engine_name(raw))) is not None})
     found = [match_name(normal_name(text), known) for text in texts]
     for text, name in zip(texts, found, strict=True):

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 # Tags of games at odds: Handicap in enginetour's exports, and Odds of other programs. Lists leave such games out
 # unless they are requested.
 
-HANDICAP = b"Handicap"  # "White gives 2", in bands: `reports.pgn`
+HANDICAP = b"Handicap"  # tag that `reports.pgn` writes, for example "White gives 2" (bands)
 _GIVES = re.compile(rb"(White|Black) gives ([1-9]\d{0,2})")
 _EVEN = {b"", b"?", b"-", b"0", b"no", b"none"}  # values that mean no odds
 
@@ -52,7 +52,7 @@ def _has_odds(value: bytes) -> bool:
 
 
 def _handicap_bands(tags: Mapping[bytes, bytes]) -> int | None:
-    """Return the bands that White gives, negative if White receives them; None for odds of unknown size."""
+    """Return the bands that White gives, negative if White receives them, or None for odds of unknown size."""
     found = [(name, value) for name, value in tags.items() if is_odds_tag(name) and _has_odds(value)]
     if not found:
         return 0
@@ -70,7 +70,7 @@ _EACH = re.compile(_TAG)
 # For programs that do not escape quotes: the value ends at the last quote of the line.
 _LOOSE = re.compile(rb'\[\s*([A-Za-z0-9][A-Za-z0-9_+#=:-]*)\s*"(.*)"\s*\]\s*', re.DOTALL)
 _BRACES = re.compile(rb"[{};]")
-_LONGEST_HEADER = 1 << 20  # bytes of one block of tags; no game has as many
+_LONGEST_HEADER = 1 << 20  # bytes of one block of tags; real games have fewer
 _LONGEST_LINE = 65536  # bytes of a line of tags; the PGN standard requires 255 (4.3)
 _WANTED = (b"White", b"Black", b"Result")
 _TELLING = (b"White", b"Result")  # a game has at least one of them
@@ -80,7 +80,7 @@ _FIRST_MOVE = re.compile(rb"1\.+\s*[a-hKQRBNO]")
 
 
 def tags_of(line: bytes) -> list[tuple[bytes, bytes]]:
-    """Return names and raw values of the tags of a line; an empty list if it is not a line of tags."""
+    """Return names and raw values of the tags of a line, or an empty list if it is not a line of tags."""
     if len(line) > _LONGEST_LINE:
         return []
     if _EXACT.fullmatch(line):
@@ -101,7 +101,10 @@ def contradicts(result: bytes, line: bytes) -> bool:
 
 
 class TagReader:
-    """Count the games of lines into a tally; `place` names a line by the offset of its piece and its number there."""
+    """Count the games of lines in a tally.
+
+    `place` returns the place of a line in the file, from the offset of a piece and the number of the line in the piece.
+    """
 
     def __init__(self, tally: Tally, place: Callable[[int, int], str]) -> None:
         self._tally = tally
@@ -111,16 +114,16 @@ class TagReader:
         self._header = False
         self._number = 0  # tags so far
         self._broken: tuple[str, str] | None = None  # place and reason of a block whose other tags are skipped
-        self._odds, self._variant = False, b""  # raw tag of another variant
+        self._odds, self._variant = False, b""  # whether the game has odds, and the raw tag of another variant
         self._blanks = 1  # blank lines since the last tag or move
         self._begun = (0, 0)
         self._comment = False
         self._opened = (0, 0)
-        self._hidden = False  # after a semicolon
-        self._cut = ""  # content that continues in the next piece: "moves" or "text" without meaning
+        self._hidden = False  # whether a semicolon hides the rest of the line
+        self._cut = ""  # content that continues in the next piece: "moves", or "text" that is skipped
         self._partial = bytearray()  # tag that continues on the next line; it began at `_partial_at`
         self._partial_at = (0, 0)
-        self._moved = True  # moves since the last tags; a move 1 is then a game without tags
+        self._moved = True  # whether moves followed the last tags; move 1 then starts a game without tags
         self._result: tuple[bytes, tuple[int, int]] | None = None  # result of the last counted game, and its place
         self._last = b""  # last line of its moves
 
@@ -169,7 +172,7 @@ class TagReader:
         self._broken = self._broken or (self._place(*self._begun), why)
 
     def _skipped(self, line: bytes, here: tuple[int, int], *, whole: bool = False) -> bool:
-        """Skip a tag of a broken game; False if it starts another game or is needed to detect one."""
+        """Skip a tag of a broken game; return False if it starts another game or is needed to detect one."""
         if self._broken is None:
             return False
         if found := _TELLS.search(line):
@@ -183,7 +186,7 @@ class TagReader:
         return True
 
     def settle(self) -> bool:
-        """Count the last game before a piece that may start a game; False inside a comment, where no game can start."""
+        """Count the last game before a piece that may start a game; return False inside a comment, where none can."""
         self._close_tag()
         if self._comment:
             return False
@@ -322,7 +325,7 @@ _DAY = re.compile(rb"(\d{4})\.(\d\d)\.(\d\d)")
 
 @dataclass(frozen=True, slots=True)
 class ClaimedGame:
-    """Hold a game whose tags name one of the requested events; missing tags are ""."""
+    """A game whose tags name one of the requested events; missing tags are ""."""
 
     game: int  # index in the columns
     event: str
@@ -334,7 +337,7 @@ class ClaimedGame:
 
 
 class _Days(dict[bytes, int]):
-    """Map dates to YYYYMMDD, 0 if a part is missing (PGN standard 8.1.1.3)."""
+    """Map dates to the number YYYYMMDD, or to 0 if a part is missing (PGN standard 8.1.1.3)."""
 
     def __missing__(self, raw: bytes) -> int:
         found = _DAY.fullmatch(raw)
@@ -343,7 +346,7 @@ class _Days(dict[bytes, int]):
 
 
 class _Controls(dict[bytes, int]):
-    """Number the values of a tag such as TimeControl; 0 is a missing tag."""
+    """Map the values of a tag such as TimeControl to consecutive numbers; 0 means that the tag is missing."""
 
     def __init__(self) -> None:
         super().__init__({b"": 0})
@@ -366,7 +369,7 @@ class GameColumns(Tally):
     event: array[int] = field(default_factory=lambda: array("i"))  # number in `event_tags`, if Event tags are kept
     event_tags: _Controls = field(default_factory=_Controls)
     days: array[int] = field(default_factory=lambda: array("i"))
-    control: array[int] = field(default_factory=lambda: array("i"))  # number in `controls`, White's if there are two
+    control: array[int] = field(default_factory=lambda: array("i"))  # number in `controls`, of White if they differ
     black_control: dict[int, int] = field(default_factory=dict)
     odds: dict[int, int | None] = field(default_factory=dict)
     variants: dict[int, bytes] = field(default_factory=dict)
@@ -421,7 +424,7 @@ class GameColumns(Tally):
             self.claims.append(ClaimedGame(game, event, *others))
 
     def identities(self) -> NDArray[np.uint64]:
-        """Return one number per game, different within a file: its digest, increased for equal games before it."""
+        """Return one number per game, unique in its file: the digest, increased for each equal game before it."""
         import numpy as np
 
         found = np.frombuffer(bytes(self.digests), dtype="<u8").astype(np.uint64)
@@ -439,7 +442,7 @@ class GameColumns(Tally):
 
 
 def tags_in(header: bytes) -> dict[bytes, bytes]:
-    """Return all tags of the lines of a header; the last of equal names counts."""
+    """Return all tags of the lines of a header; if a name occurs several times, the last value counts."""
     return {name: value for line in header.splitlines() for name, value in tags_of(line)}
 
 
@@ -467,7 +470,7 @@ def has_other_variant(header: bytes) -> bool:
 
 
 def games_by_variant(tags: Mapping[bytes, int]) -> dict[str, int]:
-    """Convert games by raw tag to games by variant, most first; unknown variants keep their tag."""
+    """Convert numbers of games by raw tag to numbers by variant, largest first; unknown variants keep their tag."""
     found = Counter[str]()
     for raw, games in tags.items():
         found[next((name for name in VARIANTS if variant_matches(raw, name)), tag_text(raw))] += games

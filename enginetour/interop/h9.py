@@ -28,7 +28,7 @@ from enginetour.ratings import grades
 LARGEST_FILE = 5_000_000  # bytes; a congress with 760 entrants has 0.1 million
 _FEWEST_VALUES = 4  # EGF
 _RESULTS = {"+": 2, "=": 1, "-": 0, "?": 0}
-_MAIN = {"MMS": "SOSM", "NBW": "SOSW", "CAT": "SOSW"}  # the score whose sum SOS is
+_MAIN = {"MMS": "SOSM", "NBW": "SOSW", "CAT": "SOSW"}  # main score -> the code of SOS
 _GAME = re.compile(r"([0-9]{1,4})([-+=?])([/!]?)([wbWB?]?)([0-9]{0,2})", re.ASCII)
 _VALUE = re.compile(r"-?[0-9]{1,7}([½¼¾œ]|[.,][0-9]{1,4})?|[½¼¾œ]", re.ASCII)
 _LOST_HALF = re.compile(r"[0-9]{1,7}\?", re.ASCII)  # ISO 8859-15 does not have ½: OpenGotha writes 30? for 30½
@@ -46,7 +46,7 @@ class _Line:
 
 
 def read(content: bytes, place: str) -> GoTournament:
-    """Read a result file; raises InputRefused at the first invalid line."""
+    """Read a result file; raise InputRefused at the first invalid line."""
     lines, headers, codes = _lines(content, place)
     if not 2 <= len(lines) <= MOST_ENTRANTS:
         refuse_line(place, 0, f"2 to {MOST_ENTRANTS} lines with entrants", len(lines))
@@ -116,7 +116,7 @@ def _lines(content: bytes, place: str) -> tuple[list[_Line], dict[str, str], tup
 
 
 def _codes(line: str, number: int, place: str) -> Iterator[str]:
-    """Yield the codes of the values: five characters each after the club, possibly without spaces between them."""
+    """Yield the codes of the value columns: five characters each after the word Club, possibly without spaces."""
     _, club, rest = line.partition("Club")
     words = [rest[at : at + 5].strip() for at in range(0, len(rest.rstrip()), 5)] if club else []
     if any(" " in word for word in words):  # other programs separate them by spaces
@@ -181,7 +181,7 @@ def _fraction(word: str) -> Fraction:
 
 
 def _row(lines: Sequence[_Line], count: int, place: str) -> Iterator[Turn]:
-    """Yield the turns of one round, and check both lines of each game; the only win without a game is the bye."""
+    """Yield the turns of one round, and check both lines of each game; a single win without a game is the bye."""
     games = [line.games[count] if count < len(line.games) else None for line in lines]
     wins = sum(game is not None and game[1] == "0" and game[2] == "+" for game in games)
     for at, (line, game) in enumerate(zip(lines, games, strict=True)):
@@ -218,7 +218,7 @@ def _agree(game: re.Match[str], answer: re.Match[str], at: int) -> bool:
 
 
 def _categories(lines: Sequence[_Line], place: str, notes: list[str]) -> list[float] | int:
-    """Return the lowest rating of each category but the last, from its grades."""
+    """Return the lowest rating of each category but the last; 1 if grades and categories do not match."""
     bands: dict[Fraction, list[int]] = {}
     for line in lines:
         bands.setdefault(line.values[0], []).append(line.member.band or 0)
@@ -245,7 +245,7 @@ def _starts(
         if all(start.denominator == 1 for start in starts):
             break
     else:
-        notes.append(f"{place}: the McMahon scores do not match the games, so all entrants start by grade")
+        notes.append(f"{place}: the McMahon scores do not match the games, so all starting scores follow the grades")
         return {"groups": "bands"}
     bands = [member.band or 0 for member in members]
     offsets = Counter(int(start) - band for start, band in zip(starts, bands, strict=True))
@@ -260,7 +260,7 @@ def _starts(
     bar = -above
     more = [start - min(max(band, floor), bar) for start, band in zip(begun, bands, strict=True)]
     if not all(_LEAST_CORRECTION <= one <= _MOST_CORRECTION for one in more):
-        notes.append(f"{place}: the starting scores do not match the grades, so all entrants start by grade")
+        notes.append(f"{place}: the starting scores do not match the grades, so all starting scores follow the grades")
         return {"groups": "bands", "whole": whole}
     named = {member.name: one for member, one in zip(members, more, strict=True) if one}
     settings: dict[str, object] = {"groups": "bands", "zero": zero, "bar": bar, "floor": floor, "whole": whole}

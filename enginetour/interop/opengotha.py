@@ -70,11 +70,11 @@ _FLOAT_SHARES = 5  # OpenGotha: the weight of floats is divided into five units
 
 @dataclass(frozen=True, slots=True)
 class GoTournament:
-    """Hold a tournament of another program as far as it is paired.
+    """A tournament of another program up to its last paired round.
 
-    `history` has a row for each round with games, `away` the absent places of every round, `fixed` the byes of rounds
-    without games, `unfinished` the first game without a result of a round. `system` and `settings` are for pairing it
-    here; `values` are the columns of the file's table, by code.
+    `history` has a row for each round with games. By number of the round, `away` has the absent places, `fixed` the
+    byes of rounds without games, and `unfinished` the first game without a result. `system` and `settings` are used to
+    pair the next round; `values` are the columns of the table in the file, by code.
     """
 
     place: str
@@ -93,7 +93,9 @@ class GoTournament:
     def foreign(
         self, *, number: int | None = None, rounds: int | None = None, unfinished_ok: bool = False, ended: bool = False
     ) -> ForeignTournament:
-        """Return the tournament before round `number` (default: the first without games), or after the last (`ended`).
+        """Return the tournament before round `number`, or after the last round if `ended`.
+
+        The default is the first round without games.
 
         Raises:
             InputRefused: the round does not exist, or a game of an earlier round has no result.
@@ -126,7 +128,7 @@ class GoTournament:
 
 
 def read(content: bytes, place: str) -> GoTournament:
-    """Read an XML file of OpenGotha; raises InputRefused at the first invalid line."""
+    """Read an XML file of OpenGotha; raise InputRefused at the first invalid line."""
     return _Reader(_elements(content, place), place).tournament()
 
 
@@ -217,7 +219,7 @@ class _Reader:
         )
 
     def _only(self, tag: str) -> _Element:
-        """Return the first element of a tag, an empty one if there is none."""
+        """Return the first element with this tag, or an empty element if there is none."""
         return next((one for one in self.elements if one.tag == tag), _Element(tag, "", {}, 0))
 
     def _number(self, element: _Element, key: str, usual: int, low: int, high: int) -> int:
@@ -247,7 +249,10 @@ class _Reader:
         return _BANDS[0]
 
     def _players(self, rounds: int) -> list[tuple[Member, frozenset[int], int]]:
-        """Return players with missed rounds and correction, by name, without preliminary ones that were not paired."""
+        """Return the players, sorted by name, with their missed rounds and corrections.
+
+        Players whose registration is not final are left out, unless they were paired.
+        """
         named = [one.values.get(key, "") for one in self.elements for key in ("whitePlayer", "blackPlayer", "player")]
         paired = {word for name in named if name for word in (_key(name), _plain(_key(name)))}
         found = []
@@ -307,7 +312,7 @@ class _Reader:
             result = word.removesuffix("_BYDEF")
             if result not in _RESULTS:
                 known = ", ".join(f"RESULT_{one}" for one in _RESULTS)
-                refuse_line(self.place, element.line, f"one of {known}, each also with _BYDEF", repr(word))
+                refuse_line(self.place, element.line, f"one of {known}, or one of these with _BYDEF", repr(word))
             points = _RESULTS[result]
             if points is None:
                 unfinished.setdefault(count, f"{names} in round {count}, line {element.line}")
@@ -445,7 +450,7 @@ class _Reader:
         }
 
 
-NOT_PAIRED = Turn(Kind.HALF_BYE)  # present, but without a game and without the bye: worth nothing
+NOT_PAIRED = Turn(Kind.HALF_BYE)  # present, but without a game and without the bye: no points
 
 
 def _idle(absent: int, *, mms: bool) -> Turn:
@@ -457,7 +462,7 @@ def _idle(absent: int, *, mms: bool) -> Turn:
 def _played(
     white: int, black: int, points: tuple[int, int] | None, kind: Kind, *, handicap: int, known: bool
 ) -> tuple[Turn, Turn]:
-    """Return a game from both sides; without a result it has no points."""
+    """Return the turns of White and Black in a game; without a result both get no points."""
     mine, theirs = points or (0, 0)
     games, first = int(kind is Kind.PLAYED), WHITE if known else NEITHER
     return (
@@ -467,7 +472,10 @@ def _played(
 
 
 def rank_band(text: str) -> int | None:
-    """Return the band of a grade such as 5K, 1D or 2P; None if invalid. OpenGotha has three bands of professionals."""
+    """Return the band of a grade such as 5K, 1D or 2P, or None if it is not valid.
+
+    OpenGotha has three bands of professionals.
+    """
     grade = grades.parse(f"{text}k" if text.strip().isdecimal() else text)
     if grade is None:
         return None
@@ -479,5 +487,5 @@ def _key(name: str) -> str:
 
 
 def _plain(key: str) -> str:
-    """Return letters without accents, as in the player names of files up to version 200."""
+    """Return the letters of a name without accents, as in the player names of files up to version 200."""
     return re.sub("[^A-Z]", "", unicodedata.normalize("NFKD", key).encode("ascii", "ignore").decode("ascii").upper())

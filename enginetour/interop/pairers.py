@@ -45,7 +45,7 @@ from enginetour.ratings.gor import FLOOR
 
 _COLORS = {"w": WHITE, "b": BLACK, "-": NEITHER}
 _COLOR_NAMES = {WHITE: "white", BLACK: "black"}
-# letter -> kind of turn, and the letter in line 162 with its points
+# letter -> kind of turn, and the letter that has its points in line 162
 _WITH_OPPONENT = {
     **dict.fromkeys("1W", (Kind.PLAYED, "W")),
     **dict.fromkeys("=D", (Kind.PLAYED, "D")),
@@ -66,8 +66,9 @@ _LETTERS = {Kind.FULL_BYE: "F", Kind.HALF_BYE: "H", Kind.ABSENT: "Z"}
 def read_tournament(report: TrfReport, *, number: int | None = None, rounds: int | None = None) -> ForeignTournament:
     """Return the tournament before round `number`, by default the first round without pairs.
 
-    `rounds` is the total number, by default that of the file, or all rounds of the file if it contains round `number`.
-    Raises InputRefused for lines that contradict each other.
+    `rounds` is the total number of rounds. The default is the number in the header of the file; without one, it is the
+    number of rounds in the entrants' lines if they contain round `number`. Raise InputRefused for lines that contradict
+    each other.
     """
     return _Reader(report).foreign(number, rounds)
 
@@ -158,7 +159,7 @@ class _Reader:
         return in_all
 
     def _turn(self, entry: TrfEntrant, number: int) -> Turn:
-        """Return the result of an entrant in a round; raises InputRefused unless the opponent's line agrees."""
+        """Return the result of an entrant in a round; raise InputRefused unless the opponent's line agrees."""
         cell = _cell(entry, number)
         if not cell.opponent:
             if cell.result not in _UNPLAYED_RESULTS:
@@ -186,7 +187,7 @@ class _Reader:
         return -bands if taker == one else 0
 
     def _mutual(self, entry: TrfEntrant, number: int) -> TrfEntrant:
-        """Return the opponent; raises InputRefused unless the opponent's line names this entrant too."""
+        """Return the opponent; raise InputRefused unless the opponent's line names this entrant too."""
         cell = _cell(entry, number)
         if cell.opponent not in self.places or cell.opponent == entry.number:
             self._refuse(entry, number, "the number of another entrant", cell.opponent)
@@ -213,7 +214,7 @@ class _Reader:
         self.report.refuse(entry.line, f"{expected} in round {number} of entrant {entry.number}", found)
 
     def _asked(self, entry: TrfEntrant, number: int) -> Kind | None:
-        """Return the kind of absence from the round to be paired, None for entrants that are present."""
+        """Return the kind of absence from the round to be paired, or None if the entrant is present."""
         cell = _cell(entry, number)
         if cell.opponent or cell.result == "U":
             return None
@@ -231,7 +232,7 @@ class _Reader:
         return [f"{self.report.place}: pairing system {self.header.type} is ignored"]
 
     def _virtual(self, number: int) -> tuple[tuple[int, ...], ...]:
-        """Return virtual points of each round up to `number` as in the file, from any acceleration method."""
+        """Return the virtual points of each round up to `number` in the file, for any acceleration method."""
         if not self.header.virtual:
             return ()
         given = self.header.virtual
@@ -277,7 +278,7 @@ def _cell(entry: TrfEntrant, number: int) -> TrfCell:
 def _rounds_paired(entries: Sequence[TrfEntrant]) -> tuple[int, int | None]:
     """Return how many rounds are paired, and the place of the entrant whose bye in the next round is fixed.
 
-    A bye is fixed before pairing if one entrant has U, no entrant has an opponent, and two or more are blank.
+    A bye is fixed before pairing if one entrant has U, no entrant has an opponent, and two or more have a blank result.
     """
     last = max((count for entry in entries for count, cell in enumerate(entry.cells, 1) if _is_paired(cell)), default=0)
     cells = [_cell(entry, last) for entry in entries] if last else []
@@ -292,7 +293,7 @@ def _is_paired(cell: TrfCell) -> bool:
 
 
 def _first_colour(entries: Sequence[TrfEntrant]) -> int | None:
-    """Return the initial color from the first round with games, without entrants that joined later."""
+    """Return the initial color according to the first round with games, or None; later entrants do not count."""
     first = min((n for entry in entries for n, cell in enumerate(entry.cells, 1) if _COLORS[cell.colour]), default=0)
     there = [entry for entry in entries if any(_is_paired(cell) for cell in entry.cells[:first])]
     for count, entry in enumerate(there, 1):
@@ -338,7 +339,7 @@ def with_round(report: TrfReport, before: ForeignTournament, paired: Paired) -> 
 # Tournaments of other programs with enginetour's systems: next round, settings of file and user, and table.
 
 _FIDE_RULES = {"fide": "2026", "fide-2023": "2023", "fide-2009": "2009"}
-_SHOWN = 8  # names in a note
+_SHOWN = 8  # number of names in a note
 _PLANNED = ("applies only to tournaments that enginetour runs", "use --absent for entrants that miss this round")
 _NOT_SETTABLE = {  # setting -> problem, and what to do
     "absent": _PLANNED,
@@ -346,11 +347,11 @@ _NOT_SETTABLE = {  # setting -> problem, and what to do
     "bye_points": ("applies only to tournaments that enginetour runs", "set the points of a bye with P in line 162"),
     "rounds": ("cannot be set here", "use --rounds N"),
 }
-_READ_BY_ALL = ("initial_colour", "drop")  # settings of a file that every system uses: first round and absences
+_READ_BY_ALL = ("initial_colour", "drop")  # settings of a file that every system uses: initial color and absences
 
 
 def parse_settings(words: Iterable[str]) -> dict[str, object]:
-    """Read ``key=value`` texts; a value is as in a configuration or plain text. UsageRefused for other texts."""
+    """Read ``key=value`` texts; a value is TOML or plain text. Raise UsageRefused for texts without ``=`` or key."""
     found: dict[str, object] = {}
     for word in words:
         key, sign, value = word.partition("=")
@@ -378,7 +379,7 @@ def _in_rounds() -> list[str]:
 
 
 def _by_name(foreign: ForeignTournament, given: Mapping[str, object]) -> dict[str, object]:
-    """Return the settings with names of entrants instead of ids of the file in gopair's bye and drop."""
+    """Return the settings; gopair's `bye` and `drop` contain names of entrants instead of ids of the file."""
 
     def name(label: object) -> object:
         place = foreign.place(label) if isinstance(label, str) else None
@@ -397,7 +398,10 @@ def _format_value(value: object) -> str:
 
 
 def on_rating_scale(system: PairingSystem, foreign: ForeignTournament) -> ForeignTournament:
-    """Return the tournament with ratings on the system's scale: in GoR 1 dan begins at 2050, and 100 is the lowest."""
+    """Return the tournament with ratings on the scale of the system.
+
+    In GoR, 1 dan begins at 2050, and the lowest rating is 100.
+    """
     if foreign.one_dan is None or not isinstance(system, Information) or system.model != "gor":
         return foreign
     above = grades.GO - foreign.one_dan
@@ -413,9 +417,10 @@ def on_rating_scale(system: PairingSystem, foreign: ForeignTournament) -> Foreig
 def make_pairing_system(
     name: str, foreign: ForeignTournament, given: Mapping[str, object]
 ) -> tuple[PairingSystem, tuple[str, ...]]:
-    """Return the system with settings of file and user (the user has priority), and notes about unused settings.
+    """Return the system with the settings of the file and the user, and notes about unused settings.
 
-    Raises InputRefused if the system cannot pair this field.
+    The settings of the user have priority.
+    Raise InputRefused if the system cannot pair this field.
     """
     check_system(name)
     for key, (what, step) in _NOT_SETTABLE.items():
@@ -468,7 +473,7 @@ def make_pairing_system(
 
 @dataclass(frozen=True, slots=True)
 class FinalTable:
-    """Hold the table of a file; `finished` if all its rounds are played."""
+    """Table of a file; `finished` is True if all rounds are played."""
 
     title: str
     placed: tuple[StandingsRow, ...]
@@ -477,9 +482,9 @@ class FinalTable:
 
 
 def rank_report(report: TrfReport, codes: Sequence[str] | None, unplayed: tiebreaks.Unplayed) -> FinalTable:
-    """Return the table by these codes, or else those of lines 202 and 212, or else those of the Dutch system.
+    """Return the table in the order of `codes`, by default the codes of lines 202 and 212, or of the Dutch system.
 
-    The order ends before a code of the file that enginetour does not support. Raises UsageRefused for unknown codes.
+    The order ends before a code of the file that enginetour does not support. Raise UsageRefused for unknown codes.
     """
     said, foreign = read_header(report), _Reader(report, whole=True).foreign()
     field, notes = foreign.field, list(foreign.warnings)
@@ -512,19 +517,19 @@ def rank_by_system(
     codes: Sequence[str] | None,
     unplayed: tiebreaks.Unplayed | None,
 ) -> FinalTable:
-    """Return the table of a file after its last round, by a system with settings of file and user.
+    """Return the table of a file after its last round, by a pairing system with the settings of the file and the user.
 
-    The `columns` of the file are compared with the table. Raises UsageRefused for unknown codes.
+    The `columns` of the file are compared with the table. Raise UsageRefused for unknown codes.
     """
     chosen = {"placement": None if codes is None else list(codes), "unplayed": unplayed}
     given: dict[str, object] = {key: value for key, value in chosen.items() if value is not None}
     if name == "gopair" and "method" not in foreign.settings:
-        given["method"] = "best"  # a table needs no remaining opponents
+        given["method"] = "best"  # a table does not need remaining opponents
     system, unused = make_pairing_system(name, foreign, given)
     field = foreign.field
     placed = system.table(field, tuple(range(len(field.members))))
     notes = [*foreign.warnings, *unused]
-    columns = columns if len(field.history) >= field.rounds else {}  # they are from after the last round
+    columns = columns if len(field.history) >= field.rounds else {}  # the file has values after the last round
     found = standings.code_values(field, tuple(columns), system.terms(field))
     for code, column in columns.items():
         lowest = code == "CAT" and min(column) > 0  # some files count categories from 1
@@ -544,7 +549,7 @@ def rank_by_system(
 
 
 def _order(codes: Sequence[str]) -> tuple[tuple[str, ...], str]:
-    """Return the codes of a file as enginetour's codes, up to the first unknown one, and that one."""
+    """Return the codes of a file in the form of enginetour up to the first unknown code, and this code or ""."""
     if not codes:
         return Dutch.codes, ""
     found: list[str] = []
@@ -558,7 +563,7 @@ def _order(codes: Sequence[str]) -> tuple[tuple[str, ...], str]:
 
 
 def _ranked_otherwise(report: TrfReport, placed: Sequence[StandingsRow], foreign: ForeignTournament) -> list[str]:
-    """Return a note about entrants with another rank in the file, if all have a rank there."""
+    """Return a note about entrants whose rank in the file differs, if the file has ranks for all entrants."""
     ranks = {entry.name: entry.rank for entry in report.entries}
     if None in ranks.values() or len(ranks) != len(foreign.labels):
         return []
@@ -594,13 +599,13 @@ def answer_xboard(lines: Iterable[str], make: _SystemMaker, *, rounds: int, seed
 
 
 def xboard_game(make: _SystemMaker, count: int, results: str, number: int, *, rounds: int, seed: int = 1) -> str:
-    """Return the players of a game as ``A-B``; raises ValueError if they are unknown."""
+    """Return the players of a game as ``A-B``; raise ValueError if they are unknown."""
     each = count // 2
     if not each or not number:
         raise ValueError(f"game {number} of {count} participants does not exist")
     wanted, board = divmod(number - 1, each)
     if wanted >= rounds:
-        raise ValueError(f"game {number} is in round {wanted + 1} of {rounds}; start it with --rounds {wanted + 1}")
+        raise ValueError(f"game {number} is in round {wanted + 1} of {rounds}; use --rounds {wanted + 1}")
     members = tuple(Member(str(place + 1)) for place in range(count))
     field = Field(members, (), tuple(range(count)), rounds, seed=seed)
     system = make(field)

@@ -89,7 +89,7 @@ class InputPart:
 def open_game_file(path: Path) -> Iterator[tuple[InputPart, BinaryIO | None]]:
     """Open a file of games, unpacked if necessary; yield also the file itself if it can be read by position.
 
-    Raises InputRefused for a file that cannot be read or unpacked, also for errors inside the context.
+    Raise InputRefused for a file that cannot be read or unpacked, also for errors inside the context.
     """
     try:
         with open_regular(path, named=True) as file:
@@ -111,7 +111,7 @@ def open_game_file(path: Path) -> Iterator[tuple[InputPart, BinaryIO | None]]:
 
 
 def same_content(paths: Sequence[Path]) -> list[list[Path]]:
-    """Return groups of files with the same unpacked content, without pipes, which can be read only once."""
+    """Return groups of files with the same unpacked content; pipes are left out, as they can be read only once."""
     found = [[path for path in paths if path.is_file()]]
     for most in (_HEAD, None):
         alike: dict[tuple[int, bytes], list[Path]] = {}
@@ -133,7 +133,7 @@ def _digest(path: Path, most: int | None) -> bytes:
 
 
 def _unpacked(path: Path, file: BinaryIO, head: bytes) -> BinaryIO | None:
-    """Return the unpacked file, None if it is not packed; the first bytes decide, not the name."""
+    """Return the unpacked file, or None if the file is not packed; the first bytes decide, not the name."""
     if head.startswith(b"\x1f\x8b"):  # RFC 1952
         import gzip
 
@@ -160,7 +160,7 @@ def _bounded(path: Path, file: BinaryIO, unpacked: BinaryIO) -> Callable[[int], 
 
 
 def _zstd() -> ModuleType | None:
-    """Return the module of PEP 784, from Python 3.14 or the backport; None if there is none."""
+    """Return the module of PEP 784, from Python 3.14 or the backport, or None if it is not installed."""
     for name in ("compression.zstd", "backports.zstd"):
         try:
             return import_module(name)
@@ -190,7 +190,7 @@ def plain_part(path: Path, file: BinaryIO, start: int, stop: int) -> InputPart:
 # Fast reader: who played whom, with what result.
 
 PIECE = 1 << 16  # bytes; glibc maps 128 KiB blocks each time (mallopt(3)), which costs a tenth of the time (measured)
-LONGEST_PIECE = 1 << 20  # bytes without the start of a game that are held at most
+LONGEST_PIECE = 1 << 20  # bytes; largest piece without the start of a game
 WORTH_TWO = 5_000_000  # bytes, 50 ms of reading (measured); a second process saves no time for smaller files
 START = 4_000_000  # bytes that are read while numpy is imported (measured)
 _LEAST_TAG = 5  # bytes: [A""]
@@ -198,12 +198,12 @@ TRIES = 64  # places of a piece that are checked for the start of a game
 
 Progress = Callable[[int], object]
 
-# Three tags in three lines. The fourth group is empty unless each other line is one tag, but none of these three: the
-# other tags of the block, and those of the next block before its three. Between blocks is the bracket, alone on its
-# line, that `_count` puts there.
+# Three tags in three lines. The fourth group is empty unless each other line is one tag that is not one of these three.
+# The other lines are the rest of the block, and the lines of the next block before its three tags. `_count` writes a
+# line with only a bracket between blocks.
 _THREE_TAGS = rb'\[White "(?<=\n\[White ")(%(any)b*)"\]%(n)b\[Black "(%(any)b*)"\]%(n)b\[Result "([^"\r\n]*)"\]'
 _NEXT_THREE = rb'\[White "%(any)b*%(n)b\[Black "%(any)b*%(n)b\[Result "'
-# The first letter, which is tried first, excludes most other tags: two thirds of the time (measured).
+# The first letter is tried first and excludes most other tags; this takes two thirds of the time (measured).
 _OTHERS = rb'(?:(?<=[][]%(end)b)\[(?:[AC-QS-VX-Z]|(?!(?i:White|Black|Result)[\s"])\w)[^[]*+)*+'
 _BOTH = rb"(?:[^[]*+" + _OTHERS + rb"(?<=\]%(end)b(%(end)b))\[%(end)b" + _OTHERS + rb"(?=" + _NEXT_THREE + rb"|\Z)|)"
 
@@ -215,7 +215,7 @@ def _games_of(n: bytes, sign: bytes, end: bytes) -> re.Pattern[bytes]:
 
 # Here a bare newline ends a line too; a block with such lines has several games and is left to the careful reader.
 _GAME = _games_of(rb"\r?\n", rb"[^\r\n]", rb"\r\n")
-# Without carriage returns a dot and a bare newline suffice: two thirds of the time (measured).
+# Without carriage returns a dot and a bare newline suffice; this takes two thirds of the time (measured).
 _GAME_LF = _games_of(rb"\n", b".", rb"\n")
 _RESULT_TAG = re.compile(rb"\[\s*Result", re.IGNORECASE)
 _ANY_OF_THREE = re.compile(rb'\[\s*(?:White|Black|Result)[\s"]', re.IGNORECASE)
@@ -231,10 +231,10 @@ _MAYBE = VARIANT[:1]  # character that moves do not contain: this test takes a t
 
 
 def scan(paths: Iterable[Path], progress: Progress = lambda _: None, *, take_odds: bool = False) -> Tally:
-    """Count all games of the files; raises InputRefused for a file that cannot be read or has no games.
+    """Count all games of the files; raise InputRefused for a file that cannot be read or has no games.
 
-    `progress` is called with the number of bytes read, of packed files the unpacked bytes. Games with enginetour's
-    Handicap tag are set aside unless `take_odds`, games of variants always.
+    `progress` is called with the number of bytes read; for packed files, unpacked bytes count. Games with enginetour's
+    Handicap tag are set aside unless `take_odds` is true. Games of variants are always set aside.
     """
     found: Tally | None = None
     for path in paths:
@@ -257,7 +257,10 @@ def _refuse_empty(path: Path, games: int) -> None:
 
 
 def _middle(file: BinaryIO, size: int) -> int:
-    """Return where a second process begins, 0 if it saves no time or there is no start; it gets the larger part."""
+    """Return the offset where a second process begins, or 0 if it saves no time or no game starts there.
+
+    The second process reads the larger part.
+    """
     if size < WORTH_TWO or len(os.sched_getaffinity(0)) < 2 or threading.active_count() > 1:
         return 0
     near = (size - START) // 2
@@ -266,7 +269,7 @@ def _middle(file: BinaryIO, size: int) -> int:
 
 
 def _by_two(path: Path, file: BinaryIO, progress: Progress, *, take_odds: bool) -> Tally | None:
-    """Read both parts at once; None if that saves no time or the first part ends in a comment."""
+    """Read both parts at the same time; return None if that saves no time or the first part ends in a comment."""
     size = os.fstat(file.fileno()).st_size
     middle = _middle(file, size)
     if not middle:
@@ -310,12 +313,12 @@ def _end_without(parent: int) -> None:
 
 
 def _read(part: InputPart, tally: Tally, progress: Progress) -> bool:
-    """Count the games of a part; False if it ends inside a comment."""
+    """Count the games of a part; return False if it ends inside a comment."""
     return read(part, TagReader(tally, part.place), lambda _, piece: _quick(piece, tally), progress)
 
 
 def read(part: InputPart, reader: TagReader, quick: Callable[[int, bytes], bool], progress: Progress) -> bool:
-    """Read each piece with `quick` or else with `reader`; False if the part ends inside a comment."""
+    """Read each piece with `quick` or else with `reader`; return False if the part ends inside a comment."""
     settled = True
     for offset, piece, whole in _pieces(part):
         part.passed(offset, piece)
@@ -328,7 +331,7 @@ def read(part: InputPart, reader: TagReader, quick: Callable[[int, bytes], bool]
 
 
 def _quick(piece: bytes, tally: Tally) -> bool:
-    """Count a piece that begins outside of comments; False, with nothing counted, if it is ambiguous."""
+    """Count a piece that begins outside of comments; return False, with nothing counted, if it is ambiguous."""
     piece = piece.strip(b"\r\n")
     if piece[:1] != b"[":
         return False
@@ -346,9 +349,9 @@ def _quick(piece: bytes, tally: Tally) -> bool:
 
 
 def _count(blocks: Sequence[bytes], moves: Sequence[bytes], end: bytes, tally: Tally, most: int) -> bool:
-    """Count one game for each block of tags and the moves after it; False if a block has more than `most` tags.
+    """Count one game for each block of tags and the moves after it; lines end with `end`.
 
-    Also False, with nothing counted, if the careful reader must read the piece. Lines end with `end`.
+    Return False, with nothing counted, if a block has more than `most` tags or the careful reader must read the piece.
     """
     least = most * _LEAST_TAG
     if max(map(len, blocks)) >= least and any(block.count(b"[") > most for block in blocks):
@@ -359,7 +362,7 @@ def _count(blocks: Sequence[bytes], moves: Sequence[bytes], end: bytes, tally: T
     if len(games) != len(blocks):
         return False
     whites, blacks, results, clean = zip(*games, strict=True)
-    # A clean block has one game. Others must have one, only tags, and each of the three tags once.
+    # A clean block has one game. Other blocks must contain one game, only tags, and each of the three tags once.
     alone = all(clean) and len(_ANY_OF_THREE.findall(blocks[0])) == _THREE
     if not alone and not (
         all(b'[White "' in block for block in blocks)
@@ -381,7 +384,7 @@ def _count(blocks: Sequence[bytes], moves: Sequence[bytes], end: bytes, tally: T
 
 
 def _results_in(piece: bytes, games: int) -> int:
-    """Return the number of Result tags, also with spaces in brackets; fast if each game has one."""
+    """Return the number of Result tags, including tags with spaces after the bracket; fast if each game has one."""
     return games if piece.count(b"Result") == games else len(_RESULT_TAG.findall(piece))
 
 
@@ -417,7 +420,7 @@ def _closed(text: bytes, parts: Iterable[bytes]) -> bool:
 
 
 def _pieces(part: InputPart) -> Iterator[tuple[int, bytes, bool]]:
-    """Yield offset, bytes, and whether a game starts after them unless the piece ends inside a comment."""
+    """Yield offset and bytes of each piece, and whether a game starts after it unless it ends inside a comment."""
     at, kept = part.start, b""
     while fresh := part.read(max(PIECE, len(kept))):
         kept += fresh
@@ -432,7 +435,7 @@ def _pieces(part: InputPart) -> Iterator[tuple[int, bytes, bool]]:
 
 
 def game_start(piece: bytes) -> int:
-    """Return the newline before the last line that starts a game unless it is in a comment; 0 if there is none."""
+    """Return the offset of the newline before the last line that starts a game unless it is in a comment, or 0."""
     end = len(piece)
     for _ in range(TRIES):
         line = piece.rfind(b"\n\n[", 0, end) + 2
@@ -462,15 +465,15 @@ _KEPT = (b"Event", b"Date", b"Round", b"TimeControl", WHITE_TC, BLACK_TC, b"Game
 
 
 class _Open:
-    """Hold a counted game that has not ended: digests of the bytes so far, and only the first bytes themselves."""
+    """A counted game that has not ended, with digests of its bytes so far; only the first bytes are kept."""
 
     def __init__(self, tags: dict[bytes, bytes], begin: int) -> None:
         self.tags = tags
         self.begin = begin
-        self.read = begin + 1  # after the bracket
+        self.read = begin + 1  # offset after the bracket
         self.front = b"["  # the first bytes, with the opening
-        self._sum = sha256()  # of all bytes
-        self._body = self._sum.copy()  # of all bytes except white space at the end
+        self._sum = sha256()  # digest of all bytes
+        self._body = self._sum.copy()  # digest of all bytes except white space at the end
         self._held = b""  # carriage return that may be part of a line end
 
     def feed(self, own: bytes) -> None:
@@ -489,7 +492,7 @@ class _Open:
 
 
 class GameReader(TagReader):
-    """Count games into columns, as `TagReader` counts into a tally; pieces follow each other until it is settled."""
+    """Count games in columns, as `TagReader` does in a tally; pieces must be consecutive until it is settled."""
 
     def __init__(self, games: GameColumns, part: InputPart) -> None:
         super().__init__(games, part.place)
@@ -501,7 +504,7 @@ class GameReader(TagReader):
         self._at = 0  # offset of the bytes that may belong to a game that is not counted yet
         self._bytes = b""
         self._fed = 0  # offset of the last piece
-        self._lines = array("q")  # offsets of its lines
+        self._lines = array("q")  # offsets of the lines of the last piece
         self._partial_place = 0  # offset of a tag that continues in the next piece
 
     def feed(self, offset: int, lines: bytes, *, whole: bool = True) -> None:
@@ -521,7 +524,7 @@ class GameReader(TagReader):
         self._pass(self._header_at if self._header and not self._broken else passed)
 
     def settle(self) -> bool:
-        """Settle like the tag reader, and end the last game."""
+        """Count the last game as `TagReader` does, and end it."""
         settled = super().settle()
         if settled:
             self._close(self._at + len(self._bytes))
@@ -588,7 +591,7 @@ _GAME_WITH_TAGS = re.compile(
     rb'\n\n\[(?:Event "[^\n]*\n(?:\[Site "[^\n]*\n)?(?:\[Date "([^\n]*)"\]\n)?(?:\[Round "[^\n]*\n)?\[)?'
     rb'White "([^\n]*)"\]\n\[Black "([^\n]*)"\]\n\[Result "([^"\n]*)"\][ \t]*(?=\n)((?:\n[^\n]+)*)'
 )
-_BETWEEN_GAMES = b"\n\n["  # between two games, part of neither
+_BETWEEN_GAMES = b"\n\n["  # between two games; belongs to neither of them
 _NOTED = (b"Odds ", b"[Handicap ", b"[%s " % WHITE_TC, b"[%s " % VARIANT)  # tags that `GameColumns.note` reads
 # Tags with unusual white space, tags that continue on the next line, and moves without tags before them.
 _IRREGULAR = re.compile(rb'\n(?:"|[ \t]+\[|\[\s|(?<!\]\n)\n1\.)')
@@ -603,9 +606,9 @@ def read_games(
     *,
     by_event: bool = False,
 ) -> GameColumns:
-    """Read all games of the files, with claims on `events`; errors and `progress` as in `scan`.
+    """Read all games of the files; games whose tags name one of `events` are also in `claims`.
 
-    With `by_event` the Event tag of each game is kept.
+    Errors and `progress` are as in `scan`. With `by_event` the Event tag of each game is kept.
     """
     games = GameColumns(events=events, by_event=by_event)
     for path in paths:
@@ -618,7 +621,7 @@ def read_games(
 
 
 def _quick_game(games: GameColumns, at: int, piece: bytes) -> bool:
-    """Keep the games of a piece that begins outside of comments; False, with nothing kept, if in doubt."""
+    """Keep the games of a piece that begins outside of comments; return False, with nothing kept, if ambiguous."""
     if not at and piece.startswith(BYTE_ORDER_MARK):
         at, piece = len(BYTE_ORDER_MARK), piece[len(BYTE_ORDER_MARK) :]
     ends = b"\r" in piece
@@ -639,7 +642,7 @@ def _quick_game(games: GameColumns, at: int, piece: bytes) -> bool:
     if b"{" in piece and any(own.rfind(b"{") > own.rfind(b"}") for own in parts):
         return False
     dates, whites, blacks, results, others = zip(*found, strict=True)
-    tags = b"".join(others)  # all but the seven: far shorter than the piece, and searched for several tags
+    tags = b"".join(others)  # all tags but the seven; shorter than the piece, so a search for several tags is fast
     bodies = [own.rstrip() for own in parts]
     contradicted = _contradicted(results, bodies)
     if contradicted and not games.contradicted_at:
@@ -676,7 +679,7 @@ def _quick_game(games: GameColumns, at: int, piece: bytes) -> bool:
 
 
 def _values(name: bytes, tags: bytes, blocks: Sequence[bytes]) -> Sequence[bytes]:
-    """Return the value of a tag in each block of lines, b"" where it is not there; `tags` is all blocks together."""
+    """Return the value of a tag in each block of lines, or b"" if it is missing; `tags` is all blocks together."""
     sign = b"\n[%s " % name
     return [_value(name, block, sign) for block in blocks] if sign in tags else [b""] * len(blocks)
 

@@ -1,7 +1,7 @@
 """Rounds of enginetour in file formats of other programs, and reasons for a pairing.
 
 A report has a column for each game: a round of two-game matches becomes two rounds against one opponent, and a bye
-becomes two byes. Points are those of games, colors are those played.
+becomes two byes. Points are the points of games, and colors are the colors that were played.
 """
 
 from __future__ import annotations
@@ -64,9 +64,11 @@ class PlayedTournament:
     ranks: Mapping[str, int | None] | None = None
     forbid_family: bool = False
     accelerated: int = 0  # number of rounds with virtual points (Baku)
-    bye: int = 2  # half points of a bye in one column; it has `bye_cells` columns in each round
+    bye: int = 2  # half points of a bye in one column; a bye has `bye_cells` columns in each round
     bye_cells: int = 1
-    away: Mapping[tuple[int, str], Sequence[int]] = made(default_factory=dict)  # of future rounds, by (round, Z or H)
+    away: Mapping[tuple[int, str], Sequence[int]] = made(
+        default_factory=dict
+    )  # absent places in future rounds, by (round, Z or H)
 
 
 def played_tournament(
@@ -77,7 +79,9 @@ def played_tournament(
     each = options.games_per_pairing
     bye = format_.system.bye_points(state.field) * (each if getattr(options, "scoring", "") == "match" else 1)
     now = format_.so_far(state, by_match=False)
-    alike = bye % each == 0  # each column of the round has an equal share, otherwise the first has all
+    alike = (
+        bye % each == 0
+    )  # whether each column of the round gets an equal share; otherwise the first column gets all points
     return PlayedTournament(
         name,
         system,
@@ -104,7 +108,7 @@ def _away(now: Field, leave: RequestedByes, gone: Collection[int]) -> dict[tuple
 
 
 def trf_report(one: PlayedTournament) -> TrfReport:
-    """Return the tournament as TRF26; raises InputRefused for more entrants than four columns can number."""
+    """Return the tournament as TRF26; raise InputRefused for more entrants than four columns can number."""
     members = one.field.members
     if len(members) > MOST_ENTRIES:
         what = f"a TRF file can have at most {MOST_ENTRIES} entrants (found {len(members)})"
@@ -160,7 +164,7 @@ def _families(one: PlayedTournament) -> list[str]:
 
 
 def _cells(one: PlayedTournament, place: int, number: int) -> list[TrfCell]:
-    """Return one cell per game of a match, also of extra games; `number` is the round, from 0."""
+    """Return one cell per game of a match, including extra games; `number` is the index of the round, from 0."""
     turn = one.field.history[number][place]
     wide = max([one.games_each, *(len(found) for (at, _), found in one.games.items() if at == number + 1)])
     if turn.opponent is None:
@@ -183,7 +187,7 @@ def _colour(turn: Turn, game: int) -> str:
 
 
 def _unplayed_result(turn: Turn, points: int, others: int) -> str:
-    """Return the result of a game not played, from points beyond the games: cancelled, or still to be played."""
+    """Return the result of an unplayed game: decided if the match has points beyond its games, otherwise open."""
     if points or others or turn.kind is Kind.FORFEIT:
         return "+" if points > 0 else "-"
     return " "
@@ -192,7 +196,7 @@ def _unplayed_result(turn: Turn, points: int, others: int) -> str:
 def register(one: PlayedTournament, one_dan: float = grades.AGA) -> dict[str, str]:
     """Return register.tde and a file for each round.
 
-    `one_dan` is the rating at which 1 dan begins on the tournament's scale. Raises InputRefused for matches of several
+    `one_dan` is the rating at which 1 dan begins on the tournament's scale. Raise InputRefused for matches of several
     games and missing ratings.
     """
     if one.games_each > 1:
@@ -226,7 +230,7 @@ def register(one: PlayedTournament, one_dan: float = grades.AGA) -> dict[str, st
 
 
 def _is_missing(turn: Turn) -> bool:
-    """Return whether an entrant is in no line of a round and had no bye, which must be distinguished by DROP."""
+    """Return whether an entrant is in no line of a round and had no bye; DROP distinguishes this from a bye."""
     return turn.kind is not Kind.BYE and not (turn.opponent is not None and turn.colour)
 
 
@@ -239,7 +243,11 @@ _Pairs = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class _Cost:
-    """Hold the weight that the opposite decision loses: a lower bound, and the exact value; None if impossible."""
+    """Weight of the round, and the weight that the opposite decision loses.
+
+    `least` is a proved lower bound of the loss, or None if there is none. `exact` is the loss, or None if the opposite
+    decision is impossible.
+    """
 
     total: int
     least: int | None
@@ -248,7 +256,10 @@ class _Cost:
 
 @dataclass(frozen=True, slots=True)
 class PairingReason:
-    """Hold why two entrants are paired or not; `instead`: best round with the opposite decision, None if impossible."""
+    """Reasons why two entrants are or are not paired.
+
+    `instead` has the pairs of the best round with the opposite decision; it is None if no such round exists.
+    """
 
     pair: tuple[int, int]
     paired: Paired
@@ -291,7 +302,7 @@ def _points(half_points: int) -> str:
 
 
 def explain_pair(system: PairingSystem, field: SeparatedField, paired: Paired, one: int, other: int) -> PairingReason:
-    """Explain the pairing of two members in a round that the system paired; ValueError if one is absent."""
+    """Explain the pairing of two members in a round that the system paired; raise ValueError if one is absent."""
     pair = (min(one, other), max(one, other))
     there = {place for board in paired.boards for place in board.pair}
     for place in pair:
@@ -355,7 +366,7 @@ def _pair_again(
 
 
 def _slack_bound(weighed: WeightedRound, one: int, other: int) -> int | None:
-    """Return half of the pair's slack, rounded up, from the proof; None if the best round had to break bars."""
+    """Return half of the pair's slack in the proof, rounded up; None if a barred pair makes the proof impossible."""
     if weighed.barred[one, other]:
         return None
     try:

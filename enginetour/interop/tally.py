@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 RESULTS = {b"1-0": 0, b"1/2-1/2": 1, b"0-1": 2}  # PGN standard 8.1.1.7
 UNFINISHED = 3  # any other result
 TERMINATORS = {**RESULTS, b"*": UNFINISHED}  # what ends the moves of a game (PGN standard 8.2.6)
-AT_ODDS = 4  # a game at odds, whatever its result
-OF_VARIANT = 5  # a game of a variant, whatever its result
-VARIANT = b"Variant"  # the tag that says so
+AT_ODDS = 4  # a game at odds, with any result
+OF_VARIANT = 5  # a game of a variant, with any result
+VARIANT = b"Variant"  # name of the tag
 MOST_TAGS = 1000  # tags of one game (chosen here); the PGN standard has seven, usual programs write some dozens
 _LONGEST_RESULT = 64  # bytes
 _LONGEST_NAME = 4096  # bytes; the PGN standard requires 255 (4.3)
-_BROKEN_KEPT = 1000  # places that are kept; all are counted
-_KINDS_KEPT = 1000  # unusual results whose first place is kept; all are counted
+_BROKEN_KEPT = 1000  # number of broken games whose places are kept; all broken games are counted
+_KINDS_KEPT = 1000  # number of unusual results whose first places are kept; all results are counted
 # Hyphens, dashes, minus sign and colon; the dashes of cp1252 are 96 and 97.
 _DASHES = dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2014\u2212\x96\x97:"), "-")
 _SPELLED = {"1-0": 0, "0-1": 2, **dict.fromkeys(("1/2-1/2", "1/2", "½-½", "½", "0.5-0.5", "0,5-0,5"), 1)}
@@ -53,7 +53,7 @@ def is_unnamed(raw: bytes) -> bool:
 
 
 def tag_text(raw: bytes) -> str:
-    """Return a name as text: UTF-8, else Latin-1, stripped; NUL becomes "?", because PostgreSQL does not accept it."""
+    """Decode a name as UTF-8 or else as Latin-1, and strip it; NUL becomes "?", which PostgreSQL requires."""
     value = unescaped(raw).replace(b"\0", b"?")
     try:
         return value.decode("utf-8").strip()
@@ -85,7 +85,10 @@ def result_code(raw: bytes) -> int:
 
 
 class _Names(dict[bytes, int]):
-    """Number raw names; a name that needs the careful reader is -1, not kept, and counted in `refused`."""
+    """Map raw names to consecutive numbers.
+
+    A name that needs the careful reader is mapped to -1, is not kept, and is counted in `refused`.
+    """
 
     refused = 0
 
@@ -109,7 +112,7 @@ _CODES = _Results(RESULTS)
 class Tally:
     """Count games in the order of reading; `broken` has place and reason of the first games that were not counted.
 
-    Games with enginetour's Handicap tag are not rated unless `take_odds`, games of variants never.
+    Games with enginetour's Handicap tag are not rated unless `take_odds` is true. Games of variants are never rated.
     """
 
     take_odds: bool = False
@@ -125,7 +128,7 @@ class Tally:
     variants_aside: Counter[bytes] = field(default_factory=Counter)  # raw tags of the games that are OF_VARIANT
     broken: list[tuple[str, str]] = field(default_factory=list)
     broken_games: int = 0
-    untagged: int = 0  # of the broken games: moves without tags
+    untagged: int = 0  # number of broken games that are moves without tags
 
     @property
     def games(self) -> int:
@@ -138,10 +141,10 @@ class Tally:
         return sum(raw.decode("utf-8", "replace").encode() != raw for raw in self.names)
 
     def add(self, whites: Sequence[bytes], blacks: Sequence[bytes], results: Sequence[bytes], place: str = "") -> bool:
-        """Count games by raw columns; False, with none counted, if one needs the careful reader.
+        """Count games by raw columns; return False, with no game counted, if a game needs the careful reader.
 
-        These are games with quotes in names, and the first of each unusual result, whose `place` only the careful
-        reader knows.
+        The careful reader is necessary for games with quotes in names. It is also necessary for the first game with
+        each unusual result, because only the careful reader determines the `place`.
         """
         refused = self.names.refused
         # an array takes a third longer from an iterator (measured)
@@ -160,7 +163,7 @@ class Tally:
         return True
 
     def _placed(self, unusual: Sequence[bytes], place: str) -> bool:
-        """Count unusual results; False, with none counted, if the place of a new kind is unknown."""
+        """Count unusual results; return False, with none counted, if the place of a new kind is unknown."""
         written = [tag_text(raw[:_LONGEST_NAME]) for raw in unusual]
         fresh = set(written) - self.places.keys() if len(self.places) < _KINDS_KEPT else set()
         if fresh and not place:
@@ -229,9 +232,9 @@ class Tally:
     def pairs(
         self, naming: Callable[[str], str | None], taken: NDArray[np.bool_] | None = None
     ) -> tuple[Pairs, int, int]:
-        """Return the pairs for ratings, the number of games of an engine against itself, and that of unwanted engines.
+        """Return the pairs for ratings, and the numbers of games of engines against themselves and of unwanted engines.
 
-        `naming` returns the name to count an engine under, None to leave out its games; `taken` selects games.
+        `naming` returns the name for an engine, or None if its games are left out; `taken` selects games.
         """
         import numpy as np
 

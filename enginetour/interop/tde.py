@@ -5,12 +5,12 @@ directives    ``## HANDICAPS MIN|MAX``, ``## RULES ING``, ``## PAIR ROUND_ROBIN|
               ``## ROUNDS N``
 N.tde         ``WHITE_ID BLACK_ID RESULT HANDICAP KOMI``; results w, b, and d (an extension); others are unfinished
 
-Case is ignored. BYE marks candidates for the bye, DROP an entrant that has left: both before the ``#``, DROP also as
-the whole comment. DROPn in the comment is an entrant that misses round n. Other text of a comment is ignored.
+Case is ignored. BYE marks a candidate for the bye, and DROP an entrant that has left. Both are before the ``#``; DROP
+can also be the whole comment. DROPn in the comment marks an entrant that misses round n. Other comments are ignored.
 An id without letters gets the country USA, and zeros before its number are ignored: USA02122 is 2122.
 
-1.0 is the weakest 1 dan and -1.0 the strongest 1 kyu. Ratings here close this gap of two: 1 dan begins at 0, and a
-grade has 100 points. Source: gopair manual (Augustin 2005).
+1.0 is the weakest 1 dan and -1.0 the strongest 1 kyu. Ratings of enginetour do not have this gap of two: 1 dan begins
+at 0, and a grade has 100 points. Source: gopair manual (Augustin 2005).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ UNPLAYED = "?"
 
 @dataclass(frozen=True, slots=True)
 class _ListedPlayer:
-    """Hold a line of the register; `drops` are missed rounds (0: all), `comment` is the text after the ``#``."""
+    """A line of the register; `drops` are missed rounds (0: all), `comment` is the text after the ``#``."""
 
     id: str
     name: str
@@ -76,10 +76,11 @@ class _ListedPlayer:
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """Hold a register.tde: `settings` by gopair's keys, `ing` for the komi of Ing rules, `title` of ``## TOURNEY``.
+    """Content of a register.tde.
 
-    `rounds` is None if the file does not have it. `notes` list text that looks like an instruction but is unknown, with
-    its line.
+    `settings` are by key of gopair, `ing` is true if Ing rules determine the komi, and `title` is the value of
+    ``## TOURNEY``. `rounds` is None if the file does not have it. `notes` list text that looks like an instruction but
+    is unknown, with its line.
     """
 
     path: Path
@@ -92,13 +93,13 @@ class Register:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return one name for each line; a name of several lines is followed by the id."""
+        """Return one name for each line; a name that is on several lines is followed by the id."""
         often = Counter(one.name for one in self.listed)
         return tuple(one.name if often[one.name] == 1 else f"{one.name} ({one.id})" for one in self.listed)
 
 
 def read(path: Path) -> Register:
-    """Read a register; raises InputRefused at the first invalid line."""
+    """Read a register; raise InputRefused at the first invalid line."""
     listed: dict[str, _ListedPlayer] = {}
     settings: dict[str, object] = {}
     notes: list[str] = []
@@ -226,7 +227,7 @@ def _words(text: str) -> list[str]:
 
 
 def _points(word: str) -> float | None:
-    """Return the points of a rating or of the middle of a grade; None in the gap of the scale."""
+    """Return the points of a rating or of the middle of a grade, or None for a number in the gap of the scale."""
     grade = grades.parse(word)
     if grade is not None:
         return grade.rating(grades.AGA)
@@ -243,7 +244,7 @@ def written_rating(points: float) -> str:
 
 
 def rounds_paired(register: Register) -> int:
-    """Return how many rounds from the first have a file."""
+    """Return the number of consecutive rounds, from round 1, that have a file."""
     return next(n for n in itertools.count(0) if not (register.path.parent / f"{n + 1}.tde").exists())
 
 
@@ -255,10 +256,11 @@ def read_tournament(
     unfinished_ok: bool = False,
     ended: bool = False,
 ) -> ForeignTournament:
-    """Return the tournament before round `number` (default: the first without a file), or after the last (`ended`).
+    """Return the tournament before round `number`, or after the last round if `ended`.
 
-    `rounds` is the total number, by default that of the file, otherwise the round to be paired is the last. Raises
-    InputRefused for a round that is missing or not finished.
+    The default is the first round without a file. `rounds` is the total number of rounds, by default the number in the
+    register; if the register does not have it, the round to be paired is the last. Raise InputRefused for a round that
+    is missing or not finished.
     """
     folder = register.path.parent
     following = number or rounds_paired(register) + 1
@@ -299,7 +301,7 @@ def read_tournament(
 
 
 def _round(register: Register, path: Path, *, unfinished_ok: bool) -> tuple[Turn, ...]:
-    """Return the turns of a round; one entrant alone without a line that has not dropped out had the bye."""
+    """Return the turns of a round; if a single entrant neither has a line nor dropped out, it had the bye."""
     if not path.exists():
         refuse_line(str(path), 0, "the file of an earlier round", "none")
     places = {one.key: place for place, one in enumerate(register.listed)}

@@ -27,12 +27,14 @@ if TYPE_CHECKING:
 # Validation errors as text for the author of a file: without Python types, and with everything that a key allows.
 
 _LIST = frozenset({"tuple_type", "list_type"})
-_KEY = frozenset({"extra_forbidden", "missing", "model_type"})  # errors about keys, never of alternatives
+_KEY = frozenset(
+    {"extra_forbidden", "missing", "model_type"}
+)  # types of errors about keys, which do not have alternatives
 _SHOULD = "input should be "
 
 
 def _main_error(errors: Sequence[ErrorDetails]) -> ErrorDetails:
-    """Return the first error, but an unknown key before a missing one: it is often another name of that key."""
+    """Return the first error, or the first unknown key if a key is missing: it is often another name of that key."""
     first = errors[0]
     table = first["loc"][:-1]
     unknown = (one for one in errors if one["type"] == "extra_forbidden" and one["loc"][:-1] == table)
@@ -105,8 +107,8 @@ def short_repr(value: object) -> str:
 
 # Bytes; files written by hand are far smaller.
 _LARGEST_FILE = 1_000_000
-_FEW_KEYS = 8  # keys of a table that an error lists
-_DEEPEST = 32  # nested keys; the parser's time increases with the square of a dotted key
+_FEW_KEYS = 8  # largest number of keys of a table that an error lists
+_DEEPEST = 32  # nested keys; the parser's time increases with the square of the number of parts of a dotted key
 # Matches only where a key may begin, so that every character is read once and text in strings is not matched.
 _PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
 _LONG_KEY = re.compile(rf"(?m:^|[\[{{,])[ \t]*+{_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{{_DEEPEST}}}")
@@ -120,7 +122,8 @@ _SCALAR = re.compile(r"[^,\]}\n#]*")
 def read_toml(path: Path, what: str, *, step: str = "", named: bool = False) -> tuple[dict[str, Any], str]:
     """Return table and text of a file of at most 1 MB; errors name file and line.
 
-    `what` is the kind of file with its article, for errors. If `named` on the command line, the file may be a pipe.
+    `what` is the kind of file with its article, for errors. If `named`, the user gave the file on the command line, and
+    it may be a pipe.
     """
     try:
         content = read_whole(path, _LARGEST_FILE, named=named)
@@ -170,7 +173,7 @@ def _place(path: Path, text: str, keys: _KeyPath) -> str:
 
 
 def line_of_key(text: str, keys: Iterable[str | int]) -> int:
-    """Return the line (from 1) of the deepest of `keys` in `text`, 0 if there is none; list items count from 0.
+    """Return the line (from 1) of the deepest of `keys` in `text`, or 0 if there is none; list items count from 0.
 
     Keys that are not in the text are ignored, because pydantic adds names of validators.
     """
@@ -191,7 +194,7 @@ def validation_error(
     under: _KeyPath = (),
     meant: Callable[[_KeyPath, Collection[str]], str] = lambda _, __: "",
 ) -> InputRefused:
-    """Convert the first validation error to one line: place, what was found, what is allowed.
+    """Convert the first validation error to one line: the place, the value found, and the allowed values.
 
     `meant` may return the end of the line for an unknown key, given the key and the known keys.
     """
@@ -347,9 +350,9 @@ _SECTIONS = ("tournament", "format", "play")
 
 @dataclass(frozen=True, slots=True)
 class ConfigDraft:
-    """Hold the sections of a configuration by key; values are TOML values, and mappings become inline tables.
+    """Sections of a configuration by key; values are TOML values, and mappings become inline tables.
 
-    `remarks` are comments at the top.
+    `remarks` are comments at the top of the file.
     """
 
     tournament: Mapping[str, Any]
@@ -396,7 +399,7 @@ def _path(text: str, base: Path) -> str:
 def absolute_if_exists(value: Any, base: Path) -> Any:
     """Return the absolute path of a file or directory that an option names relative to `base`.
 
-    Engines start in their own directories.
+    It must be absolute because engines start in their own directories. Other values are returned unchanged.
     """
     if not isinstance(value, str) or not ("/" in value or "." in value):
         return value
@@ -419,7 +422,7 @@ def _key(key: str) -> str:
 
 
 def toml_value(value: object) -> str:
-    """Return a value in TOML notation; strings are JSON's except for DEL."""
+    """Return a value in TOML notation; strings are written as in JSON, except for the character DEL."""
     if isinstance(value, Mapping):
         return f"{{ {', '.join(f'{_key(str(key))} = {toml_value(one)}' for key, one in value.items())} }}"
     if isinstance(value, Sequence) and not isinstance(value, str):
@@ -428,7 +431,7 @@ def toml_value(value: object) -> str:
 
 
 def read_value(text: str) -> str | int | float | bool:
-    """Read a setting as typed: a number, true or false if it looks like one, otherwise text."""
+    """Convert a setting that the user typed: to a number or truth value if it has this form, otherwise to text."""
     if text in ("true", "false"):
         return text == "true"
     if re.fullmatch(r"[+-]?\d{1,18}", text):
@@ -439,13 +442,13 @@ def read_value(text: str) -> str | int | float | bool:
 
 
 def read_option(text: str) -> str | int | float | bool:
-    """Read an engine option as typed; a number that would be sent with other digits (007, 1.50) stays text."""
+    """Convert an engine option that the user typed; a number that would be sent with other digits (007) stays text."""
     value = read_value(text)
     return value if isinstance(value, bool) or str(value) == text else text
 
 
 def unique_names(names: Sequence[str]) -> list[str]:
-    """Return the names, with a number added to later equal ones."""
+    """Return the names; each later occurrence of the same name gets a number."""
     taken: set[str] = set()
     apart: list[str] = []
     for name in names:

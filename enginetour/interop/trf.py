@@ -1,4 +1,4 @@
-"""TRF, the tournament report file of FIDE: read, write, round by round.
+"""TRF, the tournament report file of FIDE: reading and writing.
 
 TRF26  old  what                          columns
 142    XXR  number of rounds              from 5
@@ -57,7 +57,7 @@ _ROUND = re.compile(r"(?P<opponent> *[0-9]*) (?P<colour>[-wbWB ]) (?P<result>.)"
 
 @dataclass(frozen=True, slots=True)
 class TrfCell:
-    """Hold one round of an entrant: number of the opponent (0: none), color (w, b or -), and result letter."""
+    """One round of an entrant: number of the opponent (0: none), color (w, b or -), and result letter."""
 
     opponent: int = 0
     colour: str = "-"
@@ -72,7 +72,7 @@ class TrfCell:
 
 @dataclass(frozen=True, slots=True)
 class TrfEntrant:
-    """Hold a line 001; `points` are half points, `about` is the other content of columns 9 to 80."""
+    """A line 001; `points` are half points, and `about` is the other content of columns 9 to 80."""
 
     number: int
     name: str
@@ -103,7 +103,7 @@ class TrfEntrant:
 
 @dataclass(frozen=True, slots=True)
 class TrfLine:
-    """Hold any other line unchanged; `number` counts from 1."""
+    """Any other line, unchanged; `number` counts from 1."""
 
     text: str
     number: int = 0
@@ -116,7 +116,7 @@ class TrfLine:
 
 @dataclass(frozen=True, slots=True)
 class TrfReport:
-    """Hold a file in the order of its lines; `place` names it in errors, `encoding` is that of its bytes."""
+    """A file in the order of its lines; `place` is its name for errors, `encoding` is the encoding of its bytes."""
 
     records: tuple[TrfEntrant | TrfLine, ...]
     place: str = "TRF"
@@ -135,7 +135,7 @@ class TrfReport:
         return tuple(record for record in self.records if isinstance(record, TrfLine))
 
     def with_entries(self, entries: Sequence[TrfEntrant]) -> TrfReport:
-        """Return the file with these entrants instead of those with the same numbers."""
+        """Return the file with these entrants instead of the entrants with the same numbers."""
         fresh = {entry.number: entry for entry in entries}
         records = (fresh[one.number] if isinstance(one, TrfEntrant) else one for one in self.records)
         return replace(self, records=tuple(records))
@@ -167,7 +167,7 @@ def refuse_line(place: str, line: int, expected: str, found: object) -> NoReturn
 
 
 def read(content: bytes | str, place: str = "TRF") -> TrfReport:
-    """Read a file and check each line; `place` names the file. Raises InputRefused at the first invalid line."""
+    """Read a file and check each line; `place` names the file. Raise InputRefused at the first invalid line."""
     text, encoding = (content, "utf-8") if isinstance(content, str) else _decoded(content)
     if text.count("\n") + text.count("\r") > 2 * _MOST_LINES:
         refuse_line(place, 0, f"at most {_MOST_LINES:,} lines", "more")
@@ -316,7 +316,8 @@ _CODED = {  # JaVaFo's XXS: code -> letter of `scores`, and half points by defau
 }  # fmt: skip
 _SHORTCUTS = {"W": ("WW", "BW", "FW", "FPB"), "D": ("WD", "BD", "HPB")}
 _INSTEAD = {"P": "W", "F": "W", "+": "W", "H": "D", "Z": "A"}  # letter whose points are used by default
-# Virtual points and forbidden pairs (chosen here); enough for a family of 400, or all of 1,000 entrants in 99 rounds.
+# Largest number of virtual points and of forbidden pairs (chosen here); enough for a family of 400 entrants, or for
+# virtual points of 1,000 entrants in 99 rounds.
 _MOST_ITEMS = 100_000
 _ROUND_NUMBER = re.compile(r"[0-9]{1,4}")
 _POINTS_OF_RESULT = re.compile(r"[0-9]{1,3}(\.([05]0*)?)?|\.[05]0*")
@@ -326,7 +327,7 @@ _VIRTUAL = re.compile(r" {4}| ?[0-9]{1,2}\.[05]| *[0-9]{1,2} *")  # points of XX
 
 @dataclass(slots=True)
 class TrfHeader:
-    """Hold the header; numbers are those of the file, rounds count from 1, points are half points."""
+    """The header of a file; entrants have their numbers in the file, rounds count from 1, points are half points."""
 
     name: str = ""
     rounds: int | None = None
@@ -335,7 +336,7 @@ class TrfHeader:
     type: str = ""  # code of the pairing system
     baku: bool = False
     scores: dict[str, int] = field(default_factory={"W": 2, "D": 1, "L": 0, "A": 0}.copy)  # others: see `_INSTEAD`
-    coded: dict[str, int] = field(default_factory=dict)  # like `scores`, by the codes of XXS, if a line has them
+    coded: dict[str, int] = field(default_factory=dict)  # like `scores`, by the codes of XXS, if the file has them
     byes: dict[tuple[int, int], str] = field(default_factory=dict)  # (round, number) -> F, H, Z
     away: set[int] = field(default_factory=set)  # numbers of entrants absent from the next round
     virtual: dict[tuple[int, int], int] = field(default_factory=dict)  # (round, number) -> half points
@@ -348,7 +349,7 @@ class TrfHeader:
 
 
 def read_header(report: TrfReport) -> TrfHeader:
-    """Read all header lines; raises InputRefused at the first invalid line."""
+    """Read all header lines; raise InputRefused at the first invalid line."""
     found = TrfHeader()
     known = {entry.number for entry in report.entries}
     for line in report.lines:
@@ -448,7 +449,7 @@ def _old_score(found: TrfHeader, line: _Reading) -> None:
 
 
 def _coded_scores(found: TrfHeader, line: _Reading) -> None:
-    """Read XXS: the last value of a code counts; codes without a value get the default, also the bye."""
+    """Read XXS: the last value of a code counts; codes without a value get the default, including the bye."""
     if not found.coded:
         found.coded = {code: points for code, (_, points) in _CODED.items()}
         found.scores = {}
@@ -567,7 +568,7 @@ def _runs(row: Mapping[int, int]) -> Iterator[tuple[int, int, int]]:
         yield row[number], number, last
 
 
-# Time odds in a report, which has no column for them: comments that other programs ignore.
+# Time odds in a report. TRF does not have a column for them, so they are comments, which other programs ignore.
 #
 # ``### odds 003 0001 0012 2``: in round 3 entrant 1 gives entrant 12 two bands
 

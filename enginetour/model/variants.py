@@ -75,7 +75,10 @@ def variant_named(name: str) -> _Variant:
 
 
 def board_of(name: str, fen: str | None = None) -> chess.Board:
-    """Return a board with the variant's rules, in its initial position or another one; ValueError if not valid."""
+    """Return a board with the variant's rules in the position `fen`, by default the initial position.
+
+    Raise ValueError if `fen` is not a valid position.
+    """
     import chess
 
     variant = VARIANTS[name]

@@ -205,7 +205,7 @@ class OpeningSuite:
     def check(self, games: int, first: int = 0) -> None:
         """Check the openings that `games` games need after the first `first` games, at most `ahead`, in a large book.
 
-        Raises InputRefused like `load_suite`.
+        Raise InputRefused like `load_suite`.
         """
         if self.is_large:
             for turn in range(first, min(games, first + min(self.ahead, len(self.openings)))):

@@ -44,7 +44,7 @@ class OpeningNames:
 
 
 def read_opening_names(path: Path, place: str) -> OpeningNames:
-    """Read all openings of a file; raises InputRefused for `place` if the file does not contain ECO codes."""
+    """Read all openings of a file; raise InputRefused for `place` if the file does not contain ECO codes."""
     from chess import Move
     from chess.polyglot import zobrist_hash
 

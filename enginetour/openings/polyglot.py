@@ -27,7 +27,7 @@ _ENDLESS = 1_000_000_000  # length of the sequence of random lines
 
 
 class PolyglotBook:
-    """Read one Polyglot book; raises InputRefused for a file that is not a Polyglot book."""
+    """Read one Polyglot book; raise InputRefused for a file that is not a Polyglot book."""
 
     def __init__(self, path: Path) -> None:
         import chess.polyglot

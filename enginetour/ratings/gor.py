@@ -166,7 +166,7 @@ class _GorRule:
 
 
 def begin(settings: GorSettings, start: Mapping[str, float], lineage: Lineage | None = None) -> RatingState:
-    """Return the state before the first game; raises InputRefused for start ratings below 100."""
+    """Return the state before the first game; raise InputRefused for start ratings below 100."""
     for name, rating in start.items():
         if not rating >= FLOOR:
             raise InputRefused(
@@ -262,7 +262,7 @@ class _Egf2021Rule:
         return _expected_score(white, black), _expected_score(black, white)
 
     def settle(self, rating: float) -> float:
-        """Apply the lowest rating, if any; raises InputRefused from 3300 up, which needs very large events."""
+        """Apply the lowest rating, if any; raise InputRefused from 3300 up, which needs very large events."""
         if not rating < CEILING:
             raise InputRefused(
                 f"a rating of {rating:g} is outside the EGF 2021 system, which ends below {CEILING:g}",
@@ -275,7 +275,7 @@ class _Egf2021Rule:
 
 
 def begin_egf2021(settings: Egf2021Settings, start: Mapping[str, float], lineage: Lineage | None = None) -> RatingState:
-    """Return the state before the first game; raises InputRefused for start ratings of 3300 or more."""
+    """Return the state before the first game; raise InputRefused for start ratings of 3300 or more."""
     for name, rating in start.items():
         if not rating < CEILING:
             raise InputRefused(

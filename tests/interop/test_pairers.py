@@ -392,7 +392,7 @@ def test_an_odd_field_rests_one_in_turn() -> None:
     [
         (("results 4 +*", "pairing 3"), "round 1 is not finished, so round 2 cannot be paired"),
         (("results 4 +", "pairing 3"), "round 1 is not finished"),
-        (("results 4 +-+-+-", "pairing 7"), "game 7 is in round 4 of 3; start it with --rounds 4"),
+        (("results 4 +-+-+-", "pairing 7"), "game 7 is in round 4 of 3; use --rounds 4"),
         (("results 1 ", "pairing 1"), "game 1 of 1 participants does not exist"),
         (("pairing 1",), "game 1 of 0 participants does not exist"),
     ],
