@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from enginetour.store.games import StoredGame
     from enginetour.store.log import TournamentLog
 
-# Games as PGN. Sources: the PGN standard of 1994; move comments and extra tags as cutechess and CCRL write them.
+# Games as PGN, according to the PGN standard of 1994. Move comments and extra tags have the form of cutechess and CCRL.
 
-_MATE_SCORE = 32000  # mate in n is +-(32000 - n)
+_MATE_SCORE = 32000  # a mate in n moves has the score +-(32000 - n)
 _MATE_RANGE = 1000
-_LARGEST_SCORE = 100_000  # centipawns; larger scores are shown as this one
-_MAX_DEPTH = 999  # plies; larger depths are shown as this one
-_ROSTER = {"Event", "Site", "Date", "Round", "White", "Black", "Result"}  # required, PGN standard 8.1.1
+_LARGEST_SCORE = 100_000  # centipawns; larger scores are shown as this value
+_MAX_DEPTH = 999  # plies; larger depths are shown as this value
+_ROSTER = {"Event", "Site", "Date", "Round", "White", "Black", "Result"}  # required tags (PGN standard 8.1.1)
 _LINE = re.compile(r"(.{1,80}|[^ ]{81,})(?: |\Z)", re.DOTALL)  # takes a twentieth of the time of textwrap
-_NUMBER = re.compile("[0-9]{1,5}")  # a move number; a longer number is not one
-_MAX_TAG_LENGTH = 255  # PGN standard 4: lines and tokens up to 255 characters
-# PGN standard 9.8.1, and the values in common use.
+_NUMBER = re.compile("[0-9]{1,5}")  # a move number; numbers with more digits are not move numbers
+_MAX_TAG_LENGTH = 255  # characters; the limit of lines and tokens (PGN standard 4)
+# Values of the Termination tag in PGN standard 9.8.1, and other values in common use.
 _TERMINATIONS = {
     Termination.TIME: "time forfeit",
     Termination.ILLEGAL_MOVE: "rules infraction",
@@ -45,10 +45,10 @@ _TERMINATIONS = {
 }
 
 
-_MAX_PV_LENGTH = 2048  # bytes kept of a PV (runner spec 6)
+_MAX_PV_LENGTH = 2048  # bytes; longer PVs are cut (runner spec 6)
 _NO_RATINGS: Mapping[str, float] = MappingProxyType({})
 
-# Optional fields of a comment by their names in fastchess, in the order of runner spec 12.
+# Optional fields of a move comment. Their names are those of fastchess, their order is that of runner spec 12.
 _FIELD_WRITERS: Mapping[str, Callable[[MoveMade], str | None]] = MappingProxyType({
     "timeleft": lambda move: None if move.clock_ms is None else f"tl={move.clock_ms / 1000:.3f}s",
     "latency": lambda move: None if move.gap_us is None else f"lat={move.gap_us / 1_000_000:.6f}s",
@@ -60,7 +60,7 @@ _FIELD_WRITERS: Mapping[str, Callable[[MoveMade], str | None]] = MappingProxyTyp
     "pv": lambda move: f'pv="{_inside(move.pv, _MAX_PV_LENGTH)}"' if move.pv else None,
     "lines": lambda move: ", ".join(f'line="{_inside(line, _MAX_LINE_LENGTH)}"' for line in move.lines) or None,
 })  # fmt: skip
-_MAX_LINE_LENGTH = 300  # characters, as they are stored
+_MAX_LINE_LENGTH = 300  # characters; the database has the same limit
 COMMENT_FIELDS = tuple(_FIELD_WRITERS)
 
 
@@ -74,20 +74,20 @@ def game_pgn(
     ratings: Mapping[str, float] = _NO_RATINGS,
     names: OpeningNames | None = None,
 ) -> str:
-    """Return one game with tags and comments, and an empty line after it.
+    """Return one game as PGN with tags and comments, and an empty line after it.
 
-    `comments` are names of `COMMENT_FIELDS`, `ratings` are by entrant, and `names` give the opening its name if the
-    opening book does not.
+    `comments` selects the fields of `COMMENT_FIELDS` to write. `ratings` maps entrants to their ratings. `names` finds
+    the ECO code and the name of the opening; without a result, those of the opening book are used.
     """
     eco = (names.of(game) if names is not None else None) or (game.opening.eco, game.opening.name)
     return "\n".join((*_tags(game, number, event, site, ratings, eco), "", *_movetext(game, comments), "", ""))
 
 
 def move_comments(moves: Sequence[MoveMade], extras: tuple[str, ...] = ()) -> list[str]:
-    """Return the comment of each move: ``+0.31/18 0.104s``, which is score in pawns, depth and time.
+    """Return the comment of each move, such as ``+0.31/18 0.104s``: score in pawns, depth and time.
 
-    The score is that of the mover. Opening moves have ``book``. Known values of the fields in `extras` follow:
-    ``+0.31/18 0.104s, n=7279, sd=20``.
+    The score is from the mover's point of view. The comment of a move from the opening book is ``book``. The known
+    values of the fields in `extras` are added: ``+0.31/18 0.104s, n=7279, sd=20``.
     """
     found = [
         "book"
@@ -114,7 +114,7 @@ def _named(name: str, figure: int | None) -> str | None:
 
 
 def format_score(score: int) -> str:
-    """Format centipawns as pawns, and mate scores as ``+M5`` (moves). At most 1,000 pawns are shown."""
+    """Format centipawns as pawns, and a mate in 5 moves as ``+M5``. Scores above 1,000 pawns are shown as 1,000."""
     if is_mate_score(score):
         return f"{'+' if score > 0 else '-'}M{_MATE_SCORE - abs(score)}"
     return f"{clamp_score(score) / 100:+.2f}"
@@ -135,9 +135,9 @@ def _utc_tag(at: float) -> str:
 
 
 def is_mate_score(score: int) -> bool:
-    """Return whether a score counts the moves to a mate.
+    """Return whether a score means a mate in a number of moves.
 
-    Scores beyond this range have an engine's own scale, such as 99994 for a mate in 3.
+    Some engines send larger scores on another scale, such as 99994 for a mate in 3. These are not mate scores.
     """
     return _MATE_SCORE - _MATE_RANGE <= abs(score) <= _MATE_SCORE
 
@@ -267,7 +267,7 @@ def first_move(fen: str | None) -> tuple[int, bool]:
 
 
 def final_epd(game: Game, number: int, event: str) -> str:
-    """Return the final position of a game as a line of EPD, with its counters, names and result.
+    """Return the final position of a game as a line of EPD, with the move counters, the engines and the result.
 
     Format: ``8/8/... w - - hmvc 3; fmvn 71; id "event, game 5"; c0 "A - B 1-0, White mates";``.
     """
@@ -285,7 +285,7 @@ def _operand(text: str) -> str:
 
 # Exports, and the PGN file of a run.
 
-# A complete game: its tags, and movetext with any content (PGN standard 8.1).
+# Matches a complete game: its tags, and movetext with any content (PGN standard 8.1).
 _VALUE = rb'"(?:[^"\\\n]|\\.)*"\]\n'
 _WHOLE = re.compile(rb"\[Event " + _VALUE + rb"((?:\[(?!Event )\w+ " + _VALUE + rb")*)\n+[^\[\n].*\n(?:.+\n)*\n")
 _ROUND = re.compile(rb'^\[Round "\d+\.(\d+)"\]$', re.MULTILINE)
@@ -335,9 +335,9 @@ class PgnFile:
     """The PGN file of a running tournament. It is an export, so a failure to write it does not stop the run.
 
     Games that could not be written are written together with a later game. If the file was changed by another program,
-    it is written again from the database, from its first missing or damaged game. If `hurry` returns true, that is left
-    to the next run, since it takes 1 ms of processor time for each game. Void games are removed. While the file is
-    `growing`, its last line says so, until `finish`.
+    it is written again from the database, from its first missing or damaged game. If `hurry` returns true, the repair
+    is left to the next run, because it takes 1 ms of processor time for each game. A game that becomes void is removed
+    from the file. If the file is `growing`, its last line warns that games may be missing. `finish` removes this line.
     """
 
     def __init__(
@@ -358,18 +358,18 @@ class PgnFile:
         self._names = names
         self._tell = tell
         self._hurry = hurry
-        self._size: int | None = None  # bytes after the last write; None: the file must be checked
-        self._inode = -1  # after the last write, since another file can have the same size
+        self._size: int | None = None  # bytes after the last write, or None if the file must be checked
+        self._inode = -1  # inode after the last write, because another file can have the same size
         self._missing: int | None = None  # number of the first missing game
         self._newest = 0  # number of the last game in the event log at the last repair
         self._aside = False  # a file of another database was renamed
         self._left = False  # the file belongs to another run
 
     def mend(self) -> None:
-        """Repair the file so that it holds every game that counts. OSError if that fails.
+        """Repair the file so that it contains every game that counts. Raise OSError if this fails.
 
-        A file with a game that is not in the event log is renamed, since it may be the last copy of a lost database.
-        This happens once: if such a file appears again, another run writes it at the same time.
+        A file with a game that is not in the event log is renamed, because it may be the last copy of a lost database.
+        Only one file is renamed: if such a file appears again, another run is writing it at the same time.
         """
         if self._missing is not None:
             self._size = self._missing = None
@@ -414,7 +414,7 @@ class PgnFile:
         self._tell(f"{self.path.name} contained games of another database and was renamed to {free.name}")
 
     def finish(self) -> None:
-        """Remove the last line that says that games may be missing, and repair the file."""
+        """Remove the last line, which warns that games may be missing, and repair the file."""
         tail, self._tail = self._tail, b""
         if tail and self._size is not None and self._is_as_left():
             self._size -= len(tail)
@@ -426,11 +426,11 @@ class PgnFile:
         self._size = None
 
     def append(self, number: int, game: Game) -> None:
-        """Append one game that is already in the database. OSError if it cannot be written."""
+        """Append one game that is already in the database. Raise OSError if it cannot be written."""
         self.extend([(number, game)])
 
     def extend(self, games: Sequence[tuple[int, Game]]) -> None:
-        """Append several games in the order of the database. OSError if they cannot be written."""
+        """Append several games in the order of the database. Raise OSError if they cannot be written."""
         as_left = self._is_as_left()
         if as_left:  # leave out games that the last repair has already written
             games = [one for one in games if one[0] > self._newest]
@@ -439,7 +439,7 @@ class PgnFile:
         first = games[0][0]
         missing = first if self._missing is None else self._missing
         self._missing = missing
-        if self._left:  # do not read the whole file for each game
+        if self._left:  # a repair would read the whole file for each game
             raise OSError(errno.EBUSY, _OF_ANOTHER)
         size = self._size
         if size is None or not as_left:
@@ -466,11 +466,11 @@ class PgnFile:
 
     @property
     def is_whole(self) -> bool:
-        """Return whether the file had every game that counts when it was last written or checked."""
+        """Return whether the file contained every game that counts when it was last written or checked."""
         return self._size is not None and self._missing is None
 
     def _there(self) -> tuple[int, int]:
-        """Return size and inode of the file, -1 for both if it does not exist."""
+        """Return the size and the inode of the file, or -1 for both if it does not exist."""
         try:
             found = os.stat(self.path)  # noqa: PTH116 - called after each game, takes half the time
         except FileNotFoundError:
@@ -498,7 +498,7 @@ class PgnFile:
         return (text.encode("utf-8") for text in self._texts(first))
 
     def _whole_games(self) -> Iterator[tuple[int, bytes]]:
-        """Yield number and bytes of the complete games at the start of the file.
+        """Yield the number and the bytes of each complete game at the start of the file.
 
         The last game before other content is left out, since its movetext may be mixed with that content.
         """

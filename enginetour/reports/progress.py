@@ -106,12 +106,12 @@ def finished_line(number: int, game: Game) -> str:
 
 
 def score_line(match: MatchScore) -> str:
-    """Format ``Score of A vs B: 3 - 1 - 2  [0.667] 6`` for the first engine. It needs at least one game."""
+    """Format ``Score of A vs B: 3 - 1 - 2  [0.667] 6`` for the first engine. The match must have a game that counts."""
     return safe_text(f"Score of {match.first} vs {match.second}: {_counts(match.results)}")
 
 
 def interval_lines(match: MatchScore, test: MatchTest | None = None) -> Iterator[str]:
-    """Yield the conditions, the score by color, the strength and the test; nothing before the first game."""
+    """Yield lines with the conditions, the score by color, the strength and the test; none before the first game."""
     if not match.games:
         return
     wins, draws, losses = match.results
@@ -183,13 +183,13 @@ def _error(found: MatchStatistics) -> float | None:
 # The state of a running tournament.
 
 _MAX_SLOTS = 1024  # the limit of `concurrency` in a configuration
-_MOST_SHOWN = 60  # rows of a live table; no window has more
-# If there is no room for all entrants, those with the lowest number are shown.
+_MOST_SHOWN = 60  # rows of a live table; windows do not have more lines
+# If there is not enough room for all entrants, those with a lower value are shown first.
 _INTEREST = {"active": 0, "parked": 1, "final": 2}
 
 
 class RunView(Protocol):
-    """What `Progress` needs to know about a running tournament; a `Scheduler` has it."""
+    """The properties of a running tournament that `Progress` reads. `Scheduler` has these properties."""
 
     @property
     def state(self) -> Any: ...  # noqa: D102
@@ -205,21 +205,22 @@ class RunView(Protocol):
     def flying(self) -> Mapping[Any, tuple[Pairing, float]]: ...  # noqa: D102
 
     def estimate(self) -> float | None:
-        """Return the estimated seconds to the end."""
+        """Return the estimated number of seconds to the end, or None if it is unknown."""
 
 
 # Properties of `Progress` that are computed on demand, from the state and from the run.
 _OF_STATE = ("placed", "test", "stage")
 _OF_RUN = ("estimate", "spread")
-BUSY_LINGER_S = 60.0  # seconds that a warning stays after engines no longer wait for a processor
-BUSY_TIMEOUT_S = 900.0  # seconds after which the warning of a slot that sends nothing more is removed
+BUSY_LINGER_S = 60.0  # seconds; a warning is shown for this time after engines no longer wait for a processor
+BUSY_TIMEOUT_S = 900.0  # seconds; the warning of a slot is removed if the slot sends no events for this time
 
 
 @dataclass
 class Progress:
     """The current state of a tournament, updated in place.
 
-    Standings are computed on demand, since most games end without a reader and 100 engines take 6 ms (measured).
+    Standings are computed only when they are read. They take 6 ms for 100 engines (measured), and after most games they
+    are not read.
     """
 
     system: str
@@ -236,7 +237,9 @@ class Progress:
     live: dict[int, dict[str, Any]] = field(default_factory=dict)  # slot -> its game in progress
     numbered: int = 0  # the highest number of a game in the log
     warnings: tuple[str, ...] = ()  # properties of the machine that make its clocks unreliable
-    crowds: dict[int, tuple[float, Mapping[str, Any]]] = field(default_factory=dict)  # slot -> end of its warning
+    crowds: dict[int, tuple[float, Mapping[str, Any]]] = field(
+        default_factory=dict
+    )  # slot -> end of its warning, event
     stop_at: float | None = None  # UTC seconds after which no game starts (--stop-at)
     _format: Any = None
     _state: Any = None
@@ -249,23 +252,23 @@ class Progress:
 
     @cached_property
     def test(self) -> tuple[tuple[str, str], MatchTest] | None:
-        """Return the engines and the sequential test of a match, None without one."""
+        """Return the engines and the sequential test of a match, or None if there is no test."""
         return None if self._format is None else sprt.current_test(self._format, self._state)
 
     @cached_property
     def stage(self) -> tuple[int, int] | None:
-        """Return the current round and the number of rounds, None for a format without rounds."""
+        """Return the current round and the number of rounds, or None for a format without rounds."""
         stage = getattr(self._format, "stage", None)
         return stage(self._state) if stage else None
 
     @cached_property
     def estimate(self) -> float | None:
-        """Return the estimated seconds to the end, None if unknown."""
+        """Return the estimated number of seconds to the end, or None if it is unknown."""
         return None if self._running is None else self._running.estimate()
 
     @cached_property
     def spread(self) -> tuple[float, float] | None:
-        """Return the estimated seconds to the end for the fewest and for the most games."""
+        """Return the estimated seconds to the end for the fewest and for the most games, or None if unknown."""
         if self.estimate is None or self._format is None or is_open_ended(self.done, self.remaining):
             return None
         if not (likely := self._format.likely(self._state)):
@@ -275,11 +278,11 @@ class Progress:
 
     @property
     def planned(self) -> int | None:
-        """Return the maximum number of games, None for a test without a game limit."""
+        """Return the maximum number of games, or None for a test without a game limit."""
         return None if is_open_ended(self.done, self.remaining) else self.done + self.remaining[1]
 
     def stand(self, format_: Any, state: Any) -> None:
-        """Set the format and the state of a tournament, whether it runs or not."""
+        """Set the format and the state of a tournament, which may be running or not."""
         if format_ is self._format and state is self._state:
             return
         self._format, self._state = format_, state
@@ -297,10 +300,13 @@ class Progress:
         self.paused, self.stopping = running.paused, bool(running.stopping)
 
     def rate(self) -> None:
-        """Update `elo`. This class has no event log, so it has nothing to compute ratings from."""
+        """Update `elo`. This class does nothing, because it does not have an event log with results."""
 
     def match(self) -> MatchScore | None:
-        """Return the score of a tournament of two engines without its pairs, None before the first game."""
+        """Return the score of a tournament of two engines without its game pairs, or None before the first game.
+
+        This class has no event log, so it always returns None.
+        """
 
     def paired(self, match: MatchScore) -> MatchScore:
         """Return the score with its game pairs and conditions.
@@ -310,7 +316,7 @@ class Progress:
         return match
 
     def event(self, slot: int, name: str, payload: Any) -> None:
-        """Update the games in progress from an event of a slot: start, move, end or crowd."""
+        """Update the games in progress from an event of a slot. Its `name` is start, move, end or crowd."""
         if name == "start":
             self.live[slot] = {"slot": slot, **payload, "moves": list(payload.get("moves", ()))}
         elif name == "move" and slot in self.live:
@@ -322,12 +328,12 @@ class Progress:
             now = time.monotonic()
             if payload["crowded"]:
                 self.crowds[slot] = now + BUSY_TIMEOUT_S, payload
-            elif slot in self.crowds:  # the warning stays a while, so that it does not appear and disappear
+            elif slot in self.crowds:  # the warning stays for some time, so that it does not flicker
                 self.crowds[slot] = now + BUSY_LINGER_S, self.crowds[slot][1]
 
     @property
     def banner(self) -> str:
-        """Return the warning that engines wait for a processor, an empty text if few do."""
+        """Return a warning if engines wait for a processor; otherwise an empty text."""
         now = time.monotonic()
         found = [crowd for until, crowd in list(self.crowds.values()) if now < until]
         if not found:
@@ -372,9 +378,9 @@ def format_games(done: int, remaining: tuple[int, int]) -> str:
 
 
 def is_open_ended(done: int, remaining: Sequence[int]) -> bool:
-    """Return whether a test decides the end and there is no game limit.
+    """Return whether a test decides when the tournament ends and there is no game limit.
 
-    The most games can be a few above `OPEN_GAMES`, since games in progress are counted in advance.
+    The maximum number of games can be slightly above `OPEN_GAMES`, because games in progress are counted in advance.
     """
     fewest, most = remaining
     return fewest != most and OPEN_GAMES <= done + most <= OPEN_GAMES + _MAX_SLOTS
@@ -421,11 +427,16 @@ def live_table(picture: Progress, room: int = _MOST_SHOWN) -> Sheet:
             }
         )
     left = len(picture.placed) - len(shown)
-    return Sheet("", columns, tuple(rows), notes=(f"… {left} more: enginetour standings",) if left else ())
+    return Sheet(
+        "", columns, tuple(rows), notes=(f"… {left} more (to list all: enginetour standings)",) if left else ()
+    )
 
 
 def _seen(placed: tuple[StandingsRow, ...], room: int) -> list[StandingsRow]:
-    """Return all lines, or the most interesting ones in table order with one row left for the note on the others."""
+    """Return all lines if they fit, otherwise the most interesting ones in table order.
+
+    In the second case, one row is left for a note on the other lines.
+    """
     if len(placed) <= room:
         return list(placed)
     order = sorted(range(len(placed)), key=lambda place: (_INTEREST.get(placed[place].status, 3), place))

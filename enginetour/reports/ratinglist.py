@@ -40,7 +40,7 @@ from enginetour.reports.sheet import (
 # Rating lists as tables.
 
 _MAX_NAMED = 10  # engines in a note
-_MIN_NAME_WIDTH = 20  # characters; columns are left out rather than shortening names below it
+_MIN_NAME_WIDTH = 20  # characters; columns are left out so that names are not shortened below this width
 SYSTEM_NAMES = {
     "elo": "Elo, incremental",
     "gor": "GoR, Czech 1998",
@@ -59,7 +59,7 @@ def likelihood_sheet(
 ) -> Sheet:
     """Return a maximum-likelihood list with the given columns, confidence intervals and notes.
 
-    `confidence` is that of the intervals in %. `notes` follow the notes of the list.
+    `confidence` is the confidence level of the intervals in %. `notes` are added after the notes of the list.
     """
     many = len(found.pools) > 1
     chosen = columns or (("pool", *DEFAULT_COLUMNS) if many else DEFAULT_COLUMNS)
@@ -74,7 +74,7 @@ def likelihood_sheet(
 
 
 def fitting_columns(found: RatingList, room: int) -> tuple[str, ...]:
-    """Return the columns that fit: the wide set of Ordo's full list, the default set, or the narrow set."""
+    """Return the widest set of columns that fits: that of Ordo's full list, the default set or the narrow set."""
     longest = max((len(safe_text(row.name)) for row in found.rows), default=0)
     pool = ("pool",) if len(found.pools) > 1 else ()
     sheet = likelihood_sheet("", found, (*pool, *WIDE_COLUMNS))
@@ -99,7 +99,7 @@ def unrated_notes(found: RatingList) -> list[str]:
 def remark_notes(found: RatingList) -> list[str]:
     """Return the remarks of single rows with the names of their engines, for tables without a column for them.
 
-    Names are cut after ten for remarks on profile-likelihood intervals, never for other remarks.
+    A remark on profile-likelihood intervals lists at most ten names. Other remarks list all names.
     """
     notes = []
     for mark in sorted({remark for row in found.rows for remark in row.remarks}):
@@ -136,7 +136,8 @@ def _row_cells(row: Row) -> dict[str, object]:
 
 
 def _shown(row: Row, marks: list[str]) -> dict[str, str]:
-    # An anchor has no error, since the others are measured from it. Large pools have errors only on request.
+    # An anchor does not have an error, because the other ratings are measured relative to it. Errors of large pools are
+    # only computed on request.
     few = ("", "") if {"anchor", NOT_ASKED} & {*row.remarks} else ("too few", "games")
     return {
         "plus": few[0] if row.plus is None else f"+{format_error(row.plus)}",
@@ -150,7 +151,7 @@ def list_footer(found: RatingList, confidence: float) -> str:
     """Return the note on model, level, games, draws, intervals and White's advantage of a list."""
     if not found.games:
         return "no games to rate"
-    draws = "" if found.draw_rate is None else f", {100 * found.draw_rate:.0f}% draws"
+    draws = "" if found.draw_rate is None else f", {100 * found.draw_rate:.0f} % draws"
     intervals = f"+ and - are {confidence:g} % confidence intervals"
     games = f"{found.games} game{'s' * (found.games != 1)}{draws}"
     white = f"; White advantage {_format_advantage(found, confidence)}" if found.white_advantage else ""
@@ -167,7 +168,7 @@ def _format_advantage(found: RatingList, confidence: float) -> str:
 
 # Layouts of other programs.
 
-_SHORTEST = 12  # characters of a name that remain in a narrow window
+_SHORTEST = 12  # characters; names are not shortened below this length
 
 # Ordo's columns in its order: key, header, width with the preceding blanks (its manual, -U and -b).
 _ORDO = (
@@ -201,7 +202,7 @@ def render_layout(
 ) -> str:
     """Return the list in a layout of another program; names are shortened to fit `room` columns.
 
-    `columns` are for the layout of Ordo.
+    `columns` is only used by the layout of Ordo.
     """
     table: Callable[[list[Row], int], Iterator[str]]
     if layout == "ordo":
@@ -252,7 +253,7 @@ def ordo_csv(found: RatingList, columns: Sequence[str] = ORDO_DEFAULT) -> str:
 
 
 def _display_width(name: str) -> int:
-    """Return the terminal columns of a name; wide characters take two."""
+    """Return the width of a name in terminal columns; wide characters take two columns."""
     from rich.cells import cell_len
 
     return cell_len(safe_text(name))
@@ -321,7 +322,7 @@ def _bayeselo(rows: list[Row], room: int) -> Iterator[str]:
 
 
 def _ccrl(rows: list[Row], room: int) -> Iterator[str]:
-    """Yield the layout of CCRL: opponents as a difference, and shared ranks for equal whole ratings."""
+    """Yield lines in the layout of CCRL. The opponents are shown as a rating difference; equal ratings share a rank."""
     ranks = _shared_ranks([round(row.rating) for row in rows])
     first = max(4, *map(len, ranks)) if ranks else 4
     width = _name_width(rows, room, first + 59, 4)
@@ -338,7 +339,7 @@ def _ccrl(rows: list[Row], room: int) -> Iterator[str]:
 
 
 def _shared_ranks(ratings: Sequence[int]) -> list[str]:
-    """Return the place of each rating, such as ``14-15`` for equal ones. Ratings must be in falling order."""
+    """Return the place of each rating, such as ``14-15`` for equal ratings. The highest rating must be first."""
     ends = {rating: place for place, rating in enumerate(ratings, 1)}
     starts = {rating: place for place, rating in reversed(list(enumerate(ratings, 1)))}
     return [f"{starts[r]}-{ends[r]}" if starts[r] < ends[r] else str(starts[r]) for r in ratings]
@@ -359,7 +360,7 @@ _MATRIX_NOTES = {
 
 
 def matrix_sheet(title: str, matrix: Matrix, *, confidence: float = 95, notes: Sequence[str] = ()) -> Sheet:
-    """Return the matrix as a table. CSV has plain numbers, for scores the share of the points."""
+    """Return the matrix as a table. CSV has plain numbers; a score is the share of the points."""
     import numpy as np
 
     many = len(set(matrix.pools)) > 1
@@ -539,7 +540,7 @@ _COUNTS = ("games", "wins", "draws", "losses")
 
 
 def _names(met: _Opponents, found: RatingList) -> Iterable[str]:
-    """Return the names in the order of the list, then those that it does not rate."""
+    """Return the rated names in the order of the list, then the other names."""
     listed = [row.name for row in found.rows if row.name in met]
     return [*listed, *sorted(name for name in met if met[name] and name not in set(listed))]
 

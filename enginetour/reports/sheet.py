@@ -36,7 +36,7 @@ def wrap_sentence(text: str, width: int, *, first: str = "", then: str = "  ") -
 def safe_text(value: object) -> str:
     """Return text without characters that move the cursor, change the writing direction or break the line.
 
-    Bytes of a file name that are not UTF-8 are written as their numbers.
+    Bytes of a file name that are not UTF-8 are written as backslash escapes.
     """
     text = str(value)
     if text.isprintable():  # a fast path: a large list has tens of thousands of cells
@@ -64,7 +64,7 @@ class Texts(dict[_Key, str], Generic[_Key]):
 
 
 def format_value(value: object) -> str:
-    """Format a JSON value for people: an empty text for None, and whole floats without ``.0``."""
+    """Format a JSON value for people. None gives an empty text, and whole floats do not have ``.0``."""
     if value is None:
         return ""
     if isinstance(value, float):
@@ -107,7 +107,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A table: rows are values by column key. `shown` replaces the text that a column's format would give."""
+    """A table. Its rows map column keys to values. `shown` replaces texts that the columns' formats would give."""
 
     title: str
     columns: tuple[Column, ...]
@@ -151,7 +151,7 @@ def format_duration(seconds: float) -> str:
 
 
 def iso_timestamp(seconds: float) -> str:
-    """UTC seconds as ISO 8601."""
+    """Format UTC seconds as ISO 8601, such as ``2026-11-21T20:05:00Z``."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
@@ -163,7 +163,7 @@ def format_count(number: int, noun: str) -> str:
 def render(sheet: Sheet, width: int | None = None) -> str:
     """Return the table as aligned text.
 
-    Its flexible columns are shortened to fit `width` columns. Without flexible columns it can be wider.
+    `width` is in characters. Flexible columns are shortened to fit it. Without flexible columns the table can be wider.
     """
     cells = sheet.cells()
     shown = [i for i, column in enumerate(sheet.columns) if not column.rare or any(line[i] for line in cells)]
@@ -345,7 +345,7 @@ def _text(value: str) -> str:
 
 
 def format_error(number: float | None) -> str:
-    """Format an error in points. An error above 0 is never shown as 0. The text is empty for None."""
+    """Format an error in rating points. An error above 0 is never shown as 0. The text is empty for None."""
     if number is None:
         return ""
     if number >= 0.95:
@@ -382,5 +382,5 @@ COLUMNS = {
 COLUMN_KEYS = tuple(COLUMNS)
 NARROW_COLUMNS = ("rank", "name", "rating", "plus", "minus", "games", "score", "remarks")
 DEFAULT_COLUMNS = (*NARROW_COLUMNS[:7], "opponents", "draw_rate", "los", "remarks")
-# With the columns that Ordo's full list has between score and opponents.
+# The default columns, and the columns that Ordo's full list has between score and opponents.
 WIDE_COLUMNS = (*DEFAULT_COLUMNS[:7], "points", "wins", "draws", "losses", *DEFAULT_COLUMNS[7:])

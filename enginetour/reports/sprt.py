@@ -25,7 +25,7 @@ def sprt_sheet(
 ) -> Sheet:
     """Return a sequential test as a table of figures. Each uncertain figure has one 95 % interval.
 
-    `ended`: no more games will be played, so a test without a verdict reached its game limit.
+    `ended` means that no more games will be played: a test without a verdict has then reached its game limit.
     """
     losses, draws, wins = found.games
     lines = [("W / D / L", f"{wins} / {draws} / {losses}")]
@@ -70,7 +70,7 @@ def sprt_row(engines: tuple[str, str], found: MatchTest) -> Sheet:
 
 
 def current_test(format_: Any, state: Any) -> tuple[tuple[str, str], MatchTest] | None:
-    """Return the engines and the test of a match under a sequential test with at least one game, else None."""
+    """Return the engines and the test of a match, or None if there is no sequential test or no game yet."""
     ask = getattr(format_, "tested", None)
     found = ask(state) if ask else None
     return (state.pair, found) if found else None
@@ -116,7 +116,7 @@ def sprt_json(engines: tuple[str, str], found: MatchTest) -> dict[str, object]:
 
 
 def _strength(found: MatchTest) -> list[tuple[str, str]]:
-    """Return Elo, LOS and nElo. After a verdict Elo is the estimate that allows for the early stop."""
+    """Return Elo, LOS and nElo. After a verdict, Elo is an estimate that is corrected for the early stop."""
     after = found.after_stop
     elo = _elo(found.statistics) if after is None else _between(after.elo, after.low, after.high)
     return [("Elo", elo), *_certainty(found.statistics)]
@@ -161,7 +161,7 @@ def _remarks(found: MatchTest) -> list[str]:
         kind = "plain" if found.after_stop.plain else "median-unbiased"
         remarks.append(f"Elo is the {kind} estimate at the moment of the verdict")
     if found.statistics.by_profile:
-        remarks.append("few or one-sided results: the interval and LOS are from the profile likelihood")
+        remarks.append("few or one-sided results: the interval and LOS are computed from the profile likelihood")
     if found.lone:
         one = found.lone == 1
         remarks.append(
@@ -192,8 +192,8 @@ def _percent(chance: float) -> str:
     return f"{100 * chance:.1f} %"
 
 
-# Simulations. For people a figure and its standard error share a cell. JSON and CSV have both, such as `tau_fit` and
-# `tau_fit_error`.
+# Simulations. In tables for people, a figure and its standard error are in one cell. JSON and CSV have two keys, such
+# as `tau_fit` and `tau_fit_error`.
 
 # Key of a figure: header of its column, decimals.
 _FIGURE_COLUMNS = {
@@ -233,7 +233,7 @@ def comparison_sheet(title: str, found: Sequence[ComparisonResult]) -> Sheet:
 
 
 def comparison_rows(found: Sequence[ComparisonResult]) -> Sheet:
-    """Return the comparison as numbers. Keys that end in `_above` are differences to the first system."""
+    """Return the comparison as a table of numbers. Keys that end in `_above` are differences to the first system."""
     rows: list[dict[str, object]] = []
     for line in found:
         above = {f"{key}_above": line.above[key] for key in _ABOVE}
@@ -244,7 +244,7 @@ def comparison_rows(found: Sequence[ComparisonResult]) -> Sheet:
 def rehearsal_sheet(title: str, found: SimulationResult, hours: float | None) -> Sheet:
     """Return the figures of a simulated tournament, one in each row.
 
-    `hours` is the duration for the expected number of games, None if no clock limits it.
+    `hours` is the duration for the expected number of games, or None if no clock limits it.
     """
     games = _format_estimate(found.figures["games"], 0)
     lines = {

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 # Standings and crosstable.
 
-_BESIDE = len("99  shortest  points  games")  # columns of a table with short names, without its tie-breaks
+_BESIDE = len("99  shortest  points  games")  # characters; width of a table with short names and without tie-breaks
 _BYES = "byes: points without a game; they are included in the points"
 _QUARTERS = ("", "¼", "½", "¾")
 
@@ -97,9 +97,10 @@ def crosstable_sheet(
     codes: Sequence[str] = (),
     notes: tuple[str, ...] = (),
 ) -> Sheet:
-    """Return the crosstable: ``1=0`` for the row's engine, in the order of `names`, with tie-breaks by `codes`.
+    """Return the crosstable in the order of `names`, with the tie-breaks in `codes`.
 
-    CSV has ``1½0``, since a spreadsheet reads a leading = as a formula.
+    A cell such as ``1=0`` contains the results of the engine in the row. CSV has ``1½0`` instead, because a spreadsheet
+    reads a leading = as a formula.
     """
     by_name = {line.name: line for line in totals}
     columns = [Column("rank", "#"), Column("name", "engine", left=True, flexible=True)]
@@ -121,9 +122,9 @@ def crosstable_sheet(
 def points_notes(
     placed: Iterable[StandingsRow], half_points: Mapping[str, int], *, by_match: bool = False
 ) -> tuple[str, ...]:
-    """Return notes on why points of the standings differ from those of the games in the crosstable.
+    """Return notes on why the points in the standings differ from the points in the crosstable.
 
-    `half_points` are those of the games, by entrant.
+    `half_points` contains the half points of each entrant in the crosstable.
     """
     byes, void, withdrawn = list[str](), list[str](), list[str]()
     for line in placed:
@@ -141,7 +142,7 @@ def points_notes(
 
 
 def probes_sheet(found: Mapping[str, ProbeResult]) -> Sheet:
-    """Return the result of starting each engine once."""
+    """Return a table of the results of starting each engine once."""
     columns = (
         Column("name", "engine", left=True, flexible=True),
         Column("fit", "can play", left=True, form=format_yes),
@@ -234,7 +235,7 @@ def round_json(
 def scores_json(
     called: str, rows: Sequence[Sequence[int]], labels: Sequence[str], starts: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the scores that decide the pairing as JSON, without keys if they are the points.
+    """Return the scores that decide the pairing as JSON; the object is empty if these scores are the points.
 
     Keys: the name of the score with its values by entrant, `starts` with the values before round 1, `starting_list`.
     """
@@ -246,7 +247,10 @@ def scores_json(
 
 @dataclass(frozen=True, slots=True)
 class CheckedRound:
-    """A round of a file compared with the pairing of the system: pairs by place, White first, None for a bye."""
+    """A round of a file compared with the pairing of the system.
+
+    Pairs contain the places of two entrants, White first; the second place is None for a bye.
+    """
 
     number: int
     boards: int
@@ -353,7 +357,8 @@ def _answer(found: PairingReason, field: Field) -> list[str]:
         lines.append(f"weight of the round: {found.cost.total:,}")
         if found.cost.least is not None:
             lines.append(
-                f"weight lost by any round {with_or_without} this pair: at least {found.cost.least:,} (from the proof)"
+                f"weight lost by every round {with_or_without} this pair: at least {found.cost.least:,}"
+                " (proved lower bound)"
             )
         if found.cost.exact is not None:
             lines.append(
@@ -372,7 +377,7 @@ def why_json(found: PairingReason, field: Field, labels: Sequence[str]) -> dict[
     """Return the answer of ``--why`` as JSON.
 
     Keys: round, pair, paired, guarantee, facts, rules, criteria (name, worth, most, source), weight, least, exact,
-    instead. `least` and `exact` are None if no weight decides or the other decision is not legal.
+    instead. `least` and `exact` are None if weights do not decide the pairing, or if the opposite is not legal.
     """
     cost = found.cost
     return {
@@ -474,7 +479,7 @@ class RoundFigures:
 
 
 def relative_strengths(field: Field) -> tuple[float, ...]:
-    """Return the relative strength of each entrant in Elo, by place; 0 without a game. Byes and forfeits do not count.
+    """Return the relative strength of each entrant in Elo, by place; 0 without games. Byes and forfeits do not count.
 
     The model treats a draw as half a win and half a loss, so the points of a match are sufficient.
     """
@@ -497,7 +502,7 @@ def relative_strengths(field: Field) -> tuple[float, ...]:
 def pairing_figures(field: Field, scores: Sequence[Sequence[int]] = ()) -> tuple[RoundFigures, ...]:
     """Return the figures of each round and of all rounds.
 
-    `scores` are the half points that decided the pairing, by default those of `Field.points`.
+    `scores` contains the half points that decided the pairing; by default `Field.points`.
     """
     strengths = relative_strengths(field)
     lines = []
@@ -555,7 +560,7 @@ def _boards(row: Sequence[Turn]) -> list[tuple[int, int]]:
 
 
 def _met(field: Field) -> list[tuple[int, int, int, int]]:
-    """Return the matches with a result: two places, the lower one first, and the score of each."""
+    """Return the matches with a result: the places of both entrants, the lower one first, and their scores."""
     return [
         (one, other, row[one].points, row[other].points)
         for row in field.history

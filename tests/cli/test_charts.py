@@ -366,7 +366,7 @@ def test_a_ladder_is_a_table_too(bubble: Path) -> None:
     assert rows[:3] == [
         "step,games,told",
         '1,,"the section starts with HoiChess, Phalanx"',
-        '1,1,"HoiChess, the last, drops out in place 4: it has played 1 match"',
+        '1,1,"HoiChess (last) drops out in place 4, because it has played 1 match"',
     ]
     assert len(rows) == 1 + 6
     for words in (("bubble", "-t", "b"), ("bubble", "-t", "b", "--step", "1")):

@@ -157,7 +157,7 @@ def test_a_small_window_shows_who_plays() -> None:
     made.placed = tuple(StandingsRow(rank, f"E{rank}", 0, 0, what) for rank, what in enumerate(status, 1))
     text = render(live_table(made, 6))
     assert [line.split()[1] for line in text.splitlines()[1:]] == ["E31", "E32", "E33", "E34", "E35", "48"]
-    assert text.endswith("… 48 more: enginetour standings\n")
+    assert text.endswith("… 48 more (to list all: enginetour standings)\n")
 
 
 class Counting:

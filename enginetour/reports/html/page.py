@@ -34,7 +34,8 @@ HTML_DIR = Path(__file__).parent
 REPORT_ASSETS = ("report.css", "report.js")  # used by every page
 STATE_CSS = "state.css"  # shows a note if a run has started since the report was written
 GAME_ASSETS = ("game.css", "board.js")  # used by pages of games, with the script of the pieces
-# Nothing inline and nothing from other hosts. It also works from disk, since Chromium treats files as 'self' there.
+# This policy forbids inline content and content from other hosts. It also works for files on disk, because Chromium
+# treats them as 'self'.
 _CONTENT_POLICY = (
     "default-src 'none'; img-src 'self' data:; style-src 'self'; script-src 'self'; base-uri 'none'; form-action 'none'"
 )
@@ -42,7 +43,10 @@ LIVE_POLICY = f"{_CONTENT_POLICY}; connect-src 'self'"  # for pages that receive
 
 
 def render_page(template: str, *, site: Site, here: str, policy: str = _CONTENT_POLICY, **rows: object) -> str:
-    """Render a page of a report; `here` is its address relative to the root. A missing row is an error."""
+    """Render a page of a report. `here` is the address of the page, relative to the root of the report.
+
+    `rows` are the values for the template. A value that the template uses and `rows` does not contain is an error.
+    """
     place = here if any(here == address for address, _ in site.pages) else "".join(here.rpartition("/")[:2])
     frame = () if site.single else _frame(policy, site.title, site.pages, site.foot, site.prefix, place)
     return _environment().get_template(template).render(site=site, here=here, policy=policy, frame=frame, **rows)
@@ -52,7 +56,7 @@ def render_page(template: str, *, site: Site, here: str, policy: str = _CONTENT_
 def _frame(
     policy: str, title: str, pages: tuple[tuple[str, str], ...], foot: str, prefix: str, here: str
 ) -> list[Markup]:
-    """Return the parts around title, head and content, which most pages of a report share."""
+    """Return the markup around the title, the head and the content of a page; it is the same for most pages."""
     site = Site(title, pages, foot=foot, prefix=prefix)
     text = _environment().get_template("frame.html").render(site=site, here=here, policy=policy)
     return [trusted_markup(part) for part in text.split("<!-- page -->\n")]
@@ -73,7 +77,7 @@ def _environment() -> Environment:
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_finalized,
-        auto_reload=False,  # otherwise each page checks three template files
+        auto_reload=False,  # otherwise Jinja checks three template files for changes for each page
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
@@ -102,19 +106,19 @@ def _table(context: Context, sheet: Sheet, **options: Any) -> Markup:
 
 
 def _finalized(value: object) -> object:
-    """Make text from engines and people safe, and None an empty text."""
+    """Remove unsafe characters from texts of engines and users, and replace None by an empty text."""
     if value is None:
         return ""
     return safe_text(value) if type(value) is str else value  # Markup is a subclass of str
 
 
 def format_utc(seconds: float | None) -> str:
-    """Format UTC seconds: ``2026-11-21 20:05 UTC``."""
+    """Format UTC seconds as ``2026-11-21 20:05 UTC``, and None as an empty text."""
     return "" if seconds is None else f"{datetime.fromtimestamp(seconds, UTC).isoformat(' ', 'minutes')[:16]} UTC"
 
 
 def _format_percent(share: float | None) -> str:
-    """Format a share: ``52.4 %``."""
+    """Format a share as ``52.4 %``, and None as an empty text."""
     return "" if share is None else f"{100 * share:.1f} %"
 
 
@@ -127,19 +131,19 @@ _FILTERS: Mapping[str, Callable[..., object]] = {
     "counted": format_count,
 }
 
-# Functions of templates that depend on the address of the page.
+# Functions that templates can call. Their results depend on the address of the page.
 _MAKERS: Mapping[str, Callable[..., object]] = {"link": _link, "engine": _engine, "game": _game, "table": _table}
 
 
 # A whole report in one file, with its style sheets and scripts.
 
-MAX_FILE_BYTES = 2_000_000  # bytes that mail and forums accept
+MAX_FILE_BYTES = 2_000_000  # bytes; mail servers and forums accept files of this size
 _HEADING = re.compile(r"(</?)h([1-5])(?=[\s>])")
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A page without its head and foot. A `summary` is the heading of a closed section."""
+    """A page of a single file, without head and foot. With a `summary`, it is closed and shows only this heading."""
 
     address: str
     text: Markup
@@ -152,7 +156,7 @@ class Section:
 
 
 def make_section(address: str, text: str, summary: str = "") -> Section:
-    """Return a page as a section of a single file, with its headings one level lower except on the first page."""
+    """Return a page as a section of a single file. Its headings are one level lower, except on the first page."""
     if address != "index.html":
         text = _HEADING.sub(lambda found: f"{found[1]}h{int(found[2]) + 1}", text)
     return Section(address, trusted_markup(text), summary)
@@ -168,9 +172,10 @@ def single_file(
     command: str,
     shared: Markup | None = None,
 ) -> str:
-    """Return the file. `missing` names what was left out, and `command` writes the whole report.
+    """Return the text of a report in a single file.
 
-    `shared` are SVG definitions that several drawings use.
+    `missing` is a text that names what was left out, and `command` is the command that writes the whole report.
+    `shared` contains SVG definitions that several drawings use.
     """
     return render_page(
         "single.html",
@@ -189,7 +194,7 @@ def single_file(
 
 
 def _policy(styles: Sequence[str], scripts: Sequence[str]) -> str:
-    """Return a policy that allows only these scripts and styles, by their hashes (CSP 3, 2.3.1)."""
+    """Return a content security policy that allows only these scripts and styles, by their hashes (CSP 3, 2.3.1)."""
     style, script = (" ".join(map(_hashed, texts)) or "'none'" for texts in (styles, scripts))
     rest = "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'"
     return f"{rest}; style-src {style}; script-src {script}"

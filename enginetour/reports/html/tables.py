@@ -28,9 +28,10 @@ LEFT_OUT = "left-out"  # id of the section that lists what a single file leaves 
 class Site:
     """The common properties of the pages of a report, and the links between them.
 
-    `pages` are (address, label) of the navigation. `slugs` name the page of each engine. `games` are the numbers of
-    games with a page, None for all. `prefix` precedes all addresses of a served report. `single`: the report is one
-    file, which does not contain the addresses in `left_out`.
+    `pages` contains the address and the label of each link in the navigation. `slugs` maps each engine to the name of
+    its page. `games` contains the numbers of the games that have a page; None means all games. `prefix` precedes all
+    addresses of a report on the web server. If `single` is true, the report is one file, without the pages in
+    `left_out`.
     """
 
     title: str
@@ -60,18 +61,18 @@ def trusted_markup(text: str) -> Markup:
     return Markup(text)  # noqa: S704  # tests send hostile text through every caller
 
 
-# Text from engines and people: escaped, without characters that change the writing direction.
+# Escapes a text of an engine or user, and removes characters that change the writing direction.
 ESCAPED = Texts[str](lambda text: str(escape(safe_text(text))))
 
 
 def engine_link(name: str, site: Site, here: str) -> Markup:
-    """Return a name, linked if the engine has a page, and isolated from the writing direction around it."""
+    """Return the name of an engine, as a link if the engine has a page. It does not change the writing direction."""
     shown, slug = f"<bdi>{ESCAPED[name]}</bdi>", site.slugs.get(name)
     return trusted_markup(shown if slug is None else _link(f"engines/{slug}.html", shown, site, here))
 
 
 def game_link(number: int, site: Site, here: str, text: object = None) -> Markup:
-    """Return the number of a game, or another text, linked if the game has a page."""
+    """Return the number of a game, or `text` instead. It is a link if the game has a page."""
     shown = ESCAPED[text] if type(text) is str else escape(number if text is None else text)
     if site.games is not None and number not in site.games:
         return trusted_markup(shown)
@@ -91,7 +92,8 @@ _NOT_ON_PHONES = (frozenset(WIDE_COLUMNS) - frozenset(NARROW_COLUMNS)) | {"score
 def sheet_table(sheet: Sheet, site: Site, here: str, *, label: str = "", kind: str = "") -> Markup:
     """Return a table that scrolls horizontally, with links to engines and games. Screen readers read its `label`.
 
-    `kind` is a class of the style sheet, ``cross`` for crosstables. Narrow windows hide some columns of a rating list.
+    `kind` is a class of the style sheet, such as ``cross`` for crosstables. Narrow windows hide some columns of a
+    rating list.
     """
     lines = sheet.cells()
     used = [place for place, column in enumerate(sheet.columns) if column.header or any(line[place] for line in lines)]
@@ -122,9 +124,9 @@ def _cell(column: Column, shown: str, kind: str, row: Mapping[str, Any], site: S
 
 
 def scroll_box(heads: str, rows: str, label: str, kind: str = "", more: str = "") -> Markup:
-    """Return a table in a box that scrolls horizontally if it is too wide, also with the keyboard.
+    """Return a table in a box that scrolls horizontally if the table is too wide. The keyboard can scroll it too.
 
-    `more` are additional attributes of the table.
+    `more` contains additional attributes of the table.
     """
     return trusted_markup(
         f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(safe_text(label))}">\n'
@@ -140,21 +142,21 @@ def notes_list(lines: Sequence[str]) -> Markup:
 
 
 def facts_list(rows: Iterable[tuple[str, str]]) -> Markup:
-    """Return a list of labels and texts, without empty texts."""
+    """Return a list of labels and texts. Rows with an empty text are left out."""
     items = "".join([f"<dt>{ESCAPED[label]}</dt><dd>{ESCAPED[text]}</dd>\n" for label, text in rows if text])
     return trusted_markup(f'<dl class="facts">\n{items}</dl>\n')
 
 
 # Crosstable.
 
-RESULT_SIGNS = "0=1"  # by half points
+RESULT_SIGNS = "0=1"  # the sign of a result, by half points
 _MAX_CELL_GAMES = 12  # a cell with more games shows points and number of games
-_MOST_LINKS = 24_000  # links of about 40 bytes each, which make a page of 1 MB
+_MOST_LINKS = 24_000  # links in a table; each takes about 40 bytes, so together they take 1 MB
 
 
 @dataclass(frozen=True, slots=True)
 class CrossGames:
-    """The games of a pair from the row's view: number and half points (0, 1, 2) of each game that counts, in order."""
+    """The games of two engines that count, in order: number and half points (0, 1, 2) of the engine in the row."""
 
     games: tuple[tuple[int, int], ...]
 
@@ -165,7 +167,7 @@ class CrossGames:
 
 
 def crosstable_markup(rows: Sequence[CrossRow[CrossGames]], site: Site, here: str) -> Markup:
-    """Return the crosstable, whose head and first column stay visible. With too many games the cells have no links."""
+    """Return the crosstable. Its head and first column do not scroll. With too many games, cells do not have links."""
     is_linked = sum(len(cell.games) for row in rows for cell in row.cells if cell) <= _MOST_LINKS
 
     def sign(number: int, half_points: int) -> str:
@@ -218,7 +220,7 @@ _LIST_HEADS = "".join(
 
 
 def list_address(part: int) -> str:
-    """Return the address of a part of the list, counted from 0."""
+    """Return the address of a part of the list of games. The first part is 0."""
     return "games.html" if part == 0 else f"games-{part + 1}.html"
 
 
@@ -236,7 +238,7 @@ def list_parts(games: Iterable[GameLine]) -> list[list[GameLine]]:
 
 
 def list_table(games: Sequence[GameLine], site: Site, here: str) -> Markup:
-    """Return the table of games. The filter of the page uses the texts of its cells."""
+    """Return the table of games. The script of the page filters its rows by the texts of the cells."""
     lines = "\n".join(
         f'<tr><td class="n">{game_link(one.number, site, here)}</td><td class="n wide">{one.round}</td>'
         f'<td class="name"><bdi>{ESCAPED[one.white]}</bdi></td><td class="name"><bdi>{ESCAPED[one.black]}</bdi></td>'

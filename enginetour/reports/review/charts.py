@@ -26,15 +26,15 @@ from enginetour.store.lists import tournament_rating_list
 from enginetour.store.replay import fold
 from enginetour.store.tournaments import Store
 
-_MOST_CURVES = 8  # the number of different colors (reports.charts.canvas)
-_MIN_GAMES = 10  # a chart of fewer games is not useful
-_MAX_OPENINGS = 30  # rows of White's share, about one screen
+_MOST_CURVES = 8  # curves; the number of different colors (reports.charts.canvas)
+_MIN_GAMES = 10  # games; a chart of fewer games is not useful
+_MAX_OPENINGS = 30  # rows in the chart of White's share, about one screen
 
-# Charts on pages, None without data. `width` is in units.
+# Charts on pages. The functions return None if there is not enough data. `width` is in units of the chart.
 
 
 def rating_picture(found: RatingList, width: float = CHART_WIDTH) -> Picture | None:
-    """Return the largest pool of a list."""
+    """Return a chart of the ratings in the largest pool of a list."""
     rows = lists.largest_pool(found)
     return lists.rating_chart(rows, title="Ratings with confidence intervals", width=width) if rows else None
 
@@ -42,7 +42,7 @@ def rating_picture(found: RatingList, width: float = CHART_WIDTH) -> Picture | N
 def best_scores_picture(
     placed: Sequence[StandingsRow], games: Iterable[GameLine], width: float = CHART_WIDTH
 ) -> Picture | None:
-    """Return the scores of the first engines of the standings, game by game."""
+    """Return a chart of the scores of the first engines in the standings, game by game."""
     best = [line.name for line in placed if line.rank is not None][:_MOST_CURVES]
     results = {name: points for name, points in _results(best, games).items() if points}
     if max(map(len, results.values()), default=0) < _MIN_GAMES:
@@ -69,19 +69,23 @@ def ladder_picture(
     by_games: bool | None = None,
     width: float = CHART_WIDTH,
 ) -> Picture:
-    """Return the chart of a bubble over its `games`: engines in the section, parked and dropped out."""
+    """Return a chart that shows when engines of a bubble were in the section, parked or dropped out.
+
+    `games` is the number of games so far. The x axis counts games if `by_games` is true, and round robins if it is
+    false.
+    """
     return ladder_chart(round_robins(notes, games), placed, title=title, by_games=by_games, width=width)
 
 
 def opponents_picture(rating: float | None, faced: Sequence[lists.OpponentScore]) -> Picture | None:
-    """Return the score of an engine against each opponent by the opponent's rating."""
+    """Return a chart of an engine's score against each opponent, by the opponent's rating."""
     if all(one.rating is None for one in faced):
         return None
     return lists.score_by_rating_chart(rating, faced, title="Score by the opponent's rating")
 
 
 def editions_picture(one: ListHistory, width: float = CHART_WIDTH) -> Picture | None:
-    """Return the best engines of a list in its editions, None for a single edition."""
+    """Return a chart of the best engines' ratings in the editions of a list, or None if there is only one edition."""
     if len(one.editions) < 2:
         return None
     lines = [_curve(name, points) for name, points in one.engines[:_MOST_CURVES]]
@@ -89,7 +93,7 @@ def editions_picture(one: ListHistory, width: float = CHART_WIDTH) -> Picture | 
 
 
 def career_picture(name: str, editions: Sequence[PublishedRating], width: float = CHART_WIDTH) -> Picture | None:
-    """Return a chart of an engine's ratings in the editions of its list, None if there is only one."""
+    """Return a chart of an engine's ratings in the editions of its list, or None if there is only one edition."""
     if len(editions) < 2:
         return None
     return curves.rating_history_chart([_curve(name, editions)], title="Rating in each edition", width=width)
@@ -100,7 +104,7 @@ def _curve(name: str, points: Sequence[PublishedRating]) -> Curve:
 
 
 def paths_picture(name: str, own: Sequence[RatingPath], width: float = CHART_WIDTH) -> Picture | None:
-    """Return the best engines by an incremental system, game by game."""
+    """Return a chart of the best engines' ratings by an incremental system, game by game."""
     best = sorted(own, key=lambda path: -path.points[-1][1])[:_MOST_CURVES]
     lines = [
         Curve(
@@ -115,7 +119,7 @@ def paths_picture(name: str, own: Sequence[RatingPath], width: float = CHART_WID
 
 
 def fairness_pictures(found: Fairness, width: float = CHART_WIDTH) -> Iterator[Picture]:
-    """Yield White's share, latencies and load, as far as there are enough games."""
+    """Yield charts of White's share, of latencies and of the load. Charts with too few games are left out."""
     if found.white.games:
         white = found.white
         share = curves.ShareBar("all games", white.share, white.error, white.games)
@@ -131,7 +135,7 @@ def fairness_pictures(found: Fairness, width: float = CHART_WIDTH) -> Iterator[P
 
 
 def crosstable(log: TournamentReader) -> Picture:
-    """Return the crosstable in the order of the standings and with their points."""
+    """Return a chart of the crosstable, with the order and the points of the standings."""
     format_, state = fold(log)
     placed = format_.standings(state)
     rows = crosstable_rows([line.name for line in placed], log.games())
@@ -146,7 +150,7 @@ def crosstable(log: TournamentReader) -> Picture:
 
 
 def ladder(log: TournamentReader, *, by_games: bool | None = None) -> Picture:
-    """Return the chart of a bubble; UsageRefused for another format."""
+    """Return the chart of a bubble. Raise UsageRefused if the tournament has another format."""
     if log.system != "bubble":
         what = f"{log.title} is a {log.system} tournament, and only a bubble tournament has a bubble history"
         raise UsageRefused(what, step="use enginetour chart score")
@@ -156,7 +160,7 @@ def ladder(log: TournamentReader, *, by_games: bool | None = None) -> Picture:
 
 
 def scores(log: TournamentReader, names: Collection[str] = ()) -> Picture:
-    """Return the points above 50 % after each game, of `names` or of the first engines in the standings."""
+    """Return a chart of the points above 50 % after each game, of the engines in `names` or the first in the standings."""
     format_, state = fold(log)
     placed = [line.name for line in format_.standings(state)]
     names = [_known(name, log) for name in names]
@@ -176,7 +180,7 @@ def fairness(log: TournamentReader, kind: str) -> Picture:
 
 
 def opponents(log: TournamentReader, name: str) -> Picture:
-    """Return the score of an engine by the ratings of its opponents; UsageRefused for an unknown name."""
+    """Return a chart of an engine's score by the ratings of its opponents. Raise UsageRefused for an unknown name."""
     name = _known(name, log)
     found = tournament_rating_list(log, log.config.get("ratings", {}).get("anchor") or {})
     ratings = {row.name: row.rating for row in found.rows}
@@ -186,7 +190,10 @@ def opponents(log: TournamentReader, name: str) -> Picture:
 
 
 def editions(store: Store, name: str, wanted: Sequence[str] = ()) -> Picture:
-    """Return a list in its editions, all engines or those wanted; UsageRefused for fewer than two editions."""
+    """Return a chart of the ratings in the editions of a list. Raise UsageRefused if there are fewer than two editions.
+
+    `wanted` selects engines by name; without it, the chart shows the best engines.
+    """
     heads = editions_of(store, name)
     if wanted:
         known = [engine for engine, _ in list_history(store, name, heads).engines]
@@ -203,7 +210,7 @@ def editions(store: Store, name: str, wanted: Sequence[str] = ()) -> Picture:
 
 
 def paths(store: Store, log: TournamentReader, system: str, wanted: Sequence[str] = ()) -> Picture:
-    """Return ratings by an incremental system after each game of a tournament."""
+    """Return a chart of the ratings by an incremental system after each game of a tournament."""
     wanted = [_known(name, log) for name in wanted]
     own = [one for one in history_of(store, log.id, list(wanted or log.specs)).paths if one.system == system]
     drawn = paths_picture(system, own)

@@ -19,12 +19,12 @@ from enginetour.store.address import slug_of
 from enginetour.store.games import GameLine, LineupEntry
 
 _Played = tuple[int, int, bool]
-"""Number of a game, half points of the engine, whether it had White."""
+"""The number of a game, the half points of the engine, and whether the engine had White."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpponentGames:
-    """All games against one opponent, with its rating from this tournament."""
+    """All games of an engine against one opponent, with the opponent's rating from this tournament."""
 
     name: str
     games: tuple[_Played, ...]
@@ -42,7 +42,7 @@ class OpponentGames:
 
     @property
     def performance(self) -> float | None:
-        """Return the performance rating, None for a score of 0 or 100 % and without a rating."""
+        """Return the performance rating, or None if the score is 0 or 100 % or the opponent has no rating."""
         if self.rating is None or not 0 < self.share < 1:
             return None
         return self.rating + ELO_SCALE * log10(self.share / (1 - self.share))
@@ -83,7 +83,7 @@ def opponents_of(games: Iterable[GameLine], ratings: Mapping[str, float]) -> dic
 
 
 def color_results(opponents: Sequence[OpponentGames]) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return half points and games with White, and with Black."""
+    """Return the half points and the number of games with White, then the same with Black."""
     own = [(points, white) for opponent in opponents for _, points, white in opponent.games]
     with_white = [points for points, white in own if white]
     with_black = [points for points, white in own if not white]
@@ -96,7 +96,10 @@ _CLASSES = tuple("n wide" if head in ("rating", "points", "W", "D", "L") else "n
 
 
 def engine_facts(one: EngineReview) -> tuple[tuple[str, str], ...]:
-    """Return labels and texts. Only the program name of the command is shown, since directories are private."""
+    """Return facts about an engine as labels and texts.
+
+    Of the command, only the name of the program is shown, because directories are private.
+    """
     return tuple((key, value) for key, value in _facts(one) if value)
 
 
@@ -139,7 +142,7 @@ def _line(one: OpponentGames, site: Site, here: str, *, linked: bool) -> str:
 
 
 def page_slugs(names: Iterable[str]) -> dict[str, str]:
-    """Return a different file name for the page of each engine: that of `slug_of`, with a number if necessary."""
+    """Return a different file name for the page of each engine: the slug of its name, with a number if necessary."""
     found: dict[str, str] = {}
     taken: set[str] = set()
     for name in names:

@@ -27,10 +27,10 @@ _RESULTS = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
 
 @dataclass(frozen=True, slots=True)
 class HostComparison:
-    """The games that count by machine. `chi_square` and `chance` are None if there are too few games.
+    """The games that count, by machine, and a test of whether the results differ between machines.
 
-    `chance` is the p-value. A small one is a reason to check the machines, but not a proof, since engines meet
-    different opponents on different machines.
+    `chance` is the p-value. A small p-value is a reason to check the machines, but not a proof, because engines meet
+    different opponents on different machines. `chi_square` and `chance` are None if there are too few games.
     """
 
     games: tuple[tuple[str, int], ...]
@@ -40,18 +40,18 @@ class HostComparison:
 
     @property
     def text(self) -> str:
-        """Return the comparison in one sentence, an empty text for one machine."""
+        """Return the comparison in one sentence, or an empty text if there is only one machine."""
         if len(self.games) < 2:
             return ""
         counts = ", ".join(f"{count} on {machine}" for machine, count in self.games)
         if self.chi_square is None or self.chance is None:
             return f"games by machine: {counts}; too few to compare their results"
         test = f"chi-square {self.chi_square:.1f} with {self.freedom} degrees of freedom, p = {self.chance:.3f}"
-        return f"games by machine: {counts}; their results: {test}"
+        return f"games by machine: {counts}; comparison of their results: {test}"
 
 
 def machine_name(hardware: str) -> str:
-    """Return processor and host without the speed, which is measured again at each start."""
+    """Return the processor and the host without the speed, because it is measured again at each start."""
     return hardware.partition(", speed")[0] + (")" if ", speed" in hardware else "")
 
 
@@ -93,12 +93,12 @@ def chi_square_tail(square: float, freedom: int) -> float:
 # Fairness.
 
 _MIN_GAMES = 10  # with fewer games a share has no confidence interval (chosen by enginetour)
-_STOLEN = 1.0  # percent of the machine's time that its host gave to others; more is a warning (chosen by enginetour)
+_STOLEN = 1.0  # percent of the processor time; a warning is given if the host took at least this (enginetour's choice)
 
 
 @dataclass(frozen=True, slots=True)
 class WhiteShare:
-    """White's share of the points; `error` is the 95 % interval, None for too few games."""
+    """White's share of the points; `error` is the 95 % interval, or None if there are too few games."""
 
     games: int
     half_points: int
@@ -122,10 +122,10 @@ class _OpeningLine:
 
 @dataclass(frozen=True, slots=True)
 class Fairness:
-    """The fairness of all games that count. Latencies are microseconds, empty without measurements.
+    """Figures on the fairness of all games that count. Latencies are in microseconds.
 
-    `relay_us` has the median latency of each game, `worst_us` its maximum, and `own_us` the latency of enginetour in
-    the late move of a time loss.
+    `relay_us` contains the median latency of each game, `worst_us` its maximum, and `own_us` the latency of enginetour
+    in each move that lost on time. They are empty without measurements.
     """
 
     white: WhiteShare
@@ -133,13 +133,13 @@ class Fairness:
     one_sided: int  # games without a game of the same engines on the same opening with reversed colors
     relay_us: tuple[int, ...]
     worst_us: tuple[int, ...]
-    own_us: tuple[tuple[int, int], ...]  # game, microseconds
-    load: tuple[tuple[int, float], ...]  # game, load average of its machine
+    own_us: tuple[tuple[int, int], ...]  # number of the game, microseconds
+    load: tuple[tuple[int, float], ...]  # number of the game, load average of its machine
     steal: tuple[float, ...]
     cores: tuple[int, ...]  # the different numbers of processors of the machines, smallest first
-    busy: tuple[int, ...]  # games with more load than processors
-    at_once: int  # the maximum of concurrent games
-    threads: int  # the maximum of an entrant
+    busy: tuple[int, ...]  # numbers of the games in which the load was higher than the number of processors
+    at_once: int  # the largest number of concurrent games
+    threads: int  # the largest number of threads of an entrant
     margins: tuple[tuple[str, int, int], ...]  # engine, its moves within the time margin, its games
     warnings: tuple[str, ...]
     hosts: HostComparison
@@ -159,9 +159,9 @@ class Fairness:
 def fairness_of(
     games: Sequence[GameConditions], specs: Mapping[str, EngineSpec], repeated: str = "", used_up: str = ""
 ) -> Fairness:
-    """Return the fairness of games. Games at odds count for the machine, but not for White.
+    """Return figures on the fairness of games. Games at time odds count for the machine, but not for White's share.
 
-    `repeated` is the warning on repeated games, `used_up` the note on a used-up opening book.
+    `repeated` is the warning on repeated games, and `used_up` is the note on a used-up opening book.
     """
     even = [game for game in games if not game.handicap]
     threads = max(map(_threads_of, specs.values()), default=1)
@@ -198,7 +198,10 @@ def fairness_of(
 
 
 def reused_openings_note(log: TournamentReader) -> str:
-    """Return a note if openings were used again, an empty text otherwise or if the size of the book is unknown."""
+    """Return a note if openings were used again.
+
+    Return an empty text if they were not, or if the size of the opening book is unknown.
+    """
     dealing = stored_policy(log.config)
     return (
         dealing.used_up(event.pairing for event in log.events() if isinstance(event, GameFinished)) if dealing else ""
@@ -206,10 +209,11 @@ def reused_openings_note(log: TournamentReader) -> str:
 
 
 def repeated_games_note(repeated: int, games: int) -> str:
-    """Return a note on games that are identical to an earlier game, an empty text without such games."""
+    """Return a note on games that are identical to an earlier game, or an empty text if there are none."""
     if not repeated:
         return ""
-    hint = "they count like all other games. To avoid them, use a larger opening book or a time control with a clock"
+    advice = "To avoid repeated games, use a larger opening book or a time control with a clock"
+    hint = f"they count like all other games. {advice}"
     return f"{repeated} of {games} games are identical to an earlier game; {hint}"
 
 
@@ -230,7 +234,7 @@ def _threads_of(spec: EngineSpec) -> int:
 
 
 def max_concurrent_games(games: Sequence[GameConditions]) -> int:
-    """Return the maximum of concurrent games. A game that starts when another ends is not concurrent with it."""
+    """Return the largest number of concurrent games. A game that starts when another ends is not concurrent with it."""
     moments = sorted([(game.started_unix, 1) for game in games] + [(game.ended_unix, -1) for game in games])
     running = most = 0
     for _, change in moments:
@@ -244,7 +248,10 @@ def _cores(games: Sequence[GameConditions]) -> tuple[int, ...]:
 
 
 def _most_crowded(games: Sequence[GameConditions], threads: int) -> tuple[int, int]:
-    """Return concurrent games and processors of the machine that lacks the most processors; 0, 0 without a lack."""
+    """Return the concurrent games and the processors of the machine that lacks the most processors.
+
+    Return 0 and 0 if every machine has enough processors.
+    """
     crowds = (
         (max_concurrent_games(played), cores[0]) for played in _by_machine(games).values() if (cores := _cores(played))
     )
@@ -281,7 +288,8 @@ def _warnings(
         yield f"the machine was busy in {busy} of {games} games: its load was higher than its number of processors"
     if steal and max(steal) >= _STOLEN:
         often = sum(one >= _STOLEN for one in steal)
-        yield f"the host gave {_STOLEN:.0f}% or more of the machine's time to others in {often} of {games} games"
+        share = f"{_STOLEN:.0f} % or more of the machine's processor time"
+        yield f"in {often} of {games} games, {share} was taken by its host"
     if hosts.chance is not None and hosts.chance < _WARNING_CHANCE:
         yield f"results differ between machines ({hosts.text})"
 
@@ -292,7 +300,7 @@ _MAX_OPENINGS = 1_000  # rows of the table of openings
 
 
 def _share_words(share: WhiteShare) -> str:
-    """Format ``52.4 % ±3.1``, without the error for too few games."""
+    """Format ``52.4 % ±3.1``. The error is left out if there are too few games."""
     if share.share is None:
         return ""
     return f"{100 * share.share:.1f} %" + ("" if share.error is None else f" ±{100 * share.error:.1f}")
@@ -320,7 +328,7 @@ def _measures(found: Fairness) -> Iterator[dict[str, object]]:
     if found.load:
         yield _measure("load of the machine", [load for _, load in found.load], "{:.2f}")
     if found.steal:
-        yield _measure("processor time that the host gave to others, %", found.steal, "{:.2f}")
+        yield _measure("processor time taken by the host, %", found.steal, "{:.2f}")
 
 
 def _measure(what: str, values: Sequence[float], form: str) -> dict[str, object]:
@@ -335,7 +343,7 @@ def _measure(what: str, values: Sequence[float], form: str) -> dict[str, object]
 
 
 def openings_sheet(found: Fairness) -> Sheet:
-    """Return White's score with each opening, the least even first."""
+    """Return a table of White's score with each opening. The most uneven opening is first."""
     columns = (
         Column("place", "#"),
         Column("opening", "opening", left=True, flexible=True),
@@ -362,7 +370,7 @@ def openings_sheet(found: Fairness) -> Sheet:
 
 
 def _share_one_sided(share: WhiteShare) -> float:
-    return abs((share.share or 0.0) - 0.5) * sqrt(share.games)  # proportional to its standard errors
+    return abs((share.share or 0.0) - 0.5) * sqrt(share.games)  # proportional to the number of standard errors
 
 
 def margins_sheet(found: Fairness) -> Sheet:
@@ -377,7 +385,7 @@ def margins_sheet(found: Fairness) -> Sheet:
 
 
 def referee_share_sheet(found: Fairness) -> Sheet:
-    """Return the latency of enginetour in the late move of each time loss."""
+    """Return a table of the latency of enginetour in each move that lost on time."""
     columns = (Column("game", "game"), Column("share", "latency, ms"))
     rows = tuple({"game": number, "share": f"{own / 1000:.1f}"} for number, own in found.own_us)
     return Sheet("latency in time losses", columns, rows)

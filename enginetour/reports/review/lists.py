@@ -44,7 +44,7 @@ class RatingPath:
 
 @dataclass(frozen=True, slots=True)
 class RatingHistory:
-    """What the database has on engines beyond one tournament: their published ratings and incremental ratings."""
+    """The published ratings and the incremental ratings of a tournament's engines."""
 
     lists: tuple[ListHistory, ...]
     paths: tuple[RatingPath, ...]
@@ -62,7 +62,7 @@ def history_of(store: Store, tournament: int, names: Sequence[str]) -> RatingHis
 def list_history(
     store: Store, name: str, heads: Sequence[Edition], wanted: Collection[str] | None = None
 ) -> ListHistory:
-    """Return the history of all engines of a list, or of those wanted."""
+    """Return the history of a list with all its engines, or only with those in `wanted`."""
     found: dict[str, list[PublishedRating]] = {}
     for head in heads:
         made = read_edition(store, name, head.number)
@@ -118,12 +118,12 @@ class ListReview:
 
     @property
     def has_errors(self) -> bool:
-        """Return whether it is a maximum-likelihood list."""
+        """Return whether the list has errors, which only maximum-likelihood lists have."""
         return self.found.model in _WITH_ERRORS
 
 
 def list_review(store: Store, name: str) -> ListReview:
-    """Return the current list by its newest definition; UsageRefused if no list has this name."""
+    """Return the current list, computed with its newest definition. Raise UsageRefused if no list has this name."""
     revision = revisions_of(store, name)[-1]
     selection = select_games(store, revision.definition)
     found = rate_selection(store, selection)
@@ -156,7 +156,7 @@ def list_review(store: Store, name: str) -> ListReview:
 
 # Tables of the history page.
 
-_MOST_EDITIONS = 12  # columns
+_MOST_EDITIONS = 12  # editions, one in each column
 
 
 def editions_sheet(one: ListHistory) -> Sheet:
@@ -201,7 +201,7 @@ def paths_by_system(history: RatingHistory) -> Iterator[tuple[str, tuple[RatingP
 
 
 def paths_sheet(own: Sequence[RatingPath]) -> Sheet:
-    """Return the first, lowest, highest and last rating of each engine, the best first."""
+    """Return a table of the first, lowest, highest and last rating of each engine. The best engine is first."""
     columns = (
         Column("name", "engine", left=True),
         Column("before", "before"),

@@ -51,7 +51,7 @@ def report_site(review: TournamentReview, *, prefix: str = "", single: bool = Fa
 
 
 def report_pages(review: TournamentReview, site: Site) -> Iterator[tuple[str, _PageMaker]]:
-    """Yield address and maker of every page except those of single games."""
+    """Yield the address of each page and the function that renders it. Pages of single games are not included."""
     yield "index.html", partial(_index_page, review, site)
     yield "crosstable.html", partial(_crosstable_page, review, site)
     if review.bubble is not None:
@@ -146,7 +146,7 @@ def _games_page(review: TournamentReview, site: Site, parts: Sequence[Sequence[G
 
 
 def _incidents_page(review: TournamentReview, site: Site) -> str:
-    """Render incidents, then warnings, with their engine logs; the oldest first."""
+    """Render the incidents, then the warnings, each with its engine log. The oldest are first."""
     here, room, lines = "incidents.html", _MAX_LOG_LENGTH, []
     for line in sorted(review.incidents, key=lambda one: one.incident.is_warning):
         log = list(incident_lines(line.incident, _UNBROKEN))[2:]
@@ -215,7 +215,10 @@ def _columns(review: TournamentReview) -> tuple[str, ...]:
 
 
 def _trouble(review: TournamentReview, most: int | None = None) -> Sheet:
-    """Return a row for each engine with incidents or warnings, or for the `most` engines with the most of them."""
+    """Return a table of the engines with incidents or warnings.
+
+    `most` limits the table to the engines with the most incidents.
+    """
     columns = (
         Column("engine", "engine", left=True),
         Column("incidents", "incidents"),
@@ -249,7 +252,7 @@ def list_site(review: ListReview) -> Site:
 
 
 def list_pages(review: ListReview, site: Site) -> Iterator[tuple[str, _PageMaker]]:
-    """Yield address and maker of every page."""
+    """Yield the address of each page and the function that renders it."""
     yield "index.html", partial(_index, review, site)
     if review.los is not None:
         yield "superiority.html", partial(_superiority, review, site)

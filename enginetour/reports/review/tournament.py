@@ -51,7 +51,10 @@ _OFFERS = 4  # next games that are listed
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """Facts about a tournament. Times are UTC seconds, None before the first game; `settings` are labels and texts."""
+    """Facts about a tournament. Times are UTC seconds, or None before the first game.
+
+    `settings` contains labels and texts.
+    """
 
     title: str
     name: str
@@ -60,25 +63,25 @@ class _Facts:
     system: str
     about: str  # a summary of the format
     entrants: int
-    games: int  # that count
+    games: int  # the number of games that count
     void: int
     remaining: tuple[int, int]  # the fewest and the most remaining games
     offers: tuple[tuple[str, str], ...]  # the next games, White and Black
-    stage: tuple[int, int] | None  # the current round and the number of rounds, None without rounds
+    stage: tuple[int, int] | None  # the current round and the number of rounds, or None without rounds
     started: float | None
     ended: float | None
     hardware: tuple[str, ...]
     settings: tuple[tuple[str, str], ...]
-    undecided: bool  # a sequential test without a verdict
+    undecided: bool  # the tournament is a sequential test without a verdict
 
     @property
     def state(self) -> str:
-        """Return whether the tournament is finished."""
+        """Return the state as a text, such as ``finished`` or ``not finished``."""
         return sprt.end_state(undecided=self.undecided) if self.finished else "not finished"
 
     @property
     def open_ended(self) -> bool:
-        """Return whether a test without a game limit decides the end."""
+        """Return whether a test decides when the tournament ends and there is no game limit."""
         return is_open_ended(self.games, self.remaining)
 
     @property
@@ -128,7 +131,7 @@ def _settings(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _openings(opened: Mapping[str, Any], variant: str) -> str:
-    """Format ``book.epd, random``. A single start position has no order."""
+    """Format ``book.epd, random``. The order is left out for a single start position."""
     usual = describe_start(variant)
     if usual and not opened.get("file") and not VARIANTS[variant].any_rank:
         return usual
@@ -136,7 +139,7 @@ def _openings(opened: Mapping[str, Any], variant: str) -> str:
 
 
 def _controls(sides: Mapping[str, Mapping[str, Any]]) -> str:
-    """Format ``10+0.1``, or each time control with its engines. The one of [play] can be unused."""
+    """Format ``10+0.1``, or each time control with its engines. The time control in [play] can be unused."""
     names: dict[str, list[str]] = {}
     for name, side in sides.items():
         white, black = side["tc"], side.get("black", side)["tc"]
@@ -171,7 +174,7 @@ _SUMMARY_NOTES = (
 
 @dataclass(frozen=True, slots=True)
 class _Sentence:
-    """A sentence, and the number of the game that it is about."""
+    """A sentence, and the number of the game that it describes."""
 
     text: str
     number: int | None = None
@@ -181,7 +184,7 @@ def _summary_of(games: Sequence[GameLine], notes: Sequence[Note]) -> Iterator[_S
     yield from _games([game for game in games if game.counts])
     void = sum(game.outcome is Outcome.VOID for game in games)
     if void:
-        yield _Sentence(f"{format_count(void, 'game')} ended void and {'was' if void == 1 else 'were'} replayed.")
+        yield _Sentence(f"{format_count(void, 'game')} became void and {'was' if void == 1 else 'were'} replayed.")
     voided = sum(game.voided and game.outcome is not Outcome.VOID for game in games)
     if voided:
         yield _Sentence(f"{format_count(voided, 'game')} {'was' if voided == 1 else 'were'} voided later.")
@@ -214,13 +217,13 @@ def _games(games: Sequence[GameLine]) -> Iterator[_Sentence]:
 
 @dataclass(frozen=True, slots=True)
 class _Board:
-    """One match of a round; `games` has number, White's name and result of each game that counts."""
+    """One match of a round; `games` contains the number, White's name and the result of each game that counts."""
 
     white: str
     black: str
     odds: int  # bands that White gives, negative if White receives them
     games: tuple[tuple[int, str, str], ...]
-    half_points: tuple[int, int]  # of `white` and of `black` in these games
+    half_points: tuple[int, int]  # half points of `white` and of `black` in these games
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +242,7 @@ class _Round:
 
 
 def pairing_field(format_: Rounds, state: Any) -> tuple[Field, tuple[tuple[int, ...], ...]]:
-    """Return the played rounds, and the scores that decide the pairing before each round and now."""
+    """Return the played rounds, and the scores that decide the pairing: those before each round, then those now."""
     field = format_.so_far(state)
     return field, format_.system.scores(field)
 
@@ -260,7 +263,10 @@ def _rounds_of(
 
 
 def _with_asides(notes: Iterable[Note]) -> list[tuple[Note, list[str]]]:
-    """Return the note of each round with the texts of later notes; earlier ones belong to the first round."""
+    """Return the note of each round with the texts of the notes after it.
+
+    Notes before the first round belong to the first round.
+    """
     found, asides = list[tuple[Note, list[str]]](), list[str]()
     for note in notes:
         if note.kind == "round":
@@ -327,7 +333,7 @@ def _row(name: str, names: Sequence[str], met: dict[tuple[str, str], list[tuple[
 
 @dataclass(frozen=True, slots=True)
 class _IncidentLine:
-    """One incident: `verdict` is how its game ended, `replay` is the command that reproduces it, or an empty text."""
+    """One incident: `verdict` describes how its game ended; `replay` is the command that reproduces it, or empty."""
 
     number: int
     white: str
@@ -357,9 +363,9 @@ def _line(game: GameLine, incident: Incident, title: tuple[str, int], *, several
 
 # Advice.
 
-_SIGNIFICANT = 0.95  # the usual likelihood of superiority (Ordo, CCRL)
+_SIGNIFICANT = 0.95  # likelihood of superiority; the usual limit (Ordo, CCRL)
 _ONE_SIDED_95 = 1.6449  # standard deviations: 95 % of a normal distribution is below this value
-MAX_GAMES_NEEDED = 100_000  # two engines that need more games are equal for practical purposes
+MAX_GAMES_NEEDED = 100_000  # games; if two engines need more, they are equal for practical purposes
 
 
 @dataclass(frozen=True, slots=True)
@@ -379,14 +385,17 @@ def _advice_of(
     again: str,
     suspended: Sequence[str],
 ) -> Iterator[_Advice]:
-    """Yield advice, the most important first. `again` is the command that resumes the tournament."""
+    """Yield advice, the most important first.
+
+    `again` is the command that resumes the tournament, and `suspended` contains the suspended engines.
+    """
     if not facts.finished:
         fewest, most = facts.remaining
         left = f"{most}" if fewest == most else f"{fewest} to {most}"
         left = f"{left} game{'s' * (most != 1)} remaining"
         left = "the test continues until its verdict" if facts.open_ended else left
         then = ", ".join(f"{white} – {black}" for white, black in facts.offers)
-        coming = f"; next {then}" if then else ""
+        coming = f"; next: {then}" if then else ""
         yield _Advice("resume", f"Not finished: {left}{coming}.", again if facts.newest else "")
     if note := leaders_note(found):
         waiting = 0 if facts.finished else len(found.unrated)
@@ -408,7 +417,7 @@ def _advice_of(
 
 
 def leaders_note(found: RatingList) -> str:
-    """Return whether the first engine is significantly stronger than the second, and how many games are missing."""
+    """Return a text on whether the first engine is stronger than the second, and how many games would show it."""
     rows = [row for row in found.rows if row.pool == 1][:2]
     if len(rows) < 2 or rows[0].los is None:
         return ""
@@ -421,13 +430,14 @@ def leaders_note(found: RatingList) -> str:
     if needed is None:
         return f"{text} Their difference is too small to estimate how many games would show it."
     more = format_count(needed, "more game")
-    return f"{text} About {more} of each engine would show it with 95 % if their current difference is real."
+    chance = "with a likelihood of 95 %"
+    return f"{text} About {more} of each engine would show it {chance} if their current difference is real."
 
 
 def games_needed(found: RatingList, first: Row, second: Row) -> int | None:
-    """Return how many more games of each engine make their difference 1.64 times its error, None above the maximum.
+    """Return how many more games each engine needs until their rating difference is 1.64 times its error.
 
-    Errors are assumed to fall with the square root of the number of games. The maximum is `MAX_GAMES_NEEDED`.
+    Errors are assumed to fall with the square root of the number of games. Return None above `MAX_GAMES_NEEDED`.
     """
     names = [row.name for row in found.rows]
     spread = float(matrix_of("errors", found, None, 1.0).values[names.index(first.name), names.index(second.name)])
@@ -445,7 +455,7 @@ def _percent(likelihood: float) -> str:
 
 # The contents of the pages.
 
-RESUME_COMMAND = "enginetour run CONFIG"  # the event log does not have the name of the configuration file
+RESUME_COMMAND = "enginetour run CONFIG"  # the event log does not contain the name of the configuration file
 
 
 Encounters = Mapping[tuple[frozenset[str], int], Sequence[GameLine]]
@@ -456,14 +466,15 @@ Encounters = Mapping[tuple[frozenset[str], int], Sequence[GameLine]]
 class TournamentReview:
     """Everything on the pages of a report except the moves of the games.
 
-    Games are in the order of the event log, with void ones. Engines are in the order of the standings. `bubble` has the
-    steps of a bubble, and `by_rating` its order by rating. `rounds` and `figures` are empty for formats without rounds.
-    `odds` counts games at time odds by engine. `slugs` name the page of each engine.
+    Games are in the order of the event log and include void games. Engines are in the order of the standings. `bubble`
+    contains the round robins of a bubble, and `by_rating` its order by rating. `rounds` and `figures` are empty for
+    formats without rounds. `odds` counts the games at time odds of each engine. `slugs` maps each engine to the name of
+    its page.
     """
 
     facts: _Facts
     summary: tuple[_Sentence, ...]
-    test: Sheet | None  # of a match under a sequential test
+    test: Sheet | None  # the table of a sequential test
     standings: tuple[StandingsRow, ...]
     odds: Mapping[str, int]
     ratings: RatingList
@@ -486,9 +497,9 @@ class TournamentReview:
 def review_tournament(
     log: TournamentReader, *, again: str = RESUME_COMMAND, suspended: Sequence[str] = ()
 ) -> TournamentReview:
-    """Read a tournament from the database.
+    """Read everything that the report of a tournament shows.
 
-    `again` is the command that resumes it, `suspended` are the engines that a run has suspended.
+    `again` is the command that resumes the tournament. `suspended` contains the engines that a run has suspended.
     """
     format_, state = fold(log)
     placed = format_.standings(state)
@@ -582,7 +593,7 @@ def encounters_of(games: Iterable[GameLine]) -> Encounters:
 def game_rows(
     log: TournamentReader, encounters: Encounters, first: int = 1, last: int | None = None
 ) -> Iterator[GamePage]:
-    """Yield the games `first` to `last` in order. Numbers run from 1 without a gap."""
+    """Yield the pages of the games `first` to `last` in order. Games are numbered from 1 without gaps."""
     newest = log.last_number
     for stored in log.full_games(first, last=last):
         number, pairing = stored.number, stored.game.pairing

@@ -1,6 +1,6 @@
 """Write the report of a tournament or of a rating list into a directory or a single file.
 
-The old report is replaced at once by the complete new one. Nothing but a report is ever replaced.
+The complete new report replaces the old report in one step. Files that are not part of a report are never replaced.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ from enginetour.store.tournaments import Store
 
 # A report in one file.
 
-_PAGE_OVERHEAD = 14_000  # bytes of the file without sections, styles and scripts: 10,400 with the pieces (measured)
-_FOLD = 300  # bytes around a closed section, with two names of 100 characters
+_PAGE_OVERHEAD = 14_000  # bytes of the file without sections, styles and scripts; 10,400 were measured with the pieces
+_FOLD = 300  # bytes of the markup around a closed section, with two names of 100 characters
 _ENGINES_DIR = "engines/"
-# What is left out first if the file is too large: addresses, or their beginnings.
+# Pages that are left out if the file is too large, as addresses or beginnings of addresses. The first one goes first.
 _LESS = (_ENGINES_DIR, "games", "history.html", "superiority.html", "rounds.html", "crosstable.html", "incidents.html")
 _Pages = Iterable[tuple[str, Callable[[], str]]]
 
@@ -59,9 +59,9 @@ def _single_text(
     games: Iterable[GamePage] = (),
     count: int = 0,
 ) -> str:
-    """Return the file with the pages and as many of the `count` games as have room, in their order.
+    """Return the text of a single file with the pages and as many of the `count` games as fit, in their order.
 
-    Sections are rendered twice: first to find those that have room, then with links to these only.
+    Sections are rendered twice: first to find the sections that fit, then with links only to these.
     """
     names = {f"{_ENGINES_DIR}{slug}.html": name for name, slug in site.slugs.items()}
     kinds = ("report.css", "game.css"), ("report.js", "board.js")
@@ -74,18 +74,18 @@ def _single_text(
     addresses = {one.address for one in kept}
     parts = list(_sections(((address, make) for address, make in pages(site) if address in addresses), names))
     parts += [_game(row, site) for row in there]
-    shared = game.piece_symbols() if there else None  # of every board of the file
+    shared = game.piece_symbols() if there else None  # for all boards in the file
     missing = _missing(site, count - len(there))
     return single_file(site, parts, styles=styles, scripts=scripts, missing=missing, command=command, shared=shared)
 
 
 def _sections(made: _Pages, names: Mapping[str, str]) -> Iterator[Section]:
-    """Yield the sections; those of engines are closed below their names."""
+    """Yield the pages as sections. The section of an engine is closed and shows only the name."""
     return (make_section(address, make(), names.get(address, "")) for address, make in made)
 
 
 def _fitting(made: Sequence[Section], room: int) -> list[Section]:
-    """Return the sections that have room. The least important ones are left out first."""
+    """Return the sections that fit into `room` bytes. The least important ones are left out first."""
     kept = list(made)
     for beginning in _LESS:
         if _size(kept) > room:
@@ -100,7 +100,7 @@ def _size(sections: Sequence[Section]) -> int:
 
 
 def _that_fit(rows: Iterable[GamePage], site: Site, room: int) -> Iterator[GamePage]:
-    """Yield games in their order up to the first one without room."""
+    """Yield games in their order, and stop before the first one that does not fit."""
     for row in rows:
         room -= _game(row, site).size + _FOLD
         if room < 0:
@@ -122,7 +122,7 @@ def _without(site: Site, made: Sequence[Section], kept: Sequence[Section]) -> Si
 
 
 def _missing(site: Site, games: int) -> str:
-    """Return what was left out, as a text before "left out"."""
+    """Return a text that names what was left out, for a sentence that continues with "left out"."""
     parts = [f"{games:,} games"] if games > 1 else ["one game"] if games else []
     if any(address.startswith(_ENGINES_DIR) for address in site.left_out):
         parts.append("the pages of the engines")
@@ -148,7 +148,7 @@ _HEAD = 2000  # characters at the start of a page, which contain the generator t
 
 
 def check_target(target: Path) -> None:
-    """Check that the target is a report, an empty directory or does not exist; UsageRefused otherwise."""
+    """Raise UsageRefused unless the target is a report, is an empty directory or does not exist."""
     step = "choose another directory with -o"
     if target.is_symlink() or (target.exists() and not target.is_dir()):
         raise UsageRefused("is not a directory", place=str(target), step=step)
@@ -167,8 +167,8 @@ def write_directory(
 ) -> int:
     """Write a report into a directory and return the number of its pages.
 
-    `assets` are texts of additional files. An exception of `before_page` or an OSError stops the report, and nothing of
-    it remains.
+    `assets` maps the names of additional files to their texts. `before_page` is called before each page. If it raises
+    an exception, or after an OSError, no part of the new report remains.
     """
     check_target(target)
     count = 0
@@ -192,7 +192,7 @@ def write_directory(
 
 def mark_outdated(target: Path) -> None:
     """Make all pages of a report show that a run has started since it was written."""
-    with suppress(OSError):  # the run does not depend on it
+    with suppress(OSError):  # a run does not end because its report cannot be written
         if _is_report(target / "index.html") and not target.is_symlink():
             text = "/* a run has started since */\n.outdated[hidden] { display: block; }\n"
             _write_text(target / "assets" / STATE_CSS, text)
@@ -221,7 +221,7 @@ def _temporary_dir(target: Path) -> Iterator[Path]:
             fcntl.flock(held, fcntl.LOCK_EX)
         mask = os.umask(0)
         os.umask(mask)
-        folder.chmod(0o777 & ~mask)  # mkdtemp gives rights to its owner only
+        folder.chmod(0o777 & ~mask)  # mkdtemp gives permissions only to the owner
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -229,7 +229,7 @@ def _temporary_dir(target: Path) -> Iterator[Path]:
 
 
 def _sweep(target: Path) -> None:
-    """Remove temporary directories of reports that were killed: old ones that no process has locked."""
+    """Remove temporary directories that killed processes left: old directories that are not locked."""
     for left in target.parent.glob(f".{escape(target.name)}.{'?' * _RANDOM}"):
         with suppress(OSError):
             fresh = left.lstat().st_mtime > time.time() - _JUST_NOW_S
@@ -294,7 +294,7 @@ def write_report(
 ) -> WrittenReport:
     """Write the report into the directory `target`, or into the file `target` if its name ends in .html.
 
-    For `before_page` see `write_directory`.
+    `again` and `suspended` are passed to `review_tournament`, and `before_page` is passed to `write_directory`.
     """
     if not _is_single_file(target):
         check_target(target)
@@ -314,7 +314,7 @@ def write_report(
 
 
 def write_list_report(store: Store, name: str, target: Path) -> WrittenReport:
-    """Write the report of a list; UsageRefused if no list has this name."""
+    """Write the report of a list. Raise UsageRefused if no list has this name."""
     if not _is_single_file(target):
         check_target(target)
     review = list_review(store, name)

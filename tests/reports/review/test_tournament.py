@@ -49,7 +49,7 @@ def test_unfinished_says_how_to_go_on(tmp_path: Path) -> None:
     with store:
         review = review_tournament(log, again="enginetour run autumn.toml")
     resume = next(one for one in review.advice if one.kind == "resume")
-    assert resume.text.startswith("Not finished: 13 games remaining; next Phalanx – Fruit, ")
+    assert resume.text.startswith("Not finished: 13 games remaining; next: Phalanx – Fruit, ")
     assert resume.command == "enginetour run autumn.toml"
 
 
@@ -70,7 +70,7 @@ def test_unfinished_under_a_test_without_a_number(tmp_path: Path) -> None:
     store, log = reported_played(tmp_path / "db", FOUR[:2], "match", options=options, most=4)
     with store:
         resume = next(one for one in review_tournament(log, again="").advice if one.kind == "resume")
-    assert resume.text.startswith("Not finished: the test continues until its verdict; next ")
+    assert resume.text.startswith("Not finished: the test continues until its verdict; next: ")
 
 
 def test_a_test_at_its_game_limit_is_not_just_finished(tmp_path: Path) -> None:
