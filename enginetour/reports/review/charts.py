@@ -160,7 +160,10 @@ def ladder(log: TournamentReader, *, by_games: bool | None = None) -> Picture:
 
 
 def scores(log: TournamentReader, names: Collection[str] = ()) -> Picture:
-    """Return a chart of the points above 50 % after each game, of the engines in `names` or the first in the standings."""
+    """Return a chart of the points above 50 % after each game.
+
+    It shows the engines in `names`, or by default the first engines in the standings.
+    """
     format_, state = fold(log)
     placed = [line.name for line in format_.standings(state)]
     names = [_known(name, log) for name in names]
