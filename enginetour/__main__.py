@@ -1,4 +1,4 @@
-"""`enginetour` and `python -m enginetour` are the command line."""
+"""Start the command line, as `enginetour` or as `python -m enginetour`."""
 
 import os
 import signal
@@ -7,12 +7,12 @@ import signal
 def main() -> None:
     """Load the command line and run it.
 
-    Until a run notes signals, they end the process at once, without a traceback, also while it waits for a disk or
-    computes in C: Python's own handlers would wait for the end of that step.
+    Until a run handles signals itself, a signal ends the process at once and without a traceback, even while the
+    process waits for a disk or runs C code. Python's own handlers would be called only after that step.
     """
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored, as by a shell's `&`
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a shell ignores it for `&`
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    if os.getpid() == 1:  # in a container: for the first process the kernel ignores what has no handler
+    if os.getpid() == 1:  # first process of a container: the kernel ignores its signals that have no handler
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             if signal.getsignal(number) is signal.SIG_DFL:
                 signal.signal(number, lambda number, _: os._exit(128 + number))

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 # Send a request to a running tournament through its socket, and print the answer.
 
-_NOTICE_S = 2.0  # seconds of waiting for a run that does not listen, before a message reports it
-# A run probes its engines before it listens, and writes its ratings and its report after its last game.
+_NOTICE_S = 2.0  # seconds; if a run does not listen for this time, a message reports it
+# Seconds to wait for a run: it probes its engines before it listens, and writes its ratings and its report at the end.
 PATIENCE_S = 120.0
 
 
@@ -42,10 +42,11 @@ PATIENCE_S = 120.0
 def _ask_run(
     database: Address, log: TournamentLog, request: dict[str, Any]
 ) -> Iterator[tuple[dict[str, Any] | None, Lock]]:
-    """Send a request to the running tournament and yield its answer and its lock.
+    """Send a request to the running tournament; yield the answer and the tournament's lock.
 
-    The answer is None if the tournament is not running; the lock is held then. UsageRefused for an invalid request,
-    which is not sent. A run that starts or ends holds the lock but does not listen: wait, then raise StoreRefused.
+    If the tournament is not running, the answer is None and the lock is acquired. A run that starts or ends has the
+    lock but does not listen yet or any more: wait for it, and raise StoreRefused after `PATIENCE_S`. Raise UsageRefused
+    if the request is not valid; it is not sent then.
     """
     from enginetour.store.database import lock_of
     from enginetour.tournament.control import ConnectionClosed, ask, socket_path
@@ -78,7 +79,7 @@ def _ask_run(
 
 
 def _print_answer(answer: Mapping[str, Any]) -> int:
-    """Print the answer and return the exit code; raise a rejected request as TourError, but print it as JSON."""
+    """Print the answer and return the exit code. If the request was rejected, raise TourError, except with --json."""
     code = 0 if answer["ok"] else int(answer.get("exit", 1))
     if output_form() == "json":
         print_json(answer)
@@ -93,7 +94,7 @@ def _print_answer(answer: Mapping[str, Any]) -> int:
 
 
 def machine_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Format the machines of a cluster: one line per worker, then one line for each thing that it lacks."""
+    """Format the machines of a cluster: one line per worker, followed by one line for each requirement it lacks."""
     for row in rows:
         busy = f", {row['busy']} in progress" if row.get("busy") else ""
         played = f"{format_count(row['played'], 'game')} played{busy}"
@@ -117,7 +118,10 @@ def machine_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _send(chosen: TournamentChoice, request: dict[str, Any]) -> int:
-    """Send the request to the running tournament, or carry it out here; a `joining` engine is probed first."""
+    """Send the request to the running tournament. If it is not running, carry out the request in this process.
+
+    If the request adds an engine (key `joining`), the engine is probed first.
+    """
     from enginetour.store.replay import fold
     from enginetour.tournament.changes import StoppedTournament, TournamentEditor, find_newcomer
     from enginetour.tournament.requests import parsed
@@ -129,7 +133,7 @@ def _send(chosen: TournamentChoice, request: dict[str, Any]) -> int:
         log = TournamentChoice(db, chosen.name).log(store)
         if chosen.edition not in (None, log.edition):
             what = f"must be {log.edition}, the newest edition of {log.name} (found {chosen.edition})"
-            raise UsageRefused(what, place="--edition", step="leave it out")
+            raise UsageRefused(what, place="--edition", step="omit --edition")
         if "joining" in request:
             engine, new_name = request.pop("joining")
             request |= _probed(engine, new_name, log, workspace, results)
@@ -149,8 +153,8 @@ def _send(chosen: TournamentChoice, request: dict[str, Any]) -> int:
 def _update_results(results: Path, log: TournamentLog, database: Address | None) -> None:
     """Update the PGN file of a tournament that was changed, and print which other files are out of date.
 
-    The change is already in the database, so a file that cannot be written is only a warning. `database` is the address
-    that a suggested command must name, None for the default one.
+    The change is already in the database, so a file that cannot be written causes only a warning. `database` is the
+    address for the --db option of a suggested command, or None if the command does not need this option.
     """
     from enginetour.cli.report import has_report
     from enginetour.reports.pgn import PgnFile
@@ -173,9 +177,12 @@ def _update_results(results: Path, log: TournamentLog, database: Address | None)
 
 
 def _change(command: Callable[..., dict[str, Any]]) -> Any:
-    """Add the options of all four commands; the function makes the request, which is sent with the reason."""
+    """Add the options of the commands that change a tournament.
 
-    @click.option("--why", default="", metavar="TEXT", help="Reason, kept in the log.")
+    `command` returns a request, which is sent together with the reason.
+    """
+
+    @click.option("--why", default="", metavar="TEXT", help="Reason for the change, recorded in the log.")
     @json_option
     @wraps(command)
     def sent(chosen: TournamentChoice, why: str, **given: Any) -> int:
@@ -206,8 +213,8 @@ def withdraw(engine: str) -> dict[str, Any]:
 def add(engine: str, new_name: str | None) -> dict[str, Any]:
     """Add ENGINE, an id of `engines list`, to a tournament.
 
-    In a bubble it enters the section next. A program without an engine file
-    needs one first: enginetour engines add.
+    In a bubble it enters the section next. If the program does not have an
+    engine file yet, write one first with enginetour engines add.
 
     Example: enginetour add stockfish -t autumn-bubble
     """
@@ -239,7 +246,7 @@ def void(game: int) -> dict[str, Any]:
 
 
 def _probed(engine: str, name: str | None, log: TournamentLog, workspace: Path, results: Path) -> dict[str, Any]:
-    """Return the part of a request that names an engine file, after a probe that the engine can play the tournament."""
+    """Probe whether the engine can play the tournament, and return the keys of the request that identify the engine."""
     from enginetour.engines.registry import of_workspace
     from enginetour.tournament.changes import default_side, find_newcomer
     from enginetour.tournament.probing import probe_all, refuse_unfit, release_warnings
@@ -257,9 +264,9 @@ def _probed(engine: str, name: str | None, log: TournamentLog, workspace: Path, 
 
 
 def _control(command: Callable[..., dict[str, Any]]) -> Any:
-    """Add the options of all these commands; the function makes the request, whose answer is printed.
+    """Add the options of the commands that control a running tournament.
 
-    UsageRefused if the tournament is not running.
+    `command` returns a request, whose answer is printed. Raise UsageRefused if the tournament is not running.
     """
 
     @wraps(command)
@@ -286,8 +293,8 @@ def _control(command: Callable[..., dict[str, Any]]) -> Any:
 def concurrency(number: int, force: bool) -> dict[str, Any]:
     """Set the number of concurrent games of a running tournament to N.
 
-    A higher number takes effect at once, a lower one as games end. The next
-    run uses its configuration or --concurrency again.
+    A higher number takes effect at once, a lower number when games end. The
+    next run uses the number of its configuration or of its --concurrency.
 
     Example: enginetour concurrency 4
     """
@@ -341,8 +348,8 @@ def unpause() -> dict[str, Any]:
 def finish() -> dict[str, Any]:
     """Stop a running tournament after the games in progress.
 
-    The games have no time limit, unlike after Ctrl-C. The run exits with
-    code 8. `run` resumes the tournament.
+    There is no time limit for these games, unlike after Ctrl-C. The run exits
+    with code 8. `run` resumes the tournament.
 
     Example: enginetour finish
     """

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def _picture(ctx: click.Context, param: click.Parameter, value: Path) -> Path:
-    if ctx.resilient_parsing:  # the shell completes the command line
+    if ctx.resilient_parsing:  # the command line is only completed for a shell, so the file is not checked
         return value
     if picture_ending(value) is None:
         what = f"unsupported image format {value.suffix!r} (found {value})"
@@ -42,7 +42,7 @@ def _picture(ctx: click.Context, param: click.Parameter, value: Path) -> Path:
 
 
 def _picture_options(command: F) -> F:
-    """Add the options ``-o FILE``, an image file, and ``--title TEXT``."""
+    """Add the options ``-o FILE`` (the image file to write) and ``--title TEXT``."""
     words = "Image file to write, .png or .svg."
     output = click.option("-o", "--output", required=True, type=PATH, metavar="FILE", callback=_picture, help=words)
     title = click.option(
@@ -52,7 +52,7 @@ def _picture_options(command: F) -> F:
 
 
 def _of_log(draw: Callable[..., Picture]) -> Any:
-    """Add the options of a chart; the function draws it from the log of the selected tournament."""
+    """Add the options of a chart to a command. `draw` draws the chart from the log of the selected tournament."""
 
     @wraps(draw)
     def drawn(chosen: TournamentChoice, output: Path, title: str | None, **given: Any) -> None:
@@ -127,7 +127,10 @@ def crosstable(log: TournamentReader) -> Picture:
 @chart.command()
 @tournament_options
 @click.option(
-    "--by", type=click.Choice(["games", "rounds"]), show_default="games if they fit", help="Unit of the x-axis."
+    "--by",
+    type=click.Choice(["games", "rounds"]),
+    show_default="games if there is room for them",
+    help="Unit of the x-axis.",
 )
 @_of_log
 def bubble(log: TournamentReader, by: str | None) -> Picture:
@@ -146,7 +149,7 @@ def bubble(log: TournamentReader, by: str | None) -> Picture:
 @click.option(
     "--system",
     type=click.Choice(["elo", "gor", "egf", "egf2021"]),
-    help="Draw the ratings of a tournament game by game, by this rating system.",
+    help="Draw the ratings of a tournament game by game, in this rating system.",
 )
 @many_option("--engine", "engines", metavar="NAME", help="Draw only this engine.")
 @_picture_options
@@ -168,10 +171,10 @@ def history(
 
     if (list_name is None) == (system is None):
         found = "none" if list_name is None else "both"
-        step = "give LIST for its editions, or --system for a tournament"
+        step = "name a LIST to draw its editions, or use --system to draw a tournament"
         raise UsageRefused(f"needs either LIST or --system (found {found})", step=step)
     if list_name is not None and (chosen.name or chosen.edition):
-        raise UsageRefused("cannot be combined with LIST, which selects its tournaments", place="-t")
+        raise UsageRefused("cannot be combined with LIST, because a list defines its tournaments", place="-t")
     with open_store(chosen.db) as store:
         if list_name is not None:
             picture = charts.editions(store, list_name, engines)
@@ -218,7 +221,7 @@ def opponents(log: TournamentReader, engine: str) -> Picture:
     type=click.Choice(["white", "relay", "load"]),
     default="white",
     show_default=True,
-    help="White's score, the referee's latency, or the load of the machine.",
+    help="What to draw: white (White's score), relay (the referee's latency) or load (the load of the machine).",
 )
 @_of_log
 def fairness(log: TournamentReader, kind: str) -> Picture:

@@ -1,4 +1,4 @@
-"""`enginetour engines`: list, find, add, check."""
+"""`enginetour engines`: list, find, add, import and check engines."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 def engines() -> None:
     """List, find, add and check engines.
 
-    Known engines have a file in engines/ of the workspace, or are bundled.
+    The file of a known engine is in engines/ of the workspace, or is bundled
+    with enginetour.
 
     Example: enginetour engines find
     """
@@ -72,8 +73,8 @@ def list_() -> None:
 def find(dry_run: bool) -> None:
     """Find known engines on this machine and write their files.
 
-    Each engine is started once. Its file in engines/ has the name that the
-    engine reports.
+    Each engine is started once. Its file in engines/ contains the name that
+    the engine reports.
 
     Example: enginetour engines find --dry-run
     """
@@ -105,8 +106,8 @@ def find(dry_run: bool) -> None:
 def add(engine: str, command: tuple[str, ...], protocol: str | None) -> None:
     """Write an engine file for a command.
 
-    The file is engines/ENGINE.toml. Options after the program belong to the
-    engine.
+    The file is engines/ENGINE.toml. Options after the program are passed to
+    the engine.
 
     Example: enginetour engines add my-engine ./my-engine --own-flag
     """
@@ -157,7 +158,7 @@ def import_(file: Path) -> None:
 @click.argument("engine", metavar="ENGINE...", nargs=-1, required=True)
 @click.option("--write", is_flag=True, help="Write the quirks of an engine into its engine file.")
 @many_option("--step", "only", metavar="KEY", help="Run only this step.")
-@click.option("--verbose", is_flag=True, help="Print the steps that are ok, too.")
+@click.option("--verbose", is_flag=True, help="Also print the steps that are ok.")
 @output_options
 def check(engine: tuple[str, ...], write: bool, only: tuple[str, ...], verbose: bool) -> int:
     """Check that engines follow their protocol.
@@ -257,7 +258,7 @@ ERASE = "\r\x1b[K"  # move to the beginning of the line and erase it: ECMA-48, E
 
 
 class StepLine:
-    """The progress line of a compliance check, on a terminal and on stderr; engines are checked in the order given."""
+    """The progress line of compliance checks on stderr, shown only on a terminal. `names`: engines in their order."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = list(names)
@@ -265,14 +266,14 @@ class StepLine:
         self._is_live = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
     def step(self, number: int, count: int, what: str) -> None:
-        """Show the present step of the first engine."""
+        """Show the current step of the engine that is being checked."""
         if self._is_live:
             text = safe_text(f"{self._names[0]}: step {number} of {count}, {what}")
             self._write(text[: shutil.get_terminal_size((80, 24)).columns - 1])
             self._shown = True
 
     def clear(self) -> None:
-        """Erase the line of the first engine, whose check has ended; the next one becomes the first."""
+        """Erase the line of an engine whose check has ended; the next steps belong to the next engine."""
         self._names.pop(0)
         if self._shown:
             self._write("")

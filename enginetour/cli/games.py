@@ -140,7 +140,10 @@ def games(
 
 
 def entrant_named(log: TournamentLog, word: str, option: str = "--engine") -> str:
-    """Return the entrant whose name equals the word or is the only one that begins with it; UsageRefused for none."""
+    """Return the entrant whose name equals `word`, or the only entrant whose name begins with it.
+
+    Raise UsageRefused, which names `option`, if there is no such entrant.
+    """
     name = match_name(word, log.specs)
     if name is None:
         hint = no_match_hint(word, log.specs) or suggest(word, log.specs)
@@ -198,7 +201,7 @@ def _games_sheet(title: str, lines: list[GameLine]) -> Sheet:
 
 
 def _odds(line: GameLine) -> str:
-    """Format time odds, such as ``White 2: 1.38+0.013 v 10+0.1``: the giving side, the bands, both time controls."""
+    """Format time odds, such as ``White 2: 1.38+0.013 v 10+0.1``: side that gives odds, bands, both time controls."""
     if not line.handicap:
         return ""
     return f"{'White' if line.handicap > 0 else 'Black'} {abs(line.handicap)}: {line.white_tc} v {line.black_tc}"
@@ -258,7 +261,7 @@ def export(kind: str, chosen: TournamentChoice, output: Path | None, comments: s
 
     if kind != "pgn" and (comments is not None or eco is not None):
         option = "--eco" if comments is None else "--comments"
-        raise UsageRefused(f"is only for pgn (found {kind})", place=option, step="leave it out")
+        raise UsageRefused(f"is only for pgn (found {kind})", place=option, step=f"omit {option}")
     names = read_opening_names(eco, "--eco") if eco is not None else None
     paged = output is None and kind in ("pgn", "epd")  # games are read while they are printed
     with chosen.open(lasting=paged) as log:
@@ -281,7 +284,7 @@ def export(kind: str, chosen: TournamentChoice, output: Path | None, comments: s
             chunks = [json_text(whole), "\n"]
         if output is not None:
             if output.is_dir() or not output.absolute().parent.is_dir():
-                what = f"is not a file in an existing directory (found {output})"
+                what = f"must be a file in an existing directory (found {output})"
                 raise UsageRefused(what, place="--output", step="choose another file")
             refuse_valuable(output, "--output")
             digest = sha256()
@@ -294,7 +297,7 @@ def export(kind: str, chosen: TournamentChoice, output: Path | None, comments: s
 
 
 def _extras(comments: str | None) -> tuple[str, ...]:
-    """Return the names in --comments; UsageRefused for an unknown one."""
+    """Return the names given with --comments. Raise UsageRefused if a name is unknown."""
     from enginetour.reports.pgn import COMMENT_FIELDS
 
     names = tuple(filter(None, (word.strip() for word in (comments or "").split(","))))
@@ -322,11 +325,11 @@ def _played(log: TournamentLog) -> PlayedTournament:
     if not isinstance(format_, Rounds):
         step = "export pgn, csv or json instead"
         raise UsageRefused(f"the format {log.system} is not paired in rounds", place=log.title, step=step)
-    decided = state.schedule  # has games that were voided later, but not games that ended after a withdrawal
+    decided = state.schedule  # includes games that were voided later, but not games that ended after a withdrawal
     found: dict[GameKey, tuple[int, TableGame]] = {}
     for line in log.games():
         key = Pairing(line.white, line.black, line.meeting, line.leg).key
-        if decided.played.get(key) is line.outcome:  # the latest of several games of a pairing, as after a void game
+        if decided.played.get(key) is line.outcome:  # the latest game, because a pairing with a voided game has several
             found[key] = line.round, TableGame(line.white, line.outcome, key not in decided.void)
     games: dict[tuple[int, frozenset[str]], list[TableGame]] = {}
     for key, (number, sat) in found.items():
@@ -354,7 +357,7 @@ def _export_tde(log: TournamentLog, folder: Path | None) -> None:
 
 # `enginetour games N --replay`: send an engine the same input again to reproduce an incident.
 
-MARGIN_MS = 50  # time margin of an entrant that joined later, which is not in the log: the default (runner spec 3)
+MARGIN_MS = 50  # ms; default time margin (runner spec 3), used for entrants that joined later: the log has no value
 
 
 @dataclass(frozen=True, slots=True)
@@ -399,7 +402,7 @@ def _replay_incident(log: TournamentLog, number: int, options: ReplayOptions) ->
 def is_reproduced(incident: Incident, found: ReenactResult) -> bool:
     """Return whether a replay gave the same crash (signal or exit code), the same illegal move or the same category."""
     if found.category == "crash" or incident.category == "crash":
-        # Incidents without a status have it in their cause, after "disconnects: " or after the last colon.
+        # An incident without a status contains it in its cause, after "disconnects: " or after the last colon.
         cause = incident.cause
         status = cause.partition("disconnects: ")[2] or cause.rpartition(": ")[2]
         return bool(found.status) and found.status in (incident.status, status)
@@ -448,7 +451,7 @@ def _task(log: TournamentLog, number: int, game: Game, incident: Incident, optio
     white, black = sides[game.pairing.white], sides[game.pairing.black]
     booked = sum(
         1 for _ in takewhile(lambda move: move.book, game.moves)
-    )  # until the first search: one own book may continue after it
+    )  # book moves before the first search; the own book of the other engine may continue after it
     opening = replace(game.opening, moves=tuple(move.uci for move in game.moves[:booked])) if booked else game.opening
     return ReenactTask(
         GameTask(game.pairing, white, black, opening, rules),
@@ -460,7 +463,7 @@ def _task(log: TournamentLog, number: int, game: Game, incident: Incident, optio
 
 
 def _checked(spec: EngineSpec, *, accept_change: bool) -> EngineSpec:
-    """Return the specification; EngineRefused if the program does not exist or has changed since the game."""
+    """Return `spec`. Raise EngineRefused if the program does not exist, or has changed and `accept_change` is false."""
     from enginetour.engines.identity import fingerprint
 
     now = fingerprint(spec)

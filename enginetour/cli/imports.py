@@ -93,7 +93,7 @@ def _remove_imports(db: Address | None, names: tuple[str, ...], why: str, *, dry
         echo(f"{one.title}: {format_count(one.games, 'game')} {done}; published editions do not change")
 
 
-_ENDINGS = {".gz", ".zst", ".pgn"}  # not part of an event's name
+_ENDINGS = {".gz", ".zst", ".pgn"}  # endings of a file name that are not part of the name of the import
 
 
 @click.command("import")
@@ -105,7 +105,7 @@ _ENDINGS = {".gz", ".zst", ".pgn"}  # not part of an event's name
 @click.option(
     "--by-event",
     is_flag=True,
-    help="Import each Event tag as a separate tournament; rating systems rate each tournament as a whole.",
+    help="Import the games of each Event tag as a separate tournament; rating systems rate each tournament as a whole.",
 )
 @click.option(
     "--aliases", type=PATH, metavar="FILE", help='File with aliases of engines, in lines "name","alias","alias".'
@@ -115,7 +115,7 @@ _ENDINGS = {".gz", ".zst", ".pgn"}  # not part of an event's name
 @click.option(
     "--match-names",
     is_flag=True,
-    help="Count games for the engine in the database with the same name, if there is only one.",
+    help="Count games for the existing engine with the same name, if the database has only one.",
 )
 @click.option(
     "--variant",
@@ -229,14 +229,14 @@ def _check_mode(
 
 
 def _event(path: Path) -> str:
-    """Return the file's name without its endings; the path itself if nothing remains."""
+    """Return the file name without its endings, or the whole path if nothing remains of the name."""
     while path.suffix.lower() in _ENDINGS:
         path = path.with_suffix("")
     return " ".join(path.name.split()) or str(path)
 
 
 def _titles(database: Address) -> frozenset[str]:
-    """Return the titles of the tournaments that were played here, because the files may have their games."""
+    """Return the titles of the tournaments that were played here, because the files may contain their games."""
     from enginetour.store.database import database_exists
     from enginetour.store.imports import export_titles
     from enginetour.store.tournaments import Store
@@ -257,9 +257,9 @@ def _entered(
     write: bool,
     **options: Any,
 ) -> tuple[list[Imported], list[tuple[str, str]]]:
-    """Import into the database, which is created if it does not exist; a dry run uses an empty one then.
+    """Import the games into the database; create it if it does not exist, or use an empty temporary one in a dry run.
 
-    Returns the imports, and pairs (anchor, list) of anchors that became ambiguous through engines with the same name.
+    Return the imports, and pairs (anchor, list) of anchors that became ambiguous through engines with the same name.
     """
     from enginetour.store.database import database_exists
     from enginetour.store.definition import anchored_by
@@ -278,7 +278,7 @@ def _entered(
 
 
 def _warnings(made: Sequence[Imported], anchors: Sequence[tuple[str, str]], *, match_names: bool) -> Iterator[str]:
-    """Warn of new engines with the name of another engine, and of anchors that became ambiguous through them."""
+    """Yield warnings of new engines that have the name of another engine, and of anchors that they made ambiguous."""
     from enginetour.interop.gamefilter import list_few
 
     namesakes = list(dict.fromkeys(name for found in made for name in found.namesakes))
@@ -286,7 +286,7 @@ def _warnings(made: Sequence[Imported], anchors: Sequence[tuple[str, str]], *, m
         what = "counted as new engines, because several engines in the database have the same name"
         yield f"{what}: {list_few(namesakes)}"
     elif namesakes:
-        what = "engines in the database have the same name, so lists show two versions"
+        what = "new engines have the same name as engines in the database, so lists show two versions"
         yield f"{what}: {list_few(namesakes)}. Hint: use --match-names to count the games for the existing engine."
     for anchor, name in anchors:
         yield (

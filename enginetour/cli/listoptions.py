@@ -1,6 +1,6 @@
 """Options of a rating list: filters, model terms, columns, layout, matrix.
 
-Without an option, a list keeps its own value; an empty value (``--engine ''``) restores the default.
+If an option is not given, a named list keeps its value. An empty value (``--engine ''``) restores the default.
 """
 
 from __future__ import annotations
@@ -37,12 +37,15 @@ _SYSTEMS = ("ml", "elo", "gor", "egf", "egf2021")
 _MODELS = ("logistic", "davidson", "raokupper")
 TERMS = ("system", "settings", "model", "prior", "advantage", "anchors", "loose", "average", "scale", "by")
 _RESTORED = ""  # the value that restores the default
-_SMALLEST_SCALE = 1  # points of difference at odds of ten to one
+_SMALLEST_SCALE = 1  # smallest value of --scale, in rating points
 
 
 @contextmanager
 def without_collecting() -> Iterator[None]:
-    """Switch garbage collection off: with millions of tuples without cycles, it takes 10 % of reading (measured)."""
+    """Switch garbage collection off: it takes 10 % of the time to read millions of tuples (measured) and finds nothing.
+
+    The tuples do not form cycles.
+    """
     if not gc.isenabled():
         yield
         return
@@ -54,7 +57,7 @@ def without_collecting() -> Iterator[None]:
 
 
 def _finite(ctx: click.Context, param: click.Parameter, value: str | None) -> float | str | None:
-    """Return a number in the range of ratings; None and, if the metavar allows it, ``fit`` unchanged."""
+    """Parse a number in the range of ratings. Return None unchanged, and also ``fit`` if the metavar allows it."""
     if value is None or (value == "fit" and "fit" in str(param.metavar)):
         return value
     try:
@@ -83,7 +86,7 @@ def _day(ctx: click.Context, param: click.Parameter, value: str | None) -> date 
 
 
 def table(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    """Split each ``NAME=VALUE`` at its last ``=``; click's BadParameter for other text and for two values of a name."""
+    """Split each ``NAME=VALUE`` at its last ``=``. Raise click.BadParameter for other text or two values of a name."""
     if values == (_RESTORED,):
         return ((_RESTORED, _RESTORED),)
     pairs: list[tuple[str, str]] = []
@@ -206,7 +209,7 @@ def _field(words: tuple[str, ...]) -> str:
     return words[-1].partition("/")[0].lstrip("-").replace("-", "_")
 
 
-# Options that do not apply to PGN files, which have no versions, families, machines and tournaments.
+# Options that do not apply to PGN files, because these have no versions, families, machines or tournaments.
 _STORE_ONLY = ("tournaments", "not_tournaments", "hardware", "best_of_family", "by")
 
 
@@ -227,7 +230,8 @@ def _fields(**asked: Any) -> dict[str, Any]:
     return fields
 
 
-# All filters and terms, passed as `fields` of a list definition (None restores a default), and those for PGN files.
+# All filters and terms, passed to the command as `fields` of a list definition (None restores a default).
+# `file_list_options` has only those that apply to PGN files.
 list_options = gathered([click.option(*words, **settings) for words, settings in _OPTIONS], "fields", _fields)
 file_list_options = gathered(
     [click.option(*words, **settings) for words, settings in _OPTIONS if _field(words) not in _STORE_ONLY],
@@ -237,7 +241,7 @@ file_list_options = gathered(
 
 
 def resolve_names(fixed: Mapping[str, T], find: Callable[[str], str], place: str = "--anchor") -> dict[str, T]:
-    """Return the mapping with each key replaced by `find`; UsageRefused if two keys mean the same engine."""
+    """Return the mapping with each key replaced by `find`. Raise UsageRefused if two keys mean the same engine."""
     resolved: dict[str, T] = {}
     for word, value in fixed.items():
         name = find(word)
@@ -254,7 +258,7 @@ def flags(fields: Iterable[str]) -> str:
 
 
 def definition_from(fields: Mapping[str, Any], base: ListDefinition | None = None) -> ListDefinition:
-    """Return the list definition of `base` (or the defaults) changed by `fields`; UsageRefused for invalid values."""
+    """Return `base` (or the default list definition) changed by `fields`. Raise UsageRefused for invalid values."""
     from enginetour.store.definition import ListDefinition, parse_definition
 
     before = (base or ListDefinition()).model_dump()
@@ -288,7 +292,7 @@ _EVERYBODY = "all"
 
 @dataclass(frozen=True, slots=True)
 class Display:
-    """The display options of a list; the defaults give the usual list."""
+    """The display options of a list; with the defaults, the usual list is printed."""
 
     columns: tuple[str, ...] = ()
     layout: str = "plain"
@@ -302,10 +306,10 @@ class Display:
         asked["--layout"] = self.layout if self.layout != "plain" else None
         given = [name for name, value in asked.items() if value]
         if len(given) > 1 and (given != ["--columns", "--layout"] or self.layout != "ordo"):
-            raise UsageRefused(f"cannot be combined with {given[1]}", place=given[0], step="leave one of them out")
+            raise UsageRefused(f"cannot be combined with {given[1]}", place=given[0], step="use only one of them")
         if self.layout != "plain" and form not in ("text", "csv"):
             flag = "--json" if form == "json" else f"--format {form}"
-            raise UsageRefused(f"cannot be combined with {flag}", place="--layout", step="leave one of them out")
+            raise UsageRefused(f"cannot be combined with {flag}", place="--layout", step="use only one of them")
         if self.layout in ("ccrl", "bayeselo") and form == "csv":
             step = "use --layout ordo, or omit --csv"
             raise UsageRefused("cannot be combined with --csv", place=f"--layout {self.layout}", step=step)
@@ -324,13 +328,13 @@ def present(
     value: Mapping[str, object] | None = None,
     notes: Sequence[str] = (),
 ) -> str:
-    """Format a list as `display` and the output format `form` select.
+    """Format a list according to `display` and the output format `form`.
 
     Args:
         found: the list.
-        pairs: all games; None if games between engines of different rating pools are unknown, which a note says then.
+        pairs: all games, or None if games between engines of different rating pools are unknown; a note reports that.
         display: the display options.
-        form: the output format, as of `output_form`.
+        form: the output format, as returned by `output_form`.
         columns: characters per line of text.
         title: heading of the list.
         value: additional values for JSON.
@@ -404,14 +408,17 @@ def _head_to_head(
 
 
 def name_with_games(word: str, names: Sequence[str], place: str = "--anchor") -> str:
-    """Return the engine whose name equals the word or is the only one that begins with it; UsageRefused for none."""
+    """Return the engine whose name equals `word`, or the only engine whose name begins with it.
+
+    Raise UsageRefused, which names the option `place`, if there is no such engine.
+    """
     name = match_name(word, names)
     if name is None:
         raise UsageRefused(f"no games of {word!r} found{no_match_hint(word, names)}", place=place)
     return name
 
 
-# Patterns for `requested_errors`.
+# The option whose patterns `requested_errors` evaluates.
 errors_option = click.option(
     "--errors-for",
     multiple=True,
@@ -421,7 +428,10 @@ errors_option = click.option(
 
 
 def requested_errors(patterns: Sequence[str], pairs: Pairs) -> set[str] | None:
-    """Return the engines that match the patterns, None without patterns; UsageRefused for one without a match."""
+    """Return the engines that match the patterns, or None if there are no patterns.
+
+    Raise UsageRefused if a pattern does not match any engine.
+    """
     from fnmatch import fnmatchcase
 
     wanted: set[str] = set()
@@ -450,13 +460,13 @@ def _columns(ctx: click.Context, param: click.Parameter, value: str | None) -> t
 
 
 def _confidence(ctx: click.Context, param: click.Parameter, value: float) -> float:
-    """Return a value that is not nan, which click accepts in every range."""
+    """Return `value`. Raise click.BadParameter for nan, because click accepts it in every range."""
     if value != value:
         raise click.BadParameter("nan is not in the range 50<=x<=99.99", ctx, param)
     return value
 
 
-# ``--columns``, ``--layout``, ``--matrix``, ``--head-to-head`` and ``--confidence``, passed as `display`.
+# The options of `Display`, passed to the command as `display`.
 display_options = gathered(
     (
         click.option("--columns", callback=_columns, metavar="A,B,C", help="Keys of the columns in order, or all."),

@@ -50,8 +50,8 @@ if TYPE_CHECKING:
     from enginetour.store.tournaments import Store
 
 
-_ML_ONLY = "columns, layouts, matrices, errors and confidence need --system ml"  # other systems have no errors
-_STORED = {"system", "anchors"}  # options of a tournament's own list and of stored incremental ratings
+_ML_ONLY = "columns, layouts, matrices, errors and confidence need --system ml"  # only this system computes errors
+_STORED = {"system", "anchors"}  # with only these options, the tournament's list or stored ratings are shown
 
 
 @click.command()
@@ -128,7 +128,10 @@ def ratings(
 
 @dataclass(frozen=True, slots=True)
 class ListSelection:
-    """The list that the options select: by name, of a tournament or of the whole database; now or at a moment."""
+    """The list that the options select: a named list, or the list of a tournament or of the whole database.
+
+    `as_of` is the moment of its state, or None for the present state.
+    """
 
     list_name: str | None
     chosen: TournamentChoice
@@ -138,22 +141,22 @@ class ListSelection:
     def __post_init__(self) -> None:
         named = self.chosen.name or self.chosen.edition
         if self.list_name is not None and (named or self.everything):
-            step = "leave out -t and --all, or use --tournaments"
+            step = "omit -t and --all, or use --tournaments"
             raise UsageRefused(
-                "-t and --all cannot be combined with LIST, which selects its tournaments itself", step=step
+                "-t and --all cannot be combined with LIST, because a list defines its tournaments", step=step
             )
         if self.everything and named:
             raise UsageRefused("cannot be combined with -t and --edition", place="--all")
 
     def log(self, store: Store, fields: Mapping[str, object]) -> TournamentLog | None:
-        """Return the log of the tournament, or None for the whole database: with --all, or a filter and no -t."""
+        """Return the log of the tournament, or None for the whole database (with --all, or with a filter but no -t)."""
         filtered = self.as_of is not None or not set(fields) <= set(TERMS)
         if self.everything or (filtered and not self.chosen.name and not self.chosen.edition):
             return None
         return self.chosen.log(store)
 
     def rate(self, store: Store, fields: dict[str, Any], errors_for: tuple[str, ...] = ()) -> tuple[str, RatingList]:
-        """Return the heading and the list, with the `fields` of `list_options`."""
+        """Return the heading and the rating list. `fields`: the values of `list_options`."""
         from enginetour.reports.ratinglist import SYSTEM_NAMES
         from enginetour.store.lists import rate_selection, tournament_rating_list
 
@@ -194,7 +197,10 @@ class ListSelection:
         return title, select_games(store, definition, made.moment if made else self.as_of)
 
     def _selection(self, store: Store, log: TournamentLog | None, fields: dict[str, Any]) -> Selection:
-        """Return the games of the database or a tournament, by default with the anchors of the tournament."""
+        """Return the games of a tournament, or of the whole database if `log` is None.
+
+        If no anchors are given, the anchors of the tournament apply.
+        """
         from enginetour.store.counts import moment_of
         from enginetour.store.selection import select_games
 
@@ -214,7 +220,10 @@ class ListSelection:
 
 
 def _print_stream(store: Store, log: TournamentLog | None, system: str, into: ListOutput) -> None:
-    """Print the stored ratings of an incremental system, computed over the whole database, for a tournament or all."""
+    """Print the stored ratings of an incremental system, which are computed over the whole database.
+
+    Only the entrants of the tournament `log` are printed, or all engines if `log` is None.
+    """
     from enginetour.reports import ratinglist as sheets
     from enginetour.store.ratings import ratings_of, update_ratings
 
@@ -315,7 +324,7 @@ def show_list(name: str, db: Address | None) -> None:
 @click.argument("name")
 @database_option
 @output_options
-@click.option("--note", default="", metavar="TEXT", help="Note, kept with the edition.")
+@click.option("--note", default="", metavar="TEXT", help="Note that is stored with the edition.")
 @click.option("--again", is_flag=True, help="Publish although nothing has changed.")
 def publish(name: str, db: Address | None, note: str, again: bool) -> None:
     """Publish the present state of a list as its next edition.
@@ -337,7 +346,9 @@ def publish(name: str, db: Address | None, note: str, again: bool) -> None:
 @database_option
 @output_options
 def editions(name: str | None, number: int | None, db: Address | None) -> None:
-    """List all editions or those of a list, or show edition NUMBER.
+    """List the editions of all lists or of one, or show one edition.
+
+    NAME is a list and NUMBER one of its editions.
 
     Example: enginetour editions blitz 3 --csv
     """
@@ -388,13 +399,15 @@ def diff(name: str, one: int | None, other: int | None, db: Address | None, most
         print_sheet(sheets.difference_sheet(value, None if output_form() == "csv" else most), value)
 
 
-_EVENTS_SHOWN = 10  # events of each rating system: half a screen
+_EVENTS_SHOWN = 10  # number of events of each rating system; about half a screen
 
 
 @click.command()
 @click.argument("engine")
 @database_option
-@click.option("--list", "list_name", metavar="NAME", show_default="all games", help="List that rates the opponents.")
+@click.option(
+    "--list", "list_name", metavar="NAME", show_default="all games", help="Rating list of the opponents' ratings."
+)
 @json_option
 @click.option(
     "--csv",
@@ -416,7 +429,7 @@ def history(engine: str, db: Address | None, list_name: str | None, table: str |
 
     flag = "json" if output_form() == "json" else "csv" if table else form
     if form not in (None, flag) or (form is not None and table and form != "csv"):
-        raise UsageRefused(f"cannot be combined with --format {form}", place=f"--{flag}", step="use one of them")
+        raise UsageRefused(f"cannot be combined with --format {form}", place=f"--{flag}", step="use only one of them")
     set_form(flag or "text")
     with open_store(db) as store:
         found = career(store, engine, list_name=list_name)

@@ -1,4 +1,7 @@
-"""The command line. Heavy modules are imported only when a command runs, so that help and completion are fast."""
+"""Start of the command line: list of commands, errors, exit codes.
+
+Heavy modules are imported only when a command runs, so that help and completion are fast.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,8 @@ import click
 from enginetour import __version__
 from enginetour.model.errors import SchemaOutdated, StorageFailed, TourError, UsageRefused, closest_match
 
-LONGEST_LINE = 2000  # characters of an error: about one screen
-GARBAGE = 20_000  # objects between two collections: with Python's 700, they took a tenth of the start (measured)
+LONGEST_LINE = 2000  # maximum number of characters of an error; about one screen
+GARBAGE = 20_000  # objects between two garbage collections; with Python's 700, they take 10 % of the start (measured)
 # command -> (group in the help, module, function, summary)
 COMMANDS: dict[str, tuple[str, str, str, str]] = {
     "init": ("Setup", "setup", "init", "Write a commented configuration to start from"),
@@ -79,7 +82,7 @@ PREVIOUS_OPTIONS = {"--slots": "--concurrency", "--place": "--executor"}
 
 
 class _Formatter(click.HelpFormatter):
-    """Show the default of an option without the parentheses that click adds to a text."""
+    """A formatter that shows the default of an option without the parentheses that click adds to texts."""
 
     def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
         shown = [(name, re.sub(r"default: \((.+)\)(?=[];])", r"default: \1", text)) for name, text in rows]
@@ -98,7 +101,7 @@ def _with_context(command: click.Command) -> click.Command:
 
 
 class _Lazy(click.Group):
-    """A group that imports the module of a command only to run it."""
+    """A group that imports the module of a command only when the command is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -131,7 +134,7 @@ class _Lazy(click.Group):
 
 
 def _present_name(word: str, renamed: Mapping[str, str]) -> str:
-    """Return the word with a previous name replaced, and print a note if it has one; ``--option=value`` too."""
+    """Return the word with a previous name replaced by the present one, also in ``--option=value``; print a note."""
     name, equals, value = word.partition("=")
     if name not in renamed:
         return word
@@ -140,7 +143,7 @@ def _present_name(word: str, renamed: Mapping[str, str]) -> str:
 
 
 def _version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
-    """Print the version, and whether the move loop is compiled: without a C compiler, fast games take more CPU time."""
+    """Print the version, and whether the move loop is compiled; if it is not, fast games take more CPU time."""
     if asked:
         from enginetour.referee.compiled import native  # imported here: other commands do not need it
 
@@ -207,7 +210,7 @@ def main() -> None:
         step = f"report it with the traceback in {kept_traceback()}"
         _print_error(TourError(f"internal error, {type(error).__name__}: {error}", step=step))
         code = 1
-    gc.freeze()  # the process ends: one more search for cycles takes 14 ms after a list (measured)
+    gc.freeze()  # the process ends, and another search for cycles would take 14 ms after a list (measured)
     sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -215,10 +218,10 @@ def main() -> None:
 
 
 def _usage_error(error: click.ClickException) -> UsageRefused:
-    """Return an error of click in the form of enginetour's own errors."""
+    """Return an error of click in the form of enginetour's errors."""
     ctx = getattr(error, "ctx", None)
     what, place = error.format_message(), ""
-    command = [word for word in sys.argv[1:2] if word in COMMANDS]  # the parser's errors have no context
+    command = [word for word in sys.argv[1:2] if word in COMMANDS]  # errors of the parser have no context
     step = f"see {' '.join(['enginetour', *command]) if ctx is None else ctx.command_path} --help"
     if isinstance(error, click.NoSuchOption):
         name, close = _unknown_option(error)
@@ -246,14 +249,14 @@ def _did_you_mean(names: Sequence[str]) -> str:
 
 
 def _name_of(param: click.Parameter | None, ctx: click.Context | None) -> str:
-    """Return an option with its dashes, or an argument as the usage line has it."""
+    """Return an option with its dashes, or an argument as in the usage line."""
     if isinstance(param, click.Option):
         return max(param.opts, key=len)
     return "" if param is None or ctx is None else param.get_error_hint(ctx).strip("'[]. ")
 
 
 def _value_error(error: click.BadParameter) -> str:
-    """Return what is wrong with a value; ranges and choices of click in enginetour's words."""
+    """Return what is wrong with a value; describe ranges and choices in enginetour's standard phrases."""
     kind = error.param.type if error.param is not None else None
     if isinstance(kind, (click.IntRange, click.FloatRange)):
         value, out_of_range, _ = error.message.partition(" is not in the range ")
@@ -268,7 +271,10 @@ def _value_error(error: click.BadParameter) -> str:
 
 
 def _unknown_option(error: click.NoSuchOption) -> tuple[str, list[str]]:
-    """Return the option as the user wrote it, and close ones; click reads ``-games``, as in other programs, as -g."""
+    """Return the option as the user wrote it, and similar options.
+
+    click reads ``-games``, the form of other programs, as the option -g.
+    """
     from difflib import get_close_matches  # imported here: the program starts faster without it
 
     ctx, name = error.ctx, error.option_name
@@ -282,7 +288,7 @@ def _unknown_option(error: click.NoSuchOption) -> tuple[str, list[str]]:
 
 
 def _print_error(error: object) -> None:
-    """Print one line on stderr; control characters of names and files that it quotes are replaced."""
+    """Print an error as one line on stderr; replace control characters, because it may quote names and files."""
     from enginetour.reports.sheet import safe_text
 
     line = " ".join(safe_text(f"enginetour: {error}").split())
@@ -290,7 +296,7 @@ def _print_error(error: object) -> None:
 
 
 def _offer_upgrade(database: Any) -> None:
-    """Upgrade a database if the user agrees, then run the same command again."""
+    """Ask the user whether to upgrade the database; if so, upgrade it and run the same command again."""
     from enginetour.store.backup import upgrade_database
 
     try:
@@ -307,7 +313,10 @@ def _offer_upgrade(database: Any) -> None:
 
 
 def _open_closed_streams() -> None:
-    """Open /dev/null for each standard stream that the caller closed (`>&-`); else a database gets its descriptor."""
+    """Open /dev/null for each standard stream that the caller closed (`>&-`).
+
+    Otherwise, a database file would get the descriptor of the stream.
+    """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)

@@ -1,4 +1,4 @@
-"""Command match, and the options --sprt of rating lists: the sequential test of two engines."""
+"""Command match, and the option --sprt of rating lists: the sequential test of two engines."""
 
 from __future__ import annotations
 
@@ -30,33 +30,33 @@ if TYPE_CHECKING:
 
 # `enginetour match`: write the configuration of a match and run it.
 
-_OWN = frozenset({"tc", "concurrency", "openings"})  # settings of [play] with an option written out below
-_ELSEWHERE = frozenset({"odds"})  # needs a handicap under [format], which this command does not have
-_LISTED = frozenset({"--option", "--entrant"})  # options without KEY=VALUE words after their value
+_OWN = frozenset({"tc", "concurrency", "openings"})  # settings of [play] whose options are defined below
+_ELSEWHERE = frozenset({"odds"})  # setting of [play] that needs a handicap under [format]; `match` has no such option
+_LISTED = frozenset({"--option", "--entrant"})  # options with one value; a KEY=VALUE word after it is not part of it
 _EXAMPLES = {  # values that are tables or lists
     "draw": "movenumber=40 movecount=8 score=10",
     "resign": "movecount=4 score=600",
     "tablebases": "path=/syzygy",
     "pgn": "nodes,nps,pv",
 }
-_TYPED = f"{__name__}.typed"  # key of click's context: the options on the command line
+_TYPED = f"{__name__}.typed"  # key in the meta data of click's context, for the options on the command line
 _PAIR = re.compile(r"[a-z][a-z0-9_]*=")
-_MOST_FILES = 1000  # largest number of configurations with one name
+_MOST_FILES = 1000  # limit of the numbers of configurations with the same name
 
 
 class _Match(click.Command):
     """A command with an option for every setting of [play]; the settings are read only if one of them is used."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the options written below, and those of [play] if the command line or --help needs them."""
+        """Return the options defined below, and also those of [play] if the command line or --help needs them."""
         params = super().get_params(ctx)
         written = {word for param in params[:-1] for word in param.opts}
         if ctx.meta.get(_TYPED, {"--help"}) <= written:
             return params
-        return [*params[:-1], *_play_options(), params[-1]]  # --help stays the last
+        return [*params[:-1], *_play_options(), params[-1]]  # --help is still the last option
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse arguments as click does, but join the words of a table before: ``--sprt elo0=0 elo1=5``."""
+        """Join the words of each table such as ``--sprt elo0=0 elo1=5``, then parse the arguments as click does."""
         joined = _joined(args)
         ctx.meta[_TYPED] = {word.partition("=")[0] for word in joined if word.startswith("-")}
         return super().parse_args(ctx, joined)
@@ -89,7 +89,7 @@ def _play_options() -> list[click.Option]:
 
 
 def _joined(args: Sequence[str]) -> list[str]:
-    """Append the words KEY=VALUE that follow the value of an option to that value."""
+    """Join the value of an option with the KEY=VALUE words that follow it."""
     joined: list[str] = []
     within = False  # whether the last word is the value of an option that may be a table
     for word in args:
@@ -108,7 +108,7 @@ def _joined(args: Sequence[str]) -> list[str]:
     "--tc",
     metavar="CONTROL",
     show_default="10+0.1",
-    help="Time control: seconds+increment as 1+0.01, 40/60, nodes=1000 or depth=8.",
+    help="Time control: seconds+increment such as 1+0.01, or 40/60, nodes=1000 or depth=8.",
 )
 @count_option(
     "--games",
@@ -118,7 +118,7 @@ def _joined(args: Sequence[str]) -> list[str]:
 @click.option("--openings", metavar="FILE", help="Opening book, or settings: file=FILE order=sequential plies=8.")
 @click.option("--order", type=click.Choice(["random", "sequential"]), help="Order of the openings.")
 @click.option(
-    "--sprt", metavar="TABLE", help="Stop when an SPRT decides: elo0=0 elo1=5, also alpha=, beta=, model=, pairs=."
+    "--sprt", metavar="TABLE", help="Stop when an SPRT decides, such as elo0=0 elo1=5. Also: alpha, beta, model, pairs."
 )
 @click.option(
     "--error",
@@ -170,13 +170,13 @@ def match(
     """Play engines against each other without a configuration.
 
     Each ENGINE is an id of `engines list`, a name or a command. Two engines
-    play a match, more play a round robin. enginetour writes a configuration
-    into results/. The same command resumes an unfinished match, or plays a
-    finished one again.
+    play a match, more engines a round robin. enginetour writes a
+    configuration into results/. The same command resumes an unfinished
+    match, or plays a finished match again.
 
-    Tables are written as KEY=VALUE words and lists with commas: --pgn
-    nodes,pv. In --option and --entrant, ENGINE may also be the engine's
-    number on the command line, from 1.
+    Write tables as KEY=VALUE words, and lists with commas: --pgn nodes,pv.
+    In --option and --entrant, ENGINE may also be the engine's number on the
+    command line; the first engine is 1.
 
     Example: enginetour match stockfish ./my-engine --tc 1+0.01 --games 20
     """
@@ -218,7 +218,7 @@ def match(
     directory = workspace / "results"
     fresh = not directory.exists()
     path, made = _written(draft, directory, words := _typed(draft, engine))
-    kept = not made  # a new file is removed if the tournament does not start
+    kept = not made  # true: keep the file; a new file is removed if the tournament does not start
 
     def announce() -> None:
         nonlocal kept
@@ -252,7 +252,7 @@ def _suite(openings: str | None, order: str | None) -> dict[str, Any]:
 
 
 def _typed(draft: ConfigDraft, engines: Sequence[str]) -> dict[str, str]:
-    """Return the option or word on the command line that set each key of the configuration."""
+    """Map each key of the configuration to the option, or the word on the command line, that set it."""
     words = {key: f"--{key.replace('_', '-')}" for key in (*draft.play, "sprt", "games", "error", "seeds", "name")}
     words |= {"games_per_pairing": "--games", "system": "--format"}
     for number, (entrant, typed) in enumerate(zip(draft.entrants, engines, strict=True), 1):
@@ -282,7 +282,7 @@ def _written(draft: ConfigDraft, folder: Path, words: Mapping[str, str]) -> tupl
 
 
 def _print_result(run: Run) -> None:
-    """Print the figures of a match that has a game; a match with a test prints its own."""
+    """Print the figures of a match if it has a game. For a match with a test, `Run` has already printed them."""
     from enginetour.reports.sprt import match_sheet
     from enginetour.store.database import database_exists
     from enginetour.store.games import head_to_head
@@ -300,7 +300,7 @@ def _print_result(run: Run) -> None:
             print_sheet(match_sheet(f"{one} against {other}", met.scheduled))
 
 
-# `ratings --sprt` and `rate --sprt`: the sequential test of two engines over their games in the database or in files.
+# `ratings --sprt` and `rate --sprt`: the sequential test of two engines, over their games in the database or in files.
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,7 +329,7 @@ def _requested(
     return TestRequest(sprt[:2], test)
 
 
-# The options of a test, passed as `test`: a TestRequest, or None without ``--sprt``.
+# The options of a test, passed to the command as `test`: a TestRequest, or None if ``--sprt`` is not given.
 sprt_options = gathered(
     (
         click.option(
@@ -358,16 +358,16 @@ sprt_options = gathered(
 
 
 def print_test(store: Store, log: TournamentLog | None, asked: TestRequest) -> None:
-    """Print the test over the games of two engines in one tournament, or in the whole database without `log`.
+    """Print the test over the games of two engines in the tournament `log`, or in the whole database if it is None.
 
-    Game pairs are read in the order of the schedule, as a match with this test reads them.
+    Game pairs are evaluated in the order of the schedule, as in a match with this test.
     """
     from enginetour.reports.sheet import format_count
     from enginetour.store.games import head_to_head
 
     met = head_to_head(store.database, *asked.engines, tournament=None if log is None else log.id)
     notes = [f"versions counted as one engine: {', '.join(versions)}" for versions in met.versions if len(versions) > 1]
-    for imported, games in met.unopened.items():  # imported by an older version, which did not store openings
+    for imported, games in met.unopened.items():  # an older version imported them and did not store openings
         again = f"run enginetour import --remove {shlex.quote(imported)}, then import the files again"
         count = format_count(games, "game")
         notes.append(

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from enginetour.store.tournaments import Store
 
 
-_HOME = "enginetour.home"  # key of click's context
+_HOME = "enginetour.home"  # key in the meta data of click's context
 PATH = click.Path(path_type=Path)
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 class _Counted(click.IntRange):
-    """Accept the number of a game or an edition.
+    """A parameter type that accepts the number of a game or an edition.
 
     If the value is a configuration file, the error explains that -t selects a tournament.
     """
@@ -41,7 +41,7 @@ class _Counted(click.IntRange):
     name = "number"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the number; click's BadParameter for anything else."""
+        """Return the number. Raise click.BadParameter for anything else."""
         if _is_config(value):
             self.fail(f"{value!r} is not a number; -t {value} selects a tournament", param, ctx)
         return super().convert(value, param, ctx)
@@ -50,16 +50,19 @@ class _Counted(click.IntRange):
         return "x>=1"
 
 
-COUNTED = _Counted(1, 2**63 - 1)  # what a column of the database can hold (SQLite file format 2.1)
+COUNTED = _Counted(1, 2**63 - 1)  # largest integer of a database column (SQLite file format 2.1)
 
 
 class Database(click.ParamType[Address]):
-    """A file, or ``postgresql://USER@HOST:PORT/NAME``; messages never show a password in it."""
+    """A parameter type for a database: a file, or ``postgresql://USER@HOST:PORT/NAME``.
+
+    Error messages never show a password in the address.
+    """
 
     name = "file or address"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Address:
-        """Return the address; UsageRefused for an invalid one."""
+        """Return the address. Raise UsageRefused if it is not valid."""
         return parse_address(value) if isinstance(value, str) else value
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -89,7 +92,7 @@ def gathered(options: Sequence[Callable[[Any], Any]], argument: str, make: Calla
 
 
 def count_option(*names: str, least: int = 1, most: int | None = None, **settings: Any) -> Callable[[F], F]:
-    """Return a decorator that adds an option with a whole number N of at least `least` and at most `most`."""
+    """Return a decorator that adds an option with a whole number N from `least` to `most` (None: no limit)."""
     return click.option(*names, type=click.IntRange(least, most), metavar="N", **settings)
 
 
@@ -111,7 +114,13 @@ database_option = click.option(
 
 @dataclass(frozen=True, slots=True)
 class TournamentChoice:
-    """The database and the tournament that a command's options select; None means the default or the newest one."""
+    """The database and the tournament that a command's options select.
+
+    Attributes:
+        db: the database; None for the database of the workspace.
+        name: name of the tournament; None for the newest tournament.
+        edition: number of the edition; None for the newest edition.
+    """
 
     db: Address | None = None
     name: str | None = None
@@ -119,7 +128,7 @@ class TournamentChoice:
 
     @property
     def database(self) -> Address:
-        """Return the selected database, or that of the workspace."""
+        """Return the selected database, or the database of the workspace if none was selected."""
         return database_of(Path.cwd(), self.db)
 
     @contextmanager
@@ -136,10 +145,10 @@ class TournamentChoice:
         return log
 
     def ask_running(self, request: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Send a request to the tournament that the user named, and return its answer; None if it is not running.
+        """Send a request to the tournament that the user named. Return its answer, or None if it is not running.
 
-        Its socket is next to the database file, so this loads no module of the database. None also for a database on a
-        server and for a choice that only the database can resolve: without a name, or with an edition.
+        The socket is next to the database file, so no database modules are loaded. Also return None for a database on
+        a server, and for a choice without a name or with an edition, which only the database can resolve.
         """
         database = self.database
         if self.name is None or self.edition is not None or not isinstance(database, Path):
@@ -160,7 +169,10 @@ def tournament_options(command: F) -> F:
 
 
 def tournament_option(command: F) -> F:
-    """Add ``-t TOURNAMENT`` and ``--db``, and pass them as a TournamentChoice; -t may also be a configuration file."""
+    """Add ``-t TOURNAMENT`` and ``--db``, and pass them as a TournamentChoice.
+
+    The value of -t may also be a configuration file.
+    """
 
     @wraps(command)
     def chosen(
@@ -191,12 +203,12 @@ tournament_argument = click.argument("which", metavar="[TOURNAMENT]", required=F
 
 
 def _is_config(word: object) -> bool:
-    """Return whether a word is a configuration file: it ends in .toml, and it exists or has a directory."""
+    """Return whether a word is a configuration file: it ends in .toml, and it exists or contains a directory."""
     return isinstance(word, str) and word.endswith(".toml") and (os.sep in word or Path(word).is_file())
 
 
 def _named(name: str | None, db: Address | None) -> tuple[str | None, Address | None]:
-    """Return the tournament's name and the database; a configuration file gives both."""
+    """Return the name of the tournament and its database; if `name` is a configuration file, read both from it."""
     if name is None or not _is_config(name):
         return name, db
     from enginetour.interop.toml import read_toml
@@ -213,14 +225,14 @@ def _named(name: str | None, db: Address | None) -> tuple[str | None, Address | 
 
 
 def config_home() -> Path:
-    """Return the directory of the configuration file that the user named, else the current directory."""
+    """Return the directory of the configuration file that the user named, or else the current directory."""
     context = click.get_current_context(silent=True)
     return Path.cwd() if context is None else context.meta.get(_HOME) or Path.cwd()
 
 
 @contextmanager
 def usage_errors(place: str) -> Iterator[None]:
-    """Raise UsageRefused with the option's name for a ValueError about its value."""
+    """Turn a ValueError about the value of the option `place` into UsageRefused."""
     try:
         yield
     except ValueError as error:
@@ -234,10 +246,11 @@ def quote_command(*words: object, db: Address | None = None) -> str:
 
 @contextmanager
 def open_store(db: Address | None, *, change: bool = False, lasting: bool = False) -> Iterator[Store]:
-    """Open an existing database, read-only unless `change`; StoreRefused if it does not exist or cannot be read.
+    """Open an existing database, read-only unless `change` is true.
 
-    All reads see one moment, until the command prints. A command that waits for a running tournament is `lasting`: it
-    reads new rows too, because a snapshot held for long keeps SQLite from shortening its log.
+    All reads until the command prints use the same snapshot. If `change` or `lasting` is true, there is no snapshot,
+    so new rows are read, too. `lasting` is for commands that wait for a running tournament, because SQLite cannot
+    shorten its log during a snapshot. Raise StoreRefused if the database does not exist or cannot be read.
     """
     from enginetour.store.tournaments import Store
 
@@ -251,9 +264,9 @@ def open_store(db: Address | None, *, change: bool = False, lasting: bool = Fals
 
 @contextmanager
 def rows_of_others(path: Address) -> Iterator[None]:
-    """Turn a failure while a database is read into StoreRefused if an inspection finds damage in the database.
+    """If reading the database fails, inspect it; raise StoreRefused if it is damaged.
 
-    In a sound database it stays an internal error.
+    If it is not damaged, the failure is an internal error and is raised unchanged.
     """
     from enginetour.store.dialect import UNREADABLE
 
@@ -279,7 +292,7 @@ output_option = click.option(
     "--output",
     type=PATH,
     metavar="FILE",
-    help="Write to FILE; its ending selects the format: .csv, .json, .md, .html, .png, .svg, else text.",
+    help="Write to FILE. Its ending selects the format: .csv, .json, .md, .html, .png or .svg; others are text.",
 )
 
 
@@ -295,19 +308,22 @@ class ListOutput:
         return width() if self.path is None else PLAIN_WIDTH
 
     def put_picture(self, found: RatingList, title: str, *, display: bool) -> bool:
-        """Draw the list if the file is an image, else return False; `display`: whether options change the text."""
+        """Draw the list and return True if the file is an image; else return False.
+
+        Raise UsageRefused for an image if options change the text of the list (`display`) or select an output format.
+        """
         if self.path is None or not picture_ending(self.path):
             return False
         from enginetour.reports.charts.lists import list_chart
 
         if display or output_form() != "text":
             what = "an image ignores --columns, --layout, --matrix and output formats"
-            raise UsageRefused(what, place="--output", step="leave them out, or write to a text file")
+            raise UsageRefused(what, place="--output", step="omit these options, or write to a text file")
         put_picture(self.path, list_chart(found, title))
         return True
 
     def put_sheet(self, sheet: Sheet, value: object, found: RatingList | None = None) -> None:
-        """Write a sheet in the format of this command; `value` is its JSON. UsageRefused for an image file."""
+        """Write a sheet in the format of this command. `value` is its JSON. Raise UsageRefused for an image file."""
         if self.path is not None and picture_ending(self.path):
             step = "use enginetour chart"
             raise UsageRefused("this table cannot be written as an image", place="--output", step=step)
@@ -316,7 +332,7 @@ class ListOutput:
         self.put(text, f"{len(sheet.rows):,} engines" if found is None else size_of(found))
 
     def put(self, text: str, content: str) -> None:
-        """Print the text, or write the file and report its `content` on stderr."""
+        """Print the text, or write it to the file and report a description of its `content` on stderr."""
         if self.path is None:
             click.echo(text, nl=False)
         else:
@@ -330,7 +346,10 @@ def _write_whole(path: Path, data: bytes, content: str) -> None:
 
 
 def list_output(output: Path | None, sources: Sequence[Path] = ()) -> ListOutput:
-    """Select the format by the file's ending; UsageRefused for a directory or a file that must not be replaced."""
+    """Select the format by the ending of the file `output`, and return the output.
+
+    Raise UsageRefused for a directory, for one of the input files `sources`, and for a file that must not be replaced.
+    """
     if output is None:
         return ListOutput(None)
     if output.is_dir():
@@ -347,7 +366,7 @@ def list_output(output: Path | None, sources: Sequence[Path] = ()) -> ListOutput
 
 
 def size_of(found: RatingList) -> str:
-    """Describe the content of a file with this list."""
+    """Describe the size of a rating list."""
     return f"{len(found.rows):,} engines, {found.games:,} games"
 
 
@@ -357,7 +376,7 @@ def picture_ending(path: Path) -> str | None:
 
 
 def put_picture(path: Path, picture: Picture, title: str | None = None) -> None:
-    """Write a picture in the format of the file's ending; `title` replaces its own title."""
+    """Write a picture in the format that the ending of the file selects; `title` replaces the title of the picture."""
     from enginetour.reports.charts.canvas import with_title
     from enginetour.reports.charts.output import png, svg_file
 

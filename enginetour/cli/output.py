@@ -1,7 +1,7 @@
 """Console output that never delays a game, and the signals (Ctrl-C) of a run.
 
-A stopped terminal (Ctrl-S), `| less` and a full pipe block a program that writes to them, possibly for ever. Threads
-write to them instead. A plain file does not block, so it is written to directly.
+A stopped terminal (Ctrl-S), `| less` and a full pipe block a program that writes to them, possibly forever. Therefore
+separate threads write to terminals and pipes. A plain file does not block, so the program writes to it directly.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
 # Output errors (closed pipe, full disk) never stop a tournament (reliability spec 3).
 
-GONE = (errno.EPIPE, errno.EIO)  # the reader has ended, or the terminal is closed; both are final
+GONE = (errno.EPIPE, errno.EIO)  # the reader has ended, or the terminal is closed; later writes fail, too
 
 
 class Console(Watcher):
-    """Pass everything to a screen; errors of its output are reported once and never raised."""
+    """A watcher that passes everything to a screen. Errors of the output are reported once and never raised."""
 
     def __init__(self) -> None:
         self.screen = Watcher()
@@ -49,7 +49,7 @@ class Console(Watcher):
         self.try_to(lambda: self.screen.game(number, game, notes))
 
     def event(self, slot: int, name: str, payload: Any) -> None:
-        """Pass an event to a screen that shows games in progress; called in the thread of the slots."""
+        """Pass an event to the screen if it shows games in progress. Called in the thread of the slots."""
         show = getattr(self.screen, "event", None)
         if show is not None:
             self.try_to(lambda: show(slot, name, payload))
@@ -67,7 +67,7 @@ class Console(Watcher):
         self.try_to(lambda: click.echo(safe_text(text), err=True))
 
     def try_to(self, output: Callable[[], None]) -> None:
-        """Call `output`; the first error of writing is reported on stderr, later ones are ignored."""
+        """Call `output`. The first error of writing is reported on stderr; later errors are ignored."""
         try:
             output()
         except (OSError, UnicodeError) as error:
@@ -98,15 +98,15 @@ def discard_output() -> None:
 
 # Threads write the output, so that a slow reader never delays games.
 
-KEPT_BYTES = 1 << 20  # bytes that wait for the reader: about 10,000 games; later lines are dropped and counted
-PIECE = 4096  # bytes of one write: PIPE_BUF, pipe(7)
-LAST_WORDS_S = 10.0  # seconds to wait at the end for a reader that reads nothing
-_HURRY_S = 0.3  # the same after SIGTERM, which must end the run within 5 s (reliability spec 3)
+KEPT_BYTES = 1 << 20  # maximum number of bytes that wait for the reader (about 10,000 games); later lines are dropped
+PIECE = 4096  # maximum number of bytes in one write: PIPE_BUF, pipe(7)
+LAST_WORDS_S = 10.0  # seconds to wait at the end of the run for a reader that does not read
+_HURRY_S = 0.3  # the same wait after SIGTERM, which must end the run within 5 s (reliability spec 3)
 LOOK_S = 0.1  # seconds between two checks for a signal
 
 
 class NonBlockingStream(io.RawIOBase):
-    """A stream whose thread writes to a descriptor; `write` returns at once, and raises earlier errors."""
+    """A stream with a thread that writes to a descriptor. `write` returns at once and raises earlier errors."""
 
     def __init__(self, number: int) -> None:
         self._number = number
@@ -121,7 +121,7 @@ class NonBlockingStream(io.RawIOBase):
 
     @property
     def name(self) -> int:
-        """Return the descriptor, as the name of a file that was opened by its descriptor."""
+        """Return the descriptor, like the `name` of a file that was opened with a descriptor."""
         return self._number
 
     def fileno(self) -> int:
@@ -133,11 +133,11 @@ class NonBlockingStream(io.RawIOBase):
         return os.isatty(self._number)
 
     def writable(self) -> bool:
-        """Return True."""
+        """Return True, because this stream is only for output."""
         return True
 
     def write(self, data: Buffer, /) -> int:
-        """Keep the data for the thread, or drop it if too much waits; raise the OSError of an earlier write once."""
+        """Keep the data for the thread, or drop it if too much data waits. Raise the error of an earlier write once."""
         chunk = bytes(data)
         size = len(chunk)
         with self._change:
@@ -161,7 +161,7 @@ class NonBlockingStream(io.RawIOBase):
             return self._bytes > 0
 
     def drain(self, hurried: Callable[[], bool]) -> None:
-        """Wait until all data is written, or the reader has read nothing for 10 s, 0.3 s if `hurried`."""
+        """Wait until all data is written, or until the reader has not read for 10 s (0.3 s if `hurried()` is true)."""
         with self._change:
             taken, since = self._taken, time.monotonic()
             while self._bytes:
@@ -197,9 +197,9 @@ class NonBlockingStream(io.RawIOBase):
 
 @contextmanager
 def nonblocking_output(hurried: Callable[[], bool]) -> Iterator[None]:
-    """Make stdout and stderr non-blocking; at the end, wait for their readers, only briefly if `hurried` returns True.
+    """Make stdout and stderr non-blocking. At the end, wait for their readers, but only briefly if `hurried()` is true.
 
-    If both are the same terminal or pipe, one thread writes both, so that lines keep their order.
+    If both are the same terminal or pipe, one thread writes the output of both, so that the lines stay in order.
     """
     before = (sys.stdout, sys.stderr)
     outlets: dict[tuple[int, int], NonBlockingStream] = {}
@@ -229,27 +229,30 @@ def _by_thread(stream: TextIO, outlets: dict[tuple[int, int], NonBlockingStream]
     return io.TextIOWrapper(outlets[key], stream.encoding, stream.errors, write_through=True)
 
 
-# Signals of one run, and a time limit for stopping that a hanging disk or a long step cannot exceed.
+# Signals of one run, and a time limit for stopping, which applies even if a disk hangs or a step takes long.
 
 # Signals that stop the games in progress at once; after SIGINT, they may finish.
 _HARD = (signal.SIGTERM, signal.SIGHUP)
 _BEFORE_S = 0.7  # seconds from a signal to the end of a run before its first game; the documented limit is 1 s
 _PLAYING_S = 4.5  # seconds from a hard signal to the end of a run; the documented limit is 5 s (reliability spec 3)
 EARLY = "stopped before the first game"
-_MANY = 4096  # bytes of one read, one per signal
-_ENOUGH = 0  # a byte that is not a signal: it ends the listening thread
+_MANY = 4096  # maximum number of bytes in one read; each signal is one byte
+_ENOUGH = 0  # byte that is not the number of a signal; it ends the listening thread
 
 
 class SignalState:
-    """The signals that this process received while `noting`; false if there were none.
+    """The signals that this process received within `noting`. As a bool, it is false if there were none.
 
-    One thread receives the signals, which are blocked in all others, because a thread that waits for a hanging disk
-    receives none. The wake-up descriptor has one byte per signal; Python itself merges equal signals of one moment.
+    One thread receives all signals; they are blocked in the other threads, because a thread that waits for a hanging
+    disk does not receive signals. Signals are counted by the bytes of the wake-up descriptor, because Python's handlers
+    merge equal signals that arrive together.
     """
 
     def __init__(self) -> None:
         self.numbers: list[int] = []
-        self.act: Callable[[], None] | None = None  # wakes the scheduler's loop; set when the loop starts
+        self.act: Callable[[], None] | None = (
+            None  # called after each signal to wake the scheduler's loop; set when the loop starts
+        )
         self.last_line = ""  # printed on stderr if the run does not stop in time
         self._until: float | None = None  # time (CLOCK_MONOTONIC, s) at which this process ends in any case
         self._is_noting = False
@@ -259,7 +262,7 @@ class SignalState:
 
     @property
     def code(self) -> int:
-        """Return 128 + the number of the last signal, the exit code that shells use for it."""
+        """Return the exit code that shells use for the last signal: 128 + its number."""
         return 128 + self.numbers[-1]
 
     @property
@@ -268,7 +271,7 @@ class SignalState:
         return signal.Signals(self.numbers[-1]).name
 
     def is_hard(self) -> bool:
-        """Return whether games in progress are stopped at once: after SIGTERM, SIGHUP or a second signal."""
+        """Return whether games in progress must stop at once, because of SIGTERM, SIGHUP or a second signal."""
         return len(self.numbers) > 1 or any(number in _HARD for number in self.numbers)
 
     @contextmanager
@@ -285,7 +288,9 @@ class SignalState:
         earlier = signal.set_wakeup_fd(ring, warn_on_full_buffer=False)
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, before)
         for noted in before:
-            signal.signal(noted, lambda *_: None)  # the handler does nothing: the byte in the pipe is read instead
+            signal.signal(
+                noted, lambda *_: None
+            )  # the handler does nothing, because the byte in the pipe is read instead
         listener = threading.Thread(target=self._listen, args=(bell, frozenset(before)), name="signals", daemon=True)
         listener.start()
         self._is_noting = True
@@ -303,7 +308,7 @@ class SignalState:
             os.close(ring)
 
     def _listen(self, bell: int, noted: frozenset[int]) -> None:
-        """Read signals from the pipe, in the thread that receives them."""
+        """Receive signals in this thread, and read them from the pipe."""
         signal.pthread_sigmask(signal.SIG_UNBLOCK, noted)
         poll = select.poll()
         poll.register(bell, select.POLLIN)
@@ -327,7 +332,10 @@ class SignalState:
             self.act()
 
     def _give_up(self) -> None:
-        """End the process at once, as after SIGKILL: reported games are stored, slots and engines end with it."""
+        """Print the last line if possible, and end the process at once, as SIGKILL does.
+
+        The games that were reported are stored. Slots and engines end with the process.
+        """
         line = f"enginetour: {self.last_line}\n".encode() if self.last_line else b""
         poll = select.poll()
         poll.register(2, select.POLLOUT)

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     "--unfinished-ok", is_flag=True, help="Treat games without a result as played, scoring 0 points (not for TRF)."
 )
 @click.option("--check-all", is_flag=True, help="Pair every round of FILE again and show differences.")
-@click.option("--why", nargs=2, metavar="A B", help="Explain why two entrants are paired or not paired.")
+@click.option("--why", nargs=2, metavar="A B", help="Explain why entrants A and B are paired or not paired.")
 @click.option("--xboard", is_flag=True, help="Act as xboard's -pairingEngine, with commands on standard input.")
 @output_options
 def pair(
@@ -84,8 +84,8 @@ def pair(
 ) -> None:
     """Pair the next round of a file of another program.
 
-    FILE is a TRF, OpenGotha XML or H9 file or register.tde. McMahon systems
-    also print bands, bar, floor and starting scores.
+    FILE is a TRF, OpenGotha XML or H9 file, or a register.tde. For McMahon
+    systems, bands, bar, floor and starting scores are printed, too.
 
     JSON has round, system, pairs (board, white, black, handicap with time
     odds), bye, certified, guarantee and warnings; for McMahon also MMS,
@@ -144,10 +144,14 @@ def pair(
 
 
 def _refuse_unused(other: str, options: Mapping[str, object]) -> None:
-    """Raise UsageRefused for the first of the options that was given, because it has no effect with `other`, if any."""
+    """Raise UsageRefused for the first given option, because it has no effect with `other`.
+
+    `options` maps each option to its value; a false value means that the option was not given. If `other` is empty, do
+    nothing.
+    """
     unused = next((option for option, given in options.items() if given), "")
     if other and unused:
-        raise UsageRefused(f"has no effect with {other}", place=unused, step="leave one of them out")
+        raise UsageRefused(f"has no effect with {other}", place=unused, step=f"omit {unused}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,11 +159,11 @@ class TournamentFile:
     """A tournament file of another program.
 
     Attributes:
-        before: returns the tournament before a round, None for the next one.
+        before: returns the tournament before the round with the given number, or before the next round for None.
         paired: number of rounds that are paired already.
         system: the pairing system that the file is for.
         write: writes the file with a new round.
-        table: returns the standings by tie-break codes and a rule for unplayed rounds.
+        table: returns the standings for tie-break codes and a rule for unplayed rounds.
         by_lot: whether a lot or an arbiter decides the bye, and the colors of entrants with equal color balances.
     """
 
@@ -174,9 +178,9 @@ class TournamentFile:
 def open_tournament_file(
     file: Path, rounds: int | None = None, *, overwrite: bool = False, unfinished_ok: bool = False
 ) -> TournamentFile:
-    """Open a TRF, a register.tde of the AGA, an OpenGotha XML file or an H9 file of the EGF; its ending decides.
+    """Open a TRF, a register.tde of the AGA, an OpenGotha XML file or an H9 file of the EGF, as its ending shows.
 
-    InputRefused if the file cannot be read or is invalid.
+    Raise InputRefused if the file cannot be read or is invalid.
     """
     from enginetour.interop import h9, opengotha, tde, trf
     from enginetour.interop.pairers import rank_by_system, rank_report, read_tournament, rounds_paired, with_round
@@ -290,11 +294,11 @@ def _content(file: Path, largest: int) -> bytes:
 
 
 def _written(texts: dict[Path, bytes], *, overwrite: bool) -> list[Path]:
-    """Write the files; UsageRefused before the first one if any of them exists."""
+    """Write the files. Raise UsageRefused before anything is written if a file exists and `overwrite` is false."""
     for path in texts:
         refuse_valuable(path, "--output")
         if path.is_dir() or not path.absolute().parent.is_dir():
-            what = f"is not a file in an existing directory (found {path})"
+            what = f"must be a file in an existing directory (found {path})"
             raise UsageRefused(what, place="--output", step="choose another file")
         if path.exists() and not overwrite:
             raise UsageRefused("already exists", place=str(path), step="replace it with --overwrite")
@@ -312,7 +316,7 @@ def _without(foreign: ForeignTournament, absent: tuple[str, ...]) -> ForeignTour
 
 
 def _with_bye(foreign: ForeignTournament, bye: str | None, *, forced: bool) -> ForeignTournament:
-    """Return the tournament with that bye; unless `forced`, only if the number of entrants is odd."""
+    """Give the bye to entrant `bye`; if `forced` is false, only if the number of entrants is odd."""
     if bye is None:
         return foreign
     place = _place(foreign, bye, "--bye")

@@ -17,7 +17,7 @@ from enginetour.reports.sheet import MARKUPS, PLAIN_WIDTH, Sheet, json_text, ren
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _FORMATS = ("text", *MARKUPS, "csv", "json")
-_FORM = "enginetour.form"  # two keys of click's context
+_FORM = "enginetour.form"  # this and the next: keys in the meta data of click's context
 _VIEW = "enginetour.view"
 
 
@@ -33,12 +33,12 @@ def set_form(form: str) -> None:
 
 
 def echo(text: object, *, err: bool = False) -> None:
-    """Print one line on stdout, or on stderr if `err`; control characters of names in it are replaced."""
+    """Print one line on stdout, or on stderr if `err` is true. Replace control characters, which names may contain."""
     click.echo(safe_text(text), err=err)
 
 
 def print_text(text: str) -> None:
-    """Print text, after the end of the database view: a slow reader of the output must not keep the view open."""
+    """End the view of the database, then print text: a slow reader of the output must not keep the view open."""
     _end_view()
     click.echo(text, nl=False)
 
@@ -61,7 +61,7 @@ def print_json(value: object) -> None:
 
 
 def print_sheet(sheet: Sheet, value: object | None = None) -> None:
-    """Print a sheet in the format of this command; `value` is its JSON, by default the list of rows."""
+    """Print a sheet in the format of this command. `value` is the value for JSON; None stands for the list of rows."""
     if output_form() == "json":
         print_json(value if value is not None else [dict(row) for row in sheet.rows])
     else:
@@ -76,24 +76,24 @@ def format_sheet(sheet: Sheet, form: str, columns: int) -> str:
 
 
 def refuse_tables(what: str) -> None:
-    """Raise UsageRefused if CSV or a markup language was selected for `what`, which is not a table."""
+    """Raise UsageRefused if CSV or a markup language was selected, because the output `what` is not a table."""
     if (form := output_form()) not in ("text", "json"):
         raise UsageRefused(f"does not support {what}", place=f"--format {form}", step="use text or json")
 
 
 def width() -> int:
-    """Return the characters per line of the terminal, or of a file."""
+    """Return the number of characters per line: of the terminal, or the fixed number for files and pipes."""
     return shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else PLAIN_WIDTH
 
 
 def is_live_terminal() -> bool:
-    """Return whether stdout is a terminal that can redraw lines: not a pipe and not TERM=dumb."""
+    """Return whether stdout is a terminal that can redraw lines, that is, not a pipe or TERM=dumb."""
     return sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
 
 @contextmanager
 def progress_bar(length: int, label: str) -> Iterator[Callable[[int], object]]:
-    """Show a progress bar on stderr if that is a terminal; the yielded function advances it."""
+    """Show a progress bar on stderr if stderr is a terminal; yield a function that advances the bar."""
     if not sys.stderr.isatty() or os.environ.get("TERM", "dumb") == "dumb":
         yield lambda _: None
         return
@@ -118,7 +118,9 @@ def output_options(command: _F) -> _F:
     def formed(*args: Any, form: str | None, as_json: bool, as_csv: bool, **given: Any) -> Any:
         flag = "json" if as_json else "csv" if as_csv else form
         if form not in (None, flag):
-            raise UsageRefused(f"cannot be combined with --format {form}", place=f"--{flag}", step="use one of them")
+            raise UsageRefused(
+                f"cannot be combined with --format {form}", place=f"--{flag}", step="use only one of them"
+            )
         set_form(flag or "text")
         return command(*args, **given)
 

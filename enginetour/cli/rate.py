@@ -58,9 +58,7 @@ T = TypeVar("T")
     callback=table,
     help="First rating of an engine, or a Go grade such as 6k (not for ml).",
 )
-@click.option(
-    "--by-event", is_flag=True, help="Treat each Event tag as a tournament instead of each file (not for ml)."
-)
+@click.option("--by-event", is_flag=True, help="Count each Event tag, not each file, as a tournament (not for ml).")
 @click.option("--strict", is_flag=True, help="Exit with code 9 if games were left out.")
 @sprt_options
 @without_collecting()
@@ -79,8 +77,8 @@ def rate(
     """Compute a rating list from PGN files, also .gz and .zst.
 
     Games need the tags White, Black and Result. Filters may need more tags.
-    --pairs finds openings by the FEN tag or by book moves. Games that cannot
-    be counted are reported with file and line.
+    --pairs detects openings by the FEN tag or by book moves. Games that
+    cannot be counted are reported with file and line.
 
     Example: enginetour rate night.pgn --anchor "Fruit 2.1=2784"
 
@@ -90,7 +88,7 @@ def rate(
     """
     refuse_twice(files)
     if strict and test is not None:
-        raise UsageRefused("cannot be combined with --sprt", place="--strict", step="leave one of them out")
+        raise UsageRefused("cannot be combined with --sprt", place="--strict", step="use only one of them")
     into = list_output(output, files)
     display.check(output_form())
     fields = {name: value for name, value in fields.items() if value is not None}
@@ -150,7 +148,7 @@ def _game_filter(fields: Mapping[str, Any]) -> GameFilter:
 def _select(
     files: tuple[Path, ...], tally: Tally, taken: SelectedGames | None, **names: Any
 ) -> tuple[Pairs, UnratedGames]:
-    """Return the games to rate, and those left out; InputRefused if no game remains."""
+    """Return the games to rate and the games left out. Raise InputRefused if no game remains."""
     from enginetour.interop.gamefilter import select_games
 
     report_broken_games(tally)
@@ -161,18 +159,22 @@ def _select(
 
 
 def _anchors(fields: Mapping[str, Any]) -> tuple[dict[str, float], LooseAnchors]:
-    """Return ratings of anchors, and ratings and deviations of loose anchors, by normal name; not with --average."""
+    """Return the anchors and the loose anchors by normal name. Raise UsageRefused if --average is given, too."""
     fixed = {normal_name(name): rating for name, rating in fields.get("anchors", {}).items()}
     loose = {normal_name(name): near for name, near in _loose(fields.get("loose", {})).items()}
     if (fixed or loose) and "average" in fields:
-        raise UsageRefused("cannot be combined with anchors", place="--average", step="leave one of them out")
+        raise UsageRefused("cannot be combined with anchors", place="--average", step="use only one of them")
     return fixed, loose
 
 
 def _read(
     files: tuple[Path, ...], wanted: GameFilter, progress: Progress, *, games: bool
 ) -> tuple[Tally, SelectedGames | None]:
-    """Read the games, one by one if the filter needs more than names and results; return the filter's choice then."""
+    """Read the games, and return them with the choice of the filter.
+
+    If the filter needs only names and results, and `games` is false, only the results are counted, and the choice is
+    None.
+    """
     if games or wanted.asks_tags:
         from enginetour.interop.pgn import read_games
 
@@ -186,7 +188,7 @@ def _read(
 def _incremental(
     files: tuple[Path, ...], fields: dict[str, Any], start: Mapping[str, str], into: ListOutput, *, by_event: bool
 ) -> int:
-    """Print the list of a system that rates by games or tournaments; return the exit code of --strict."""
+    """Print the list of an incremental system; return the exit code for --strict."""
     from enginetour.interop.gamefilter import EngineNames, rated_games
     from enginetour.interop.pgn import read_games
     from enginetour.ratings.incremental import Version, lineage
@@ -220,7 +222,7 @@ def _incremental(
 
 
 def _entry(words: str, system: str) -> float:
-    """Return a rating, or the rating of a Go grade on the scale of the system."""
+    """Parse a rating, or a Go grade as its rating on the scale of the system."""
     from enginetour.ratings import grades
     from enginetour.ratings.gor import grade_rating
 
@@ -250,7 +252,7 @@ def _read_json(files: tuple[Path, ...], tally: Tally, left: UnratedGames, twins:
 def _openings(
     tally: Tally, aliases: Mapping[str, str] | None, pairs: Pairs, taken: SelectedGames | None
 ) -> Openings | None:
-    """Return the game pairs of the rated games; None if the games were not read one by one."""
+    """Return the game pairs of the rated games, or None if the games were only counted."""
     from enginetour.interop.gamefilter import EngineNames
     from enginetour.interop.gamepairs import openings_of_games
     from enginetour.interop.gametags import GameColumns
@@ -261,10 +263,13 @@ def _openings(
 
 
 def _test(files: tuple[Path, ...], fields: dict[str, Any], asked: TestRequest, into: ListOutput, others: str) -> None:
-    """Print the sequential test of two engines; UsageRefused with options of a list, such as `others`."""
+    """Print the sequential test of two engines. Raise UsageRefused if options of a list were given.
+
+    `others` names given options that are not in `fields`.
+    """
     unused = flags(name for name in fields if name != "aliases") or ("--output" if into.path is not None else others)
     if unused:
-        raise UsageRefused(f"cannot be combined with {unused}", place="--sprt", step="leave them out")
+        raise UsageRefused(f"cannot be combined with {unused}", place="--sprt", step="omit these options")
     from enginetour.interop.gamefilter import EngineNames
     from enginetour.interop.pgn import read_games
 
@@ -277,7 +282,7 @@ def _test(files: tuple[Path, ...], fields: dict[str, Any], asked: TestRequest, i
 
 def _loose(words: dict[str, str]) -> LooseAnchors:
     if not words:
-        return {}  # before the import below, because numpy loads while a second process reads
+        return {}  # return before the import below, because numpy loads while a second process reads files
     from enginetour.ratings.priors import parse_loose_anchor
 
     with usage_errors("--loose-anchor"):
@@ -310,12 +315,12 @@ def _resolved(fixed: Mapping[str, T], names: tuple[str, ...], place: str = "--an
 
 # Reading PGN files: progress bar, duplicate files, games that cannot be counted.
 
-BIG = 200_000_000  # bytes: about 0.5 s of reading
+BIG = 200_000_000  # bytes; reading them takes about 0.5 s
 _BROKEN_SHOWN = 10  # broken games on the screen; --json has more
 
 
 def reading_bar(files: Sequence[Path]) -> AbstractContextManager[Callable[[int], object]]:
-    """Show a progress bar for large files only, because it would only flash for small ones."""
+    """Show a progress bar, but only for large files, because for small files it would only flash."""
     size = sum(path.stat().st_size for path in files if path.is_file())
     return nullcontext(lambda _: None) if size < BIG else progress_bar(size, "reading")
 
@@ -332,11 +337,11 @@ def refuse_twice(files: Sequence[Path]) -> None:
         if first is not path and S_ISREG(found.st_mode):
             named = f", also as {first}" if first != path else ""
             what = f"is given twice{named}, so its games would count twice"
-            raise UsageRefused(what, place=str(path), step="leave one of them out")
+            raise UsageRefused(what, place=str(path), step="name each file only once")
 
 
 def duplicate_files(files: Sequence[Path]) -> list[list[str]]:
-    """Return groups of files with the same content, compressed or not; their games count more than once."""
+    """Return the groups of files with the same content, also if compressed; their games count more than once."""
     if len(files) == 1:
         return []
     from enginetour.interop.pgn import same_content
@@ -345,7 +350,7 @@ def duplicate_files(files: Sequence[Path]) -> list[list[str]]:
 
 
 def describe_duplicates(twins: Sequence[Sequence[str]]) -> list[str]:
-    """Return one note about all groups of `duplicate_files`, or none."""
+    """Return one note about all groups of `duplicate_files`, or an empty list if there are no groups."""
     groups = "; ".join(map(" = ".join, twins))
     return [f"files with the same content, whose games count more than once: {groups}"] if groups else []
 
@@ -359,7 +364,7 @@ def report_broken_games(tally: Tally) -> None:
 
 
 def describe_left_out(left: UnratedGames) -> str:
-    """Describe the games left out, by reason."""
+    """Return the numbers of games that were left out, with the reasons."""
     first = {result: f" ({place})" for result, place in left.places.items()}
     parts = [f"{n:,} with result {result or 'blank'}{first.get(result, '')}" for result, n in left.others.items()]
     reasons = {

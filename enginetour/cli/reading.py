@@ -62,7 +62,7 @@ def status(chosen: TournamentChoice, watch: bool) -> None:
 
 
 def wrap_sentences(text: str) -> str:
-    """Wrap long lines at word boundaries for a terminal; return the text for a file unchanged."""
+    """Wrap long lines at word boundaries if stdout is a terminal; otherwise return the text unchanged."""
     if not sys.stdout.isatty():
         return text
     wrapper = textwrap.TextWrapper(width(), subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
@@ -70,7 +70,7 @@ def wrap_sentences(text: str) -> str:
 
 
 def _status(chosen: TournamentChoice) -> tuple[dict[str, object], TournamentChoice]:
-    """Return the status, and the choice of the edition that it describes."""
+    """Return the status, and the tournament choice with the edition that the status describes."""
     answer = chosen.ask_running({"do": "status"})
     if answer is not None and "tournament" in answer:
         edition = str(answer["tournament"]).removeprefix(f"{chosen.name} #")
@@ -85,7 +85,7 @@ def _status(chosen: TournamentChoice) -> tuple[dict[str, object], TournamentChoi
         answer = ask(socket_path(chosen.database, slug_of(log.name)), {"do": "status"})
         if answer is not None and answer.get("tournament") == log.title:
             return _without_ok(answer), same
-        with log.database.snapshot():  # only now: a run that has just ended is complete in it
+        with log.database.snapshot():  # after the request, so that it includes all games of a run that has just ended
             format_, state = fold(log)
             progress = Progress(system=log.system, name=log.title)
             progress.stand(format_, state)
@@ -119,7 +119,8 @@ def standings(
 
     TOURNAMENT may also be a file of another program: TRF, OpenGotha XML, H9
     or register.tde. Its tie-breaks are taken from the file. --unplayed
-    selects the FIDE rules of 2026 (fide), 2023 or 2009 for unplayed rounds.
+    selects how unplayed rounds count in them: own score, starting score,
+    zero, or the FIDE rules of 2026 (fide), 2023 or 2009.
 
     Example: enginetour standings club.trf --unplayed fide-2023
 
@@ -130,11 +131,11 @@ def standings(
     from enginetour.store.replay import fold
 
     if engines and pairing_report:
-        raise UsageRefused("cannot be combined with --pairing-report", place="--engines", step="use one of them")
+        raise UsageRefused("cannot be combined with --pairing-report", place="--engines", step="use only one of them")
     if chosen.name is not None and _is_outside(chosen.name):
         idle = {"--db": chosen.db, "--edition": chosen.edition, "--pairing-report": pairing_report}
         for option in (option for option, given in {**idle, "--engines": engines}.items() if given):
-            raise UsageRefused("has no effect on a file of another program", place=option, step="leave it out")
+            raise UsageRefused("has no effect on a file of another program", place=option, step=f"omit {option}")
         _print_file(Path(chosen.name), placement, unplayed)
         return
     for option, value in (("--placement", placement), ("--unplayed", unplayed)):
@@ -291,7 +292,7 @@ def _ranking(placed: Sequence[StandingsRow]) -> list[dict[str, object]]:
 
 
 def _round_robin(log: TournamentLog, number: int) -> tuple[dict[str, Any], Sheet, tuple[StandingsRow, ...]]:
-    """Return step, crosstable and ranking of round robin `number` at its decision, or now if it is not decided."""
+    """Return step, crosstable and ranking of round robin `number`, at its decision or, if it is undecided, now."""
     from enginetour.store.replay import format_of
 
     format_, games = format_of(log), dict[GameKey, Scored]()
@@ -303,7 +304,7 @@ def _round_robin(log: TournamentLog, number: int) -> tuple[dict[str, Any], Sheet
         if isinstance(event, GameFinished):
             games[event.pairing.key] = Scored(event.pairing.white, event.pairing.black, event.outcome)
         elif isinstance(event, GameVoided) and event.pairing.key in {p.key for p in format_.offers(state)}:
-            games.pop(event.pairing.key, None)  # a game that was voided after the decision still counts in it
+            games.pop(event.pairing.key, None)  # a game that was voided after the decision still counts in the table
     step = _step(format_.notes(state), number)
     if step is None:
         last = ladder_steps(format_.notes(state))[-1]["step"]

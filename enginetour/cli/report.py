@@ -43,8 +43,8 @@ def report(list_name: str | None, chosen: TournamentChoice, output: Path | None)
 
     The report of a tournament has ratings, results, fairness, incidents,
     advice and all games. The report of a list has ratings, comparisons,
-    editions and engines. A browser shows it without a network. An existing
-    report is replaced.
+    editions and engines. A browser can show the pages without a network. An
+    existing report is replaced.
 
     Example: enginetour report -t autumn -o ~/autumn
 
@@ -53,7 +53,7 @@ def report(list_name: str | None, chosen: TournamentChoice, output: Path | None)
     from enginetour.reports.review.write import list_report_dir, write_list_report, write_report
 
     if list_name is not None and (chosen.name or chosen.edition):
-        raise UsageRefused("cannot be combined with LIST, which selects its tournaments", place="-t")
+        raise UsageRefused("cannot be combined with LIST, because a list defines its tournaments", place="-t")
     with open_store(chosen.db) as store:
         place = store.database.path
         results = results_of(config_home(), place.resolve() if isinstance(place, Path) else place)
@@ -66,16 +66,16 @@ def report(list_name: str | None, chosen: TournamentChoice, output: Path | None)
 
 
 class _StopRequested(Exception):
-    """A signal asks the run to end at once."""
+    """Raised when a signal has requested that the run ends at once."""
 
 
 def has_report(results: Path, log: TournamentReader) -> bool:
-    """Return whether there is a report at the place where a run writes it."""
+    """Return whether the tournament has a report in the directory where a run writes it."""
     return (report_of(results, log.slug) / "index.html").exists()
 
 
 def outdate_report(results: Path, log: TournamentReader) -> None:
-    """Mark an existing report as out of date when a run starts; the run replaces it at its end."""
+    """Mark an existing report as out of date. Called when a run starts; the run replaces the report at its end."""
     if has_report(results, log):
         from enginetour.reports.review.write import mark_outdated
 
@@ -83,7 +83,7 @@ def outdate_report(results: Path, log: TournamentReader) -> None:
 
 
 def has_newest_report(results: Path, log: TournamentReader) -> bool:
-    """Return whether there is a report that is newer than the last event; a run that was killed leaves an older one."""
+    """Return whether there is a report that is newer than the last event. After a killed run, the report is older."""
     try:
         return (report_of(results, log.slug) / "index.html").stat().st_mtime >= log.last_at
     except OSError:
@@ -103,8 +103,8 @@ def report_at_end(
     Args:
         results: directory of the report.
         log: the tournament.
-        show: prints a line.
-        hurried: whether a signal asks the run to end at once.
+        show: function that prints a line.
+        hurried: function that returns whether a signal has requested that the run ends at once.
         again: the command that resumes the tournament.
         suspended: entrants whose engines were suspended.
     """
@@ -120,17 +120,17 @@ def report_at_end(
         written = write_report(log, directory, again=again, suspended=suspended, before_page=check_hurry)
         show(f"report: {written.start}")
     except _StopRequested:
-        show("no report, because the run was stopped at once; enginetour report writes it")
+        show("no report was written, because the run was stopped at once; enginetour report writes one")
     except (OSError, TourError) as error:
-        show(f"no report: {error}")
-    except Exception as error:  # the exit code of the run is about its games, which are all in the database
-        show(f"no report, internal error, {type(error).__name__}: {error}; enginetour report shows more")
+        show(f"no report was written: {error}")
+    except Exception as error:  # not an error of the run, because all its games are in the database
+        show(f"no report was written, internal error, {type(error).__name__}: {error}; enginetour report shows more")
 
 
 PORT = 8390
 _NICENESS = 10  # engines get processors before the pages do: setpriority(2)
 NEW = "new"
-MOST_FAILURES = 20  # different internal errors that are printed, so that the output stays readable
+MOST_FAILURES = 20  # number of different internal errors that are printed, so that the output stays readable
 
 
 @click.command()
@@ -151,12 +151,12 @@ def serve(db: Address | None, host: str, port: int, token: str | None, names: tu
     """Show all tournaments of a database live in the browser.
 
     Shows boards, clocks, evaluations, standings, incidents and reports. The
-    pages cannot change anything. Needs the extra web: pip install
-    'enginetour[web]'.
+    pages cannot change anything. Install the packages for this command with
+    pip install 'enginetour[web]'.
 
     Only this machine can open the pages. From another machine, use ssh -L
-    8390:localhost:8390 HOST. With --host 0.0.0.0, every machine that knows
-    the token can open them, without encryption.
+    8390:localhost:8390 HOST. With --host 0.0.0.0, everyone who has the token
+    can open them from other machines, without encryption.
 
     Example: enginetour serve
 

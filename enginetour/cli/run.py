@@ -24,7 +24,7 @@ from enginetour.tournament.executor import LocalExecutor, probe_executor
 @click.option("--executor", metavar="ADDRESS", help="Play on a Dask cluster: dask=tcp://HOST:8786.")
 @click.option("--force", is_flag=True, help="Allow more concurrent games than processors.")
 @count_option("--max-games", help="Stop after N more games.")
-@click.option("--stop-at", metavar="TIME", help="Start no new games from this local time on: HH:MM or ISO 8601.")
+@click.option("--stop-at", metavar="TIME", help="Start no new games after this local time: HH:MM or ISO 8601.")
 @click.option("--fail-on", type=click.Choice(["incidents"]), help="Exit with code 6 if there were incidents.")
 @click.option("--accept-change", is_flag=True, help="Resume although the program or options of an engine have changed.")
 @click.option("--plain", is_flag=True, help="Print one line per game instead of a live table.")
@@ -44,8 +44,9 @@ def run(
     """Start the tournament of the file CONFIG, or resume it.
 
     Ctrl-C stops after the games in progress. A second Ctrl-C stops at once;
-    the next run replays the interrupted games. At the time of --stop-at, the
-    games in progress are finished. Both exit with code 8 if games remain.
+    the next run replays the interrupted games. After the time of --stop-at,
+    the games in progress are finished, and the exit code is 8 if games
+    remain.
 
     Commands for a running tournament, in another terminal: status,
     concurrency N, pause, unpause, finish; with a cluster also machines.
@@ -68,7 +69,7 @@ def run(
 def demo(directory: Path | None) -> int:
     """Play a small bubble tournament between bundled engines.
 
-    UCI and CECP engines play, for one or two minutes. At the end, the bubble
+    UCI and CECP engines play for one or two minutes. At the end, the bubble
     history and the rating list are printed. Each call plays a new tournament.
 
     Example: enginetour demo
@@ -94,7 +95,10 @@ def _slots(config: Path, db: Address | None) -> LocalExecutor:
 
 
 def stop_time(text: str, now: datetime | None = None) -> float:
-    """Return the UTC seconds of the next HH:MM or of an ISO 8601 time, local without a zone; UsageRefused if past."""
+    """Return the next HH:MM, or an ISO 8601 time, as UTC seconds. A time without a zone is local.
+
+    Raise UsageRefused if the text is not a valid time, or if the time is in the past.
+    """
     now = datetime.now().astimezone() if now is None else now
     daily = re.fullmatch(r"\d{1,2}:\d\d", text)
     try:
@@ -105,9 +109,11 @@ def stop_time(text: str, now: datetime | None = None) -> float:
         what = f"must be HH:MM or an ISO 8601 time such as 2026-11-22T07:00 (found {text!r})"
         raise UsageRefused(what, place="--stop-at") from None
     if daily and then <= now.replace(tzinfo=None):
-        then += timedelta(days=1)  # without a zone it is a time of the local clock, however long that night is
+        then += timedelta(
+            days=1
+        )  # no zone: the same time of the local clock on the next day, even if summer time starts or ends in between
     if then.timestamp() <= now.timestamp():
-        then = then.replace(fold=1)  # when summer time ends, one hour comes twice: this is the second time
+        then = then.replace(fold=1)  # at the end of summer time, one hour occurs twice: use its second occurrence
     if then.timestamp() <= now.timestamp():
-        raise UsageRefused(f"{text} is in the past", place="--stop-at", step="give a later time")
+        raise UsageRefused(f"{text} is in the past", place="--stop-at", step="choose a later time")
     return then.timestamp()

@@ -383,9 +383,9 @@ def test_a_ladder_is_a_table_too(bubble: Path) -> None:
         (("chart", "list", "--system", "elo", "-o", "a.svg"), "incremental ratings have no error bars"),
         (
             ("chart", "list", "all", "-t", "autumn", "-o", "a.svg"),
-            "-t and --all cannot be combined with LIST, which selects its tournaments itself",
+            "-t and --all cannot be combined with LIST, because a list defines its tournaments",
         ),
-        (("chart", "history", "-o", "a.svg"), "give LIST for its editions, or --system"),
+        (("chart", "history", "-o", "a.svg"), "name a LIST to draw its editions, or use --system"),
         (("chart", "history", "all", "--engine", "Frut", "-o", "a.svg"), "did you mean 'Fruit'"),
         (("chart", "score", "Frut", "-o", "a.svg"), "did you mean 'Fruit'"),
         (("chart", "opponents", "Frut", "-o", "a.svg"), "did you mean 'Fruit'"),

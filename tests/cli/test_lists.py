@@ -244,7 +244,10 @@ def test_history(folder: Path) -> None:
         (("ratings", "--all", "--anchor", "Crafty=2700"), "'Crafty' has no games in this list"),
         (("ratings", "--prior", "flat"), "use auto, none, gaussian=SD"),
         (("ratings", "--as-of", "soon"), "'soon' is not a valid time"),
-        (("ratings", "x", "--all"), "-t and --all cannot be combined with LIST, which selects its tournaments itself"),
+        (
+            ("ratings", "x", "--all"),
+            "-t and --all cannot be combined with LIST, because a list defines its tournaments",
+        ),
         (("ratings", "--system", "elo", "--setting", "kay=3"), "unknown setting 'kay' of elo"),
         (("ratings", "--system", "elo", "--anchor", "Toga=2700"), "--anchor: needs --system ml"),
         (("lists", "define", "a#b"), "not a valid name of a list"),

@@ -51,7 +51,8 @@ def test_the_round_is_written_and_read_again(tmp_path: Path) -> None:
         "   2 w", "   1 b", "0000 - U", "0000 - Z",
     ]  # fmt: skip
     assert (
-        "is not a file in an existing directory" in tour(tmp_path, "pair", str(file), "-o", "no/x.trf", expect=2).stderr
+        "must be a file in an existing directory"
+        in tour(tmp_path, "pair", str(file), "-o", "no/x.trf", expect=2).stderr
     )
 
 

@@ -138,4 +138,4 @@ def test_report_that_fails_harms_no_run(tmp_path: Path) -> None:
     (tmp_path / "results" / "trial-report").mkdir(parents=True)
     (tmp_path / "results" / "trial-report" / "notes.txt").touch()
     last = tour(tmp_path, "run", str(path)).stderr.splitlines()[-1]
-    assert last.startswith("no report: ") and "contains notes.txt" in last
+    assert last.startswith("no report was written: ") and "contains notes.txt" in last

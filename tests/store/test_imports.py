@@ -319,7 +319,7 @@ def test_names_of_engines_that_are_there_are_warned_of(tmp_path: Path, played: P
     """Names of known engines and ambiguous anchors give warnings, in a dry run too."""
     for words in (("--dry-run",), ()):
         done = databases_invoke(tmp_path, "import", played, *words)
-        assert "warning: engines in the database have the same name" in done.stderr
+        assert "warning: new engines have the same name as engines in the database" in done.stderr
         assert "versions: Fruit, Toga. Hint: use --match-names" in done.stderr
         assert "warning: the anchor Toga of the list main is now ambiguous" in done.stderr
     assert "Toga' has several versions" in str(databases_invoke(tmp_path, "ratings", "main").exception)

@@ -217,7 +217,7 @@ def test_the_edition_that_is_the_newest_may_be_named(stopped: Path) -> None:
     words = ("Wren 2", "--edition", "1")
     assert tour(stopped, "withdraw", *words).stdout.startswith("Wren 2 withdraws; ")
     told = tour(stopped, "void", "1", "--edition", "2", expect=2).stderr
-    assert "enginetour: --edition: must be 1, the newest edition of trial (found 2). Hint: leave it out." in told
+    assert "enginetour: --edition: must be 1, the newest edition of trial (found 2). Hint: omit --edition." in told
 
 
 def test_the_beginning_of_a_name_is_asked_about(stopped: Path) -> None:
