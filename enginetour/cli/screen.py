@@ -25,16 +25,17 @@ if TYPE_CHECKING:
     from enginetour.store.log import TournamentLog
 
 
-# Seconds between two redraws. A redraw takes CPU time from the engines: 48 ms for 100 entrants (measured), most of it
-# for their ratings.
+# Seconds between two redraws, because a redraw takes CPU time from the engines: 48 ms for 100 entrants (measured), most
+# of it for their ratings.
 REDRAW_S = 0.5
-# Print a progress line after this many games or after 1 % of the finished games, so that long logs stay readable.
+# A progress line is printed after this number of games, or after 1 % of the finished games if that is more, so that
+# long logs stay readable.
 _PROGRESS_GAMES = 10
-_PROGRESS_S = 1.0  # and not more often: the figures of a match take 6 ms (measured), as long as a game of fast engines
+_PROGRESS_S = 1.0  # minimum number of seconds between two progress lines, because the figures take 6 ms (measured)
 
 
 def _about(engine: str, cause: str) -> str:
-    """Return the cause of an incident with the engine's name in front, unless the cause starts with it."""
+    """Return the cause of an incident with the name of the engine before it, unless the cause starts with the name."""
     begins_with_it = cause.startswith((f"{engine}:", f"{engine} ")) or cause == engine
     return cause if not engine or begins_with_it else f"{engine}: {cause}"
 
@@ -45,7 +46,7 @@ def _print(lines: Sequence[str]) -> None:
 
 
 class WrongClaims:
-    """Wrong claims of engines about their searches; each kind is reported once per engine."""
+    """The wrong claims that engines make about their searches. Each kind of claim is reported once per engine."""
 
     def __init__(self) -> None:
         self._shown: set[tuple[str, str]] = set()
@@ -61,7 +62,7 @@ class WrongClaims:
 
 
 class Lines(Watcher):
-    """Print a line when a game starts or ends, the decisions of the format, and sometimes the progress."""
+    """Print a line for each start and end of a game, the decisions of the format, and sometimes the progress."""
 
     def __init__(self, progress: Progress, clock: Callable[[], float] = time.monotonic) -> None:
         self.picture = progress
@@ -69,16 +70,16 @@ class Lines(Watcher):
         self._clock = clock
         self._quiet_until = 0.0
         self._claimed = WrongClaims()
-        # The lock guards the fields below and the order of the lines, because games start in another thread.
+        # The lock protects the fields below and the order of the lines, because games start in another thread.
         self._lock = threading.Lock()
         self._open: dict[int, tuple[str, str]] = {}  # slot -> entrants that play there
-        self._begun: list[tuple[int, tuple[str, str]]] = []  # games whose slot has a result that is not printed yet
+        self._begun: list[tuple[int, tuple[str, str]]] = []  # started games; the last result of their slot is unprinted
         self._number = progress.numbered
         self._planned = self._numbers()
-        self._fresh = False  # a game ended since the strength was printed
+        self._fresh = False  # true if a game has ended since the last output of the strength
 
     def event(self, slot: int, name: str, payload: Mapping[str, Any]) -> None:
-        """Print the start of a game. Its number is right if the games end in the order in which they started."""
+        """Print the start of a game. The printed number is right only if games end in the order in which they start."""
         if name != "start":
             return
         names = str(payload["white"]), str(payload["black"])
@@ -89,7 +90,10 @@ class Lines(Watcher):
                 click.echo(self._started(slot, names))
 
     def _print_begun(self, flying: Collection[tuple[str, str]]) -> None:
-        """Print the starts that waited for the result of an earlier game on the same slot."""
+        """Print the starts of games that waited for the result of an earlier game on the same slot.
+
+        `flying`: the two entrants of each game that is in progress according to the scheduler.
+        """
         with self._lock:
             begun, self._begun = self._begun, []
             lines = list[str]()
@@ -101,12 +105,12 @@ class Lines(Watcher):
             _print(lines)
 
     def _numbers(self) -> int | None:
-        """Return the number that the last game will have; void games have numbers, too."""
+        """Return the number that the last game of the tournament will have. Void games have numbers, too."""
         planned = self.picture.planned
         return None if planned is None else planned + max(0, self._number - self.picture.done)
 
     def _started(self, slot: int, names: tuple[str, str]) -> str:
-        """Note that a game occupies a slot and return its line; the caller holds the lock."""
+        """Record that a game occupies a slot, and return the line about its start. The caller must own the lock."""
         self._open[slot] = names
         return progress.started_line(self._number + len(self._open), self._planned, *names)
 
@@ -114,7 +118,7 @@ class Lines(Watcher):
         """Print the game and its decisions in one block, because scripts parse it like the output of cutechess-cli."""
         self._fresh = True
         lines = [progress.finished_line(number, game)]
-        if (match := self.picture.match()) is not None:  # read before the lock is taken, so that no start waits for it
+        if (match := self.picture.match()) is not None:  # before the lock, so that starts do not wait for it
             lines.append(progress.score_line(match))
         for incident in game.incidents:
             kind = "warning" if incident.is_warning else "incident"
@@ -181,28 +185,28 @@ class LiveTable(Watcher):
         self.live = self._started()
 
     def game(self, number: int, game: Game, notes: Sequence[Note]) -> None:
-        """Keep the lines about a game that are shown below the table."""
+        """Store the messages about a finished game, which are shown below the table."""
         if game.outcome is Outcome.VOID or any(not incident.is_warning for incident in game.incidents):
             text = f"last incident: {number}  {_about(game.culprit, game.cause)}   enginetour games {number}"
-            self.incident = [safe_text(text)]  # stays when later messages replace earlier ones
+            self.incident = [safe_text(text)]  # kept separately, so that later messages do not replace it
         for text in self._claimed.new(game):
             self._add_message(f"{text}   enginetour games {number}")
         for note in notes:
             self._add_message(note.text)
 
     def trouble(self, text: str) -> None:
-        """Show a line below the table at the next progress."""
+        """Add a message below the table, and redraw at the next call of `progress`."""
         self._add_message(text)
         self.due = 0.0
 
     def progress(self, scheduler: Scheduler) -> None:
-        """Redraw, at most twice a second."""
+        """Redraw the table if `REDRAW_S` has passed since the last time."""
         self.picture.take(scheduler)
         if self._clock() >= self.due:
             self.draw()
 
     def draw(self) -> None:
-        """Draw everything for the present size of the window."""
+        """Draw the table and the messages for the current size of the window."""
         from rich.text import Text
 
         self.picture.rate()
@@ -240,7 +244,7 @@ class LiveTable(Watcher):
 
 
 def format_history(log: TournamentLog, *, most: int | None = None) -> str:
-    """Format the history of a bubble (its last `most` round robins, or all), or the table of another format."""
+    """Format the history of a bubble, or the table of another format. `most`: number of last round robins to show."""
     from enginetour.reports import ladder, standings  # imported here: a run starts faster without them
 
     format_, state = fold(log)
@@ -283,20 +287,20 @@ def status(picture: Progress, state: str) -> dict[str, Any]:
 
 # Live events for subscribers of the socket, such as the live page.
 #
-# event      fields next to `event`
+# event      fields besides `event`
 # start      slot, white, black, opening, variant, fen, moves (UCI, of the opening), clocks (ms), tc, at
 # move       slot, ply, uci, san, score, depth, nodes, pv, elapsed_ms, clock_ms, clocks, at (UTC seconds, of the slot)
 # end        slot, outcome, cause
 # progress   the fields of `status --json` without `playing`: games_done, remaining, eta, state, slots, ...
 # others     the fields of the event log, with `at` as text
 #
-# Moves may be missing if the machine was too busy to send them; `ply` shows the gap.
+# Moves may be missing if the machine was too busy to send them; gaps in `ply` show that.
 
-BROADCAST_S = 10.0  # seconds after which progress is published again, although only the estimate has changed
+BROADCAST_S = 10.0  # seconds; after this time, progress is published again even if only the estimate has changed
 
 
 class Broadcast(Watcher):
-    """Publish events to subscribers of the control socket; without subscribers this does nothing."""
+    """A watcher that publishes events to subscribers of the control socket, if there are any."""
 
     def __init__(self, picture: Progress) -> None:
         self.picture = picture
@@ -304,7 +308,7 @@ class Broadcast(Watcher):
         self._published: tuple[object, ...] = ()
 
     def event(self, slot: int, name: str, payload: Any) -> None:
-        """Publish an event of a slot; called in the thread of the slots."""
+        """Publish an event of a slot. Called in the thread of the slots."""
         if self.server is not None and self.server.listeners:
             self.server.publish({"event": name, "slot": slot, **payload})
 
@@ -314,7 +318,7 @@ class Broadcast(Watcher):
             self.server.publish(event)
 
     def progress(self, scheduler: Scheduler) -> None:
-        """Publish the progress if it has changed or was not published for a while."""
+        """Publish the progress if it has changed, or if it was last published more than `BROADCAST_S` ago."""
         if self.server is None or not self.server.listeners:
             self._published = ()
             return

@@ -62,9 +62,18 @@ def machines_of(
     check_stop: Callable[[], None],
     tell: Callable[[str], None],
 ) -> Iterator[DaskExecutor | None]:
-    """Connect to the Dask cluster ``dask=ADDRESS`` and inspect its machines; yield None if `executor` is None.
+    """Connect to the Dask cluster `executor` (``dask=ADDRESS``), inspect its machines, and yield an executor for it.
 
-    UsageRefused if there is no cluster at the address or Dask is not installed; InputRefused if no machine can play.
+    Yield None if `executor` is None. Raise UsageRefused if Dask is not installed or there is no cluster at the address,
+    and InputRefused if no machine can play.
+
+    Args:
+        executor: the value of --executor.
+        plan: the plan of the tournament.
+        slots: number of concurrent games.
+        force: whether more games than processors are allowed.
+        check_stop: raises an exception if the run must stop.
+        tell: prints a line.
     """
     if executor is None:
         yield None
@@ -102,7 +111,10 @@ def machines_of(
 
 
 class StopAt(Watcher):
-    """Stop a run at a wall clock time, which is checked after every change and once a second, also after a suspend."""
+    """Stop a run at a time of the wall clock. The time is checked after every change and once a second.
+
+    Therefore, the run also stops if the machine was suspended at that time.
+    """
 
     def __init__(self, at: float, screen: Watcher, clock: Callable[[], float] = time.time) -> None:
         self.at = at
@@ -110,7 +122,7 @@ class StopAt(Watcher):
         self.clock = clock
 
     def turn(self, scheduler: Scheduler) -> None:
-        """Start no new games once the time has come."""
+        """Stop the start of new games if the time has been reached."""
         if self.clock() >= self.at and not scheduler.stopping:
             scheduler.stop(now=False)
             self.screen.trouble(
@@ -131,15 +143,15 @@ _ENDS = {
 
 
 class _StoppedEarly(Exception):
-    """A signal came before the first game."""
+    """Raised after a signal that arrived before the first game."""
 
 
 class _Dropped(Exception):
-    """A signal that ends the run at once came while another program held the database."""
+    """Raised after a signal that ends the run at once, while another program has locked the database."""
 
 
 class Run:
-    """A run: prepare, open the database, play, print."""
+    """One run of a tournament: prepare it, open the database, play the games, print the results."""
 
     def __init__(
         self,
@@ -155,13 +167,19 @@ class Run:
         settled: Callable[[], None] = lambda: None,
         detected: Sequence[Detected] = (),
     ) -> None:
-        """Prepare a run on `executor`, which the caller closes. Engines `detected` a moment ago are not probed again.
+        """Prepare a run.
 
         Args:
-            new: start the next edition of the tournament if the newest one is finished.
+            config: the configuration file.
+            db: the database; None for the database of the workspace.
+            executor: its slots play the games; the caller closes it.
+            new: start the next edition of the tournament if the newest edition is finished.
+            accept_change: resume although an engine has changed.
+            live: show a live table instead of one line per game.
             resume_new: resume an unfinished tournament although `new` is set, as the demo does.
             cluster: the Dask cluster of --executor; None to play on this machine.
             settled: called when the run can no longer fail before its first game.
+            detected: engines that were detected a moment ago and are not probed again.
         """
         self.path, self.db = config, db
         self.plan, self.signals = prepare(config, db, resumes=not new), SignalState()
@@ -192,7 +210,15 @@ class Run:
         until: float | None = None,
         strict: bool = False,
     ) -> int:
-        """Play until the end, a stop, or `until` (UTC seconds); return the exit code, 6 for incidents if `strict`."""
+        """Play until the tournament ends or is stopped, and return the exit code.
+
+        Args:
+            concurrency: number of concurrent games; None for the number of the configuration.
+            force: allow more concurrent games than processors.
+            most_games: stop after this number of games; None for no limit.
+            until: start no new games after this time (UTC seconds); None for no limit.
+            strict: return code 6 if there were incidents.
+        """
         self.until = until
         play = self.plan.config.play
         count = concurrency or play.concurrency
@@ -230,7 +256,9 @@ class Run:
             ) as session,
         ):
             self.settled()
-            self.console.echo(f"database {self.plan.database}")  # printed here: errors before it are one line alone
+            self.console.echo(
+                f"database {self.plan.database}"
+            )  # printed only now, so that an earlier error is printed alone
             for notice in self.plan.config.notices:
                 self.console.echo(f"note: {notice}")
             sides = session.sides.values()
@@ -264,14 +292,16 @@ class Run:
 
     def _play(self, session: Session, slots: int, most_games: int | None) -> int:
         log, results, settings = session.log, session.plan.results, self.plan.config.play
-        sides = () if self.cluster else session.sides.values()  # games on a cluster need no processor of this machine
+        sides = (
+            () if self.cluster else session.sides.values()
+        )  # games on a cluster do not use processors of this machine
         progress = RunProgress(log, session.plan.config.system, partial(overload_warnings, sides))
         progress.look(*(session.folded or fold(log)))
         if session.resumed:
             self._print_resumed(progress)
-        with suppress(OSError):  # the PGN file reports it
+        with suppress(OSError):  # writing the PGN file fails, too, and reports the error
             results.mkdir(parents=True, exist_ok=True)
-        idle = session.resumed and not progress.remaining[1]  # the tournament is finished: nothing will happen
+        idle = session.resumed and not progress.remaining[1]  # the tournament is finished, so no games will be played
         if not idle:
             outdate_report(results, log)
         hurry, trouble, names = self.signals.is_hard, self.console.trouble, self.plan.names
@@ -305,7 +335,7 @@ class Run:
             if isinstance(screen, LiveTable):
                 self.console.try_to(screen.close)
         suspended = sorted(events.suspended)
-        if not self.signals.is_hard():  # after SIGTERM there is no time; the user can print and export all of it later
+        if not self.signals.is_hard():  # SIGTERM leaves no time for this; the user can print and export all of it later
             exports.finish()
             with suppress(_Dropped):
                 run.update_rating_systems(session.store, session.plan.config.ratings)
@@ -334,11 +364,11 @@ class Run:
             self.console.echo(f"{title} finished after {progress.done} games; {again}")
 
     def _catch_up(self, log: TournamentLog, event_log: EventLog) -> int:
-        """Write the games that the event log lacks after a kill; return the number of the last game in it."""
+        """Write the games that are missing in the event log after a kill; return the number of its last game."""
         try:
             return catch_up(log, event_log, lambda: bool(self.signals))
         except TourError as error:
-            self.console.trouble(f"{event_log.path} lacks games ({error})")
+            self.console.trouble(f"games are missing in {event_log.path} ({error})")
             return log.last_number
 
     def _sinks(self, event_log: EventLog) -> Sequence[Sink]:
@@ -372,7 +402,7 @@ class Run:
         return (StopAt(self.until, self.console),)
 
     def _check_limits(self, slots: int, force: bool) -> None:
-        """Raise UsageRefused if this machine has too few processors, cores or open files for that many games."""
+        """Raise UsageRefused if this machine has too few processors, cores or open files for `slots` games."""
         if self.cluster is not None:
             return
         refuse_few_files(slots)
@@ -436,7 +466,7 @@ def _publish_start(events: RunEvents, progress: RunProgress, session: Session, l
 
 
 def _publish_end(events: RunEvents, progress: RunProgress, cause: str) -> None:
-    """Publish the last event: "stopped" with a cause, else "finished"."""
+    """Publish the last event of a run: "stopped" if there is a cause, otherwise "finished"."""
     done = progress.done
     if cause:
         text = f"stopped, {_games_so_far(progress)}: {cause}"
@@ -445,7 +475,7 @@ def _publish_end(events: RunEvents, progress: RunProgress, cause: str) -> None:
         events.tell("finished", f"finished after {done} game{'s' * (done != 1)}", games_done=done)
 
 
-_MOST_SHOWN = 12  # round robins of a bubble: about one screen
+_MOST_SHOWN = 12  # number of round robins of a bubble that are shown; about one screen
 
 
 def _print_summary(session: Session, pgn: PgnFile, end: RunEnd, warnings: Iterable[str] = ()) -> None:
@@ -468,14 +498,14 @@ def _print_summary(session: Session, pgn: PgnFile, end: RunEnd, warnings: Iterab
     wrong = sum(not incident.is_warning for incident in found)
     click.echo("")
     if found:
-        click.echo(f"incidents: {wrong}, warnings: {len(found) - wrong}   enginetour games --incidents")
+        click.echo(f"incidents: {wrong}, warnings: {len(found) - wrong} (to list them: enginetour games --incidents)")
     pairings = (event.pairing for event in log.events() if isinstance(event, GameFinished))
     if wrapped := plan.suite.wrapped(pairings):
         echo(wrapped)
     repeated = repeated_games_note(*repeated_games(log))
     for text in (*((repeated,) if repeated else ()), *warnings):
         echo(f"warning: {text}")
-    lacking = "" if pgn.is_whole else " lacks games; enginetour export pgn -o FILE writes all of them"
+    lacking = "" if pgn.is_whole else " (incomplete; enginetour export pgn -o FILE writes all games)"
     decisions = [note for _, note in log.notes()]
     undecided = end is RunEnd.FINISHED and bool(decisions) and decisions[-1].kind == "undecided"
     state = f"{end.value}, {decisions[-1].text}" if undecided else end.value

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from enginetour.model.task import ProbeResult
 
 
-_WRITES = {  # key of a starter configuration -> option that sets it
+_WRITES = {  # key of a starter configuration -> option that sets the key
     "name": "--name",
     "system": "--format",
     "games_per_pairing": "--games-per-pairing",
@@ -70,14 +70,14 @@ _WRITES = {  # key of a starter configuration -> option that sets it
     default="10+0.1",
     show_default=True,
     metavar="CONTROL",
-    help="Time control: seconds+increment, 40/60, nodes=1000 or depth=8.",
+    help="Time control: seconds+increment such as 10+0.1, or 40/60, nodes=1000 or depth=8.",
 )
 @many_option(
     "--engine",
     "engines",
     metavar="ID",
     show_default="bundled engines",
-    help="Id of an engine (see `engines list`), the strongest first.",
+    help="Id of an engine (see `engines list`). Name the strongest engine first.",
 )
 @click.option(
     "--games-per-pairing",
@@ -109,8 +109,8 @@ def init(
     """Write a commented configuration to start from.
 
     FILE is tournament.toml by default. For formats that use ratings, such as
-    mcmahon, the ratings of bundled engines are known. For other engines, init
-    asks for the rating in a terminal, or leaves a line to complete.
+    mcmahon, the ratings of bundled engines are written. For other engines,
+    init asks for the ratings; if it cannot, add them to the file.
 
     --from-command translates a complete command of cutechess-cli or
     fastchess, in quotes, for example "$(cat test.sh)". It lists everything
@@ -174,13 +174,16 @@ def init(
         raise
     if lacking := ratings[1]:
         what = f"{system} needs the rating of every entrant: add rating = ... for {', '.join(lacking)} in {file}"
-        echo(f'{what}, or order = "rating" under [tournament] if the database has their games')
+        echo(f'{what}, or add order = "rating" under [tournament] if the database has games of these engines')
     _write_schema(folder)
     _print_written(file)
 
 
 def _schema_line(folder: Path) -> str:
-    """Return the comment by which editors with Taplo find the schema of a configuration in a directory."""
+    """Return the comment line that shows the path of the schema to editors with Taplo.
+
+    `folder` is the directory of the configuration.
+    """
     return f"#:schema {os.path.relpath(_schema_file(folder), folder)}\n"
 
 
@@ -191,7 +194,7 @@ def _schema_file(folder: Path) -> Path:
 def _write_schema(folder: Path) -> None:
     from enginetour.tournament.config.reference import json_schema
 
-    with suppress(OSError):  # only editors read it
+    with suppress(OSError):  # the schema is not necessary, because only editors read it
         replace_file(_schema_file(folder), [json.dumps(json_schema())])
 
 
@@ -327,7 +330,7 @@ def _print_plan(plan: Plan, estimate: dict[str, Any], probes: Mapping[str, Probe
 
 
 def _try_notify(plan: Plan) -> None:
-    """Send a test event through each channel and report it on stderr; InputRefused for the first that fails."""
+    """Send a test event through each channel and report it on stderr. Raise InputRefused at the first failure."""
     from enginetour.tournament.events import make_event
     from enginetour.tournament.notify import NotifyFailed, channels
 
@@ -345,7 +348,7 @@ def _try_notify(plan: Plan) -> None:
 
 
 def _how_to_run(plan: Plan) -> list[str]:
-    """Return the options that `run` needs for this plan; raise the error that `run` would raise with any options."""
+    """Return the options that `run` needs for this plan. If no options can help, raise the error that `run` raises."""
     slots, name = plan.config.play.concurrency, plan.config.tournament.name
     limits.refuse_few_files(slots)
     force = ["--force"] if slots > allowed_processors().count and plan.config.play.affinity is not True else []
@@ -367,7 +370,7 @@ def _how_to_run(plan: Plan) -> list[str]:
 
 
 def _grows(plan: Plan, log: TournamentLog) -> bool:
-    """Return whether the configuration extends the finished tournament; else it is for the next edition."""
+    """Return whether the configuration extends the finished tournament; otherwise it describes the next edition."""
     try:
         return bool(grown_settings(plan, log))
     except StoreRefused:
@@ -375,7 +378,7 @@ def _grows(plan: Plan, log: TournamentLog) -> bool:
 
 
 def _refuse_openings(plan: Plan, edition: int) -> None:
-    """Call `plan.refuse_openings`, unless the field is invalid, which the estimate reports."""
+    """Call `plan.refuse_openings`, unless the entrants are not valid for the format; the estimate reports that."""
     try:
         limits.refuse_field(plan)
     except InputRefused:
@@ -384,7 +387,7 @@ def _refuse_openings(plan: Plan, edition: int) -> None:
 
 
 def _estimate(plan: Plan) -> dict[str, Any]:
-    """Return the games and hours of a plan; empty if a rating is missing that the database may supply."""
+    """Return the games and hours of a plan, or {} if a rating is missing that may be in the database."""
     try:
         return limits.estimate_duration(plan)
     except InputRefused:

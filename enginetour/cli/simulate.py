@@ -1,4 +1,4 @@
-"""Command simulate: play formats without engines, to compare their numbers of games and the accuracy of their lists."""
+"""Command simulate: simulate formats without engines, to compare their numbers of games and the list accuracy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from enginetour.formats.simulation import SimulationModel
 
 
-_COMMA = r",(?![^\[\]]*\])"  # a comma between systems, not in the list of a setting
+_COMMA = r",(?![^\[\]]*\])"  # matches a comma between systems, but not a comma in the list of a setting
 NUMBER = click.FloatRange(min=0, max=10_000)
 
 
@@ -33,7 +33,7 @@ NUMBER = click.FloatRange(min=0, max=10_000)
     "--compare",
     "systems",
     metavar="NAME,NAME",
-    help="Compare formats on the same fields of entrants; NAME:key=value changes a setting.",
+    help="Compare formats with the same random entrants; NAME:key=value changes a setting.",
 )
 @count_option("--entrants", least=2, most=2000, show_default="32", help="Number of entrants (with --compare).")
 @count_option("--rounds", most=1000, show_default="6", help="Number of rounds (with --compare).")
@@ -66,7 +66,8 @@ def simulate(
     """Simulate formats without engines: games and accuracy of the list.
 
     With CONFIG, the format of that file is simulated. The strengths are the
-    ratings of its entrants, or random. --compare simulates several formats.
+    ratings of its entrants, or random values. --compare simulates several
+    formats.
 
     Example: enginetour simulate --compare swiss-gotha,mcmahon --noise 400
     """
@@ -88,7 +89,7 @@ def simulate(
     }
     for option, (value, used) in idle.items():
         if value is not None and not used:
-            raise UsageRefused(f"has no effect with {chosen[0]}", place=option, step="leave it out")
+            raise UsageRefused(f"has no effect with {chosen[0]}", place=option, step=f"omit {option}")
     count, start = fields or 200, 1 if seed is None else seed
     if case is not None:
         _case(case)
@@ -131,7 +132,7 @@ def _config(path: Path, db: Address | None, spread: float | None, noise: float |
     config = plan.config
     unrated = [entrant.name for entrant in plan.entrants if entrant.rating is None]
     if spread is not None and not unrated:
-        raise UsageRefused("has no effect, because all entrants have ratings", place="--spread", step="leave it out")
+        raise UsageRefused("has no effect, because all entrants have ratings", place="--spread", step="omit --spread")
     world = replace(_world(spread, (150.0 if unrated else 0.0) if noise is None else noise), odds=config.play.odds)
     with progress_bar(count, "simulating") as advance:
         found = simulate_many(
@@ -182,7 +183,7 @@ def _case(case: Path) -> None:
 
 
 def _decision_lines(note: Note, fields: Mapping[str, Any]) -> list[str]:
-    """Format one decision of a bubble, with the rule for an engine that enters, or the table before one leaves."""
+    """Format one decision of a bubble: an entry with its rule, or an exit with the table that decided it."""
     if "table" in fields:
         table = ", ".join(f"{name} {half / 2:g}" for name, half, _ in fields["table"]) or "the section is empty"
         parked = ", ".join(fields["parked"]) or "none"
@@ -193,7 +194,10 @@ def _decision_lines(note: Note, fields: Mapping[str, Any]) -> list[str]:
 
 
 def decisions(source: str | bytes | Mapping[str, object], place: str = "case") -> tuple[Note, ...]:
-    """Play a bubble case, JSON text or parsed, and return its decisions; InputRefused names `place` and the field."""
+    """Play a bubble case and return its decisions.
+
+    `source` is JSON text or the parsed value. Raise InputRefused with `place` and the invalid field.
+    """
     case = read_case(source, place)
     bubble = Bubble(case.options, due=case.withdrawals)
     state = bubble.start(tuple(Entrant(name) for name in reversed(case.ranking)))

@@ -22,10 +22,10 @@ from enginetour.tournament.scheduler import Scheduler, Watcher
 
 
 class RunProgress(Progress):
-    """Progress that reads ratings, incidents and counts of games from the tournament's log."""
+    """The progress of a run, with ratings, incidents and numbers of games from the log of the tournament."""
 
     def __init__(self, log: Any, system: str, crowd: Callable[[int], Iterable[str]] | None = None) -> None:
-        """Start without figures; `crowd` returns the warnings for a number of slots."""
+        """Create the progress without figures. `crowd` returns the warnings for a number of slots."""
         super().__init__(system=system, name=log.title)
         self.log = log
         self.crowd = crowd
@@ -36,14 +36,14 @@ class RunProgress(Progress):
         self.two = (names[0], names[1]) if len(names) == 2 else None
 
     def look(self, format_: Format[Any], state: Any) -> None:
-        """Read everything from the log at the start of a run; `state` is the replayed state."""
+        """Read all figures from the log at the start of a run. `state` is the replayed state of the format."""
         self.stand(format_, state)
         self.recount()
         for _, incident in self.log.incidents():
             self.count(incident)
 
     def take(self, running: RunView) -> None:
-        """Take the figures of the running tournament, and the warnings for its present number of slots."""
+        """Update the figures from the running tournament, and the warnings for its current number of slots."""
         super().take(running)
         if self.crowd is not None and self.slots != self._warned_of:
             self._warned_of, self.warnings = self.slots, tuple(self.crowd(self.slots))
@@ -69,7 +69,10 @@ class RunProgress(Progress):
         self.elo = {row.name: (row.rating, row.plus, row.minus) for row in rows}
 
     def match(self) -> MatchScore | None:
-        """Return the score of a match of two engines, without void games; None for another tournament."""
+        """Return the score of the two engines without void games.
+
+        Return None if the tournament does not have exactly two entrants, or if it has no games yet.
+        """
         if self.two is None:
             return None
         first, second = self.two
@@ -78,7 +81,7 @@ class RunProgress(Progress):
         return MatchScore(first, second, white, black) if sum(white) + sum(black) else None
 
     def paired(self, match: MatchScore) -> MatchScore:
-        """Return the score with its game pairs and terms, which are read from the log."""
+        """Return `match` with its game pairs and terms, which are read from the log."""
         from enginetour.store.selection import pentanomial_of_pair
 
         pairs, drawn = pentanomial_of_pair(self.log, match.first, match.second)
@@ -91,14 +94,14 @@ class RunProgress(Progress):
 
 
 _COMFORT = "; the database has all games, and the file gets them after the next game"
-# Seconds between two appends to the PGN file. For fast engines, single appends cost twice as much as one for several.
+# Seconds between two appends to the PGN file. For fast engines, one append per game takes twice as much time.
 _APPEND_S = 0.25
 
 
 class PgnExport(Watcher):
-    """Append each game to the PGN file; report a failure to write, but continue.
+    """A watcher that appends each game to the PGN file; it reports a failure to write, but continues.
 
-    As a context manager it appends the remaining games at its end.
+    As a context manager, it appends the remaining games at the end.
     """
 
     def __init__(self, pgn: PgnFile, screen: Watcher, clock: Callable[[], float] = time.monotonic) -> None:
@@ -117,28 +120,28 @@ class PgnExport(Watcher):
         self.append_due()
 
     def look(self) -> None:
-        """Check and repair the file of an earlier run, once, and again after a change of the tournament."""
+        """Check and repair the file of an earlier run: once at first, and again after a change of the tournament."""
         if not self._mended:
             self._mended = True
             self._write(self.pgn.mend)
 
     def finish(self) -> None:
-        """Try again to write what could not be written, and mark the file as complete."""
+        """Try again to write games that could not be written, and mark the file as complete."""
         self._write(self.pgn.finish)
 
     def outdated(self) -> None:
-        """Check the file again, because a game may have been voided."""
+        """Request another check of the file, because a game may have been voided."""
         self.pgn.outdated()
         self._mended = False
 
     def progress(self, scheduler: Scheduler) -> None:
-        """Append and check while games are in progress, because a long file takes time."""
+        """Append games and check the file while games are in progress, because a long file takes time."""
         if self._due and self._clock() >= self._quiet_until:
             self.append_due()
         self.look()
 
     def game(self, number: int, game: Game, notes: Sequence[Note]) -> None:
-        """Keep the game; it is appended when the next game has started."""
+        """Store the game; it is appended when the next game has started."""
         self._due.append((number, game))
 
     def append_due(self) -> None:
@@ -167,7 +170,7 @@ class PgnExport(Watcher):
 
 
 class WatcherGroup(Watcher):
-    """Several watchers, each called in order."""
+    """A group of watchers that are called one after another."""
 
     def __init__(self, *watchers: Any) -> None:
         self.watchers = watchers
@@ -188,7 +191,7 @@ class WatcherGroup(Watcher):
             watcher.withdrawn(name, why)
 
     def turn(self, scheduler: Scheduler) -> None:
-        """Pass the turn of the scheduler's loop to each watcher."""
+        """Call each watcher in each turn of the scheduler's loop."""
         for watcher in self.watchers:
             watcher.turn(scheduler)
 
@@ -199,7 +202,7 @@ class WatcherGroup(Watcher):
 
 
 class RunWatcher(WatcherGroup):
-    """The watchers of a run in order: progress figures, exports, screen, subscribers, then others."""
+    """The watchers of a run, in this order: progress figures, exports, screen, subscribers, others."""
 
     def __init__(
         self, picture: RunProgress, exports: PgnExport, screen: Console, broadcast: Broadcast, *others: Watcher
@@ -209,11 +212,11 @@ class RunWatcher(WatcherGroup):
         self.broadcast = broadcast
         self.picture = picture
         self.exports = exports
-        self._warned = False  # a warning that the machine is too busy was printed
-        self._unguarded: set[str] = set()  # printed warnings of machines whose engines have no PID namespace
+        self._warned = False  # whether the warning that the machine is too busy was printed
+        self._unguarded: set[str] = set()  # printed warnings about engines without a PID namespace
 
     def progress(self, scheduler: Scheduler) -> None:
-        """Warn when engines start or stop to wait for processors, then pass the progress on."""
+        """Report when engines begin to wait for processors and when they no longer wait; then pass the progress on."""
         banner = self.picture.banner
         if bool(banner) is not self._warned:
             self._warned = bool(banner)
@@ -230,7 +233,7 @@ class RunWatcher(WatcherGroup):
     def event(self, slot: int, name: str, payload: object) -> None:
         """Handle a live event of a slot."""
         self.picture.event(slot, name, payload)
-        if name == "crowd":  # the progress figures show it
+        if name == "crowd":  # the progress figures show this event
             return
         if name == "unguarded" and isinstance(payload, Mapping):
             if (text := str(payload["text"])) not in self._unguarded:  # each game sends this event
@@ -260,14 +263,14 @@ class RunWatcher(WatcherGroup):
 
 
 class RequestHandler:
-    """Pass requests of the control socket to the scheduler's loop, and answer them."""
+    """A handler that passes requests of the control socket to the scheduler's loop and answers them."""
 
     def __init__(self, controller: RunController, editor: TournamentEditor, grace: float, watcher: RunWatcher) -> None:
         self.controller, self.scheduler, self.editor = controller, controller.scheduler, editor
         self.grace, self.watcher = grace, watcher
 
     def put(self, item: PendingRequest, /) -> None:
-        """Pass a request to the loop, or answer that it is invalid; called in the server's thread."""
+        """Pass a request to the loop, or answer that it is not valid. Called in the thread of the server."""
         try:
             request = parsed({**item.arguments, "do": item.do})
         except UsageRefused as refused:

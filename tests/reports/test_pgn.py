@@ -669,7 +669,7 @@ def test_a_pipe_in_the_place_of_the_pgn_holds_up_no_run(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "results" / "trial.pgn")
     done = tour(tmp_path, "run", str(path))
     assert done.stderr.count("trial.pgn not written") == 1
-    assert "trial.pgn lacks games; enginetour export pgn -o FILE writes all" in done.stdout
+    assert "trial.pgn (incomplete; enginetour export pgn -o FILE writes all games)" in done.stdout
     assert len(tournaments_read(tmp_path, "games")) == 2
 
 
