@@ -33,13 +33,14 @@ from enginetour.formats.starts import ABSENCE, Starting, StartingOptions
 
 # EPM: floats from the middle of odd groups, then backtracking with a pointer into each member's list of opponents.
 #
-# 1  from the top, each odd group floats the member nearest its middle to the one nearest the middle of the next
-# 2  each member has a list of unmet opponents by weight, and a pointer into it
+# 1  from the top, in each odd group the member nearest the middle floats to the member nearest the middle of the next
+# 2  each member has a list of unmet opponents, ordered by weight, and a pointer into this list
 # 3  the highest unpaired member moves its pointer to the first free opponent, and the pair is stored
-# 4  if none is left, the last pair is undone and its higher member continues; the pointers of all below it start again
-# 5  if the pointer of the highest member reaches the end, there is no round: the next float is tried
+# 4  if it has no free opponent left, the last pair is undone, its higher member continues with its list, and the
+#    pointers of all lower members return to the start
+# 5  if the pointer of the highest member reaches the end, there is no round, and the next choice of floats is tried
 #
-# Source: Vuorinen 2010 on EPM. Trying the next floats, and a limit of steps, are choices of enginetour.
+# Source: Vuorinen 2010 on EPM. It is enginetour's choice to try other floats and to limit the number of steps.
 
 
 class TooLong(Exception):
@@ -60,10 +61,10 @@ class Steps:
 
 
 def floats(field: Field, groups: Sequence[Sequence[int]], bars: Restrictions) -> Iterator[Pairs]:
-    """Return all choices of pairs between groups that make the groups even, nearest to the middles first.
+    """Yield all choices of pairs between groups that make the groups even, beginning with those nearest the middles.
 
-    Groups and their members are best first. Of equally near choices, those nearer the middle of the upper group come
-    first, then those with better places. Choices of the lowest group vary last.
+    Groups and their members are ordered best first. Of equally near choices, those nearer the middle of the upper group
+    come first, then those with better places. The choices of the lowest group change most often.
     """
     odd = next((number for number, group in enumerate(groups) if len(group) % 2), None)
     if odd is None:
@@ -92,7 +93,10 @@ def _off(place: int, group: Sequence[int]) -> int:
 
 
 def backtracked(field: Field, order: Sequence[int], worth: Worth, bars: Restrictions, steps: Steps) -> Pairs | None:
-    """Return the first round found, pairs from the top; None if there is none. `order` is best first."""
+    """Return the pairs of the first round found, from the top, or None if there is none.
+
+    `order` has the members, best first.
+    """
     wanted = {
         one: sorted(
             (other for other in order if other != one and bars.allow(field, one, other)),
@@ -135,7 +139,10 @@ def _next_pair(
 def first_round(
     field: Field, groups: Sequence[Sequence[int]], worth: Worth, bars: Restrictions, steps: Steps
 ) -> tuple[Pairs | None, int]:
-    """Return pairs in the order of their groups, floats included, and how many choices of floats were tried."""
+    """Return the pairs, including floats, in the order of their groups, and the number of choices of floats tried.
+
+    The pairs are None if no round was found.
+    """
     order = [member for group in groups for member in group]
     tried = 0
     for chosen in floats(field, groups, bars):
@@ -159,27 +166,30 @@ class EpmOptions(StartingOptions):
     )
     exempt_wins: bool = Setting(
         default=False,
-        description="Let entrants that have won half of all rounds meet any origin and family (Gotha, 2005).",
+        description="Ignore origin and family for entrants that have won half of all rounds (Gotha, 2005).",
     )
     steps: int = Setting(
         default=100_000,
         ge=1,
         le=10_000_000,
-        description="Maximum number of search steps; after them, all pairs of the round are matched at once "
-        "(enginetour's choice).",
+        description="Maximum number of search steps. If they do not lead to a round, all pairs of the round are "
+        "matched at once (enginetour's choice).",
     )
     forbid_family: ForbidFamily = False
     strict: Strict = False
 
 
 class Epm(Starting):
-    """Rounds by backtracking from the top; in an odd field the last without a bye gets the bye (Vuorinen 2010)."""
+    """Pairing system with backtracking from the top.
+
+    If the number of entrants is odd, the last of those with the fewest byes gets the bye (Vuorinen 2010).
+    """
 
     unplayed = "own"
     options: EpmOptions
 
     def pair(self, field: Field) -> Paired:
-        """Return the first round found; if there is none, or too many steps are needed, the heaviest round."""
+        """Return the first round found, or the heaviest round if there is none or too many steps are needed."""
         field = replace(field, counted=self.scores(field))
         bars, order = Restrictions(self.options.strict, self.options.forbid_family), self._ranked(field)
         byes = (last_bye(field, order),) if len(order) % 2 else ()
@@ -193,11 +203,11 @@ class Epm(Starting):
         if pairs is not None:
             return Paired(assign_colours(field, pairs, "epm"), byes, "by rule (exhaustive search)")
         pairs, broken = best_round(field, order, worth, bars)
-        remarks = (f"{why}: all pairs are matched at once, by the same weights", *broken)
+        remarks = (f"{why}: all pairs are matched at once, with the same weights", *broken)
         return Paired(assign_colours(field, pairs, "epm"), byes, f"fallback: {why}; {CERTIFIED}", remarks)
 
     def explain(self, field: Field, one: int, other: int) -> tuple[Reason, ...]:
-        """Return the criteria by which the lists of opponents are sorted."""
+        """Return the criteria for the order of the lists of opponents, with their values for this pair."""
         number = {member: at for at, member in enumerate(field.present)}
         a, b = np.array([number[one]]), np.array([number[other]])
         return tuple(
@@ -206,7 +216,7 @@ class Epm(Starting):
         )
 
     def rules(self, field: Field, paired: Paired, one: int, other: int) -> tuple[str, ...]:
-        """Explain groups and floats, and the place of each of the two in the other's list."""
+        """Explain the groups and floats, and the place of each entrant in the other one's list of opponents."""
         field = replace(field, counted=self.scores(field))
         bars, worth = Restrictions(self.options.strict, self.options.forbid_family), self._worth(field)
         names = [member.name for member in field.members]
@@ -214,8 +224,8 @@ class Epm(Starting):
         mates = {at: sum(board.pair) - at for board in paired.boards for at in board.pair}
         groups = [group_of(field, at) for at in (one, other)]
         texts = [] if groups[0] == groups[1] else [
-            f"groups of MMS {groups[0]} and {groups[1]}: an odd group floats the entrant nearest its middle; then "
-            "pairs follow each entrant's list of opponents"
+            f"groups of MMS {groups[0]} and {groups[1]}: in an odd group, the entrant nearest the middle floats; then "
+            "each entrant is paired by its list of opponents"
         ]  # fmt: skip
         for place, wanted in ((one, other), (other, one)):
             if place not in mates or wanted not in mates:
@@ -229,7 +239,7 @@ class Epm(Starting):
         return (*texts, *super().rules(field, paired, one, other))
 
     def _ranked(self, field: Field) -> list[int]:
-        """Order members by McMahon score and SOS, independent of the table, then by rating and entry order."""
+        """Return the members in the order of McMahon score, SOS, rating and entry; it does not depend on the table."""
         groups = standings.order_by_codes(field, self.codes, field.present, self.pairing_terms(field))
         return [
             member for _, tied in groups for member in sorted(tied, key=lambda at: -(field.members[at].rating or 0))
@@ -241,7 +251,7 @@ class Epm(Starting):
         return lambda one, other: int(weights[number[one], number[other]])
 
     def _criteria(self, field: Field) -> tuple[Criterion, ...]:
-        """Return the older criteria in groups of half wins."""
+        """Return the criteria of the older Gotha function, with groups of half wins."""
         scores = self.scores(field)
         most, least = (2 * limit(scores[-1], default=0) // field.win for limit in (max, min))
         lineup = lineup_of(field, scores, Span(most, most - least + 1, 2), self._ranked(field))

@@ -1,12 +1,13 @@
 """GoDraw pairing system: rounds by a guided random draw.
 
-float    odd group: a member that lost the last round, to one of the next group that floated down and won
-pair     a member of the largest origin against one of the second largest; families within them likewise
-color    opponents that are due the other color; a balanced member gets a random one
+float    from an odd group, a member that lost the last round meets a member of the next group that floated down and won
+pair     a member of the largest origin meets a member of the second largest; inside an origin, families count likewise
+color    an opponent that is due the other color is preferred; a member with a balance of 0 gets a random color
 
-Choices of enginetour where the source is silent: if no member fits, all members of the group do. If one origin is left,
-it is paired inside, with different families while there are two. Equal sizes are drawn. Members without a family or
-origin form a group of their own and can meet each other.
+The source does not define some cases. These are enginetour's choices: if no member has the property, all members of the
+group are possible. If only one origin is left, its members meet each other, from different families as long as there
+are two. Among origins or families of equal size, the order is random. Members without a family or origin form a
+separate group and can meet each other.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class Stuck(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """One attempt; `colours` is off if each match has both colors."""
+    """One attempt to draw a round; `colours` is false if each match has both colors."""
 
     field: Field
     bars: Restrictions
@@ -49,13 +50,13 @@ class Draw:
     dice: Dice
 
     def bye(self, there: Sequence[int]) -> int:
-        """Draw one of the last group, among those with the fewest byes."""
+        """Draw the member that gets the bye: one of the lowest group among those with the fewest byes."""
         asked = candidates(self.field, there)
         last = min(group_of(self.field, member) for member in asked)
         return self._one([member for member in asked if group_of(self.field, member) == last])
 
     def pairs(self, there: Sequence[int]) -> Pairs:
-        """Draw pairs from the top group down; Stuck if this draw does not lead to a round."""
+        """Draw pairs from the top group down. Raises Stuck if this draw does not lead to a round."""
         groups = score_groups(self.field, there)
         found: Pairs = []
         for number, group in enumerate(groups):
@@ -109,7 +110,7 @@ class Draw:
         return [member for member in members if self._wanted(member) != wanted] or members
 
     def _wanted(self, member: int) -> bool:
-        """Return whether the member is due White; random for a balanced one."""
+        """Return whether the member is due White; the result is random if its color balance is 0."""
         balance = self.field.balance(member)
         return balance < 0 if balance else self.dice.below(2) == 0
 
@@ -141,7 +142,7 @@ def fell_and_won(field: Field, member: int) -> bool:
 
 
 def _last(field: Field, member: int) -> int:
-    """Return the lead over the opponent in the last round; 0 without an opponent."""
+    """Return the member's points minus its opponent's points in the last round, or 0 if it had no opponent."""
     turn = field.history[-1][member] if field.history else None
     if turn is None or turn.opponent is None:
         return 0
@@ -149,28 +150,33 @@ def _last(field: Field, member: int) -> int:
 
 
 def guides(field: Field, one: int, other: int, *, colours: bool) -> dict[str, bool]:
-    """Return the properties that the draw prefers in a pair, in order, and whether the pair has them."""
+    """Return the properties of pairs that the draw prefers, in order, and whether this pair has them."""
     upper, lower = sorted((one, other), key=lambda member: -group_of(field, member))
     floats = group_of(field, upper) > group_of(field, lower)
-    found = {"not met": not field.met(one, other), "one score group": not floats}
+    found = {"not met": not field.met(one, other), "same score group": not floats}
     if floats:
         found |= {
             "upper lost its last game": lost_last(field, upper),
             "lower floated down and won": fell_and_won(field, lower),
         }
-    found |= {"two origins": _origin(field, one) != _origin(field, other)}
-    found |= {"two families": not same_family(field, one, other)}
+    found |= {"different origins": _origin(field, one) != _origin(field, other)}
+    found |= {"different families": not same_family(field, one, other)}
     return found | ({"matching colors": field.balance(one) * field.balance(other) < 0} if colours else {})
 
 
 def preference(field: Field, one: int, other: int, *, colours: bool) -> int:
-    """Return the preference of a pair for the whole round: 4 origins, 2 families, 1 colors, 1 a fitting float."""
+    """Return the preference of a pair, for matching the whole round at once.
+
+    It is 4 for different origins, plus 2 for different families, 1 for matching colors, and 1 for a suitable float.
+    """
     found = guides(field, one, other, colours=colours)
     floats = found.get("upper lost its last game", False) or found.get("lower floated down and won", False)
-    return 4 * found["two origins"] + 2 * found["two families"] + found.get("matching colors", False) + floats
+    return (
+        4 * found["different origins"] + 2 * found["different families"] + found.get("matching colors", False) + floats
+    )
 
 
-_JITTER = 1000  # enginetour's choice: steps per unit of preference, for a random choice among equal pairs
+_JITTER = 1000  # enginetour's choice: units of weight per unit of preference, for a random choice among equal pairs
 
 
 class GoDrawOptions(StartingOptions):
@@ -180,22 +186,22 @@ class GoDrawOptions(StartingOptions):
         default=100,
         ge=1,
         le=10_000,
-        description="Maximum number of random attempts; after them, all pairs of the round are matched at once "
-        "(enginetour's choice: 100).",
+        description="Maximum number of random attempts. If none leads to a round, all pairs of the round are matched "
+        "at once (enginetour's choice: 100).",
     )
     forbid_family: ForbidFamily = False
     strict: Strict = False
 
 
 class GoDraw(Starting):
-    """Rounds by a guided draw, from the top score group down."""
+    """Pairing system with a guided random draw, from the top score group down."""
 
     unplayed = "own"
     bye = "a random entrant of the last score group, among those with the fewest byes (GoDraw, enginetour's choice)"
     options: GoDrawOptions
 
     def pair(self, field: Field) -> Paired:
-        """Return the first complete draw; after the last attempt, one matching with the same preferences."""
+        """Return the first complete draw; if all attempts fail, match all pairs at once with the same preferences."""
         field = replace(field, counted=self.scores(field))
         options, colours = self.options, self.options.games_per_pairing == 1
         bars = Restrictions(options.strict, options.forbid_family)
@@ -210,7 +216,7 @@ class GoDraw(Starting):
         return self._whole(field, bars)
 
     def explain(self, field: Field, one: int, other: int) -> tuple[Reason, ...]:
-        """Return the properties that guide the draw in order, and whether the pair has them."""
+        """Return the properties that guide the draw, in order, and whether this pair has them."""
         field = replace(field, counted=self.scores(field))
         colours = self.options.games_per_pairing == 1
         found = guides(field, one, other, colours=colours)
@@ -222,7 +228,7 @@ class GoDraw(Starting):
         upper, lower = sorted((one, other), key=lambda member: -group_of(field, member))
         names, groups = [member.name for member in field.members], [group_of(field, at) for at in (upper, lower)]
         if groups[0] == groups[1]:
-            text = f"both are in the group of MMS {groups[0]}: a random draw with these preferences makes its pairs"
+            text = f"both are in the group of MMS {groups[0]}; its pairs are drawn at random, with these preferences"
         else:
             text = (
                 f"{names[upper]} is in the group of MMS {groups[0]}, {names[lower]} in the group of "
@@ -239,7 +245,7 @@ class GoDraw(Starting):
         return (bye,), [member for member in there if member != bye]
 
     def _whole(self, field: Field, bars: Restrictions) -> Paired:
-        """Match the whole round: near score groups first, then the preferences, then the draw."""
+        """Match the whole round at once, by near score groups, then by the preferences, then at random."""
         colours, dice = self.options.games_per_pairing == 1, Dice(field.seed, "godraw", field.number, "whole")
         byes, there = self._rest(Draw(field, bars, colours, dice))
         there.sort(key=lambda member: (-group_of(field, member), member))

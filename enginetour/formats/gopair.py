@@ -37,19 +37,19 @@ from enginetour.formats.rounds import PairingSystem, Reason, RoundsOptions, Weig
 
 # gopair: the score of a pair, and the adjustment that keeps the best games for later rounds.
 #
-# HANDICAPS  rating gap, a band  wins gap, a win  same family  met
-# MAX        -1                  -1.5             -2           -16
-# MIN         0                  -1.5              0           -16
+# HANDICAPS  rating gap per band  wins gap per win  same family  met
+# MAX        -1                   -1.5              -2           -16
+# MIN         0                   -1.5               0           -16
 #
-# Source: gopair manual (Augustin 2005). Scores are integers with `Scores.unit` for 1, so that sums are exact.
+# Source: gopair manual (Augustin 2005). A score of 1 is the integer `Scores.unit`, so that sums are exact.
 
 Early = Literal["adjusted", "literal", "off"]
-BAND = 100 * MILLI  # rating units per band of 100 points; ratings are in thousandths
+BAND = 100 * MILLI  # thousandths of a rating point per band of 100 points
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Scores of pairs by the manual; `ratings` are in thousandths, `odds` is true for HANDICAPS MAX."""
+    """Scores of pairs by gopair's manual; `ratings` are in thousandths, and `odds` is true for HANDICAPS MAX."""
 
     field: Field
     ratings: tuple[int, ...]
@@ -57,11 +57,11 @@ class Scores:
 
     @property
     def unit(self) -> int:
-        """The integer that represents a score of 1; all fractions in use divide it."""
+        """Return the integer for a score of 1; with it, all scores are integers."""
         return 2 * BAND * self.field.win
 
     def terms(self, one: int, other: int) -> tuple[tuple[str, int], ...]:
-        """Return each part of the score by name; no part is above 0."""
+        """Return the name and the value of each part of a pair's score; no value is above 0."""
         field, scores = self.field, self.field.scores
         gap = abs(self.ratings[one] - self.ratings[other])
         return (
@@ -79,8 +79,8 @@ class Scores:
 def depth(field: Field, early: Early) -> int:
     """Return N of the manual: one more than the number of best opponents that are saved for later rounds.
 
-    With "rounds minus this round" the last two rounds are unchanged; with "minus 2", as printed, it would be the last
-    four.
+    N is the number of rounds minus the number of this round, so the scores of the last two rounds are not adjusted. The
+    manual prints "minus 2" in addition; then the last four rounds would not be adjusted.
     """
     if early == "off":
         return 0
@@ -88,7 +88,7 @@ def depth(field: Field, early: Early) -> int:
 
 
 def adjustments(scores: Scores, there: Sequence[int], early: Early) -> dict[tuple[int, int], int]:
-    """Return what is added to the score of each pair (lower place first), summed over both sides."""
+    """Return the adjustment of each pair's score, summed over both members; in a pair, the lower place is first."""
     field, ratings, spared = scores.field, scores.ratings, depth(scores.field, early)
     added: dict[tuple[int, int], int] = {}
     if spared < 2:
@@ -118,7 +118,11 @@ def _worth_of(scores: Scores, order: Sequence[int], early: Early) -> Worth:
 
 
 def best_pairs(scores: Scores, order: Sequence[int], early: Early, window: int | None) -> tuple[Pairs, str]:
-    """Return pairs and their guarantee; a window limits the pairing to the top of `order`, then moves on."""
+    """Return the pairs of a round and their guarantee.
+
+    With a `window`, the first members of `order` are matched, the pair of the highest one is taken, and the window
+    moves on.
+    """
     value = _worth_of(scores, order, early)
     if window is None or window >= len(order):
         return _heaviest(order, value), CERTIFIED
@@ -131,7 +135,7 @@ def best_pairs(scores: Scores, order: Sequence[int], early: Early, window: int |
 
 
 def _heaviest(there: Sequence[int], worth: Worth) -> Pairs:
-    """Pair with the largest sum; the scores already include earlier meetings."""
+    """Return the pairs with the largest sum; rematches are not forbidden, because the scores include them."""
     return [(there[one], there[other]) for one, other in best_matching(_weights(there, worth)).pairs]
 
 
@@ -162,8 +166,8 @@ class GopairOptions(RoundsOptions):
     )
     method: Literal["ask", "best", "round_robin"] = Setting(
         default="ask",
-        description="ask: stop if a field has fewer than 1.5 opponents per round; best: pair it anyway; round_robin: "
-        "use Berger tables (gopair manual: PAIR BEST, PAIR ROUND_ROBIN).",
+        description="ask: stop if there are fewer than 1.5 opponents per round; best: pair the rounds anyway; "
+        "round_robin: use Berger tables (gopair manual: PAIR BEST, PAIR ROUND_ROBIN).",
     )
     window: int | None = Setting(
         default=None,
@@ -173,8 +177,8 @@ class GopairOptions(RoundsOptions):
     )
     bye: Annotated[tuple[str, ...], BeforeValidator(lists_as_tuples)] = Setting(
         default=(),
-        description="Names of entrants marked BYE: if the number of entrants is odd, one of them gets the bye, "
-        "even a second time.",
+        description="Names of entrants marked BYE. If the number of entrants is odd, one of them gets the bye, even if "
+        "it has already had one.",
     )
     drop: Annotated[dict[str, tuple[int, ...]], BeforeValidator(lists_as_tuples)] = Setting(
         default={},
@@ -195,11 +199,11 @@ class GopairOptions(RoundsOptions):
 
 
 class Gopair(PairingSystem):
-    """Pairing system with rounds of the largest sum of gopair's scores."""
+    """Pairing system in which each round has the largest sum of gopair's scores."""
 
-    version = 2  # in version 1 a marked entrant had only one bye, and later absences did not exclude from the bye
+    version = 2  # version 1 gave a marked entrant only one bye, and ignored later absences when it chose the bye
     codes = ("PTS", "SOS", "SODOS")  # enginetour's choice: gopair's manual does not have a table
-    unplayed = "own"  # as Vuorinen 2010, so that a bye does not lower SOS
+    unplayed = "own"  # as in Vuorinen 2010, so that a bye does not lower SOS
     options: GopairOptions
     bye = "gopair"
 
@@ -208,7 +212,7 @@ class Gopair(PairingSystem):
         self.late_entry = options.method != "round_robin"  # Berger tables need a fixed number of seats
 
     def check(self, members: tuple[Member, ...]) -> None:
-        """Raise ValueError for missing ratings, unknown names, a round without a pair, or a field that is too small."""
+        """Raise ValueError for missing ratings, unknown names, too few entrants, or a round without a pair."""
         options, known = self.options, {member.name for member in members}
         refuse_unrated(members)
         for key, names in (("bye", options.bye), ("drop", tuple(options.drop))):
@@ -231,7 +235,7 @@ class Gopair(PairingSystem):
                 raise ValueError(f"drop leaves fewer than two entrants in round {number}")
 
     def pair(self, field: Field) -> Paired:
-        """Return the next round; no pair is forbidden, and rematches are remarks."""
+        """Return the next round; no pair is forbidden, and each rematch adds a remark."""
         there = self._there(field.members, field.present, field.number)
         if len(there) < 2:
             return Paired(())
@@ -245,7 +249,7 @@ class Gopair(PairingSystem):
         )
 
     def explain(self, field: Field, one: int, other: int) -> tuple[Reason, ...]:
-        """Return the terms of the manual, none of which is above 0, and the adjustment for later rounds."""
+        """Return the terms of the manual, which are at most 0, and the adjustment for later rounds."""
         there = self._there(field.members, field.present, field.number)
         if self.options.method == "round_robin" or not {one, other} <= set(there):
             return ()
@@ -271,7 +275,7 @@ class Gopair(PairingSystem):
         )
 
     def weighed(self, field: Field) -> WeightedRound | None:
-        """Return the scores of the round, without forbidden pairs; None with tables or a window."""
+        """Return the scores of the round, without forbidden pairs; None with Berger tables or a window."""
         there = self._there(field.members, field.present, field.number)
         window = self.options.window
         if self.options.method == "round_robin" or len(there) < 2 or (window and window < len(there)):
@@ -281,7 +285,10 @@ class Gopair(PairingSystem):
         return WeightedRound(tuple(order), weights, np.zeros_like(weights))
 
     def boards_ahead(self, field: Field, rounds_left: int) -> tuple[int, int]:
-        """Count boards without dropped entrants; tables have fewer boards after a withdrawal."""
+        """Return the fewest and the most boards of the remaining rounds, without dropped entrants.
+
+        Berger tables may have fewer boards after a withdrawal.
+        """
         boards = 0
         for number in range(field.number + 1, field.number + 1 + rounds_left):
             there = len(self._there(field.members, field.present, number))
@@ -293,7 +300,7 @@ class Gopair(PairingSystem):
         return 0 if tables and absent else boards, boards
 
     def _prepared(self, field: Field, there: Sequence[int]) -> tuple[Scores, list[int], tuple[int, ...]]:
-        """Return the scores, the members to be paired in order of rating, and the bye."""
+        """Return the scores, the members to be paired in the order of their ratings, and the member with the bye."""
         odds = self.options.handicaps == "max"
         ratings = current_ratings(field) if odds and self.options.rerate else entry_ratings(field)
         byes = self._byes(field, there, ratings)
@@ -317,7 +324,7 @@ class Gopair(PairingSystem):
         return (gopair_bye(field, there, ratings, dice, marked=marked, leaving=leaving),)
 
     def _by_table(self, field: Field, there: Sequence[int]) -> Paired:
-        """Return the Berger round of this number; colors are reversed in every second cycle."""
+        """Return the round from the Berger tables; colors are reversed in every second cycle."""
         tables = berger(len(field.members))
         cycle, number = divmod(field.number - 1, len(tables))
         seats = [pair if cycle % 2 == 0 else pair[::-1] for pair in tables[number]]

@@ -54,7 +54,7 @@ class Handicap(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, validate_default=True)
 
     correction: int = Setting(
-        default=1, ge=0, le=50, description="Number of bands that are subtracted from the difference."
+        default=1, ge=0, le=50, description="Number of bands that are subtracted from the difference in bands."
     )
     ceiling: int = Setting(default=9, ge=1, le=50, description="Largest handicap, in bands.")
     threshold: int | None = Setting(
@@ -76,9 +76,8 @@ class GothaOptions(BandOptions):
 
     bye: Literal["gotha", "thesis"] = Setting(
         default="gotha",
-        description="Who gets the bye in an odd field, among the entrants with the fewest byes: the entrant with the "
-        "smallest sum of its band and twice its McMahon score (gotha), or the last in the standings (thesis, "
-        "Vuorinen 2010).",
+        description="Who gets the bye, among the entrants with the fewest byes. gotha: the entrant with the smallest "
+        "sum of its band and twice its McMahon score; thesis: the last in the standings (Vuorinen 2010).",
     )
     random: int = Setting(
         default=0, ge=0, le=10**9, description="Weight of random choice among equal pairs, in weight units (Gotha)."
@@ -107,11 +106,11 @@ class GothaOptions(BandOptions):
 class PairingContext:
     """Data of a round before it is paired: scores, groups, and the terms of the placement."""
 
-    points: tuple[tuple[int, ...], ...]  # scores that make groups, as `Field.points`
+    points: tuple[tuple[int, ...], ...]  # scores that define the groups, in the form of `Field.points`
     span: Span
     starts: Starts
     mms: tuple[int, ...]  # current McMahon scores, in points
-    strength: tuple[int, ...]  # current strength in bands, from which the handicap follows
+    strength: tuple[int, ...]  # current strength in bands, for the handicap
     terms: PlacementTerms
 
 
@@ -129,21 +128,21 @@ class CriteriaInput:
 
     @property
     def met(self) -> Flags:
-        """Pairs that have met, as a matrix over the lineup."""
+        """Return a matrix over the lineup that is true for pairs that have met."""
         return self.meetings > 0
 
 
 class Gotha(PairingSystem):
-    """Pairing system with rounds of maximum weight; subclasses define the scores and the criteria."""
+    """Pairing system in which each round has the maximum weight; subclasses define the scores and the criteria."""
 
     name: str
     options: Any
     unplayed = "start"
-    memory: int | None = None  # number of recent rounds whose floats count; None: all
+    memory: int | None = None  # number of recent rounds in which floats count, or None for all rounds
 
     def __init__(self, options: Any) -> None:
         super().__init__(options)
-        self.version = type(self).version + (options.chance == "names")  # in version 1 colors were drawn from the seed
+        self.version = type(self).version + (options.chance == "names")  # version 1 drew colors from the seed
 
     @abstractmethod
     def context(self, field: Field) -> PairingContext:
@@ -162,7 +161,7 @@ class Gotha(PairingSystem):
         return False
 
     def pair(self, field: Field) -> Paired:
-        """Return the heaviest round without a rematch; Unpairable only if strict."""
+        """Return the heaviest round without a rematch. Raises Unpairable only if `strict` is set."""
         context = self.context(field)
         byes = self._byes(field, context)
         inputs = self._inputs(field, context)
@@ -185,7 +184,7 @@ class Gotha(PairingSystem):
     def explain(self, field: Field, one: int, other: int) -> tuple[Reason, ...]:
         """Return the values of all criteria for a pair of present members; they add up to its weight.
 
-        With `renumber` these are the values inside the groups, unless one of the two floats or has the bye.
+        With `renumber`, the values are those for the renumbered groups, unless one of the two floats or has the bye.
         """
         context = self.context(field)
         inputs = self._inputs(field, context)
@@ -218,9 +217,10 @@ class Gotha(PairingSystem):
         )
 
     def weighed(self, field: Field) -> WeightedRound | None:
-        """Return the weights of the next round without the bye; bars are families, then rematches.
+        """Return the weights and the forbidden pairs of the next round, without the member that has the bye.
 
-        None with `renumber`, because the weights inside the groups follow from the floats.
+        Pairs of the same family are forbidden less than rematches. Return None with `renumber`, because the weights
+        inside the groups depend on the floats.
         """
         if self.options.renumber:
             return None
@@ -239,7 +239,10 @@ class Gotha(PairingSystem):
         return self._inputs(field, self.context(field)).lineup
 
     def ranked(self, field: Field, context: PairingContext, *, by_rating: bool) -> list[int]:
-        """Return present members, best first, by the codes of the table, then by rating if wanted, then entry order."""
+        """Return the present members, best first, by the codes of the table, then by entry order.
+
+        With `by_rating`, the rating comes before the entry order.
+        """
         found: list[int] = []
         for _, tied in standings.order_by_codes(field, self.order, field.present, context.terms):
             found += sorted(tied, key=lambda at: -_known(field, at)) if by_rating else tied
@@ -267,9 +270,9 @@ class Gotha(PairingSystem):
         )
 
     def _settled(self, inputs: CriteriaInput, byes: tuple[int, ...]) -> tuple[CriteriaInput, Flags, Flags]:
-        """Fix the floats of the heaviest round and number the places again.
+        """Keep the floats of the heaviest round and number the places inside the groups again.
 
-        Returns the new input, the members that float or have the bye, and the pairs that are no longer possible.
+        Return the new input, the members that float or have the bye, and the pairs that are no longer possible.
         """
         lineup = inputs.lineup
         pairs, _ = self._heaviest(inputs, byes)
@@ -319,7 +322,8 @@ def _known(field: Field, at: int) -> float:
     return float("-inf") if rating is None else rating
 
 
-Weight = Annotated[int, Setting(ge=0, le=10**14)]  # the sum of seven weights fits a machine word of the matching
+# limited so that the sum of seven weights fits into the 64-bit integers of the matching
+Weight = Annotated[int, Setting(ge=0, le=10**14)]
 
 FamilyWeight = Annotated[
     Weight, Setting(description="Weight of different families and origins, in weight units; 0 ignores them.")
@@ -336,7 +340,7 @@ LateSeeding = Annotated[Seeding, Setting(description="Ideal pairs inside a group
 
 
 class CriteriaOptions(GothaOptions):
-    """Settings of the systems with current criteria; unless noted, defaults are those of OpenGotha 3.51."""
+    """Settings of the systems with current criteria; if nothing else is noted, defaults are those of OpenGotha 3.51."""
 
     score_weight: Weight = Setting(
         default=10**11,
@@ -418,7 +422,7 @@ class ByCriteria(Gotha):
         self.evens_sos = options.float_rule == "sos-even"
 
     def criteria(self, inputs: CriteriaInput) -> tuple[Criterion, ...]:
-        """Return the criteria, usually in the order of their weights, lowest first."""
+        """Return the criteria, beginning with the usually lowest weight."""
         options, lineup = self.options, inputs.lineup
         found = [criteria.base(), criteria.not_met(inputs.met)]
         if options.random:
@@ -456,5 +460,5 @@ class ByCriteria(Gotha):
         return draw.by_rule(inputs.field, lineup, options.float_rule, sos, unit)
 
     def first_rounds(self, field: Field) -> bool:
-        """Return whether the round uses the first of the two seedings."""
+        """Return whether the round uses `seeding`; later rounds use `seeding_later`."""
         return field.number <= int(self.options.seeding_rounds)

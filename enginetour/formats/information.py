@@ -3,10 +3,10 @@
 system     weight of a pair                                             source
 entropy    H = -sum p log2 p over the results of a game                 Vuorinen 2010, 2.2
 gor-drift  eps (con S + con S), or 2 S(1-S)(con + con)                  Vuorinen 2010, 2.2.2; Fisher's information
-probe      -|rating of the opponent - aim|, from the sides that aim     Vuorinen 2010, grade probing
+probe      -|rating of the opponent - aim|, summed over both entrants   Vuorinen 2010, grade probing
 
-The round with the largest sum is played. Tables are ordered by rating, because an entrant that always meets equals
-scores half of the points.
+The round with the largest sum is played. Tables are ordered by rating, because an entrant that always meets equally
+strong opponents scores half of the points.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _Milli = tuple[int, ...]  # ratings in thousandths of a point
 
 
 class _InformationOptions(RoundsOptions):
-    """Settings of all systems of this module."""
+    """Settings of all systems in this module."""
 
     rerate: bool = Setting(default=True, description="Update the ratings after each round.")
     forbid_family: bool = Setting(
@@ -130,7 +130,10 @@ class ProbeOptions(_InformationOptions):
 
 
 class Information(PairingSystem):
-    """One matching of largest sum per round; subclasses define the weight of a pair and the rating model."""
+    """Pairing system in which each round has the largest sum of weights.
+
+    Subclasses define the weight of a pair and the rating model.
+    """
 
     name = ""
     codes = ("RATING",)
@@ -142,19 +145,19 @@ class Information(PairingSystem):
         self.integer_steps: bool = getattr(options, "integer_steps", False)  # whether the width of GoR is rounded
 
     def check(self, members: tuple[Member, ...]) -> None:
-        """Raise ValueError for missing ratings (Elo accepts a field without any), or ratings below the floor of GoR."""
+        """Raise ValueError if ratings are missing or below the floor of GoR; with Elo, all ratings may be missing."""
         super().check(members)
         if self.model == "gor" or _rated(members):
             refuse_unrated(members)
         low = [member.name for member in members if member.rating is not None and member.rating < FLOOR]
         if self.model == "gor" and low:
             raise ValueError(
-                f"ratings must be at least {FLOOR:g} for GoR (lower: {', '.join(low)}). "
-                "Hint: set rating = ... on the Go scale in the [[entrants]] section of each"
+                f"ratings must be at least {FLOOR:g} for GoR (too low: {', '.join(low)}). "
+                "Hint: set rating = ... on the Go scale in the [[entrants]] section of each of these entrants"
             )
 
     def ratings(self, field: Field) -> _Milli:
-        """Return the current ratings of all members, in thousandths."""
+        """Return the current ratings of all members, in thousandths of a point."""
         entry = entry_ratings(field)
         if not self.options.rerate:
             return entry
@@ -168,7 +171,7 @@ class Information(PairingSystem):
         """Return the weight function for pairs of the next round, and the largest possible weight."""
 
     def pair(self, field: Field) -> Paired:
-        """Return the next round; Unpairable only if strict or without members."""
+        """Return the next round. Raises Unpairable only if `strict` is set or no members are present."""
         weighed = self.weighed(field)
         found = relaxed_matching(weighed.weights, weighed.barred)
         bars = Restrictions(self.options.strict, self.options.forbid_family)
@@ -181,7 +184,10 @@ class Information(PairingSystem):
         return Paired(assign_colours(field, pairs, self.name), byes, CERTIFIED, (*taken, *unwanted))
 
     def weighed(self, field: Field) -> WeightedRound:
-        """Return the weights by rating; a family is barred less than any rematch, and later rematches more."""
+        """Return the weights and the forbidden pairs, with members in the order of their ratings.
+
+        Pairs of the same family are forbidden less than any rematch, and recent rematches more than older ones.
+        """
         ratings = self.ratings(field)
         there = order_by_rating(ratings, field.present)
         if len(there) % 2:
@@ -192,7 +198,7 @@ class Information(PairingSystem):
         return WeightedRound(tuple(there), weights + 1 - kin, barred)
 
     def explain(self, field: Field, one: int, other: int) -> tuple[Reason, ...]:
-        """Return the weight of the pair, and the one unit for different families."""
+        """Return the weight of the pair, and one more unit if the families are different."""
         worth, most = self.worth(field, self.ratings(field))
         return (
             Reason(self.name, worth(one, other), most, "Vuorinen 2010"),
@@ -207,13 +213,13 @@ class Information(PairingSystem):
         return replace(super().terms(field), ratings=tuple(rating / MILLI for rating in ratings))
 
     def _bye(self, field: Field, ratings: _Milli) -> int:
-        """Return the last of the table with the fewest byes (Vuorinen 2010)."""
+        """Return the last entrant in the table among those with the fewest byes (Vuorinen 2010)."""
         groups = standings.order_by_codes(field, self.order, field.present, self._terms(field, ratings))
         return last_bye(field, [member for _, tied in groups for member in tied])
 
 
 class Entropy(Information):
-    """Pairs the games with the least predictable results."""
+    """Pairing system that pairs the games with the least predictable results."""
 
     name = "entropy"
     options: EntropyOptions
@@ -227,7 +233,7 @@ class Entropy(Information):
         return bits, round(UNIT * log2(3 if self.model == "elo-draw" else 2))
 
     def results(self, one: float, other: float) -> tuple[float, ...]:
-        """Return the probability of each result between two ratings, the win of the weaker one first."""
+        """Return the probability of each result between two ratings, beginning with a win of the weaker entrant."""
         if self.model == "gor":
             return egf_expected(min(one, other), max(one, other), eps=0.0, integer_steps=self.integer_steps)
         share = expected_score(-abs(one - other))
@@ -236,13 +242,13 @@ class Entropy(Information):
 
 
 class Drift(Information):
-    """Pairs the games that add or move the most rating points."""
+    """Pairing system that pairs the games with the largest expected change of ratings."""
 
     name = "gor-drift"
     options: DriftOptions
 
     def worth(self, _field: Field, ratings: _Milli) -> tuple[Worth, int]:
-        """Return the expected change in GoR points; the largest is that of two entrants at its floor."""
+        """Return the expected change in GoR points; it is largest for two entrants at the floor of GoR."""
 
         def points(one: int, other: int) -> int:
             weaker, stronger = sorted((ratings[one] / MILLI, ratings[other] / MILLI))
@@ -255,20 +261,21 @@ class Drift(Information):
 
 
 class Probe(Information):
-    """Winners meet opponents above the strongest they have beaten, losers below the weakest that beat them.
+    """Pairing system that finds the level of new engines.
 
-    Wins and losses together bound the level: the aim does not go beyond the middle of the two.
+    Winners meet opponents above the strongest one they have beaten, and losers meet opponents below the weakest one
+    that has beaten them. The aim is at most halfway between these two.
     """
 
     name = "probe"
-    version = 2  # in version 1 losses did not limit the aim, and entrants without an aim changed the pairs of others
+    version = 2  # in version 1, losses did not limit the aim, and entrants without an aim changed the pairs of others
     options: ProbeOptions
 
     def worth(self, field: Field, ratings: _Milli) -> tuple[Worth, int]:
-        """Return the negative distance from the aim in thousandths of a point, summed over both sides; 0 is best.
+        """Return the negative distance from the aim in thousandths of a point, summed over both entrants; 0 is best.
 
-        If only one side has an aim apart from its own rating, that side counts twice (enginetour's choice). Otherwise
-        the other side would prefer its equals.
+        If only one of the two has an aim that differs from its own rating, its distance counts twice (enginetour's
+        choice). Otherwise the other entrant would prefer opponents of its own strength.
         """
         aims = self.aims(field, ratings)
 
@@ -280,14 +287,14 @@ class Probe(Information):
         return off, 0
 
     def aims(self, field: Field, ratings: _Milli) -> _Milli:
-        """Return the rating at which each member aims, in thousandths."""
+        """Return the aim of each member, which is the rating of its ideal opponent, in thousandths of a point."""
         return tuple(self._aim(field, member, ratings) for member in range(len(field.members)))
 
     def _aim(self, field: Field, member: int, ratings: _Milli) -> int:
-        """Return the rating at which an entrant aims: its own if it has won as often as it has lost.
+        """Return the aim of an entrant, which is its own rating if it has won as often as it has lost.
 
-        Choices of enginetour: the middle between the strongest beaten opponent and the weakest that won, and the own
-        rating, which is also the aim in the rounds before `from_round`.
+        In the rounds before `from_round`, the aim is also the own rating. This, and the limit in the middle between the
+        strongest beaten opponent and the weakest opponent that won, are enginetour's choices.
         """
         beaten: list[int] = []
         lost: list[int] = []

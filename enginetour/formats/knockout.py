@@ -1,4 +1,4 @@
-"""Knockout: an entrant that loses a match is out; the table is ordered by the number of rounds won or passed (CPS)."""
+"""Knockout: an entrant that loses a match is out; the table is ordered by rounds won or passed with a bye (CPS)."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ class SingleEliminationOptions(KnockoutOptions):
 
 @dataclass(frozen=True, slots=True)
 class _Tree:
-    """Bracket before a round: the entrants left, neighbors meet.
+    """Bracket before a round. `nodes` are the remaining entrants in order; neighbors meet.
 
-    `semi` holds the losers of the semi-finals if they play for third place.
+    `semi` has the losers of the semi-finals if they play for third place.
     """
 
     nodes: tuple[Node, ...]
@@ -66,7 +66,7 @@ class _Tree:
         return {2: "final", 4: "semi-final", 8: "quarter-final"}.get(len(self.nodes), f"round of {len(self.nodes)}")
 
     def matches(self, there: Collection[int]) -> list[tuple[int, int]]:
-        """Return the pairs of which both are present, left to right, then the match for third place."""
+        """Return the pairs in which both entrants are present, from left to right, then the match for third place."""
         found = full_couples(neighbours(self.nodes))
         if len(self.nodes) == 2 and len(self.semi) == 2 and set(self.semi) <= set(there):
             found.append((self.semi[0], self.semi[1]))
@@ -75,7 +75,7 @@ class _Tree:
     def left(self, there: Collection[int]) -> _Tree:
         """Return the bracket without absent entrants, at the next round that has a match.
 
-        Rounds that consist of passes only are skipped.
+        Rounds in which all entrants have a bye are skipped.
         """
         tree = replace(self, nodes=tuple(node if node in there else None for node in self.nodes))
         while len(tree.nodes) > 1 and not tree.matches(there):
@@ -83,14 +83,14 @@ class _Tree:
         return tree
 
     def after(self, duels: Sequence[KnockoutMatch]) -> _Tree:
-        """Return the bracket of the winners of these matches and the entrants that passed."""
+        """Return the bracket of the winners of these matches and the entrants with a bye."""
         through, fallen = advance(neighbours(self.nodes), duels)
         semi = tuple(loser for loser in fallen if loser is not None)
         return _Tree(through, self.third, semi if self.third and len(self.nodes) == 4 else ())
 
 
 class SingleElimination(Knockout):
-    """Knockout whose bracket is drawn once; all later rounds follow from the results."""
+    """Knockout with a bracket that is drawn once; all later rounds are determined by the results."""
 
     codes = ("CPS",)
     options: SingleEliminationOptions
@@ -151,8 +151,8 @@ class SingleElimination(Knockout):
     def boards_ahead(self, field: Field, _rounds_left: int) -> tuple[int, int]:
         """Return the fewest and the most matches that are still to be played.
 
-        Every match except the one for third place eliminates one entrant. The bounds are wide in a round in which an
-        entrant withdraws.
+        Every match except the one for third place eliminates one entrant. If an entrant withdrew in this round, the
+        bounds are wide.
         """
         tree, _ = self._now(field, field.present, skipping=False)
         alive = [node for node in tree.nodes if node in field.present]
@@ -188,7 +188,7 @@ class SingleElimination(Knockout):
 
 
 def _adjacent_leaves(order: Sequence[int], passing: Collection[int]) -> tuple[Node, ...]:
-    """Return the bracket in the order of `order`; each of `passing` is next to an empty place."""
+    """Return the bracket in the order of `order`; each entrant in `passing` has a bye and is next to an empty place."""
     playing = [entrant for entrant in order if entrant not in passing]
     mates: dict[int, Node] = dict(zip(playing[::2], playing[1::2], strict=True)) | dict.fromkeys(passing)
     return tuple(leaf for entrant in order if entrant in mates for leaf in (entrant, mates[entrant]))
@@ -196,7 +196,7 @@ def _adjacent_leaves(order: Sequence[int], passing: Collection[int]) -> tuple[No
 
 @lru_cache(maxsize=16)
 def _draw(members: tuple[Member, ...], options: SingleEliminationOptions, seed: int) -> _Tree:
-    # "cup" is the former name of this format; another word would change the draw of stored tournaments.
+    # The seed word "cup" is the former name of this format. Another word would change the draw of stored tournaments.
     dice, everybody = Dice(seed, "cup", 1, 0), range(len(members))
     folded = options.seeding == "fold"
     order = list(everybody) if folded else dice.shuffled(everybody)

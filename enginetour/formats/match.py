@@ -1,9 +1,9 @@
 """Match between two engines: a fixed number of games, an SPRT, or a target error.
 
-The test evaluates encounters in scheduled order, each after all earlier ones are complete. In the order in which pairs
-end, short games would come first, which biases the test. Example: in 600 simulated tests with 16 slots and wins shorter
-than losses (2:5), wrong H1 decisions rose from 5 % to 9 % for 0 against 40 Elo and to 13 % for 0 against 100 Elo. In
-scheduled order they were 5 % and 3 %.
+The test evaluates encounters in scheduled order, each after all earlier ones are complete. If it evaluated pairs in the
+order in which they end, short games would come first and bias the test. Example: in 600 simulated tests with 16 slots
+and wins shorter than losses (2:5), wrong H1 decisions rose from 5 % to 9 % for 0 against 40 Elo and to 13 % for 0
+against 100 Elo. In scheduled order they were 5 % and 3 %.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ from enginetour.ratings.sequential import (
 class _SprtOptions(BaseModel):
     """Settings of a sequential test.
 
-    `pairs` evaluates game pairs of one opening, because their two games are not independent; false evaluates single
-    games.
+    With `pairs`, the test evaluates game pairs on the same opening, because their two games are not independent.
+    Without it, the test evaluates single games.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
@@ -137,7 +137,7 @@ class MatchOptions(BaseModel):
         return error
 
 
-# Open games offered at once: enough for 128 slots (enginetour's choice), and few enough to go through all of them.
+# number of open games offered at once: enough for 128 slots, and few enough to search all of them (enginetour's choice)
 WINDOW = 256
 
 
@@ -149,10 +149,10 @@ class MatchState(FormatState):
     units: encounters or single games. The first `looked` units are complete and evaluated; games below `reach` have
     been offered.
 
-    `legs` games share one opening, `unit` games make one unit, and `most` is the largest number of games. `counts` are
-    losses, draws and wins; `late` are games that ended after a withdrawal. Without an SPRT, `seen` counts the evaluated
-    units by outcome, and `known` is true if their error is as small as requested. A step costs the same in long
-    matches.
+    `legs` games share the same opening, `unit` games form a unit, and `most` is the largest number of games. `counts`
+    are losses, draws and wins; `late` are games that ended after a withdrawal. Without an SPRT, `seen` counts the
+    evaluated units by outcome, and `known` is true if their error is as small as requested. The time for a step does
+    not depend on the length of the match.
     """
 
     pair: tuple[str, str]
@@ -173,7 +173,7 @@ class MatchState(FormatState):
 
     @property
     def verdict(self) -> str:
-        """The verdict "H0" or "H1", or "" while there is none."""
+        """Return the verdict "H0" or "H1", or "" if there is no verdict yet."""
         return self.walk.verdict if self.walk else ""
 
     @property
@@ -187,7 +187,7 @@ class MatchState(FormatState):
         return bool(self.is_decided or self.gone)
 
     def pairing(self, number: int) -> Pairing:
-        """Return game `number`; `swap` alternates colors, `reverse` gives the second entrant White in game 1."""
+        """Return game `number`; `swap` alternates colors, and `reverse` gives the second entrant White in game 1."""
         encounter, leg = divmod(number, self.legs)
         first, second = self.pair
         turned = self.reverse != (self.swap and number % 2 == 1)
@@ -195,7 +195,7 @@ class MatchState(FormatState):
         return Pairing(*names, encounter + 1, leg + 1, encounter + 1, encounter + 1)
 
     def number(self, pairing: Pairing) -> int:
-        """Return the number of a game; ValueError if it was never offered with these colors."""
+        """Return the number of a game. Raises ValueError if the game was never offered with these colors."""
         number = (pairing.meeting - 1) * self.legs + pairing.leg - 1
         known = set(pairing.pair) == set(self.pair) and 1 <= pairing.leg <= self.legs and 0 <= number < self.reach
         if not known or self.pairing(number).white != pairing.white:
@@ -226,12 +226,15 @@ class MatchState(FormatState):
         return range(unit * self.unit, (unit + 1) * self.unit)
 
     def unit_outcome(self, unit: int) -> int | None:
-        """Return the half points of all games of a unit; None while one of them is missing."""
+        """Return the sum of the half points of a unit, or None if a game is missing."""
         outcomes = [self.outcomes.get(number) for number in self.games_of(unit)]
         return None if None in outcomes else sum(outcome or 0 for outcome in outcomes)
 
     def ahead(self) -> list[int]:
-        """Return outcomes of complete units that are not evaluated: an earlier one is missing, or the match is over."""
+        """Return the outcomes of complete units that the test has not evaluated.
+
+        It does not evaluate them because an earlier unit is not complete, or because the match is over.
+        """
         found = (self.unit_outcome(unit) for unit in range(self.looked, self.reach // self.unit))
         return [outcome for outcome in found if outcome is not None]
 
@@ -251,13 +254,13 @@ class MatchState(FormatState):
         return losses, draws, wins
 
 
-# Assumed units that count in addition to the seen ones when the length of a match is estimated (enginetour's choice).
+# number of assumed units, added to the evaluated ones when the length of a match is estimated (enginetour's choice)
 _ASSUMED_WEIGHT = 20
-HALF = 0.5  # of an outcome of each kind: Jeffreys' prior of such counts
+HALF = 0.5  # half an outcome, added to the count of each outcome (Jeffreys' prior)
 
 
 class Match(Format[MatchState]):
-    """Format of a match between two entrants; the first one is tested.
+    """Format of a match between two entrants; the first one is the tested engine.
 
     A decided match accepts the games in progress but offers no others. Its notes have the kinds schedule, verdict,
     known, reopened, undecided, withdraw and extend.
@@ -282,7 +285,7 @@ class Match(Format[MatchState]):
         return self.test is not None or self.error is not None
 
     def start(self, entrants: tuple[Entrant, ...]) -> MatchState:
-        """Return the state before the first game; InputRefused unless there are exactly two entrants."""
+        """Return the state before the first game. Raises InputRefused if there are not exactly two entrants."""
         names = tuple(entrant.name for entrant in entrants)
         if len(names) != 2 or names[0] == names[1]:
             found = f"found {len(names)}: {', '.join(names)}"
@@ -295,11 +298,11 @@ class Match(Format[MatchState]):
         return state.noted("schedule", text, entrants=[first, second], games=self.games)
 
     def offers(self, state: MatchState) -> tuple[Pairing, ...]:
-        """Return the earliest unplayed games; none after a verdict or a withdrawal."""
+        """Return the earliest unplayed games; the result is empty after a verdict or a withdrawal."""
         return () if state.is_over else tuple(state.pairing(number) for number in state.open())
 
     def step(self, state: MatchState, event: Event) -> MatchState:
-        """Return the state after one event; ValueError if the event is impossible in this state."""
+        """Return the state after one event. Raises ValueError if the event is impossible in this state."""
         match event:
             case GameFinished(pairing, outcome):
                 return self._finished(state, pairing, outcome)
@@ -319,7 +322,7 @@ class Match(Format[MatchState]):
                 )
 
     def remaining(self, state: MatchState) -> tuple[int, int]:
-        """Return the bounds of remaining games; with a test, the fewest are those that the next unit still needs."""
+        """Return the fewest and the most remaining games; with a test, only the next unit is certain to be played."""
         left = 0 if state.is_over else state.most - len(state.outcomes)
         if not self._stops or not left:
             return left, left
@@ -340,7 +343,7 @@ class Match(Format[MatchState]):
         elif self.error is not None and (error := error_of(seen)) is not None:
             looks = (
                 sum(seen) * (error / self.error) ** 2 - state.looked
-            )  # an error falls with the square root of the number
+            )  # the error is inversely proportional to the square root of the number of units
         else:
             return most
         waiting = sum(number in state.outcomes for number in range(state.looked * self.unit, state.reach))
@@ -360,7 +363,10 @@ class Match(Format[MatchState]):
         return tuple(placed)
 
     def tested(self, state: MatchState) -> MatchTest | None:
-        """Return the current state of the test, with later games in its counts; None without a test or a game."""
+        """Return the current state of the test, including games after the verdict.
+
+        Return None if there is no test or no game.
+        """
         if self.test is None or state.walk is None or not state.outcomes:
             return None
         walk, pairs = state.walk, state.pairs()
@@ -370,7 +376,7 @@ class Match(Format[MatchState]):
         return MatchTest(self.test, state.counts, pairs, walk, statistics_of(counts), estimate(self.test, walk))
 
     def expected_games(self) -> dict[str, float] | None:
-        """Return the average length of the test in games if elo0, the middle or elo1 is true (Wald 1947)."""
+        """Return the expected number of games of the test if elo0, the middle, or elo1 is true (Wald 1947)."""
         if self.test is None:
             return None
         return {truth: self.unit * looks for truth, looks in expected_lengths(self.test, self.classes).items()}
@@ -404,7 +410,7 @@ class Match(Format[MatchState]):
         state = self._evaluated(self._unseen(replace(state, looked=0)))
         if not decided and not (ended and self._stops):
             return state
-        what = f"{was} is withdrawn" if decided else "the match continues"
+        what = f"the decision ({was}) is withdrawn" if decided else "the match continues"
         return state.noted("reopened", f"{what}: a game of encounter {pairing.meeting} is void", was=was)
 
     def _unseen(self, state: MatchState) -> MatchState:
@@ -430,16 +436,17 @@ class Match(Format[MatchState]):
         return replace(state, looked=state.looked + 1, walk=walk, seen=seen, known=self._is_known(seen))
 
     def _is_known(self, seen: tuple[int, ...]) -> bool:
-        """Return whether the error is as small as requested, also with half an outcome more of each kind.
+        """Return whether the error is as small as requested, with and without half an outcome more of each kind.
 
-        Without these, a few equal results would look certain (Jeffreys 1946); among many results they have no effect.
+        Without the additional outcomes, a few equal results would look certain (Jeffreys 1946). If there are many
+        results, they have no effect.
         """
         if self.error is None or sum(seen) < FEW_GAMES:
             return False
         return all(is_error_at_most(self.error, counts) for counts in (seen, [count + HALF for count in seen]))
 
     def _ended(self, state: MatchState) -> MatchState:
-        """Note the decision, or that all games gave no decision."""
+        """Record a note of the decision, or of the end of all games without a decision."""
         each, counts = "pairs" if self.unit == 2 else "games", state.walk.counts if state.walk else state.seen
         seen = f"{state.looked} {each} ({'-'.join(map(str, counts))})"
         figures: dict[str, object] = {"after": state.looked, "counts": list(counts)}

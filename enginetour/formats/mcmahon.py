@@ -1,7 +1,7 @@
 """McMahon: stronger entrants start with more points, so similar strengths meet from round 1.
 
-Three functions weigh its pairs: the current one (`mcmahon`), a reconstruction of Gerlach's (`gerlach`), and the older
-one (`gotha-2005`).
+There are three functions for the weights of pairs: the current Gotha function (`mcmahon`), a reconstruction of
+Gerlach's function (`gerlach`), and the older Gotha function (`gotha-2005`).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ LEAD = 2  # OpenGotha 3.51: empty groups above the bar
 
 
 class _StartOptions(StartingOptions, GothaOptions):
-    """Settings of McMahon systems with Gotha criteria."""
+    """Settings of all McMahon systems with Gotha criteria."""
 
     cup_top_group: bool = Setting(
         default=False,
@@ -57,7 +57,7 @@ class _StartOptions(StartingOptions, GothaOptions):
 
 
 class _FromStarts(Starting, Gotha):
-    """System with groups of equal McMahon scores and Gotha criteria."""
+    """Pairing system with Gotha criteria and groups of equal McMahon scores."""
 
     step = 1  # groups per win
 
@@ -67,7 +67,7 @@ class _FromStarts(Starting, Gotha):
         check_rated(self.name, members)
 
     def given(self) -> Handicap | None:
-        """Return the handicap of the settings."""
+        """Return the handicap from the settings."""
         return self.options.handicap  # type: ignore[no-any-return]
 
     def context(self, field: Field) -> PairingContext:
@@ -90,7 +90,10 @@ class _FromStarts(Starting, Gotha):
         return replace(found, absence_in_sos=options.absence_in_sos, cup=frozenset(cup))
 
     def _strength(self, field: Field, starts: Starts, points: Sequence[int]) -> tuple[int, ...]:
-        """Return strengths in bands; a merged group is not a band, so wins are added to the own band."""
+        """Return the strength of each member in bands.
+
+        If groups are merged bands, the score is not in bands, so the wins are added to the band of the member.
+        """
         if self.options.groups == "bands":
             _, floor = self.limits(field)
             zero = floor if self.options.zero is None else self.options.zero
@@ -100,7 +103,7 @@ class _FromStarts(Starting, Gotha):
 
 
 class McMahonOptions(_StartOptions, CriteriaOptions):
-    """Settings of McMahon with current criteria; unless noted, defaults are those of OpenGotha 3.51."""
+    """Settings of McMahon with current criteria; if nothing else is noted, defaults are those of OpenGotha 3.51."""
 
     seeding: EarlySeeding = "split-random"
     family_weight: FamilyWeight = 10**11
@@ -119,37 +122,38 @@ class McMahon(_FromStarts, ByCriteria):
         self.step = 1 + options.half_groups
 
     def by_rating(self, field: Field) -> bool:
-        """Return whether the rating orders a group: only in the first rounds."""
+        """Return whether the rating decides the order inside a group, which is so in the first rounds only."""
         return self.first_rounds(field)
 
 
-class GerlachOptions(McMahonOptions):
-    """Settings of a reconstruction of MacMahon by Christoph Gerlach, of which only the architecture is public.
+_RECONSTRUCTED = "The default is reconstructed, because the original value is not public."
 
-    The score weighs most, then similar SOS, the fold by SOS, family and origin, and colors. All weights are
-    reconstructed.
+
+class GerlachOptions(McMahonOptions):
+    """Settings of `gerlach`, a reconstruction of the program MacMahon by Christoph Gerlach.
+
+    Only the architecture of MacMahon is public, so all weights are reconstructed. The score has the largest weight,
+    then similar SOS, the fold by SOS, family and origin, and colors.
     """
 
     score_weight: Weight = Setting(
-        default=10**14, description="Weight of similar scores, in weight units (reconstruction)."
+        default=10**14, description=f"Weight of similar scores, in weight units. {_RECONSTRUCTED}"
     )
     float_weight: Weight = Setting(
-        default=10**11, description="Weight of one step of the float criterion, in weight units (reconstruction)."
+        default=10**11, description=f"Weight of one step of the float criterion, in weight units. {_RECONSTRUCTED}"
     )
     float_rule: FloatRule = Setting(
         default="sos-even", description="Which entrants float: the highest SOS down, the lowest up (Gerlach)."
     )
-    compensate: bool = Setting(
-        default=False, description="Prefer floats that undo earlier floats (reconstruction: off)."
-    )
+    compensate: bool = Setting(default=False, description=f"Prefer floats that undo earlier floats. {_RECONSTRUCTED}")
     seeding_weight: Weight = Setting(
-        default=10**9, description="Weight of the seeding inside a group, in weight units (reconstruction)."
+        default=10**9, description=f"Weight of the seeding inside a group, in weight units. {_RECONSTRUCTED}"
     )
     seeding: EarlySeeding = "fold"
     seeding_later: LateSeeding = "fold"
     family_weight: FamilyWeight = 10**7
     colour_weight: Weight = Setting(
-        default=10**4, description="Weight of opposite color balances, in weight units (reconstruction)."
+        default=10**4, description=f"Weight of opposite color balances, in weight units. {_RECONSTRUCTED}"
     )
 
 
@@ -161,10 +165,10 @@ class Gerlach(McMahon):
 
 
 class Gotha2005Options(_StartOptions):
-    """Settings of the older Gotha function; defaults of its documentation page, about 2005."""
+    """Settings of the older Gotha function; the defaults are from its documentation page of about 2005."""
 
     seeding: OlderSeeding = Setting(
-        default="split-random", description="Ideal pairs among equal scores: fold, slip or split-random."
+        default="split-random", description="Ideal pairs of entrants with equal scores: fold, slip or split-random."
     )
     exempt_wins: bool = Setting(
         default=False,
@@ -178,14 +182,14 @@ class Gotha2005Options(_StartOptions):
 
 
 class Gotha2005(_FromStarts):
-    """McMahon with the older function, in groups of half wins."""
+    """McMahon with the older Gotha function and groups of half wins."""
 
     name = "gotha-2005"
     options: Gotha2005Options
     step = 2  # groups per win
 
     def criteria(self, inputs: CriteriaInput) -> tuple[Criterion, ...]:
-        """Return the criteria in the order of the documentation."""
+        """Return the criteria in the order of Gotha's documentation."""
         options, field = self.options, inputs.field
         enough = field.win * field.rounds
         limit = self.limits(field)[0] if options.exempt_above == "bar" else options.exempt_above

@@ -73,7 +73,7 @@ def test_steps_run_out() -> None:
         backtracked(field, range(6), noise, Restrictions(), Steps(2))
     paired = epm(steps=2).pair(field)
     assert paired.guarantee == "fallback: no valid round in 2 steps; maximum weight, certified"
-    assert paired.remarks == ("no valid round in 2 steps: all pairs are matched at once, by the same weights",)
+    assert paired.remarks == ("no valid round in 2 steps: all pairs are matched at once, with the same weights",)
 
 
 def test_no_round_at_all() -> None:

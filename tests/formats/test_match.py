@@ -150,7 +150,9 @@ def test_an_error_to_reach_ends_it() -> None:
     assert other.notes == state.notes
     assert replay(format_, TWO, events) == state
     opened = format_.step(state, GameVoided(state.pairing(0), events[0].outcome))
-    assert format_.notes(opened)[-1].text.startswith("an error of 40 Elo is withdrawn: a game of encounter 1 is void")
+    assert format_.notes(opened)[-1].text.startswith(
+        "the decision (an error of 40 Elo) is withdrawn: a game of encounter 1 is void"
+    )
     assert format_.offers(opened)[0] == state.pairing(0)
     with pytest.raises(ValueError, match="is decided: error"):
         format_.step(state, Extended((("games", 402),)))
