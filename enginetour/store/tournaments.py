@@ -33,11 +33,14 @@ from enginetour.store.tables import (
     TournamentEntry,
 )
 
-IMPORT = "import"  # the column `system` of an import; a tournament has the name of its format
+IMPORT = "import"  # the column `system` of an import; a tournament contains the name of its format there
 
 
 class _ImportedEvent(TournamentLog):
-    """An import as a tournament with ratings; UsageRefused for everything else that only a played tournament has."""
+    """An import, read as a tournament with ratings.
+
+    Everything that only a played tournament has raises UsageRefused.
+    """
 
     def __init__(self, database: Database, row: Any) -> None:
         super().__init__(database, row)
@@ -56,13 +59,13 @@ class _ImportedEvent(TournamentLog):
 
     @property
     def specs(self) -> dict[str, EngineSpec]:
-        """The engines by the names that lists show, without a command to start them."""
+        """The engines by their names with and without version marks, without a command to start them."""
         return {name: EngineSpec(plain, (), "uci") for plain, shown in self._names() for name in (plain, shown)}
 
     def scores_at_odds(self) -> dict[int, tuple[int, int]]:
-        """Return number of games at odds and half points of the engines that gave them, by bands.
+        """Return the number of games at time odds and the half points of the engines that gave the odds, by bands.
 
-        The key `games.UNKNOWN` is for odds of unknown size.
+        The key `games.UNKNOWN` is used for odds of unknown size.
         """
         with self.database.reading() as connection:
             mine = and_(IMPORTED_GAMES.c.tournament == self.id, import_stands())
@@ -104,7 +107,7 @@ def _newest_edition(name: str) -> Any:
 
 
 def add_edition(connection: Connection, name: str, columns: Mapping[str, Any]) -> tuple[int, int]:
-    """Insert the next edition of a tournament or an import, with the current time; return its key and number."""
+    """Insert the next edition of a tournament or an import, with the current time. Return its key and number."""
     edition = int(connection.execute(_newest_edition(name)).scalar_one()) + 1
     made = {"name": name, "edition": edition, "slug": slug_of(name, edition), "created_unix": time.time()}
     return inserted_id(connection.execute(insert(TOURNAMENTS), {**made, "version": __version__, **columns})), edition
@@ -112,7 +115,7 @@ def add_edition(connection: Connection, name: str, columns: Mapping[str, Any]) -
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A tournament to create. `config` must be ready for JSON; `specs` are the engines by names of entrants."""
+    """A tournament to create. `config` must be ready for JSON; `specs` contains the engine of each entrant's name."""
 
     name: str
     system: str
@@ -124,7 +127,10 @@ class Draft:
 
 
 class _Summary(TournamentEntry):
-    """A tournament with its number of entrants and of games that count; `last` is in UTC seconds, or None."""
+    """A tournament with its numbers of entrants and of games that count.
+
+    `last` is the time of the last event in seconds since 1970 UTC, or None if there is no event.
+    """
 
     entrants: int
     games: int
@@ -146,7 +152,7 @@ class Store:
         readonly: bool = False,
         check_stop: Callable[[], None] = lambda: None,
     ) -> Store:
-        """Open or create a database; arguments and errors are those of `Database.open`."""
+        """Open or create a database. The arguments and errors are the same as in `Database.open`."""
         return cls(Database.open(path, create=create, readonly=readonly, check_stop=check_stop))
 
     def close(self) -> None:
@@ -179,7 +185,7 @@ class Store:
     def tournament(self, name: str | None = None, edition: int | None = None) -> TournamentLog:
         """Return a tournament or an import by name, by default its newest edition that was not removed.
 
-        Without a name, return the newest tournament. UsageRefused for an unknown name or edition.
+        Without a name, return the newest tournament. Raise UsageRefused for an unknown name or edition.
         """
         rows = select(TOURNAMENTS).order_by(TOURNAMENTS.c.id.in_(removed_imports()), TOURNAMENTS.c.id.desc())
         rows = rows.where(_PLAYED if name is None else TOURNAMENTS.c.name == name)
@@ -192,7 +198,7 @@ class Store:
         return (_ImportedEvent if found.system == IMPORT else TournamentLog)(self.database, found)
 
     def newest_edition(self, name: str) -> int:
-        """Return the number of the newest edition of a name; 0 if there is none."""
+        """Return the number of the newest edition with this name, or 0 if the name does not exist."""
         return int(self.database.scalar(_newest_edition(name)))
 
     def has(self, name: str) -> bool:

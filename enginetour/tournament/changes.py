@@ -32,13 +32,16 @@ from enginetour.tournament.scheduler import Scheduler
 if TYPE_CHECKING:
     from enginetour.tournament.cluster.executor import DaskExecutor
 
-_Joining = Callable[[str, str | None], tuple[Entrant, EngineSpec]]  # by id of an engine file and an optional name
+_Joining = Callable[[str, str | None], tuple[Entrant, EngineSpec]]  # arguments: id of an engine file, optional name
 
-_COLORS = ("white_tc", "black_tc")  # of [play]; the default is tc
+_COLORS = ("white_tc", "black_tc")  # keys of [play]; their default is tc
 
 
 def find_newcomer(engine: str, name: str | None, workspace: Path) -> tuple[Entrant, EngineSpec]:
-    """Return the engine of an engine file of a workspace as a new entrant; UsageRefused or InputRefused."""
+    """Return the engine of an engine file of a workspace as a new entrant.
+
+    Raise UsageRefused or InputRefused if the engine file does not exist or is not valid.
+    """
     registry = of_workspace(workspace)
     if engine not in registry.paths and "/" in engine:
         made = re.sub(r"[^a-z0-9._-]+", "-", Path(engine).stem.lower()).strip("-.") or "my-engine"
@@ -52,7 +55,10 @@ def find_newcomer(engine: str, name: str | None, workspace: Path) -> tuple[Entra
 
 
 def default_side(log: TournamentLog, spec: EngineSpec) -> Side:
-    """Return how an engine without own settings plays in this tournament; InputRefused for an unsupported limit."""
+    """Return how an engine without its own settings plays in this tournament.
+
+    Raise InputRefused if the engine does not support the limit.
+    """
     play = log.config["play"]
     tcs = [TimeControl.parse(play.get(key) or play["tc"]) for key in _COLORS]
     for tc in tcs:
@@ -69,17 +75,17 @@ class StoppedTournament:
     state: Any
 
     def take(self, _event: Event, after: Any) -> None:
-        """Take the state after an event."""
+        """Store the state after an event."""
         self.state = after
 
     def playing(self) -> Sequence[Pairing]:
-        """No games are in progress."""
+        """Return an empty sequence, because no games are in progress."""
         return ()
 
 
 @dataclass
 class TournamentEditor:
-    """Changes a tournament: writes events to the log, and gives the new state to its owner.
+    """Changes a tournament: writes events to the log and passes the new state to `owner`.
 
     `joining` finds the engine file of a request; `joined` is called for each new entrant.
     """
@@ -96,7 +102,7 @@ class TournamentEditor:
         return self.owner.state
 
     def carry_out(self, request: Request) -> dict[str, Any]:
-        """Carry out a request of the socket or the command line; return a reply for JSON, never raise."""
+        """Carry out a request from the socket or the command line; return a reply for JSON. Errors become replies."""
         try:
             match request:
                 case Withdraw():
@@ -111,12 +117,12 @@ class TournamentEditor:
                     return refusal(f"{request.do} is not possible here", UsageRefused.exit_code)
         except TourError as error:
             return refusal(str(error), error.exit_code)
-        except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:  # from the format
+        except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:  # raised by the format
             return refusal(f"{request.do} is not possible: {error}", UsageRefused.exit_code)
         return {"ok": True, "said": text}
 
     def _write(self, event: Event, why: str, spec: EngineSpec | None = None) -> str:
-        """Step the format, write the log and take the state; return the new decisions. An error writes nothing."""
+        """Step the format, write the log and pass on the state. Return the new decisions. An error writes nothing."""
         before = self.state
         after = self.format.step(before, event)
         notes = self.format.notes(after)[len(self.format.notes(before)) :]
@@ -153,7 +159,7 @@ class TournamentEditor:
         return f"game {number} ({who}) is void; {rest}. {text}".strip()
 
     def add(self, entrant: Entrant, spec: EngineSpec, why: str) -> str:
-        """Add an entrant; UsageRefused or ValueError if the format cannot take it any more."""
+        """Add an entrant. Raise UsageRefused or ValueError if the format does not accept more entrants."""
         self._refuse_namesake(entrant.name)
         self._refuse_late(entrant.name)
         text = self._write(Added(entrant), why, spec)
@@ -161,11 +167,11 @@ class TournamentEditor:
         return text or f"{entrant.name} joins."
 
     def extend(self, grown: dict[str, int], why: str) -> str:
-        """Increase settings of the format, such as cycles; ValueError if the format does not allow it."""
+        """Increase settings of the format, such as cycles. Raise ValueError if the format does not allow it."""
         return f"{self.log.title}: {self._write(Extended(tuple(grown.items())), why)}"
 
     def replace(self, old: str, entrant: Entrant, spec: EngineSpec, why: str) -> str:
-        """Replace an entrant by another engine; errors as `add`."""
+        """Replace an entrant by another engine. Raise the same errors as `add`."""
         old = self._known(old)
         if entrant.name != old:
             self._refuse_namesake(entrant.name)
@@ -173,12 +179,12 @@ class TournamentEditor:
         text = self._write(Replaced(old, entrant), why, spec)
         self.joined(entrant, spec)
         first = f"{entrant.name} takes the place of {old}"
-        text = text if text.startswith(first) else f"{first}. {text}"  # the decision of a bubble begins so already
+        text = text if text.startswith(first) else f"{first}. {text}"  # the text of a bubble starts with these words
         sentences = (text, self._games_in_progress(old), self._other_control(entrant.name, old))
         return " ".join(sentence for sentence in sentences if sentence)
 
     def _other_control(self, name: str, old: str) -> str:
-        """Describe both time controls if that of the new entrant, the tournament's, differs from the old one's."""
+        """Describe both time controls if they differ; the new entrant has the time control of the tournament."""
         play = self.log.config["play"]
         had, has = self.log.config.get("sides", {}).get(old), [play.get(key) or play["tc"] for key in _COLORS]
         own = has if had is None else [had["tc"], had.get("black", had)["tc"]]
@@ -188,7 +194,7 @@ class TournamentEditor:
         return f"{controls}. An entrant that is added to the configuration can have its own time control."
 
     def _newcomer(self, request: Add | Replace) -> tuple[Entrant, EngineSpec]:
-        """Return the new entrant; errors are raised before its event is written, because it must play after that."""
+        """Return the new entrant. Raise all errors here: once its event is written, the entrant must play."""
         if self.joining is None:
             raise UsageRefused("no engine files are available for this tournament")
         entrant, spec = self.joining(request.id, request.name)
@@ -222,8 +228,8 @@ class TournamentEditor:
 class RunController:
     """Carries out requests that the log does not record (concurrency, pause, finish), in the scheduler's thread.
 
-    `refuse` raises TourError if this machine cannot run a number of slots, forced or not. `tell` shows a message on
-    the screen of the run; `note` writes one to its event log if no other event does.
+    `refuse(slots, force)` raises TourError if this machine cannot run that number of slots. `tell` shows a message on
+    the screen of the run. `note` writes a message to the event log; it is used if no other event records the change.
     """
 
     scheduler: Scheduler
@@ -232,7 +238,10 @@ class RunController:
     note: Callable[[str], None]
 
     def carry_out(self, request: Request) -> dict[str, Any] | None:
-        """Carry out a request and return a reply for JSON, never raise; None for a request of another kind."""
+        """Carry out a request; return a reply for JSON, or None for a request of another kind.
+
+        Errors become replies.
+        """
         plain = {"pause": self._pause, "unpause": self._unpause, "finish": self._finish}
         try:
             match request:

@@ -40,9 +40,9 @@ from enginetour.tournament.cluster.worker import SLOT, inspect_worker, play
 from enginetour.tournament.executor import STOP_LIMIT, Listener
 from enginetour.tournament.loopthread import LoopThread
 
-_MOST_TRIES = 3  # machines that may fail one game before it is a failure for the scheduler (reliability spec 1)
+_MOST_TRIES = 3  # failed attempts of a game after which the scheduler receives the failure (reliability spec 1)
 TLS = "tls://"
-CONNECT_S = 5.0  # for the first response, because the user waits; later it is tried again and again
+CONNECT_S = 5.0  # seconds of one attempt to connect; the first one must succeed, later ones are repeated
 _WHERE = "~/.config/dask/tls.yaml"  # Dask reads every YAML file of that directory (documentation, "Configuration")
 
 EventListener = Callable[[list[tuple[str, str, object]]], None]
@@ -50,7 +50,11 @@ EventListener = Callable[[list[tuple[str, str, object]]], None]
 
 @dataclass(eq=False)
 class _ClusterTask:
-    """A game: the machines that `failed` it, its current try in `tried`, and the `number` of that try in the run."""
+    """A game with its attempts.
+
+    `failed` are the machines on which it failed. `tried` is the current attempt, and `number` is the number of this
+    attempt among all attempts of the run.
+    """
 
     task: GameTask
     prefer: int | None
@@ -62,18 +66,18 @@ class _ClusterTask:
     tried: asyncio.Task[None] | None = None
 
     def begin(self) -> bool:
-        """Start it, so that it cannot be cancelled any more; False if it was cancelled."""
+        """Start the game, so that it cannot be cancelled any more. Return false if it was already cancelled."""
         self.begun = self.begun or self.future.set_running_or_notify_cancel()
         return self.begun
 
     def fail(self, why: str, *, internal: bool = False) -> None:
-        """Fail it for good: by the host, or by an `internal` error, which does not depend on the machine."""
+        """End the game with a failure of the machine, or with an `internal` error, which occurs on every machine."""
         if self.begin():
             self.future.set_exception(InternalFailure(why) if internal else MachineFailure(why))
 
 
 def address_of(place: str) -> str:
-    """Return the address of ``dask=tcp://HOST:PORT``; UsageRefused for anything else."""
+    """Return the address in ``dask=tcp://HOST:PORT``. Raise UsageRefused for any other text."""
     address = place.removeprefix("dask=")
     scheme = next((one for one in ("tcp://", TLS) if address.startswith(one)), None)
     host, colon, port = address.removeprefix(scheme or "").rpartition(":")
@@ -106,23 +110,23 @@ def refuse_without(address: str) -> None:
 
 
 class Connection:
-    """Connection to a Dask scheduler. `heard` receives live events of the run named `run`."""
+    """The connection to a Dask scheduler. `heard` receives live events of the run named `run`."""
 
     def __init__(self, address: str, run: str, heard: EventListener) -> None:
         self.address = address
         self._run = run
         self._heard = heard
         self._client: Any = None
-        for name in ("distributed", "distributed.client"):  # each has its own level
+        for name in ("distributed", "distributed.client"):  # each logger has its own level
             logging.getLogger(name).setLevel(logging.CRITICAL)  # the executor reports lost connections itself
 
     async def open(self) -> None:
-        """Connect; OSError if no Dask scheduler responds."""
+        """Connect. Raise OSError if no Dask scheduler responds."""
         client = Client(self.address, asynchronous=True, timeout=CONNECT_S, set_as_default=False, name="enginetour")
         try:
             async with asyncio.timeout(CONNECT_S):  # Dask itself waits forever for a server that sends nothing
                 await client
-        except Exception as error:  # also if another kind of server is there
+        except Exception as error:  # also raised by a server of another kind
             await client.close()
             raise OSError(str(error) or f"no answer within {CONNECT_S:g} s") from error
         client.subscribe_topic(self._run, self._hear)
@@ -137,7 +141,7 @@ class Connection:
         return self._client is not None and self._client.status == "running"
 
     async def workers(self) -> dict[str, ListedWorker] | None:
-        """Return the workers by address; None while the scheduler does not respond. Reconnect if necessary."""
+        """Return the workers by address, or None while the scheduler does not respond. Reconnect if necessary."""
         if self._client is not None and self._client.status in ("closing", "closed"):
             self._client = None
         try:
@@ -146,7 +150,7 @@ class Connection:
             if not self.is_open:
                 return None
             info = await self._client.scheduler.identity(n_workers=-1)
-        except (OSError, RuntimeError):  # distributed's CommClosedError is an OSError; RuntimeError while it closes
+        except (OSError, RuntimeError):  # CommClosedError is an OSError; a closing client raises RuntimeError
             return None
         workers = info["workers"].items()
         return {address: _seen(address, one) for address, one in workers if one.get("status", "running") == "running"}
@@ -154,7 +158,10 @@ class Connection:
     def submit(
         self, task: Callable[..., Any], *words: object, worker: str, slot: bool, key: str
     ) -> DistributedFuture[Any]:
-        """Submit a task for one worker; with `slot` it takes one of its slots. OSError without a connection."""
+        """Submit a task to one worker. Raise OSError without a connection.
+
+        If `slot` is true, the task occupies one of the worker's slots.
+        """
         if not self.is_open:
             raise OSError("the scheduler does not respond")
         future: DistributedFuture[Any] = self._client.submit(
@@ -190,15 +197,15 @@ def _first_line(error: BaseException) -> str:
 
 
 _CANCELLED = "cancelled"  # status of every Dask future after any interruption of the scheduler
-_LOOK_LIMIT = 30.0  # s that the first game waits for the check of a worker; the worker may join later
-LOOK_S = 0.5  # between two checks of the worker list, so that a lost worker is noticed soon
+_LOOK_LIMIT = 30.0  # seconds that the run waits for the first checks of workers; slower workers join later
+LOOK_S = 0.5  # seconds between two checks of the worker list, so that a lost worker is detected soon
 
 
 class DaskExecutor:
-    """All machines of a cluster as one executor. UsageRefused if no Dask scheduler responds at the address.
+    """All machines of a cluster as one executor. Raises UsageRefused if no Dask scheduler responds at the address.
 
-    Call `look_round` first, then `open`. If a machine fails a game, the failure is counted and the game goes to another
-    machine; only a game that failed on several machines is a failure for the scheduler.
+    Call `look_round` first, then `open`. If a game fails on a machine, the failure is counted and another machine plays
+    the game. The scheduler receives a failure only if the game failed on several machines.
     """
 
     def __init__(self, address: str, slots: int, demand: Demand) -> None:
@@ -209,9 +216,9 @@ class DaskExecutor:
         self._pickled = pickle.dumps(demand, protocol=pickle.HIGHEST_PROTOCOL)
         self._listener: Listener | None = None
         self._tell: Callable[[str], None] | None = None
-        self._pending: list[str] = []  # messages before `open`
+        self._pending: list[str] = []  # messages that came before `open`
         self._serial = itertools.count(1)
-        self._guards: dict[str, Any] = {}  # Dask futures; their release tells workers that the manager has gone
+        self._guards: dict[str, Any] = {}  # Dask futures by worker; a worker closes its service if they are released
         self._gone: set[str] = set()  # machines whose workers were lost and may return
         self._is_lost = False
         self._closed = False
@@ -219,10 +226,10 @@ class DaskExecutor:
         self._link = Connection(address, self.run, self._hear)
         self._loop = LoopThread("cluster")
         self._size = slots
-        self._tag = self.run  # of every process started for the games
-        self._refusing = ""  # why no more games start
+        self._tag = self.run  # mark of every process that is started for the games
+        self._refusing = ""  # why no more games start; "" if they start
         self._newest = 0  # number of the last started game
-        self._counted: dict[str, int] = {}  # machine -> newest game when its last failure was counted
+        self._counted: dict[str, int] = {}  # machine -> number of the newest game when its last failure was counted
         self._queue: deque[_ClusterTask] = deque()
         self._flying: dict[str, tuple[_ClusterTask, WorkerSlot]] = {}  # games in progress, by Dask key
         try:
@@ -242,7 +249,10 @@ class DaskExecutor:
         return self.rows()
 
     def open(self, tag: str, listener: Listener | None, tell: Callable[[str], None]) -> None:
-        """Start the run: `tag` marks its processes; `tell` shows messages to the user, from any thread."""
+        """Start the run.
+
+        `tag` marks the processes of the run. `tell` shows a message to the user and can be called in any thread.
+        """
         self._tag, self._listener = tag, listener
 
         def flush() -> None:
@@ -253,7 +263,7 @@ class DaskExecutor:
         self._loop.post(flush)
 
     def submit(self, task: GameTask, prefer: int | None = None) -> Future[Any]:
-        """Queue a game until a slot is free. RuntimeError after `stop` or `close`."""
+        """Queue a game until a slot is free. Raise RuntimeError after `stop` or `close`."""
         if self._refusing:
             raise RuntimeError(f"no new games: {self._refusing}")
         work = _ClusterTask(task, prefer)
@@ -270,7 +280,7 @@ class DaskExecutor:
         self._loop.post(act)
 
     def stop(self, *, now: bool) -> None:
-        """Start no new games and fail queued ones; `now`: fail games in progress too, and tell the workers."""
+        """Start no new games and fail queued games. If `now` is true, also stop and fail the games in progress."""
         self._refusing = self._refusing or "the executor was stopped"
         done = threading.Event()
         self._loop.post(lambda: self._stop(done, now=now))
@@ -294,11 +304,11 @@ class DaskExecutor:
         return self._loop.ask(lambda: list(overcommitted(self.machines.workers.values(), self.demand)))
 
     def drain(self, name: str) -> bool:
-        """Give a machine no new games; False if there is no machine with this name."""
+        """Give no new games to a machine. Return false if there is no machine with this name."""
         return self._loop.ask(lambda: self.machines.drain(name))
 
     def use(self, name: str) -> bool:
-        """Give a machine games again; False if there is no machine with this name."""
+        """Give games to a machine again. Return false if there is no machine with this name."""
         done = self._loop.ask(lambda: self.machines.use(name))
         self._loop.post(self._assign)
         return done
@@ -343,15 +353,15 @@ class DaskExecutor:
             return
         except asyncio.CancelledError:
             raise
-        except CancelledError:  # the connection was lost; the next check of the list starts again
+        except CancelledError:  # the connection was lost; the next check of the list tries again
             return
-        except Exception as error:  # another version of enginetour or none; the error names it
+        except Exception as error:  # the worker has another version of enginetour, or none; the error shows which
             found = WorkerReport("", lacks=(f"enginetour {VERSION}: {_first_line(error)}",))
         if address not in self.machines.workers:
             return
         self.machines.look(address, found)
         name = self.machines.workers[address].machine
-        if found.lacks and self._looked.is_set():  # those of the first check are shown as a table
+        if found.lacks and self._looked.is_set():  # the results of the first check are shown as a table
             self._report(f"{name} gets no games: {'; '.join(found.lacks)}")
         elif not found.lacks and self._looked.is_set():
             came = "is back" if name in self._gone else "has joined"
@@ -360,7 +370,10 @@ class DaskExecutor:
         self._assign()
 
     async def _found(self, address: str) -> WorkerReport:
-        """Ask a worker what it has, after its version: an unknown task would crash a worker of another version."""
+        """Return the report of a worker.
+
+        The version is checked first, because an unknown task would crash a worker of another version.
+        """
         version = await self._ask(address, resolve_name, "enginetour.referee.link:VERSION")
         if version != VERSION:
             return WorkerReport("", lacks=(f"enginetour {VERSION}: found {version}; install the same version",))
@@ -373,7 +386,7 @@ class DaskExecutor:
         return await self._guards[address]
 
     def _lose_all(self) -> None:
-        """Handle a scheduler that does not respond: all games in progress are lost, and none start until it does."""
+        """Handle a scheduler that does not respond: return all games in progress to the queue until it responds."""
         if not self._is_lost:
             self._is_lost = True
             self._report(f"the cluster at {self.address} does not respond: games wait until it does")
@@ -390,7 +403,7 @@ class DaskExecutor:
         for key, (work, _) in list(self._flying.items()) if now else ():
             self._drop(key, work)
             work.fail(self._refusing)
-        self._loop.post(done.set, delay=0.05)  # after the releases have been sent
+        self._loop.post(done.set, delay=0.05)  # the releases are sent before this
 
     async def _end(self) -> None:
         self._stop(threading.Event(), now=True)
@@ -425,7 +438,7 @@ class DaskExecutor:
         self._queue.extendleft(reversed(waiting))
 
     def _lose(self, address: str, machine: str) -> None:
-        """Handle a lost worker: one failure of its machine, for any number of games."""
+        """Handle a lost worker. It counts as one failure of its machine, even if several games are lost."""
         lost = [(key, work) for key, (work, seat) in self._flying.items() if seat[0] == address]
         games = f", with {format_count(len(lost), 'game')} in progress" if lost else ""
         self._report(f"{machine} has left the cluster{games}")
@@ -445,13 +458,13 @@ class DaskExecutor:
             if future is not None:
                 future.release()  # so that the worker drops the game
             return
-        except (CancelledError, OSError):  # the connection was lost, which is not the machine's failure
+        except (CancelledError, OSError):  # the connection was lost, which is not a failure of the machine
             self._end_try(key)
             self._back(work)
             return
-        except Exception as error:  # the cluster's own failure, of any type
+        except Exception as error:  # a failure of the cluster, which can have any type
             self._end_try(key)
-            died = isinstance(error, KilledWorker)  # counted when the worker is lost
+            died = isinstance(error, KilledWorker)  # this failure is counted when the worker is lost
             self._again(work, machine, f"the cluster lost the game: {_first_line(error)}", count=not died)
             return
         self._end_try(key)
@@ -462,7 +475,7 @@ class DaskExecutor:
         elif kind == "internal":
             work.fail(f"{machine}: {value}", internal=True)
         elif kind == "recheck":
-            self.machines.workers.pop(seat[0], None)  # so that it checks its equipment like a new worker
+            self.machines.workers.pop(seat[0], None)  # it is then checked like a new worker
             self._back(work)
         else:
             self._again(work, machine, str(value), count=True)
@@ -475,7 +488,7 @@ class DaskExecutor:
     def _again(self, work: _ClusterTask, machine: str, why: str, *, count: bool) -> None:
         work.tries += 1
         work.failed.add(machine)
-        if count and work.number > self._counted.get(machine, 0):  # a game started before shares the counted failure
+        if count and work.number > self._counted.get(machine, 0):  # simultaneous games count once
             self._count(machine, why)
         if self._refusing or work.tries >= _MOST_TRIES:
             work.fail(f"{machine}: {why}")

@@ -1,7 +1,7 @@
 """Machines of a cluster: which can be used, what each lacks, and which games each plays.
 
-A worker is one Dask process; its address changes with each start. A machine has the name given to the worker, else the
-name of its host. Failures belong to the machine, and machines are drained.
+A worker is one Dask process; its address changes with each start. A machine has the name that was given to its worker,
+or otherwise the name of its host. Failures are counted for a machine, and a machine is drained, not a worker.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What a machine needs for the games of a tournament; `origins` are the entrants with an engine file."""
+    """What a machine needs for the games of a tournament. `origins` contains the entrants with an engine file."""
 
     specs: tuple[EngineSpec, ...]
     origins: Mapping[str, Origin] = field(default_factory=dict)
@@ -39,10 +39,10 @@ class Demand:
     tables: int = 0  # number of WDL and DTZ files in them
     variant: str = "standard"
     books: tuple[tuple[str, str], ...] = ()  # path, digest
-    processors: int = 1  # of the game that needs most
-    hash_mb: int = 0  # of the two largest hash tables
-    crowded: bool = False  # more games than processors are allowed
-    start_parallel: int = START_PARALLEL  # the most engines that start at the same time
+    processors: int = 1  # for the game that needs most
+    hash_mb: int = 0  # sum of the two largest hash tables
+    crowded: bool = False  # true: the games may need more processors than there are
+    start_parallel: int = START_PARALLEL  # largest number of engines that start at the same time
     clocks: tuple[TimeControl, ...] = ()  # all time controls, if they are scaled by the machine's speed
 
     @property
@@ -53,21 +53,21 @@ class Demand:
 
 @dataclass(frozen=True, slots=True)
 class WorkerReport:
-    """What a worker has; it may play if it lacks nothing. `speed` as in `pace`, 0 if not measured."""
+    """What a worker has. It may play if it lacks nothing. `speed` is 0 if it was not measured."""
 
     host: str
     processor: str = ""
     speed: float = 0.0
     lacks: tuple[str, ...] = ()
     processors: int = 0  # processors that the worker may use at the same time
-    affinity: frozenset[int] = frozenset()  # their numbers; workers of one machine may share them
+    affinity: frozenset[int] = frozenset()  # numbers of these processors; workers of one machine may share them
     memory_mb: int = 0
-    group: str = ""  # with a CPU quota, as in `Allowed`; workers of one machine may share it too
+    group: str = ""  # control group with a CPU quota (see `Allowed`); workers of one machine may share it
 
 
 @dataclass(frozen=True, slots=True)
 class GameOrder:
-    """One game for one worker; `seat` is the slot there that keeps its engines, if one does."""
+    """One game for one worker. `seat` is the worker's slot for it, which may already run its engines."""
 
     run: str
     tag: str
@@ -80,10 +80,10 @@ class GameOrder:
 Reply = tuple[str, object]
 
 
-_MOST_FAILURES = 3  # failed games in a row until a machine gets no games (reliability spec 1: host failures)
-_HOMES = 4_096  # encounters whose machine is remembered: far more than are open at the same time
+_MOST_FAILURES = 3  # failed games in a row after which a machine gets no games (reliability spec 1: host failures)
+_HOMES = 4_096  # number of encounters whose machine is stored; far more than are open at the same time
 
-WorkerSlot = tuple[str, int]  # address of a worker, slot there
+WorkerSlot = tuple[str, int]  # address of a worker, number of its slot
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +103,9 @@ class ListedWorker:
 
 @dataclass
 class _MachineRecord:
-    """What is known of a machine during the run."""
+    """What is known about a machine during the run."""
 
-    failures: int = 0  # in a row
+    failures: int = 0  # failed games in a row
     aside: str = ""  # why it gets no games; "" if it gets games
     drained: bool = False
     played: int = 0
@@ -127,11 +127,14 @@ class Machines:
 
     workers: dict[str, Worker] = field(default_factory=dict)
     standing: dict[str, _MachineRecord] = field(default_factory=dict)
-    _homes: dict[Encounter, str] = field(default_factory=dict)  # machine that plays the games of an encounter
-    _last: dict[int, WorkerSlot] = field(default_factory=dict)  # by the scheduler's slot
+    _homes: dict[Encounter, str] = field(default_factory=dict)  # machine for all games of the encounter
+    _last: dict[int, WorkerSlot] = field(default_factory=dict)  # slot of the scheduler -> slot that it used last
 
     def update(self, seen: Mapping[str, ListedWorker]) -> tuple[list[str], dict[str, str]]:
-        """Take the current list of workers; return new addresses, and removed addresses with their machines."""
+        """Store the current list of workers.
+
+        Return the new addresses, and the removed addresses with their machines.
+        """
         joined = [address for address in seen if address not in self.workers]
         gone = {address: worker.machine for address, worker in self.workers.items() if address not in seen}
         for address in gone:
@@ -140,7 +143,7 @@ class Machines:
         return joined, gone
 
     def look(self, address: str, found: WorkerReport) -> None:
-        """Take a worker's report. A worker without a name is named after its host, not by an IP address."""
+        """Store a worker's report. A worker without a name then has the name of its host instead of an IP address."""
         worker = self.workers.get(address)
         if worker is not None:
             worker.found = found
@@ -169,9 +172,10 @@ class Machines:
     def seat_for(
         self, encounter: Encounter, prefer: int | None, but: frozenset[str] = frozenset()
     ) -> WorkerSlot | None:
-        """Take a free slot for a game, None if it must wait. One machine plays all games of an encounter.
+        """Reserve a free slot for a game and return it, or None if the game must wait.
 
-        Machines in `but` failed this game; they are used only if there are no others.
+        One machine plays all games of an encounter. `prefer` is the scheduler's slot. The game has failed on the
+        machines in `but`; they are used only if there are no others.
         """
         fit = self.fit()
         machines = {self.workers[address].machine for address in fit}
@@ -205,7 +209,7 @@ class Machines:
         return best
 
     def free(self, seat: WorkerSlot) -> None:
-        """Release a slot: its game has ended, or is lost."""
+        """Release a slot whose game has ended or was lost."""
         if seat[0] in self.workers:
             self.workers[seat[0]].busy.discard(seat[1])
 
@@ -215,7 +219,7 @@ class Machines:
         standing.failures, standing.played = 0, standing.played + 1
 
     def failed(self, machine: str, why: str) -> bool:
-        """Count a game that a machine failed; return whether it gets no more games from now on."""
+        """Count a game that failed on a machine. Return whether the machine gets no games from now on."""
         standing = self.standing.setdefault(machine, _MachineRecord())
         standing.failures += 1
         if standing.failures < _MOST_FAILURES or standing.aside:
@@ -224,13 +228,13 @@ class Machines:
         return True
 
     def drain(self, name: str) -> bool:
-        """Give a machine no new games; False if there is no machine with this name."""
+        """Give no new games to a machine. Return false if there is no machine with this name."""
         if record := self._record(name):
             record.drained = True
         return record is not None
 
     def use(self, name: str) -> bool:
-        """Give a machine games again; False if there is no machine with this name."""
+        """Give games to a machine again. Return false if there is no machine with this name."""
         if record := self._record(name):
             record.drained, record.aside, record.failures = False, "", 0
         return record is not None
@@ -269,9 +273,7 @@ class Machines:
         return rows
 
 
-_MEMORY_SHARE = (
-    0.9  # share of the machine's memory for hash tables; the rest is for everything else (a choice of enginetour)
-)
+_MEMORY_SHARE = 0.9  # share of the machine's memory that hash tables may use (a choice of enginetour)
 
 
 def shortages(demand: Demand, slots: int, processors: int, memory_mb: int) -> Iterator[str]:
@@ -298,16 +300,19 @@ def overcommitted(workers: Iterable[Worker], demand: Demand) -> Iterator[str]:
 
 
 def _processors(found: Sequence[WorkerReport]) -> int:
-    """Return the processors of all workers together: each may have its own affinity, and a group shares a quota."""
+    """Return the number of processors of all workers together.
+
+    Each worker may have its own affinity. The workers of a group share a quota.
+    """
     parts = {one.group or str(number): one.processors for number, one in enumerate(found)}
     return min(len(frozenset().union(*(one.affinity for one in found))), sum(parts.values()))
 
 
-_HASH = frozenset({"hash", "memory"})  # the usual UCI option, and the option that stands for the CECP command
+_HASH = frozenset({"hash", "memory"})  # the usual UCI option, and the option that sends the CECP command `memory`
 
 
 def demand_of(plan: Plan, *, force: bool) -> Demand:
-    """Return what a plan needs of its machines; InputRefused for a setting that is for one machine only."""
+    """Return what a plan needs on each machine. Raise InputRefused for a setting that works on one machine only."""
     play = plan.config.play
     if play.affinity is True:
         step = "remove affinity, or start each worker with taskset"
@@ -335,7 +340,7 @@ def demand_of(plan: Plan, *, force: bool) -> Demand:
 
 
 def hash_mb(side: Side) -> int:
-    """Return the hash size in MB from the options of an engine; 0 without such an option."""
+    """Return the hash size in MB from the options of an engine, or 0 without such an option."""
     given = (value for name, value in side.spec.options if name.casefold() in _HASH)
     return max((int(value) for value in given if value.isascii() and value.isdigit()), default=0)
 

@@ -1,8 +1,8 @@
 """Worker side of the cluster: check the equipment of the machine, and play games in its slot processes.
 
-This code runs in threads of a Dask worker. A service plays the games of one run. The manager holds the Dask key of the
-check that started the service. If that key is released, the manager has gone, for any reason: the service then closes,
-with its slots and engines. A game whose key is released is dropped in the same way.
+This code runs in threads of a Dask worker. A service plays the games of one run. The manager keeps the Dask key of the
+check that started the service. When this key is released, the manager has ended or lost its connection: the service
+then closes its slots and engines. When the key of a game is released, the service drops the game.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from enginetour.store.address import workspace_of
 from enginetour.tournament.cluster.machines import Demand, GameOrder, Origin, Reply, WorkerReport, shortages
 from enginetour.tournament.executor import LocalExecutor, SlotProcess, SlotSettings
 
-SLOT = "slot"  # the Dask resource of a game: dask worker --resources slot=4
-FLUSH_S = 0.25  # between two messages with live events: four updates per second are smooth enough
-MOST_EVENTS = 1_000  # in one message; further live events are dropped
-ROUNDS = 5  # of the benchmark for a speed that is only shown; a speed that scales clocks takes the usual number
+SLOT = "slot"  # name of the Dask resource that each game needs: dask worker --resources slot=4
+FLUSH_S = 0.25  # seconds between two messages with live events: four updates per second are smooth enough
+MOST_EVENTS = 1_000  # largest number of live events in one message; further ones are dropped
+ROUNDS = 5  # of the benchmark, if its result is only shown; a result that scales clocks needs the usual number
 
 
 @cache
@@ -47,7 +47,7 @@ def _speed(rounds: int) -> float:
 
 
 def inspect_worker(demand: bytes, run: str) -> WorkerReport:
-    """Return what this worker has and lacks; if it lacks nothing, start the service of the run, whose name is `run`."""
+    """Return what this worker has and lacks. If it lacks nothing, start the service of the run named `run`."""
     worker = get_worker()
     wanted: Demand = pickle.loads(demand)  # noqa: S301 - from a manager of the same version; Dask runs its code anyway
     slots = capacity_of(worker)
@@ -62,12 +62,15 @@ def inspect_worker(demand: bytes, run: str) -> WorkerReport:
 
 
 def capacity_of(worker: Worker) -> int:
-    """Return the number of concurrent games of a worker: its slots or its threads, whichever is less."""
+    """Return the number of concurrent games of a worker: the smaller one of its numbers of slots and threads."""
     return int(min(worker.state.total_resources.get(SLOT, 0), worker.state.nthreads))
 
 
 def play(order: GameOrder) -> Reply:
-    """Play a game in a slot process of this machine. Never raise, because Dask would log errors at length."""
+    """Play a game in a slot process of this machine.
+
+    Errors become replies, because Dask would log exceptions at length.
+    """
     worker = get_worker()
     service = worker.plugins.get(order.run)
     if not isinstance(service, WorkerService):
@@ -76,7 +79,7 @@ def play(order: GameOrder) -> Reply:
 
 
 class WorkerSlots(LocalExecutor):
-    """Slots of this machine, in which a single game can be dropped."""
+    """The slots of this machine. They can drop a single game."""
 
     speaking: Future[Any] | None = None  # the game of the current event
 
@@ -85,7 +88,7 @@ class WorkerSlots(LocalExecutor):
         self._bell.ask(lambda: self._drop(future))
 
     def _drop(self, future: Future[Any]) -> None:
-        future.cancel()  # if it is still queued
+        future.cancel()  # has an effect if the game is still queued
         for slot in self._slots.values():
             if slot.work is not None and slot.work.future is future:
                 self._leave(slot, now=True)
@@ -111,7 +114,7 @@ class WorkerService(WorkerPlugin):
         self._events: list[tuple[str, str, object]] = []
 
     def play(self, order: GameOrder, key: str) -> Reply:
-        """Play a game; a second order with the same key returns the same game."""
+        """Play a game. A second order with the same key returns the result of the same game."""
         try:
             task = self._local_task(order.task)
         except (EngineMissing, TourError, ValueError) as error:
@@ -146,7 +149,7 @@ class WorkerService(WorkerPlugin):
         return replace(task, white=sides[0], black=sides[1])
 
     def _local_spec(self, spec: EngineSpec) -> EngineSpec:
-        """Return the engine of this machine, found once; its files are checked before every game."""
+        """Return the engine as installed on this machine. It is searched for once; its files are checked each game."""
         known = self._known.get(spec)
         if known is None or (spec.fingerprint and identity.fingerprint(known) != spec.fingerprint):
             known = self._known[spec] = local_engine(spec, self.demand.origins.get(spec.name), self.start)
@@ -162,7 +165,7 @@ class WorkerService(WorkerPlugin):
         return self._executor
 
     def _add_event(self, _: int, name: str, payload: object) -> None:
-        """Queue a live event, in the executor's thread; several are sent together."""
+        """Queue a live event; several events are sent together. This runs in the executor's thread."""
         executor = self._executor
         key = self._keys.get(executor.speaking) if executor is not None and executor.speaking is not None else None
         if key is None or len(self._events) >= MOST_EVENTS:
@@ -177,7 +180,10 @@ class WorkerService(WorkerPlugin):
             self.worker.log_event(self.run, pickle.dumps(events, protocol=pickle.HIGHEST_PROTOCOL))
 
     def transition(self, key: Any, start: str, finish: str, **_: object) -> None:
-        """Drop the game of a released key; the key of the guard shows that the manager has gone."""
+        """Drop the game of a released key.
+
+        If it is the guard's key, close the service, because the manager has gone.
+        """
         del start
         if finish != "released":
             return
@@ -189,11 +195,11 @@ class WorkerService(WorkerPlugin):
             executor.drop(future)
 
     async def _leave(self) -> None:
-        if self.worker.plugins.get(self.run) is self:  # not a later service of the same run
+        if self.worker.plugins.get(self.run) is self:  # a later service of the same run stays
             await self.worker.plugin_remove(name=self.run)
 
     def teardown(self, worker: Worker) -> Any:
-        """End the slots and engines with the worker, or with the run."""
+        """End the slots and engines when the worker or the run ends."""
         del worker
         with self._lock:
             self._closed, executor, self._executor = True, self._executor, None
@@ -201,14 +207,15 @@ class WorkerService(WorkerPlugin):
 
 
 class EngineMissing(Exception):
-    """This machine does not have the engine; the text says where it was looked for."""
+    """This machine does not have the engine. The text lists the places where enginetour searched for it."""
 
 
 def local_engine(spec: EngineSpec, origin: Origin | None, start: Path) -> EngineSpec:
-    """Return an engine as this machine starts it, for a worker started in `start`; EngineMissing if not found.
+    """Return an engine as this machine starts it. Raise EngineMissing if it is not found.
 
-    The places are: the engine file with its id in ``engines/`` of the worker's workspace; the manager's own path; and
-    the bundled engine files, which find programs in PATH. The engine is the same if its fingerprint is the same.
+    It is searched for in three places: in the engine file with its id in ``engines/`` of the worker's workspace, at
+    the path on the manager's machine, and in the bundled engine files, which find programs in PATH. An engine with the
+    same fingerprint is the same engine. `start` is the directory in which the worker was started.
     """
     reasons: list[str] = []
     for found in _candidates(spec, origin, workspace_of(start) / "engines"):
@@ -227,7 +234,10 @@ def local_engine(spec: EngineSpec, origin: Origin | None, start: Path) -> Engine
 
 
 def _candidates(spec: EngineSpec, origin: Origin | None, engines: Path) -> Iterator[EngineSpec | str]:
-    """Yield ways to start an engine, or why there is none; an engine file of this machine is the only way."""
+    """Yield ways to start an engine, or texts why a way does not exist.
+
+    If this machine has an engine file for the engine, this is the only way.
+    """
     own = load([engines])
     if origin is not None and origin.engine in own.paths:
         yield _by_file(spec, origin, own)
@@ -242,7 +252,10 @@ def _candidates(spec: EngineSpec, origin: Origin | None, engines: Path) -> Itera
 
 
 def _by_file(spec: EngineSpec, origin: Origin, registry: Registry) -> EngineSpec | str:
-    """Use program, directory, environment and path options of an engine file; keep everything else."""
+    """Return the engine with the program, directory, environment and path options of an engine file.
+
+    Everything else is kept. If the file cannot be used, return the reason.
+    """
     try:
         there = to_spec(registry.get(origin.engine), name=spec.name, options=dict(origin.options))
     except TourError as refusal:

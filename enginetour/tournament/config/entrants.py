@@ -43,10 +43,10 @@ from enginetour.tournament.config.sections import EntrantSection, TableSettings
 
 
 def engines_of(section: EntrantSection, registry: Registry, folder: Path, place: str = "") -> Iterator[EngineEntry]:
-    """Yield the engines of a section, with its settings over those of the engine file.
+    """Yield the engines of a section. Its settings override the settings in the engine file.
 
-    Options are left to the caller. Relative paths of a command, and `dir`, start at `folder`, the directory of the
-    configuration.
+    The caller handles the engine options. Relative paths in the command and in `dir` start at `folder`, the directory
+    of the configuration.
     """
     if section.command and section.protocol:
         name = section.name or Path(section.command[0]).name
@@ -85,7 +85,10 @@ _SHORTEST_CECP_MS = 1_000  # `level` of CECP cannot express a shorter base time 
 
 
 def control_of(config: Config, section: EntrantSection, name: str, *, white: bool) -> tuple[TimeControl, str]:
-    """Return an entrant's time control with a color, and where it is set; InputRefused for an unsuitable factor."""
+    """Return an entrant's time control with a color, and the place where it is set.
+
+    Raise InputRefused if `tc_factor` cannot be applied to the time control.
+    """
     key = "white_tc" if white else "black_tc"
     play, number = config.play, _number(config, section)
     found = ((section, key), (section, "tc"), (play, key), (play, "tc"))
@@ -109,12 +112,12 @@ def _number(config: Config, section: EntrantSection) -> int | None:
 
 
 def describe_controls(side: Side) -> str:
-    """Format as ``10+0.1``, or ``10+0.1 with White, 5+0.1 with Black``."""
+    """Return a text such as ``10+0.1``, or ``10+0.1 with White, 5+0.1 with Black``."""
     return str(side.tc) if side.black is None else f"{side.tc} with White, {side.black.tc} with Black"
 
 
 def control_warnings(sides: Iterable[Side]) -> Iterator[str]:
-    """Yield warnings about the time controls that a tester should see before the first game, each once."""
+    """Yield warnings about time controls, each once. A tester should read them before the first game."""
     shortest: dict[TimeControl, list[str]] = {}
     like_minutes: dict[TimeControl, None] = {}
     for side in sides:
@@ -135,7 +138,10 @@ def control_warnings(sides: Iterable[Side]) -> Iterator[str]:
 
 
 def _looks_like_minutes(tc: TimeControl) -> bool:
-    """Return whether a control such as ``40/1:30`` may mean minutes, as in cutechess; here it has two stages."""
+    """Return whether a time control such as ``40/1:30`` may be meant in minutes, as in cutechess.
+
+    enginetour reads it as two stages.
+    """
     if len(tc.stages) != 2:
         return False
     first, rest = tc.stages
@@ -144,13 +150,13 @@ def _looks_like_minutes(tc: TimeControl) -> bool:
     return not rest.base_ms or (first.base_ms < 10_000 and rest.base_ms in range(10_000, 60_000, 1000))
 
 
-# Rules of the games, from ``[play]``. The sections check numbers; here the tablebases are searched.
+# Rules of the games, from ``[play]``. The sections have already checked the numbers; this code finds the tablebases.
 
-_SYZYGY_PATH = "SyzygyPath"  # the option of UCI engines; for CECP engines it stands for egtpath
+_SYZYGY_PATH = "SyzygyPath"  # option of UCI engines; CECP engines receive it as `egtpath`
 
 
 def rules_of(config: Config) -> Rules:
-    """Return the game rules; InputRefused for tablebases that are missing, damaged or of another variant."""
+    """Return the game rules. Raise InputRefused if tablebases are missing, damaged or for another variant."""
     play, draw, resign = config.play, config.play.draw, config.play.resign
     return Rules(
         play.repetition,
@@ -183,7 +189,7 @@ def _table_rule(config: Config) -> TablebaseRule | None:
 
 
 def table_folders(config: Config) -> tuple[str, ...]:
-    """Return the absolute directories of the tables; relative ones start at the configuration."""
+    """Return the absolute directories of the tablebases. Relative paths start at the configuration's directory."""
     settings = config.play.tablebases
     if settings is None:
         return ()
@@ -192,7 +198,7 @@ def table_folders(config: Config) -> tuple[str, ...]:
 
 
 def find_tables(config: Config) -> TableFiles:
-    """Return the tables of these directories; InputRefused for an unreadable directory or a damaged file."""
+    """Return the tablebase files of a configuration. Raise InputRefused if a directory or a file cannot be used."""
     place = config.at("play", "tablebases")
     try:
         found = tablebases.find_tables(table_folders(config), config.play.variant)
@@ -207,7 +213,7 @@ def find_tables(config: Config) -> TableFiles:
 
 
 def describe_tables(config: Config) -> tuple[str, ...]:
-    """Return lines about the tables that exist and those that are missing, for `check`; empty without tables."""
+    """Return lines for `check` about existing and missing tablebase files, or nothing without tablebases."""
     settings = config.play.tablebases
     if settings is None:
         return ()
@@ -216,7 +222,7 @@ def describe_tables(config: Config) -> tuple[str, ...]:
 
 
 def tablebase_options(config: Config, spec: EngineSpec) -> tuple[tuple[str, str], ...]:
-    """Return the option with the table directories for an engine that supports it and does not set it itself."""
+    """Return the option with the tablebase directories, if the engine supports it and does not set it itself."""
     settings: TableSettings | None = config.play.tablebases
     if (
         settings is None
@@ -233,7 +239,7 @@ def tablebase_options(config: Config, spec: EngineSpec) -> tuple[tuple[str, str]
 # Default time margins in ms, for a clock and for a fixed time per move (runner spec 3).
 CLOCK_MARGIN_MS = 50
 _MOVETIME_MARGIN_MS = 100
-_UNEVEN = 0.997  # stands for a speed that is not measured yet: it leaves no time at whole seconds
+_UNEVEN = 0.997  # used while the speed is not measured yet; divided by it, no time is a whole number of seconds
 
 
 def refuse_limits(spec: EngineSpec, tc: TimeControl, place: str) -> None:
@@ -255,7 +261,7 @@ def refuse_limits(spec: EngineSpec, tc: TimeControl, place: str) -> None:
 
 
 def refuse_mixed_hourglass(sides: Mapping[str, Side], config: Config) -> None:
-    """Raise InputRefused if only some entrants have an hourglass: it adds the time that one side uses to the other."""
+    """Raise InputRefused if only some entrants use an hourglass, which adds one side's time to the other's clock."""
     with_glass = {name: tc for name, side in sides.items() for tc in side.controls if tc.hourglass}
     without = {name: tc for name, side in sides.items() for tc in side.controls if not tc.hourglass}
     if with_glass and without:
@@ -272,9 +278,9 @@ def resolve(
     place: str,
     is_gone: Callable[[str], bool] = lambda _name: False,
 ) -> Iterable[tuple[Entrant, EngineSpec, EngineEntry]]:
-    """Yield each entrant of a section, its engine specification with the fingerprint, and its engine file.
+    """Yield each entrant of a section with its engine specification (including the fingerprint) and its engine file.
 
-    Entrants for which `is_gone` is true are left out if their engine cannot be used.
+    If an engine cannot be used and `is_gone` is true for its entrant, the entrant is omitted.
     """
     try:
         for entry in engines_of(section, registry, folder, place):
@@ -297,9 +303,9 @@ def resolve(
 
 
 def side_of(config: Config, spec: EngineSpec, section: EntrantSection | None = None) -> Side:
-    """Return an engine with its time controls, margins and sandbox; InputRefused for an unsupported limit."""
+    """Return an engine with its time controls, margins and sandbox. Raise InputRefused for an unsupported limit."""
     own = section or EntrantSection(engine=spec.name)
-    white, black = (_terms(config, spec, own, white=colour) for colour in (True, False))
+    white, black = (_terms(config, spec, own, white=is_white) for is_white in (True, False))
     if own.sandbox is None and spec.sandbox == "none":
         spec = replace(spec, sandbox=config.play.sandbox)
     ponder = config.play.ponder if own.ponder is None else own.ponder
@@ -311,7 +317,7 @@ def side_of(config: Config, spec: EngineSpec, section: EntrantSection | None = N
 
 
 def _pondering(spec: EngineSpec, own: EntrantSection) -> EngineSpec:
-    """Set the Ponder option too, unless the options of the entrant itself set it."""
+    """Return the engine with pondering. Its Ponder option becomes true, unless the entrant's own options set it."""
     decided = any(name.casefold() == "ponder" for name in own.options)
     options = tuple((name, value if decided or name.casefold() != "ponder" else "true") for name, value in spec.options)
     pondering = replace(spec, options=options, offered=(*spec.offered, ("Ponder", "true")), ponder=True)

@@ -62,11 +62,11 @@ def suggest_key(path: tuple[str | int, ...], known: Collection[str], sections: M
 
     Args:
         path: The key, with its sections and tables.
-        known: Keys of its section.
+        known: Keys of the section that contains it.
         sections: Keys of all sections.
     """
     *place, key = [part for part in path if isinstance(part, str)]
-    if len(place) > 1:  # keys of inner tables are not in the tables above
+    if len(place) > 1:  # _OTHER_KEYS does not contain keys of inner tables
         return ""
     section = "".join(place)
     other = _OTHER_KEYS.get(section, {}).get(key.lower(), "")
@@ -99,15 +99,16 @@ _CHANGEABLE = {
 
 
 class Config(BaseModel):
-    """A whole tournament as written; `format_options` is the validated model of the chosen system.
+    """A whole configuration. `format_options` contains the validated options of the chosen format.
 
-    `notices` are lines about previous keys in the file. `text` is the file with current keys, for line numbers.
+    `notices` are lines about previous keys in the file. `text` is the text of the file with current keys; the line
+    numbers in messages are found in it.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True, arbitrary_types_allowed=True)
     tournament: TournamentSection
     format: dict[str, Any]
-    # Defaults are not validated: that would build a validator for each section in addition to that of the whole.
+    # Defaults are not validated, because each section would then need its own validator in addition to this model's.
     play: PlaySection = PlaySection.model_construct()
     ratings: RatingsSection = RatingsSection.model_construct()
     notify: NotifySection = NotifySection.model_construct()
@@ -157,7 +158,7 @@ def slug(name: str) -> str:
 
 
 def load(path: Path) -> Config:
-    """Read and validate a configuration; InputRefused names file, line and what is allowed."""
+    """Read and validate a configuration. Raise InputRefused with the file, the line and the allowed values."""
     table, text = read_toml(path, "a configuration", step="enginetour init writes one", named=True)
     table, renamed = rename_keys(table)
     _refuse_both(path, text, renamed)
@@ -188,7 +189,7 @@ def _refuse_both(path: Path, text: str, renamed: Sequence[RenamedKey]) -> None:
 
 
 def _rename_notices(path: Path, text: str, renamed: Sequence[RenamedKey]) -> tuple[str, ...]:
-    """Return a line for each previous key, at its first place in the file."""
+    """Return a notice for each previous key, with the line where it first occurs."""
     first: dict[str, str] = {}
     for key in renamed:
         old = f"{key.section}.{key.path[-1]}"
@@ -205,7 +206,7 @@ def _system_notice(path: Path, text: str, table: object) -> Iterator[str]:
 
 
 def current_text(text: str) -> str:
-    """Return a valid configuration with current keys; any other text as it is."""
+    """Return the text of a valid configuration with current keys, or any other text unchanged."""
     try:
         return _with_current_keys(text, rename_keys(tomllib.loads(text))[1])
     except tomllib.TOMLDecodeError:
@@ -232,7 +233,7 @@ def _refuse_unknown_sections(path: Path, text: str, table: dict[str, Any]) -> No
     if "tournament" not in table and any(key in table for key in ("format", "play", "entrants")):
         raise InputRefused('[tournament] with name = "..." is missing', place=str(path))
     if "format" not in table and isinstance(table.get("tournament"), dict):
-        for key in {"format", "system"} & table["tournament"].keys():  # other programs have it there
+        for key in {"format", "system"} & table["tournament"].keys():  # other programs use this section
             what = f"unknown key 'tournament.{key}'{_suggestion(('tournament', key), ())}"
             raise InputRefused(what, place=_at(path, text, ("tournament", key)))
     if "format" in table and not table.get("entrants"):
@@ -244,7 +245,7 @@ def _refuse_unknown_sections(path: Path, text: str, table: dict[str, Any]) -> No
 
 
 def _scale(path: Path, text: str, table: dict[str, Any]) -> object:
-    """Return the scale of the ratings as written, or "go" if a rating is a Go grade; None if neither is given."""
+    """Return the scale of the ratings as written, "go" if a rating is a Go grade, or None if neither is given."""
     tournament, entrants = table.get("tournament"), table.get("entrants")
     if not isinstance(tournament, dict) or not isinstance(entrants, list):
         return None
@@ -275,7 +276,7 @@ def _format_options(path: Path, text: str, table: object, scale: object) -> Any:
     model = options_model(system_name(system))
     settings = {key: value for key, value in table.items() if key != "system"}
     if scale == "go" and "base" in model.model_fields:
-        settings.setdefault("base", grades.GO)  # so that McMahon bands are grades
+        settings.setdefault("base", grades.GO)  # McMahon bands are then grades
     try:
         return model.model_validate(settings)
     except ValidationError as error:

@@ -1,4 +1,6 @@
-"""Translate command lines of cutechess-cli (1.5.1) and fastchess (1.8.2) into a configuration, by their manuals.
+"""Translate command lines of cutechess-cli (1.5.1) and fastchess (1.8.2) into a configuration.
+
+The table shows the differences according to the manuals of both programs.
 
 their command                             configuration
 -sprt without model                       normalized (fastchess), logistic (cutechess)
@@ -37,7 +39,7 @@ _PLACE = "--from-command"
 _PROGRAMS: tuple[tuple[str, _Program], ...] = (("cutechess-cli", "cutechess-cli"), ("fast-?chess", "fastchess"))
 _CONTINUED = re.compile(r"[\\^`][ \t]*\n")  # line continuation in sh, cmd.exe and PowerShell
 _REMARK = re.compile(r"^[ \t]*(?:#|rem\b|::).*$", re.MULTILINE | re.IGNORECASE)
-_FOLDED = re.compile(r"\n(?=[ \t]*(?:-|[\w.]+=))")  # a line that continues with an option or a setting
+_FOLDED = re.compile(r"\n(?=[ \t]*(?:-|[\w.]+=))")  # end of a line, if the next line starts with an option or a setting
 _WINDOWS = re.compile(r"\b[A-Za-z]:\\|(?:^|[\s=\"'])\.{1,2}\\\w|\\[^\s\\\"']*\.exe\b", re.IGNORECASE)
 _SHELL = re.compile(r"\d*>{1,2}.*|\d*<.*|[|;&]{1,2}|#.*")  # shell syntax after the command
 _OPTION = re.compile(r"--?[A-Za-z]")
@@ -46,14 +48,14 @@ _VARIABLE = re.compile(r"\$[A-Za-z_{(0-9@]|%[A-Za-z_0-9~]+%?|!\w+!")
 
 @dataclass(frozen=True, slots=True)
 class _PeerOption:
-    """An option without its dashes, and its arguments."""
+    """An option of the command: its name without dashes, and its arguments."""
 
     option: str
     words: tuple[str, ...]
 
     @property
     def first(self) -> str:
-        """The first argument; "" without one."""
+        """The first argument, or "" if there is none."""
         return self.words[0] if self.words else ""
 
     def values(self) -> dict[str, str]:
@@ -65,8 +67,8 @@ class _PeerOption:
 def _parse_command(text: str) -> tuple[_Program, tuple[_PeerOption, ...], tuple[str, ...]]:
     """Return the program, its options in order, and notes about text before the command (nice, taskset) or after it.
 
-    The text may be a script: other lines are other commands. InputRefused for neither program, an unbalanced quote, or
-    a shell variable.
+    The text may be a script with other commands on other lines. Raise InputRefused if neither program is found, a quote
+    is unbalanced, or a shell variable is used.
     """
     lines = _REMARK.sub("", _CONTINUED.sub(" ", text.replace("\r\n", "\n"))).strip()
     words = _words(_FOLDED.sub(" ", lines).replace("\n", " ; "))
@@ -98,7 +100,10 @@ def _words(text: str) -> list[str]:
 
 
 def _start(words: list[str]) -> tuple[int, _Program]:
-    """Return the position of the program: the one before an option, because a directory may have the same name."""
+    """Return the program and its position.
+
+    A directory may have the same name, but only a program precedes an option.
+    """
     found = [(n, program) for n, word in enumerate(words) if (program := _program(word))]
     for place, program in found:
         if _OPTION.match("".join(words[place + 1 : place + 2])):
@@ -154,7 +159,7 @@ def parse_limits(*, tc: str = "", st: str = "", nodes: str = "", depth: str = ""
 
 
 def _clock(tc: str) -> str:
-    sand = tc.startswith("hg")  # cutechess-cli only; it does not allow moves or an increment with it
+    sand = tc.startswith("hg")  # an hourglass; cutechess-cli does not allow moves or an increment with it
     found = _CLOCK.fullmatch(tc.removeprefix("hg"))
     if found is None or (sand and (found["moves"] or found["increment"])):
         raise ValueError(f"tc={tc} is not a valid time control; the form is moves/minutes:seconds+increment")
@@ -183,7 +188,7 @@ _KNOWN = frozenset(
 
 @dataclass(slots=True)
 class _PeerEngine:
-    """An engine of the command; `notes` are notes about settings that could not be translated."""
+    """An engine of the command. `notes` are notes about settings that are not translated."""
 
     program: _Program
     given: dict[str, str] = field(default_factory=dict)
@@ -193,7 +198,7 @@ class _PeerEngine:
     notes: list[str] = field(default_factory=list)
 
     def take(self, words: Sequence[str]) -> None:
-        """Read settings of ``-engine``, then those of ``-each``: the later of two with one key counts."""
+        """Read settings of ``-engine`` or ``-each``. A later value of the same key replaces an earlier one."""
         for word in words:
             key, equals, value = word.partition("=")
             if key.startswith("option."):
@@ -233,7 +238,7 @@ class _PeerEngine:
             raise InputRefused(str(error), place=f"{_PLACE}, engine {self.name or '?'}") from None
 
     def entrant(self, name: str, find_id: Callable[[str], str | None]) -> dict[str, Any]:
-        """Return the engine's section without time control and margin; `find_id` returns the engine file of conf=."""
+        """Return the engine's section without time control and margin; `find_id` returns the engine id for conf=."""
         given = self.given
         entrant: dict[str, Any] = {"name": name}
         if "cmd" in given:
@@ -292,7 +297,7 @@ class _PeerEngine:
         return {"plies": 2 * int(depth)} if depth.isdecimal() and len(depth) < 6 else {}
 
     def _words(self) -> list[str]:
-        """Split cmd=: it is a program, but older versions of cutechess-cli allowed arguments after it."""
+        """Split the value of cmd= into words, because older versions of cutechess-cli allowed arguments in it."""
         cmd = self.given["cmd"]
         is_file = any((Path(folder) / cmd).is_file() for folder in ("", self.given.get("dir", "")))
         if self.program == "fastchess" or is_file or "\\" in cmd:
@@ -303,7 +308,7 @@ class _PeerEngine:
             return [cmd]
 
     def _program(self, program: str) -> str:
-        """Return the program's path as the peer resolves it: in `dir`, in PATH, in the current directory."""
+        """Return the program's path as the other program finds it: in `dir`, in PATH, in the current directory."""
         folder = self.given.get("dir")
         inside = Path(folder or ".") / program
         if Path(program).is_absolute() or not inside.is_file():
@@ -313,7 +318,7 @@ class _PeerEngine:
         return str(inside) if inside.is_absolute() or "/" in str(inside) else f"./{inside}"
 
 
-# Comments of fastchess's -pgnout, in the order of the PGN; enginetour has the same names.
+# Comments that -pgnout of fastchess selects, in the order of the PGN; enginetour uses the same names.
 _COMMENTS = ("timeleft", "latency", "nodes", "seldepth", "nps", "hashfull", "tbhits", "pv")
 _FILE = "the PGN is written to results/, next to the database; enginetour export pgn writes it elsewhere"
 # Other settings of -pgnout and -log, and why they are ignored.
@@ -401,25 +406,24 @@ _UNCUT = 1024  # cutechess's default of plies: lines are not cut
 
 def _openings(given: _PeerOption, notes: list[str]) -> dict[str, Any]:
     values = given.values()
-    suite: dict[str, Any] = {"order": values.get("order", "sequential")}
+    openings: dict[str, Any] = {"order": values.get("order", "sequential")}
     if "file" in values:
-        suite = {"file": values["file"], **suite}
+        openings = {"file": values["file"], **openings}
     else:
         notes.append("-openings without file=: the bundled openings are used")
     if (plies := read_value(values.get("plies", str(_UNCUT)))) != _UNCUT:
-        suite["plies"] = plies
+        openings["plies"] = plies
     if "start" in values and values["start"] != "1":
-        suite["start"] = read_value(values["start"])
+        openings["start"] = read_value(values["start"])
     if (policy := values.get("policy", "default")) != "default":
-        suite["per"] = policy
+        openings["per"] = policy
     notes += [f"-openings {key}={values[key]}: unsupported, ignored" for key in values if key not in _TAKEN]
-    return suite
+    return openings
 
 
 def _tablebases(given: Mapping[str, str], notes: list[str]) -> dict[str, Any]:
-    tables: dict[str, Any] = {
-        "path": given["tb"].replace(";", os.pathsep)
-    }  # cutechess separates them so on all systems
+    # cutechess-cli separates directories with semicolons on all systems.
+    tables: dict[str, Any] = {"path": given["tb"].replace(";", os.pathsep)}
     if "tbpieces" in given:
         pieces = read_value(given["tbpieces"])
         tables["pieces"] = min(pieces, _MOST_PIECES) if isinstance(pieces, int) else pieces
@@ -446,7 +450,7 @@ _SYSTEMS = {
 
 @dataclass(slots=True)
 class _PeerSchedule:
-    """The schedule of a command: its `numbers` by option, as given, for a number of `engines`."""
+    """The schedule of a command. `numbers` contains the given values by option; `engines` is the number of engines."""
 
     program: _Program
     engines: int
@@ -532,26 +536,26 @@ class _PeerSchedule:
         return settings
 
     def openings(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return ``openings`` with the number of games per opening; empty if the command has no openings."""
-        suite = dict(given)
-        if not suite:
-            return suite
-        policy = suite.pop("per", "default")
+        """Return ``openings`` with the number of games per opening, or {} if the command has no openings."""
+        openings = dict(given)
+        if not openings:
+            return openings
+        policy = openings.pop("per", "default")
         per_pair, per_round = policy == "encounter", policy == "round" and self.program == "cutechess-cli"
         if self.engines == 2:
             games = self.rounds * self.games if per_pair else self.games if per_round else self.repeat
             if games > 2:
-                suite["repeat"] = games
-            return suite
-        if self.program == "fastchess" and "file" in suite:
+                openings["repeat"] = games
+            return openings
+        if self.program == "fastchess" and "file" in openings:
             why = "fastchess uses one opening per round and the same ones for each pair"
             self.notes.append(f"-openings: {why}; here each encounter has its own opening")
-        suite["per"] = "round" if per_round else "encounter"
+        openings["per"] = "round" if per_round else "encounter"
         games = self.games + self.games % 2 if self.games > 1 else 1
         repeat = games if per_pair else min(self.repeat, games)
         if not per_round and repeat != min(2, games):  # by default, an encounter has two games on one opening
-            suite["repeat"] = repeat
-        return suite
+            openings["repeat"] = repeat
+        return openings
 
     def _even(self, games: int, what: str) -> int:
         if games % 2 == 0:
@@ -568,7 +572,7 @@ _ADDING = ("draw", "resign", "openings", "sprt")  # fastchess adds the settings 
 
 @dataclass(slots=True)
 class _Translation:
-    """The translation so far."""
+    """The settings and notes that have been translated so far."""
 
     program: _Program
     engines: list[_PeerEngine] = field(default_factory=list)
@@ -579,17 +583,18 @@ class _Translation:
     play: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     recovers: bool = False
-    by_games: bool = False  # the sequential test counts games, not pairs
-    has_epd: bool = False  # the opening book is an EPD file
+    by_games: bool = False  # true: the sequential test counts games, not pairs
+    has_epd: bool = False  # true: the opening book is an EPD file
     srand: str = ""
 
 
 def translate_command(
     text: str, name: str, find_id: Callable[[str], str | None]
 ) -> tuple[ConfigDraft, tuple[str, ...]]:
-    """Translate a command; return the configuration, and notes about what was ignored or differs.
+    """Translate a command. Return the configuration, and notes about ignored options and differences.
 
-    `name` is the tournament's without ``-event``; `find_id` returns the engine file of a name in cutechess's list.
+    `name` is the name of the tournament if ``-event`` is not given. `find_id` returns the id of the engine file for a
+    name in the engine list of cutechess.
     """
     program, options, around = _parse_command(text)
     reading = _Translation(program, notes=list(around), by_games=program == "cutechess-cli")
@@ -690,7 +695,7 @@ def _leave_out(option: str, words: str, reading: _Translation) -> None:
 
 
 def _rule(option: str, given: _PeerOption, reading: _Translation) -> dict[str, Any] | None:
-    """Translate ``-draw`` or ``-resign``, with the defaults of the program; None: the rule is off."""
+    """Translate ``-draw`` or ``-resign`` with the defaults of the program. Return None if the rule is off."""
     values, notes = given.values(), reading.notes
     known = ("movenumber", "movecount", "score") if option == "draw" else ("movecount", "score", "twosided")
     notes += [f"-{option} {key}={values[key]}: unsupported, ignored" for key in values if key not in known]
@@ -720,7 +725,7 @@ def _at_most(most: int, value: Any, words: str, notes: list[str]) -> Any:
 
 
 def _concurrency(count: Any, words: str, reading: _Translation) -> Any:
-    """Return the number of concurrent games; fastchess counts 0 and below down from all processors."""
+    """Return the number of concurrent games. In fastchess, -2 means the number of processors minus 2."""
     if reading.program != "fastchess" or not isinstance(count, int) or count > 0:
         return count
     games = max(1, (os.cpu_count() or 1) + count)
@@ -736,7 +741,7 @@ def _number(option: str, key: str, text: str) -> float:
 
 
 def _quick(reading: _Translation, given: _PeerOption) -> None:
-    """Translate the short form of fastchess: 25,000 pairs at 10+0.1 from a book, with draw adjudication."""
+    """Translate ``-quick`` of fastchess: 25,000 pairs at 10+0.1 from a book, with draw adjudication."""
     for word in given.words:
         key, _, value = word.partition("=")
         if key == "cmd":
@@ -784,8 +789,8 @@ def _note_differences(reading: _Translation) -> None:
     if reading.program == "cutechess-cli" and any(engine.is_nameless for engine in reading.engines):
         theirs = "without name=, cutechess-cli uses the name that the engine sends"
         notes.append(f"{theirs}; enginetour uses the name of its program")
-    suite = play.get("openings", {})
-    book = suite.get("file", "")
+    openings = play.get("openings", {})
+    book = openings.get("file", "")
     if "max_moves" in play and reading.program == "fastchess" and book and not book.endswith(".epd"):
         notes.append("-maxmoves: fastchess counts from the end of the opening; enginetour also counts opening moves")
     if reading.program == "cutechess-cli" and "draw" in play and (reading.has_epd or book.endswith(".epd")):
@@ -796,7 +801,7 @@ def _note_differences(reading: _Translation) -> None:
         notes.append(
             "-draw, -resign: cutechess-cli accepts lowerbound and upperbound scores; enginetour uses exact scores only"
         )
-    if reading.srand and suite.get("order") == "random":
+    if reading.srand and openings.get("order") == "random":
         notes.append(f"-srand {reading.srand}: the random order of the openings is different in enginetour")
 
 
@@ -833,7 +838,7 @@ def from_command(text: str, file: Path, name: str | None) -> tuple[str, ...]:
     registry = of_workspace(workspace_of(Path.cwd()))
     ids = {entry.name: entry.id for entry in reversed(registry.entries())} | {id_: id_ for id_ in registry.paths}
     draft, notes = translate_command(text, name or file.stem, ids.get)
-    if name:  # it has priority over -event
+    if name:  # the given name has priority over -event
         draft = replace(draft, tournament={**draft.tournament, "name": name})
     if file.parent.resolve() != Path.cwd().resolve():
         draft = draft.anchored(Path.cwd())

@@ -23,7 +23,7 @@ from enginetour.tournament.config.sections import LONGEST_NAME, EntrantSection
 
 LONGEST = 64  # characters of a name
 SHORT = 24  # characters; a longer name with arguments keeps only the arguments that the other engines lack
-# Programs whose arguments name the program to run.
+# Programs whose arguments contain the program to run.
 _INTERPRETER = re.compile(
     r"(python|pypy|perl|ruby|lua|node|java|mono|dotnet|wine|bash|sh|env)[\d.]*|(io)?nice|taskset|chrt|numactl|stdbuf|timeout"
 )
@@ -48,27 +48,30 @@ class _EngineName:
 
 
 def _callname(command: Sequence[str], base: Path) -> _EngineName:
-    """Name a command typed in the directory `base` by its program, or by the program that an interpreter runs."""
+    """Return the name of a command that was typed in the directory `base`.
+
+    It is the name of the program, or of the program that an interpreter runs.
+    """
     place = 0
     if len(command) > 1 and _INTERPRETER.fullmatch(Path(command[0]).name):
         files = (number for number, word in enumerate(command) if number and (base / word).is_file())
         plain = [number for number, word in enumerate(command) if number and not re.match("-|.*=", word)]
         named = (number for number in plain if not _INTERPRETER.fullmatch(command[number]))
-        programs = (number for number in named if find_program(command[number], base))  # not the 5 of nice -n 5
+        programs = (number for number in named if find_program(command[number], base))  # excludes the 5 of nice -n 5
         place = next(files, next(programs, next(iter(plain), 0)))
     file = Path(command[place])
     found = None if place else find_program(command[0], base)
-    parents = Path(found or abspath(base / file)).parents  # noqa: PTH100 - links stay, as they were typed
+    parents = Path(found or abspath(base / file)).parents  # noqa: PTH100 - symbolic links stay as typed
     words = " ".join(" ".join(command[place + 1 :]).split())
     short = _SUFFIX.sub("", file.name)[:LONGEST]
     return _EngineName(short, words, tuple(parent.name for parent in parents), file.name[:LONGEST])
 
 
 def _full_names(names: Sequence[_EngineName]) -> list[str]:
-    """Return a name for each engine, with as much of its file, arguments and directory as tells equal names apart.
+    """Return a name for each engine that distinguishes it from the others.
 
-    Engines with one short name get the suffix (``sf.old``, ``sf.new``), then their arguments, then a directory
-    (``sf (old)``). Long arguments are shortened: ``sf --net nets/a.nnue --threads 4`` and
+    Engines with the same short name get the file suffix (``sf.old``, ``sf.new``); if that is not enough, they get their
+    arguments, then a directory (``sf (old)``). Long arguments are shortened: ``sf --net nets/a.nnue --threads 4`` and
     ``sf --net nets/b.nnue --threads 4`` become ``sf a.nnue`` and ``sf b.nnue``.
     """
     files = {name.short: {one.file for one in names if one.short == name.short} for name in names}
@@ -98,7 +101,7 @@ def _with_words(shown: str, name: _EngineName, alike: Sequence[_EngineName]) -> 
 
 
 def _folder(name: _EngineName, alike: Sequence[_EngineName]) -> str:
-    """Return the nearest directory name that tells these engines apart; "" if none tells all of them apart."""
+    """Return the nearest directory name that distinguishes these engines, or "" if none distinguishes them all."""
     places = {one.folders for one in alike}
     for level, nearest in enumerate(zip(*places, strict=False)):
         if len(set(nearest)) > 1:
@@ -126,12 +129,12 @@ class MatchRequest:
         play: Settings of ``[play]``.
         games: Games of the match, or of each pairing.
         sprt: Settings of the sequential test.
-        error: Error of the Elo difference that ends the match, Elo.
-        system: Format of more than two engines.
+        error: Error of the Elo difference at which the match ends, in Elo.
+        system: Format of a tournament of more than two engines.
         seeds: Number of gauntlet engines.
         options: Engine options, ``NAME=VALUE`` or ``ENGINE.NAME=VALUE``.
         settings: Keys of entrants, in the same form.
-        name: Name of the tournament, "" for the names of the engines.
+        name: Name of the tournament; "" to use the names of the engines.
         seed: Random seed.
     """
 
@@ -150,7 +153,7 @@ class MatchRequest:
 
 @dataclass(frozen=True, slots=True)
 class _MatchEngine:
-    """An engine of the match: its section so far, and the names by which ``ENGINE.NAME=VALUE`` may call it."""
+    """An engine of the match with its section. `called` are the names that ENGINE can be in ``ENGINE.NAME=VALUE``."""
 
     name: _EngineName
     section: Mapping[str, Any]
@@ -158,7 +161,7 @@ class _MatchEngine:
 
 
 def draft_match(asked: MatchRequest, registry: Registry, base: Path, detect: _Detect) -> ConfigDraft:
-    """Return the configuration of a match; commands are started once to detect their protocols."""
+    """Return the configuration of a match. Commands are started once to detect their protocols."""
     if len(asked.engines) < 2:
         found = f"found {len(asked.engines)}" if asked.engines else "found none"
         raise UsageRefused(f"a match needs at least two engines ({found})", step="give them by id, name or command")
@@ -208,7 +211,7 @@ def is_list(section: type[BaseModel], key: str) -> bool:
 
 
 def _kind(annotation: object) -> object:
-    """Return the only type that an annotation allows besides None; None if it allows several types."""
+    """Return the only type that an annotation allows in addition to None, or None if it allows several types."""
     parts = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else [annotation]
     kinds = {get_args(part)[0] if get_origin(part) is Annotated else part for part in parts} - {type(None)}
     return kinds.pop() if len(kinds) == 1 else None
@@ -239,7 +242,7 @@ def _parts(text: str) -> list[str]:
 
 
 def with_number(draft: ConfigDraft, number: int) -> ConfigDraft:
-    """Return the draft with a number appended to its tournament name; 1 leaves it as it is."""
+    """Return the draft with a number appended to its tournament name, or unchanged for the number 1."""
     if number == 1:
         return draft
     mark = f" ({number})"
@@ -271,7 +274,7 @@ def _format(asked: MatchRequest, count: int) -> dict[str, Any]:
 
 
 def _seats(words: Sequence[str], registry: Registry, base: Path, detect: _Detect) -> list[_MatchEngine]:
-    """Return an engine for each word; engines without an engine file are started together to detect their protocols."""
+    """Return an engine for each word. Engines without an engine file are started together to detect their protocols."""
     known = {word: registry.get(word) for word in words if word in registry.paths}
     if any("/" not in word or find_program(word, base) is None for word in words if word not in known):
         known = {entry.name: entry for entry in reversed(registry.entries())} | known
@@ -320,7 +323,7 @@ def _meant(text: str, seats: Sequence[_MatchEngine], option: str) -> list[tuple[
         step = f'write {option} "ENGINE.NAME=VALUE", or NAME=VALUE for all'
         raise UsageRefused(f"no value in {text!r}", place=option, step=step)
     named = [(name, number) for number, seat in enumerate(seats) for name in {*seat.called, str(number + 1)}]
-    for name, number in sorted(named, key=lambda one: (-len(one[0]), *one)):  # sf.dev goes before sf
+    for name, number in sorted(named, key=lambda one: (-len(one[0]), *one)):  # sf.dev is tried before sf
         if left.casefold().startswith(f"{name.casefold()}."):
             same = [n for n, other in enumerate(seats) if name in other.called or n == number]
             return [(n, left[len(name) + 1 :], value) for n in same]

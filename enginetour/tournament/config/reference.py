@@ -53,10 +53,10 @@ class ConfigKey:
     Attributes:
         key: Path with dots, such as ``play.draw.movecount``.
         type: ``string``, ``integer``, ``number``, ``boolean``, ``table``, ``list of string``; several joined by "or".
-        default: Default as TOML, "" without one.
-        allowed: Values or range, "" if the type says it all.
+        default: Default as TOML, or "" if there is none.
+        allowed: Allowed values or range; "" if every value of the type is allowed.
         required: Whether the key must be given in its table.
-        description: One sentence.
+        description: Description in one or two sentences.
         systems: The formats that have the key; empty outside of ``[format]``.
     """
 
@@ -101,7 +101,7 @@ def json_schema() -> dict[str, Any]:
 
 
 def list_keys() -> list[ConfigKey]:
-    """List all keys of a configuration file, section by section; formats that share a key share a line."""
+    """List all keys of a configuration file, section by section. Formats with the same key share an item."""
     schema = json_schema()
     found: list[ConfigKey] = []
     for section, properties in schema["properties"].items():
@@ -147,7 +147,7 @@ def _keys_of(table: _Schema, schema: _Schema, path: str) -> Iterator[ConfigKey]:
 
 
 def _alternatives(entry: _Schema, schema: _Schema) -> list[_Schema]:
-    """Return the kinds of value that an entry allows, without null; of a list of tables, the table."""
+    """Return the kinds of value that an entry allows, except null. For a list of tables, return the table."""
     if "$ref" in entry:
         return _alternatives(schema["$defs"][entry["$ref"].rpartition("/")[2]], schema)
     for key in ("anyOf", "oneOf", "allOf"):

@@ -21,10 +21,10 @@ from enginetour.ratings.gor import CzechSettings, Egf2021Settings, EgfSettings
 from enginetour.ratings.grades import Scale
 
 _Item = TypeVar("_Item")
-_ListOf = Annotated[tuple[_Item, ...], Field(strict=False)]  # arrays of TOML are lists; strict mode would reject them
+_ListOf = Annotated[tuple[_Item, ...], Field(strict=False)]  # TOML arrays are lists; strict mode would reject them
 _Name = Annotated[str, Field(min_length=1, max_length=100)]
 LONGEST_NAME = 64  # characters of the name of a tournament
-LARGEST_RATING = 100_000  # a choice of enginetour: beyond every scale, and the number of bands stays small
+LARGEST_RATING = 100_000  # a choice of enginetour: larger than on any scale; limits the number of bands
 _Milliseconds = Annotated[int, Field(ge=0, le=60_000)]
 
 
@@ -39,9 +39,10 @@ def _printable(text: str | None) -> str | None:
 
 
 def _parse_control(text: str) -> str:
-    """Return a time control in its usual spelling; ValueError says what is wrong.
+    """Return a time control in its usual spelling. Raise ValueError with the reason if it is not valid.
 
-    A stage after one without a number of moves is a mistake: cutechess-cli and fastchess have minutes before the colon.
+    A stage after a stage without a number of moves is an error: the user probably wrote minutes before the colon, as
+    in cutechess-cli and fastchess.
     """
     parsed = TimeControl.parse(text)
     if any(not stage.moves for stage in parsed.stages[:-1]):
@@ -63,7 +64,7 @@ class _DrawSettings(_Section):
 
     movenumber: int = Field(ge=0, le=2000, description="Number of moves that must have been played.")
     movecount: _Moves = Field(
-        description="Number of consecutive moves of each side with such scores. "
+        description="Number of consecutive moves of each side with scores within the limit (key score). "
         "A capture or a pawn move starts the count again."
     )
     score: int = Field(ge=0, le=10_000, description="Largest distance of both scores from 0, in centipawns.")
@@ -72,7 +73,9 @@ class _DrawSettings(_Section):
 class ResignSettings(_Section):
     """``[play] resign``: resign adjudication by the score of the losing engine."""
 
-    movecount: _Moves = Field(description="Number of consecutive moves with such a score.")
+    movecount: _Moves = Field(
+        description="Number of consecutive moves with a score that reaches the limit (key score)."
+    )
     # Mate scores count as 32,000 minus the number of moves.
     score: int = Field(ge=1, le=31_000, description="Score below 0 at which an engine has lost, in centipawns.")
     twosided: bool = Field(default=True, description="Whether the opponent's scores must agree.")
@@ -129,8 +132,8 @@ class _OwnBookSection(_Section):
 class EntrantSection(_Section):
     """``[[entrants]]``: an engine file by its id, a command, or a glob over the ids of engine files."""
 
-    engine: str | None = Field(default=None, description="Id of an engine file, see `enginetour engines list`.")
-    glob: str | None = Field(default=None, description="Pattern of engine ids; each match is an entrant.")
+    engine: str | None = Field(default=None, description="Id of an engine file (see `enginetour engines list`).")
+    glob: str | None = Field(default=None, description="Pattern of engine ids; each matching engine is an entrant.")
     name: _Name | None = Field(default=None, description="Name of the entrant. Default: the name in the engine file.")
     command: _ListOf[str] | None = Field(
         default=None, description="Program and arguments of an engine without an engine file."
@@ -234,7 +237,7 @@ _Divisor = Annotated[float, Field(gt=1, le=1000)]
 class PlaySection(_Section):
     """``[play]``: time control, concurrency, openings, and the rules by which the referee ends a game.
 
-    `config.entrants` says how `tc`, `white_tc` and `black_tc` combine with those of an entrant.
+    `config.entrants` explains how `tc`, `white_tc` and `black_tc` are combined with the keys of an entrant.
     """
 
     tc: _Control = Field(default="10+0.1", description=f"Time control: {_TIME_CONTROL}.")
@@ -397,7 +400,7 @@ _ORDERS = ("file", "rating", "standings")
 
 
 def listed_order(order: str | None) -> tuple[str, int | None] | None:
-    """Return list and edition of ``list:NAME`` or ``list:NAME#3``; None for any other order."""
+    """Return the list and the edition in ``list:NAME`` or ``list:NAME#3``, or None for any other order."""
     found = re.fullmatch(r"list:([^#]+)(?:#([1-9]\d{0,8}))?", order or "")
     return None if found is None else (found[1], int(found[2]) if found[2] else None)
 
@@ -433,7 +436,7 @@ class NotifySection(_Section):
     """``[notify]``: notifications by a command, a webhook, or apprise services."""
 
     command: _ListOf[_Text] = Field(
-        default=(), description="Program and arguments; it gets the event as JSON on its standard input."
+        default=(), description="Program and arguments. The program receives the event as JSON on its standard input."
     )
     webhook: str | None = Field(default=None, description="URL that receives the event as JSON by POST.")
     apprise: _ListOf[_Text] = Field(default=(), description="URLs of apprise services.")

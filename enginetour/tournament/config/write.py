@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from enginetour.formats.rounds import Rounds
 
 _WRENS = ("wren6", "wren5", "wren4", "wren3", "wren2", "wren1")
-_ONE_PLY = "Elo of the bundled engines at one ply, average 1500"  # a round robin of twelve games a pair
+_ONE_PLY = "Elo of the bundled engines at one ply, average 1500"  # from a round robin of twelve games per pair
 _RATINGS = {"wren8": 1616, "wren7": 1609, "wren6": 1376, "wren5": 1583, "wren4": 1276, "wren3": 1119} | {
     "wren2": 1022,
     "wren1": 827,
 }
-_SINGLE_GAMES = ("dutch", "swiss")  # with game pairs their color rules would have no effect
-_MAIN_SETTINGS = ("size", "cycles", "rounds", "seeds", "games")  # of formats, shown by `init`
+_SINGLE_GAMES = ("dutch", "swiss")  # with game pairs, their color rules would have no effect
+_MAIN_SETTINGS = ("size", "cycles", "rounds", "seeds", "games")  # settings of formats that `init` shows
 _ENTRANTS = {
     "bubble": "Entrants, best first. A bubble starts with the weakest.",
     "gauntlet": "The first entrant plays against all others.",
@@ -41,13 +41,13 @@ _ENTRANTS = {
 
 
 def chosen_engines(named: tuple[str, ...], system: str, tc: TimeControl, folder: Path) -> tuple[str, ...]:
-    """Return the engine files of a new configuration, the bundled ones where none are named.
+    """Return the ids of the engines of a new configuration. Without named engines, bundled engines are used.
 
-    Whether a program is installed is not looked at; `enginetour check` does that.
+    The programs need not be installed; `enginetour check` checks this.
 
     Raises:
-        UsageRefused: a name without an engine file.
-        InputRefused: an engine that does not support the time control.
+        UsageRefused: A named engine does not have an engine file.
+        InputRefused: An engine does not support the time control.
     """
     registry = of_workspace(workspace_of(folder))
     for unknown in (engine for engine in named if engine not in registry.ids):
@@ -61,10 +61,10 @@ def chosen_engines(named: tuple[str, ...], system: str, tc: TimeControl, folder:
 
 
 def new_names(engines: tuple[str, ...], folder: Path) -> tuple[str, ...]:
-    """Return a new name for each engine whose own name an earlier engine has; "" for all others."""
+    """Return a new name for each engine whose name an earlier engine already has, and "" for all other engines."""
     registry = of_workspace(workspace_of(folder))
     own = [registry.get(engine).name for engine in engines]
-    firsts = [engines[own.index(name)] for name in own]  # of several files with one name, the first keeps it
+    firsts = [engines[own.index(name)] for name in own]  # the first of several files with the same name keeps it
     apart = [
         name if first == engine else f"{name} ({engine})"
         for name, first, engine in zip(own, firsts, engines, strict=True)
@@ -73,8 +73,8 @@ def new_names(engines: tuple[str, ...], folder: Path) -> tuple[str, ...]:
 
 
 def uses_ratings(system: str) -> bool:
-    """Return whether the format starts entrants by their ratings, or cannot pair an entrant without a rating."""
-    from enginetour.formats.rounds import Rounds  # here: a match writes its configuration before it starts
+    """Return whether ratings decide the initial scores of the format, or it cannot pair entrants without ratings."""
+    from enginetour.formats.rounds import Rounds  # imported here, because a match starts faster without it
 
     model = options_model(system)
     made = make_format(system, model(**({"rounds": 1} if "rounds" in model.model_fields else {})))
@@ -94,14 +94,14 @@ def _pairs(made: Rounds, rating: float | None) -> bool:
 def known_ratings(
     engines: tuple[str, ...], folder: Path, ask: Callable[[str], str] | None
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return the ratings to write by engine, as TOML with a comment, and the engines that still need one.
+    """Return the ratings to write for engines, as TOML with a comment, and the engines that still need a rating.
 
-    Bundled engines have ratings relative to each other; an engine file with a rating needs none here.
+    Bundled engines have ratings relative to each other. An engine whose file contains a rating does not need one.
 
     Args:
         engines: Ids of engine files.
         folder: Directory of the configuration.
-        ask: Returns what the user types for an engine, "" without an answer; None: no question is asked.
+        ask: Function that returns what the user types for an engine, or ""; None if the user is not asked.
     """
     if set(engines) <= set(_RATINGS):
         return {engine: f"{_RATINGS[engine]}  # {_ONE_PLY}" for engine in engines}, ()
@@ -139,14 +139,14 @@ def starter_text(
     ratings: tuple[Mapping[str, str], tuple[str, ...]] = ({}, ()),
     names: tuple[str, ...] = (),
 ) -> str:
-    """Return a configuration with the usual settings; the number of rounds is at most that of opponents.
+    """Return a configuration with the usual settings. The number of rounds is at most the number of opponents.
 
     Args:
         name: Name of the tournament.
         system: Name of the format.
         tc: Time control.
         engines: Ids of engine files, best first.
-        games: Games per pairing; None: 1 in a FIDE Swiss, else 2.
+        games: Games per pairing. None means 1 in a FIDE Swiss and 2 in other formats.
         play: `openings` and `variant` of ``[play]``.
         ratings: As `known_ratings` returns them.
         names: As `new_names` returns them.
@@ -216,8 +216,8 @@ def write_draft(draft: ConfigDraft, path: Path, words: Mapping[str, str] | None 
     Args:
         draft: The configuration.
         path: A file that does not exist yet.
-        words: The text that the user typed, for error messages: by key, by key of the n-th entrant (``1.tc``), for that
-            entrant (``1.``), or for everything (``*``).
+        words: Texts that the user typed, for error messages. Their keys are a key of the file (``tc``), a key of the
+            n-th entrant (``1.tc``), any key of this entrant (``1.``), or any key of the file (``*``).
     """
     text, fresh = draft.text(), not path.parent.exists()
     try:
@@ -239,12 +239,12 @@ def remove_draft(path: Path, *, with_folder: bool) -> None:
     """Remove a draft that is not valid, and the directory that was made for it."""
     path.unlink()
     if with_folder:
-        with suppress(OSError):  # the directory has other files by now
+        with suppress(OSError):  # the directory now contains other files
             path.parent.rmdir()
 
 
 def locate_typed(error: TourError, path: Path, text: str, words: Mapping[str, str]) -> None:
-    """Replace lines of a generated file in an error by what the user typed, where that is known."""
+    """Replace line numbers of a generated file in an error by what the user typed, if this is known."""
 
     def typed(found: re.Match[str]) -> str:
         return _typed_at(int(found[1]), text.splitlines(), words) or found[0]
