@@ -31,7 +31,7 @@ _SO_PEERPIDFD = 77  # asm-generic/socket.h
 _LONGEST_PATH = 107  # bytes; sun_path has 108 with its terminator, unix(7)
 
 LONGEST_REQUEST = 64 << 10  # bytes; a request is much shorter
-PATIENCE_S = 5.0  # for a whole request line; commands send it at once
+PATIENCE_S = 5.0  # seconds to receive a whole request line; commands send it at once
 
 
 def _encode_message(message: Mapping[str, Any]) -> bytes:
@@ -39,9 +39,9 @@ def _encode_message(message: Mapping[str, Any]) -> bytes:
 
 
 def socket_path(database: Address | str, slug: str) -> Path:
-    """Return the path of a tournament's socket next to its database, from which `candidates` are derived.
+    """Return the path of a tournament's socket next to its database. `candidates` derives the real paths from it.
 
-    For a database on a server the path is relative and only its digest is used.
+    For a database on a server, the path is relative and only its digest is used.
     """
     if isinstance(database, ServerAddress):
         return Path(_tag(database)) / slug
@@ -72,7 +72,7 @@ def candidates(path: Path) -> list[Path]:
 
 
 def _is_ours(folder: Path) -> bool:
-    """Return whether a directory belongs to this user, is not a link, and others cannot enter it."""
+    """Return whether a directory belongs to this user, is not a link, and cannot be entered by others."""
     try:
         found = folder.lstat()
     except OSError:
@@ -81,10 +81,10 @@ def _is_ours(folder: Path) -> bool:
 
 
 def peer_trouble(connection: socket.socket) -> str:
-    """Return why the process that connected is rejected; "" if this user started it.
+    """Return why the connected process is rejected, or "" if this user started it.
 
-    An engine has the user's rights too: it is recognized by its namespaces and by the slot that started it. The process
-    is held by its descriptor during the check, because the number of an ended process can be reused.
+    An engine also has the user's rights; it is recognized by its namespaces and by the slot that started it. An open
+    descriptor refers to the process during the check, because the number of an ended process can be reused.
     """
     pid, user, _ = _credentials(connection)
     if user != os.getuid():
@@ -113,7 +113,7 @@ def _process(connection: socket.socket, pid: int) -> int:
     except OSError as error:
         if error.errno != errno.ENOPROTOOPT:
             raise
-        return os.pidfd_open(pid)  # kernels before 6.5: the process that has this number now
+        return os.pidfd_open(pid)  # kernels before 6.5: the process with this number now
 
 
 def _has_ended(handle: int) -> bool:
@@ -126,11 +126,11 @@ _LONGEST_ANSWER = 16 << 20  # bytes; a client does not read more
 
 
 class ConnectionClosed(StoreRefused):
-    """The run ended before it responded; the log has the change, or it did nothing, and the request can be repeated."""
+    """The run ended before it responded. If the log does not contain the change, the request can be repeated."""
 
 
 def _connect(path: Path, timeout: float) -> socket.socket | None:
-    """Connect to the listener of this path if it belongs to this user; None without one."""
+    """Connect to the listener of this path if it belongs to this user. Return None if there is no such listener."""
     for place in candidates(path):
         if place.parent != path.parent and not _is_ours(place.parent):
             continue
@@ -138,7 +138,7 @@ def _connect(path: Path, timeout: float) -> socket.socket | None:
         connection.settimeout(timeout)
         try:
             connection.connect(os.fspath(place))
-            if _credentials(connection)[1] == os.getuid():  # of the listening process, from the kernel
+            if _credentials(connection)[1] == os.getuid():  # user of the listening process
                 return connection
         except OSError:
             pass
@@ -158,13 +158,13 @@ def _lines(connection: socket.socket) -> Iterator[dict[str, Any]]:
 
 
 def ask(path: Path, request: Mapping[str, Any], timeout: float = 10.0) -> dict[str, Any] | None:
-    """Send a request; return the answer of the running tournament, None if there is no listener.
+    """Send a request. Return the answer of the running tournament, or None if there is no listener.
 
-    Raises ConnectionClosed if the run ends before it answers, StoreRefused if it does not answer in time.
+    Raise ConnectionClosed if the run ends before it answers, and StoreRefused if it does not answer in time.
 
     Args:
-        path: As `socket_path` returns it.
-        request: A JSON object with "do".
+        path: Path that `socket_path` returns.
+        request: A JSON object with the key "do".
         timeout: Seconds for each step of the connection.
     """
     connection = _connect(path, timeout)
@@ -186,7 +186,10 @@ def ask(path: Path, request: Mapping[str, Any], timeout: float = 10.0) -> dict[s
 
 
 def subscribe(path: Path) -> Iterator[dict[str, Any]] | None:
-    """Yield live events of the running tournament until it ends; None if none listens, StoreRefused if it is full."""
+    """Return an iterator over live events of the running tournament, or None if there is no listener.
+
+    Raise StoreRefused if the running tournament does not accept more subscribers.
+    """
     connection = _connect(path, PATIENCE_S)
     if connection is None:
         return None
@@ -210,11 +213,11 @@ def _events(connection: socket.socket, lines: Iterator[dict[str, Any]]) -> Itera
         yield from lines
 
 
-MOST_CLIENTS = 64  # far more commands and pages than one tester opens; limits the descriptors
-MOST_LISTENERS = 48  # of them; the rest is for commands
+MOST_CLIENTS = 64  # connections; far more than the commands and pages of one tester; limits the file descriptors
+MOST_LISTENERS = 48  # connections of subscribers; the others are for commands
 UNREAD_BYTES = 1 << 20  # a subscriber with more unread data is disconnected
-_FAREWELL_S = 0.5  # to deliver the last answers at the end
-_LOOK_S = 1.0  # between two checks for clients that do not finish their request
+_FAREWELL_S = 0.5  # seconds to deliver the last answers at the end
+_LOOK_S = 1.0  # seconds between two checks for clients that do not finish their request
 _USAGE = 2  # exit code of errors.UsageRefused
 _BUSY = 5  # exit code of errors.StoreRefused
 
@@ -225,7 +228,7 @@ def refusal(error: str, exit_code: int) -> dict[str, Any]:
 
 
 class PendingRequest:
-    """A request of a client: what to do, and its arguments."""
+    """A request of a client: its action `do`, and its arguments."""
 
     def __init__(self, message: dict[str, Any], answer: Callable[[Mapping[str, Any]], None]) -> None:
         self.do = str(message.pop("do"))
@@ -233,7 +236,10 @@ class PendingRequest:
         self._answer = answer
 
     def reply(self, answer: Mapping[str, Any]) -> None:
-        """Send the answer, `refusal(...)` or {"ok": true, ...}, from any thread; a second answer is ignored."""
+        """Send the answer, which is `refusal(...)` or {"ok": true, ...}. A second answer is ignored.
+
+        This can be called in any thread.
+        """
         self._answer(answer)
 
 
@@ -249,7 +255,7 @@ class _Client:
 
 
 class ControlServer:
-    """Listens from `start` to `close` in its own thread; the caller holds the tournament's lock.
+    """Listens from `start` to `close` in its own thread. The caller must hold the tournament's lock.
 
     `inbox` is a `queue.SimpleQueue` or another object with `put`, which is called from that thread.
     """
@@ -266,8 +272,8 @@ class ControlServer:
         return sum(client.listens for client in list(self._clients.values()))
 
     def start(self) -> None:
-        """Bind and listen, and set `path` to the place that was used; StorageFailed if no place is possible."""
-        from enginetour.tournament.loopthread import LoopThread  # here: clients do not need asyncio
+        """Create the socket and listen; set `path` to its path. Raise StorageFailed if no path can be used."""
+        from enginetour.tournament.loopthread import LoopThread  # imported here, because clients do not need asyncio
 
         listener = self._bind()
         self._loop = LoopThread("control")
@@ -292,7 +298,7 @@ class ControlServer:
         self.close()
 
     def publish(self, event: Mapping[str, Any]) -> None:
-        """Send an event to every subscriber without waiting for any."""
+        """Send an event to every subscriber without waiting."""
         if self._loop is None:
             return
         line = _encode_message(event)
@@ -317,7 +323,7 @@ class ControlServer:
                 with contextlib.suppress(FileNotFoundError):
                     if not stat.S_ISSOCK(place.lstat().st_mode):
                         continue  # not a socket: it must not be removed
-                    place.unlink()  # a killed run left it; this run has the lock now
+                    place.unlink()  # it belonged to a killed run, because this run has the lock
                 listener = socket.socket(socket.AF_UNIX)
                 try:
                     listener.bind(os.fspath(place))
@@ -404,7 +410,7 @@ class ControlServer:
     async def _answer_request(
         self, loop: LoopThread, client: _Client, line: bytes, writer: asyncio.StreamWriter
     ) -> bool:
-        """Answer one request; False if the client is disconnected."""
+        """Answer one request. Return false if the client must be disconnected."""
         import asyncio
 
         try:

@@ -31,19 +31,24 @@ from enginetour.model.game import Game, Note
 from enginetour.store.games import TournamentReader
 from enginetour.tournament.scheduler import Scheduler, Watcher
 
-# The database is the record, not this file: a line that cannot be written is lost. A resumed run reads the file only to
-# find its last game and then adds the later ones, because games committed just before a kill are only in the database.
+# The database is the complete record; a line that cannot be written to this file is lost. A resumed run reads the file
+# only to find its last game. It then adds the later games, because games that were stored just before a kill are only
+# in the database.
 
 ROTATE_BYTES = 10_000_000
-KEPT = 5  # older files; NAME.1 is the newest of them
-# Characters of one text: a line is a few KB, far below the 1 MB that a fault may lose (reliability spec 6).
+KEPT = 5  # number of older files; NAME.1 is the newest of them
+# Largest number of characters of one text. A line then has a few KB, which is far below the 1 MB that a fault may lose
+# (reliability spec 6).
 _LONGEST_TEXT = 1000
 
 TAIL = 1 << 16  # bytes read at once from the end
 
 
 class EventLog:
-    """The event log file of a tournament; the writer holds the tournament's lock. `complain` reports a failure once."""
+    """The event log file of a tournament. The writer must hold the tournament's lock.
+
+    `complain` receives a message at the first failure, and again only after the file was writable.
+    """
 
     def __init__(self, path: Path, complain: Callable[[str], None]) -> None:
         self.path = path
@@ -51,7 +56,7 @@ class EventLog:
         self._complained = False  # reset when the file can be written again
 
     def __call__(self, event: Mapping[str, object]) -> None:
-        """Append an event; texts are cut and in ASCII, so that none can start a line or move a cursor."""
+        """Append an event. Texts are shortened and in ASCII, so that they cannot start a line or move a cursor."""
         try:
             self._append(event_line(event))
             self._complained = False
@@ -79,7 +84,7 @@ class EventLog:
                 os.close(sink)
 
     def mend(self) -> None:
-        """Remove an incomplete last line, which a kill leaves; add the line end if only that is missing."""
+        """Remove an incomplete last line, which a killed run leaves. If only its line end is missing, add it."""
         with suppress(OSError):
             sink = self._opened(0)
             try:
@@ -94,9 +99,8 @@ class EventLog:
         begin = max(0, size - ROTATE_BYTES)
         tail = os.pread(sink, size - begin, begin)
         line = tail[tail.rfind(b"\n") + 1 :]
-        if _event(line) or (
-            begin and len(line) == ROTATE_BYTES
-        ):  # complete but without a line end, or not an event line
+        # The line is complete but has no line end, or it is not an event.
+        if _event(line) or (begin and len(line) == ROTATE_BYTES):
             return size + os.write(sink, b"\n")
         os.ftruncate(sink, size - len(line))
         return size - len(line)
@@ -106,7 +110,7 @@ class EventLog:
         for number in range(KEPT + 1):
             try:
                 source = os.open(self._numbered(number), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-            except OSError:  # a kill may have come between the old file's new name and the new file
+            except OSError:  # the run may have been killed between renaming the old file and creating the new one
                 continue
             try:
                 if stat.S_ISREG(os.fstat(source).st_mode):
@@ -115,7 +119,7 @@ class EventLog:
                 os.close(source)
 
     def _opened(self, create: int = os.O_CREAT) -> int:
-        """Open a regular file only: a link is unsafe, and a pipe would wait for its reader."""
+        """Open the file if it is a regular file. A link would be unsafe, and a pipe would wait for its reader."""
         flags = os.O_RDWR | os.O_APPEND | create | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         sink = os.open(self.path, flags, 0o644)
         if not stat.S_ISREG(os.fstat(sink).st_mode):
@@ -133,7 +137,7 @@ class EventLog:
 
 
 def _lines_backwards(source: int) -> Iterator[bytes]:
-    """Yield the complete lines of a file, last one first; an overlong line comes in parts."""
+    """Yield the complete lines of a file, the last line first. An overlong line is split into parts."""
     at, rest = os.fstat(source).st_size, b""
     torn = True
     while at > 0:
@@ -174,13 +178,13 @@ Sink = Callable[[Mapping[str, object]], None]
 
 
 def make_event(kind: str, tournament: str, at: float, fields: Mapping[str, object], text: str) -> Mapping[str, object]:
-    """Make an event for sinks; `at` in UTC seconds."""
+    """Return an event for sinks. `at` is its time in seconds since 1970 UTC."""
     stamp = datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     return {"at": stamp, "event": kind, "tournament": tournament, **fields, "text": f"{tournament}: {text}"}
 
 
 class RunEvents(Watcher):
-    """Sends the events of a run to every sink; finds unreported changes by comparing states of the scheduler."""
+    """Sends the events of a run to every sink. It finds some changes by comparing states of the scheduler."""
 
     def __init__(self, tournament: str, sinks: Sequence[Sink], clock: Callable[[], float] = time.time) -> None:
         self.tournament = tournament
@@ -190,7 +194,7 @@ class RunEvents(Watcher):
         self._awaited: tuple[str, ...] = ()
         self._cramped = self._paused = False
         self._slots = 0
-        self._said = ""  # the last message, which is the reason of a pause that starts with it
+        self._said = ""  # the last message; if a pause starts now, it contains the reason
 
     def tell(self, kind: str, text: str, **fields: object) -> None:
         """Send one event to all sinks."""
@@ -218,7 +222,7 @@ class RunEvents(Watcher):
         self.incidents(number, game)
 
     def incidents(self, number: int, game: Game, told: int = 0) -> None:
-        """Send the incidents of a game, without the first `told`."""
+        """Send the incidents of a game, except the first `told` incidents, which were already sent."""
         names = f"{game.pairing.white} - {game.pairing.black}"
         for incident in game.incidents[told:]:
             self.tell(
@@ -236,15 +240,15 @@ class RunEvents(Watcher):
         self.tell("trouble", text, cause=text)
 
     def asked(self, text: str) -> None:
-        """Send a request that no other event shows."""
+        """Send an event for a request that has no other event."""
         self.tell("asked", text, cause=text)
 
     def withdrawn(self, name: str, why: str) -> None:
-        """Send the withdrawal of an engine by the run."""
+        """Send an event for the withdrawal of an engine by the run."""
         self.tell("withdrawn", f"{name} is withdrawn: it {why}", engine=name, cause=why)
 
     def progress(self, scheduler: Scheduler) -> None:
-        """Send suspensions, pauses and a changed concurrency, by comparing with the last call."""
+        """Send suspensions, pauses and a change of the concurrency since the last call."""
         suspended = scheduler.setbacks.suspended
         for engine in sorted(suspended.keys() - self.suspended - scheduler.setbacks.tried_again):
             self.tell(
@@ -272,9 +276,9 @@ class RunEvents(Watcher):
 
 
 def catch_up(log: TournamentReader, journal: EventLog, stopping: Callable[[], bool]) -> int:
-    """Write the games that the event log lacks because of a kill; return the number of its last game.
+    """Write the games that are missing in the event log because of a kill. Return the number of its last game.
 
-    A missing event log is not restored; a new one starts now. The number is that of the last game of the tournament,
+    A missing event log is not restored; a new one starts now. The returned number is the last game of the tournament,
     unless `stopping` returned true.
     """
     journal.mend()
@@ -297,9 +301,10 @@ def catch_up(log: TournamentReader, journal: EventLog, stopping: Callable[[], bo
 
 
 def _reached(log: TournamentReader, journal: EventLog) -> tuple[int | None, int | None]:
-    """Return the last game in the event log, and how many of its incidents it has (None: all).
+    """Return the last game in the event log, and how many incidents of this game it contains (None: all).
 
-    The game is None if the event log does not show it. A run starts with the number of the last game before it.
+    The game is None if the event log does not show it. The event `started` of a run contains the number of the last
+    game before it.
     """
     told = 0
     for event in journal.backwards():

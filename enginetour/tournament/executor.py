@@ -41,19 +41,17 @@ if TYPE_CHECKING:
     from enginetour.referee.compliance.exam import Compliance, ComplianceTask
 
 
-READ_SIZE = 64 * 1024  # bytes, what a pipe holds: pipe(7)
+READ_SIZE = 64 * 1024  # bytes; the capacity of a pipe, pipe(7)
 SLOT = (sys.executable, "-P", "-m", "enginetour.referee.slot")  # -P: do not import from the current directory
-START_PARALLEL = 4  # runner spec 14
-STOP_LIMIT = 3.0  # s for "stop now", reliability spec 3
+START_PARALLEL = 4  # engines (runner spec 14)
+STOP_LIMIT = 3.0  # s for "stop now" (reliability spec 3)
 _TERM_AFTER = 1.2  # s after "stop now"; normally the slot has ended its engines and itself by then
 _KILL_AFTER = 2.0  # s; everything must be dead within 3 s (reliability spec 3)
 KILL_WAIT = 1.0  # s; only a process that hangs in the kernel takes longer
-# Signals of internal errors; a host does not send them.
+# Signals that internal errors cause; a host does not send them.
 _OF_BUGS = frozenset((signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT))
-_LENGTHS = {"hello": 2, "event": 3, "result": 2, "failed": 2, "internal": 2}  # of the messages of a slot
-_LEAVE_AFTER = (
-    6.0  # s for an idle slot to end its two engines normally: 2.5 s each (reliability spec 4.4), and 1 s more
-)
+_LENGTHS = {"hello": 2, "event": 3, "result": 2, "failed": 2, "internal": 2}  # of a slot's messages, by kind
+_LEAVE_AFTER = 6.0  # s for an idle slot to end two engines normally: 2.5 s each (reliability spec 4.4), and 1 s more
 
 Listener = Callable[[int, str, object], None]
 
@@ -63,10 +61,10 @@ class SlotSettings:
     """How slots are started and what their engines may use.
 
     Attributes:
-        tag: Marks every process of slots and engines, so that `end_leftovers` finds them after a crash.
-        cores: Own processor cores for the engines of each slot; slots do not use them if there are enough others.
+        tag: Mark of every process of slots and engines. `end_leftovers` finds them by it after a crash.
+        cores: Separate processor cores for the engines of each slot. Slots use other cores if there are enough.
         together: Whether a slot may share a processor with the engines of a quick game.
-        start_parallel: The most engines that start at the same time; the two of one game always may.
+        start_parallel: Largest number of engines that start at the same time. The two engines of a game always may.
         hidden: A directory that sandboxes hide in addition to the usual ones.
     """
 
@@ -84,7 +82,7 @@ class SlotSettings:
 
 @dataclass(slots=True)
 class SlotTask:
-    """A task in the queue or in a slot: its message, the slot it prefers, and its future."""
+    """A task in the queue or in a slot: its message, its preferred slot, and its future."""
 
     message: bytes
     prefer: int | None
@@ -92,7 +90,7 @@ class SlotTask:
     future: Future[Any] = field(default_factory=Future)
 
     def fail(self, why: str, *, internal: bool = False) -> None:
-        """Fail the task: by the host, or by an `internal` error."""
+        """End the task with a failure of the machine, or with an `internal` error."""
         self.future.set_exception(InternalFailure(why) if internal else MachineFailure(why))
 
 
@@ -105,11 +103,11 @@ class SlotProcess:
     def __init__(self, index: int, tag: str, command: Sequence[str], settings: SlotSettings) -> None:
         self.index = index
         self.tag = tag
-        self._tags = {tag}  # all tags that its engines had
+        self._tags = {tag}  # all tags that its engines have had
         self.work: SlotTask | None = None
         self.starting = 0  # number of engines that may be starting in it
         self.leaving = False
-        self.left_unasked = False  # it closed its output although it was not told to end
+        self.left_unasked = False  # it closed its output, although it was not asked to end
         self.broken = False  # its output has data that it cannot have sent
         self.signals: list[tuple[float, int]] = []  # (CLOCK_MONOTONIC s, signal) to send
         self.scratch = make_scratch(tag)
@@ -137,7 +135,7 @@ class SlotProcess:
         for end in (self.stdin, self.stdout, self.stderr):
             os.set_blocking(end, False)
         self.out = Outbox(self.stdin, cap=None)
-        self._held: list[bytes] | None = []  # messages that wait until it has sent its version
+        self._held: list[bytes] | None = []  # messages that wait for the slot's version
         self._frames = Frames()
         self._errors = ByteRing(STDERR_CAP)
 
@@ -148,13 +146,13 @@ class SlotProcess:
         remove_scratch(self.scratch)
 
     def pin(self, cores: Cores | None, slots: int) -> None:
-        """Keep the slot process and this process off the cores of the engines of a number of slots."""
+        """Bind the slot process and this process to cores that the engines of this number of slots do not use."""
         if cores is not None:
             cores.keep_off(slots)
             set_affinity(self.process.pid, cores.others(self.index, slots))
 
     def reassign(self, tag: str, settings: SlotSettings) -> None:
-        """Use another tag and other settings for the next tasks; only while the slot is idle."""
+        """Use another tag and other settings for the next tasks. The slot must be idle."""
         self.tag = tag
         self._tags.add(tag)
         retag(self.scratch, tag)
@@ -166,12 +164,12 @@ class SlotProcess:
         return self.work is None and not self.leaving
 
     def start(self, work: SlotTask) -> None:
-        """Send a task; one at a time."""
+        """Send a task. The slot must be idle."""
         self.work, self.starting = work, work.engines
         self._send(work.message)
 
     def accept(self, version: str) -> None:
-        """Accept its version. A slot of another version is ended, and its task fails."""
+        """Check the version that the slot sent. A slot of another version is ended, and its task fails."""
         held, self._held = self._held or [], None
         if version == VERSION:
             for message in held:
@@ -190,7 +188,7 @@ class SlotProcess:
             self._held.append(message)
 
     def leave(self, *, now: bool) -> None:
-        """Tell it to end: after its game, or now with signals if it does not."""
+        """Ask the slot to end after its game or, if `now` is true, at once. A slot that does not end gets signals."""
         if not self.leaving or now:
             self._held = None if now else self._held
             self._send(frame(Stop(now)))
@@ -202,14 +200,14 @@ class SlotProcess:
             self.signals = [(begun + _LEAVE_AFTER, signal.SIGKILL)]
 
     def send_signals(self) -> float | None:
-        """Send the signals that are due; return the time of the next one."""
+        """Send the signals that are due. Return the time of the next one, or None if there is none."""
         while self.signals and self.signals[0][0] <= time.monotonic():
             with suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self.pidfd, self.signals.pop(0)[1])
         return self.signals[0][0] if self.signals else None
 
     def read(self) -> tuple[list[Any], bool]:
-        """Read once; return the complete messages, and whether more may come. Invalid data ends the stream."""
+        """Read once. Return the complete messages, and whether more may come. Invalid data ends the stream."""
         try:
             chunk = os.read(self.stdout, READ_SIZE)
         except BlockingIOError:
@@ -229,7 +227,10 @@ class SlotProcess:
         return bool(chunk)
 
     def reap(self) -> tuple[str, bool]:
-        """End its remaining processes and close everything; return how it ended, and whether by an internal error."""
+        """End the slot's remaining processes and close everything.
+
+        Return how it ended, and whether by an internal error.
+        """
         strays.wait_for_exit([self.pidfd], time.monotonic_ns() + int(KILL_WAIT * 1e9))
         returncode = self.process.poll()
         strays.kill_tagged(self._tags)
@@ -246,7 +247,7 @@ class SlotProcess:
 
 
 def _environment(scratch: Path) -> dict[str, str]:
-    """Return the environment of this process, with the package's directory where an interpreter would not find it."""
+    """Return the environment of this process, with PYTHONPATH if an interpreter would not find the package."""
     ours = dict(os.environ)
     root = Path(enginetour.__file__).resolve().parents[1]
     if root.name not in ("site-packages", "dist-packages"):
@@ -255,7 +256,7 @@ def _environment(scratch: Path) -> dict[str, str]:
 
 
 def report_wait(slot: int, name: str, payload: object) -> None:
-    """Print events before the first game: a line on stderr for an engine that starts slowly."""
+    """Print events before the first game: a line on stderr if an engine starts slowly."""
     del slot
     if name == "waits" and isinstance(payload, Mapping):
         with suppress(OSError, ValueError):  # stderr is closed
@@ -264,9 +265,9 @@ def report_wait(slot: int, name: str, payload: object) -> None:
 
 
 class LocalExecutor:
-    """Slots on this machine, started when first needed; one thread manages all of them.
+    """Slots on this machine. They start when they are first needed, and one thread manages all of them.
 
-    `on_event(slot, name, payload)` is called from that thread. `command` starts a slot.
+    `on_event(slot, name, payload)` is called in this thread. `command` is the command that starts a slot.
     """
 
     def __init__(
@@ -295,10 +296,12 @@ class LocalExecutor:
     def submit(
         self, task: GameTask | ProbeTask | ReenactTask | ComplianceTask, prefer: int | None = None
     ) -> Future[Game | ProbeResult | ReenactResult | Compliance]:
-        """Queue a task; `prefer` is the index of a slot, used if it is free.
+        """Queue a task. `prefer` is the index of a slot, which is used if it is free.
 
-        The future raises MachineFailure if the slot was killed, stopped, or lacked something, InternalFailure if it
-        failed by itself, and TourError if it has another version of enginetour. RuntimeError after `stop` or `close`.
+        The future raises MachineFailure if the slot was killed or stopped, or could not get a resource; InternalFailure
+        after an internal error; and TourError if the slot has another version of enginetour.
+
+        Raise RuntimeError after `stop` or `close`.
         """
         work = SlotTask(frame(task), prefer, 2 if isinstance(task, GameTask) else 1)
         if not self._bell.ask(lambda: self._queue.append(work), work=True):
@@ -306,9 +309,9 @@ class LocalExecutor:
         return work.future
 
     def reassign(self, slots: int, on_event: Listener | None, settings: SlotSettings) -> None:
-        """Change the settings of all further tasks; only while no task is queued or running.
+        """Change the settings of all further tasks. No task may be queued or running.
 
-        Slots are kept, but with cores they are replaced, because a slot is bound to its cores when it starts.
+        Slots are kept, except if the settings contain cores: a slot is bound to its cores when it starts.
         """
 
         def act() -> None:
@@ -337,10 +340,10 @@ class LocalExecutor:
         self._bell.ask(lambda: self._resize(slots))
 
     def stop(self, *, now: bool) -> None:
-        """Start no new games and fail queued ones.
+        """Start no new games and fail queued games.
 
-        `now`: fail games in progress too, and return when all slots and engines are dead (3 s). Otherwise return at
-        once; games in progress play to their end.
+        If `now` is true, also fail games in progress, and return when all slots and engines have ended (3 s). Otherwise
+        return at once; games in progress play to their end.
         """
         self._bell.refuse("the executor was stopped")
         dead = threading.Event()
@@ -404,7 +407,7 @@ class LocalExecutor:
 
     def _start_first(self) -> None:
         if not self._slots:
-            with suppress(MachineFailure):  # the first task tries it again, and its future raises
+            with suppress(MachineFailure):  # the first task tries again, and its future raises the error
                 self._start(0)
 
     def _resize(self, slots: int) -> None:
@@ -541,9 +544,9 @@ class LocalExecutor:
 
 
 def probe_executor(hidden: Path | None = None, *, start: bool = False) -> LocalExecutor:
-    """Return an executor to probe engines, a few at a time; sandboxes hide the directory `hidden`.
+    """Return an executor that probes a few engines at a time. Sandboxes hide the directory `hidden`.
 
-    The caller closes it. `start`: start the first slot now, so that it loads while the caller continues.
+    The caller must close it. If `start` is true, the first slot starts now and loads while the caller continues.
     """
     executor = LocalExecutor(min(START_PARALLEL, os.cpu_count() or 1), report_wait, SlotSettings(hidden=hidden))
     if start:
@@ -554,7 +557,7 @@ def probe_executor(hidden: Path | None = None, *, start: bool = False) -> LocalE
 def end_leftovers(tag: str) -> tuple[str, ...]:
     """End slots and engines of an earlier run with this tag and remove its scratch files; return their names.
 
-    The caller holds the lock, which shows that the earlier run has ended.
+    The caller must hold the lock, which proves that the earlier run has ended.
     """
     ended = tuple(f"{seen.name} ({seen.pid})" for seen, _ in strays.kill_tagged((tag,)))
     remove_leftover_scratch(tag)

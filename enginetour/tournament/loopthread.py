@@ -17,7 +17,7 @@ _Answer = TypeVar("_Answer")
 
 
 class LoopThread:
-    """An event loop that runs in a thread until `end` was awaited in it."""
+    """An event loop that runs in a thread until `end` has been awaited in it."""
 
     def __init__(self, name: str) -> None:
         self._loop = asyncio.new_event_loop()
@@ -36,7 +36,7 @@ class LoopThread:
             self._loop.call_soon_threadsafe(act if not delay else lambda: self._loop.call_later(delay, act))
 
     def wait_for(self, act: Coroutine[Any, Any, _Answer]) -> _Answer:
-        """Await a coroutine in the loop and return its result; must not be called in the loop itself."""
+        """Await a coroutine in the loop and return its result. Do not call this in the loop itself."""
         return asyncio.run_coroutine_threadsafe(act, self._loop).result()
 
     def ask(self, question: Callable[[], _Answer]) -> _Answer:
@@ -53,7 +53,7 @@ class LoopThread:
             self._thread.join(timeout)
 
     def begin(self, act: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Start a task that `end` cancels; must be called in the loop."""
+        """Start a task, which `end` cancels. Call this in the loop only."""
         task = self._loop.create_task(act)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

@@ -24,13 +24,13 @@ from enginetour import __version__
 from enginetour.engines.process import unblock_signals
 from enginetour.tournament.config.sections import NotifySection
 
-COMMAND_S = 30.0  # then the command and its children are killed; a mail program may need long with a slow server
-WEBHOOK_S = 10.0  # for each step of the connection
-MOST_WAITING = 100  # undelivered events, more than one run should produce
-QUIET_S = 600.0  # between two notices of one kind about one engine: at most six per hour
+COMMAND_S = 30.0  # then the command and its children are killed; a mail program may need long for a slow server
+WEBHOOK_S = 10.0  # seconds for each step of the connection
+MOST_WAITING = 100  # undelivered events; a usual run does not produce more
+QUIET_S = 600.0  # seconds between two notices of the same kind about the same engine: at most six per hour
 ENDS = ("finished", "stopped")
-FAREWELL_S = 15.0  # for the last event of a run: one slow webhook, or two fast ones
-_HURRIED_S = 0.5  # of the 3 s within which a run must end after a second stop (reliability spec 3)
+FAREWELL_S = 15.0  # seconds for the last event of a run: one slow webhook, or two fast ones
+_HURRIED_S = 0.5  # the same after a second stop, when a run must end within 3 s (reliability spec 3)
 _LONGEST_VARIABLE = 1000  # characters; the kernel limits a variable to 128 KB (execve(2)); stdin has the whole event
 
 Event = Mapping[str, object]
@@ -38,11 +38,11 @@ Send = Callable[[Event], None]
 
 
 class NotifyFailed(Exception):
-    """A channel did not accept an event; the text says why."""
+    """A channel did not accept an event. The text contains the reason."""
 
 
 def channels(section: NotifySection, folder: Path) -> dict[str, Send]:
-    """Return the send function of each channel; a relative command starts in the directory `folder`."""
+    """Return the send function of each channel. The path of a relative command starts at the directory `folder`."""
     ways: dict[str, Send] = {
         "command": lambda event: send_to_command(section.command, event, folder),
         "webhook": lambda event: send_to_webhook(section.webhook or "", event),
@@ -52,7 +52,7 @@ def channels(section: NotifySection, folder: Path) -> dict[str, Send]:
 
 
 def send_to_command(command: tuple[str, ...], event: Event, folder: Path) -> None:
-    """Run a command with the event as JSON on stdin and in ENGINETOUR_* variables; NotifyFailed if it fails."""
+    """Run a command with the event as JSON on stdin and in ENGINETOUR_* variables. Raise NotifyFailed if it fails."""
     program = _program(command, folder)
     try:
         process = subprocess.Popen(
@@ -61,7 +61,7 @@ def send_to_command(command: tuple[str, ...], event: Event, folder: Path) -> Non
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             env={**os.environ, **_variables(event)},
-            start_new_session=True,  # so that Ctrl-C does not reach it, and it can be killed with its children
+            start_new_session=True,  # Ctrl-C then does not reach it, and it can be killed with its children
         )
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
@@ -77,7 +77,7 @@ def send_to_command(command: tuple[str, ...], event: Event, folder: Path) -> Non
 
 
 def command_fault(section: NotifySection, folder: Path) -> str:
-    """Return a warning if the command of the section cannot be started, else ""."""
+    """Return a warning if the command of the section cannot be started, or "" if it can be started."""
     if not section.command or shutil.which(program := _program(section.command, folder)):
         return ""
     return f"notify command: program {program} not found; notifications will fail"
@@ -88,7 +88,7 @@ def _program(command: tuple[str, ...], folder: Path) -> str:
 
 
 def send_to_webhook(url: str, event: Event) -> None:
-    """POST the event as JSON; NotifyFailed unless the response is a 2xx. Redirects are not followed."""
+    """POST the event as JSON. Raise NotifyFailed if the response is not a 2xx. Redirects are not followed."""
     headers = {"Content-Type": "application/json", "User-Agent": f"enginetour/{__version__}"}
     request = urllib.request.Request(url, json.dumps(event).encode(), headers, method="POST")  # noqa: S310  http only
     try:
@@ -102,7 +102,10 @@ def send_to_webhook(url: str, event: Event) -> None:
 
 
 def send_to_apprise(urls: tuple[str, ...], event: Event) -> None:
-    """Send the text to apprise services; NotifyFailed if one does not accept it, or the extra is not installed."""
+    """Send the text of an event to apprise services.
+
+    Raise NotifyFailed if a service does not accept it, or if the package apprise is not installed.
+    """
     try:
         import apprise
     except ImportError:
@@ -117,7 +120,7 @@ def send_to_apprise(urls: tuple[str, ...], event: Event) -> None:
 
 
 class Notifier:
-    """Delivers the events of a section until `close`; `complain` reports the failure of a channel once."""
+    """Delivers events to the channels of a section until `close`. `complain` reports a failing channel once."""
 
     def __init__(self, section: NotifySection, folder: Path, complain: Callable[[str], None]) -> None:
         self._wanted = section.on
@@ -131,7 +134,7 @@ class Notifier:
         self._thread.start()
 
     def __call__(self, event: Event) -> None:
-        """Queue an event if the section wants it; never wait."""
+        """Queue an event if the section selects its kind. This does not wait."""
         kind = event["event"]
         if kind not in self._wanted:
             return
@@ -143,7 +146,7 @@ class Notifier:
             self._queue.put_nowait(event)
 
     def close(self, hurry: Callable[[], bool] = lambda: False) -> None:
-        """Deliver queued events for a limited time, shorter in a `hurry`; a command that still runs ends by itself."""
+        """Deliver queued events for a limited time, which is shorter if `hurry` returns true. Do not end a command."""
         begun = time.monotonic()
         self._closing = True
         with suppress(Full):
@@ -152,13 +155,13 @@ class Notifier:
             self._thread.join(0.1)
 
     def _deliver(self) -> None:
-        unblock_signals()  # else the started commands would not get SIGTERM
+        unblock_signals()  # otherwise the started commands would not receive SIGTERM
         while not (self._closing and self._queue.empty()) and (event := self._queue.get()) is not None:
             for name, send in self._channels.items():
                 try:
                     send(event)
                     self._failing.discard(name)
-                except Exception as error:  # also of a service's package: only the notification is lost
+                except Exception as error:  # also errors of the package apprise: only the notification is lost
                     if name not in self._failing:
                         self._failing.add(name)
                         self._complain(f"notify {name} failed: {error}; test it with enginetour check CONFIG --notify")

@@ -55,7 +55,7 @@ FEWEST = 2  # entrants; a game has two sides
 
 @dataclass(frozen=True)
 class _Resources:
-    """What a configuration refers to, loaded on first use; InputRefused for a file that cannot be used."""
+    """The files and rules of a configuration, loaded on first use. Raises InputRefused if a file cannot be used."""
 
     config: Config
 
@@ -79,7 +79,7 @@ class _Resources:
 
     @cached_property
     def suite(self) -> OpeningSuite:
-        """Openings; an error in their file also shows where the configuration names the file."""
+        """The openings. An error in their file also shows the line of the configuration that sets the file."""
         config, games = self.config, getattr(self.config.format_options, "games_per_pairing", 1)
         try:
             return load_suite(
@@ -89,7 +89,7 @@ class _Resources:
                 listed=hasattr(config.format_options, "cycles"),
                 folder=self.folder,
                 variant=config.play.variant,
-                most_plies=2 * config.play.max_moves - 1,  # at least one ply must be an engine's
+                most_plies=2 * config.play.max_moves - 1,  # an engine must play at least one ply
             )
         except InputRefused as error:
             named = f"the file is set in {config.at('play', 'openings', 'file')}"
@@ -98,10 +98,10 @@ class _Resources:
 
     @cached_property
     def longest(self) -> tuple[int, str]:
-        """Plies of the longest loaded opening, or to which lines are cut, and what to call it."""
+        """The largest number of plies of an opening, and a name for this opening in messages."""
         openings = self.suite.openings
         if isinstance(openings, BookLines):
-            return self.config.play.openings.longest or 0, "lines"
+            return self.config.play.openings.longest or 0, "an opening line"
         if isinstance(openings, HeldGames):
             plies, name = openings.longest
             return plies, f"the opening {name!r}"
@@ -127,7 +127,7 @@ class _Resources:
 
 @dataclass(frozen=True)
 class Plan:
-    """A tournament that could start: its entrants, best first as written, and how each plays."""
+    """A tournament that could start: its entrants, best first, and how each of them plays."""
 
     config: Config
     workspace: Path
@@ -138,7 +138,7 @@ class Plan:
     resources: _Resources
     dealt: OpeningSuite | None = None
     speed: float | None = None  # of this machine, if clocks are scaled by it
-    away: bool = False  # games are played on other machines, whose speed scales the clocks
+    away: bool = False  # true: games are played on other machines, whose speeds scale the clocks
 
     @property
     def format(self) -> Format[Any]:
@@ -190,14 +190,14 @@ class Plan:
         )
 
     def _booked(self, side: Side, pairing: Pairing) -> Side:
-        """Seed the choices from its own book; they depend on seed and encounter only."""
+        """Return the side with a seed for its own book, which depends on the random seed, encounter and name."""
         if side.own_book is None:
             return side
         seed = f"{self.suite.seed}:{pairing.encounter}:{side.spec.name}"
         return replace(side, own_book=replace(side.own_book, seed=seed))
 
     def of_edition(self, number: int, per: OpeningScope | None) -> Plan:
-        """Return the plan of an edition, with its own order of openings: deterministic engines repeat no games."""
+        """Return the plan of an edition. Its own order of openings avoids repeated games of deterministic engines."""
         return replace(self, dealt=self.suite_of(number).dealt(per))
 
     def suite_of(self, edition: int) -> OpeningSuite:
@@ -210,14 +210,14 @@ class Plan:
 
 
 def prepare(path: Path, db: Address | None, *, resumes: bool = False) -> Plan:
-    """Read a configuration and resolve everything it refers to; write nothing.
+    """Read a configuration and find everything that it refers to. Nothing is written.
 
-    Errors name place and next step. Openings of a large book are not checked yet, see `refuse_openings`.
+    Errors contain the place and the next step. The openings of a large book are checked later, by `refuse_openings`.
 
     Args:
         path: The configuration file.
-        db: Address of the database; None: the default of the workspace.
-        resumes: Leave out an entrant that has withdrawn and whose engine cannot be found.
+        db: Address of the database; None for the default of the workspace.
+        resumes: Whether to omit an entrant that has withdrawn and whose engine cannot be found.
     """
     config = load.load(path)
     folder = config.path.resolve().parent
@@ -259,13 +259,13 @@ def prepare(path: Path, db: Address | None, *, resumes: bool = False) -> Plan:
     plan = Plan(config, workspace, database, tuple(entrants), sides, files, resources)
     _ = plan.rules, plan.names  # to read their files
     whole = len(entrants) >= FEWEST and not absent
-    if whole and config.tournament.order in (None, "file"):  # the database gives the ratings of other orders
+    if whole and config.tournament.order in (None, "file"):  # other orders need the database
         refuse_field(plan)
     return plan
 
 
 def _gone(database: Address, name: str) -> set[str]:
-    from enginetour.store.database import database_exists  # here: engines start before the database code is loaded
+    from enginetour.store.database import database_exists  # imported here: engines start before this is loaded
     from enginetour.store.tournaments import Store
 
     if not database_exists(database):
@@ -291,7 +291,7 @@ def _refuse_copies(name: str, spec: EngineSpec, sides: Mapping[str, Side], place
 
 
 def scale_doubts(plan: Plan) -> tuple[str, ...]:
-    """Return a warning if ratings of entrants are used on two scales and the configuration does not state theirs."""
+    """Return a warning if ratings are used on two scales and the configuration does not set rating_scale."""
     config, scale = plan.config, plan.config.tournament.rating_scale
     bringing = next((entrant for entrant in plan.entrants if entrant.rating is not None), None)
     if bringing is None:
@@ -313,7 +313,7 @@ def scale_doubts(plan: Plan) -> tuple[str, ...]:
 
 
 def former_names(config: Config) -> tuple[str, ...]:
-    """Return a note for a former name of a system in the configuration."""
+    """Return a note if the configuration contains a former name of a tournament system."""
     written = config.format["system"]
     return () if written == config.system else (f'system = "{written}" is now called "{config.system}"',)
 
@@ -342,9 +342,9 @@ def refuse_field(plan: Plan) -> None:
 def refuse_openings(plan: Plan, edition: int = 1) -> None:
     """Raise InputRefused for an invalid opening of a large book that the edition may use.
 
-    The entrants must be pairable.
+    The format must be able to pair the entrants.
     """
-    if plan.suite.is_large:  # other books are checked when they are loaded; to start a Swiss of 300 takes a second
+    if plan.suite.is_large:  # small books are checked when loaded; starting a Swiss of 300 takes a second
         plan.suite_of(edition).check(plan.format.remaining(plan.format.start(plan.entrants))[1])
 
 
@@ -366,15 +366,15 @@ def _refuse_seeds(config: Config, sides: Collection[str]) -> None:
 
 Table = Callable[["Store", str], list[str]]
 Errors = dict[str, float]  # standard errors of ratings, Elo
-_DEVIATIONS = 1.96  # the + and - of a list are 95 % confidence intervals
+_DEVIATIONS = 1.96  # standard errors in the + and - of a list, which are 95 % confidence intervals
 _Ranks = dict[str, tuple[float, float | None]]  # rank, and rating if the order has one
 
 
 def ordered(plan: Plan, store: Store, tell: Callable[[str], None], last_table: Table) -> Plan:
     """Return the plan with its entrants in the configured order.
 
-    Formats in rounds also get the ratings of that order for entrants without one. InputRefused if the entrants cannot
-    be paired.
+    In formats with rounds, entrants without a rating also get the rating of this order. Raise InputRefused if the
+    entrants cannot be paired.
     """
     from enginetour.store.ratings import prior_ratings, update_ratings
 
@@ -400,7 +400,7 @@ def ordered(plan: Plan, store: Store, tell: Callable[[str], None], last_table: T
         last = (float("inf"), None)
         entrants = sorted(plan.entrants, key=lambda entrant: ranks.get(entrant.name, last)[0])
         newcomers = store.has(name) or listed_order(order) is not None
-        in_rounds = SYSTEMS[plan.config.system].rounds  # in other formats it would only enter the incremental systems
+        in_rounds = SYSTEMS[plan.config.system].rounds  # elsewhere, only incremental systems would use them
         marked = tuple(
             replace(
                 entrant,
@@ -417,7 +417,7 @@ def ordered(plan: Plan, store: Store, tell: Callable[[str], None], last_table: T
 
 
 def _on_elo(plan: Plan, marked: tuple[Entrant, ...]) -> Plan:
-    """Set the scale to Elo if the database gives all ratings; InputRefused if others are on the Go scale."""
+    """Set the scale to Elo if all ratings are from the database. Raise InputRefused if others are on the Go scale."""
     config = plan.config
     own = {entrant.name for entrant in plan.entrants if entrant.rating is not None}
     taken = [entrant.name for entrant in marked if entrant.rating is not None and entrant.name not in own]
@@ -434,7 +434,7 @@ def _on_elo(plan: Plan, marked: tuple[Entrant, ...]) -> Plan:
 
 
 def _by_list(plan: Plan, store: Store, name: str, number: int | None) -> tuple[Plan, _Ranks, Errors]:
-    """Return the plan with the edition in its configuration, and each entrant's rank in it and rating error."""
+    """Return the plan with the list's edition in its configuration, and the ranks and rating errors by engine."""
     from enginetour.store.editions import lines_by_name, read_edition
 
     tournament, place = plan.config.tournament, plan.config.at("tournament", "order")
@@ -456,8 +456,8 @@ def _by_list(plan: Plan, store: Store, name: str, number: int | None) -> tuple[P
 
 
 def _doubts(plan: Plan, errors: Errors) -> tuple[str, ...]:
-    """Return warnings of the format about the ratings of the edition; ratings in the file are not checked."""
-    from enginetour.formats.rounds import Rounds  # here: other formats start faster without it
+    """Return warnings of the format about ratings from a list. Ratings in the configuration are not checked."""
+    from enginetour.formats.rounds import Rounds  # imported here: other formats start faster without it
 
     format_ = plan.format
     if not isinstance(format_, Rounds):
@@ -474,7 +474,10 @@ FILES, _SLOT_FILES = 32, 4
 
 
 def processors_wanted(sides: Iterable[Side], slots: int) -> int:
-    """Return the processors for concurrent games of the pair that needs most: one side thinks, the other may ponder."""
+    """Return how many processors concurrent games of the pair with the most threads need.
+
+    One side of a game thinks, and the other side may ponder.
+    """
     each = [(side.spec.threads, side.spec.ponder) for side in sides]
     games = (thinks + (ponders if may else 0) for (thinks, _), (ponders, may) in permutations(each, 2))
     return slots * max(games, default=max((own for own, _ in each), default=0))
@@ -504,7 +507,10 @@ def refuse_overload(slots: int, *, force: bool) -> None:
 
 
 def own_cores(sides: Iterable[Side], slots: int, place: str) -> Cores:
-    """Find own cores for the engines of each game, as many as the largest pair needs; InputRefused if too few."""
+    """Return separate cores for the engines of each game, as many as the largest pair needs.
+
+    Raise InputRefused if there are too few.
+    """
     found = find_cores(processors_wanted(sides, 1))
     if lacking := found.lacking(slots):
         step = "use fewer concurrent games or engine threads, or remove affinity"
@@ -532,7 +538,7 @@ def _few_files(slots: int) -> tuple[int, int] | None:
 
 
 def refuse_few_files(slots: int) -> None:
-    """Raise UsageRefused before anything starts if there are too few open files for the games."""
+    """Raise UsageRefused if the limit of open files is too low for the games, before anything starts."""
     if (few := _few_files(slots)) is not None:
         most, needed = few
         what = f"{slots} concurrent game{'s' * (slots != 1)} need {needed} open files, but the limit is {most}"
@@ -548,7 +554,7 @@ _LONG_GAME = 80
 def estimate_duration(plan: Plan) -> dict[str, Any]:
     """Estimate the games (fewest, most, likely) and an upper limit of their hours, with warnings, ready for JSON.
 
-    InputRefused if the entrants cannot be paired.
+    Raise InputRefused if the entrants cannot be paired.
     """
     refuse_field(plan)
     state = plan.format.start(plan.entrants)
@@ -593,13 +599,13 @@ def _speed(plan: Plan) -> float | None:
 
 
 def _meetings(plan: Plan) -> int:
-    """Return the games that the format plans for two entrants."""
+    """Return the number of games that the format plans for two entrants."""
     options = plan.config.format_options
     return int(options.games_per_pairing) * int(getattr(options, "cycles", 1))
 
 
 def _again(plan: Plan, most: int) -> Iterator[str]:
-    """Yield a warning if games without a clock will repeat: two engines play an opening alike when they meet again."""
+    """Yield a warning if games without a clock will repeat, because two engines replay an opening in the same way."""
     if any(tc.stages or tc.movetime_ms for side in plan.sides.values() for tc in side.controls):
         return
     pair = most if len(plan.entrants) == FEWEST else _meetings(plan) if plan.suite.per == "pairing" else 0

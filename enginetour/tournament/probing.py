@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 
 _PROTOCOLS = ("uci", "cecp")
-_TRY_UCI_S = 2.0  # for UCI alone, before a program is started in both protocols
-_LOOK_S = 0.2  # between two checks for a stop: after SIGTERM a run has 5 s (reliability spec 3)
-MOST_FAILURES = 3  # of the machine in a row (reliability spec 1)
+_TRY_UCI_S = 2.0  # seconds to try UCI alone, before a program is started in both protocols
+_LOOK_S = 0.2  # seconds between two checks for a stop; a run must end within 5 s of SIGTERM (reliability spec 3)
+MOST_FAILURES = 3  # failures of the machine in a row, after which probing ends (reliability spec 1)
 
 StopRequested = Callable[[Mapping[str, ProbeResult]], bool]
 Detected = tuple[EngineSpec, ProbeResult]  # an engine that responded in a protocol, and its probe
@@ -45,17 +45,17 @@ def probe_all(
     enough: StopRequested = lambda _: False,
     executor: LocalExecutor | None = None,
 ) -> dict[str, ProbeResult]:
-    """Start every engine once, a few at a time, in slot processes; return one probe per name, in the given order.
+    """Start every engine once, a few at a time, in slot processes. Return one probe per name, in the given order.
 
-    A crash of a slot is a failure of the machine: its probes are repeated. TourError after three such failures in a
-    row without a result.
+    A crash of a slot counts as a failure of the machine, and its probes are repeated. Raise TourError after three such
+    failures in a row without a result.
 
     Args:
         sides: Engines by name.
         check_stop: Called several times a second; an error that it raises ends the probes.
         hidden: A directory that sandboxes hide.
-        enough: Whether these probes are enough; then the others are dropped.
-        executor: Where engines are started; by default a new `probe_executor`.
+        enough: Function that returns whether the given probes are enough. If so, the others are dropped.
+        executor: Executor that starts the engines. Default: a new `probe_executor`.
     """
     tasks = {name: ProbeTask(side.spec, side.variant) for name, side in sides.items()}
     found: dict[str, ProbeResult] = {}
@@ -66,7 +66,7 @@ def probe_all(
             found |= probed
             failures = 0 if probed else failures + 1
             if failure is not None:
-                time.sleep(_LOOK_S)  # a service manager may end slots and run together: wait for its signal
+                time.sleep(_LOOK_S)  # a service manager may end slots and this run together: wait for its signal
                 check_stop()
             if failure is not None and failures == MOST_FAILURES:
                 what = f"the engines cannot be probed: {failure}"
@@ -108,7 +108,7 @@ def _ended_well(futures: Mapping[str, Future[Any]]) -> dict[str, ProbeResult]:
 
 
 def detect(command: tuple[str, ...], protocol: str | None, folder: Path) -> Detected:
-    """Return a program's protocol and probe; EngineRefused if it responds in no protocol.
+    """Return a program with its protocol, and its probe. Raise EngineRefused if it does not respond in any protocol.
 
     Relative paths of the command start at `folder`.
     """
@@ -118,10 +118,10 @@ def detect(command: tuple[str, ...], protocol: str | None, folder: Path) -> Dete
 def detect_each(
     commands: Sequence[tuple[str, ...]], protocol: str | None, folder: Path, executor: LocalExecutor | None = None
 ) -> list[Detected]:
-    """Detect the protocols of several commands at a time, in an `executor` if one is given; errors as `detect`.
+    """Detect the protocols of several commands together. Raise the same errors as `detect`.
 
-    Most engines use UCI and respond at once. The others are started in each protocol, for as long as a start may take,
-    and the first response decides.
+    Most engines use UCI and respond at once. The others are started in each protocol with the usual time limit, and the
+    first response decides. If `executor` is given, it starts the engines.
     """
     specs = {
         number: dict(zip(_PROTOCOLS, candidates(command, folder), strict=True))
@@ -152,7 +152,7 @@ def detect_each(
 
 
 def _tried(specs: Mapping[tuple[int, str], EngineSpec], known: _Tried, executor: LocalExecutor | None) -> _Tried:
-    """Return probes by command and protocol, until each command has responded in one."""
+    """Return probes by number of the command and protocol. Stop when each command has responded in one protocol."""
     keys = {f"{number} {word}": (number, word) for number, word in specs}
     sides = {name: Side(specs[key], TimeControl.parse("1+0")) for name, key in keys.items()}
 
@@ -182,7 +182,10 @@ def known_probes(sides: Mapping[str, Side], detected: Iterable[Detected]) -> dic
 
 
 def refuse_unfit(found: Mapping[str, ProbeResult], sides: Mapping[str, Side]) -> None:
-    """Raise EngineRefused for the first engine that cannot play, InputRefused for a wrong option, limit or variant."""
+    """Raise an error for the first engine that cannot play.
+
+    It is InputRefused if an option, a limit or the variant is the cause, and EngineRefused otherwise.
+    """
     unfit = {name: probe for name, probe in found.items() if probe.problems}
     for name in found:
         if name not in unfit and _lacks_nps(found[name], sides[name]):
@@ -203,7 +206,7 @@ def refuse_unfit(found: Mapping[str, ProbeResult], sides: Mapping[str, Side]) ->
 
 
 def release_warnings(found: Mapping[str, ProbeResult], files: Mapping[str, EngineEntry]) -> Iterator[str]:
-    """Yield a warning for each engine that reports another version than its engine file."""
+    """Yield a warning for each engine that does not report the version in its engine file."""
     for name, probe in found.items():
         entry = files.get(name)
         if entry is None or not probe.own_name or not entry.contradicts(probe.own_name):
@@ -217,7 +220,7 @@ def release_warnings(found: Mapping[str, ProbeResult], files: Mapping[str, Engin
 
 
 def _lacks_nps(probe: ProbeResult, side: Side) -> bool:
-    """Return whether a CECP engine needs nodes but lacks `nps`, the only command for them (protocol spec, "nps")."""
+    """Return whether a CECP engine has a node limit without `nps`, the only command for it (protocol spec, "nps")."""
     asked = side.spec.protocol == "cecp" and any(tc.nodes is not None for tc in side.controls)
     return asked and dict(probe.features).get("nps", "0") in ("0", "")
 
@@ -227,17 +230,17 @@ def _lacks_nps(probe: ProbeResult, side: Side) -> bool:
 
 
 def unsupported_openings(
-    suite: OpeningSuite, sides: Mapping[str, Side], probes: Mapping[str, ProbeResult]
+    book: OpeningSuite, sides: Mapping[str, Side], probes: Mapping[str, ProbeResult]
 ) -> Iterator[str]:
     """Yield a warning for each probed engine that needs other openings in some games.
 
-    EngineRefused if it supports none of the openings.
+    Raise EngineRefused if an engine does not support any of the openings.
     """
     shy = [name for name, probe in probes.items() if sides[name].spec.protocol == "cecp" and not _sets_board(probe)]
     if not shy:
         return
     looked, unsupported = 0, list[Opening]()
-    for opening in _looked_at(suite):
+    for opening in _looked_at(book):
         looked += 1
         if needs_setboard(opening):
             unsupported.append(opening)
@@ -249,7 +252,7 @@ def unsupported_openings(
     why = f"the first of these is number {first.index}{called}: {edit}"
     if len(unsupported) == looked:
         what = f"{shy[0]} does not support setboard, so it cannot play any of {looked} openings; {why}"
-        raise EngineRefused(what, place=suite.source, step="use other openings, or remove the engine")
+        raise EngineRefused(what, place=book.source, step="use other openings, or remove the engine")
     for name in shy:
         yield (
             f"{name} does not support setboard, so it cannot play {len(unsupported)} of {looked} openings; {why}; "
@@ -261,10 +264,13 @@ def _sets_board(probe: ProbeResult) -> bool:
     return dict(probe.features).get("setboard", "0") not in ("0", "")
 
 
-def _looked_at(suite: OpeningSuite) -> Iterable[Opening]:
-    """Return the openings to check: all of a small book, else the first ones, or one if all share a position."""
-    first = suite.openings[0]
-    return [first] if first.fen is None and len(suite.openings) > suite.ahead else islice(suite.openings, suite.ahead)
+def _looked_at(book: OpeningSuite) -> Iterable[Opening]:
+    """Return the openings to check: all openings of a small book, or the first ones of a large book.
+
+    If a large book starts from the usual position, its first opening is enough.
+    """
+    first = book.openings[0]
+    return [first] if first.fen is None and len(book.openings) > book.ahead else islice(book.openings, book.ahead)
 
 
 # Compliance checks, one engine after another, each in a slot process.
@@ -278,7 +284,7 @@ def examine_each(
     The engines are checked one at a time, because two would influence each other's times. `on_step` is called in
     another thread when a step starts, with its number, the number of steps, and its text.
     """
-    from enginetour.referee.compliance.exam import ComplianceTask  # here: it loads the rules of chess
+    from enginetour.referee.compliance.exam import ComplianceTask  # imported here, as it loads the rules of chess
 
     def report_step(_: int, name: str, payload: object) -> None:
         if name == "step" and on_step is not None:

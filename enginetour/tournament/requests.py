@@ -1,7 +1,7 @@
-"""Requests that commands send to a running tournament: one model each, parsed from its socket.
+"""Requests that commands send to a running tournament: a model for each, parsed from messages of its socket.
 
-A request names an engine by the id of its engine file, and the run resolves the id itself: command lines, environments
-and options of engines never come through the socket.
+A request contains the id of an engine file, and the run itself reads the file. Command lines, environments and options
+of engines are never sent through the socket.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Withdraw(_Request):
 class _Joining(_Request):
     id: _Name
     name: _Name | None = None
-    fingerprint: _Words = ""  # of the engine that was checked; the run accepts no other engine with this id
+    fingerprint: _Words = ""  # of the checked engine; the run accepts only this one
     why: _Words = ""
 
 
@@ -78,7 +78,7 @@ class Slots(_Request):
 
 
 class Machines(_Request):
-    """List the machines of a cluster; first drain one of them, or use it again."""
+    """List the machines of a cluster, after draining one of them or using it again."""
 
     do: Literal["machines"] = "machines"
     drain: _Name | None = None
@@ -99,7 +99,7 @@ _REQUEST: TypeAdapter[Request] = TypeAdapter(
 
 
 def parsed(message: Mapping[str, Any]) -> Request:
-    """Parse a message; UsageRefused with the first error, whatever JSON can contain."""
+    """Parse a message, which may be any JSON object. Raise UsageRefused with the first error."""
     do = message.get("do")
     if do not in KINDS:
         shown = repr(do[:40]) if isinstance(do, str) else "no text"

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from enginetour.tournament.cluster.executor import DaskExecutor
 
 
-_FIRST_LABELS = "858bde0be4a96838daf3e837b9d749dc"  # digest of the bundled openings when their lines were E001 to E060
+_FIRST_LABELS = "858bde0be4a96838daf3e837b9d749dc"  # digest of the bundled openings when their names were E001 to E060
 
 
 def stored_controls(sides: Mapping[str, Side]) -> dict[str, dict[str, Any]]:
@@ -77,7 +77,7 @@ def _terms(control: Mapping[str, Any]) -> TimeTerms:
 
 
 def _known(log: TournamentLog, spec: EngineSpec, control: Mapping[str, Any]) -> Side:
-    from enginetour.store.check import wrong_type  # here: a new tournament starts faster without it
+    from enginetour.store.check import wrong_type  # imported here: a new tournament starts faster without it
 
     try:
         white, black = _terms(control), control.get("black")
@@ -105,7 +105,7 @@ def _refuse_control(log: TournamentLog, name: str, before: Side, side: Side, pla
 
 
 def grown_settings(plan: Plan, log: TournamentLog) -> dict[str, int]:
-    """Return numbers of the format that the file increases; StoreRefused for every other changed setting."""
+    """Return numbers of the format that the file increases. Raise StoreRefused for every other changed setting."""
     stored, written = log.config, plan.config.frozen_part()
     grown: dict[str, int] = {}
     relabelled = stored.get("suite") == _FIRST_LABELS and plan.suite.source == str(bundled_openings())
@@ -121,7 +121,7 @@ def grown_settings(plan: Plan, log: TournamentLog) -> dict[str, int]:
         now = stored[section] | (log.extended_settings if section == "format" else {})
         for key, value in written[section].items():
             before = now[key] if key in now else defaults[section].get(key)  # older versions did not store the key
-            if isinstance(before, dict):  # nor keys of a table
+            if isinstance(before, dict):  # nor some keys of its tables
                 before = {**(defaults[section].get(key) or _usual(plan.config.format_options, key)), **before}
             if before == value:
                 continue
@@ -132,7 +132,7 @@ def grown_settings(plan: Plan, log: TournamentLog) -> dict[str, int]:
 
 
 def _usual(options: BaseModel, key: str) -> dict[str, Any]:
-    """Return the defaults within an optional table of the format."""
+    """Return the default values of the keys in an optional table of the format."""
     table = type(getattr(options, key, None))
     fields = table.model_fields if issubclass(table, BaseModel) else {}
     return {name: field.default for name, field in fields.items() if not field.is_required()}
@@ -150,9 +150,10 @@ def frozen(
 def refuse_openings_to_come(
     plan: Plan, log: TournamentLog, grown: dict[str, int], format_: Format[Any], state: Any
 ) -> None:
-    """Check the openings that may still be played, with increased settings and new entrants; write nothing.
+    """Check the openings that may still be played, with increased settings and new entrants. Nothing is written.
 
-    InputRefused for an invalid opening, StoreRefused if the format cannot continue with the increased settings.
+    Raise InputRefused for an invalid opening, and StoreRefused if the format cannot continue with the increased
+    settings.
     """
     if grown:
         try:
@@ -162,7 +163,7 @@ def refuse_openings_to_come(
             now = {**log.config["format"], **log.extended_settings}
             raise frozen(plan, log, "format", key, now[key], grown[key], f" ({error})") from None
     for entrant in plan.entrants:
-        with suppress(ValueError):  # the entrant is refused later, when it joins
+        with suppress(ValueError):  # this error is raised later, when the entrant joins
             state = state if entrant.name in log.specs else format_.step(state, Added(entrant))
     if not plan.suite.is_large or not (offers := format_.offers(state)):
         return
@@ -170,8 +171,8 @@ def refuse_openings_to_come(
     with suppress(ValueError, InputRefused):  # if the format does not allow so few entrants
         # Encounters of withdrawn entrants are not played, but their numbers are not used again.
         most = max(most, plan.format.remaining(plan.format.start(log.entrants))[1])
-    suite = plan.of_edition(log.edition, log.config.get("per", plan.config.play.openings.per)).suite
-    suite.check(most, min(map(suite.dealing.turn, offers)))
+    book = plan.of_edition(log.edition, log.config.get("per", plan.config.play.openings.per)).suite
+    book.check(most, min(map(book.dealing.turn, offers)))
 
 
 def same_engines(
@@ -182,16 +183,16 @@ def same_engines(
     check_stop: Callable[[], None],
     executor: LocalExecutor | None = None,
 ) -> dict[str, Side]:
-    """Return how each entrant plays; a changed engine or option is an error unless the change is accepted."""
+    """Return how each entrant plays. A changed engine or option is an error, unless `accept_change` is true."""
     _refuse_exchanged(plan, log)
     sides: dict[str, Side] = {}
     changed: dict[str, EngineSpec] = {}
     played_by, gone = log.config.get("sides", {}), log.gone
     for name, spec in log.specs.items():
-        if name in gone:  # it plays no more, so its engine may change, as after a replacement
+        if name in gone:  # it does not play any more, so its engine may change
             continue
         side, control = plan.sides.get(name), played_by.get(name)
-        if side is None:  # it joined during a run, or was removed from the file: use what the log has
+        if side is None:  # it joined during a run, or was removed from the file: the log has its settings
             known = replace(_known(log, spec, control), variant=plan.config.play.variant) if control else None
             sides[name] = known or plan.side(spec)
             if now := new_fingerprint(spec):
@@ -237,8 +238,8 @@ def ignored_changes(plan: Plan, log: TournamentLog) -> Iterator[str]:
 def _refuse_exchanged(plan: Plan, log: TournamentLog) -> None:
     """Raise StoreRefused if the file has both new and missing entrants.
 
-    It may be a renamed entrant, a replacement, or a copy of the file for another tournament; otherwise the new one
-    would join and the missing one stay.
+    The user may have renamed or replaced an entrant, or copied the file for another tournament. Without this check, the
+    new entrant would join and the missing entrant would stay.
     """
     joining = [entrant.name for entrant in plan.entrants if entrant.name not in log.specs]
     if joining and (away := left_out(plan, log)):
@@ -265,7 +266,7 @@ class Session:
     log: TournamentLog
     sides: dict[str, Side]
     resumed: bool
-    folded: tuple[Format[Any], Any] | None  # the format, and the state after the log; `play` takes it
+    folded: tuple[Format[Any], Any] | None  # the format, and the state after the log; `play` uses it
     refusal: TourError | None = None  # why the run could not continue; set when `play` returns
 
     def __post_init__(self) -> None:
@@ -275,7 +276,7 @@ class Session:
         self._files = EngineFiles(self.log.title)
 
     def task(self, pairing: Pairing, again: int) -> GameTask:
-        """Return the task of a game; InputRefused if an engine has changed since its last game."""
+        """Return the task of a game. Raise InputRefused if an engine has changed since its last game."""
         task, aborts = self.plan.task(self.sides, pairing, again), self.log.aborts(pairing.key)
         self._files.refuse_changed(*(self.sides[name].spec for name in pairing.pair))
         return replace(task, aborts=aborts) if aborts else task
@@ -292,10 +293,10 @@ def open_session(
     check_stop: Callable[[], None] = lambda: None,
     detected: Sequence[Detected] = (),
 ) -> Iterator[Session]:
-    """Lock, probe engines, and create or resume the tournament; write nothing before all engines can play.
+    """Lock, probe engines, and create or resume the tournament. Nothing is written before all engines can play.
 
-    `check_stop` is called during probes, before writes, and while another program holds the database; an error that it
-    raises ends the session. Engines that were `detected` before are not probed again.
+    `check_stop` is called during probes, before writes, and while another program has locked the database; an error
+    that it raises ends the session. Engines in `detected` are not probed again.
     """
     with ExitStack() as stack:
         lock = lock_of(plan.database, slug_of(plan.config.tournament.name))
@@ -319,11 +320,11 @@ class _Opening:
     def session(self, *, new: bool) -> Session:
         plan, name = self.plan, self.plan.config.tournament.name
         backend = backend_of(plan.database)
-        made = backend.exists()  # an empty file, of `mktemp` or an early kill, does not count
+        made = backend.exists()  # an empty file, from `mktemp` or an early kill, does not count
         backend.require_writable()
         edition = 1
         if made:
-            # Open an existing database before the lock is created, so that a foreign one gets no lock file next to it.
+            # Open an existing database before the lock: a database of another program must not get a lock file.
             store = self._store(create=False)
             if store.has(name) and not new:
                 return self._resume(store)
@@ -336,7 +337,7 @@ class _Opening:
             raise InputRefused("list not found", place=plan.config.at("tournament", "order"), step=step)
         else:
             refuse_few(plan)
-            refuse_field(plan)  # no database, so no ratings from it
+            refuse_field(plan)  # there is no database with ratings
         refuse_openings(plan, edition)
         probes = self._probe(plan.sides)
         self._warn(release_warnings(probes, plan.files))
@@ -444,9 +445,10 @@ def play(
     ready: Ready,
     cluster: DaskExecutor | None = None,
 ) -> RunEnd:
-    """Play until the end, on this machine (`here`) or on a `cluster`; close the executor.
+    """Play until the end of the run, on this machine (`here`) or on a `cluster`. Then close the executor.
 
-    `ready` is called once before the first game, with the scheduler and the editor for signals and the socket.
+    `ready` is called once before the first game, with the scheduler and the editor. It returns contexts for signals and
+    the control socket.
     """
     config, settings = session.plan.config, session.plan.config.play
     if config.ratings.settings():
@@ -506,6 +508,6 @@ def update_rating_systems(store: Store, ratings: RatingsSection) -> None:
     given = ratings.settings()
     for system in ratings.systems:
         if system != "ml":
-            from enginetour.store.ratings import update_ratings  # here: most tournaments use maximum likelihood only
+            from enginetour.store.ratings import update_ratings  # imported here: it is rarely used
 
             update_ratings(store, system, given.get(system))

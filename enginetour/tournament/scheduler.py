@@ -40,21 +40,22 @@ from enginetour.tournament.setbacks import Setbacks, Standstill, room_for, would
 if TYPE_CHECKING:
     from enginetour.store.log import TournamentLog
 
-# Which slot plays which game: one slot plays all games of an encounter, one after the other, where the engines are.
+# Choice of the slot for a game: one slot plays all games of an encounter, one after the other, because it keeps the
+# engine processes.
 #
-# Source: runner spec 14. Slots are numbered from 0; the executor need not use the slot with this number.
+# Source: runner spec 14. Slots are numbered from 0; the executor may use a slot with another number.
 
 Encounter = tuple[str, str, int]  # the two names in sorted order, and the number of their encounter
 
 
 class Allotment:
-    """The slots of a run: the game of each, its last game, and the entrants whose engine processes it keeps.
+    """The slots of a run: for each, its current game, its last game, and the entrants whose engines it keeps.
 
     No method loops over all slots for each game, because there may be a thousand.
     """
 
     def __init__(self, slots: int, copies: Mapping[str, int] | None = None) -> None:
-        """`copies`: the most processes of an entrant's engine at one time, if limited; the mapping may change later."""
+        """`copies` contains the largest number of processes of an entrant's engine, if limited. It may change later."""
         self._slots = slots
         self._copies = {} if copies is None else copies
         self._running: Counter[str] = Counter()
@@ -80,10 +81,10 @@ class Allotment:
                 self._release(slot)
 
     def ordered(self, offers: Iterable[Pairing]) -> Iterator[Pairing]:
-        """Yield the offers that may start, in order; with several slots, first the remaining games of begun encounters.
+        """Yield the offers that may start, in order. With several slots, encounters that have begun come first.
 
-        Games of encounters with a game in progress are left out, because they wait for its slot. This is a generator:
-        the caller mostly needs one game of thousands.
+        Games of encounters with a game in progress are omitted, because they wait for its slot. This is a generator,
+        because the caller usually needs one game of thousands.
         """
         offers = tuple(offers)
         if self._slots == 1:
@@ -105,9 +106,10 @@ class Allotment:
                 yield one
 
     def slot_for(self, pairing: Pairing) -> int | None:
-        """Return the free slot that keeps most of the pairing's engine processes, the lowest of equals.
+        """Return the free slot that keeps most of the pairing's engine processes, or the lowest of several such slots.
 
-        None: all slots are busy, one plays this encounter, or one of the engines has its largest number of processes.
+        Return None if all slots are busy, if a slot plays this encounter, or if one of the engines already has its
+        largest number of processes.
         """
         encounter = _encounter(pairing)
         if encounter in self._engaged or not self._free:
@@ -135,7 +137,7 @@ class Allotment:
             self._waiting.get(name, set()).discard(slot)
 
     def end(self, pairing: Pairing, *, failed: bool) -> None:
-        """Mark the pairing as ended; after a failure of the machine its engine processes are gone.
+        """Mark the pairing as ended. If the machine `failed`, its engine processes have also ended.
 
         A second result of the same game is ignored.
         """
@@ -158,7 +160,7 @@ class Allotment:
 
 
 def _either_way(pairing: Pairing) -> tuple[Encounter, Encounter]:
-    """Return the encounter with the names in both orders: to sort the names of thousands of offers would be slow."""
+    """Return the encounter with the names in both orders, because sorting the names of thousands of offers is slow."""
     return (pairing.white, pairing.black, pairing.meeting), (pairing.black, pairing.white, pairing.meeting)
 
 
@@ -167,9 +169,9 @@ def _encounter(pairing: Pairing) -> Encounter:
 
 
 def unshared(task: GameTask, slots: int) -> GameTask:
-    """Return the task; an engine with fewer allowed copies than slots ends its process with the game.
+    """Return the task, in which an engine with fewer allowed copies than slots ends its process after the game.
 
-    A process that waits in one slot would count as a copy when the engine's next game is played in another slot.
+    Otherwise, a process that waits in one slot would count as a copy when another slot plays the engine's next game.
     """
 
     def kept(side: Side) -> Side:
@@ -189,7 +191,7 @@ Shown = tuple[tuple[Pairing, ...], tuple[Pairing, ...]]  # offers of the format,
 class Offers:
     """The games of a run that may start.
 
-    The format is asked once per state, because the next game is asked for before and after a commit.
+    The format computes them once per state, although they are needed before and after a commit.
     """
 
     def __init__(self, format_: Format[Any], setbacks: Setbacks, allotment: Allotment) -> None:
@@ -198,14 +200,14 @@ class Offers:
         self._known: tuple[tuple[Any, bool, Shown], ...] = ()
 
     def wanted(self, state: Any) -> Iterator[Pairing]:
-        """Yield games in their order of start; with several slots, also games that are certain to come."""
+        """Yield games in the order in which they start. With several slots, include games that are certain to come."""
         now, ahead = self._of(state)
         return self._allotment.ordered(self._setbacks.ordered(now) + self._setbacks.ordered(ahead))
 
     def are_sure_of(self, pairing: Pairing, state: Any) -> bool:
-        """Return whether a pairing is offered in this state, or certain to come."""
+        """Return whether a pairing is offered in this state, or is certain to come."""
         shown = self._of(state)
-        # Mostly the same object is offered again; comparing values takes 20 times as long (measured).
+        # Usually, the same object is offered again; comparing values takes 20 times as long (measured).
         return any(any(map(is_, games, repeat(pairing))) for games in shown) or any(pairing in games for games in shown)
 
     def _of(self, state: Any) -> Shown:
@@ -228,7 +230,7 @@ class Executor(Protocol):
         """Change the number of slots; a surplus slot ends after its game."""
 
     def stop(self, *, now: bool) -> None:
-        """Start no new games; `now`: drop those in progress."""
+        """Start no new games. If `now` is true, also drop the games in progress."""
 
 
 _MOST_TOGETHER = 64  # games in one commit, so that no game waits long for the others (a choice of enginetour)
@@ -248,7 +250,7 @@ class _EndedGame:
 
 
 class RunEnd(Enum):
-    """Why the loop ended."""
+    """The reason why a run ended."""
 
     FINISHED = "finished"
     BLOCKED = "blocked"
@@ -259,27 +261,27 @@ class RunEnd(Enum):
 
 
 class Watcher:
-    """Receives everything that happens, after it is durable; the methods of the base class do nothing."""
+    """Receives all events of a run after they are stored. The methods of this base class do nothing."""
 
     def game(self, number: int, game: Game, notes: Sequence[Note]) -> None:
-        """A game was written to the log under this number."""
+        """Receive a game that was written to the log with this number."""
 
     def trouble(self, text: str) -> None:
-        """There is a message for the user."""
+        """Receive a message for the user."""
 
     def withdrawn(self, name: str, why: str) -> None:
-        """The loop withdrew an engine; the log has it."""
+        """Receive the withdrawal of an engine by the run, which is already in the log."""
 
     def turn(self, scheduler: Scheduler) -> None:
-        """Called before games start, so that the run can be stopped in time."""
+        """Act before games start, for example stop the run."""
 
     def progress(self, scheduler: Scheduler) -> None:
-        """Called after every change and at least once a second, after the next games have started."""
+        """Show the progress. This is called after every change, when the next games have started, and every second."""
 
 
 @dataclass
 class Scheduler:
-    """Plays a tournament to its end, or until it is stopped; for one use in one thread.
+    """Plays a tournament to its end, or until it is stopped. It is used once, in one thread.
 
     If `task_for` raises TourError, no more games start, and `refusal` is that error when `run` returns.
     """
@@ -291,17 +293,17 @@ class Scheduler:
     task_for: Callable[[Pairing, int], GameTask]
     slots: int = 1
     most_games: int | None = None
-    copies: Mapping[str, int] = field(default_factory=dict)  # entrant -> most processes of its engine at one time
+    copies: Mapping[str, int] = field(default_factory=dict)  # entrant -> largest number of processes of its engine
     watcher: Watcher = field(default_factory=Watcher)
     inbox: SimpleQueue[Callable[[], None]] = field(default_factory=SimpleQueue)
     clock: Callable[[], float] = time.monotonic
     free_bytes: Callable[[], float] = lambda: math.inf  # on the disk of the log
     busy: Callable[[], str] = lambda: ""  # describes the load if the machine is too busy for a fair game
     standstill: Standstill = field(default_factory=Standstill)
-    folded: Any = None  # the state after the log, if the caller replayed it already: a second per 30,000 games
+    folded: Any = None  # the state after the log, if the caller has replayed it (a second per 30,000 games)
 
     def __post_init__(self) -> None:
-        """Replay the log: there is no difference between starting and resuming."""
+        """Replay the log, which is empty for a new tournament, unless the caller gave the state."""
         given = self.folded
         self.state: Any = replay(self.format, self.entrants, self.log.events()) if given is None else given
         self.folded = None  # so that old states are freed
@@ -314,12 +316,12 @@ class Scheduler:
         self._unwritten: list[_EndedGame] = []  # in the order in which they ended
         self._allotment = Allotment(self.slots, self.copies)
         self.setbacks = Setbacks(self.clock, self.watcher.trouble, self.busy)
-        self._over: deque[Future[Any]] = deque()  # futures that have ended, so that not all futures are polled
+        self._over: deque[Future[Any]] = deque()  # futures that have ended; saves polling all futures
         self._offers = Offers(self.format, self.setbacks, self._allotment)
         self._held_until: float | None = None
 
     def run(self) -> RunEnd:
-        """Play until no game is left, a stop, or `most_games`."""
+        """Play until no game is left, the run is stopped, or `most_games` games have been played."""
         while True:
             self._act()  # first, so that no new game starts after a stop
             self.watcher.turn(self)
@@ -337,12 +339,12 @@ class Scheduler:
                 self.stop(now=True)
 
     def stop(self, *, now: bool, grace: float | None = None) -> None:
-        """Start no new games; those in progress may end within `grace` seconds, or are dropped `now`."""
+        """Start no new games. Games in progress may end within `grace` seconds; if `now` is true, they are dropped."""
         if now and self.stopping != "now":
             self.stopping = "now"
             self.executor.stop(now=True)
         elif self.stopping != "now":
-            if grace is not None and self._held_until is None:  # an earlier stop may have set no limit
+            if grace is not None and self._held_until is None:  # an earlier stop may not have set a limit
                 self._held_until = self.clock() + grace
             if not self.stopping:
                 self.stopping = "finish"
@@ -354,14 +356,14 @@ class Scheduler:
         self.executor.resize(slots)
 
     def step(self, event: Event, before: Any = None) -> tuple[Any, tuple[Note, ...]]:
-        """Return the state after `event` and its new decisions; the caller writes the log, then calls `take`."""
+        """Return the state after `event` and the new decisions. The caller writes the log, then calls `take`."""
         before = self.state if before is None else before
         after = self.format.step(before, event)
         known = len(self.format.notes(before))
         return after, self.format.notes(after)[known:]
 
     def take(self, event: Event, after: Any) -> None:
-        """Take the state after an event that the log has."""
+        """Use the state after an event that is in the log."""
         self.state = after
         self.setbacks.forget(event)
 
@@ -370,7 +372,7 @@ class Scheduler:
         return [pairing for pairing, _ in self.flying.values()]
 
     def estimate(self) -> float | None:
-        """Estimate the seconds until the end; None before the first game of this run has ended, and in a pause."""
+        """Return the estimated seconds until the end, or None in a pause and before the first game of this run ends."""
         if not self.played or self.paused:
             return None
         return self.format.likely(self.state) * self.spent / self.played / max(1, min(self.slots, 1 + len(self.flying)))
@@ -378,8 +380,9 @@ class Scheduler:
     def _submit(self, after: Any = None) -> None:
         """Start the games that may start.
 
-        `after` is the state with games that have ended but are not in the log yet. Then only games start that were
-        offered or certain before these results: nothing depends on a result that is not durable (reliability spec 3).
+        `after` is the state with games that have ended but are not in the log yet. If there are such games, only games
+        start that were offered or certain before these results, so that no game depends on a result that may be lost
+        (reliability spec 3).
         """
         if self.stopping or self.paused or self.setbacks.is_pausing():
             return
@@ -412,7 +415,7 @@ class Scheduler:
             room -= 1
 
     def _refuse(self, refusal: TourError) -> None:
-        """Start no new games; those in progress play to their end, because they started before the error."""
+        """Start no new games. Games in progress play to their end, because they started before the error."""
         if self.refusal is None:
             self.refusal = refusal
             if self.flying:
@@ -420,7 +423,7 @@ class Scheduler:
         self.stop(now=False)
 
     def _verdict(self) -> RunEnd | None:
-        """Return why the run ends when no game is in progress; None while a pause lasts."""
+        """Return why the run ends when no game is in progress, or None if it continues."""
         offers = self.format.offers(self.state)
         if not offers:
             return RunEnd.FINISHED  # also after a stop whose last game was the last of the tournament
@@ -433,7 +436,7 @@ class Scheduler:
         return self._stand_still(offers) if self.setbacks.is_blocked(offers) else None
 
     def _stand_still(self, offers: Sequence[Pairing]) -> RunEnd | None:
-        """Wait for the engines without which no game can start, then withdraw them; BLOCKED if that does not help."""
+        """Wait for the engines that all games need, then withdraw them. Return BLOCKED if this does not help."""
         still, suspended = self.standstill, self.setbacks.suspended
         names = suspended.keys() & {name for pairing in offers for name in pairing.pair}
         if still.until is None and not would_go_on(self.format, self.state, names, self.setbacks.is_open):
@@ -472,11 +475,11 @@ class Scheduler:
             except Empty:
                 return
             if act is not _nothing:
-                self._record()  # requests read and change what is in the log
+                self._record()  # requests read and change the log
             act()
 
     def _land(self, future: Future[Any]) -> None:
-        """Note that a game has ended; called in the executor's thread."""
+        """Note that a game has ended. This is called in the executor's thread."""
         self._over.append(future)
         self.inbox.put(_nothing)
 
@@ -493,8 +496,8 @@ class Scheduler:
             self._allotment.end(pairing, failed=True)
             if isinstance(failure, TourError):
                 self._refuse(failure)
-            elif not (self.stopping or future.cancelled()):  # a pause cancels games; they are offered again
-                self._record()  # a game that ended earlier comes between two failures
+            elif not (self.stopping or future.cancelled()):  # a pause cancels games, which start again later
+                self._record()  # games that ended earlier are counted before the failure
                 if isinstance(failure, InternalFailure):
                     self._internal(pairing, str(failure), since)
                     return
@@ -509,7 +512,7 @@ class Scheduler:
         self._submit(after)  # the next game starts before the commit, which takes time
 
     def _internal(self, pairing: Pairing, why: str, since: float) -> None:
-        """Count an internal error in a game; the third one writes an incident to the log."""
+        """Count an internal error in a game. After the third error, write an incident to the log."""
         if not self.setbacks.internal_failed(pairing, why):
             return
         cause = f"internal error in {pairing.white} - {pairing.black}: {why}"
@@ -526,7 +529,7 @@ class Scheduler:
         self._record()
 
     def _ended(self, game: Game, since: float) -> Any:
-        """Step the format and return its new state; the game is written later."""
+        """Step the format and return its new state. The game is written later."""
         before = self._unwritten[-1].after if self._unwritten else None
         after, notes = self.step(GameFinished(game.pairing, game.outcome), before)
         self._unwritten.append(_EndedGame(game, notes, after, since))
@@ -537,7 +540,7 @@ class Scheduler:
         games, self._unwritten = self._unwritten, []
         numbers = self.log.record_games([(one.game, one.notes) for one in games]) if games else []
         for number, one in zip(numbers, games, strict=True):
-            if number is None:  # the log has it already
+            if number is None:  # it is already in the log
                 continue
             self.state = one.after
             self.setbacks.record(one.game)
@@ -549,4 +552,4 @@ class Scheduler:
 
 
 def _nothing() -> None:
-    """Wake the loop."""
+    """Do nothing. In the inbox, this function wakes the loop."""

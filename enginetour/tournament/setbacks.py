@@ -23,19 +23,20 @@ _HOST_FAILURES = 3
 _PAUSE_S, END_OF_PAUSES = 5.0, 60.0
 RETRY_S = (1.0, 5.0)  # waits after the first and the second failed start
 _START_CATEGORIES = frozenset({"start-failure", "start-timeout", "bad-option"})
-# Reliability spec 3: 1 MiB, and room for each game in progress; 600 moves with full lines take 200 KiB.
+# Free bytes that the disk needs (reliability spec 3): 1 MiB, and 200 KiB for each game in progress. 600 moves with full
+# lines take 200 KiB.
 MIN_FREE = 1 << 20
 GAME_BYTES = 200 << 10
-LOOK_S = 5.0  # between two checks of a disk that is nearly full
-# Number of doubtful time losses of one game after which it waits until the machine is less busy, and after which it
-# stays open; longest such wait (a choice of enginetour).
+LOOK_S = 5.0  # seconds between two checks of a disk that is nearly full
+# After DOUBTS doubtful time losses, a game waits until the machine is less busy, for at most CALM_S seconds. After
+# MOST_DOUBTS, it stays open (choices of enginetour).
 DOUBTS, MOST_DOUBTS = 3, 5
 CALM_S = 1800.0
-AGAIN_S = 600  # a suspended engine is tried again every 10 minutes, and when no other game is left
+AGAIN_S = 600  # seconds until a suspended engine is tried again; it is also tried when no other game is left
 
 
 def room_for(games: int) -> int:
-    """Return the bytes that the disk must have for a number of unwritten games."""
+    """Return the number of free bytes that the disk needs for a number of unwritten games."""
     return MIN_FREE + GAME_BYTES * games
 
 
@@ -43,16 +44,16 @@ class Setbacks:
     """Counts the failures of one run and decides what must wait.
 
     Args:
-        clock: Returns seconds, from any start.
-        tell: Shows a message to the user.
-        busy: Describes the load if the machine is too busy for a fair game, else returns "".
+        clock: Function that returns the seconds since any fixed time.
+        tell: Function that shows a message to the user.
+        busy: Function that describes the load if the machine is too busy for a fair game, or returns "".
     """
 
     def __init__(
         self, clock: Callable[[], float], tell: Callable[[str], None], busy: Callable[[], str] = lambda: ""
     ) -> None:
         self.suspended: dict[str, str] = {}  # entrant -> reason, without its name
-        self.tried_again: set[str] = set()  # once suspended, and has not played since
+        self.tried_again: set[str] = set()  # engines that were suspended and have not played since
         self._clock = clock
         self._tell = tell
         self._busy = busy
@@ -60,10 +61,10 @@ class Setbacks:
         self._calm_by: dict[GameKey, float] = {}  # games that wait for a less busy machine -> latest end of the wait
         self._voids: Counter[GameKey] = Counter()
         self._set_aside: set[GameKey] = set()
-        self._too_busy: set[GameKey] = set()  # the part of them for which the machine was too busy
+        self._too_busy: set[GameKey] = set()  # those games for which the machine was too busy
         self._start_failures: Counter[str] = Counter()
         self._retry_at: dict[str, float] = {}
-        self._last_tries: set[str] = set()  # suspended engines that were tried since no other game was left
+        self._last_tries: set[str] = set()  # suspended engines that were tried after no other game was left
         self._host_failures = 0
         self._failed: Counter[GameKey] = Counter()  # failures of the machine in a game
         self._internal: Counter[GameKey] = Counter()  # internal errors in a game
@@ -73,7 +74,7 @@ class Setbacks:
 
     @property
     def is_only_busy(self) -> bool:
-        """Return whether games stay open, and for none of them an engine is the reason."""
+        """Return whether games stay open, and the busy machine is the reason for all of them."""
         return bool(self._too_busy) and self._set_aside == self._too_busy and not self.suspended
 
     def is_pausing(self) -> bool:
@@ -94,7 +95,7 @@ class Setbacks:
         return sorted(offers, key=lambda pairing: max(0, self._failed[pairing.key] - _HOST_FAILURES + 1))
 
     def is_playable(self, pairing: Pairing) -> bool:
-        """Return whether a game may start: it is not set aside, and waits for no engine and no machine."""
+        """Return whether a game may start: it is not set aside, and does not wait for an engine or the machine."""
         now, names = self._clock(), (pairing.white, pairing.black)
         for name in names:
             if name in self.suspended and now >= self._retry_at[name]:
@@ -104,7 +105,7 @@ class Setbacks:
         return all(now >= self._retry_at.get(name, now) for name in names)
 
     def is_blocked(self, offers: Sequence[Pairing]) -> bool:
-        """Return whether none of the offers can be played, after each suspended engine got one more try."""
+        """Return whether none of the offers can be played, after each suspended engine was tried once more."""
         if not all(self.is_open(pairing) for pairing in offers):
             return False
         names = {name for pairing in offers for name in pairing.pair}
@@ -115,7 +116,7 @@ class Setbacks:
         return not untried
 
     def is_cramped(self, free: float, needed: int) -> bool:
-        """Return whether the disk has too few `free` bytes for the next game; if so, report it once and wait."""
+        """Return whether the disk has too few `free` bytes for the next game. If so, report it once and pause."""
         if free >= needed:
             self.cramped = False
             return False
@@ -144,7 +145,7 @@ class Setbacks:
             self._start_failures[name] = 0
 
     def host_failed(self, pairing: Pairing, text: str) -> None:
-        """Count a failure of the machine in a game; several in a row pause the run."""
+        """Count a failure of the machine in a game. Several failures in a row pause the run."""
         self._failed[pairing.key] += 1
         self._tell(text)
         if self.is_pausing():
@@ -157,7 +158,7 @@ class Setbacks:
             self._tell(f"{self._host_failures} failures of the machine in a row: waiting {seconds:.0f} s")
 
     def internal_failed(self, pairing: Pairing, text: str) -> bool:
-        """Count an internal error in a game; True after the last try, when the game stays open."""
+        """Count an internal error in a game. Return true after the last try; the game then stays open."""
         self._internal[pairing.key] += 1
         names = f"{pairing.white} - {pairing.black}"
         if self._internal[pairing.key] < _MOST_INTERNAL:
@@ -169,11 +170,11 @@ class Setbacks:
         return True
 
     def is_open(self, pairing: Pairing) -> bool:
-        """Return whether a game cannot be played in this run: an engine cannot start or play it, or internal errors."""
+        """Return whether a game cannot be played in this run, because it is set aside or an engine is suspended."""
         return pairing.key in self._set_aside or any(name in self.suspended for name in pairing.pair)
 
     def _try_again(self, name: str) -> None:
-        """End a suspension; one more failed start suspends the engine again."""
+        """End a suspension. One more failed start suspends the engine again."""
         del self.suspended[name], self._retry_at[name]
         self.tried_again.add(name)
         self._start_failures[name] = _START_FAILURES - 1
@@ -219,7 +220,7 @@ class Setbacks:
 
     def _not_started(self, who: str, cause: str) -> None:
         if self._clock() < self._retry_at.get(who, -math.inf):
-            return  # in another slot at the same time; it counts as one try
+            return  # a start in another slot at the same time, which counts as the same try
         self._start_failures[who] += 1
         failures = self._start_failures[who]
         if failures < _START_FAILURES:
@@ -233,14 +234,14 @@ class Setbacks:
             self._tell(f"{who} is suspended after {failures} failed starts in a row: {why}")
 
 
-# All remaining games need engines that cannot start. If their withdrawal would allow other games, the run waits and
-# tries them again, so that a repaired engine can continue, and then withdraws them, so that the tournament continues
-# (reliability spec 1). Otherwise the games stay open.
+# The case that all remaining games need engines that cannot start (reliability spec 1). If the withdrawal of these
+# engines would allow other games, the run waits and tries them again, so that a repaired engine can continue. Then it
+# withdraws them, so that the tournament continues. Otherwise the games stay open.
 
 
 @dataclass
 class Standstill:
-    """The wait for suspended engines: `patience` in seconds, and whether it `withdraws` them or ends the run then."""
+    """The wait for suspended engines. After `patience` seconds, the run withdraws them if `withdraws`, or it ends."""
 
     patience: float = 0.0
     withdraws: bool = False
@@ -248,7 +249,7 @@ class Standstill:
     until: float | None = None
 
     def begin(self, names: Collection[str], now: float) -> str:
-        """Start to wait for engines; return a message for the user, "" if the run waits for them already."""
+        """Start to wait for engines. Return a message for the user, or "" if the run already waits."""
         if self.until is not None:
             return ""
         self.names, self.until = tuple(sorted(names)), now + self.patience
@@ -267,7 +268,7 @@ class Standstill:
         self.names, self.until = (), None
 
     def why(self, cause: str) -> str:
-        """Return the reason of a withdrawal, for the log."""
+        """Return the reason for a withdrawal, which the log shows."""
         return f"did not start for {self._long()} while no other game could be played: {cause}"
 
     def _long(self) -> str:
@@ -275,7 +276,10 @@ class Standstill:
 
 
 def would_go_on(format_: Format[Any], state: Any, names: Collection[str], is_open: Callable[[Pairing], bool]) -> bool:
-    """Return whether a game could be played if `names` withdrew; `is_open`: pairings that cannot be played."""
+    """Return whether a game could be played if the entrants `names` withdrew.
+
+    `is_open` returns whether a pairing cannot be played.
+    """
     try:
         for name in sorted(names):
             state = format_.step(state, Withdrawn(name))

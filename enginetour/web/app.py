@@ -2,10 +2,10 @@
 
 address                        content
 /                              the list of tournaments, running ones first
-/events                        events of that page: sent at the start and after every change
+/events                        events for this list: sent at the start and after every change
 /t/SLUG/                       redirects to the live page of a running tournament, otherwise to its report
 /t/SLUG/live.html              boards, standings, bubble history and last games
-/t/SLUG/events                 events of the live page: all, then board, table, progress, game-line, incident-line
+/t/SLUG/events                 events for the live page: all, then board, table, progress, game-line, incident-line
 /t/SLUG/assets/NAME            bundled style sheets and scripts
 /t/SLUG/...                    the pages of the report, as `enginetour report` writes them
 """
@@ -48,8 +48,8 @@ def _read_asset(name: str) -> bytes:
 # Event streams.
 
 MAX_STREAMS = 128  # open pages; further ones are asked to try again later
-_KEEP_ALIVE_S = 15.0  # seconds between comments, since proxies and browsers close idle connections
-_RETRY_MS = 2000  # time until a page connects again
+_KEEP_ALIVE_S = 15.0  # seconds between comments, because proxies and browsers close idle connections
+_RETRY_MS = 2000  # milliseconds until a page connects again
 
 
 class _EventStream(Response):
@@ -60,7 +60,7 @@ class _EventStream(Response):
         self._enter, self._leave = enter, leave
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send pending events; events that come close together are sent together."""
+        """Send pending events. Events with little time between them are sent together."""
         headers = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-store")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         if scope["method"] == "HEAD":
@@ -195,6 +195,6 @@ async def _not_here(_: Request, error: Exception) -> Response:
 
 
 async def _refused(_: Request, error: Exception) -> Response:
-    """Return a problem of the database in one line."""
+    """Return one line about a problem of the database."""
     what = error.what if isinstance(error, TourError) else "temporarily unavailable"
     return PlainTextResponse(f"{what}\n", 503, {"retry-after": "5"})

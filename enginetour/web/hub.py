@@ -26,10 +26,11 @@ _EventHandler = Callable[[Mapping[str, Any]], None]
 def _follow(path: Path, begin: _EventHandler, take: _EventHandler, end: Callable[[], None]) -> None:
     """Call `begin` with the answer to `status`, then `take` with every event, and finally `end` once in any case.
 
-    Events can repeat changes that are already in the status; those of boards contain their ply.
+    Events can repeat changes that are already in the status. Events of boards contain the ply, so that a repeated move
+    is recognized.
     """
     try:
-        events = subscribe(path)  # before asking for the status, so that no event is missed
+        events = subscribe(path)  # before the request for the status, so that no event is missed
         status = None if events is None else ask(path, {"do": "status"})
         if events is not None and status is not None and status.get("ok"):
             begin(status)
@@ -46,7 +47,7 @@ def _no_table() -> dict[str, Any]:
 
 
 class TournamentHub:
-    """All tournaments of a database, used by the event loop only, except where stated otherwise."""
+    """All tournaments of a database. Its methods run in the event loop, except where stated otherwise."""
 
     def __init__(
         self, reader: DatabaseReader, report: Callable[[str], None], failed: Callable[[Exception], None]
@@ -76,7 +77,7 @@ class TournamentHub:
             listener.close()
 
     def entry(self, slug: str) -> TournamentEntry | None:
-        """Return the tournament of a slug, None if it is unknown."""
+        """Return the tournament of a slug, or None if it is unknown."""
         return next((entry for entry in self.entries if entry.slug == slug), None)
 
     def live(self, entry: TournamentEntry) -> LiveTournament:
@@ -100,7 +101,7 @@ class TournamentHub:
         return live
 
     def shown(self) -> str:
-        """Return a text that changes if the page of all tournaments changes: their number, and which of them run."""
+        """Return a text that changes if the page of all tournaments changes: their number, and the running ones."""
         return " ".join([str(len(self.entries)), *(entry.slug for entry in self.entries if self.runs(entry))])
 
     def add_listener(self, listener: Listener) -> None:
@@ -154,7 +155,7 @@ class TournamentHub:
     async def _refresh(self, entry: TournamentEntry, live: LiveTournament) -> None:
         """Read the standings, and the last lines if some are missing."""
         lines = not live.whole
-        live.stale, live.whole = False, True  # set before reading, since later events set them again
+        live.stale, live.whole = False, True  # set before reading, because events during it set them again
         try:
             made = await self.reader.standing(entry, lines=lines)
         except BaseException:
@@ -173,7 +174,7 @@ class TournamentHub:
         ahead = threading.Semaphore(_EVENTS_AHEAD)
 
         def later(act: Callable[[], None]) -> None:
-            """Run a function in the loop, called from the thread. It waits if too many are pending."""
+            """Run a function in the loop. This is called in the other thread; it waits if too many are pending."""
 
             def done() -> None:
                 ahead.release()

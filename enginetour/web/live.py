@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 _LINE_PLIES = 12  # plies of a PV that fit below a board
 MAX_PV_LENGTH = 160  # characters of a PV that is not a list of moves (CECP: free text)
 SHOWN_MOVES = 16  # plies of the game next to its board
-_SHOWN_SCORES = 32  # evaluations sent with each move, more than engines make between two updates
+_SHOWN_SCORES = 32  # evaluations sent with each move; between two updates, engines make fewer moves
 _MAX_SCORE = 1000  # centipawns; larger evaluations are drawn at this height
 
 
 class LiveGame:
-    """A game in progress. Moves are only stored; the board is updated when a page needs it."""
+    """A game in progress. New moves are only stored; the board is updated when a page needs it."""
 
     def __init__(self, start: Mapping[str, Any]) -> None:
         self.white, self.black = safe_text(start.get("white", "?")), safe_text(start.get("black", "?"))
@@ -60,7 +60,7 @@ class LiveGame:
             return board_of("standard")
 
     def move(self, event: Mapping[str, Any]) -> bool:
-        """Add a move; return false if it is already known."""
+        """Add a move. Return false if it is already known."""
         ply = event.get("ply")
         if not isinstance(ply, int) or ply <= len(self.moves):
             return False
@@ -89,7 +89,7 @@ class LiveGame:
                 self.incomplete = True
 
     def to_json(self, *, whole: bool = False) -> dict[str, Any]:
-        """Return the game as a page shows it; `whole` includes all evaluations, for a page that was just opened."""
+        """Return the game as a page shows it. `whole` includes all evaluations, for a page that was just opened."""
         self._catch_up()
         board = self._board
         last = board.peek() if board.move_stack else None
@@ -168,7 +168,7 @@ def _squares(move: chess.Move) -> list[str]:
 
 
 def _extra(board: chess.Board) -> list[str]:
-    """Return the pieces in hand or the checks left of White and of Black, for variants that have them."""
+    """Return the pieces in hand, or the number of checks left, of White and Black, for variants that have them."""
     for name in ("pockets", "remaining_checks"):
         if (found := getattr(board, name, None)) is not None:
             label = "checks left" if name == "remaining_checks" else "in hand"
@@ -178,7 +178,7 @@ def _extra(board: chess.Board) -> list[str]:
 
 # Server-sent events.
 
-MAX_PENDING = 1280  # pending updates of one page of 1 KB each; with more, the whole state is sent again
+MAX_PENDING = 1280  # pending updates of a page, 1 KB each; with more, the whole state is sent again
 
 
 def sse_frame(event: str, value: Mapping[str, Any]) -> bytes:
@@ -196,7 +196,7 @@ class Listener:
         self.closed = False
 
     def put(self, thing: str, frame: bytes) -> None:
-        """Add an event; it replaces a pending event with the same `thing`."""
+        """Add an event. It replaces a pending event with the same `thing`."""
         if len(self._due) >= MAX_PENDING:
             self._due.clear()
             self.behind = True
@@ -232,7 +232,7 @@ _REPORTED_EVENTS = ("suspended", "withdrawn", "paused", "resumed", "slots", "ask
 
 
 class LiveTournament:
-    """The live state of one tournament, used by the event loop only. An event without listeners is cheap."""
+    """The live state of one tournament. It is used in the event loop only. Without listeners, an event costs little."""
 
     def __init__(self, title: str) -> None:
         self.title = title
@@ -244,8 +244,8 @@ class LiveTournament:
         self.incidents: deque[dict[str, Any]] = deque(maxlen=MAX_LINES)
         self.listeners: set[Listener] = set()
         self.stale = True  # something has changed since the standings were read
-        self.refused = ""  # the reported reason why the standings cannot be read
-        self.whole = False  # its lines are the last ones of the event log
+        self.refused = ""  # the reason, already reported, why the standings cannot be read
+        self.whole = False  # true: `lines` ends with the last line of the event log
         self._changed: set[int] = set()
         self._due_at = 0.0  # earliest time of the next update, by the clock of the loop
         self._timer: asyncio.TimerHandle | None = None
@@ -259,7 +259,7 @@ class LiveTournament:
         self.send_all()
 
     def merge_lines(self, lines: Sequence[dict[str, Any]], incidents: Sequence[dict[str, Any]]) -> None:
-        """Add the last lines of the event log before the live ones. Results of games that became void are updated."""
+        """Add the last lines of the event log before the live lines. Results of games that became void are updated."""
         numbers, now = {line["number"] for line in self.lines}, {line["number"]: line for line in lines}
         live = [_as_it_counts(line, now.get(line["number"], line)) for line in self.lines]
         games = [*(line for line in lines if line["number"] not in numbers), *live]
@@ -345,7 +345,7 @@ class LiveTournament:
         }
 
     def send(self, thing: str, event: str, value: Mapping[str, Any]) -> None:
-        """Send an event to all pages; a page that has fallen behind gets the whole state."""
+        """Send an event to all pages. A page that has fallen behind gets the whole state."""
         if not self.listeners:
             return
         frame = sse_frame(event, value)
@@ -380,14 +380,14 @@ class LiveTournament:
 
 
 def _as_it_counts(line: dict[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
-    """Update the result of a live line whose game became void."""
+    """Return a live line, with the current result if its game became void."""
     if now.get("result", line["result"]) == line["result"]:
         return line
     return line | {"result": now["result"], "cause": now["cause"]}
 
 
 def incident_line(game: int | None, incident: Incident, kind: str) -> dict[str, Any]:
-    """Return an incident of a game as a page shows it; `kind` is incident or warning."""
+    """Return an incident of a game as a page shows it. `kind` is "incident" or "warning"."""
     text = f"{safe_text(incident.category)}: {safe_text(incident.cause)}"
     return {"kind": kind, "game": game, "engine": safe_text(incident.at_fault), "text": text}
 

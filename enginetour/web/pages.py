@@ -39,13 +39,13 @@ _Key = TypeVar("_Key")
 
 
 class DatabaseReader:
-    """The database, read by one thread, so that two concurrent pages do not take more memory than one.
+    """Reads the database in one thread, so that two concurrent pages do not take more memory than one.
 
-    Each answer shows the database at one moment, even if games end while it is made.
+    Each answer shows the database at one moment, even if games end while the answer is made.
     """
 
     def __init__(self, path: Address) -> None:
-        """Open the database with the exceptions of `Store.open`."""
+        """Open the database. Raise the same errors as `Store.open`."""
         self.path = path
         self._store = Store.open(path, create=False, readonly=True)
         self._standings = StandingsCache(self._store)
@@ -62,11 +62,11 @@ class DatabaseReader:
         return await self._run(partial(tournament_entries, self._store))
 
     async def standing(self, entry: TournamentEntry, *, lines: bool) -> StandingsData:
-        """Return standings, progress and, if `lines` is set, the last games and incidents of a tournament."""
+        """Return standings, progress and, if `lines` is true, the last games and incidents of a tournament."""
         return await self._run(partial(self._standings.read, entry, lines=lines))
 
     async def page(self, entry: TournamentEntry, address: str) -> str | None:
-        """Return a page of the report of a tournament, None for an unknown address."""
+        """Return a page of the report of a tournament, or None for an unknown address."""
         return await self._run(partial(self._pages.page, entry, address))
 
     async def live(self, entry: TournamentEntry, snapshot: Mapping[str, Any]) -> str:
@@ -74,7 +74,10 @@ class DatabaseReader:
         return await self._run(partial(self._pages.live, entry, snapshot))
 
     async def index(self, entries: list[TournamentEntry], running: Mapping[str, Any], shown: str) -> str:
-        """Return the page of all tournaments; `running` has the progress by slug, `shown` is `TournamentHub.shown`."""
+        """Return the page of all tournaments.
+
+        `running` contains the progress of running tournaments by slug. `shown` is the result of `TournamentHub.shown`.
+        """
 
         def made() -> str:
             # Running tournaments first, then the newest ones.
@@ -95,8 +98,8 @@ class DatabaseReader:
 # Pages of reports. They are rendered on demand and cached until the event log changes.
 
 _MAX_PAGES = 64  # cached pages of one tournament
-_KEPT_REVIEWS = 4  # tournaments; the review of 10,000 games takes about 50 MB
-_REVIEW_SHARE = 0.1  # the share of one processor that renewed reviews of a running tournament can take
+_KEPT_REVIEWS = 4  # cached tournaments; the review of 10,000 games takes about 50 MB
+_REVIEW_SHARE = 0.1  # largest share of one processor for new reviews of a running tournament
 _LIVE, _ALL = ("live.html", "Live"), ("../../", "All tournaments")
 _ALWAYS = (
     ("index.html", "Overview"),
@@ -116,7 +119,7 @@ class _CachedReview:
     review: TournamentReview
     site: Site
     position: int
-    until: float  # CLOCK_MONOTONIC; it is used until then, even if the event log has changed
+    until: float  # CLOCK_MONOTONIC; until then, the review is used even if the event log has changed
     pages: OrderedDict[str, str] = field(default_factory=OrderedDict)
 
 
@@ -128,7 +131,7 @@ class ReportPages:
         self._reviews: OrderedDict[int, _CachedReview] = OrderedDict()
 
     def page(self, entry: TournamentEntry, address: str) -> str | None:
-        """Return a page of the report, None for an unknown address."""
+        """Return a page of the report, or None for an unknown address."""
         cached = self._review(entry)
         if address in cached.pages:
             cached.pages.move_to_end(address)
@@ -158,7 +161,10 @@ class ReportPages:
         hidden: int,
         shown: str,
     ) -> str:
-        """Return the page of the tournaments `listed`; `hidden` counts the others, `shown` detects later changes."""
+        """Return the page of the tournaments in `listed`.
+
+        `hidden` is the number of other tournaments. The page compares `shown` to detect later changes.
+        """
         counts = {(line.name, line.edition): line.games for line in self._store.tournaments()}
         lines = [
             {
@@ -205,7 +211,7 @@ class ReportPages:
 
     @staticmethod
     def _game(cached: _CachedReview, address: str) -> str | None:
-        """Return the page of a game that is in the event log now, even if the review is older."""
+        """Return the page of a game that is in the event log now, even if it ended after the review."""
         number = address.removeprefix("games/").removesuffix(".html")
         if not (number.isascii() and number.isdigit() and len(number) < 10 and address.endswith(".html")):
             return None
@@ -226,7 +232,7 @@ def _prefix(entry: TournamentEntry) -> str:
 
 
 def _bare_site(entry: TournamentEntry, snapshot: Mapping[str, Any]) -> Site:
-    """Return a site without a review, which takes seconds for 10,000 games, so that the live page does not wait."""
+    """Return a site without a review, so that the live page does not wait. A review of 10,000 games takes seconds."""
     slugs = {row["name"]: row["slug"] for row in snapshot["table"]["rows"] if row["slug"]}
     bubble = (("bubble.html", "Bubble history"),) if entry.system == "bubble" else ()
     return Site(
@@ -239,7 +245,7 @@ def _bare_site(entry: TournamentEntry, snapshot: Mapping[str, Any]) -> Site:
 
 
 def _headline(progress: Mapping[str, Any]) -> str:
-    """Format ``swiss · running · round 3 of 5 · 57 of 90 games``. The script adds the times."""
+    """Return a text such as ``swiss · running · round 3 of 5 · 57 of 90 games``. The script adds the times."""
     if "games_done" not in progress:
         return ""
     fewest, most = progress["remaining"]
@@ -285,7 +291,7 @@ class StandingsCache:
         self._states: dict[int, tuple[int, str]] = {}  # tournament -> position of its event log, its state
 
     def read(self, entry: TournamentEntry, *, lines: bool) -> StandingsData:
-        """Return the current standings and progress, and the last games and incidents if `lines` is set."""
+        """Return the current standings and progress, and the last games and incidents if `lines` is true."""
         fold = self._folded(entry)
         _keep(self._folds, entry.id, fold, _MAX_TOURNAMENTS)
         log = fold.log
@@ -312,7 +318,7 @@ class StandingsCache:
         return StandingsData(_table(fold, wrong), progress, tuple(games), tuple(incidents))
 
     def states(self, wanted: Sequence[TournamentEntry]) -> dict[str, str]:
-        """Return the state of each tournament by slug, or why it cannot be read."""
+        """Return the state of each tournament by slug, or the reason why it cannot be read."""
         return {entry.slug: self._state_of(entry) for entry in wanted}
 
     def _state_of(self, entry: TournamentEntry) -> str:
@@ -325,7 +331,7 @@ class StandingsCache:
         return self._states[entry.id][1]
 
     def _folded(self, entry: TournamentEntry) -> _Fold:
-        """Return the state after all events of the log; StoreRefused as `fold` raises it."""
+        """Return the state after all events of the log. Raise StoreRefused if the format does not allow an event."""
         fold = self._folds.get(entry.id)
         if fold is None:
             log = self._store.tournament(entry.name, entry.edition)
@@ -367,7 +373,7 @@ def _table(fold: _Fold, wrong: Counter[str]) -> dict[str, Any]:
 
 
 def _decisions(fold: _Fold, placed: Sequence[StandingsRow]) -> list[dict[str, Any]] | None:
-    """Return the last decisions of a bubble, None for another format."""
+    """Return the last decisions of a bubble, or None for another format."""
     if fold.log.system != "bubble":
         return None
     found = list(bubble_decisions(fold.format.notes(fold.state), placed))[-MAX_LINES:]

@@ -1,8 +1,8 @@
 """The server of the live page: its socket, its limits and its access checks.
 
-Only GET and HEAD requests with a known Host, without a foreign Origin, and with the token if one is set are answered.
-The token is sent once in the address (`?token=`), afterwards as a cookie that is derived from it. It is compared in
-constant time and never stored.
+The server answers GET and HEAD requests with a known Host and without a foreign Origin. If a token is set, they must
+also contain the token: once in the address (`?token=`), afterwards as a cookie that is derived from it. The token is
+compared in constant time and never stored.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from enginetour.web.hub import TournamentHub
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _COOKIE = "enginetour"
 _HOST = re.compile(r"(?:(?P<name>[A-Za-z0-9._-]+)|\[(?P<six>[0-9A-Fa-f:.]+)\])(?::[0-9]{1,5})?")  # RFC 9110, 7.2
-MIN_TOKEN_LENGTH = 16  # characters, which are at least 80 bits of a token made by `--token new`
+MIN_TOKEN_LENGTH = 16  # characters; they have at least 80 bits in a token made by `--token new`
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; img-src 'self' data:; style-src 'self'; script-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -60,7 +60,10 @@ class _RequestRefused(Exception):
 
 
 class RequestGuard:
-    """An ASGI application that checks requests to another one. `hosts` are additional host names in lower case."""
+    """An ASGI application that checks requests to another application.
+
+    `hosts` are additional host names; upper and lower case are the same.
+    """
 
     def __init__(self, app: ASGIApp, *, hosts: Iterable[str], token: str, failed: Callable[[Exception], None]) -> None:
         self._app = app
@@ -115,7 +118,7 @@ class RequestGuard:
             self._check_token(scope, headers.get("cookie", []))
 
     def _is_known(self, host: str, scope: Scope) -> bool:
-        """Return whether it is a known name, or the address to which the connection was made."""
+        """Return whether a host is a known name, or the address to which the client connected."""
         here = scope.get("server")
         return host in self._hosts or (here is not None and host == str(here[0]).lower())
 
@@ -143,7 +146,7 @@ class RequestGuard:
 
 
 def _host_of(header: str) -> str:
-    """Return the name of a Host header in lower case without its port, an empty text if it is not valid."""
+    """Return the name in a Host header in lower case, without the port, or "" if the header is not valid."""
     found = _HOST.fullmatch(header)
     return (found["name"] or found["six"]).lower() if found else ""
 
@@ -151,19 +154,19 @@ def _host_of(header: str) -> str:
 # Socket and limits.
 
 MAX_CONNECTIONS = 256  # limits file descriptors and memory; each open page has one connection
-_REQUEST_TIMEOUT_S = 10.0  # until the end of the first request, and of a request that has started
-_IDLE_TIMEOUT_S = 5  # between two requests of one connection
+_REQUEST_TIMEOUT_S = 10.0  # seconds until the end of the first request, and of a request that has started
+_IDLE_TIMEOUT_S = 5  # seconds between two requests of one connection
 _LONGEST_HEAD = 16 << 10  # bytes of the head of a request
-_UNREAD_MS = 30_000  # until unread data closes a connection: tcp(7), TCP_USER_TIMEOUT
+_UNREAD_MS = 30_000  # milliseconds until unread data closes a connection: tcp(7), TCP_USER_TIMEOUT
 _BACKLOG = 64
-_SHUTDOWN_S = 2  # for pending answers at the end
+_SHUTDOWN_S = 2  # seconds for pending answers at the end
 
 
 class _TimedConnection(H11Protocol):
     """A connection that is closed if its request takes too long, or if a new connection needs its place."""
 
     _due: asyncio.TimerHandle | None = None
-    _since = 0.0  # when it was opened or last answered, by the clock of the loop
+    _since = 0.0  # time of its start or last answer, by the clock of the loop
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Accept a connection. If there are too many, the one that has waited longest without a request is closed."""
@@ -176,9 +179,9 @@ class _TimedConnection(H11Protocol):
 
     @property
     def rank(self) -> tuple[bool, float] | None:
-        """Return the order in which connections are closed, lowest first; None while a request is being answered.
+        """The sort key for closing connections, lowest first, or None while a request is being answered.
 
-        Connections without a request come before those that have not read their whole answer.
+        Connections without a request are closed before connections that have not read their whole answer.
         """
         if self.cycle is not None and not self.cycle.response_complete:
             return None
@@ -223,7 +226,7 @@ class Server(uvicorn.Server):
 
 
 def open_socket(host: str, port: int) -> socket.socket:
-    """Return a listening socket; UsageRefused if the address cannot be used."""
+    """Return a listening socket. Raise UsageRefused if the address cannot be used."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         made = socket.create_server(address[:2], family=family, backlog=_BACKLOG)
@@ -244,7 +247,7 @@ def is_loopback(host: str) -> bool:
 
 
 def server_config(app: ASGIApp) -> uvicorn.Config:
-    """Return the configuration. Access is not logged, since addresses can contain the token."""
+    """Return the configuration of the server. Requests are not logged, because addresses can contain the token."""
     return uvicorn.Config(
         app,
         http=_TimedConnection,

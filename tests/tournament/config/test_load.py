@@ -473,7 +473,7 @@ def test_a_book_whose_lines_leave_no_move(tmp_path: Path) -> None:
     assert [game["plies"] for game in read(tmp_path, "games")] == [6, 6]
     path.write_text(path.read_text().replace('"book.bin"', '"book.bin", moves = 3'))
     said = tour(tmp_path, "check", str(path), expect=3).stderr
-    assert "trial.toml:8: max_moves 3 is reached during lines" in said
+    assert "trial.toml:8: max_moves 3 is reached during an opening line" in said
 
 
 def test_an_opening_drawn_on_its_way(tmp_path: Path) -> None:
