@@ -1,6 +1,6 @@
 """Incremental ratings, game by game or event by event: the calculation that Elo and the Go systems share.
 
-A rule defines the expected score and the size of changes; this module keeps the ratings up to date.
+A rule defines the expected score and the size of changes. This module applies the rule to the games in their order.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from dataclasses import dataclass
 from math import fsum
 from typing import Literal, NamedTuple, Protocol
 
-# Rated games are the input, rating events the output. Both are named tuples, because each game makes two events and a
-# frozen dataclass takes nearly four times as long.
+# Rated games are the input, and rating events are the output. Both are named tuples, because each game makes two events
+# and it takes nearly four times as long to create a frozen dataclass.
 
 CAPTION = "incremental ratings have no error estimate; they become more accurate with more games"
-LARGEST = 1_000_000  # points; far above any list, and a double still resolves 1e-9 points
+LARGEST = 1_000_000  # points; far above the ratings of all lists, and a double still resolves 1e-9 points
 
 
 class RatedGame(NamedTuple):
-    """Hold one rated game. `game` increases in the order of the event log; `event` names the tournament edition.
+    """One rated game. `game` increases in the order of the event log; `event` names the tournament edition.
 
-    `handicap` is the number of bands or stones that White gives; negative if Black gives them.
+    `handicap` is the number of bands or stones that White gives. It is negative if Black gives them.
     """
 
     white: str
@@ -33,9 +33,10 @@ class RatedGame(NamedTuple):
 
 
 class RatingEvent(NamedTuple):
-    """Hold one change of one rating. `game` is None for systems that rate a whole event at once.
+    """One change of one engine's rating. `game` is None for systems that rate a whole event at once.
 
-    `weight` is the K or con that was used; `games` is the number of the engine's rated games after this event.
+    `weight` is the factor K (Elo) or con (EGF) that was used. `games` is the engine's number of rated games after this
+    event.
     """
 
     system: str
@@ -49,9 +50,10 @@ class RatingEvent(NamedTuple):
     games: int
 
 
-# Engine versions: which rating a new version inherits, if a list allows it. The predecessor is the newest rated
-# version of the same name, otherwise the newest rated engine of the same family. The newest version is the one that
-# entered the database last; a rated version has at least one rated game at that time.
+# Engine versions: if a list allows it, a new version inherits the rating of its predecessor. The predecessor is the
+# newest rated version with the same name. If there is none, it is the newest rated engine of the same family. The
+# newest version is the one that entered the database last. A version is rated if it has at least one rated game when
+# the new version plays its first game.
 
 # A version starts with a digit, optionally after "v", at the start of a word or after a hyphen or underscore.
 _VERSION = re.compile(r"(?<=\S)[\s_-]+[vV]?\d.*", re.DOTALL)
@@ -63,7 +65,7 @@ def stem(name: str) -> str:
 
 
 class Version(NamedTuple):
-    """Hold an engine version by the name used in games; an empty family means that there is none."""
+    """An engine version: its name in games, its name without the version, and its family ("" without a family)."""
 
     engine: str
     name: str
@@ -78,12 +80,12 @@ class _Counted(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """Hold the relatives of every engine, newest first: those with its name, then those of its family."""
+    """The relatives of every engine: first the engines with the same name, then those of its family; newest first."""
 
     relatives: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]
 
     def predecessor(self, engine: str, standings: Mapping[str, _Counted]) -> str | None:
-        """Return the newest relative with a rated game in `standings`; None if there is none."""
+        """Return the newest relative that has a rated game in `standings`, or None if no relative has one."""
         for kind in self.relatives.get(engine, ()):
             for relative in kind:
                 if relative != engine and relative in standings and standings[relative].games:
@@ -92,7 +94,7 @@ class Lineage:
 
 
 def lineage(versions: Iterable[Version]) -> Lineage:
-    """Return the relatives of these versions, given in order of their entry, oldest first."""
+    """Return the relatives of each version. `versions` are in the order of entry into the database, oldest first."""
     known = list(versions)
     of_name: dict[str, list[str]] = {}
     of_family: dict[str, list[str]] = {}
@@ -109,11 +111,11 @@ def lineage(versions: Iterable[Version]) -> Lineage:
 
 Mode = Literal["sequential", "batch"]
 EventTallies = dict[tuple[str, str, int], tuple[int, int, int]]
-"""Results in one event: (White, Black, handicap that White gives) -> White's wins, draws, losses."""
+"""Results in one event: (White, Black, handicap that White gives) -> White's (wins, draws, losses)."""
 
 
 class Standing(NamedTuple):
-    """Hold rating, highest rating (with the start rating) and number of rated games of an engine."""
+    """An engine's rating, its highest rating (including the start rating) and its number of rated games."""
 
     rating: float
     peak: float
@@ -129,34 +131,34 @@ class _Rule(Protocol):
 
     @property
     def mode(self) -> Mode:
-        """Return whether ratings change after every game or after every event."""
+        """Return "sequential" if ratings change after every game, or "batch" if they change after every event."""
 
     def entry(self) -> float:
         """Return the rating of an engine without a start rating."""
 
     def weight(self, standing: Standing, event: str, /) -> float:
-        """Return the factor of a rating change in points per game (K, con)."""
+        """Return the factor of a rating change (K or con), in points per game."""
 
     def bonus(self, standing: Standing, event: str, /) -> float:
-        """Return the points that every game adds, whatever its result."""
+        """Return the points that every game adds to a rating, independent of the result."""
 
     def expected(self, white: float, black: float, handicap: int, /) -> tuple[float, float]:
-        """Return the expected scores of White, who gives this handicap, and Black; their sum need not be 1."""
+        """Return the expected scores of White and Black if White gives this handicap. Their sum need not be 1."""
 
     def settle(self, rating: float) -> float:
-        """Return the rating after the limits of the system."""
+        """Return the rating, limited to the range of the system."""
 
 
 @dataclass(frozen=True, slots=True)
 class RatingState:
-    """Hold the ratings before a game. With a `lineage`, engines without a start rating inherit one."""
+    """The ratings before a game. With a `lineage`, engines without a start rating inherit the predecessor's rating."""
 
     rule: _Rule
     standings: Mapping[str, Standing]
     lineage: Lineage | None = None
 
     def newcomer(self, engine: str, standings: Mapping[str, Standing]) -> Standing:
-        """Return the rating with which an engine enters, given the ratings of the others at that time."""
+        """Return an engine's rating before its first game. `standings` are the ratings of all engines at that time."""
         before = None if self.lineage is None else self.lineage.predecessor(engine, standings)
         entry = self.rule.entry() if before is None else standings[before].rating
         return Standing(entry, entry)
@@ -168,9 +170,10 @@ def begin(rule: _Rule, start: Mapping[str, float], lineage: Lineage | None = Non
 
 
 def rate(games: Iterable[RatedGame], state: RatingState) -> list[RatingEvent]:
-    """Rate games in log order: one event each for White and Black, or in batch mode one per engine and tournament.
+    """Rate games in log order and return the rating events.
 
-    Batch mode takes tournaments in the order of their first games, even if they ran at the same time.
+    There are two events per game, one for each engine. In batch mode there is one event per engine and tournament.
+    Batch mode rates tournaments in the order of their first games, even if they ran at the same time.
     """
     rule, standings = state.rule, dict(state.standings)
     if rule.mode == "batch":
@@ -193,9 +196,10 @@ def rate(games: Iterable[RatedGame], state: RatingState) -> list[RatingEvent]:
 
 
 def rate_events(events: Mapping[str, EventTallies], state: RatingState) -> list[RatingEvent]:
-    """Rate one tournament after another as a whole, from the ratings before it; engines are in order of name.
+    """Rate one tournament after another, each as a whole and with the ratings before it.
 
-    Sums are rounded exactly, so the order of games in a tournament does not change the result.
+    The rating events of a tournament are sorted by engine name. Sums are rounded exactly, so the order of games in a
+    tournament does not change the result.
     """
     rule, standings = state.rule, dict(state.standings)
     written: list[RatingEvent] = []
@@ -225,7 +229,10 @@ def _pair(game: RatedGame) -> tuple[str, str, int]:
 def _changed(
     rule: _Rule, engine: str, before: Standing, surprise: float, games: int, event: str, game: int | None
 ) -> tuple[Standing, RatingEvent]:
-    """Apply one change; the event contains the change by the formula, and `after` contains the limit of the system."""
+    """Return the standing after a change, and its event.
+
+    `change` in the event is the result of the formula. `after` is additionally limited to the range of the system.
+    """
     rating, peak, played = before
     weight = rule.weight(before, event)
     change = weight * surprise + games * rule.bonus(before, event)

@@ -1,12 +1,12 @@
 """Matrices of a rating list: LOS, rating differences, their errors, and scores for each pair of engines.
 
-kind     cell of row and column                               blank
-los      likelihood that the row is the stronger one          between anchors
-diff     rating of the row minus that of the column           never in a pool
-errors   error of that difference at the confidence           between anchors
-score    points of the row against the column                 without a common game
+kind     value of a cell                                              the cell is blank
+los      likelihood that the row's engine is stronger                 between anchors
+diff     row's rating minus column's rating                           never in a pool
+errors   error of this difference at the requested confidence         between anchors
+score    points of the row's engine against the column's engine       if they have not played each other
 
-The diagonal is blank. Between engines of different rating pools only scores are given.
+The diagonal is blank. Between engines of different rating pools only scores are shown.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ MatrixName = Literal["los", "diff", "errors", "score"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Matrix:
-    """Hold a square matrix over `names`, in the order of the list; nan is blank.
+    """A square matrix with a row and a column for each of `names`, in the order of the list. A blank cell is nan.
 
-    `pools` has the number of each engine's pool. `errors` is set for differences, `games` for scores.
+    `pools` contains the pool number of each engine. `errors` is only set for differences, and `games` only for scores.
     """
 
     kind: MatrixName
@@ -42,10 +42,10 @@ class Matrix:
 
 
 def matrix_of(kind: MatrixName, found: RatingList, pairs: Pairs | None, quantile: float = NORMAL_95) -> Matrix:
-    """Compute one matrix of the list; an error is `quantile` standard deviations.
+    """Compute one matrix of the list. An error is `quantile` standard deviations.
 
-    `pairs` has all games, also those between engines of different pools; only scores need it. Raises UsageRefused for
-    errors of a pool that is too large.
+    `pairs` contains all games, also between engines of different pools. It is only needed for scores. Raises
+    UsageRefused if a pool is too large for errors.
     """
     names = tuple(row.name for row in found.rows)
     pools = tuple(row.pool for row in found.rows)
@@ -71,7 +71,7 @@ def matrix_of(kind: MatrixName, found: RatingList, pairs: Pairs | None, quantile
 
 
 def _los(basis: FitBasis, places: Index) -> Vector:
-    """Return the likelihood that the row's engine is stronger; nan on the diagonal and between anchors."""
+    """Return the likelihood that the row's engine is stronger. It is nan on the diagonal and between anchors."""
     spread, ratings = _spread(basis, places), basis.fit.ratings[places] / basis.fit.unit
     above = np.triu_indices(len(places), 1)
     with np.errstate(invalid="ignore", divide="ignore"):  # blank cells are 0/0
@@ -97,7 +97,7 @@ def _difference_errors(basis: FitBasis, places: Index, quantile: float) -> Vecto
 
 
 def _spread(basis: FitBasis, places: Index) -> Vector:
-    """Return the standard deviation of each difference, in natural units; UsageRefused for a pool that is too large."""
+    """Return the standard deviation of each difference in natural units. Raise UsageRefused for a too large pool."""
     if not isinstance(basis.errors, Errors):
         raise UsageRefused(
             f"a pool of {len(basis.fit.names):,} engines is too large for a matrix of errors "

@@ -16,10 +16,10 @@ from enginetour.ratings.uncertainty import FitBasis
 
 @dataclass(frozen=True, slots=True)
 class OpponentRecord:
-    """Hold one matchup from the side of an engine; `gap` is in the list's points.
+    """The results and ratings of one matchup from an engine's point of view. `gap` is in the list's points.
 
-    Values that cannot be given are None: everything but the score between engines of different pools, a performance at
-    0 or 100 %, and errors between anchors or in a pool that is too large for them.
+    Values that cannot be computed are None. Between engines of different pools, only the score can be computed. There
+    is no performance for a score of 0 or 100 %. There are no errors between anchors or in a pool that is too large.
     """
 
     opponent: str
@@ -35,15 +35,15 @@ class OpponentRecord:
 
     @property
     def score(self) -> float:
-        """Return the share of the points."""
+        """Return the engine's share of the points, 0 to 1."""
         return (self.wins + self.draws / 2) / self.games
 
 
 def opponent_diversity(pairs: Pairs) -> tuple[Index, Vector]:
     """Return the number of opponents of each engine, and their diversity: exp of the entropy of the games.
 
-    Diversity is the number of equally frequent opponents with the same entropy (Ordo's manual, columns 13 and 14); 0
-    without games.
+    The diversity is the number of equally frequent opponents that would have the same entropy (Ordo's manual, columns
+    13 and 14). It is 0 for an engine without games.
     """
     count = len(pairs.names)
     folded = pairs.folded
@@ -76,7 +76,10 @@ def rated_games(bases: list[FitBasis]) -> Pairs:
 def opponents_of(
     pairs: Pairs, bases: list[FitBasis], *, only: str | None = None
 ) -> Iterator[tuple[str, tuple[OpponentRecord, ...]]]:
-    """Yield every engine of `pairs` (or one) with its opponents by name; `bases` are the rated pools."""
+    """Yield every engine of `pairs` (or only the engine `only`) with its opponents, sorted by name.
+
+    `bases` are the rated pools.
+    """
     count, rows = len(pairs.names), len(pairs.white)
     ends = np.concatenate((pairs.white, pairs.black))
     others = np.concatenate((pairs.black, pairs.white))
@@ -117,7 +120,7 @@ def _matchups(
 
 
 def _rated(met: OpponentRecord, basis: FitBasis, place: int, other: int, whites: float) -> OpponentRecord:
-    """Add the values of the pool's fit; `whites` is the number of games that the engine played as White."""
+    """Add the values from the pool's fit. `whites` is the number of games that the engine played as White."""
     fit, ratings = basis.fit, basis.shown.ratings
     ahead = float(fit.at[place] - fit.at[other])
     white, black = _expected(fit, np.array([ahead + fit.at[-2], ahead - fit.at[-2]])).tolist()
@@ -135,7 +138,7 @@ def _rated(met: OpponentRecord, basis: FitBasis, place: int, other: int, whites:
 
 
 def _expected(fit: Fit, gaps: Vector) -> Vector:
-    """Return the expected score at each gap in natural units, by the fit's model."""
+    """Return the expected score for each rating gap in natural units, computed with the fit's model."""
     draw = float(fit.at[-1])
     if fit.model == "raokupper":
         return np.asarray((logistic(gaps - draw) + logistic(gaps + draw)) / 2)

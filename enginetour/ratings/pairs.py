@@ -1,4 +1,4 @@
-"""Game results as columns per pair of engines, and game pairs that share an opening."""
+"""Game results as arrays with one row per pair of engines, and game pairs that share an opening."""
 
 from __future__ import annotations
 
@@ -12,17 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 Counts = Mapping[tuple[str, str], tuple[int, int, int]]
-"""(white, black) -> White's wins, draws, losses."""
+"""(white, black) -> White's (wins, draws, losses)."""
 
 Vector = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-_ROOM = 3  # table entries per key; up to this number counting is faster than sorting (measured)
+_ROOM = 3  # table entries per key; with at most this many, counting is faster than sorting (measured)
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Hold one row per ordered pair with games: places of White and Black in the sorted `names`, and counts."""
+    """Results with one row for each (White, Black) that played games.
+
+    `white` and `black` are indices into the sorted `names`. `wins`, `draws` and `losses` count White's results.
+    """
 
     names: tuple[str, ...]
     white: Index
@@ -33,7 +36,7 @@ class Pairs:
 
     @cached_property
     def games(self) -> Vector:
-        """Return the games in each row."""
+        """Return the number of games in each row."""
         return self.wins + self.draws + self.losses
 
     @cached_property
@@ -42,7 +45,7 @@ class Pairs:
         return self.wins + self.draws / 2
 
     def per_engine(self, white: Vector, black: Vector) -> Vector:
-        """Sum a value of each row for White and one for Black; one number per name."""
+        """Return one sum per engine: `white` of the rows where it is White plus `black` of those where it is Black."""
         count = len(self.names)
         sums = np.bincount(self.black, black, count).astype(np.float64)
         if self._blocks is None:
@@ -53,7 +56,7 @@ class Pairs:
 
     @cached_property
     def _blocks(self) -> tuple[Index, Index] | None:
-        """Return each White with its first row, None if rows are not sorted; block sums take a tenth of the time."""
+        """Return each White with its first row, or None if rows are not sorted. Block sums take a tenth of the time."""
         steps = np.diff(self.white, prepend=-1)
         if (steps < 0).any():
             return None
@@ -62,7 +65,7 @@ class Pairs:
 
     @cached_property
     def record(self) -> tuple[Vector, Vector, Vector]:
-        """Return wins, draws and losses of each engine."""
+        """Return the wins, draws and losses of each engine."""
         return (
             self.per_engine(self.wins, self.losses),
             self.per_engine(self.draws, self.draws),
@@ -71,7 +74,7 @@ class Pairs:
 
     @cached_property
     def played(self) -> Vector:
-        """Return the games of each engine."""
+        """Return the number of games of each engine."""
         return self.per_engine(self.games, self.games)
 
     @cached_property
@@ -81,7 +84,7 @@ class Pairs:
 
     @cached_property
     def folded(self) -> Pairs:
-        """Return one row for both colors of a pair, from the side of the name that sorts first."""
+        """Return one row for both colors of a pair. The engine whose name sorts first counts as White."""
         turned, count = self.white > self.black, len(self.names)
         keys = np.minimum(self.white, self.black) * count + np.maximum(self.white, self.black)
         wins, losses = np.where(turned, self.losses, self.wins), np.where(turned, self.wins, self.losses)
@@ -90,7 +93,7 @@ class Pairs:
         return Pairs(self.names, white, black, wins, draws, losses)
 
     def with_min_games(self, games: int) -> Pairs:
-        """Return the pairs without engines that have fewer games, repeated until all remaining engines have enough."""
+        """Remove engines with fewer than `games` games, repeatedly, until all remaining engines have enough games."""
         kept = [name for name, played in zip(self.names, self.played, strict=True) if played >= games]
         return self if len(kept) == len(self.names) else self.within(kept).with_min_games(games)
 
@@ -114,7 +117,7 @@ class Pairs:
 
 
 def _summed(keys: Index, size: int, *columns: Vector) -> tuple[Index, list[Vector]]:
-    """Return the distinct keys (all below `size`), sorted, and the sum of each column for each key."""
+    """Return the distinct keys in sorted order, and the sum of each column for each key. All keys are below `size`."""
     if size <= _ROOM * len(keys):
         met = np.flatnonzero(np.bincount(keys, minlength=size))
         return met, [np.bincount(keys, column, size)[met].astype(np.float64) for column in columns]
@@ -123,9 +126,9 @@ def _summed(keys: Index, size: int, *columns: Vector) -> tuple[Index, list[Vecto
 
 
 def pairs_of(counts: Counts | Pairs, names: Collection[str] = ()) -> Pairs:
-    """Convert counts to columns in a fixed order; `names` adds engines without games.
+    """Convert counts to arrays with rows in a fixed order. `names` adds engines without games.
 
-    Raises ValueError for a game of an engine against itself and for negative counts.
+    Raises ValueError for negative counts, or if an engine has a game against itself.
     """
     if isinstance(counts, Pairs):
         return counts
@@ -141,21 +144,24 @@ def pairs_of(counts: Counts | Pairs, names: Collection[str] = ()) -> Pairs:
     return Pairs(known, white, black, wins, draws, losses)
 
 
-# Game pairs: games that share an opening, and their effect on errors. Two games of the same engines on one opening
-# with colors swapped are not independent: an opening that favors White gives one engine points in the first game and
-# its opponent in the second. Results are therefore counted by pair: pairs in which the first engine scored 0, 1/2, 1,
-# 3/2, 2 points (the pentanomial of Van den Bergh, fishtest).
+# Game pairs: games that share an opening, and their effect on errors. Two games between the same engines with the same
+# opening and swapped colors are not independent: an opening that favors White gives points to one engine in the first
+# game and to its opponent in the second game. Results are therefore counted by pair: the numbers of pairs in which the
+# first engine scored 0, 1/2, 1, 3/2 and 2 points (the pentanomial counts of Van den Bergh, fishtest).
 
 Openings = Mapping[tuple[str, str], tuple[int, int, int, int, int]]
-"""Complete pairs by the points of the first engine: (one, other) -> pairs with 0, 1/2, 1, 3/2, 2 points."""
+"""Complete pairs: (first, second engine) -> numbers of pairs with 0, 1/2, 1, 3/2, 2 points for the first engine."""
 
 PAIR_POINTS = np.array((0.0, 0.5, 1.0, 1.5, 2.0))
-BELIEVED_PAIRS = 20  # pairs of independent games added as a prior, so that few pairs hardly change an error
+BELIEVED_PAIRS = 20  # pairs of independent games, added as a prior, so that few pairs hardly change an error
 
 
 @dataclass(frozen=True, eq=False)
 class OpeningPairs:
-    """Hold one row per two engines (places in `names`); `counts` has five columns, by the points of `one`."""
+    """Game pairs with one row for each two engines. `one` and `other` are indices into `names`.
+
+    `counts` has five columns: the numbers of pairs in which `one` scored 0, 1/2, 1, 3/2 and 2 points.
+    """
 
     names: tuple[str, ...]
     one: Index
@@ -171,9 +177,9 @@ class OpeningPairs:
         return OpeningPairs(kept, moved[self.one[rows]], moved[self.other[rows]], self.counts[rows])
 
     def in_rows(self, pairs: Pairs) -> Vector:
-        """Return how many games of each row belong to a pair; every pair has one game in each color.
+        """Return how many games in each row of `pairs` belong to a game pair. Each game pair has one game per color.
 
-        Raises ValueError for pairs whose games are not in the rows.
+        Raises ValueError if games of a game pair are not in `pairs`.
         """
         size = len(self.names)
         keys, number = pairs.white * size + pairs.black, self.counts.sum(axis=1)
@@ -182,20 +188,20 @@ class OpeningPairs:
             wanted = white * size + black
             rows = np.searchsorted(keys, wanted)
             if (rows >= len(keys)).any() or (keys[rows] != wanted).any():
-                raise ValueError("game pairs of two engines that have not played each other")
+                raise ValueError("there are game pairs of two engines that have not played each other")
             np.add.at(paired, rows, number)
         if (paired > pairs.games).any():
-            raise ValueError("more game pairs than games")
+            raise ValueError("there are more game pairs than games")
         return paired
 
 
 @dataclass(frozen=True, slots=True)
 class PairScoreSpread:
-    """Hold squared deviations of pair scores from their expectation, in points squared, summed over pairs."""
+    """Squared deviations of pair scores from their expectation, in points squared, summed over pairs."""
 
     seen: float = 0.0
-    expected: float = 0.0  # of independent games, after ratings were fitted to them
-    variance: float = 0.0  # of independent games
+    expected: float = 0.0  # sum expected for independent games, after ratings were fitted to them
+    variance: float = 0.0  # sum expected for independent games before ratings are fitted
     pairs: int = 0
 
     def __add__(self, more: PairScoreSpread) -> PairScoreSpread:
@@ -208,33 +214,33 @@ class PairScoreSpread:
 
     @property
     def ratio(self) -> float:
-        """Return the variance of a pair's score relative to two independent games; 1 without pairs."""
+        """Return the variance of a pair's score divided by that of two independent games, or 1 without pairs."""
         believed = BELIEVED_PAIRS * self.variance / max(self.pairs, 1)
         return (self.seen + believed) / (self.expected + believed) if self.pairs else 1.0
 
     @property
     def note(self) -> str:
-        """Return the text for the list's caption."""
+        """Return the sentence about game pairs for the caption of the list."""
         pairs = f"{self.pairs} game pair{'s' * (self.pairs != 1)}"
         return f"errors by game pairs: {sqrt(self.ratio):.2f} times those of single games, {pairs}"
 
 
 @dataclass(frozen=True, eq=False)
 class OpeningDependence:
-    """Hold the effect of game pairs on a fit's errors: the variance ratio, and the games in pairs of each row."""
+    """The effect of game pairs on a fit's errors: the variance ratio, and the number of paired games in each row."""
 
     ratio: float
     paired: Vector
 
     def widened(self, games: Vector) -> Vector:
-        """Return the factor of each row's variance; `games` counts all games of the row."""
+        """Return the factor by which each row's variance increases. `games` counts all games of each row."""
         return 1 + (self.ratio - 1) * self.paired / games
 
 
 def opening_pairs(openings: Openings, names: tuple[str, ...]) -> OpeningPairs:
-    """Convert counts to columns in a fixed order, and add both orders of two names; `names` are sorted.
+    """Convert counts to arrays with rows in a fixed order. Counts of (A, B) and (B, A) are added. `names` are sorted.
 
-    Raises ValueError for unknown engines, an engine with itself, and negative counts.
+    Raises ValueError for unknown engines, for a pair of an engine with itself, and for negative counts.
     """
     place = {name: index for index, name in enumerate(names)}
     sums: dict[tuple[int, int], Vector] = {}

@@ -1,8 +1,9 @@
 """Match statistics (Elo, error, LOS, nElo) from trinomial or pentanomial counts.
 
-Counts are ordered from the worst to the best outcome: losses, draws, wins; or pairs with 0, 1/2, 1, 3/2, 2 points. The
-two games of a pair share their opening and are not independent, so the pair is the observation, and errors are
-calculated from pairs. Source: Van den Bergh's notes on sequential tests (fishtest).
+Counts are ordered from the worst to the best outcome. Trinomial counts are losses, draws and wins. Pentanomial counts
+are pairs with 0, 1/2, 1, 3/2 and 2 points. The two games of a pair share their opening and are not independent, so one
+pair is one observation, and errors are calculated from pairs. Source: Van den Bergh's notes on sequential tests
+(fishtest).
 """
 
 from __future__ import annotations
@@ -14,26 +15,27 @@ from statistics import NormalDist
 
 ELO_SCALE = 400.0  # Elo 1978: points for an expected ratio of ten to one
 NORMAL_95 = 1.959964  # 97.5 % point of the normal distribution
-FEW_GAMES = 20  # observations; with fewer the normal approximation of an error is too asymmetric
-EXTREME_SCORE = 0.05  # distance from 0 or 1 below which the normal approximation is too asymmetric
-_EMPTY = 0.001  # value of an empty class (Van den Bergh, fishtest), so that logarithms are finite
+FEW_GAMES = 20  # observations; with fewer, the true interval is too asymmetric for a normal approximation
+EXTREME_SCORE = 0.05  # if a score is this close to 0 or 1, the true interval is too asymmetric, too
+_EMPTY = 0.001  # count used for an empty class (Van den Bergh, fishtest), so that logarithms are finite
 GAME_CLASSES, PAIR_CLASSES = 3, 5
 NELO_UNIT = 800 / log(10)  # nElo per unit of (score - 1/2)/sd of a game: Elo's slope at equality (Van den Bergh)
-_ROOT_DONE = 1e-15  # of the multiplier, relative; limit of double precision
-_MOST_HALVINGS = 200  # more than the exponents of a double
-_BOUND_DONE = 1e-12  # of a score
-_NEARLY = 1.5  # times an error by the slope at the score; the interval itself is never narrower by this factor (tested)
+_ROOT_DONE = 1e-15  # relative change of the multiplier; limit of double precision
+_MOST_HALVINGS = 200  # steps; more than the root search ever needs
+_BOUND_DONE = 1e-12  # accuracy of an end of an interval, as a score
+_NEARLY = 1.5  # the exact error is never smaller than the quick estimate divided by this factor (tested)
 
 Counts = Sequence[float]
 
 
 @dataclass(frozen=True, slots=True)
 class MatchStatistics:
-    """Hold the statistics of a match. Elo and nElo are None if infinite; an end is None if the interval is unlimited.
+    """The statistics of a match. `elo` and `nelo` are None if they are infinite.
 
-    `error` is half the width of the 95 % interval in Elo, None if `by_profile`. With few observations, a score near 0
-    or 1, or only one kind of outcome, `low`, `high` and `los` are from the profile likelihood, not from a normal
-    distribution.
+    `low` and `high` are the ends of the 95 % interval in Elo. An end is None if the interval is unlimited. `error` is
+    half the width of this interval, or None if `by_profile` is true. `by_profile` is true for few observations, a
+    score near 0 or 1, or only one kind of outcome. Then `low`, `high` and `los` are computed from the profile
+    likelihood instead of a normal distribution.
     """
 
     observations: int
@@ -44,12 +46,12 @@ class MatchStatistics:
     high: float | None
     los: float
     nelo: float | None
-    nelo_error: float | None  # 95 %, by the delta method; the variance is estimated from the same games
+    nelo_error: float | None  # 95 %, by the delta method; includes the uncertainty of the estimated variance
     by_profile: bool
 
 
 def statistics_of(counts: Counts) -> MatchStatistics:
-    """Compute Elo with error, likelihood of superiority and normalized Elo of one match; ValueError without a game."""
+    """Compute Elo with error, likelihood of superiority and nElo of one match. Raise ValueError without games."""
     observations = round(sum(counts))
     if not observations:
         raise ValueError("a match without games has no statistics")
@@ -69,7 +71,7 @@ def statistics_of(counts: Counts) -> MatchStatistics:
     return MatchStatistics(
         observations=observations,
         score=made,
-        elo=None if only_losses or only_wins else elo_of(made),  # without the value of empty classes
+        elo=None if only_losses or only_wins else elo_of(made),  # without `_EMPTY` in empty classes
         error=error,
         low=None if only_losses else elo_of(low),
         high=None if only_wins else elo_of(high),
@@ -81,7 +83,10 @@ def statistics_of(counts: Counts) -> MatchStatistics:
 
 
 def error_of(counts: Counts) -> float | None:
-    """Return half the width of the 95 % interval in Elo, like `statistics_of`; None if all points went to one side."""
+    """Return half the width of the 95 % interval in Elo, or None if one side got all points.
+
+    For extreme scores and few games the interval is that of the profile likelihood, as in `statistics_of`.
+    """
     if not any(counts[:-1]) or not any(counts[1:]):
         return None
     low, high = _normal_interval(counts) or _profile(counts, _mean(counts)[0])[:2]
@@ -89,7 +94,7 @@ def error_of(counts: Counts) -> float | None:
 
 
 def is_error_at_most(error: float, counts: Counts) -> bool:
-    """Return whether `error_of` is at most `error`; the exact error is only computed if a quick estimate allows it."""
+    """Return whether `error_of` is at most `error`. The exact error is not computed if an estimate is far too large."""
     score, deviation = _mean(counts)
     slope = ELO_SCALE / log(10) / (score * (1 - score))  # Elo per unit of score
     if NORMAL_95 * deviation * slope > _NEARLY * error:
@@ -99,46 +104,46 @@ def is_error_at_most(error: float, counts: Counts) -> bool:
 
 
 def score_of(elo: float) -> float:
-    """Return the expected score of an Elo difference."""
+    """Return the expected score for an Elo difference."""
     return 1 / (1 + 10 ** (-elo / ELO_SCALE))
 
 
 def elo_of(score: float) -> float:
-    """Return the Elo difference of an expected score above 0 and below 1."""
+    """Return the Elo difference for an expected score, which must be above 0 and below 1."""
     return -ELO_SCALE * log10(1 / score - 1)
 
 
 def games_each(counts: Counts) -> int:
-    """Return the games in one observation: 1 for three classes, 2 for five; ValueError for other counts."""
+    """Return the number of games per observation: 1 for three counts, 2 for five. Raise ValueError for other counts."""
     if len(counts) not in (GAME_CLASSES, PAIR_CLASSES) or min(counts) < 0:
         raise ValueError(f"expected three or five counts, none below 0, found {list(counts)}")
     return (len(counts) - 1) // 2
 
 
 def regularized(counts: Counts) -> list[float]:
-    """Return the counts with a small value in empty classes."""
+    """Return the counts, with the small value `_EMPTY` instead of 0 for empty classes."""
     return [count or _EMPTY for count in counts]
 
 
 def shares(counts: Counts) -> list[float]:
-    """Return the share of each class, with a small value in empty classes."""
+    """Return the share of each class. Empty classes have a small share above 0."""
     regular = regularized(counts)
     number = sum(regular)
     return [count / number for count in regular]
 
 
 def moments(chances: Sequence[float]) -> tuple[float, float]:
-    """Return mean and variance of the score of one observation, 0 to 1."""
+    """Return the mean and the variance of the score of one observation. Scores are between 0 and 1."""
     top = len(chances) - 1
     mean = sum(chance * place for place, chance in enumerate(chances)) / top
     return mean, sum(chance * (place / top - mean) ** 2 for place, chance in enumerate(chances))
 
 
 def tilted(chances: Sequence[float], values: Sequence[float]) -> list[float]:
-    """Return the most likely probabilities p_i given `chances` for which `values` average 0.
+    """Return the most likely probabilities p_i, given the shares `chances`, for which the mean of `values` is 0.
 
-    p_i is chances_i/(1 + theta value_i). Raises ValueError unless some value is below 0 and some above. Newton's method
-    kept in a bracket; every p_i is at most 1, which limits theta.
+    p_i is chances_i/(1 + theta value_i). Every p_i is at most 1, which limits theta to a bracket. Newton's method finds
+    theta inside this bracket. Raises ValueError unless `values` contain a number below 0 and a number above 0.
     """
     if not min(values) < 0 < max(values):
         raise ValueError("the average of these values cannot be 0")
@@ -163,7 +168,7 @@ def tilted(chances: Sequence[float], values: Sequence[float]) -> list[float]:
 
 
 def at_score(chances: Sequence[float], score: float) -> list[float]:
-    """Return the most likely probabilities given `chances` whose mean is `score`, 0 < score < 1."""
+    """Return the most likely probabilities, given the shares `chances`, with the mean score `score` (0 < score < 1)."""
     top = len(chances) - 1
     return tilted(chances, [place / top - score for place in range(top + 1)])
 
@@ -174,10 +179,10 @@ def log_ratio(counts: Counts, one: Sequence[float], other: Sequence[float]) -> f
 
 
 def pair_half_points(games: Iterable[tuple[Hashable, int]]) -> list[int]:
-    """Return the half points of every complete pair, 0 to 4, in the order in which the pairs were completed.
+    """Return the half points (0 to 4) of every complete pair, in the order in which the pairs were completed.
 
-    Games are given as (key shared by the two games of a pair, half points of one side). A third game with the same key
-    starts another pair.
+    A game is (key that the two games of a pair share, half points of one side). A third game with the same key starts
+    another pair.
     """
     waiting: dict[Hashable, int] = {}
     found = []
@@ -190,7 +195,7 @@ def pair_half_points(games: Iterable[tuple[Hashable, int]]) -> list[int]:
 
 
 def class_counts(outcomes: Iterable[int], classes: int) -> tuple[int, ...]:
-    """Return the number of times that each outcome occurred, worst first."""
+    """Return how often each outcome occurred, from the worst outcome (0) to the best (`classes` - 1)."""
     counts = [0] * classes
     for outcome in outcomes:
         counts[outcome] += 1
@@ -200,9 +205,10 @@ def class_counts(outcomes: Iterable[int], classes: int) -> tuple[int, ...]:
 def tally_match(
     games: Sequence[tuple[Hashable, int]],
 ) -> tuple[tuple[int, ...], tuple[int, ...] | None, list[int]]:
-    """Return counts by games, counts by pairs, and the half points of complete pairs; `games` as in `pair_half_points`.
+    """Return counts of games, counts of pairs, and the half points of complete pairs.
 
-    The counts by pairs are None unless at least half of the games are in complete pairs.
+    `games` have the same form as in `pair_half_points`. The counts of pairs are None unless at least half of the games
+    are in complete pairs.
     """
     couples = pair_half_points(games)
     won = class_counts([half_points for _, half_points in games], GAME_CLASSES)
@@ -211,13 +217,13 @@ def tally_match(
 
 
 def _mean(counts: Counts) -> tuple[float, float]:
-    """Return the mean score of an observation, 0 to 1, and its standard deviation."""
+    """Return the mean score (0 to 1) of an observation and the standard deviation of this mean."""
     score, variance = moments(shares(counts))
     return score, sqrt(variance / sum(regularized(counts)))
 
 
 def _normal_interval(counts: Counts) -> tuple[float, float] | None:
-    """Return the 95 % interval of the score by a normal distribution; None where that is too inaccurate."""
+    """Return the 95 % interval of the score from a normal distribution, or None if this is too inaccurate."""
     score, deviation = _mean(counts)
     low, high = score - NORMAL_95 * deviation, score + NORMAL_95 * deviation
     one_kind = sum(count > 0 for count in counts) == 1
@@ -226,22 +232,22 @@ def _normal_interval(counts: Counts) -> tuple[float, float] | None:
 
 
 def _spread(chances: Sequence[float], spreads: float) -> float:
-    """Return the variance of the influence of one observation on (score - 1/2)/sd, which is `spreads`."""
+    """Return the variance of one observation's influence on the value (score - 1/2)/sd, which is given as `spreads`."""
     mean, variance = moments(chances)
     off = [(place / (len(chances) - 1) - mean) / sqrt(variance) for place in range(len(chances))]
     return sum(chance * (x - spreads * (x * x - 1) / 2) ** 2 for chance, x in zip(chances, off, strict=True))
 
 
 def _profile(counts: Counts, score: float) -> tuple[float, float, float]:
-    """Return the 95 % interval of the score and the likelihood of superiority, by likelihood ratio (Wilks 1938)."""
+    """Return the 95 % interval of the score (low, high) and the LOS, both from likelihood ratios (Wilks 1938)."""
     regular, chances = regularized(counts), shares(counts)
 
     def far(mean: float) -> float:
-        """Return the standard deviations between the observed score and `mean`."""
+        """Return the distance between the observed score and `mean` in standard deviations."""
         return sqrt(2 * max(0.0, log_ratio(regular, chances, at_score(chances, mean))))
 
     def end(outside: float) -> float:
-        """Find an end of the interval by the Illinois variant of regula falsi (Dowell and Jarratt 1971)."""
+        """Find one end of the interval with the Illinois variant of regula falsi (Dowell and Jarratt 1971)."""
         inside, below, above, went = score, -NORMAL_95, nan, 0  # at the far end the likelihood may be 0
         while abs(outside - inside) > _BOUND_DONE:
             middle = inside - below * (outside - inside) / (above - below)

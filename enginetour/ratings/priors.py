@@ -1,9 +1,9 @@
 """Priors of rating lists, and loose anchors.
 
-prior          term added to the log likelihood                             source
-GaussianPrior  -(R - mean)^2/(2 sd^2) per engine; by name: loose anchors    Bayes; Ordo's loose anchors
-PhantomDraws   w draws of every engine against an opponent rated `about`    Mease 2003
-VirtualDraws   P/4 (n_ij/n_i + n_ij/n_j) draws in each color for each pair  BayesElo; only for comparison with it
+prior          term added to the log likelihood                                 source
+GaussianPrior  -(R - mean)^2/(2 sd^2) for each engine or for loose anchors      Bayes; Ordo's loose anchors
+PhantomDraws   w draws of every engine against an opponent rated `about`        Mease 2003
+VirtualDraws   P/4 (n_ij/n_i + n_ij/n_j) draws in each color for each pair      BayesElo; only for comparison with it
 
 Loose anchors: a Gaussian prior for engines with an approximately known rating fixes the level of the list. The games
 can move a loose anchor away from its prior mean. The term is from Ordo's manual.
@@ -29,26 +29,27 @@ _Spread = float | Mapping[str, float]
 
 @dataclass(frozen=True, slots=True)
 class GaussianPrior:
-    """Hold means and standard deviations in points of the model, for all engines or by name.
+    """A normal distribution of ratings: mean and standard deviation in points of the model, for all engines or by name.
 
-    `mean` None is the pool's average. An engine that is not in a mapping `sd` does not have a prior.
+    If `mean` is None, the mean is the pool's average. If `sd` is a mapping, engines that it does not contain have no
+    prior.
     """
 
     sd: _Spread = 350.0
     mean: _Spread | None = None
 
     def sd_of(self, name: str) -> float:
-        """Return the standard deviation of an engine; infinite without a prior."""
+        """Return the standard deviation for an engine. It is infinite for an engine without a prior."""
         return self.sd.get(name, inf) if isinstance(self.sd, Mapping) else self.sd
 
     def mean_of(self, name: str) -> float | None:
-        """Return the mean of an engine; None for the pool's average."""
+        """Return the mean for an engine, or None for the pool's average."""
         return self.mean.get(name, 0.0) if isinstance(self.mean, Mapping) else self.mean
 
 
 @dataclass(frozen=True, slots=True)
 class PhantomDraws:
-    """Add `weight` draws against an opponent with the constant rating `about`, in points of the model."""
+    """`weight` draws of every engine against an opponent with the constant rating `about`, in points of the model."""
 
     weight: float = 1.0
     about: float = 0.0
@@ -56,7 +57,7 @@ class PhantomDraws:
 
 @dataclass(frozen=True, slots=True)
 class VirtualDraws:
-    """Add `weight` draws per engine, distributed over its opponents (the prior of BayesElo)."""
+    """`weight` draws of every engine, distributed over its opponents (the prior of BayesElo)."""
 
     weight: float = 2.0  # BayesElo's default
 
@@ -67,7 +68,7 @@ _LARGEST_PRIOR = 1_000_000  # points or draws; fits converge for all values betw
 
 
 def parse_prior(text: str) -> Literal["auto", "none"] | Prior:
-    """Read a prior from the command line or configuration; the message of ValueError lists the allowed values."""
+    """Parse a prior from the command line or configuration. If it is not valid, ValueError lists the allowed values."""
     if text in ("auto", "none"):
         return "auto" if text == "auto" else "none"
     kind, _, number = text.partition("=")
@@ -82,7 +83,10 @@ def parse_prior(text: str) -> Literal["auto", "none"] | Prior:
 
 
 def describe_prior(prior: Prior, name: str, level: float, point: float) -> str:
-    """Describe the prior of an engine whose games do not limit its rating; `level` is the list's average."""
+    """Describe the prior of an engine whose games do not limit its rating.
+
+    `level` is the average rating of the list. `point` is the number of the list's points per point of the model.
+    """
     if isinstance(prior, VirtualDraws):
         return f"virtual draws ({prior.weight:g})"
     if isinstance(prior, PhantomDraws):
@@ -94,9 +98,10 @@ def describe_prior(prior: Prior, name: str, level: float, point: float) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PoolPrior:
-    """Hold a prior in natural units over a pool's names: a parabola with `weights`, and `draws` phantom draws.
+    """The prior of a pool in natural units: a parabola with `weights` around `about`, and `draws` phantom draws.
 
-    If `floating`, the parabola is around the weighted average of the ratings and does not depend on their level.
+    `about` and `weights` have one number per engine. If `floating` is true, the center of the parabola is the weighted
+    average of the ratings, so that the prior does not depend on their level.
     """
 
     about: Vector
@@ -105,7 +110,7 @@ class PoolPrior:
     draws: float = 0.0
 
     def log_likelihood(self, ratings: Vector) -> float:
-        """Return the log prior without constants."""
+        """Return the logarithm of the prior, without constant terms."""
         off = ratings - self.about
         height = -off @ self._weigh(off) / 2
         return float(height - (self.draws * (softplus(off) / 2 + softplus(-off) / 2).sum() if self.draws else 0.0))
@@ -117,14 +122,14 @@ class PoolPrior:
         return pull + self.draws * (0.5 - logistic(off)) if self.draws else pull
 
     def stiffness(self, ratings: Vector) -> Vector:
-        """Return the diagonal of the curvature, without the term of a floating prior."""
+        """Return the diagonal of the curvature, without the additional term of a floating prior."""
         if not self.draws:
             return self.weights
         share = logistic(ratings - self.about)
         return self.weights + self.draws * share * (1 - share)
 
     def bound(self) -> NDArray[np.bool_]:
-        """Return which engines have a prior."""
+        """Return for each engine whether it has a prior."""
         return np.asarray(self.weights + self.draws > 0)
 
     def _weigh(self, off: Vector) -> Vector:
@@ -133,7 +138,10 @@ class PoolPrior:
 
 
 def pool_prior(names: tuple[str, ...], prior: Prior | None, unit: float) -> PoolPrior:
-    """Return the prior of a pool (virtual draws are in the counts instead); ValueError for impossible numbers."""
+    """Return the prior of a pool. Virtual draws are not part of it, because they are added to the counts.
+
+    Raises ValueError if a mean, standard deviation or weight is not possible.
+    """
     if isinstance(prior, GaussianPrior):
         sd = np.array([prior.sd_of(name) for name in names], dtype=np.float64) / unit
         mean = np.array([prior.mean_of(name) or 0.0 for name in names], dtype=np.float64) / unit
@@ -154,7 +162,7 @@ def pool_prior(names: tuple[str, ...], prior: Prior | None, unit: float) -> Pool
 
 
 def with_virtual_draws(pairs: Pairs, weight: float) -> Pairs:
-    """Return the counts with BayesElo's prior: every pair with games gets draws in both colors."""
+    """Return the counts with BayesElo's prior: draws in both colors are added for every pair that played games."""
     count = len(pairs.names)
     low, high = np.minimum(pairs.white, pairs.black), np.maximum(pairs.white, pairs.black)
     met, which = np.unique(low * count + high, return_inverse=True)
@@ -178,12 +186,12 @@ def with_virtual_draws(pairs: Pairs, weight: float) -> Pairs:
     )
 
 
-_SMALLEST_SD = 1.0  # points as shown; below, residuals exceed 1e-8 at levels of 10,000 (tested)
+_SMALLEST_SD = 1.0  # points of the list; with less, residuals exceed 1e-8 for ratings near 10,000 (tested)
 _LOOSE_ANCHOR = re.compile(r"\s*([-+]?[\d.]+)\s*(?:±|\+-|\+/-)\s*([\d.]+)\s*")
 
 
 class LooseAnchor(NamedTuple):
-    """Hold the approximate rating of an engine and its standard deviation, in points of the list."""
+    """The approximate rating of an engine and the standard deviation of this rating, in points of the list."""
 
     rating: float
     sd: float
@@ -198,7 +206,7 @@ LooseAnchors = Mapping[str, LooseAnchor]
 
 
 def parse_loose_anchor(text: str) -> LooseAnchor:
-    """Read ``2784+-15`` or ``2784±15``; the message of ValueError describes the allowed form."""
+    """Parse ``2784+-15`` or ``2784±15``. If the text is not valid, ValueError describes the allowed form."""
     found = _LOOSE_ANCHOR.fullmatch(text)
     try:
         read = LooseAnchor(*map(float, found.groups())) if found else None
@@ -211,10 +219,10 @@ def parse_loose_anchor(text: str) -> LooseAnchor:
 
 
 def loose_anchor_prior(names: Iterable[str], loose: LooseAnchors, sd: float | None = None) -> GaussianPrior | None:
-    """Return the prior of those of `names` that are loose anchors; None if there are none.
+    """Return the prior for the loose anchors among `names`, or None if there are none.
 
-    With `sd`, all other engines get a prior with this standard deviation around the mean of the loose anchors, weighted
-    by their precision.
+    With `sd`, all other engines get a prior with this standard deviation. Its mean is the mean of the loose anchors,
+    weighted by 1/sd^2.
     """
     names = tuple(names)
     own = {name: loose[name] for name in names if name in loose}

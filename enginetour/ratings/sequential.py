@@ -1,12 +1,12 @@
 """SPRT (sequential probability ratio test): LLR, verdict, expected length, and Elo estimate after a stop.
 
-model       hypotheses are        source
-logistic    Elo of the score      generalized likelihood ratio, Van den Bergh (fishtest)
-normalized  nElo                  Van den Bergh, "normalized Elo": strength in standard deviations of a game
-bayesian    BayesElo, trinomial   Coulom (BayesElo), with the draw rate of the games played
+model       unit of the hypotheses    source
+logistic    Elo of the score          Van den Bergh (fishtest): generalized likelihood ratio
+normalized  nElo                      Van den Bergh, "normalized Elo": strength in standard deviations of a game
+bayesian    BayesElo (trinomial)      Coulom (BayesElo); the draw rate is that of the games played
 
-The bounds on the log likelihood ratio are Wald's (1945). The test is evaluated after each game or pair, so the ratio
-jumps over its bound. The bounds are therefore moved inwards by the mean jump that was observed (Siegmund 1985,
+The bounds of the log likelihood ratio are Wald's (1945). The test is evaluated after each game or pair, so the ratio
+usually jumps beyond a bound. Both bounds are therefore moved inwards by the mean observed jump (Siegmund 1985,
 corollary 8.33).
 """
 
@@ -42,18 +42,19 @@ MODELS: tuple[Model, ...] = get_args(Model)
 UNITS: dict[Model, str] = {"logistic": "Elo", "normalized": "nElo", "bayesian": "BayesElo"}
 
 ERROR = 0.05  # fishtest's alpha and beta
-_FURTHEST = 1000.0  # Elo; this is a score of 99.7 %
-_FURTHEST_NELO = 200.0  # from equal classes 230 cannot be reached with pairs: (1 + 2) t sd/2 > 1/2
-_STABLE = 1e-12  # of a probability
-_NEARLY = 1e-8  # of a probability; rounding may prevent a smaller change
-_MOST_ROUNDS = 100  # five to ten are usual; each reduces the change by a factor of ten or more
+_FURTHEST = 1000.0  # Elo; corresponds to a score of 99.7 %
+_FURTHEST_NELO = 200.0  # nElo; 230 cannot be reached from equal classes with pairs: (1 + 2) t sd/2 > 1/2
+_STABLE = 1e-12  # change of a probability at which the iteration ends
+_NEARLY = 1e-8  # change of a probability below which rounding may prevent further progress
+_MOST_ROUNDS = 100  # iterations; five to ten are usual, and each reduces the change by a factor of ten or more
 
 
 @dataclass(frozen=True, slots=True)
 class Sprt:
-    """Define a test of elo1 (H1) against elo0 (H0), with elo0 < elo1. Raises ValueError for impossible numbers.
+    """A test of the hypothesis elo1 (H1) against elo0 (H0), with elo0 < elo1. Raises ValueError for invalid numbers.
 
-    `alpha` is the probability of H1 when elo0 is true, `beta` that of H0 when elo1 is true.
+    `alpha` is the probability of the verdict H1 if elo0 is true. `beta` is the probability of the verdict H0 if elo1 is
+    true.
     """
 
     elo0: float
@@ -75,7 +76,7 @@ class Sprt:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Return Wald's bounds: H0 below the first, H1 above the second."""
+        """Return Wald's bounds of the log likelihood ratio: H0 is accepted below the first, H1 above the second."""
         return log(self.beta / (1 - self.alpha)), log((1 - self.beta) / self.alpha)
 
     def hypotheses(self, counts: Counts) -> tuple[list[float], list[float]]:
@@ -83,7 +84,7 @@ class Sprt:
         return self.likeliest(counts, self.elo0), self.likeliest(counts, self.elo1)
 
     def likeliest(self, counts: Counts, elo: float) -> list[float]:
-        """Return the most likely probabilities of the classes at strength `elo` (in the model's unit)."""
+        """Return the most likely probabilities of the classes if the strength is `elo` (in the model's unit)."""
         chances = shares(counts)
         if self.model == "normalized":
             return _at_nelo(chances, elo)
@@ -96,7 +97,7 @@ class Sprt:
         return at_score(chances, (score_of(elo - draw_elo) + 1 - score_of(-elo - draw_elo)) / 2)
 
     def meaning(self, verdict: _Verdict, name: str) -> str:
-        """Describe a verdict about the engine `name`; "" without a verdict."""
+        """Return a sentence about the verdict for the engine `name`, or "" without a verdict."""
         unit = UNITS[self.model]
         if verdict == "H1":
             return f"{name} is more than {self.elo0:g} {unit} stronger (error rate {100 * self.alpha:g} %)"
@@ -105,7 +106,7 @@ class Sprt:
         return ""
 
     def llr(self, counts: Counts) -> float:
-        """Return the log likelihood ratio of H1 to H0, given counts that begin with the worst class."""
+        """Return the log likelihood ratio of H1 to H0. The counts begin with the worst class."""
         games_each(counts)
         if not any(counts):
             return 0.0
@@ -115,10 +116,11 @@ class Sprt:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """Hold the state of a running test: counts, ratio, and its jumps beyond its own records.
+    """The state of a running test: counts, log likelihood ratio, and the ratio's jumps beyond its previous extremes.
 
-    `lowest` and `highest` are records of the ratio; `down` and `up` are sums of squares of the steps to new records.
-    `verdict` is the first verdict, with the counts of that moment in `stopped`; later games change neither.
+    `lowest` and `highest` are the extremes of the ratio so far. `down` and `up` are the sums of the squared steps to
+    new extremes. `verdict` is the first verdict, and `stopped` contains the counts at that time. Later games change
+    neither of them.
     """
 
     counts: tuple[int, ...]
@@ -132,7 +134,7 @@ class Walk:
 
     @property
     def overshoot(self) -> tuple[float, float]:
-        """Return the mean jump beyond the lower and upper bound: E(h^2)/2E(h) of the steps h to new records."""
+        """Return the mean jump beyond the lower and the upper bound: E(h^2)/2E(h) for the steps h to new extremes."""
         return (
             self.down / -self.lowest / 2 if self.lowest else 0.0,
             self.up / self.highest / 2 if self.highest else 0.0,
@@ -140,7 +142,7 @@ class Walk:
 
 
 def step(test: Sprt, walk: Walk, outcome: int) -> Walk:
-    """Return the state after one more game (0 loss, 1 draw, 2 win) or pair (its half points, 0 to 4)."""
+    """Return the state after another game (0 loss, 1 draw, 2 win) or pair (half points, 0 to 4)."""
     counts = tuple(count + (place == outcome) for place, count in enumerate(walk.counts))
     if counts == walk.counts:
         raise ValueError(f"an outcome must be between 0 and {len(counts) - 1}, found {outcome}")
@@ -164,7 +166,7 @@ def step(test: Sprt, walk: Walk, outcome: int) -> Walk:
 
 
 def corrected_bounds(test: Sprt, walk: Walk) -> tuple[float, float]:
-    """Return Wald's bounds moved inwards by the mean jump; the test decides at these."""
+    """Return Wald's bounds, moved inwards by the mean jump. The test ends at these bounds."""
     (low, high), (below, above) = test.bounds, walk.overshoot
     return low + below, high - above
 
@@ -178,7 +180,10 @@ def _follow(test: Sprt, outcomes: Iterable[int], classes: int) -> Walk:
 
 
 def _at_nelo(chances: list[float], nelo: float) -> list[float]:
-    """Return the most likely probabilities with (mean - 1/2)/sd of this nElo, by repeated linearization."""
+    """Return the most likely probabilities for which (mean - 1/2)/sd corresponds to `nelo`.
+
+    They are found by repeated linearization.
+    """
     top = len(chances) - 1
     target = nelo / NELO_UNIT * sqrt(games_each(chances))
     found, moved = [1 / len(chances)] * len(chances), 1.0
@@ -193,16 +198,16 @@ def _at_nelo(chances: list[float], nelo: float) -> list[float]:
     return found
 
 
-# Expected length: Wald's average sample number, from any point of the test. The ratio is approximated by a Brownian
-# motion between Wald's bounds, as in `estimate`; drift and variance are those of the log likelihood ratio of one
-# observation. Source: Wald 1947 (Sequential Analysis, chapter 3); without drift its limit.
+# Expected length: Wald's average sample number, from any state of the test. The ratio is approximated by a Brownian
+# motion between Wald's bounds, as in `estimate`. Its drift and variance are the mean and variance of one observation's
+# log likelihood ratio. Source: Wald 1947 (Sequential Analysis, chapter 3); without drift, the limit of his formula.
 
-_DRAWS_ASSUMED = 0.5  # share of draws before the first game (chosen here; 0.3 to 0.9 between engines)
-_STRAIGHT = 1e-6  # drift times width over variance; below this value the drift is taken as 0
+_DRAWS_ASSUMED = 0.5  # assumed share of draws before the first game (chosen here; engines draw 0.3 to 0.9)
+_STRAIGHT = 1e-6  # limit of 2 drift (distance of the bounds)/variance; below it the drift counts as 0
 
 
 def assumed_chances(classes: int) -> tuple[float, ...]:
-    """Return probabilities of the classes for two equal engines with 50 % draws and independent games."""
+    """Return the probabilities of the classes for two equal engines with 50 % draws and independent games."""
     won = (1 - _DRAWS_ASSUMED) / 2
     game = (won, _DRAWS_ASSUMED, won)
     if classes == GAME_CLASSES:
@@ -211,18 +216,21 @@ def assumed_chances(classes: int) -> tuple[float, ...]:
 
 
 def _drift(chances: Sequence[float], ratios: Sequence[float]) -> tuple[float, float]:
-    """Return mean and variance of the log likelihood ratio of one observation."""
+    """Return the mean and the variance of the log likelihood ratio of one observation."""
     drift = sum(chance * ratio for chance, ratio in zip(chances, ratios, strict=True))
     return drift, sum(chance * (ratio - drift) ** 2 for chance, ratio in zip(chances, ratios, strict=True))
 
 
 def _ratios(test: Sprt, counts: Counts) -> list[float]:
-    """Return the log likelihood ratio of each class, given the counts."""
+    """Return the log likelihood ratio of one observation in each class, given the counts."""
     return [log(q / p) for p, q in zip(*test.hypotheses(counts), strict=True)]
 
 
 def sample_number(test: Sprt, chances: Sequence[float], llr: float = 0.0) -> float:
-    """Return the mean number of observations until a verdict, from the ratio `llr`, with these class probabilities."""
+    """Return the mean number of observations until a verdict if the ratio is `llr` now.
+
+    `chances` are the true probabilities of the classes.
+    """
     drift, variance = _drift(chances, _ratios(test, chances))
     low, high = (bound - llr for bound in test.bounds)
     if not low < 0 < high:
@@ -237,39 +245,41 @@ def sample_number(test: Sprt, chances: Sequence[float], llr: float = 0.0) -> flo
 
 
 def expected_lengths(test: Sprt, classes: int) -> dict[str, float]:
-    """Return the mean number of observations from the start when elo0, the middle or elo1 is true."""
+    """Return the mean number of observations of a whole test if the true strength is elo0, the middle, or elo1."""
     equals = assumed_chances(classes)
     middle = (test.elo0 + test.elo1) / 2
     truths = {"elo0": test.elo0, "middle": middle, "elo1": test.elo1}
     return {name: sample_number(test, test.likeliest(equals, elo)) for name, elo in truths.items()}
 
 
-# Median-unbiased Elo estimate after a stop; the plain estimate is too high for the winner. Outcomes are ordered from
-# the earliest H0 to the latest H0, then from the latest H1 to the earliest H1. The median-unbiased estimate is the
-# strength at which an outcome at most as good as the observed one has probability 1/2; the ends of the 95 % interval
-# are those with 97.5 % and 2.5 %. Source: Siegmund 1978 (Biometrika 65, estimation following sequential tests); Van
-# den Bergh (fishtest). The ratio is approximated by a Brownian motion between Wald's bounds. Its drift and variance
-# are those of one observation when the observed probabilities are tilted to the strength in question. Wald's bounds
-# are correct here, because the test's own bounds were moved inwards (Siegmund 1985, 8.33).
+# Elo estimate after a stop. The plain estimate is too high for the winner, so a median-unbiased estimate is used. The
+# possible outcomes of a test are ordered from the earliest H0 to the latest H0, then from the latest H1 to the earliest
+# H1. The estimate is the strength for which the observed outcome or a worse one has the probability 1/2. At the ends of
+# the 95 % interval this probability is 97.5 % and 2.5 %. Source: Siegmund 1978 (Biometrika 65, estimation following
+# sequential tests); Van den Bergh (fishtest). The ratio is approximated by a Brownian motion between Wald's bounds. Its
+# drift and variance are computed from the observed probabilities, tilted to the strength in question. Wald's bounds are
+# correct here, because the test's own bounds were moved inwards (Siegmund 1985, 8.33).
 #
 # If the true strength is far beyond the hypotheses, every outcome changes the ratio by nearly the same amount, and the
-# time of the stop contains no information about the strength. The plain estimate is then used: where the squared
-# correlation of ratio and points is below one half, and where all outcomes are equal. In simulations (sixteen tests of
-# 150) the intervals then covered 91 to 100 %; without this rule from 41 % on, if the loser no longer won a pair.
+# time of the stop contains no information about the strength. The plain estimate is therefore used if the squared
+# correlation of ratio and points is below one half, or if all outcomes are equal. In simulations (sixteen tests of 150)
+# the intervals with this rule contained the true strength in 91 to 100 % of the tests. Without the rule it was only
+# 41 % in the worst case, where the loser hardly won a pair.
 
-_FURTHEST_ESTIMATE = 2000.0  # Elo, a score of 0.99999; larger values cannot be estimated
-_SURE = 0.975  # leaves 2.5 % on either side
-_HALVINGS = 50  # to 4e-12 Elo
-_FAINT = 1e-14  # smaller contributions of a mirror image end the sum
-_SHARED = 0.5  # squared correlation (chosen here; intervals covered as well with 0.3 to 0.8)
-_TAIL = 30.0  # standard deviations; erfc leaves the range of normal doubles at 38
+_FURTHEST_ESTIMATE = 2000.0  # Elo; corresponds to a score of 0.99999; larger values cannot be estimated
+_SURE = 0.975  # probability at the lower end of the 95 % interval; 2.5 % remain on either side
+_HALVINGS = 50  # bisections; they reach an accuracy of 4e-12 Elo
+_FAINT = 1e-14  # the sum over mirror images ends at a smaller contribution
+_SHARED = 0.5  # squared correlation (chosen here; with 0.3 to 0.8 the intervals were as reliable)
+_TAIL = 30.0  # standard deviations; erfc falls below the normal doubles at 38
 
 
 @dataclass(frozen=True, slots=True)
 class _Estimate:
-    """Hold the Elo after a stop and its 95 % interval, None beyond 2000 Elo, and the observations at the stop.
+    """The Elo estimate after a stop, its 95 % interval, and the number of observations at the stop.
 
-    The estimate is median-unbiased, or `plain` if the time of the stop contains no information.
+    Values beyond 2000 Elo are None. The estimate is median-unbiased unless `plain` is true. `plain` is true if the time
+    of the stop contains no information.
     """
 
     elo: float | None
@@ -280,7 +290,7 @@ class _Estimate:
 
 
 def estimate(test: Sprt, walk: Walk) -> _Estimate | None:
-    """Return the estimate of the strength at the stop; None if the test did not stop."""
+    """Return the estimate of the strength when the test stopped, or None if it did not stop."""
     if not walk.verdict:
         return None
     seen, ratios = shares(walk.stopped), _ratios(test, walk.stopped)
@@ -290,7 +300,7 @@ def estimate(test: Sprt, walk: Walk) -> _Estimate | None:
         return _Estimate(plain.elo, plain.low, plain.high, number, plain=True)
 
     def elo_where(chance: float) -> float | None:
-        """Return the Elo at which an outcome at most as good has probability `chance`."""
+        """Return the Elo for which the observed outcome or a worse one has the probability `chance`."""
         low, high = -_FURTHEST_ESTIMATE, _FURTHEST_ESTIMATE
         for _ in range(_HALVINGS):
             elo = (low + high) / 2
@@ -304,7 +314,7 @@ def estimate(test: Sprt, walk: Walk) -> _Estimate | None:
 
 
 def _shared(chances: Sequence[float], ratios: Sequence[float]) -> float:
-    """Return the squared correlation of ratio and points."""
+    """Return the squared correlation of the log likelihood ratio and the points of one observation."""
     top = len(chances) - 1
     mean, variance = moments(chances)
     middle, spread = _drift(chances, ratios)
@@ -316,7 +326,7 @@ def _shared(chances: Sequence[float], ratios: Sequence[float]) -> float:
 
 
 def _at_most(test: Sprt, verdict: _Verdict, number: int, chances: Sequence[float], ratios: Sequence[float]) -> float:
-    """Return the probability of an outcome at most as good as this verdict after `number` observations."""
+    """Return the probability of this verdict after `number` observations or of any worse outcome."""
     drift, variance = _drift(chances, ratios)
     low, high = test.bounds
     if verdict == "H1":
@@ -327,15 +337,16 @@ def _at_most(test: Sprt, verdict: _Verdict, number: int, chances: Sequence[float
 def _first_through(distance: float, width: float, drift: float, variance: float) -> float:
     """Return the probability that a Brownian motion reaches the front wall before the back wall and before its end.
 
-    The front wall is `distance` away, the walls are `width` apart, `drift` is towards the front. The result is a sum of
-    inverse Gaussian distributions over mirror images, in logarithms, because the factors overflow.
+    The front wall is at the distance `distance`, and the distance between the walls is `width`. A positive `drift`
+    points to the front wall. The result is a sum of inverse Gaussian distributions over mirror images. It is computed
+    with logarithms, because the factors would overflow.
     """
     if variance <= 0:
         return float(drift >= distance)
     spread, lean = sqrt(variance), drift / variance
     total, image = 0.0, 0
     while True:
-        # Images in the order 0, -1, 1, -2, 2, ...; negative ones are subtracted.
+        # The order of the images is 0, -1, 1, -2, 2, ...; images with negative numbers are subtracted.
         away = abs(distance + 2 * image * width)
         part = _exp(lean * distance - abs(lean) * away + _log_normal((abs(drift) - away) / spread))
         part += _exp(lean * distance + abs(lean) * away + _log_normal(-(abs(drift) + away) / spread))
@@ -346,25 +357,26 @@ def _first_through(distance: float, width: float, drift: float, variance: float)
 
 
 def _log_normal(x: float) -> float:
-    """Return the logarithm of the normal distribution function; in the far tail by its first asymptotic term."""
+    """Return the logarithm of the normal distribution function. In the far tail it is the first asymptotic term."""
     return log(erfc(-x / sqrt(2)) / 2) if x > -_TAIL else -x * x / 2 - log(-x * sqrt(2 * pi))
 
 
 def _exp(x: float) -> float:
-    return exp(min(x, 0.0))  # a part of a probability, above 0 only by rounding
+    return exp(min(x, 0.0))  # the result is part of a probability, so x can only be above 0 by rounding
 
 
-# The test of two engines with their games: counts, ratio, verdict and strength.
+# The test of two engines from their games: counts, ratio, verdict and strength.
 
-OPEN_GAMES = 1_000_000  # limit of games if no number is given; a test stops long before
+OPEN_GAMES = 1_000_000  # maximum number of games if none is given; a test stops much earlier
 
 
 @dataclass(frozen=True, slots=True)
 class MatchTest:
-    """Hold the result of a test of one engine against another, in the order of their games.
+    """The result of a test of one engine against another engine.
 
-    `games` counts losses, draws and wins of the first engine. `pairs` counts its game pairs, worst first; None if the
-    games are not in pairs. The bayesian model always tests single games; the statistics still use pairs.
+    `games` counts losses, draws and wins of the first engine. `pairs` counts its game pairs from the worst to the best
+    outcome; it is None if the games are not in pairs. The bayesian model always tests single games, but the statistics
+    still use pairs.
     """
 
     test: Sprt
@@ -376,16 +388,16 @@ class MatchTest:
 
     @property
     def lone(self) -> int:
-        """Return the number of games without a partner on the same opening, if the other games are in pairs."""
+        """Return the number of games that do not belong to a complete pair, or 0 if games are not in pairs at all."""
         return 0 if self.pairs is None else sum(self.games) - 2 * sum(self.pairs)
 
     @property
     def walks_by_pairs(self) -> bool:
-        """Return whether the test was evaluated after each pair, not after each game."""
+        """Return True if the test was evaluated after each pair, or False if after each game."""
         return len(self.walk.counts) == PAIR_CLASSES
 
     def to_json(self) -> dict[str, object]:
-        """Return the result as numbers for json.dumps; None is unknown."""
+        """Return the result as a dictionary for json.dumps. Unknown values are None."""
         (losses, draws, wins), after = self.games, self.after_stop
         return {
             "games": sum(self.games),
@@ -409,9 +421,10 @@ class MatchTest:
 
 
 def match_test(test: Sprt, games: Sequence[tuple[Hashable, int]]) -> MatchTest:
-    """Test games given as (key shared by the two games of a pair, half points of the first engine), in order.
+    """Run the test on games in their order and return its result.
 
-    The test uses pairs if there are any. Raises ValueError without a game.
+    A game is (key that the two games of a pair share, half points of the first engine). The test uses pairs if at least
+    half of the games are in pairs and the model supports them. Raises ValueError without games.
     """
     won, pairs, couples = tally_match(games)
     if pairs is not None and test.model != "bayesian":

@@ -15,7 +15,10 @@ from enginetour.ratings.incremental import Lineage, RatedGame, RatingEvent, Rati
 
 @dataclass(frozen=True, slots=True)
 class IncrementalSystem:
-    """Describe a system whose ratings depend on the order of games; start ratings are from `lowest` up to `below`."""
+    """A system whose ratings depend on the order of games.
+
+    Start ratings must be at least `lowest` and less than `below`.
+    """
 
     settings: BaseModel
     begin: Callable[[Any, Mapping[str, float], Lineage | None], RatingState]
@@ -30,7 +33,7 @@ class IncrementalSystem:
         start: Mapping[str, float],
         lineage: Lineage | None = None,
     ) -> list[RatingEvent]:
-        """Return all rating events of games in log order; `start` holds the start ratings of engines."""
+        """Return all rating events of the games, in log order. `start` contains the start ratings of engines."""
         return incremental.rate(games, self.begin(settings, start, lineage))
 
     def fitting(self, brought: Mapping[str, float]) -> dict[str, float]:

@@ -1,8 +1,9 @@
 """How errors of ratings are computed: LOS, covariance, sandwich estimator and profile-likelihood intervals of a list.
 
-The models davidson and raokupper include draws: C = H^-1. In the logistic model draws make errors smaller, so the
-covariance is the sandwich C = H^-1 V H^-1 with the variance V of games with draws. In all models V includes the
-variance of opening pairs if they are known. Errors are relative to the pool's average or to the anchors.
+The models davidson and raokupper include draws, so the covariance is C = H^-1, the inverse curvature. In the logistic
+model draws make errors smaller, so the covariance is the sandwich C = H^-1 V H^-1. V is the variance of games with
+draws. If opening pairs are known, V includes their variance in all models. Errors are relative to the pool's average or
+to the anchors.
 """
 
 from __future__ import annotations
@@ -20,23 +21,25 @@ from enginetour.ratings.models import Model, ResultColumns, logistic
 from enginetour.ratings.pairs import PAIR_POINTS, Index, OpeningPairs, Pairs, PairScoreSpread, Vector
 from enginetour.ratings.pentanomial import EXTREME_SCORE, NORMAL_95
 
-# Profile-likelihood intervals, for few games and extreme scores, where plus and minus differ. The engine's own games
-# are exact, all others are approximated by their curvature. Its closest opponents move independently, the other
-# engines follow linearly. White's advantage and the draw parameter are constant.
+# Profile-likelihood intervals are used for few games and extreme scores, where plus and minus differ. The likelihood of
+# the engine's own games is exact; all other games are approximated by their curvature. The ratings of its closest
+# opponents change independently, and the ratings of the other engines change linearly with them. White's advantage and
+# the draw parameter are constant.
 
-_CLOSE_OPPONENTS = 50  # opponents that move independently in a profile; the others follow linearly
+_CLOSE_OPPONENTS = 50  # opponents whose ratings change independently in a profile
 _LONGEST_STRIDE = 2.0  # natural units (347 Elo) in one step to the end of an interval
-_BOUND_DONE = 1e-9  # natural units, and log likelihood
+_BOUND_DONE = 1e-9  # accuracy of an end of an interval, in natural units and in log likelihood
 _MOST_STRIDES = 200  # steps; an interval of more than 400 natural units counts as unlimited
 
 
 def _profile(
     fit: Fit, near: Sequence[int] | Index, inverse: Vector, narrowed: float, quantile: float
 ) -> tuple[float, float] | None:
-    """Return the distances down and up in points (Venzon and Moolgavkar 1988); None if unlimited.
+    """Return the distances to both ends of the interval in points (Venzon and Moolgavkar 1988), or None if unlimited.
 
-    `near` is the engine, then its closest opponents; `inverse` holds their columns of the inverse curvature. Draws
-    reduce the interval as they reduce the errors, except near 0 or 100 %, where the few draws give little information.
+    `near` contains the engine and then its closest opponents. `inverse` contains their columns of the inverse
+    curvature. `narrowed` is the factor by which draws and pairs change the variance. It is not used near 0 or 100 %,
+    where the few draws give little information.
     """
     star, direction = _star(fit, np.asarray(near, dtype=np.intp), inverse)
     place = near[0]
@@ -49,9 +52,10 @@ def _profile(
 
 @dataclass(frozen=True, eq=False)
 class _Star:
-    """Hold the log likelihood near the maximum.
+    """The log likelihood near the maximum, as a function of the ratings of an engine and its closest opponents.
 
-    `moves` converts the deviations of the close engines (the engine itself first) to changes of the gaps of its games.
+    `moves` converts deviations of these ratings (the engine's own rating first) to changes of the rating gaps in the
+    engine's games.
     """
 
     model: Model
@@ -62,7 +66,7 @@ class _Star:
     rest: Vector
 
     def at(self, off: Vector) -> tuple[float, Vector, Vector]:
-        """Return the fall of the log likelihood, its gradient and negative Hessian at deviations `off`."""
+        """Return the change of the log likelihood, its gradient and its negative Hessian for the deviations `off`."""
         start = self.model.slopes(self.results, self.gaps, self.draw)
         moved = self.gaps + self.moves @ off
         there = self.model.slopes(self.results, moved, self.draw)
@@ -73,7 +77,7 @@ class _Star:
 
 
 def _star(fit: Fit, near: Index, inverse: Vector) -> tuple[_Star, Vector]:
-    """Return the engine's games from its side, and the direction of its rating relative to the average or anchors."""
+    """Return the log likelihood around an engine, and the direction of its rating relative to the average or anchors."""
     pairs, place = fit.problem.pairs, int(near[0])
     mine = (pairs.white == place) | (pairs.black == place)
     as_white = pairs.white[mine] == place
@@ -88,7 +92,7 @@ def _star(fit: Fit, near: Index, inverse: Vector) -> tuple[_Star, Vector]:
     inside = inverse[near]
     direction = np.zeros(len(near))
     direction[0] = 1.0
-    if len(near) == len(fit.names) and not fit.fixed:  # all engines are close, so the average must be fixed here
+    if len(near) == len(fit.names) and not fit.fixed:  # all engines are close, so nothing else fixes the average
         inside = inside + np.trace(inside) / len(near) ** 2
         direction -= 1 / len(near)
     whole = np.linalg.inv(inside)
@@ -105,13 +109,16 @@ def _star(fit: Fit, near: Index, inverse: Vector) -> tuple[_Star, Vector]:
 
 
 def _reach(star: _Star, direction: Vector, drop: float, side: float) -> float | None:
-    """Return the largest deviation along `direction` where the likelihood has fallen by `drop`, in natural units."""
+    """Return the largest deviation along `direction` at which the log likelihood is lower by `drop`, in natural units.
+
+    `side` is -1 for the lower end or 1 for the upper end. Returns None if there is no such deviation.
+    """
     off, stride = np.zeros(len(direction)), np.zeros(len(direction))
     for _ in range(_MOST_STRIDES):
         fall, gradient, hessian = star.at(off)
         try:
             home, away = np.linalg.solve(hessian, np.stack((gradient, direction), axis=1)).T
-        except np.linalg.LinAlgError:  # too far out: go half of the way back
+        except np.linalg.LinAlgError:  # the step was too long: go half of it back
             stride = stride / 2
             off = off - stride
             continue
@@ -131,7 +138,7 @@ def _reach(star: _Star, direction: Vector, drop: float, side: float) -> float | 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Middle:
-    """Hold V: like a curvature, except for White's advantage, which does not cancel in a game pair."""
+    """The matrix V of the sandwich: a curvature, plus a term for White's advantage, which pairs change differently."""
 
     bent: Curvature
     draw_rate: float  # between equals
@@ -147,7 +154,7 @@ class _Middle:
 
 
 def sandwich_middle(fit: Fit) -> _Middle | None:
-    """Return V; None where it equals the curvature: davidson and raokupper without paired games."""
+    """Return V, or None if V equals the curvature (models davidson and raokupper without paired games)."""
     depends = fit.dependence
     if fit.model != "logistic" and depends is None:
         return None
@@ -164,13 +171,13 @@ def sandwich_middle(fit: Fit) -> _Middle | None:
     games = fit.problem.pairs.games
     own = float(rows @ (depends.paired / games)) * max(0.0, 2 - 2 * depends.ratio)
     wide = depends.widened(games)
-    # The ratio multiplies the variance of results, not that of draws; the mixed term gets its square root.
+    # The ratio multiplies the variance of results but not of draws. The mixed term is multiplied by its square root.
     cross = fit.curvature.cross * np.sqrt(wide)
     return _Middle(replace(fit.curvature, rows=rows * wide, cross=cross, beyond=beyond, level_free=False), rate, own)
 
 
 def pair_score_spread(fit: Fit, openings: OpeningPairs) -> PairScoreSpread:
-    """Return how the scores of the opening pairs vary around the expectation of a fit."""
+    """Return how much the scores of opening pairs vary around the scores that the fit expects."""
     number = openings.counts.sum(axis=1)
     if not number.any():
         return PairScoreSpread()
@@ -185,7 +192,7 @@ def pair_score_spread(fit: Fit, openings: OpeningPairs) -> PairScoreSpread:
 
 
 def moments(fit: Fit, gap: Vector) -> tuple[Vector, Vector]:
-    """Return mean and variance of White's score in one game, for each gap."""
+    """Return the mean and the variance of White's score in one game, for each rating gap."""
     if fit.model == "logistic":
         share = logistic(gap)
         return share, share * (1 - share) - expected_draws(share, draw_rate(fit)) / 4
@@ -208,12 +215,12 @@ def draw_rate(fit: Fit) -> float:
 
 
 def expected_draws(share: Vector, draw_rate: float) -> Vector:
-    """Return the draw probability at each expected score (Davidson 1970); `draw_rate` is that between equals."""
+    """Return the draw probability for each expected score (Davidson 1970). `draw_rate` is the value between equals."""
     return _draws(4 * share * (1 - share), draw_rate)
 
 
 def _draws(even: Vector, draw_rate: float) -> Vector:
-    """Return `expected_draws` as a function of 4 p (1 - p), which is 1 between equals."""
+    """Return the same as `expected_draws`, as a function of 4 p (1 - p). This argument is 1 between equals."""
     if not draw_rate:
         return np.zeros_like(even)
     bend = (1 - 2 * draw_rate) / draw_rate**2
@@ -222,10 +229,10 @@ def _draws(even: Vector, draw_rate: float) -> Vector:
 
 
 def _draw_rate_of_equals(pairs: Pairs, share: Vector) -> float:
-    """Return the draw rate between equals for which the expected number of draws is the observed one.
+    """Return the draw rate between equals for which the expected number of draws is the observed number.
 
-    Bracketed secant method with the weights of Anderson and Bjorck 1973. The result is at most the rate of only draws
-    plus one win and one loss; otherwise ratings would have no error.
+    It is found with the secant method in a bracket, with the weights of Anderson and Bjorck 1973. The result is at most
+    games/(games + 2), as if one win and one loss were added to only draws; otherwise ratings would have no error.
     """
     games, target = float(pairs.games.sum()), float(pairs.draws.sum())
     most, even = games / (games + 2), 4 * share * (1 - share)
@@ -252,9 +259,9 @@ def _draw_rate_of_equals(pairs: Pairs, share: Vector) -> float:
 
 
 def _fitted(fit: Fit, paired: Vector) -> float:
-    """Return how many parameters were fitted to the pair scores: trace of the paired games' share of the curvature.
+    """Return how many parameters were fitted to the pair scores: the trace of the paired games' share of the curvature.
 
-    Uses the share of all paired games together, which is exact if all games are paired; priors reduce it.
+    The share is computed for all paired games together, which is exact if all games are paired. Priors reduce it.
     """
     bent, rated = fit.problem.slopes(fit.at)[1], fit.problem.free[fit.problem.free < len(fit.names)]
     own = bent.pairs.per_engine(bent.rows, bent.rows)[rated]
@@ -267,18 +274,18 @@ def _fitted(fit: Fit, paired: Vector) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Errors:
-    """Hold the errors of a fit, in natural units, in the order of the fit's names; rows of anchors are 0.
+    """The errors of a fit in natural units, with one row per name of the fit. The rows of anchors are 0.
 
-    The covariance is `spread` times `response` transposed and only computed on request. `inverse` is the square inverse
-    curvature with White's advantage and the draw parameter constant.
+    The covariance is the product of `spread` and the transposed `response`. It is only computed on request. `inverse`
+    is the square inverse curvature for a constant White advantage and a constant draw parameter.
     """
 
     fit: Fit
     spread: Vector
     response: Vector
     inverse: Vector
-    advantage_sd: float | None  # points; None for a given advantage
-    draw_rate: float  # expected between equals
+    advantage_sd: float | None  # points; None if the advantage was given
+    draw_rate: float  # expected share of draws between equals
 
     @cached_property
     def covariance(self) -> Vector:
@@ -306,11 +313,11 @@ class Errors:
         return sqrt(max(0.0, float(spread @ response))) * self.fit.unit
 
     def los(self, one: int, other: int) -> float:
-        """Return the likelihood that `one` is stronger than `other`; 0 or 1 between anchors."""
+        """Return the likelihood that engine `one` is stronger than engine `other`. It is 0 or 1 between anchors."""
         return _superiority(self.fit, one, other, self.difference_sd(one, other))
 
     def bounds(self, place: int, wider: float = 1.0, quantile: float = NORMAL_95) -> tuple[float, float] | None:
-        """Return the distances down and up of the profile-likelihood interval in points; None if unlimited.
+        """Return the distances to both ends of the profile-likelihood interval in points, or None if it is unlimited.
 
         `wider` multiplies the variance if the score is not extreme. `quantile` is the confidence in standard
         deviations.
@@ -343,7 +350,7 @@ class ErrorsOnRequest:
 
     @cached_property
     def advantage_sd(self) -> float | None:
-        """Return the standard deviation of a fitted White advantage in points, None if it was given."""
+        """Return the standard deviation of a fitted White advantage in points, or None if the advantage was given."""
         place = len(self.fit.names)
         if place not in self.fit.problem.free:
             return None
@@ -352,13 +359,13 @@ class ErrorsOnRequest:
         return self._sd(direction)
 
     def los(self, one: int, other: int) -> float:
-        """Return the likelihood that `one` is stronger than `other`."""
+        """Return the likelihood that engine `one` is stronger than engine `other`."""
         return _superiority(self.fit, one, other, self.difference_sd(one, other))
 
     def bounds(self, place: int, wider: float = 1.0, quantile: float = NORMAL_95) -> tuple[float, float] | None:
-        """Return the profile-likelihood interval as `Errors.bounds`, approximately.
+        """Return approximately the profile-likelihood interval of `Errors.bounds`.
 
-        The approximation is that the other ratings change linearly with this rating.
+        The approximation is that all other ratings change linearly with this rating.
         """
         fit, count, direction = self.fit, len(self.fit.names), self._direction(place)
         ratings = fit.problem.free[fit.problem.free < count]
@@ -420,7 +427,7 @@ def _superiority(fit: Fit, one: int, other: int, sd: float) -> float:
 
 
 def _near(fit: Fit, place: int) -> Sequence[int]:
-    """Return the engine, then its most frequent opponents without anchors."""
+    """Return the engine and then its most frequent opponents. Anchors are left out."""
     pairs = fit.pairs
     mine = (pairs.white == place) | (pairs.black == place)
     met = np.bincount(pairs.white[mine] + pairs.black[mine] - place, pairs.games[mine], len(fit.names))
@@ -429,14 +436,14 @@ def _near(fit: Fit, place: int) -> Sequence[int]:
     return [place, *close.tolist()]
 
 
-# The fit of a pool with its shown ratings and errors, for matrices and pairings.
+# The fit of a pool with its displayed ratings and errors, for matrices and pairings.
 
-_MOST_OVERFITTING = 2.0  # chosen here; with fewer than two games per fitted number the prior dominates
+_MOST_OVERFITTING = 2.0  # factor (chosen here); with fewer than two games per fitted number the prior dominates
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShownRatings:
-    """Hold the ratings as shown; `point` is the factor from the fit's points."""
+    """The ratings as displayed. `point` is the number of displayed points per point of the fit."""
 
     ratings: Vector
     point: float
@@ -444,7 +451,7 @@ class ShownRatings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FitBasis:
-    """Hold one pool's fit with shown ratings and errors; only the engines in `wanted` have errors."""
+    """The fit of one pool with displayed ratings and errors. Only the engines in `wanted` have errors."""
 
     fit: Fit
     shown: ShownRatings
@@ -453,9 +460,10 @@ class FitBasis:
 
     @property
     def overfitting(self) -> float:
-        """Return the factor by which many fitted numbers and few games make a variance too small.
+        """Return the factor that corrects variances, which are too small if many numbers are fitted to few games.
 
-        Games divided by games minus fitted numbers: MacKinnon and White 1985 (HC1); for likelihoods Bartlett 1937.
+        It is games / (games - fitted numbers) (MacKinnon and White 1985: HC1; for likelihoods Bartlett 1937), but at
+        most `_MOST_OVERFITTING`.
         """
         games = float(self.fit.pairs.games.sum())
         fitted = len(self.fit.problem.free) - self.fit.level_free

@@ -1,11 +1,11 @@
 """Adjudication: end a game early by the engines' scores (draw, resign) or by tablebases (runner spec 10).
 
-A rule sees each move of an engine once, in order, unless the move ends the game on the board. A book move has no score,
-and neither does a search that reports only bounds: the last exact score of a search counts.
+Each rule is applied to every move of an engine, in order, unless the move ends the game on the board. The last exact
+score of a search counts. A book move has no score, and a search that reports only bounds has no score either.
 
-  rule    counts                                                   the count starts again at
+  rule    counts                                                   the count restarts after
   draw    successive moves of both sides within `score`            a capture, a pawn move, a larger score, no score
-  resign  successive own moves at -score or less; two-sided: also  another score, no score
+  resign  successive own moves at -score or less; two-sided: also  any other score, no score
           successive moves of the opponent at +score or more
   tables  nothing: the first position in the tables ends the game
 
@@ -26,14 +26,14 @@ End = tuple[Outcome, Termination, str]
 
 
 class Tables(Protocol):
-    """A source of results of positions."""
+    """A source that returns the results of positions, for example tablebases."""
 
     def result(self, board: chess.Board) -> Outcome | None:
-        """Return the result with best play, counters included; None if unknown or not to be adjudicated."""
+        """Return the result with best play and the current move counters, or None if there is nothing to adjudicate."""
 
 
 class Counters(NamedTuple):
-    """Data of a position after the move, for draw and resign adjudication; a board has the same fields."""
+    """The data of a position after a move that draw and resign adjudication need. A board has the same attributes."""
 
     turn: bool
     halfmove_clock: int
@@ -50,7 +50,10 @@ class Adjudicator:
         self.needs_scores = rules.resign is not None or rules.draw is not None
 
     def judge(self, board: chess.Board, score: int | None) -> End | None:
-        """Return how the last move on `board` ends the game, or None; `score` is the mover's, in centipawns."""
+        """Return how the last move on `board` ends the game, or None if it does not.
+
+        `score` is in centipawns, from the point of view of the engine that made the move.
+        """
         if self._tables is not None and (outcome := self._tables.result(board)) is not None:
             return outcome, Termination.ADJUDICATION_TABLEBASE, f"{_subject(outcome)} by adjudication: SyzygyTB"
         return self.by_score(board, score)
@@ -69,7 +72,7 @@ def _subject(outcome: Outcome) -> str:
 class _Draws:
     def __init__(self, rule: DrawRule) -> None:
         self._rule = rule
-        self._plies = 0  # in a row
+        self._plies = 0  # successive plies within the score
 
     def judge(self, board: chess.Board | Counters, score: int | None) -> End | None:
         rule = self._rule
@@ -85,8 +88,8 @@ class _Draws:
 class _Resignations:
     def __init__(self, rule: ResignRule) -> None:
         self._rule = rule
-        self._lost = {chess.WHITE: 0, chess.BLACK: 0}  # own moves in a row at -score or less
-        self._won = {chess.WHITE: 0, chess.BLACK: 0}  # and at +score or more
+        self._lost = {chess.WHITE: 0, chess.BLACK: 0}  # successive own moves at -score or less
+        self._won = {chess.WHITE: 0, chess.BLACK: 0}  # successive own moves at +score or more
 
     def judge(self, board: chess.Board | Counters, score: int | None) -> End | None:
         rule, mover = self._rule, not board.turn
