@@ -77,7 +77,7 @@ class _Star:
 
 
 def _star(fit: Fit, near: Index, inverse: Vector) -> tuple[_Star, Vector]:
-    """Return the log likelihood around an engine, and the direction of its rating relative to the average or anchors."""
+    """Return the likelihood around an engine, and the direction of its rating relative to the average or anchors."""
     pairs, place = fit.problem.pairs, int(near[0])
     mine = (pairs.white == place) | (pairs.black == place)
     as_white = pairs.white[mine] == place

@@ -1,7 +1,7 @@
 """The clock of one side (time left, flag), and interruptions of the referee (suspension, SIGSTOP, a freeze).
 
-Clocks are in whole milliseconds outside this module and in nanoseconds inside (runner spec section 3). A move is
-charged its elapsed time rounded down to whole milliseconds, as in fastchess and cutechess-cli.
+Times are in whole milliseconds outside this module and in nanoseconds inside (runner spec section 3). The clock is
+reduced by the elapsed time of a move, rounded down to whole milliseconds, as in fastchess and cutechess-cli.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from enginetour.model.timecontrol import TimeControl
 
 MS = 1_000_000  # nanoseconds in a millisecond
 SLEPT_NS = 1_000 * MS  # a longer suspension during a game makes it void (reliability 3)
-_OVERSLEPT_NS = 1_000 * MS  # a wait that ends so much too late makes the game void (reliability 3)
+_OVERSLEPT_NS = 1_000 * MS  # a wait that ends later than planned by more than this makes the game void (reliability 3)
 _BOOTTIME: int | None = getattr(time, "CLOCK_BOOTTIME", None)  # available on Linux
-LATE_WAKE_NS = 20 * MS  # a wait ends so late only if this process was stopped or got no processor
-_FREEZE_NS = 100 * MS  # a busy machine seldom wakes a process so late, so the machine was frozen (chosen value)
-GRACE_NS = 100 * MS  # waiting continues so long after the flag, only to measure the true overrun (runner spec 3)
+LATE_WAKE_NS = 20 * MS  # a wait only ends this late if this process was stopped or got no processor
+_FREEZE_NS = 100 * MS  # a longer delay of a wait counts as a freeze; a busy machine seldom causes it (chosen value)
+GRACE_NS = 100 * MS  # after the flag, waiting continues for this time to measure the true overrun (runner spec 3)
 
 
 class Clock:
-    """Time left of one side under its own time control."""
+    """The clock of one side with its own time control."""
 
     def __init__(self, side: Side, hang_limit: float) -> None:
         self.tc: TimeControl = side.tc
@@ -37,11 +37,11 @@ class Clock:
         self.total_ms = 0
         self.moves = 0
         self.least_ms: int | None = None
-        self.rest_ms: int | None = None  # None: no clock, but a limit for each move
-        self.moves_to_go = 0  # 0: the stage lasts to the end of the game
-        self._flag_of: int | None = None  # the time left for which the flag was calculated
+        self.rest_ms: int | None = None  # None if there is no clock, but a limit for each move
+        self.moves_to_go = 0  # 0 if the stage lasts to the end of the game
+        self._flag_of: int | None = None  # value of `rest_ms` for which the flag was calculated
         self._flag_ns = 0
-        self.increment_ms = 0  # of the current stage
+        self.increment_ms = 0  # increment of the current stage
         if self.tc.stages:
             stage = self.tc.stage(0)
             self.increment_ms = stage.increment_ms
@@ -50,14 +50,14 @@ class Clock:
 
     @property
     def limit_ms(self) -> int:
-        """Whole milliseconds after which this move is late, without the time margin."""
+        """The time limit of this move in whole milliseconds, without the time margin."""
         if self.rest_ms is not None:
             return self.rest_ms
         return self.tc.movetime_ms if self.tc.movetime_ms is not None else self._hang_ms
 
     @property
     def hang_limit_text(self) -> str:
-        """Description of the hang limit if it alone limits the time of a move; else ""."""
+        """A description of the hang limit if it is the only limit of the time of a move; otherwise ""."""
         timed = self.rest_ms is not None or self.tc.movetime_ms is not None
         return "" if timed else f"the hang limit of {self._hang_ms / 1000:g} s"
 
@@ -66,23 +66,26 @@ class Clock:
         return 0 if self.hang_limit_text else self.margin_ms
 
     def flag_ns(self) -> int:
-        """Return the thinking time from which the move loses on time, in nanoseconds."""
-        if self._flag_of != self.rest_ms or not self._flag_ns:  # needed several times per ply, changes once
+        """Return the thinking time in nanoseconds at which the engine loses on time."""
+        if self._flag_of != self.rest_ms or not self._flag_ns:  # read several times per ply, changes once
             self._flag_of, self._flag_ns = self.rest_ms, (self.limit_ms + self._margin_ms + 1) * MS
         return self._flag_ns
 
     def wait_ns(self) -> int:
-        """Return when waiting for the answer ends, in nanoseconds after the start of the search."""
+        """Return how long to wait for the answer, in nanoseconds from the start of the search."""
         return self.flag_ns() + GRACE_NS
 
     def shown_ms(self) -> int | None:
-        """Return the time to send to engines: whole ms, at least 1, because two surveyed engines hang on less."""
+        """Return the time to send to engines in whole ms: at least 1, because two surveyed engines hang with less.
+
+        Returns None if there is no clock.
+        """
         return None if self.rest_ms is None else max(1, self.rest_ms)
 
     def charge(self, elapsed_ns: int, other: Clock | None = None) -> int | None:
-        """Charge a move that was in time and return its milliseconds; return None for a late move, without a charge.
+        """Reduce the clock by the time of a move and return this time in ms. If the move is late, only return None.
 
-        Between two hourglasses, the time taken from this clock is added to the `other` clock.
+        If both clocks are hourglasses, the time taken from this clock is added to the `other` clock.
         """
         if elapsed_ns >= self.flag_ns():
             return None
@@ -112,12 +115,12 @@ class Clock:
         self.rest_ms = left + self.increment_ms
 
     def overrun_ms(self, elapsed_ns: int) -> int:
-        """Return by how many milliseconds a late answer exceeded the clock, without the time margin."""
+        """Return by how many milliseconds a late answer exceeded the limit, which does not include the time margin."""
         return elapsed_ns // MS - self.limit_ms
 
 
 class Interruptions:
-    """Interruptions of the referee in a game: suspension of the machine, SIGSTOP, or a freeze of this process."""
+    """Recorder of interruptions during a game: suspension of the machine, SIGSTOP, or a freeze of this process."""
 
     def __init__(self) -> None:
         self._slept_ns = suspended_ns()
@@ -128,15 +131,15 @@ class Interruptions:
             self._before = signal.signal(signal.SIGCONT, self._note)
 
     def overslept(self, late_ns: int) -> None:
-        """Record that a wait ended too late by `late_ns`; a long delay means that this process could not run."""
+        """Record that a wait ended `late_ns` later than planned. After a long delay, the game is void."""
         self._overslept_ns = max(self._overslept_ns, late_ns)
 
     def woke(self, now_ns: int, until_ns: int, due_ns: int) -> int:
-        """Record the end of a wait until `until_ns`, and return how many ns of it may be the referee's delay.
+        """Record the end of a wait until `until_ns`, and return how many ns of it may be a delay by the referee.
 
-        The wait is part of a longer one that is over at `due_ns`. If it ended after that time, the engine had no grace
-        period, which ends GRACE_NS after the flag. If it ended late but before that time, the machine was frozen, which
-        no signal reports, and the engine could not think; the freeze began in this part of the wait.
+        The wait is part of a longer wait that ends at `due_ns`. If it ended after `due_ns`, the engine had no grace
+        period (GRACE_NS after the flag). If it ended late but before `due_ns`, the machine was frozen during this part
+        of the wait, and the engine could not think. No signal reports such a freeze.
         """
         self.overslept(now_ns - until_ns)
         if now_ns > due_ns + LATE_WAKE_NS:
@@ -149,7 +152,7 @@ class Interruptions:
 
     @property
     def reason(self) -> str:
-        """What interrupted the referee, as text; "" if nothing did."""
+        """A sentence about what interrupted the referee, or "" if there was no interruption."""
         if self.continued:
             return "the referee's process was stopped during a move"
         if self._overslept_ns > _OVERSLEPT_NS:
@@ -163,5 +166,5 @@ class Interruptions:
 
 
 def suspended_ns() -> int:
-    """Return how long this machine has been suspended since boot, in ns; an increase during a move voids the game."""
+    """Return how long this machine has been suspended since boot, in ns. An increase during a move voids the game."""
     return 0 if _BOOTTIME is None else time.clock_gettime_ns(_BOOTTIME) - time.monotonic_ns()

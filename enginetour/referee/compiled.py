@@ -9,12 +9,11 @@ import chess
 
 from enginetour.engines.position import Position, play_san
 
-# The compiled part, if it was built: plain plies and the record of a game.
-#
-# It only saves time. Without a C compiler at the installation, or with ENGINETOUR_NO_NATIVE=1 in the environment,
-# Python does the same work (tests/laws/test_native.py compares the two).
+# The compiled part plays ordinary plies and writes the record of a game. It only saves time. If no C compiler was
+# available at the installation, or with ENGINETOUR_NO_NATIVE=1 in the environment, Python code does the same work
+# (tests/laws/test_native.py compares the results).
 
-INTERFACE = 3  # of `_native` as this code calls it; a module that was built from other sources is not used
+INTERFACE = 3  # version of `_native`'s interface; a module with another version is not used
 
 
 def _loaded() -> ModuleType | None:
@@ -31,7 +30,7 @@ native = _loaded()
 
 
 class RecordBoard:
-    """The position before the next ply of the record, kept by python-chess, for all variants."""
+    """The position before the next ply of the record, implemented with python-chess, for all variants."""
 
     def __init__(self, position: Position) -> None:
         self._board = position.start_board()
@@ -40,7 +39,7 @@ class RecordBoard:
 
     @property
     def board(self) -> chess.Board:
-        """The current board, for reading only."""
+        """The current board, which callers must not change."""
         return self._board
 
     @property
@@ -49,9 +48,9 @@ class RecordBoard:
         return self._board.turn
 
     def play(self, move: chess.Move, uci: str, mark: str | None) -> str:
-        """Play a move and return its notation; `mark` is the ``+``, ``#`` or "" at its end, if known.
+        """Play a move and return its SAN notation. `mark` is the ``+``, ``#`` or "" at its end; None if unknown.
 
-        Takes 4 us with FIDE's rules, 14 us otherwise (measured).
+        This takes 4 us with FIDE's rules and 14 us otherwise (measured).
         """
         del uci
         if self._usual:
@@ -62,14 +61,14 @@ class RecordBoard:
 
 
 class _CompiledBoard(RecordBoard):
-    """The position before the next ply of the record, kept by compiled code; only for FIDE's rules."""
+    """The position before the next ply of the record, implemented with compiled code, only for FIDE's rules."""
 
     def __init__(self, position: Position) -> None:
-        """Raise ValueError for a position without one king per side, or one that no game can reach."""
+        """Raise ValueError if a side does not have exactly one king, or if no game can reach the position."""
         super().__init__(position)
         assert native is not None
         self._own = native.Board(self._board)
-        self.write = self._own.write  # writes a ply of a UCI engine with its search; None: Python must read the search
+        self.write = self._own.write  # writes a UCI engine's ply and search; None if Python must read the search
 
     @property
     def board(self) -> chess.Board:
@@ -81,7 +80,7 @@ class _CompiledBoard(RecordBoard):
         return bool(self._own.turn)
 
     def play(self, move: chess.Move, uci: str, mark: str | None) -> str:
-        del move, mark  # faster to calculate than to pass
+        del move, mark  # calculating them in C is faster than passing them
         return str(self._own.play(uci))
 
 

@@ -1,7 +1,7 @@
 """How the rules end a game: mate, stalemate, repetition, fifty moves, material, claims and offers of draws.
 
-Every test is fast enough to run between an answer and the opponent's `go`. The texts are those of cutechess-cli and
-fastchess, because scripts search for them in PGN files and output.
+Every test is fast enough to run between an engine's answer and the opponent's `go`. The texts are the same as in
+cutechess-cli and fastchess, because scripts search for them in PGN files and output.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from enginetour.referee.startup import Seat
 from enginetour.referee.tablebases import open_tables
 from enginetour.referee.verdict import Verdict, claimed_draw
 
-# When a game ends: mate, stalemate, material, repetition, fifty moves, length, then adjudication (runner spec 10).
+# Order of the tests: mate, stalemate, material, repetition, fifty moves, length, then adjudication (runner spec 10).
 
-FIFTY = 50  # moves of both sides, FIDE 9.3
-_WINS = {  # how a variant is won except by mate; {0} is the winner, {1} the loser
+FIFTY = 50  # moves by each side, FIDE 9.3
+_WINS = {  # how a variant is won other than by mate; {0} is the winner, {1} the loser
     "atomic": "{1}'s king explodes",
     "antichess": "{0} has no move left and wins",
     "giveaway": "{0} has no move left and wins",
@@ -36,7 +36,10 @@ _WINS = {  # how a variant is won except by mate; {0} is the winner, {1} the los
 
 
 def position_key(board: chess.Board) -> tuple[int, ...]:
-    """Return the key that repeated positions share: placement, side, castling rights, legal en passant (FIDE 9.2.2)."""
+    """Return a key that is equal for repeated positions (FIDE 9.2.2).
+
+    It contains the pieces, the side to move, castling rights and a legal en passant capture.
+    """
     return (
         board.pawns,
         board.knights,
@@ -52,13 +55,13 @@ def position_key(board: chess.Board) -> tuple[int, ...]:
 
 
 def _variant_key(board: chess.Board) -> tuple[object, ...]:
-    """Return the key of a position in a variant, with pockets, promoted pieces and remaining checks."""
+    """Return the key of a position in a variant. It also contains pockets, promoted pieces and remaining checks."""
     pockets = [str(pocket) for pocket in getattr(board, "pockets", ())]
     return *position_key(board), board.promoted if pockets else 0, *pockets, *getattr(board, "remaining_checks", ())
 
 
 class RuleEnds:
-    """Ends of one game by the rules. Earlier positions are forgotten at each irreversible move."""
+    """The tests for the end of one game by the rules. Each irreversible move deletes the stored earlier positions."""
 
     def __init__(
         self, position: Position, rules: Rules, max_plies: int = 0, adjudicator: Adjudicator | None = None
@@ -76,7 +79,7 @@ class RuleEnds:
         self.seen: dict[tuple[object, ...], int] = {self._key(position.board): 1}
 
     def push(self, move: chess.Move) -> End | None:
-        """Play `move` and return how it ends the game, or None."""
+        """Play `move` and return how it ends the game, or None if it does not."""
         board = self._position.board
         before = board.occupied
         if self._position.push(move):
@@ -104,21 +107,21 @@ class RuleEnds:
         return None
 
     def answered(self, move: chess.Move, score: Callable[[], int | None]) -> End | None:
-        """Play `move` as `push` does, then adjudicate; `score` returns the mover's centipawns if a rule needs them."""
+        """Play `move` like `push`, then adjudicate. `score` is only called if a rule needs the mover's score."""
         end = self.push(move)
         if end is not None:
             return end
         return self.adjudicator.judge(self._position.board, score() if self.adjudicator.needs_scores else None)
 
     def mark(self, end: End | None) -> str | None:
-        """Return the end of the last move's notation, ``+``, ``#`` or ""; None if check was not tested."""
+        """Return ``+``, ``#`` or "" for the notation of the last move, or None if it was not tested for check."""
         check = self._position.check
         if not check:
             return None if check is None else ""
         return "#" if end is not None and end[1] is Termination.MATE else "+"
 
     def _variant_end(self) -> End | None:
-        """Return an end by the variant's own rules; `_no_move` handles its mates and stalemates."""
+        """Return an end by the variant's special rules. `_no_move` handles mates and stalemates."""
         board = self._position.board
         turn, other = ("White", "Black") if board.turn == chess.WHITE else ("Black", "White")
         for over, winner, loser in ((board.is_variant_win(), turn, other), (board.is_variant_loss(), other, turn)):
@@ -137,7 +140,7 @@ class RuleEnds:
         return (Outcome.BLACK if board.turn == chess.WHITE else Outcome.WHITE), Termination.MATE, f"{winner} mates"
 
     def drawn(self) -> str:
-        """Return why a player may claim a draw now (FIDE 9.2, 9.3), or ""; dead positions have ended already."""
+        """Return why a player may claim a draw now (FIDE 9.2, 9.3), or "" if no claim is allowed."""
         board = self._position.board
         times = self.seen.get(self._key(board), 0)
         if times >= 3:
@@ -146,7 +149,7 @@ class RuleEnds:
 
 
 def game_ends(task: GameTask, position: Position) -> RuleEnds:
-    """Return the rule ends of a game, no longer than the smaller `max_plies` of its engines.
+    """Return the tests for the end of a game. The smaller `max_plies` of the two engines limits its length.
 
     Raises MachineFailure if tablebases cannot be read.
     """
@@ -157,12 +160,13 @@ def game_ends(task: GameTask, position: Position) -> RuleEnds:
 
 # Draws by the players: a claim under the rules, or an agreement (FIDE 9.1, 9.2; runner spec 7).
 #
-# An offer is valid until the opponent has answered a search without accepting it. An offer out of turn is made with the
-# next move. An engine that offers or claims a draw while the opponent's offer is valid agrees to a draw.
+# An offer is valid until the opponent answers a search without accepting the offer. An offer that is sent out of turn
+# becomes valid when its sender is next asked for a move. If an engine offers or claims a draw while the opponent's
+# offer is valid, the game is drawn by agreement.
 
 
 class DrawClaims:
-    """Draw claims and offers in one game; offers have an effect only if `by_agreement`."""
+    """Draw claims and offers in one game. Offers only have an effect if `by_agreement` is true."""
 
     def __init__(self, seats: Sequence[Seat], ends: RuleEnds, *, by_agreement: bool) -> None:
         white, black = seats
@@ -172,14 +176,14 @@ class DrawClaims:
         self._early: set[Seat] = set()  # seats that offered while the opponent was thinking
 
     def asked(self, seat: Seat) -> Verdict | None:
-        """Return the verdict if a draw is due before this side is asked for a move."""
+        """Return the verdict if the game is drawn before this side is asked for a move, otherwise None."""
         if seat in self._early:
             self._early.remove(seat)
             seat.offers_draw = True
         return self._due(seat)
 
     def heard(self, seat: Seat, message: Message, *, thinking: bool) -> Verdict | None:
-        """Process a message that is not a fault and ends nothing else; return the verdict if a draw is due."""
+        """Process a message that is neither a fault nor a move. Return the verdict if the game is drawn now."""
         if message.kind is MessageKind.OFFER and self._by_agreement:
             if thinking:
                 seat.offers_draw = True
@@ -188,7 +192,7 @@ class DrawClaims:
         return self._due(seat) if thinking else None
 
     def answered(self, seat: Seat) -> Verdict | None:
-        """Process a move of this side: judge a claim that came with it; it declines the opponent's offer."""
+        """Process a move of this side. It declines the opponent's offer. Return the verdict on a claim sent with it."""
         verdict = self._due(seat)
         seat.draw_claimed = False
         self._others[seat].offers_draw = False

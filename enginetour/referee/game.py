@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from enginetour.openings.polyglot import PolyglotBook
 
 
-LONGEST_LINE = 4_096  # bytes of a line in an engine log: more than the longest `position` (runner spec 6)
+LONGEST_LINE = 4_096  # bytes of a line in an engine log; longer than the longest `position` line (runner spec 6)
 
 
 def _play_opening(opening: Opening, position: Position, ends: RuleEnds, record: Record) -> None:
@@ -54,9 +54,10 @@ class _OwnBooks:
         self._books: dict[str, PolyglotBook] = {}
 
     def play(self) -> tuple[bool, End | None]:
-        """Play book moves while the side to move has one; return whether any was played, and how it ended the game.
+        """Play moves as long as the book of the side to move contains one.
 
-        Raises MachineFailure if a book that was readable at the start of the run cannot be read now.
+        Return whether a move was played, and how the last move ended the game, or None if it did not. Raises
+        MachineFailure if a book that was readable at the start of the run cannot be read now.
         """
         played = False
         while (found := self._open.get(self._position.board.turn)) is not None:
@@ -91,11 +92,11 @@ class _OwnBooks:
 
 
 def play(task: GameTask, link: Link, pool: EnginePool) -> Game:
-    """Play one game to its end; an engine's failure is returned as a Game.
+    """Play one game to its end and return it. A failure of an engine also ends the game and is returned as a Game.
 
-    Raises MachineFailure when a stop is requested or this machine cannot start a process, ValueError for an opening
-    that cannot be played; then both engines have been ended. If an engine cannot be given the start position of the
-    opening, the game uses the task's spare opening.
+    Raises MachineFailure if a stop is requested or this machine cannot start a process. Raises ValueError for an
+    opening that cannot be played. In both cases the engines are killed first. If an engine's protocol cannot express
+    the start position of the opening, the game uses the task's spare opening.
     """
     contest = GameRunner(task, link, pool)
     try:
@@ -115,7 +116,7 @@ def play(task: GameTask, link: Link, pool: EnginePool) -> Game:
 
 
 class GameRunner:
-    """A game in progress: board, seats, record, and the current ply."""
+    """A game in progress: position, seats, record, and the relay of moves."""
 
     def __init__(self, task: GameTask, link: Link, pool: EnginePool) -> None:
         self._task = task
@@ -132,14 +133,14 @@ class GameRunner:
         self._relay = Relay(state, self._own_books.play)
 
     def close(self) -> None:
-        """Release what the game holds open."""
+        """Close the files and release the resources of the game."""
         self._relay.close()  # first, because it ends the binding to one processor
         self._record.release()
         self._own_books.close()
         self._halts.close()
 
     def play(self) -> Game | None:
-        """Play from the opening to the record; None if the game must begin at the task's spare opening."""
+        """Play the whole game and return its record, or None if it must be played with the task's spare opening."""
         _play_opening(self._task.opening, self._position, self._ends, self._record)
         faults = prepare_engines(self.seats, self._position, self._link, self._pool, self._halts.overslept)
         self._record.begin(*self.seats)
@@ -159,7 +160,7 @@ class GameRunner:
         return self._finish(self._relay.play(self._pool.sharing))
 
     def _start_event(self) -> dict[str, object]:
-        """Return the players, the start position and the clocks in milliseconds; `at` is in UTC seconds."""
+        """Return the data of the event "start". `clocks` are in milliseconds, and `at` is in UTC seconds."""
         task = self._task
         return {
             "white": task.pairing.white,
@@ -177,7 +178,7 @@ class GameRunner:
         own_ns = self._relay.own_ns() if verdict.own_ns is None else verdict.own_ns
         self._record.close()
         incidents = [*self._record.incidents]
-        if verdict.category:  # one for each engine at fault; for a host failure, the engine whose turn it was
+        if verdict.category:  # one incident for each engine at fault; after a host failure, for the engine to move
             guilty = absent or (verdict.culprit or self.seats[0 if self._position.board.turn else 1],)
             ply, own = len(self._position.moves), None if absent else own_ns
             incidents += [incident_of(seat, verdict.category, verdict.cause, ply, own_ns=own) for seat in guilty]
@@ -188,7 +189,7 @@ class GameRunner:
         return self._game(verdict, incidents)
 
     def _settle_engines(self, verdict: Verdict, absent: tuple[Seat, ...]) -> None:
-        """Mark engines that may not play again; after a game that began, take owed answers and send the result."""
+        """Mark engines that must not play again. If the game began, read outstanding answers and send the result."""
         for seat in absent:
             if seat.present is not None:
                 seat.present.spoiled = seat.present.spoiled or verdict.cause
@@ -237,7 +238,10 @@ class GameRunner:
         )
 
     def _traffic(self) -> tuple[str, ...]:
-        """Return the log of both engines in time order: ``0.012345 White < bestmove e2e4``, seconds since the start."""
+        """Return the log of both engines in order of time, for example ``0.012345 White < bestmove e2e4``.
+
+        Times are in seconds since the game began.
+        """
         began = min(seat.began_ns for seat in self.seats)
         lines = [
             (stamp, f"{(stamp - began) / 1e9:.6f} {seat.color} {way} {escape_bytes(line, LONGEST_LINE)}")

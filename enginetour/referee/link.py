@@ -14,22 +14,30 @@ from enginetour.model import game, task, timecontrol
 
 # The protocol between a slot and its executor, and the part of it that a game uses.
 #
-# A frame is a mark, a length, a checksum and a pickle. Messages to the slot are `GameTask`, `ProbeTask`, `Environment`
-# and `Stop`; end of file means that the scheduler is gone. The slot sends ``("hello", VERSION)`` first, because the
-# package may have been updated since the scheduler began. Then it sends ``("event", name, payload)``, where one "moves"
-# joins several events "move", and for every task one of ``("result", Game | Probe)``, ``("failed", text)`` for a
-# failure of the machine, and ``("internal", text)`` for an internal error. An engine of the same user can write into
-# these pipes, so anything that is not a valid frame ends the stream.
+# A frame consists of a mark, a length, a checksum and a pickle.
+#
+# The executor sends tasks (for example `GameTask` or `ProbeTask`), `Environment` and `Stop`. End of file means that the
+# scheduler has ended.
+#
+# The slot first sends ``("hello", VERSION)``, because the package may have been updated since the scheduler began. Then
+# it sends events as ``("event", name, payload)``; the event "moves" contains several moves. For every task it sends one
+# result: ``("result", value)``, ``("failed", text)`` after a failure of the machine, or ``("internal", text)`` after an
+# internal error.
+#
+# An engine of the same user can write into these pipes, so nothing is read after data that is not a valid frame.
 
-HEAD = struct.Struct(">4sII")  # the mark, bytes of the pickle, its CRC-32
+HEAD = struct.Struct(">4sII")  # mark, length of the pickle in bytes, CRC-32 of the pickle
 MARK = b"\xe7TF\x1a"  # no text begins with these bytes
-LONGEST = 64 << 20  # bytes of a frame; a game of 600 moves with complete lines takes 200 KiB
+LONGEST = 64 << 20  # largest frame in bytes; a game of 600 moves with complete lines takes 200 KiB
 
 Stopping = Literal["", "finish", "now"]
 
 
 def _version() -> str:
-    """Return the version and a digest of all message fields, because pickle reads other versions without an error."""
+    """Return the version and a checksum of all message fields.
+
+    The checksum is needed because pickle can read the messages of another version without an error.
+    """
     kinds = (kind for module in (timecontrol, game, task) for kind in vars(module).values())
     shapes = [
         (kind.__name__, [(one.name, str(one.type)) for one in fields(kind)])
@@ -41,48 +49,48 @@ def _version() -> str:
     return f"{__version__} ({zlib.crc32(repr(shapes).encode()):08x})"
 
 
-VERSION = _version()  # taken when this process began; another version may be installed later
+VERSION = _version()  # computed when this process starts, because another version may be installed later
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """No more tasks. `now` drops the game in progress; otherwise the slot finishes it."""
+    """The message that no more tasks follow. If `now` is true, the slot drops the game in progress."""
 
     now: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """Environment variables of the slot and its engines from now on. The slot sends no reply."""
+    """The message that sets environment variables of the slot and of the engines that it starts. It has no reply."""
 
     variables: dict[str, str]
 
 
 class Link:
-    """The connection of a game to its executor; this base class is for a game in the caller's own process."""
+    """The connection of a game to its executor. This base class is for games in the caller's own process."""
 
-    control_fd: int | None = None  # part of every wait of the game; when readable, call `stopping`
+    control_fd: int | None = None  # the game waits for this descriptor, too; when it is readable, call `stopping`
 
     def stopping(self) -> Stopping:
-        """Return whether to stop; reads what the control pipe holds, without waiting."""
+        """Read the control pipe without waiting. Return "finish" or "now" if a stop was requested, otherwise ""."""
         return ""
 
     def tell(self, name: str, payload: object) -> None:
-        """Send a live event without waiting; it may get lost."""
+        """Send a live event without waiting. The event may be lost."""
 
 
 def frame(message: object) -> bytes:
-    """Return a message as a frame. Raises what pickle raises for an object that it cannot write."""
+    """Return a message as a frame. Raises an error of pickle if the message cannot be pickled."""
     body = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
     return HEAD.pack(MARK, len(body), zlib.crc32(body)) + body
 
 
 class _BrokenStream(Exception):
-    """The stream contains something that is not a valid frame."""
+    """Raised if the stream contains data that is not a valid frame."""
 
 
 class Frames:
-    """Splits a byte stream into messages, up to the first broken frame; then `broken` is set."""
+    """Splitter of a byte stream into messages. At the first invalid frame it stops and sets `broken`."""
 
     __slots__ = ("_held", "broken")
 
@@ -91,7 +99,7 @@ class Frames:
         self.broken = False
 
     def feed(self, chunk: bytes) -> list[Any]:
-        """Return the messages that end in this chunk, oldest first; raises nothing, whatever the bytes are."""
+        """Return the messages that are complete after this chunk, oldest first. Invalid bytes raise no error."""
         self._held += chunk
         messages: list[Any] = []
         while not self.broken and len(self._held) >= HEAD.size:
@@ -118,10 +126,10 @@ class Frames:
 
 
 class _Unpickler(pickle.Unpickler):
-    """An unpickler that creates only objects of enginetour's own classes."""
+    """An unpickler that only creates objects of enginetour's classes."""
 
     def find_class(self, module: str, name: str) -> Any:
-        """Return a class or function of enginetour itself; dotted names would reach what its modules import."""
+        """Return a class or function of enginetour. Dotted names are invalid, as they could reach other modules."""
         if module.partition(".")[0] != "enginetour" or "." in name:
             raise _BrokenStream
         return super().find_class(module, name)

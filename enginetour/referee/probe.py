@@ -17,9 +17,9 @@ from enginetour.referee.link import Link
 from enginetour.referee.startup import end_engines, start_fault
 from enginetour.referee.talk import Handshaken, handshake_all, wait_for_stop
 
-AGAIN_S = (1.0, 5.0)  # s before another attempt, as after a failed start (reliability spec 1)
+AGAIN_S = (1.0, 5.0)  # s before the second and third attempt, as after a failed start (reliability spec 1)
 
-TABLES = "syzygypath"  # option of UCI engines, also used for egtpath of CECP
+TABLES = "syzygypath"  # name of the UCI option, in lower case; enginetour also uses it for the CECP command egtpath
 _Search = Generator[int, Message | None, Message | None]
 
 
@@ -30,7 +30,7 @@ class _Findings:
     problems: list[str] = field(default_factory=list)
     category: str = ""
     handshake_ms: int = 0
-    settled: bool = False  # another attempt would find the same: a wrong option, a missing program, another protocol
+    settled: bool = False  # another attempt would fail, too: wrong option, missing program or other protocol
 
     def good(self, what: str, words: str = "") -> None:
         self.steps.append((what, True, words))
@@ -43,9 +43,9 @@ class _Findings:
 
 
 def probe(task: ProbeTask, link: Link) -> ProbeResult:
-    """Test one engine in up to three attempts; no engine process is left afterwards.
+    """Test one engine in up to three attempts. All engine processes are ended afterwards.
 
-    Failed attempts remain among the steps. Raises MachineFailure when a stop is requested.
+    The steps of the result include failed attempts. Raises MachineFailure if a stop is requested.
     """
     failed: list[tuple[str, bool, str]] = []
     for pause in AGAIN_S:
@@ -84,7 +84,7 @@ def _is_ready(engine: Engine, greeted: Handshaken, found: _Findings, link: Link)
         settled = fault.category == "bad-option"
         stderr = "".join(f"; stderr: {line}" for line in engine.process.stderr(1))
         problems = [*engine.problems] if settled else [f"{fault.detail}{stderr}"]
-        # An engine without protocol output within the limit does not support the protocol, unless a quirk is set.
+        # An engine that sends no protocol output within the limit does not support the protocol, unless a quirk is set.
         if fault.category == "start-timeout" and not engine.spec.quirks.tells_features:
             settled = engine.reads_single_lines or not (engine.own_name or engine.declared)
         if not settled and _starts_without_tables(engine, link):
@@ -111,7 +111,7 @@ def _declares(engine: Engine, variant: str, found: _Findings) -> None:
 
 
 def _starts_without_tables(engine: Engine, link: Link) -> bool:
-    """Return whether the engine starts if it is not given the path of tablebases."""
+    """Return whether the engine starts if it does not get the path of tablebases."""
     spec = engine.spec
     rest = tuple((name, value) for name, value in spec.offered if name.casefold() != TABLES)
     if rest == spec.offered:
@@ -123,7 +123,7 @@ def _starts_without_tables(engine: Engine, link: Link) -> bool:
 
 
 def search(engine: Engine, ask: Ask, deadline: int) -> _Search:
-    """Run one search and return its answer, or None at CLOCK_MONOTONIC `deadline` ns."""
+    """Run one search and return its answer, or None if there is no answer by `deadline` (CLOCK_MONOTONIC, ns)."""
     if engine.needs_approach:
         yield from engine.approach(ask)
     engine.go(ask)

@@ -1,10 +1,10 @@
 """Pin a slot and its engines to one processor while they play very fast games (CPU affinity).
 
 Waking a process on another processor takes longer than a very fast answer, and the slot and its engines never work at
-the same time. Whether pinning saves time is measured: a game of two engines is played without pinning, and if it was
-fast, their next games are pinned. If these take longer, because another process uses the processor, pinning pauses for
-a while. During a search that is no longer fast, all are released; until then another process may take some of an
-engine's time, so its clock must be long.
+the same time. Pinning is only used where measurements show that it saves time. Two engines first play a game without
+pinning. If this game was fast, their next games are pinned. If pinned games take longer, because another process uses
+the processor, pinning pauses for a while. If a search becomes slow, all processes are released. Until then, another
+process may use some of an engine's time, so its clock must be long.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
     from enginetour.referee.startup import Seat
 
 
-# One processor for a slot and its engines for a while; each slot of a machine uses another one.
+# A slot and its engines use one processor for a while. Each slot of a machine uses a different processor.
 #
 # Processes that take turns do not need two processors, and a sleeping processor takes time to wake up.
 
-SHARE_PROCESSOR = "ENGINETOUR_TOGETHER"  # environment of a slot: not empty if pinning is allowed
-# Abstract names, unix(7): the kernel frees a name when its owner ends. Containers with their own networks do not see
-# each other's names.
+SHARE_PROCESSOR = "ENGINETOUR_TOGETHER"  # environment variable of a slot; not empty if pinning is allowed
+# Claims are abstract socket names, unix(7), because the kernel frees such a name when its owner ends. In containers
+# with separate networks, the names are separate, too.
 TURNS, OWN = "\0enginetour/processor/{}", "\0enginetour/own-processor/{}"
-_PROCESSOR = 36  # the processor on which it ran last, after the name: proc_pid_stat(5)
+_PROCESSOR = 36  # index of the last processor of the process, among the fields after its name: proc_pid_stat(5)
 
 
 class ProcessorClaim:
-    """The claim of one slot to a processor of a core, until `close`."""
+    """The claim of one slot to a processor of a core. It ends with `close`."""
 
     def __init__(self, core: tuple[int, ...], processor: int, *, own: bool = False) -> None:
-        """Claim a processor for turns, or as the slot's `own`. Raises OSError if another slot has that claim."""
+        """Claim a processor for pinning, or for a slot with its own cores (`own`). Raises OSError if it is claimed."""
         self.processor = processor
         self._core = core
         self._door = _door()
@@ -54,7 +54,7 @@ class ProcessorClaim:
 
     @property
     def is_owned(self) -> bool:
-        """Return whether the core now belongs to a tournament with its own cores."""
+        """True if the core now belongs to a tournament with its own cores."""
         return _is_owned(self._core)
 
     def close(self) -> None:
@@ -63,9 +63,10 @@ class ProcessorClaim:
 
 
 def claim_processor(but: int | None = None) -> ProcessorClaim | None:
-    """Claim a processor for turns, near the current one, where the kernel found room; `but` only if no other is free.
+    """Claim a processor for pinning, close to the current one, because the kernel placed this process there.
 
-    Each slot gets its own core if there are enough. Returns None if all are claimed or there is only one.
+    The processor `but` is only claimed if no other processor is free. If there are enough cores, each slot gets its own
+    core. Returns None if all processors are claimed or there is only one.
     """
     cores = find_cores(1).cores
     here = next((at for at, core in enumerate(cores) if _here() in core), 0)
@@ -80,19 +81,19 @@ def claim_processor(but: int | None = None) -> ProcessorClaim | None:
 
 
 def claim_engine_processors(processors: Iterable[int]) -> list[ProcessorClaim]:
-    """Claim the processors of a slot with its own cores: from the next game on, no slot takes turns there."""
+    """Claim the processors of a slot with its own cores. From their next game on, other slots do not use them."""
     found = []
     for processor in processors:
-        with suppress(OSError):  # another tournament has it too
+        with suppress(OSError):  # another tournament has also claimed it
             found.append(ProcessorClaim((processor,), processor, own=True))
     return found
 
 
 class PinnedThreads:
-    """The calling thread and engines, with all their processes, pinned to one processor until `part`.
+    """The calling thread and the threads of engines, pinned to one processor until `part` is called.
 
-    Raises OSError if one of them may not run there, may run nowhere else, or cannot be pinned, or if there are more
-    processes than are examined in a game. Then all have the processors they had before.
+    Raises OSError if a thread must not run on this processor, must not run on any other, or cannot be pinned, or if an
+    engine has too many processes. In these cases, all threads get their previous processors again.
     """
 
     def __init__(self, processor: int, engines: Sequence[EngineProcess]) -> None:
@@ -103,17 +104,17 @@ class PinnedThreads:
         self._gather(new=True)
 
     def again(self) -> None:
-        """Pin the processes for their next game, with those that `part` did not reach."""
+        """Pin the threads again for the next game, including threads that `part` did not release."""
         self._gather(new=False)
 
     def part(self) -> None:
-        """Let the processes run on their earlier processors; a later call also reaches those that were starting."""
+        """Give all threads their previous processors again. Threads that are just starting need another call."""
         self._free(_threads([engine.family() for engine in self.engines]))
 
     def _free(self, threads: Iterable[int]) -> None:
         for thread in threads:
             with suppress(OSError):
-                if os.sched_getaffinity(thread) == self._here:  # otherwise another program has pinned it since
+                if os.sched_getaffinity(thread) == self._here:  # otherwise another program has pinned it meanwhile
                     os.sched_setaffinity(thread, self._before.get(thread, self._own))
 
     def _gather(self, *, new: bool) -> None:
@@ -123,7 +124,7 @@ class PinnedThreads:
         self._before = {}
         try:
             for thread in _threads(families):
-                with suppress(ProcessLookupError):  # it has ended
+                with suppress(ProcessLookupError):  # the thread has ended
                     before = os.sched_getaffinity(thread)
                     if before == self._here and not new:
                         before = self._own
@@ -155,45 +156,45 @@ def _is_owned(core: tuple[int, ...]) -> bool:
 
 
 def _door() -> socket.socket:
-    import socket  # here, for a quicker start of slots
+    import socket  # imported here for a faster start
 
     return socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 
 
-# Pinned games: a slot and its engines take turns on one processor while answers come at once.
+# Pinned games: a slot and its engines take turns on one processor as long as all answers are fast.
 
-# Measured: pinned games of 0.2 ms per ply take 0.9 x the time, of 0.5 ms also 0.9 x, of 1 ms the same time. Games of
-# the same two engines differ by 1.1 x. Values without a measurement are chosen.
-QUICK_NS = MS // 2  # most time per ply, on average over a game
-WORSE = 1.5  # x the time per ply without pinning
-# a search that takes longer is no longer pinned; a shorter limit would add the kernel's tick to each wait
+# Pinned games with 0.2 ms or 0.5 ms per ply take 0.9 times as long as others; with 1 ms per ply they take the same
+# time. Games of the same two engines differ by a factor of 1.1. (All are measured; the values below are chosen.)
+QUICK_NS = MS // 2  # maximum average time per ply of a game without pinning, for the next games to be pinned
+WORSE = 1.5  # pinning has not saved time if the time per ply is more than this factor times the time without pinning
+# a search that takes longer is no longer pinned; with a shorter limit, the kernel's timer would lengthen each wait
 SLOW_NS = 10 * MS
-LEAST_MS = 10_000  # least time for a move, in comparison with which delays are small
-_LEAST_PLIES = 8  # fewest plies of a game that is a measurement
-_MISSES = 3  # games in a row with a slow answer or an early end, as when another process uses the processor
-FRESH = 64  # pinned games until the time without pinning is measured again: the first game is often the slowest
-_PAUSE_NS, _LONGEST_PAUSE_NS = 1000 * MS, 64_000 * MS  # pause if pinning did not save time, doubled each time
-MOST_PAIRS = 4096  # pairs whose speed is remembered
+LEAST_MS = 10_000  # minimum time for a move, so that delays by other processes are small in comparison
+_LEAST_PLIES = 8  # minimum length of a game whose time is used as a measurement
+_MISSES = 3  # after this number of successive games with a slow answer or an early end, pinning pauses
+FRESH = 64  # pinned games until the time without pinning is measured again; the first game is often the slowest
+_PAUSE_NS, _LONGEST_PAUSE_NS = 1000 * MS, 64_000 * MS  # pause if pinning did not save time; doubled each time
+MOST_PAIRS = 4096  # maximum number of pairs whose speed is stored
 
 _Pair = frozenset[tuple[str, TimeControl]]
 
 
 class SharedProcessor:
-    """The pinning of one slot: what it knows about fast games, and the game it plays."""
+    """The pinning of one slot: measured times of fast games, and the current game."""
 
     def __init__(self) -> None:
         self._may = bool(os.environ.get(SHARE_PROCESSOR))
         self._apart: dict[_Pair, _Apart] = {}  # pairs whose last game without pinning was fast
         self._claim: ProcessorClaim | None = None
-        self._paid_not: int | None = None  # the processor that was given up last
+        self._paid_not: int | None = None  # the last processor where pinning did not save time
         self._gathered: PinnedThreads | None = None
         self._misses = 0
         self._pause_ns, self._not_before_ns = _PAUSE_NS, 0
         self._game: _Game | None = None
-        self.quick_ns = 0  # longest time for an answer while pinned; 0: not pinned
+        self.quick_ns = 0  # longest time for an answer while pinned; 0 if not pinned
 
     def begin(self, seats: Sequence[Seat], played: int) -> None:
-        """Start to measure a game before its first `go`; `played` is the number of plies of its opening."""
+        """Start to measure a game, before its first `go`. `played` is the number of plies of the opening."""
         self.close()
         begun_ns = time.monotonic_ns()
         if not self._may or not all(map(_takes_turns, seats)):
@@ -207,13 +208,13 @@ class SharedProcessor:
         self._game = _Game(pair, self.quick_ns > 0, played, begun_ns)
 
     def part(self) -> None:
-        """Release all processes to any processor."""
+        """End the pinning of all processes."""
         self.quick_ns = 0
         if self._gathered is not None:
             self._gathered.part()
 
     def end(self, played: int) -> None:
-        """End the measurement of a game; only the first call per game counts."""
+        """End the measurement of a game. Only the first call per game has an effect."""
         game, self._game = self._game, None
         if game is None:
             return
@@ -231,13 +232,13 @@ class SharedProcessor:
             self._compare(game.pair, each_ns)
 
     def close(self) -> None:
-        """End the pinning of a game, whatever ended the game."""
+        """End the pinning of a game without a measurement."""
         self._game = None
         if self.quick_ns:
             self.part()
 
     def leave(self) -> None:
-        """Leave the processor to others."""
+        """End the pinning and give up the claim to the processor."""
         self._let_go()
         if self._claim is not None:
             self._claim.close()
@@ -264,7 +265,7 @@ class SharedProcessor:
             self._apart[pair] = _Apart(apart.each_ns, apart.games + 1)
 
     def _let_go(self) -> None:
-        """Release all processes, also those that were being started before."""
+        """End the pinning of all processes, including those that an earlier `part` did not reach."""
         self.part()
         self._gathered = None
 
@@ -282,11 +283,11 @@ class SharedProcessor:
                 self._let_go()
                 self._gathered = PinnedThreads(self._claim.processor, engines)
             self.quick_ns = SLOW_NS
-        except OSError:  # a process of another user, or one that pinned itself
+        except OSError:  # for example, a process belongs to another user or has pinned itself
             self._give_up()
 
     def _give_up(self) -> None:
-        """Stop pinning for a while, and try another processor after that."""
+        """Stop pinning for a while. After that, another processor is tried."""
         if self._claim is not None:
             self._paid_not = self._claim.processor
         self._misses = 0
@@ -299,14 +300,14 @@ class SharedProcessor:
 
 
 class _Apart(NamedTuple):
-    """Time per ply of a game without pinning, and the number of pinned games since."""
+    """The time per ply of a game without pinning, and one plus the number of pinned games after it."""
 
     each_ns: float
     games: int = 1
 
 
 class _Game(NamedTuple):
-    """The current game; `played` is the number of plies before its measurement."""
+    """The current game. `played` is the number of plies before the measurement began."""
 
     pair: _Pair
     together: bool
@@ -315,5 +316,8 @@ class _Game(NamedTuple):
 
 
 def _takes_turns(seat: Seat) -> bool:
-    """Return whether a side may be pinned: one thread and enough time. In a first game some count processors."""
+    """Return whether a side may be pinned: one thread, enough time, and not the engine's first game.
+
+    In the first game some engines count processors, so they must not be pinned.
+    """
     return seat.side.spec.threads == 1 and seat.clock.limit_ms >= LEAST_MS and seat.engine.games > 1

@@ -1,9 +1,8 @@
 """The record of a game in progress: notation, search figures, live events, warnings about engines.
 
-The referee adds raw plies, and runs one step of bookkeeping at a time, only while no pipe has anything to read. Plies
-of fast searches wait for each other: very few answers are delayed by that, and writing many plies in a row costs a
-third of writing each ply between two switches to another process. Spectators do not notice that a move is a quarter of
-a second old.
+The referee adds raw plies, and runs one step of bookkeeping at a time, only while no pipe has data to read. Plies of
+fast searches are collected and written together, which takes a third of the time and delays very few answers. A move
+that is displayed a quarter of a second late is not noticeable to spectators.
 """
 
 from __future__ import annotations
@@ -28,19 +27,20 @@ from enginetour.referee.link import Link
 from enginetour.referee.startup import WARNING_LINES, EnginePool, Seat, incident_of, search_request
 from enginetour.referee.waits import EngineWaits, OwnWaits
 
-# The work of an engine in one game, as it reports it: sums for averages over a tournament.
+# The search figures that an engine reports in one game, summed for averages over a tournament.
 
 _PLACE = {name: place for place, name in enumerate(MoveMade._fields)}
 _FIGURES = ("depth", "seldepth", "nodes", "nps", "hashfull", "tbhits")
 
 
 def search_averages(moves: Sequence[MoveMade], pondered_ms: int = 0) -> tuple[tuple[str, int, int], ...]:
-    """Return (figure, number of moves that reported it, sum) over one side's own moves; unreported figures are omitted.
+    """Return (figure, number of moves that reported it, sum) for the moves of one side.
 
-    `nodes_ms` is the time of the searches that reported nodes, with `pondered_ms`, the part of it in the opponent's
-    time: an engine counts nodes from `go ponder` on.
+    Figures that were never reported are omitted. `nodes_ms` is the time of the searches that reported nodes. It
+    includes `pondered_ms`, the time of these searches while the opponent was thinking, because an engine counts nodes
+    from `go ponder` on.
     """
-    # takes a third of the time of a loop over moves
+    # these columns take a third of the time of a loop over moves
     columns = list(zip(*moves, strict=True)) or [()] * len(MoveMade._fields)
     reported = {name: [figure for figure in columns[_PLACE[name]] if figure is not None] for name in _FIGURES}
     spent, nodes = columns[_PLACE["elapsed_ms"]], columns[_PLACE["nodes"]]
@@ -50,10 +50,10 @@ def search_averages(moves: Sequence[MoveMade], pondered_ms: int = 0) -> tuple[tu
     return tuple(rows)
 
 
-# Lines of search output that a tester wants to keep with the moves.
+# Lines of search output that are stored with the moves if a tester gives a pattern for them.
 
-KEPT_LINES = 20  # most lines of one search that match the pattern
-KEPT_LENGTH = 300  # bytes of a line that are kept and searched, so that no engine can make the search slow
+KEPT_LINES = 20  # maximum number of stored lines of one search
+KEPT_LENGTH = 300  # only this many bytes of a line are searched and stored, so that long lines cannot make this slow
 
 
 def matching_lines(search: bytes, pattern: re.Pattern[str]) -> tuple[str, ...]:
@@ -63,40 +63,41 @@ def matching_lines(search: bytes, pattern: re.Pattern[str]) -> tuple[str, ...]:
     return tuple(reversed(list(islice(found, KEPT_LINES))))
 
 
-# Claims in an engine's search output, checked against the board and against its next output (runner spec 12).
+# Claims in an engine's search output, checked against the board and against later output (runner spec 12).
 #
 # kind           finding
-# no-score       a move without a scored line, although there was a choice
+# no-score       the engine moved without reporting a score, although it had a choice of moves
 # pv-other       the last PV with an exact score does not begin with the move played
-# pv-illegal     a move of the last PV is illegal (UCI only: in CECP a PV is free text)
-# mate-late      it announced a mate in n and has not mated with its n-th move
-# mate-lost      it announced a mate, and with its next move that it is mated
+# pv-illegal     a move of the last PV is illegal (UCI only; in CECP a PV is free text)
+# mate-late      the engine announced a mate in n and has not mated with its n-th move
+# mate-lost      the engine announced a mate, and with its next move it announced that it is mated
 #
 # Findings are counted and reported. They never change a game.
 
 _CLAIMS = ("no-score", "pv-other", "pv-illegal", "mate-late", "mate-lost")
-_PV_PIECE = 8  # plies of a PV checked in one step: 30 us (measured), as a step of bookkeeping (runner spec 15)
+_PV_PIECE = 8  # plies of a PV checked in one step of bookkeeping: 30 us (measured; runner spec 15)
 _COORDINATES = re.compile(r"[a-h][1-8][a-h][1-8][qrbnk]?")
 _NUMBER = re.compile(r"(?:\d+\.+)?")
-_MATE_RANGE = 1000  # moves; larger distances are not real distances to mate
+_MATE_RANGE = 1000  # moves; a larger distance does not count as an announced mate
 
 
 class SearchClaims:
-    """Claims of one side in one game. `usual`: FIDE's rules hold, and the boards have clean castling rights."""
+    """The claims of one side in one game. `usual` is true for FIDE's rules and boards with clean castling rights."""
 
     def __init__(self, *, reads_pv: bool, usual: bool) -> None:
         self._reads_pv = reads_pv
         self._usual = usual
-        self._due: int | None = None  # number of the own move by which an announced mate must be on the board
+        self._due: int | None = None  # number of the engine's move that must mate at the latest, as announced
         self._moves = 0
-        self._number = 0  # of the move, as in the PGN: openings and positions begin at any number
-        self._mates = False  # its last score was a mate for itself
+        self._number = 0  # move number as in the PGN; after an opening or from a FEN it does not begin at 1
+        self._mates = False  # True if the last score of the engine was that it mates
         self._found: dict[str, tuple[int, str]] = {}
 
     def heard(self, info: SearchInfo, move: chess.Move, board: chess.Board, elapsed_ms: int) -> Iterator[None] | None:
-        """Check a search before its move is made on `board`; return an iterator over the remaining checks, or None.
+        """Check a search before its move is made on `board`. Return an iterator over the remaining checks, or None.
 
-        As many plies of a PV are checked as the search took milliseconds: 10 us per ply is 1 % of that time.
+        The number of checked plies of a PV is the duration of the search in milliseconds. At 10 us per ply, the check
+        takes 1 % of that time.
         """
         self._moves += 1
         self._number = board.fullmove_number
@@ -106,7 +107,7 @@ class SearchClaims:
             return None
         self._mate(info.score, info.bound)
         pv = info.pv.split()
-        if not pv or info.bound:  # the PV of a search that failed high or low proves nothing
+        if not pv or info.bound:  # the PV of a search that failed high or low may differ from the move
             return None
         first = move if pv[0] == move.uci() else self._first(pv, board)
         if first is not None and first != move:
@@ -118,15 +119,15 @@ class SearchClaims:
 
     @property
     def is_quiet(self) -> bool:
-        """Return whether no claim is open that the next search of this side may break."""
+        """True if no claim of this side is open that its next search may contradict."""
         return not self._mates and self._due is None
 
     def passed(self) -> None:
-        """Count a search without a claim to check."""
+        """Count a search that contains no claim to check."""
         self._moves += 1
 
     def _mate(self, score: int, bound: int) -> None:
-        counts = MATE - _MATE_RANGE <= abs(score) <= MATE  # larger scores follow the engine's own scale
+        counts = MATE - _MATE_RANGE <= abs(score) <= MATE  # larger scores use a scale that only the engine defines
         mates = counts and score > 0 and bound >= 0
         if self._due is not None and self._moves > self._due:
             late = self._moves - self._due
@@ -141,7 +142,7 @@ class SearchClaims:
         self._mates = mates
 
     def _first(self, pv: list[str], board: chess.Board) -> chess.Move | None:
-        for word in pv[:3]:  # a number, dots or the mark of a bound may come first
+        for word in pv[:3]:  # the move may follow a number, dots or the mark of a bound
             text = _NUMBER.sub("", word, count=1)
             try:
                 return board.parse_uci(text.lower()) if _COORDINATES.fullmatch(text.lower()) else board.parse_san(text)
@@ -159,7 +160,7 @@ class SearchClaims:
                         raise ValueError
                 except ValueError:
                     text = f"its PV contains {escape_text(word)!r}, which is illegal in {board.fen()}"
-                    self._tell("pv-illegal", text, number)  # other searches have been checked since
+                    self._tell("pv-illegal", text, number)  # `_number` may already belong to a later search
                     return
                 board.push(move)
             if ply % _PV_PIECE == _PV_PIECE - 1:
@@ -170,12 +171,12 @@ class SearchClaims:
         self._found[kind] = count + 1, first
 
     def broken(self) -> tuple[tuple[str, int, str], ...]:
-        """Return (kind, count, text of the first) for each kind of claim that proved wrong."""
+        """Return (kind, count, text of the first case) for each kind of claim that proved wrong."""
         return tuple((kind, *self._found[kind]) for kind in _CLAIMS if kind in self._found)
 
 
 def _played(board: chess.Board, word: str) -> bool:
-    """Play a move if a fast test shows that it is legal; return whether it was played."""
+    """Play a move if a fast test shows that it is legal. Return whether it was played."""
     if len(word) != 4:
         return False
     try:
@@ -189,31 +190,31 @@ def _played(board: chess.Board, word: str) -> bool:
 
 
 class RawPly(NamedTuple):
-    """One ply as it was played; `search` is the raw output of the engine."""
+    """One ply of a game. `search` is the raw output of the engine's search."""
 
     move: chess.Move
-    seat: Seat | None  # None: a move of the opening
+    seat: Seat | None  # None for a move of the opening
     elapsed_ms: int = 0
     clock_ms: int | None = None
     search: bytes = b""
-    book: bool = False  # played from the opening book of its side
-    mark: str | None = None  # ``+``, ``#`` or "" at the end of its notation, if known
-    pondered_ns: int = 0  # duration of the same search before the clock ran
+    book: bool = False  # True if the move is from the opening book of the side
+    mark: str | None = None  # ``+``, ``#`` or "" at the end of the notation; None if unknown
+    pondered_ns: int = 0  # time that the same search pondered before the clock was running
 
 
 class _SideNotes:
-    """What is recorded of one side."""
+    """The data that are recorded for one side."""
 
     def __init__(self, seat: Seat, *, usual: bool) -> None:
         spec = seat.side.spec
         self.claims = SearchClaims(reads_pv=spec.protocol == "uci", usual=usual)
-        self.is_plain = spec.protocol == "uci" and not spec.quirks.whitepov  # compiled code may read its searches
+        self.is_plain = spec.protocol == "uci" and not spec.quirks.whitepov  # compiled code can read such searches
         self.moves: list[MoveMade] = []  # without book moves
-        self.pondered_ns = 0  # in searches that reported nodes, before a clock ran
+        self.pondered_ns = 0  # pondering time of the searches that reported nodes
 
 
 class PlyWriter:
-    """Writes the record of one game; `looks` are the remaining checks of PVs, step by step."""
+    """Writer of the record of one game. `looks` contains iterators over the remaining checks of PVs."""
 
     def __init__(self, position: Position, keep_lines: str = "") -> None:
         self._position = position
@@ -229,7 +230,7 @@ class PlyWriter:
         self._pages = {seat: _SideNotes(seat, usual=self._position.usual) for seat in seats}
 
     def write(self, raw: RawPly, gap_ns: int | None) -> None:
-        """Write the next ply; `gap_ns` is the relay gap before it."""
+        """Write the next ply. `gap_ns` is the relay gap before it."""
         seat, uci = raw.seat, self._position.moves[len(self.moves)]
         if seat is None or raw.book:
             san = self._shadow.play(raw.move, uci, raw.mark)
@@ -267,14 +268,14 @@ class PlyWriter:
         look = claims.heard(info, raw.move, board, raw.elapsed_ms)
         if look is not None:
             self.looks.append(look)
-        if info.bound:  # the record holds the score that draw and resign adjudication use
+        if info.bound:  # the record contains the score that draw and resign adjudication use
             exact = seat.engine.search_info(raw.search, white=white, bounds=False)
             if exact.score is not None:
                 info = info._replace(score=exact.score, depth=exact.depth, pv=exact.pv, bound=0)
         return info
 
     def effort(self, seat: Seat) -> tuple[tuple[str, int, int], ...]:
-        """Return the search figures of a side, for averages over a tournament."""
+        """Return the sums of a side's search figures, for averages over a tournament."""
         page = self._pages.get(seat)
         return () if page is None else search_averages(page.moves, page.pondered_ns // MS)
 
@@ -284,34 +285,34 @@ class PlyWriter:
         return () if page is None else page.claims.broken()
 
 
-LIVE_INTERVAL_NS = 100_000_000  # between two reports: people cannot follow more than ten per second
+LIVE_INTERVAL_NS = 100_000_000  # ns between two reports; spectators cannot follow more than ten per second
 
 
 class LiveMoves:
-    """The live events "move" of one game, from its first move after the opening on.
+    """The live events "moves" of one game, which begin with the first move after the opening.
 
-    A game that ends before its first report is reported by its result alone: people cannot follow games of a tenth of a
-    second, and reporting them takes 9 % of enginetour's own time at nodes=1 (measured).
+    If a game ends before the first report is due, only its result is reported. Spectators cannot follow games of a
+    tenth of a second, and reporting them takes 9 % of enginetour's own time at nodes=1 (measured).
     """
 
     def __init__(
         self, link: Link, position: Position, clocks: Sequence[int | None], *, hourglass: bool = False
     ) -> None:
-        """Start in the position in which the engines begin; `clocks` are in milliseconds, White's first."""
+        """Start in the first position after the opening. `clocks` are in milliseconds, White's clock first."""
         self._link = link
-        self.next_ns = time.monotonic_ns() + LIVE_INTERVAL_NS  # when the next report is allowed
+        self.next_ns = time.monotonic_ns() + LIVE_INTERVAL_NS  # time at which the next report is allowed
         self._clocks = list(clocks)
-        # both clocks together: the time one side loses goes to the other
+        # sum of both hourglass clocks, which is constant: the time that one side uses is added to the other clock
         self._sand = sum(ms or 0 for ms in clocks) if hourglass else None
         self._first = self._told = len(position.moves)
         self._black_begins = position.board.turn == chess.BLACK
 
     def is_behind(self, moves: Sequence[MoveMade]) -> bool:
-        """Return whether there is a move that was not reported."""
+        """Return whether there are moves that have not been reported."""
         return self._told < len(moves)
 
     def look(self, moves: Sequence[MoveMade]) -> int:
-        """Report new moves if it is time to; return when the next report is due, in CLOCK_MONOTONIC ns."""
+        """Report new moves if the next report is due. Return when to call this again (CLOCK_MONOTONIC, ns)."""
         if not self.is_behind(moves):
             return NEVER_NS
         now = time.monotonic_ns()
@@ -322,12 +323,12 @@ class LiveMoves:
         return NEVER_NS
 
     def end(self, moves: Sequence[MoveMade]) -> None:
-        """Report the last moves of a game that has been reported before."""
+        """Report the last moves of a game, if earlier moves of it were reported."""
         if self._told > self._first:
             self._tell(moves)
 
     def _tell(self, moves: Sequence[MoveMade]) -> None:
-        """Report all new moves together: one move alone costs 60 us in both processes, among others 10."""
+        """Report all new moves in one event. A move costs 60 us of both processes alone, but 10 us with others."""
         events = []
         for move in moves[self._told :]:
             black = (self._told - self._first + self._black_begins) % 2
@@ -354,16 +355,16 @@ class LiveMoves:
             self._link.tell("moves", events)
 
 
-# Bookkeeping that can wait until an engine thinks: notation, scores, live events, warnings (runner spec section 4).
+# Bookkeeping that can wait until an engine is thinking: notation, scores, live events, warnings (runner spec 4).
 
-PATIENCE_NS = 1_000_000  # into a search: bookkeeping begins so late that it delays no faster answer
-HELD_NS = 250_000_000  # so long a ply waits for others, until a search leaves enough time
-STEP_PLIES = 8 if native else 1  # plies per step: 30 us (measured), as a ply of bookkeeping in Python (runner spec 15)
-HELD_PLIES = 31  # most plies that wait, so that a fast game is not left to its end; odd, so that sides take turns
+PATIENCE_NS = 1_000_000  # ns from the start of a search to bookkeeping, so that faster answers are not delayed
+HELD_NS = 250_000_000  # ns; maximum time that plies are collected before they are written
+STEP_PLIES = 8 if native else 1  # plies per step; in both cases a step takes 30 us (measured; runner spec 15)
+HELD_PLIES = 31  # maximum number of collected plies; odd, so that the delays are shared by both sides
 
 
 class Record:
-    """The record of one game in progress, kept on a board that follows the real one."""
+    """The record of one game in progress. It uses a second board, which follows the board of the game."""
 
     def __init__(self, position: Position, link: Link, pool: EnginePool, keep_lines: str = "") -> None:
         self._position = position
@@ -371,28 +372,30 @@ class Record:
         self.moves = self._scribe.moves
         self._link = link
         self._pool = pool
-        self.raw: deque[tuple[RawPly, int | None]] = deque()  # each with the relay gap before it, in ns
+        self.raw: deque[tuple[RawPly, int | None]] = deque()  # collected plies, each with the relay gap before it in ns
         self._looks = self._scribe.looks
-        self._since_ns = 0  # CLOCK_MONOTONIC: the first search that left plies waiting; 0: none
-        self._gap: int | None = None  # in ns, before the current search
+        self._since_ns = 0  # CLOCK_MONOTONIC time since which plies are being collected; 0 if there are none
+        self._gap: int | None = None  # relay gap before the current search, in ns
         self._seats: tuple[Seat, ...] = ()
-        self._used: dict[Seat, int | None] = {}  # processor time in ms at the beginning of the game
-        self._spent: dict[Seat, int] = {}  # processor time in ms during the game
-        self._queued: dict[Seat, float | None] = {}  # ms during the game that its engine waited for a processor
+        self._used: dict[Seat, int | None] = {}  # processor time of the engine before the game, in ms
+        self._spent: dict[Seat, int] = {}  # processor time of the engine during the game, in ms
+        self._queued: dict[
+            Seat, float | None
+        ] = {}  # time that the engine waited for a processor during the game, in ms
         self.incidents: list[Incident] = []
         self.gaps: list[int] = []
         self._queue = OwnWaits()
         self.workload = Workload()
-        self._waited = b""  # the kernel's figures of this process's waits, at the last step
-        # the side that thinks and the other side, if there is work for them
+        self._waited = b""  # the kernel's figures for the waits of this process, at the start of the current search
+        # the side that is thinking and the other side, if the next step must serve their engines
         self._asked: tuple[Seat, Seat] | None = None
         self._live: LiveMoves | None = None
-        self.due_ns = NEVER_NS  # CLOCK_MONOTONIC: when the next step is due
-        self._crowd = self._compiled = (0, 0)  # moves of this game that were measured, and those with a long wait
-        self._watched: Seat | None = None  # the seat whose memory is to be examined
+        self.due_ns = NEVER_NS  # CLOCK_MONOTONIC time of the next step
+        self._crowd = self._compiled = (0, 0)  # numbers of measured moves of this game and of moves with a long wait
+        self._watched: Seat | None = None  # the seat whose memory will be measured next
 
     def begin(self, *seats: Seat) -> None:
-        """Start to record the warnings, processor time and memory of these seats; no clock runs yet."""
+        """Start to record the warnings, processor time and memory of these seats. No clock may be running yet."""
         self._seats = seats
         clocks, hourglass = [seat.clock.rest_ms for seat in seats], all(seat.clock.tc.hourglass for seat in seats)
         self._live = LiveMoves(self._link, self._position, clocks, hourglass=hourglass)
@@ -412,12 +415,12 @@ class Record:
         self._gap = None
 
     def relayed(self, gap_ns: int) -> None:
-        """Record that an answer became the opponent's `go` after `gap_ns`."""
+        """Record that `gap_ns` passed between an answer and the opponent's `go`."""
         self.gaps.append(gap_ns)
         self._gap = gap_ns
 
     def search_begun(self, seat: Seat, other: Seat, go_ns: int) -> None:
-        """Record that a search began at CLOCK_MONOTONIC `go_ns`; `other` may ponder meanwhile."""
+        """Record that a search of `seat` began at `go_ns` (CLOCK_MONOTONIC). `other` may ponder meanwhile."""
         self._waited = self._queue.look()
         if seat.waits is not None:
             seat.waits.mark(go_ns)
@@ -425,12 +428,12 @@ class Record:
         self._plan(seat, other, go_ns)
 
     def search_goes_on(self, seat: Seat, other: Seat, go_ns: int, waited: bytes, gap_ns: int | None) -> None:
-        """Record a search that compiled code began, with the figures that it noted then."""
+        """Record a search that compiled code began. `waited` and `gap_ns` were measured by compiled code."""
         self._waited, self._gap = waited, gap_ns
         self._plan(seat, other, go_ns)
 
     def count_waits(self, compiled: tuple[int, int] | None = None) -> None:
-        """Count long waits for a processor, with those that compiled code has counted in this game."""
+        """Count long waits for a processor. `compiled` are the counts of compiled code in this game so far."""
         self._compiled = compiled or self._compiled
         queues = [seat.waits for seat in self._seats if seat.waits is not None]
         marks = self._compiled[0] + sum(queue.marks for queue in queues)
@@ -440,10 +443,10 @@ class Record:
             self._link.tell("crowd", event)
 
     def terms(self) -> tuple[int, int, int, bool, int]:
-        """Return the data by which compiled code decides when bookkeeping is due.
+        """Return the data that compiled code needs to decide when bookkeeping is due.
 
-        These are the waiting plies, the milliseconds of the last one, since when they wait, whether other work is
-        urgent, and when live events are due (0: there are none, 1: now).
+        These are: the number of collected plies, the milliseconds of the last one, the time since which they are
+        collected, whether other work is urgent, and when live events are due (0: there are none, 1: now).
         """
         last = self.raw[-1][0].elapsed_ms if self.raw else 0
         behind = self._live.next_ns if self._live is not None and self._live.is_behind(self.moves) else 0
@@ -451,9 +454,9 @@ class Record:
         return len(self.raw), last, self._since_ns, urgent, 1 if self._looks else behind
 
     def work(self, stirs: Callable[[], bool]) -> None:
-        """Run the steps that are due; stop when `stirs` reports that something came."""
+        """Run the steps that are due. Stop when `stirs` returns True because there is input to read."""
         if self.raw:
-            self._since_ns = self._since_ns or 1  # the remaining plies do not wait for others again
+            self._since_ns = self._since_ns or 1  # if this is interrupted, the remaining plies are due at once
         self.due_ns = 0
         while self.due_ns <= time.monotonic_ns():
             self.step()
@@ -464,13 +467,13 @@ class Record:
         if other.side.spec.ponder or seat.engine.new_notes or other.engine.new_notes or self._position.is_long(ROOM):
             self._asked = seat, other
             self.due_ns = go_ns
-        elif self._pending:  # many plies are written at once, though this search may be answered before that is done
+        elif self._pending:  # many plies are written at once, although the answer may arrive before this is finished
             self.due_ns = go_ns if len(self.raw) >= HELD_PLIES else self._held_until(go_ns)
         elif self._live is not None and self._live.is_behind(self.moves):
             self.due_ns = max(go_ns + PATIENCE_NS, self._live.next_ns)
 
     def _held_until(self, go_ns: int) -> int:
-        """Return when the waiting plies are written if they are few; in a slow game they do not wait for others."""
+        """Return when to write the collected plies if they are few. In a slow game this is soon."""
         soon = go_ns + PATIENCE_NS
         if not self.raw or self.raw[-1][0].elapsed_ms * MS >= HELD_NS:
             return soon
@@ -482,7 +485,7 @@ class Record:
         return self._asked is not None or bool(self.raw) or bool(self._looks) or self._watched is not None
 
     def step(self) -> None:
-        """Do one step of bookkeeping: some plies, or other work of that length; then live events, all at once."""
+        """Do one step of bookkeeping: some plies, or other work of similar length. After the last, report moves."""
         if self._asked is not None:
             seat, other = self._asked
             self._asked = None
@@ -506,20 +509,20 @@ class Record:
 
     @property
     def queue_fd(self) -> int:
-        """The file of this process's waits for a CPU, -1 if there is none."""
+        """The descriptor of the kernel's file on the waits of this process for a CPU, or -1 without such a file."""
         return -1 if self._queue.file is None else self._queue.file
 
     def watch(self, seat: Seat) -> None:
-        """Examine the memory of a side's engine when there is time."""
+        """Measure the memory of a side's engine in the next step."""
         self._watched = seat
         self.due_ns = 0
 
     def waited_now(self) -> int:
-        """Return how many ns this process has waited for a CPU since the last step of the current search."""
+        """Return how many ns this process has waited for a CPU since the current search began."""
         return self._queue.waited_ns(self._queue.look()) - self._queue.waited_ns(self._waited)
 
     def close(self) -> None:
-        """Finish all remaining work; no engine thinks any more."""
+        """Do all remaining work. No engine may be thinking."""
         self._asked = None
         while self._pending:
             self.step()
@@ -529,11 +532,11 @@ class Record:
         for seat, begun in self._used.items():
             now = seat.cpu_ms()
             if now is not None and begun is not None:
-                self._spent[seat] = max(0, now - begun)  # the two times come from two clocks, one of which counts ticks
+                self._spent[seat] = max(0, now - begun)  # negative values occur, because the two clocks differ slightly
             self._queued[seat] = None if seat.waits is None else seat.waits.of_game_ms()
 
     def release(self) -> None:
-        """Close the files; no step may follow."""
+        """Close the files. No step may be done afterwards."""
         self._queue.close()
         for seat in self._seats:
             if seat.waits is not None:
@@ -552,7 +555,7 @@ class Record:
                     self.incidents.append(incident_of(seat, "protocol-warning", cause, ply, WARNING_LINES))
 
     def side_record(self, seat: Seat) -> SideRecord:
-        """Return the record of one side for the Game."""
+        """Return the record of one side for the `Game`."""
         clock = seat.clock
         return SideRecord(
             own_name=seat.present.own_name if seat.present is not None else "",
@@ -572,7 +575,7 @@ class Record:
         )
 
     def relay_us(self) -> tuple[int, int, int] | None:
-        """Return the relay gap in microseconds: median, 99th percentile, maximum; None if no ply was relayed."""
+        """Return median, 99th percentile and maximum of the relay gaps in us, or None if no ply was relayed."""
         if not self.gaps:
             return None
         gaps = sorted(self.gaps)

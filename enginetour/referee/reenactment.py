@@ -1,9 +1,9 @@
 """Replay an incident: play a game in which an engine crashed or stalled again, for that engine alone.
 
-The kept engine log is incomplete, so it is not used: handshake, options, new game, every position and every clock are
-built again from the moves of the game, and pass through the same adapters. At each earlier turn the engine thinks as
-long as it did then, and is stopped if it takes longer. Its answers at these turns are ignored: the recorded moves are
-played.
+The stored engine log is incomplete, so it is not used. Handshake, options, new game, every position and every clock are
+computed again from the moves of the game, and sent with the same adapters. In each earlier search the engine thinks as
+long as in the original game, and is stopped if it takes longer. Its answers to these searches are ignored, and the
+recorded moves are played.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _Search = Generator[int, Message | None, Message | None]
 
 
 def reenact(task: ReenactTask, link: Link) -> ReenactResult:
-    """Replay a game for one engine; no engine process is left afterwards.
+    """Replay a game for one engine. All engine processes are ended afterwards.
 
-    Raises MachineFailure when a stop is requested.
+    Raises MachineFailure if a stop is requested.
     """
     return _Reenactment(task, link).run()
 
@@ -99,7 +99,7 @@ class _Reenactment:
         return self._last(engine) if self._is_own_turn() else self._afterwards(engine)
 
     def _go_to_the_end(self) -> None:
-        """Make all earlier moves part of the position that the game begins with; the clocks show the same times."""
+        """Make all earlier moves part of the start position. The clocks show the same times as in the game."""
         own_last = (len(self._moves) % 2 == 0) != self._is_own_turn()
         moves, self._moves = self._moves, self._moves[-1:] if own_last else ()
         for uci, elapsed_ms in moves[: len(moves) - len(self._moves)]:
@@ -115,7 +115,7 @@ class _Reenactment:
         return (self._position.board.turn == chess.WHITE) == self._own.white
 
     def _earlier(self, engine: Engine, until: int, uci: str) -> ReenactResult | None:
-        """Repeat an earlier search in the same time; return what the engine does wrong now, or None."""
+        """Repeat an earlier search in the same time. Return the result if the engine fails now, otherwise None."""
         answer = self._asked(engine, max(MS, until - time.monotonic_ns()))
         if answer is None:
             answer = self._stopped(engine)
@@ -127,13 +127,15 @@ class _Reenactment:
             return self._fault(answer, engine)
         move = None if answer is None else read_move(self._position.board, answer.text, lenient_promotion=True)[0]
         if engine.spec.protocol == "cecp" and (move is None or move.uci() != uci):
-            # It has made that move on its own board, and cannot return to the recorded game.
+            # The engine has made this move on its own board, so the recorded game cannot be continued.
             other = "another move" if move is None else move.uci()
-            return self._result("other-way", f"plays {other} instead of {uci} (use --last-search)", engine)
+            return self._result(
+                "other-way", f"plays {other} instead of {uci} (use --last-search to skip earlier searches)", engine
+            )
         return None
 
     def _stopped(self, engine: Engine) -> Message | EngineFault | None:
-        """Ask for a move now, and return the answer or None; then it has answered a ping, or `spoiled` says why not."""
+        """Stop the search and return the answer, or None. Afterwards, `engine.spoiled` is set if a ping failed."""
 
         def script() -> _Search:
             yield from engine.send_lines(_STOP[engine.spec.protocol])
@@ -166,7 +168,7 @@ class _Reenactment:
         plays = self._result("", f"plays {move.uci()} after {ms} ms; allowed: {limit}", engine, ms, move.uci())
         if engine.spec.protocol == "uci":
             return plays
-        found = self._afterwards(engine)  # a claim that came with its move in the game may come a moment later now
+        found = self._afterwards(engine)  # a claim that was sent with the move in the game may now arrive later
         return found if found.category else plays
 
     def _afterwards(self, engine: Engine) -> ReenactResult:
@@ -184,7 +186,7 @@ class _Reenactment:
         return found or self._result("", "sends nothing after its move", engine)
 
     def _asked(self, engine: Engine, patience_ns: int) -> Message | EngineFault | ReenactResult | None:
-        for message in engine.discard():  # since its last move
+        for message in engine.discard():  # messages after the last move of the engine
             if (found := self._claimed(engine, message, thinking=False)) is not None:
                 return found
         ask = search_request(self._position, self._own, self._other)

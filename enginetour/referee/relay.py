@@ -1,9 +1,10 @@
 """One ply: send `go`, wait, read, judge and pass the move on; in Python, and compiled for plain plies.
 
 `Relay` makes every decision about the input and output of a ply, and about an engine that is late, does not respond or
-crashes (runner spec sections 3 to 5, reliability spec section 2). With a C compiler, `native.Relay` plays
-the plain plies in the same way, and stops before anything unusual: a line out of turn, an odd, late or last answer, a
-full pipe, a signal, a late wake-up. So every decision is written once, in Python (see enginetour/native/README.md).
+crashes (runner spec sections 3 to 5, reliability spec section 2). If the compiled part was built, `native.Relay` plays
+plain plies in the same way. It stops before anything unusual: a line out of turn, an odd or late answer, an answer that
+ends the game, a full pipe, a signal, a late wake-up. So every decision is written only once, in Python (see
+enginetour/native/README.md).
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
 
 class GameState(NamedTuple):
-    """A game in progress, as the parts of the referee share it."""
+    """The objects of a game in progress that the parts of the referee share."""
 
     task: GameTask
     position: Position
@@ -57,28 +58,28 @@ class GameState(NamedTuple):
 
 @dataclass(slots=True)
 class _SearchTimes:
-    """Times of the current search in ns: `answered_ns` and `go_ns` are CLOCK_MONOTONIC, the others are delays."""
+    """Times of the current search in ns. `answered_ns` and `go_ns` are CLOCK_MONOTONIC times, the others are delays."""
 
-    answered_ns: int = 0  # the answer that was or will be relayed; 0: none, before a first move or after a book move
-    go_ns: int = 0  # right after the write
-    write_ns: int = 0  # duration of the write
-    gap_ns: int = 0  # from the answer to the write
-    late_ns: int = 0  # how late this process was in the current wait
+    answered_ns: int = 0  # time of the opponent's answer before the search; 0 if it had none or a book move followed
+    go_ns: int = 0  # time right after `go` was written
+    write_ns: int = 0  # duration of the write of `go`
+    gap_ns: int = 0  # time from the opponent's answer to the write of `go`
+    late_ns: int = 0  # delay of this process in the waits of the search
 
     def own_ns(self, waited_ns: int) -> int:
-        """Return the error budget; `waited_ns`: how long this process waited for a processor."""
+        """Return the delay that the referee may have caused. `waited_ns` is this process's wait for a processor."""
         return self.write_ns + self.gap_ns + self.late_ns + waited_ns
 
 
-_CRASH_LOOK_NS = 100 * MS  # before a crash is recorded: a stop may have ended the engine (reliability 1)
-_ANSWER = MessageKind.ANSWER  # a local name, because each look-up of a member of an enumeration takes time
-_READ = Wake((), control=False, heard=True)  # some output has been read already
+_CRASH_LOOK_NS = 100 * MS  # wait before a crash is recorded, because a stop may have ended the engine (reliability 1)
+_ANSWER = MessageKind.ANSWER  # a local name is faster than looking up the member each time
+_READ = Wake((), control=False, heard=True)  # used if some output has been read already
 
 
 class Relay:
-    """Plays the plies of one game, from the first position in which an engine is to move until the verdict.
+    """The relay of one game: plays its plies, from the first position in which an engine is to move to the verdict.
 
-    `play_book` plays the book moves of the side to move, and returns whether there were any and how they ended the
+    `play_book` plays the book moves of the side to move. It returns whether there were any, and how they ended the
     game.
     """
 
@@ -90,7 +91,7 @@ class Relay:
         self._compiled: CompiledRelay | None = None
 
     def play(self, sharing: SharedProcessor) -> Verdict:
-        """Play until the game is over; both engines are seated. Raises MachineFailure when a stop is requested."""
+        """Play until the game is over. Both engines must be ready. Raises MachineFailure if a stop is requested."""
         if _is_plain(self._task, self._position, self._seats):
             self._compiled = CompiledRelay(self._state, sharing)
         while (verdict := self._plies()) is None:
@@ -129,7 +130,7 @@ class Relay:
         ask = search_request(self._position, seat, other)
         if (verdict := self._approach(seat, other, ask)) is not None:
             return verdict
-        # Lines before `go` take time on no clock, so they are not a delay by the referee.
+        # No clock is running during the lines before `go`, so they are not a delay by the referee.
         relayed = self._search.answered_ns and not seat.engine.needs_preparation(ask)
         search, before_ns = self._search, time.monotonic_ns()
         search.go_ns = seat.asked_ns = seat.engine.go(ask)
@@ -157,15 +158,15 @@ class Relay:
         return None
 
     def _await(self, seat: Seat, other: Seat, *, read: bool = False) -> Message | Verdict:
-        """Wait for the answer, or for what ended the game instead; do bookkeeping while nothing comes.
+        """Wait for the answer and return it, or return the verdict if the game ends before it.
 
-        `read`: some of its output has been read and not processed.
+        Do bookkeeping while there is nothing to read. `read` is true if some output was read but not yet processed.
         """
         engine, record, control = seat.engine, self._record, self._link.control_fd
         processes = process, other_process = engine.process, other.engine.process
         deadline = self._search.go_ns + seat.clock.wait_ns()
         now = time.monotonic_ns()
-        verdict = self._overhear(other)  # output that came with its answer and was not yet processed
+        verdict = self._overhear(other)  # process output that the opponent sent together with its last answer
         while verdict is None:
             due = deadline if (owed := engine.due_ns) is None else min(deadline, owed)
             working = record.due_ns <= now and not read
@@ -198,12 +199,14 @@ class Relay:
                 check_stop(self._link)
             if verdict is None and time.monotonic_ns() >= deadline:
                 return engine.held_back_answer() or self._silence(seat)
-            if working and not spoke:  # the other engine may send output without end
+            if (
+                working and not spoke
+            ):  # only the output of this engine delays bookkeeping; the other may never be silent
                 record.step()
         return verdict
 
     def _last_words(self, seat: Seat, other: Seat) -> Message | Verdict:
-        """Process the last output of an engine that closed its input: what it has sent by now still counts."""
+        """Process the last output of an engine that closed its input. Output that it has already sent still counts."""
         for message in seat.engine.discard():
             last = message if message.kind is MessageKind.ANSWER else self._talk(seat, message, thinking=True)
             if last is not None:
@@ -237,10 +240,11 @@ class Relay:
         if move is None:
             if message.cut:
                 return self._crash(seat, other)
-            # A second answer up to the flag counts (runner spec 5.6): the first may be one to an earlier search.
+            # If a second answer arrives before the flag, it counts (runner spec 5.6), because the first answer may
+            # belong to an earlier search.
             question = {engine: engine.question(self._search.go_ns + clock.flag_ns())}
             second = run_scripts(question, self._link, self._halts.overslept)[engine]
-            if isinstance(second, Message):  # and the engine has not crashed meanwhile
+            if isinstance(second, Message):  # otherwise there is no second answer, or the engine has crashed
                 message, elapsed = second, second.stamp_ns - self._search.go_ns
                 move = _read_answer(seat, message, self._position)
         if move is None:
@@ -258,19 +262,19 @@ class Relay:
             return verdicts.by_rule(end)
         return self._draws.answered(seat)
 
-    # How an engine fails during a game: it is late, silent, stalled or crashed (reliability spec section 2).
+    # Failures of an engine during a game: it is late, does not answer, stalls or crashes (reliability spec section 2).
     #
-    # The first cause counts: a crash after the flag is a time loss. This class finds out what happened; `verdict.py`
-    # decides who is at fault.
+    # The first cause counts: a crash after the flag is a time loss. This class finds out what happened, and
+    # `verdict.py` decides who is at fault.
 
     def _late(self, seat: Seat, message: Message) -> Verdict | None:
         in_time = (elapsed := message.stamp_ns - self._search.go_ns) < seat.clock.flag_ns()
         return None if in_time else self._flag(seat, elapsed, f"with answer {escape_text(message.text)!r}")
 
     def _silence(self, seat: Seat) -> Verdict:
-        """Handle a deadline without an answer: send stop, take the owed answer, report the true overrun."""
+        """Handle a deadline without an answer: send stop, read the outstanding answer, report the true overrun."""
         flag_ns = self._search.go_ns + seat.clock.flag_ns()
-        engine, own_ns = seat.engine, self.own_ns()  # waiting from here on is not a delay of the move
+        engine, own_ns = seat.engine, self.own_ns()  # later waits are not a delay of the move
         used_ns = 0 if seat.waits is None else seat.waits.used_ns()
         run_scripts({engine: engine.settle()}, self._link, self._halts.overslept)
         if seat.draw_claimed:
@@ -295,10 +299,11 @@ class Relay:
         own_ns: int | None = None,
         starved: bool = False,
     ) -> Verdict:
-        """Return the verdict for an engine whose time is over.
+        """Return the verdict for an engine that exceeded its time.
 
-        `when` describes its answer or its end, `text` that neither came. `own_ns`: the delay of the referee, if it
-        ended before now. `starved`: the engine could not answer, because it did not run at all.
+        `when` describes the late answer, or the end of the process. `text` is given if there was neither of them.
+        `own_ns` is the delay of the referee, if it was measured earlier. `starved` is true if the engine could not
+        answer, because it got no processor.
         """
         answered, text = starved or not text, text or verdicts.overrun(seat.clock, elapsed_ns, when)
         if self._halts.reason:
@@ -306,7 +311,7 @@ class Relay:
         over_ns = elapsed_ns - seat.clock.flag_ns() if answered else None
         own_ns = self.own_ns() if own_ns is None else own_ns
         waited_ns = None if seat.waits is None else seat.waits.machine_ns()
-        if starved:  # it still waits, and the kernel counts a wait only when it is over
+        if starved:  # the engine is still waiting, and the kernel only counts a wait after its end
             waited_ns = max(waited_ns or 0, elapsed_ns)
         return verdicts.flag(seat, self._position.board, self._task.rules, over_ns, own_ns, text, waited_ns=waited_ns)
 
@@ -316,7 +321,7 @@ class Relay:
         return verdicts.stall(seat, fault, self._halts.reason)
 
     def _crash(self, seat: Seat, other: Seat) -> Verdict:
-        """Return the verdict for a crash, after a look for a stop: a service manager ends all processes at once."""
+        """Return the verdict for a crash. Check for a stop first, because a service manager ends all processes."""
         seen_ns = seat.engine.stamp_ns if seat.engine.dead else time.monotonic_ns()
         wait_for_stop(self._link, time.monotonic_ns() + _CRASH_LOOK_NS)
         other.engine.pull()
@@ -330,7 +335,7 @@ class Relay:
 
 
 def _read_answer(seat: Seat, message: Message, at: Position) -> chess.Move | None:
-    """Return the legal move that an answer means, or None; note an odd form once."""
+    """Return the legal move that an answer means, or None. Add a warning if its form is unusual."""
     lenient = seat.side.spec.quirks.lenient_promotion
     move, odd = read_move(at.board, message.text, lenient_promotion=lenient, usual=at.usual, check=at.check)
     if move is not None and odd and not seat.engine.is_usual_form(message.text):
@@ -340,23 +345,23 @@ def _read_answer(seat: Seat, message: Message, at: Position) -> chess.Move | Non
 
 # Plain plies of a game in compiled code (runner spec 4).
 
-# reasons for the end of a run, as in native/relay.h; with all others Python plays the ply
+# Reasons why compiled code returns, as in native/relay.h. After all other reasons, Python plays the ply.
 _PLAIN, _BOOKS, _STIRRED, _SLOW = range(4)
 
 
 class CompiledEnd(NamedTuple):
     """How a run of plain plies ended."""
 
-    end: End | None  # adjudicated
-    thinking: bool  # a search is in progress
-    heard: bool  # some output of it has been read already
+    end: End | None  # the end of the game by adjudication
+    thinking: bool  # True if a search is in progress
+    heard: bool  # True if some output of this search has been read already
 
 
 class CompiledRelay:
-    """The plain plies of one game for which `_is_plain` holds, played by `native.Relay`.
+    """The plain plies of one game, played by `native.Relay`. `_is_plain` must be true for the game.
 
-    It is created after both engines are seated. It stops before the first event that is not plain, and does nothing
-    about it: `Relay` continues with what was read, and its timestamps, as if it had read it itself.
+    Create it after both engines are ready. It stops before the first event that is not plain, without processing this
+    event. `Relay` then continues with the output that was read and with its timestamps.
     """
 
     def __init__(self, state: GameState, sharing: SharedProcessor) -> None:
@@ -374,17 +379,17 @@ class CompiledRelay:
             threads = [] if seat.waits is None else seat.waits.files
             limits = go_limits(seat.clock.tc).encode("ascii")
             self._own.seat(seat.white, seat, process.stdin_fd, process.stdout_fd, process.note, limits, threads)
-        self._turns = -1  # changes of the polled descriptors when they were last passed on
+        self._turns = -1  # number of changes of the polled descriptors when they were last passed to compiled code
         self._search = _SearchTimes()
         self._sharing, self._begun = sharing, False
 
     def close(self) -> None:
-        """Release the memory and the descriptor; the compiled object and `_judge` refer to each other."""
+        """Release the memory and the descriptor. This is needed because the compiled object refers to `_judge`."""
         self._sharing.close()
         del self._own
 
     def takes(self, search: _SearchTimes) -> bool:
-        """Take the game over before a search if all is still plain; otherwise Python plays the next ply."""
+        """Give the game to compiled code before a search. Return False if Python must play the next ply."""
         if not all(seat.engine.is_plain and seat.waits is not None for seat in self._seats):
             return False
         self._search = search
@@ -407,7 +412,7 @@ class CompiledRelay:
         return True
 
     def run(self) -> CompiledEnd:
-        """Play plain plies up to the first that is not plain; write the record while nothing comes."""
+        """Play plies until one is not plain. Write the record while there is nothing to read."""
         record, (white, black) = self._record, self._seats
         while True:
             self._watch()
@@ -434,7 +439,7 @@ class CompiledRelay:
             self._own.watch((*self._control, *(one for process in processes for one in process.beside())))
 
     def _judge(self, seat: Seat, turn: bool, halfmoves: int, number: int, score: int | None) -> End | None:  # noqa: FBT001
-        """Adjudicate a position that no rule of chess ends; the score is as the engine sent it."""
+        """Adjudicate a position that does not end the game by the rules. `score` is the score that the engine sent."""
         if score is not None and seat.side.spec.quirks.whitepov and not seat.white:
             score = -score
         return self._ends.adjudicator.by_score(Counters(turn, halfmoves, number), score)
@@ -486,7 +491,7 @@ class CompiledRelay:
 
 
 def _is_plain(task: GameTask, position: Position, seats: tuple[Seat, Seat]) -> bool:
-    """Return whether compiled code is there and can play plies of this game."""
+    """Return whether compiled code is available and can play plies of this game."""
     if native is None or not position.usual or task.rules.tables is not None:
         return False
     for seat in seats:

@@ -1,8 +1,8 @@
 """``python -m enginetour.referee.slot``: the process of one slot. Tasks come on fd 0, results go to fd 1.
 
-It loads the rules of chess and no database, plays one game at a time in a single thread, and ends with the scheduler:
-at end of file on fd 0, and by SIGTERM as parent-death signal, which leaves time to end what its engines left behind. If
-that takes too long, an alarm kills the slot and with it its engines.
+The slot loads the rules of chess but no database, and plays one game at a time in a single thread. It ends with the
+scheduler: at end of file on fd 0, or by the parent-death signal SIGTERM, which leaves time to end the processes that
+engines started. If this takes too long, an alarm kills the slot, and its engines end with it.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
     from enginetour.referee.compliance.exam import ComplianceTask
 
 
-READ_SIZE = 64 * 1024  # bytes, the capacity of a pipe: pipe(7)
-GARBAGE = 20_000  # objects between two garbage collections; a game of 600 moves makes few objects that need one
-# A lack of space, memory, descriptors or processes, or a failing disk: enginetour itself is not at fault.
+READ_SIZE = 64 * 1024  # bytes; the capacity of a pipe: pipe(7)
+GARBAGE = 20_000  # new objects between two garbage collections; a game of 600 moves creates few cyclic objects
+# Errors of the machine, not of enginetour: no space, memory, descriptors or processes left, or a disk that fails.
 _OF_HOST = frozenset(
     (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EAGAIN)
 )
-LAST_BREATH = 2.0  # s from "now" to the end, whatever hangs; the executor waits 3 s in all (reliability spec 3)
+LAST_BREATH = 2.0  # s after "now" until the alarm kills the slot; the executor waits for 3 s (reliability spec 3)
 
 
 class PipeLink(Link):
-    """The slot's ends of its pipes. `control_fd` is an epoll over the control pipe and the signals."""
+    """The slot's ends of its pipes. `control_fd` is an epoll descriptor for the control pipe and signals."""
 
     def __init__(self, control: int, results: int) -> None:
         self._control = control
@@ -57,7 +57,7 @@ class PipeLink(Link):
         self.control_fd = self._epoll.fileno()
 
     def stopping(self) -> Stopping:
-        """Read new messages and return the state; "now" is final and sets the alarm."""
+        """Read new messages and return the state. "now" is the final state and sets the alarm."""
         for fd, _ in self._epoll.poll(0):
             try:
                 chunk = os.read(fd, READ_SIZE)
@@ -70,7 +70,7 @@ class PipeLink(Link):
         return self._stopping
 
     def next_task(self) -> GameTask | ProbeTask | ReenactTask | ComplianceTask | Environment | None:
-        """Wait for the next task; None when the slot must end, after the tasks that came before the stop."""
+        """Wait for the next task. Return None if the slot must end and no task from before the stop is left."""
         while (stopping := self.stopping()) != "now":
             if self._tasks:
                 return self._tasks.popleft()
@@ -86,7 +86,7 @@ class PipeLink(Link):
             self._out.send(frame(("event", name, payload)))
 
     def report(self, kind: str, value: object) -> None:
-        """Send a result; wait until the executor has taken it, unless it is gone or requests a stop now."""
+        """Send a result and wait until the executor has read it, has ended, or requests an immediate stop."""
         self._out.send(frame((kind, value)))
         poll = select.poll()
         poll.register(self._out.fd, select.POLLOUT)
@@ -96,7 +96,7 @@ class PipeLink(Link):
             self._out.push()
 
     def stop_now(self) -> None:
-        """Drop everything; the default action of the alarm ends a slot that hangs."""
+        """Request the immediate end. If the slot hangs, the alarm ends it by its default action."""
         self._stopping = "now"
         signal.setitimer(signal.ITIMER_REAL, LAST_BREATH)
 
@@ -120,12 +120,12 @@ class PipeLink(Link):
 
 
 def serve(link: PipeLink) -> None:
-    """Play task after task until the slot must end; engines may stay alive between tasks."""
+    """Run tasks until the slot must end. Engines may stay alive between tasks."""
     from enginetour.referee.game import play
     from enginetour.referee.probe import probe
     from enginetour.referee.startup import EnginePool
 
-    # Loaded objects stay in memory: collecting them again and again took 5 % of a ply (measured).
+    # Loaded objects are excluded from garbage collections, which took 5 % of the time of a ply (measured).
     gc.freeze()
     gc.set_threshold(GARBAGE)
     pool = EnginePool()
@@ -151,7 +151,7 @@ def serve(link: PipeLink) -> None:
 
                 result = examine(task, link)
             link.report("result", result)
-        except Exception as error:  # whatever it is, the game does not exist and the slot continues
+        except Exception as error:  # after any error, the game is not recorded and the slot continues
             kill_running_engines()
             pool = EnginePool()
             if not isinstance(error, MachineFailure):
@@ -170,18 +170,18 @@ def serve(link: PipeLink) -> None:
 
 
 def main() -> None:
-    """Make this process a slot: move its pipes away from stray prints, note signals, adopt orphans."""
+    """Make this process a slot: protect its pipes from other output, handle signals, adopt orphans, and run tasks."""
     control, results = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
     os.dup2(nothing, 0)
     os.close(nothing)
-    os.dup2(2, 1)  # all that is printed goes to stderr, of which the executor keeps the last lines
+    os.dup2(2, 1)  # all printed text goes to stderr, whose last lines the executor stores
     link = PipeLink(control, results)
     for number in (signal.SIGALRM, signal.SIGCHLD):
-        signal.signal(number, signal.SIG_DFL)  # the parent may ignore them
+        signal.signal(number, signal.SIG_DFL)  # the parent process may have set them to be ignored
     signal.signal(signal.SIGTERM, lambda *_: link.stop_now())
     signal.signal(signal.SIGHUP, lambda *_: link.stop_now())
-    # the scheduler acts on it; never ignored, because children inherit that
+    # SIGINT is handled by the scheduler; it has an empty handler here, because engines would inherit SIG_IGN
     signal.signal(signal.SIGINT, lambda *_: None)
     strays.adopt_orphans()
     strays.set_parent_death_signal(signal.SIGTERM)

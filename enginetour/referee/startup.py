@@ -1,4 +1,4 @@
-"""Start both engines of a game, or reuse engines that still run since the previous game (engine pool)."""
+"""Start both engines of a game, or reuse engines that are still running after an earlier game (engine pool)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from enginetour.referee.quickgames import SharedProcessor
 from enginetour.referee.talk import run_scripts
 from enginetour.referee.waits import EngineWaits, ProcessorShortage
 
-MEMORY_INTERVAL_NS = 1_000 * MS  # between two looks: about 50 us each (measured), which a game does not notice
+MEMORY_INTERVAL_NS = 1_000 * MS  # ns between two measurements of memory; each takes only about 50 us (measured)
 
 
 class Seat:
@@ -32,42 +32,42 @@ class Seat:
         self.white = white
         self.name = side.spec.name
         self.clock = Clock(side, rules.hang_limit)
-        self.searched = False  # has been asked for a move in this game
-        self.draw_claimed = False  # claimed a draw and has not moved since
-        self.offers_draw = False  # its offer is valid
+        self.searched = False  # True if the engine was asked for a move in this game
+        self.draw_claimed = False  # True if the engine claimed a draw and has not moved since
+        self.offers_draw = False  # True if the engine's offer of a draw is valid
         self.warnings: list[str] = []
         self.began_ns = time.monotonic_ns()
-        self.asked_ns = 0  # CLOCK_MONOTONIC of its last `go` in this game
-        self.look_ns = 0  # when its memory is to be examined next
-        self.engine: Engine  # the engine of this seat; only after `prepare_engines` has found no fault
-        self.present: Engine | None = None  # the engine, if its process was started
-        self._most_kb: int | None = None  # the most memory that its engine was seen to use
-        self.waits: EngineWaits | None = None  # during a game
+        self.asked_ns = 0  # CLOCK_MONOTONIC time of the last `go` in this game
+        self.look_ns = 0  # CLOCK_MONOTONIC time of the next measurement of memory
+        self.engine: Engine  # the engine of this seat; only set if the process was started
+        self.present: Engine | None = None  # the same engine, or None if the process was not started
+        self._most_kb: int | None = None  # the largest measured memory of the engine
+        self.waits: EngineWaits | None = None  # only set during a game
 
     @property
     def color(self) -> str:
-        """``White`` or ``Black``, for texts."""
+        """The color of the side in texts: ``White`` or ``Black``."""
         return "White" if self.white else "Black"
 
     def sit(self, engine: Engine | None) -> None:
-        """Give the seat to an engine process."""
+        """Assign an engine process to the seat, or None."""
         self.present, self._most_kb = engine, None
         if engine is not None:
             self.engine = engine
 
     def score(self) -> int | None:
-        """Return the last exact score of the last search, in centipawns for this side; None without one.
+        """Return the last exact score of the last search in centipawns, from this side's point of view, or None.
 
-        A search that is cut short often ends with a bound. Adjudication does not use bounds, as in fastchess.
+        A search that is stopped early often ends with a bound. Adjudication does not use bounds, as in fastchess.
         """
         return self.engine.search_info(self.engine.search_text, white=self.white, bounds=False).score
 
     def cpu_ms(self, *, whole: bool = True) -> int | None:
-        """Return the processor time of the engine in ms since its start; None if it never ran or has been ended."""
+        """Return the processor time of the engine in ms since its start, or None if its process is not running."""
         return None if self.present is None else self.present.process.cpu_ms(whole=whole)
 
     def look(self) -> int | None:
-        """Return the most memory that the engine was seen to use, in kB; None if it never ran."""
+        """Measure the engine's memory. Return the largest value so far in kB, or None if there is no value."""
         self.look_ns = time.monotonic_ns() + MEMORY_INTERVAL_NS
         if self.present is not None and (held := peak_memory_kb(self.present.process.engine_pid)):
             self._most_kb = max(held, self._most_kb or 0)
@@ -76,12 +76,15 @@ class Seat:
 
 # The engine pool, and the start of a game.
 
-WARNING_LINES = 20  # lines kept with a warning; with an abnormal end it is 50 (reliability 1)
-POOL_SIZE = 2  # most engines that a slot keeps alive (runner spec 14)
+WARNING_LINES = 20  # lines stored with a warning; with an abnormal end, 50 lines are stored (reliability 1)
+POOL_SIZE = 2  # maximum number of engines that a slot keeps running (runner spec 14)
 
 
 class EnginePool:
-    """At most two live engines, and what is known of fast ones. An engine that cannot be used again is ended."""
+    """At most two running engines between games. An engine that cannot be used again is ended.
+
+    The pool also contains data that outlive a game: `sharing`, `shortage`, and the warnings that were reported.
+    """
 
     def __init__(self) -> None:
         self.sharing = SharedProcessor()
@@ -91,7 +94,7 @@ class EnginePool:
         self._partings: list[Incident] = []
 
     def take(self, *specs: EngineSpec) -> list[Engine | None]:
-        """Return a waiting engine for each spec, or None; end all others, so that they take time from no clock."""
+        """Return a running engine for each spec, or None. End all other engines, so that they use no processor time."""
         taken: list[Engine | None] = []
         for spec in specs:
             found = next((engine for engine in self._engines if engine.spec == spec and usable(engine)), None)
@@ -102,7 +105,7 @@ class EnginePool:
         return taken
 
     def give_back(self, *engines: Engine) -> None:
-        """Keep the engines that can play another game, end the others."""
+        """Keep the engines that can play another game, and end the others."""
         kept = [engine for engine in engines if usable(engine)][:POOL_SIZE]
         self.end(*(engine for engine in engines if engine not in kept))
         self._engines += kept
@@ -110,12 +113,12 @@ class EnginePool:
         del self._engines[:-POOL_SIZE]
 
     def close_all(self) -> None:
-        """End every waiting engine, all at the same time."""
+        """End all engines of the pool at the same time."""
         self.end(*self._engines)
         self._engines = []
 
     def end(self, *engines: Engine) -> None:
-        """End engines for good, and keep incidents about what was wrong at their end."""
+        """End engines. Record incidents if they do not exit or leave processes running."""
         end_engines(list(engines))
         for engine in engines:
             if engine.process.deaf:
@@ -124,9 +127,9 @@ class EnginePool:
                 self._warn(engine, "orphan-warning", f"left processes behind: {', '.join(engine.process.orphans)}")
 
     def replace(self, engine: Engine, why: str) -> None:
-        """End an engine that could not begin a game, with an incident; a new process plays the game."""
+        """End an engine that could not begin a game, and record an incident. A new process will play the game."""
         engine.spoiled = why
-        status = engine.process.exit_status()  # before enginetour ends it
+        status = engine.process.exit_status()  # read before enginetour ends the process
         self.end(engine)
         traffic, stderr = engine.process.traffic(), engine.process.stderr()
         cause = f"restarted because the old process could not begin {'another' if engine.games else 'a'} game: {why}"
@@ -150,7 +153,7 @@ class EnginePool:
 
 
 def usable(engine: Engine) -> bool:
-    """Return whether an engine can play another game: alive, ready, no answer owed, and `reuse` allowed."""
+    """Return whether an engine can play another game: running, ready, no outstanding answer, and reuse allowed."""
     if engine.spoiled or engine.dead or engine.process.eof or engine.process.broken or not engine.ready:
         return False
     if engine.spec.quirks.restart or engine.spec.restart == "on" or engine.thinking:
@@ -161,7 +164,7 @@ def usable(engine: Engine) -> bool:
 
 
 def end_engines(engines: list[Engine]) -> None:
-    """End engines: `quit` first, then signals; dead and spoiled engines at once."""
+    """End engines with `quit` first and then with signals. Dead and spoiled engines are killed at once."""
     for engine in engines:
         if engine.spoiled or engine.dead:
             engine.kill()
@@ -169,18 +172,18 @@ def end_engines(engines: list[Engine]) -> None:
 
 
 ILLEGAL_INSTRUCTION = "signal 4"  # SIGILL; signal(7)
-STARTS = 3  # of an engine that loses its input at its start, as of a probe (reliability 1)
+STARTS = 3  # maximum number of starts of an engine that loses its input at its start, as in a probe (reliability 1)
 
 
 def prepare_engines(
     seats: Sequence[Seat], position: Position, link: Link, pool: EnginePool, late: Callable[[int], None]
 ) -> dict[Seat, EngineFault]:
-    """Take both engines from the pool or start them, and prepare the game; return the faults by seat.
+    """Take both engines from the pool or start them, and prepare the game. Return the faults by seat.
 
     `late` is called as in `run_scripts`.
 
-    An engine that crashes or stalls before a later game is started again once, without a loss (reliability 2.1). An
-    engine that loses its input at its start, which its file shows, is started again up to twice.
+    If an engine from the pool crashes or stalls before the game, it is started again once, without a loss (reliability
+    2.1). An engine that loses its input at its start is started again up to twice.
     """
     names = {seat: other.name for seat in seats for other in seats if other is not seat}
 
@@ -200,7 +203,7 @@ def prepare_engines(
     for seat, engine in zip(seats, pool.take(*(seat.side.spec for seat in seats)), strict=True):
         if engine is not None and not engine.supports(seat.side.tc):
             pool.end(engine)
-            engine = None  # no usable engine was in the pool
+            engine = None  # as if the pool had contained no engine for this seat
         seat.sit(engine)
     again = [seat for seat in seats if seat.present is not None]
     faults = prepare(seats)
@@ -226,7 +229,7 @@ def _script(engine: Engine, setup: Setup) -> Script:
 
 
 def start_fault(fault: EngineFault) -> EngineFault:
-    """Return a fault before the first search in its category: a crash is a start failure, silence a start timeout."""
+    """Return the fault for a failure before the first search: a crash is a start failure, a stall a start timeout."""
     if isinstance(fault, EngineCrashed):
         text = f"ended at start: {fault.detail}"
         if fault.detail.startswith(ILLEGAL_INSTRUCTION):
@@ -238,7 +241,7 @@ def start_fault(fault: EngineFault) -> EngineFault:
 
 
 def search_request(position: Position, seat: Seat, other: Seat) -> Ask:
-    """Return what the side to move is asked, with both clocks as they are now."""
+    """Return the request for a move to the side to move (`seat`), with the current times of both clocks."""
     own, theirs = seat.clock, other.clock
     return Ask(
         position,
@@ -257,7 +260,7 @@ def search_request(position: Position, seat: Seat, other: Seat) -> Ask:
 def incident_of(
     seat: Seat, category: str, cause: str, ply: int, lines: int = 50, *, own_ns: int | None = None
 ) -> Incident:
-    """Return an incident with the last lines of the engine log and of stderr, and with what was measured."""
+    """Return an incident with the last lines of the engine log and of stderr, and with measured values."""
     found = Incident(seat.name, category, cause, ply, load_average=load_average())
     if seat.present is None:
         return found

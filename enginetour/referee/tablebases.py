@@ -1,7 +1,8 @@
 """Syzygy endgame tablebases: find the files, and look up the result of a position with python-chess.
 
-WDL is the result of a position right after a capture or pawn move. After more moves, DTZ shows whether a won position
-is still won. Source: https://syzygy-tables.info/metrics, and the notes of python-chess on them.
+WDL tables contain the result of a position right after a capture or pawn move. After further moves, DTZ tables show
+whether a won position is still won under the fifty-move rule. Source: https://syzygy-tables.info/metrics, and the
+documentation of python-chess.
 """
 
 from __future__ import annotations
@@ -19,21 +20,21 @@ from enginetour.model.task import Rules
 from enginetour.model.variants import STANDARD, board_of
 
 if TYPE_CHECKING:
-    import chess  # the plan only looks for table files and needs no board
+    import chess  # not imported at run time, because finding table files needs no board
     from chess.syzygy import Tablebase
 
 
 FEWEST_PIECES = 3
-# Bytes of a table beyond a multiple of 64: the checksum at its end (syzygy format; python-chess tests the same).
+# The size of a table in bytes is a multiple of 64 plus 16 for the checksum (Syzygy format; same test as python-chess).
 _TAIL, _BLOCK = 16, 64
 _FIFTY = 50  # moves; the tables assume the fifty-move rule
 
 
 @dataclass(frozen=True, slots=True)
 class TableFiles:
-    """Tables in some directories, by names such as ``KQvK``.
+    """Names of the tables in some directories, for example ``KQvK``.
 
-    `damaged` are paths of truncated files and of other files.
+    `damaged` contains the paths of files whose size is not that of a table.
     """
 
     wdl: frozenset[str]
@@ -43,11 +44,11 @@ class TableFiles:
 
     @property
     def most(self) -> int:
-        """Number of pieces of the largest table; 0 without one."""
+        """The number of pieces of the largest table, or 0 without tables."""
         return max((len(name) - 1 for name in self.wdl), default=0)
 
     def lines(self, pieces: int) -> tuple[str, ...]:
-        """Return lines that show how many tables for up to `pieces` pieces exist, and which are missing."""
+        """Return lines of text about existing and missing tables for up to `pieces` pieces."""
         from chess.syzygy import tablenames
 
         wanted: dict[int, list[str]] = {count: [] for count in range(FEWEST_PIECES, pieces + 1)}
@@ -79,12 +80,12 @@ def has_tables(variant: str) -> bool:
 
 
 def example_file(variant: str) -> str:
-    """Return the name of a table file of the variant, as an example."""
+    """Return an example of the name of a table file of the variant."""
     return f"KQvK{type(board_of(variant)).tbw_suffix}"
 
 
 def find_tables(folders: Iterable[str], variant: str = STANDARD) -> TableFiles:
-    """Find the tables of a variant. Raises OSError for a directory that cannot be read."""
+    """Find the tables of a variant in directories. Raises OSError if a directory cannot be read."""
     from chess.syzygy import is_tablename
 
     board: Any = type(board_of(variant))
@@ -115,9 +116,9 @@ def _opened(folders: tuple[str, ...], variant: str) -> Tablebase:
 
 
 def open_tables(rules: Rules, variant: str) -> TableJudge | None:
-    """Return the tables of a game, opened once per process; None without the rule.
+    """Return the tables for a game, or None if the rules do not use tables. Each process opens tables only once.
 
-    Raises MachineFailure if they cannot be read.
+    Raises MachineFailure if the tables cannot be read.
     """
     if rules.tables is None:
         return None
@@ -127,7 +128,7 @@ def open_tables(rules: Rules, variant: str) -> TableJudge | None:
 
 @contextmanager
 def _reading() -> Iterator[None]:
-    """Turn read errors into MachineFailure, because the tables were complete before the first game."""
+    """Convert read errors to MachineFailure. They are failures, because the tables were checked before the start."""
     try:
         yield
     except OSError as error:
@@ -136,7 +137,7 @@ def _reading() -> Iterator[None]:
 
 
 class TableJudge:
-    """Look up the positions of one game in the tables."""
+    """The tables as used in one game with its rules."""
 
     def __init__(self, tables: Tablebase, rules: Rules) -> None:
         assert rules.tables is not None
@@ -145,7 +146,7 @@ class TableJudge:
         self._own_fifty = rules.fifty
 
     def result(self, board: chess.Board) -> Outcome | None:
-        """Return the result with best play, None if the tables do not have it or the rule does not use it."""
+        """Return the result with best play, or None if the tables do not contain it or the rule excludes it."""
         rule = self._rule
         if board.castling_rights or board.occupied.bit_count() > rule.pieces:
             return None
@@ -163,12 +164,12 @@ class TableJudge:
             return wdl
         if not self._rule.fifty:
             return 1 if wdl > 0 else -1
-        if abs(wdl) == 1:  # cursed win, blessed loss: unknown if the tournament's move counter is longer than 50
+        if abs(wdl) == 1:  # cursed win or blessed loss: a draw for 50 moves, unknown for other limits of the tournament
             return 0 if self._own_fifty == _FIFTY else None
         if board.halfmove_clock == 0:
             return wdl // 2
         dtz = self._tables.get_dtz(board)
-        # DTZ may be one ply too small, so the last ply of the counter is left to the engines.
+        # DTZ may be one ply too small, so positions at the limit are not adjudicated.
         if dtz is None or abs(dtz) + board.halfmove_clock >= 2 * self._own_fifty:
             return None
         return wdl // 2

@@ -15,9 +15,9 @@ from enginetour.model.errors import EngineCrashed, EngineFault, MachineFailure
 from enginetour.model.task import EngineSpec
 from enginetour.referee.link import Link
 
-_EXIT_NS = 50_000_000  # half of the 0.2 s after end of file in which a crash must be booked (reliability 2.2)
-WAIT_REPORT_NS = 5_000_000_000  # length of a wait off the clock after which the live event "waits" reports its reason
-_STATUS_NS = 1_000_000_000  # more for a dead engine: on a busy machine its namespace reports the exit status late
+_EXIT_NS = 50_000_000  # ns to wait for an exit; within 200 ms after end of file a crash is recorded (reliability 2.2)
+WAIT_REPORT_NS = 5_000_000_000  # ns; the live event "waits" gives the reason for a longer wait without a running clock
+_STATUS_NS = 1_000_000_000  # ns to wait for the status of a dead engine, which is reported late on a busy machine
 
 _AnyScript = Generator[int, Message | None, Any]
 
@@ -32,7 +32,7 @@ class _Talk:
         self.result: Any = None
         self.running = True
         self._awaited: tuple[str, str] | None = None
-        self._wait_told_ns = 0  # when this wait is to be reported
+        self._wait_told_ns = 0  # CLOCK_MONOTONIC time at which the current wait is reported
         self._step(lambda: next(script))
 
     def _step(self, go: Any) -> None:
@@ -46,7 +46,7 @@ class _Talk:
             self.running = False
 
     def turn(self) -> None:
-        """Give the script all messages that were read, then tell it about a timeout or a crash."""
+        """Send the script all messages that were read. Then send it None after a timeout, or raise a crash in it."""
         engine = self.engine
         self._hear()
         for _ in range(DISCARD_READS):  # read the remaining output of an engine that closed its input
@@ -63,7 +63,7 @@ class _Talk:
             self._step(lambda message=message: self.script.send(message))
 
     def tell_wait(self, link: Link) -> None:
-        """Report once, after some seconds, what the script waits for; the limit is a quirk of the engine."""
+        """Report once, after some seconds, what the script is waiting for. A quirk of the engine sets the limit."""
         awaited, now = self.engine.awaited, time.monotonic_ns()
         if awaited != self._awaited:
             self._awaited, self._wait_told_ns = awaited, now + WAIT_REPORT_NS
@@ -76,7 +76,7 @@ class _Talk:
 
     @property
     def until(self) -> int:
-        """When to continue the script, with or without new output."""
+        """The time at which the script continues even without new output (CLOCK_MONOTONIC, ns)."""
         due = self.engine.due_ns
         return self.deadline if due is None else min(self.deadline, due)
 
@@ -84,10 +84,10 @@ class _Talk:
 def run_scripts(
     scripts: Mapping[Engine, _AnyScript], link: Link, late: Callable[[int], None] = lambda _: None
 ) -> dict[Engine, Any]:
-    """Run each engine's script to its end. Return what each script returned, or the EngineFault it raised.
+    """Run each engine's script to its end. Return the value that each script returned, or the EngineFault it raised.
 
-    `late` gets the ns by which a wait ended too late, for which no engine is at fault. Raises MachineFailure when a
-    stop is requested.
+    After each wait, `late` is called with the ns by which the wait ended too late, which is not an engine's fault.
+    Raises MachineFailure if a stop is requested.
     """
     talks = [_Talk(engine, script) for engine, script in scripts.items()]
     for talk in talks:
@@ -108,19 +108,19 @@ def run_scripts(
 
 
 def check_stop(link: Link) -> None:
-    """Read the control pipe; raise MachineFailure if the game must be dropped now."""
+    """Read the control pipe. Raise MachineFailure if the game must be dropped now."""
     if link.stopping() == "now":
         raise MachineFailure("stopped: the game is dropped and played again later")
 
 
 def wait_for_stop(link: Link, until_ns: int) -> None:
-    """Wait for a stop until `until_ns` (CLOCK_MONOTONIC); raise MachineFailure when it is requested."""
+    """Wait until `until_ns` (CLOCK_MONOTONIC). Raise MachineFailure if a stop is requested in this time."""
     while wait((), link.control_fd, until_ns).control and time.monotonic_ns() < until_ns:
         check_stop(link)
 
 
 def describe_exit(engine: Engine) -> str:
-    """Describe how a process ended; the exit status arrives a moment after end of file."""
+    """Return a description of how a process ended. This waits briefly for the exit status."""
     until = time.monotonic_ns() + _EXIT_NS
     _await_exit(engine, until)
     if engine.process.is_dead:
@@ -141,7 +141,7 @@ def _await_exit(engine: Engine, until_ns: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Handshaken:
-    """An engine after its handshake, None if it could not be started; and its fault, if there is one."""
+    """An engine after its handshake (None if it could not be started), and the fault, if there was one."""
 
     engine: Engine | None
     fault: EngineFault | None = None
@@ -149,7 +149,7 @@ class Handshaken:
 
 
 def handshake_all(specs: Sequence[EngineSpec], link: Link) -> list[Handshaken]:
-    """Start engines and run their handshakes. Raises MachineFailure when a stop is requested; then no engine runs."""
+    """Start engines and run their handshakes. If a stop is requested, kill all engines and raise MachineFailure."""
     took: dict[Engine, int] = {}
 
     def timed(engine: Engine, begun: int) -> Script:

@@ -18,29 +18,29 @@ from enginetour.referee.adjudication import End
 from enginetour.referee.clock import MS, Clock
 from enginetour.referee.startup import ILLEGAL_INSTRUCTION, Seat
 
-# Who is at fault for each failure: tables of the reliability spec (sections 1 and 2): play, loss or void.
+# The tables of the reliability spec (sections 1 and 2) define for each failure who is at fault: play on, loss or void.
 
-_MOMENT_NS = 1_000 * MS  # engines that end farther apart than this have two causes
-# Signals with which a machine, its service manager or its user ends processes; signal(7).
+_MOMENT_NS = 1_000 * MS  # if two engines end within this time, they have ended for the same reason
+# Signals with which a machine, a service manager or a user ends processes; signal(7).
 _FROM_OUTSIDE = tuple(f"signal {number}" for number in (signal.SIGHUP, signal.SIGINT, signal.SIGKILL, signal.SIGTERM))
-_ABORTS = 2  # games an engine may abort with `*` before `*` loses: the third time loses (reliability 2.5)
+_ABORTS = 2  # number of games that an engine may abort with `*`; the next one is a loss (reliability 2.5)
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How a game ended. `culprit` None: no engine is at fault. An abnormal end becomes an incident."""
+    """How a game ended. `culprit` is None if no engine is at fault. An abnormal end is recorded as an incident."""
 
     outcome: Outcome
     termination: Termination
     cause: str
     culprit: Seat | None = None
     category: str = ""
-    fatal: bool = False  # the culprit's process may not be used again
-    own_ns: int | None = None  # for a time loss: the delay that the referee itself may have caused
+    fatal: bool = False  # True if the culprit's process must not be used again
+    own_ns: int | None = None  # for a time loss, the delay that the referee itself may have caused
 
     @property
     def void(self) -> bool:
-        """Return whether the game does not count."""
+        """True if the game does not count."""
         return self.outcome is Outcome.VOID
 
 
@@ -69,7 +69,7 @@ def claimed_draw(seat: Seat, why: str) -> Verdict:
 def illegal(seat: Seat, text: str, board: chess.Board, *, ignored: bool = False) -> Verdict:
     """Return the verdict for an illegal move: a loss, or a draw if the opponent cannot mate (FIDE 7.5.5).
 
-    `ignored`: the engine may have ignored the start position.
+    `ignored` is true if the engine may have ignored the start position.
     """
     cause = f"{seat.color} makes an illegal move: {escape_text(text) or repr(text)} in {board.fen()}"
     if read_move(board, text, lenient_promotion=True)[0] is not None:
@@ -80,7 +80,7 @@ def illegal(seat: Seat, text: str, board: chess.Board, *, ignored: bool = False)
 
 
 def _unless_no_mate(lost: Verdict, seat: Seat, board: chess.Board) -> Verdict:
-    """Return a loss, or a draw if the opponent cannot mate; the engine is at fault in both cases."""
+    """Return `lost`, or a draw if the opponent cannot mate. The engine is at fault in both cases."""
     if can_mate(board, not seat.white):
         return lost
     return replace(lost, outcome=Outcome.DRAW, cause=f"{lost.cause}; the opponent cannot mate")
@@ -93,7 +93,7 @@ def resignation(seat: Seat) -> Verdict:
 
 
 def overrun(clock: Clock, elapsed_ns: int, when: str) -> str:
-    """Describe how late an answer was, without the time margin, and when it came."""
+    """Return a text about how late an answer was, without the time margin. `when` describes when it came."""
     return f"{clock.overrun_ms(elapsed_ns)} ms over {clock.hang_limit_text or 'the limit'}, {when}"
 
 
@@ -109,10 +109,11 @@ def flag(
 ) -> Verdict:
     """Return the verdict for a time loss: the opponent wins, or draws if it cannot mate (FIDE 6.9).
 
-    The error budget is `own_ns`, the delay of the referee, plus `waited_ns`, the time that the engine may have waited
-    for a processor. A smaller overrun is doubtful. An overrun without an answer (`over_ns` None) never is, because the
-    engine had another second to answer `stop`. The hang limit is not a clock, so the delay of the referee does not
-    count there; the move is doubtful if the engine waited for half of that limit.
+    `over_ns` is the overrun, or None if there was no answer. The error budget is the sum of `own_ns`, the delay of the
+    referee, and `waited_ns`, the time that the engine may have waited for a processor. A time loss with an overrun
+    below the error budget is doubtful. Without an answer it is never doubtful, because the engine had another second
+    to answer `stop`. The hang limit is not a clock, so the delay of the referee does not count there. In this case, the
+    time loss is doubtful if the engine waited for more than half of the hang limit.
     """
     cause = f"{seat.color} loses on time, {words}"
     margin = "" if seat.clock.hang_limit_text else f"time margin {seat.clock.margin_ms} ms; "
@@ -127,14 +128,14 @@ def flag(
         cause += "; doubtful"
         if rules.doubtful_flag == "void":
             return replace(void(None, "host", cause, Termination.TIME), own_ns=own_ns)
-    verdict = loss(seat, Termination.TIME, cause, fatal=False)  # the stop fence checks it, so it may play on
+    verdict = loss(seat, Termination.TIME, cause, fatal=False)  # not fatal, because `stop` and a ping check the engine
     return replace(_unless_no_mate(verdict, seat, board), own_ns=own_ns)
 
 
 def crash(seat: Seat, status: str) -> Verdict:
-    """Return the verdict for an engine that ended in a game: a loss.
+    """Return the verdict for an engine whose process ended during a game: a loss.
 
-    The game is void if the binary is built for another processor, or if the engine was never asked for a move.
+    The game is void if the binary seems to be built for another processor, or if the engine was never asked for a move.
     """
     if status.startswith(ILLEGAL_INSTRUCTION) and not seat.clock.moves:
         return void(seat, "start-failure", f"{seat.color}: {status}; the binary may be built for another processor")
@@ -145,18 +146,19 @@ def crash(seat: Seat, status: str) -> Verdict:
 
 
 def ended_together(end_ns: int, other_ns: int, answered_ns: int) -> bool:
-    """Return whether two engines ended at the same moment.
+    """Return whether two engines ended at the same time.
 
-    An engine that answered at `answered_ns` ended after that.
+    `end_ns` and `other_ns` are the times of their ends. `answered_ns` is the time of the last relayed answer. If the
+    first engine ended before this answer, the result is False.
     """
     return end_ns > answered_ns and abs(end_ns - other_ns) < _MOMENT_NS
 
 
 def both_ended(seat: Seat, *statuses: str) -> Verdict:
-    """Return the verdict for two engines that ended at the same moment: void.
+    """Return the verdict for two engines that ended at the same time: void.
 
-    The verdict names `seat`, whose turn it was, so that engines cannot repeat this without limit. If a signal from
-    outside ended one of them, the machine is at fault.
+    The culprit is the engine to move (`seat`), so that engines cannot repeat this without limit. If a signal from
+    outside ended one of the engines, the machine is at fault instead.
     """
     text = f"both engines ended: {', '.join(statuses)}"
     outside = any(status.partition(" (")[0] in _FROM_OUTSIDE for status in statuses)
@@ -166,7 +168,7 @@ def both_ended(seat: Seat, *statuses: str) -> Verdict:
 def stall(seat: Seat, fault: EngineFault, halt: str = "") -> Verdict:
     """Return the verdict for an engine that does not answer a ping: a loss.
 
-    The game is void before its first move, and after a `halt` of the machine.
+    The game is void if the engine was not asked for a move before, or after a `halt` of the machine.
     """
     if halt:
         return void(None, "host", f"{seat.color}: {fault.detail}; {halt}")
@@ -178,8 +180,8 @@ def stall(seat: Seat, fault: EngineFault, halt: str = "") -> Verdict:
 def start_failed(faults: dict[Seat, EngineFault], halt: str = "") -> Verdict:
     """Return the verdict for a game that could not begin: void.
 
-    If both engines are at fault, the first is the culprit and the cause names both. After a `halt` of the machine a
-    start timeout is not an engine's fault.
+    If both engines are at fault, the first engine is the culprit, and the cause names both. After a `halt` of the
+    machine, a start timeout is not an engine's fault.
     """
     seat = next(iter(faults))
     cause = "; ".join(f"{seat.name}: {fault.detail}" for seat, fault in faults.items())
@@ -189,7 +191,7 @@ def start_failed(faults: dict[Seat, EngineFault], halt: str = "") -> Verdict:
 
 
 def by_message(seat: Seat, message: Message, *, thinking: bool, aborts: int) -> Verdict | None:
-    """Return the effect of a CECP line other than a move (runner spec 7, table); None: none, or not yet."""
+    """Return the verdict after a CECP line that is not a move (runner spec 7, table), or None if the game goes on."""
     if message.kind is MessageKind.RESIGN:
         return resignation(seat)
     if message.kind is MessageKind.ABORT:
@@ -198,7 +200,7 @@ def by_message(seat: Seat, message: Message, *, thinking: bool, aborts: int) -> 
             return loss(seat, Termination.ABORTED, text, category="engine-abort")
         return void(seat, "engine-abort", text)
     if message.kind is MessageKind.REFUSED_MOVE:
-        if not (thinking or seat.searched):  # a rejected move of the opening, reported after the fence
+        if not (thinking or seat.searched):  # the engine rejects a move of the opening
             return void(seat, "unsupported", f"{seat.color} rejects the opening: {escape_text(message.text)}")
         return loss(seat, Termination.FALSE_CLAIM, f"{seat.color} rejects a legal move: {escape_text(message.text)}")
     if message.kind is MessageKind.RESULT and (thinking or seat.searched):
@@ -208,7 +210,7 @@ def by_message(seat: Seat, message: Message, *, thinking: bool, aborts: int) -> 
 
 def _claim(seat: Seat, result: str) -> Verdict | None:
     if result == "1/2-1/2":
-        seat.draw_claimed = True  # checked on the board now, and after its next move
+        seat.draw_claimed = True  # the claim is checked on the board now, and after the next move of the engine
         return None
     if (result == "1-0") == seat.white:
         return loss(seat, Termination.FALSE_CLAIM, f"{seat.color} claims a win that is not on the board")

@@ -1,6 +1,7 @@
 """Measure how long engines and the referee waited for a processor: part of the error budget of a time loss.
 
-Source: proc(5), schedstat: for each thread the nanoseconds on a processor, and those in a run queue.
+Source: the kernel's schedstat files, proc(5). For each thread they contain the time on a processor and the time in a
+run queue, in nanoseconds.
 """
 
 from __future__ import annotations
@@ -24,24 +25,26 @@ from enginetour.engines.machine import (
 from enginetour.engines.strays import read_proc
 from enginetour.referee.clock import MS
 
-MARK_NS = 1_000_000  # least time between two marks; shorter searches share one
-MOST_THREADS = 8  # threads of an engine that are marked, oldest first: 0.75 us each (measured)
-_MOST_MARKS = 2 * MOST_THREADS  # with the CPU clocks of their processes
-# An answer passes through the thread that reads, the thread that searches, and the last helper thread that it waits
-# for. The waits of these add up; the waits of other threads overlap with them.
+MARK_NS = 1_000_000  # ns; minimum time between two marks, so that very short searches are measured together
+MOST_THREADS = 8  # number of threads of an engine that are measured, oldest first; 0.75 us each (measured)
+_MOST_MARKS = 2 * MOST_THREADS  # number of marks, including those of the CPU clocks of processes
+# An answer depends on the thread that reads, the thread that searches, and the last helper thread for which it waits.
+# The waits of these three threads are added; the waits of other threads overlap with them.
 _HOPS = 3
-_GONE_NS = 50_000  # on a processor, of threads that have ended; starting a thread and searching takes longer
-LONG_NS = 10 * MS  # a wait that is worth a warning, if it is also this part of both sides' moves:
-LONG_PART = 20  # 2 % of the moves at 1+0.02 on an idle machine, 30 % at three times as many processes (measured)
-_CROWDED = 0.05  # share of moves with a long wait from which a warning is shown
-_CALM = 0.02  # share below which the warning ends
-_SAMPLE, _SAMPLES = 20, 5  # moves in a sample, and number of samples kept
-TELL_NS = 1000 * MS  # least time between two warnings of a slot
-_REACTION_NS = 10 * MS  # time on a processor in which an engine can react to `stop`
+_GONE_NS = 50_000  # processor time of ended threads that is ignored; starting a thread and searching takes longer
+# A wait is long if it exceeds LONG_NS and 1/LONG_PART of the time of both sides' moves. At 1+0.02 this is true for 2 %
+# of the moves on an idle machine, and for 30 % with three times as many processes as processors (measured).
+LONG_NS = 10 * MS
+LONG_PART = 20
+_CROWDED = 0.05  # if the share of moves with a long wait is larger, a warning is shown
+_CALM = 0.02  # if the share of moves with a long wait is smaller, the warning ends
+_SAMPLE, _SAMPLES = 20, 5  # number of moves in a sample, and number of stored samples
+TELL_NS = 1000 * MS  # minimum time between two warnings of a slot
+_REACTION_NS = 10 * MS  # processor time in which an engine can react to `stop`
 
 
 class OwnWaits:
-    """How long this process waited for a CPU, according to the kernel: part of the delay of the referee."""
+    """Reader of the time that this process waited for a CPU, which is part of the delay of the referee."""
 
     def __init__(self) -> None:
         self.file: int | None = None
@@ -49,12 +52,12 @@ class OwnWaits:
             self.file = os.open("/proc/self/schedstat", os.O_RDONLY | os.O_CLOEXEC)
 
     def look(self) -> bytes:
-        """Return the kernel's figures for `waited_ns` (proc(5), schedstat), b"" where there are none."""
+        """Return the kernel's figures for `waited_ns` (proc(5), schedstat), or b"" if there are none."""
         return b"" if self.file is None else os.pread(self.file, 128, 0)
 
     @staticmethod
     def waited_ns(figures: bytes) -> int:
-        """Return the ns of waiting since the process began; 0 where the kernel does not report them."""
+        """Return the ns that the process has waited since its start, or 0 if the kernel does not report them."""
         fields = figures.split()
         return int(fields[1]) if len(fields) > 1 else 0
 
@@ -66,21 +69,21 @@ class OwnWaits:
 
 
 class EngineWaits:
-    """Waits of an engine's threads during one game; `family` returns its process ids, which may increase."""
+    """The waits of an engine's threads during one game. `family` returns its process ids, whose number may increase."""
 
     def __init__(self, pid: int, family: Callable[[], list[int]] | None = None) -> None:
         self._pid = pid
         self._family = family or (lambda: [pid])
         self._whose: list[_Whose] = []
-        self.files: list[int] = []  # schedstat files of threads and CPU clocks of processes, read by `_read_waits`
+        self.files: list[int] = []  # descriptors of threads' schedstat files, and (negative) CPU clocks of processes
         self._open()
         self._begun = self._marked = self._look()
         self._marked_ns = 0
-        self.marks = 0  # moves that were measured separately
-        self.long = 0  # moves in which the engine waited long
+        self.marks = 0  # number of moves that were measured
+        self.long = 0  # number of measured moves with a long wait
 
     def mark(self, now_ns: int) -> None:
-        """Start to measure a move at CLOCK_MONOTONIC `now_ns`; a mark less than 1 ms old remains instead."""
+        """Start to measure a move at `now_ns` (CLOCK_MONOTONIC). If the last mark is less than 1 ms old, keep it."""
         if now_ns < self._marked_ns + MARK_NS:
             return
         figures = self._look()
@@ -91,14 +94,14 @@ class EngineWaits:
         self._marked, self._marked_ns = figures, now_ns
 
     def marked(self, figures: list[bytes], now_ns: int) -> None:
-        """Store a mark that compiled code made; compiled code counts long waits itself."""
+        """Store a mark that compiled code made. Compiled code counts its long waits itself."""
         self._marked, self._marked_ns = figures, now_ns
 
     def machine_ns(self) -> int | None:
-        """Return how long the machine may have kept the engine waiting since the last mark, in ns; None if unknown.
+        """Return how long the engine may have waited for a processor since the last mark in ns, or None if unknown.
 
-        If an engine has more threads than processors, they also wait for each other. So the result is never more than
-        the processor time that the engine did not get.
+        If an engine has more threads than processors, its threads also wait for each other. Therefore the result is at
+        most the processor time that the engine did not use.
         """
         window = time.monotonic_ns() - self._marked_ns
         found = {process.pid: process for process in self._since_mark(window)}
@@ -107,12 +110,12 @@ class EngineWaits:
         waited = sum(sum(sorted(process.waits)[-_HOPS:]) for process in found.values())
         used = sum(process.clock for process in found.values())
         if any(process.clock - process.ran > _GONE_NS for process in found.values()) and is_busy():
-            # a thread that has ended gave the answer; this is all that is known of its wait
+            # A thread that has ended may have sent the answer. Its wait is unknown, but not longer than this.
             waited = max(waited, window - used)
         return max(0, min(waited, window, self._processors() * window - used))
 
     def of_game_ms(self) -> float | None:
-        """Return how long the thread that waited most has waited since the game began, in ms; None if unknown."""
+        """Return the longest wait of any thread since the game began in ms, or None if unknown."""
         waits = self._waits(self._begun, self._look())
         return max(waits) / MS if waits else None
 
@@ -121,7 +124,7 @@ class EngineWaits:
         return sum(map(process_cpu_ns, self._family()))
 
     def is_kept_waiting(self, used_ns: int) -> bool:
-        """Return whether the engine wants to run but has hardly run since its processor time was `used_ns`."""
+        """Return whether a thread can run but has hardly got a processor since the processor time was `used_ns`."""
         return self.used_ns() - used_ns < _REACTION_NS and any(
             _state(pid, thread) == "R" for pid in self._family() for thread in _threads(pid)
         )
@@ -142,7 +145,7 @@ class EngineWaits:
                 self.files.append(cpu_clock_id(pid))
             for thread in _threads(pid):
                 if sum(file >= 0 for file in self.files) < MOST_THREADS:
-                    with suppress(OSError):  # the thread is gone, or the kernel does not report it
+                    with suppress(OSError):  # the thread has ended, or the kernel does not report its waits
                         self.files.append(os.open(_schedstat(pid, thread), os.O_RDONLY | os.O_CLOEXEC))
                         self._whose.append(_Whose(pid, thread))
 
@@ -157,7 +160,10 @@ class EngineWaits:
         ]
 
     def _since_mark(self, window: int) -> Iterator[_Process]:
-        """Yield what each process did since the mark; a thread without a mark counts from its start, up to `window`."""
+        """Yield the waits and run times of each process since the mark.
+
+        The times of a thread without a mark are counted from its start, up to `window`.
+        """
         pairs = list(zip(self._whose, self._marked, self._look(), strict=True))
         full = len(self.files) - sum(file < 0 for file in self.files) >= MOST_THREADS
         marked = {whose for whose, _, _ in pairs}
@@ -182,7 +188,7 @@ class EngineWaits:
 
 
 class ProcessorShortage:
-    """Share of recent moves of a slot in which engines waited long: shows whether its clocks are reliable."""
+    """Counter of a slot's recent moves with long waits, whose share shows whether the clocks are reliable."""
 
     def __init__(self) -> None:
         self._samples: deque[tuple[int, int]] = deque(maxlen=_SAMPLES)
@@ -191,7 +197,7 @@ class ProcessorShortage:
         self._next_ns = 0
 
     def add(self, marks: int, long: int) -> dict[str, object] | None:
-        """Count moves; return the payload of the live event "crowd" if there is something to report."""
+        """Add numbers of measured moves and of long waits. Return the payload of an event "crowd", or None."""
         self._marks += marks
         self._long += long
         if self._marks < _SAMPLE:
@@ -210,11 +216,14 @@ class ProcessorShortage:
 
 class _Whose(NamedTuple):
     pid: int
-    thread: int  # 0: the CPU clock of the process
+    thread: int  # 0 for the CPU clock of the process
 
 
 class _Process(NamedTuple):
-    """One process during a move, in ns: the wait of each thread, their run time, the run time of all its threads."""
+    """One process during a move: waits of its threads, their run time, and the run time of all threads, all in ns.
+
+    `clock` includes threads that have ended.
+    """
 
     pid: int
     waits: list[int]
@@ -223,7 +232,7 @@ class _Process(NamedTuple):
 
 
 def _threads(pid: int) -> list[int]:
-    """Return the thread ids of a process, oldest first; none if it is gone."""
+    """Return the thread ids of a process, oldest first, or an empty list if it has ended."""
     try:
         return sorted(map(int, os.listdir(f"/proc/{pid}/task")))  # noqa: PTH208 - numbers
     except OSError:
@@ -245,7 +254,7 @@ def _ran_ns(figures: bytes) -> int:
 
 
 def _read_waits(file: int) -> bytes:
-    """Read the figures of a thread, or the CPU clock of a process if the number is negative."""
+    """Return the figures of a thread, or the CPU clock of a process if `file` is negative."""
     try:
         return os.pread(file, 128, 0) if file >= 0 else b"%d" % time.clock_gettime_ns(file)
     except OSError:  # the thread has ended

@@ -1,1 +1,1 @@
-"""Compliance checks: whether an engine keeps to its protocol, UCI or CECP."""
+"""Compliance checks, which test whether an engine follows its protocol, UCI or CECP."""

@@ -20,11 +20,11 @@ from enginetour.referee.compliance import exam
 from enginetour.referee.compliance.exam import Answer, EngineSession, NotSupported, Step, StepFault
 from enginetour.referee.talk import run_scripts
 
-# Checks of both protocols: the end of the process after quit, end of input and SIGTERM, idle and during a search.
+# Checks for both protocols: the process must end after quit, end of input and SIGTERM, when idle and during a search.
 
 
 def _begin(session: EngineSession, *, thinking: bool) -> None:
-    """Start a fresh process, in an endless search if `thinking`."""
+    """Start a new process. If `thinking` is true, also start an endless search."""
     session.drop()
     session.loose()
     if not thinking:
@@ -85,11 +85,11 @@ ENDING_STEPS: tuple[Step, ...] = (
 )
 
 
-# Checks of both protocols: several lines in one write, a line in pieces, line ends, empty and unknown lines.
+# Checks for both protocols: several lines in one write, a line in pieces, line ends, empty and unknown lines.
 
-_numbers = itertools.count(1_001)  # numbers of pings, above those that the adapter uses
-TOGETHER = 4  # pings in one write
-_PIECE_S = 0.05  # s between two pieces of a line, so that the engine reads the first piece alone
+_numbers = itertools.count(1_001)  # ping numbers; the adapter uses smaller numbers
+TOGETHER = 4  # number of pings in one write
+_PIECE_S = 0.05  # s between two pieces of a line, so that the engine reads the first piece separately
 
 
 def _ping_of(session: EngineSession) -> tuple[str, str]:
@@ -103,7 +103,7 @@ def _ping_of(session: EngineSession) -> tuple[str, str]:
 
 
 def answers_ping(session: EngineSession) -> bool:
-    """Return whether the engine answers a ping now; True for a running engine without the feature ping."""
+    """Return whether the engine answers a ping now. For an engine without the feature ping, return True."""
     try:
         ping, pong = _ping_of(session)
     except NotSupported:
@@ -114,7 +114,7 @@ def answers_ping(session: EngineSession) -> bool:
 
 
 def _pong(session: EngineSession, pong: str, what: str) -> str:
-    quirks = session.spec.quirks  # an engine with line_delay_ms may still have earlier lines to read
+    quirks = session.spec.quirks  # an engine with line_delay_ms may not have read all earlier lines yet
     seconds = quirks.ready_timeout if quirks.line_delay_ms else exam.ANSWER_S
     if session.until(lambda line: line == pong, seconds) is None:
         raise StepFault(f"no answer to a ping {what}".rstrip())
@@ -125,7 +125,7 @@ def _together(session: EngineSession) -> str:
     session.loose()
     if session.spec.quirks.line_delay_ms:
         raise NotSupported(
-            f"the engine file sets line_delay_ms = {session.spec.quirks.line_delay_ms}: one line at a time"
+            f"the engine file sets line_delay_ms = {session.spec.quirks.line_delay_ms}, so lines are sent one at a time"
         )
     asked = [_ping_of(session) for _ in range(TOGETHER)]
     session.send(*(ping for ping, _ in asked))
@@ -135,7 +135,7 @@ def _together(session: EngineSession) -> str:
             woken = session.until(lambda line, pong=pong: line == pong, exam.ANSWER_S) is not None  # type: ignore[misc]  # as above
             text = f"answers {number} of {TOGETHER} pings sent in one write"
             hints = (("quirks.line_delay_ms", 100),)  # the value of the surveyed engine that needs it (runner spec 7)
-            raise StepFault(f"{text}{', the next one only after an empty line' if woken else ''}", hints=hints)
+            raise StepFault(f"{text}{'; answers the next ping only after an empty line' if woken else ''}", hints=hints)
     return ""
 
 
@@ -149,7 +149,7 @@ def _pieces(session: EngineSession) -> str:
 
 
 def _pinged(session: EngineSession, *before: str, what: str, end: str = "\n") -> str:
-    """Send these lines and a ping, expect its answer, and return that answer."""
+    """Send the lines `before` and then a ping. Wait for the answer to the ping and return it."""
     session.loose()
     ping, pong = _ping_of(session)
     session.send(*before, ping, end=end)
@@ -190,9 +190,9 @@ LINE_STEPS: tuple[Step, ...] = (
 )
 
 
-# Checks of both protocols: options of each kind, set to their bounds and to their default.
+# Checks for both protocols: options of each kind are set to their bounds and to their default.
 
-# The upper bound of a size or of a number of processors would test the machine, not the engine.
+# Upper bounds of sizes and of numbers of processors are not set, because they would test the machine, not the engine.
 _EXPENSIVE = re.compile(r"hash|thread|memory|cores|cpu|cache|size|\bmb\b|tables?\b", re.IGNORECASE)
 _FILES = re.compile(r"file|path|dir|log|book|net|learn", re.IGNORECASE)
 _HARMLESS = re.compile(r"clear", re.IGNORECASE)
@@ -204,11 +204,11 @@ KINDS = {
     "button": ("button", "reset", "save"),
 }
 EMPTY = "<empty>"  # how UCI writes an empty string
-_MOST_TRIED = 40  # options of one kind; an engine may declare ten thousand, and more attempts show nothing new
+_MOST_TRIED = 40  # options of one kind; an engine may declare ten thousand, and further options reveal no new faults
 
 
 def _of_kind(session: EngineSession, kind: str) -> str:
-    """Set each option of a kind to other values and to its default; the engine must keep answering pings."""
+    """Set each option of a kind to other values and then to its default. The engine must continue to answer pings."""
     engine = session.loose()
     tried = 0
     declared = [option for option in engine.declared if option.kind in KINDS[kind]]
@@ -220,8 +220,8 @@ def _of_kind(session: EngineSession, kind: str) -> str:
         if values and not answers_ping(session):
             raise StepFault(f"no answer to a ping after option {option.name!r} was set")
     if not tried:
-        reason = f"no option of this kind can be tried safely, for example {declared[0].name!r}" if declared else ""
-        raise NotSupported(reason or "no option of this kind")
+        reason = f"options of this kind cannot be tested safely, for example {declared[0].name!r}" if declared else ""
+        raise NotSupported(reason or "the engine does not declare an option of this kind")
     return f"{tried} of {len(declared)} options tried"
 
 
@@ -255,11 +255,11 @@ def _set(session: EngineSession, option: DeclaredOption, value: str) -> None:
 
 
 def _defaults(session: EngineSession) -> str:
-    """Check that each default is one of the values declared with it."""
+    """Check that the default of each option is one of its declared values."""
     engine = session.ready()
     wrong = [option.name for option in engine.declared if not _fits(option)]
     if wrong:
-        raise StepFault(f"default outside the declared values: {', '.join(wrong[:3])}")
+        raise StepFault(f"the default is not a declared value: {', '.join(wrong[:3])}")
     odd = [text for kind, text in engine.notes.items() if kind.endswith("option")]
     if odd:
         raise StepFault(odd[0])
@@ -283,10 +283,10 @@ OPTION_STEPS: tuple[Step, ...] = (
 )
 
 
-# Positions in which an engine must find a legal move: common ones, and ones that are known for errors of engines.
+# Positions in which an engine must find a legal move: common positions, and positions in which engines often fail.
 
-# (key, description, FEN or "" for the start position, moves played from there). In positions called "only", one move or
-# one kind of move is legal.
+# Each entry is (key, description, FEN or "" for the start position, moves from there). In positions whose key contains
+# "only", a single move or a single kind of move is legal.
 PLACES: tuple[tuple[str, str, str, str], ...] = (
     ("start", "start position", "", ""),
     ("moves", "start position and moves", "", "e2e4 e7e5"),
@@ -315,20 +315,20 @@ PLACES: tuple[tuple[str, str, str, str], ...] = (
     ("repeated", "position that occurred twice", "", "g1f3 g8f6 f3g1 f6g8"),
     ("crowded", "218 legal moves", "R6R/3Q4/1Q4Q1/4Q3/2Q4Q/Q4Q2/pp1Q4/kBNN1KB1 w - - 0 1", ""),
 )
-# Chess960 position with a single legal move: castling with a rook that is not in the corner.
+# a Chess960 position with a single legal move: castling with a rook that is not in the corner
 _ONLY_CASTLING = "k3r3/8/8/8/8/6p1/6P1/5KRB w K - 0 1"
-# a surveyed engine never answers in the first position, which is rare in games
+# positions that are rare in games; a surveyed engine never answers in the first one
 _RARE = frozenset({"passing-only", "crowded"})
-# Black is a queen ahead: a score from White's point of view is negative here
+# Black is to move and a queen ahead, so a score from White's point of view is negative
 _WINNING_BLACK = "3qk3/8/8/8/8/8/3P4/4K3 b - - 0 1"
-_TURN = 6_364_136_223_846_793_005  # multiplier of the generator MMIX (Knuth, TAOCP 2, 3.3.4)
-_STEP = 1_442_695_040_888_963_407  # its increment
-_LONGEST_MOVE = 6  # bytes of a move and the space before it
+_TURN = 6_364_136_223_846_793_005  # multiplier of the random number generator MMIX (Knuth, TAOCP 2, 3.3.4)
+_STEP = 1_442_695_040_888_963_407  # increment of the random number generator
+_LONGEST_MOVE = 6  # bytes of the longest move and the space before it
 _QUIET_PLIES = 90  # plies without a pawn move or capture, well before the fifty-move rule
 
 
 def position(fen: str, moves: str = "") -> Position:
-    """Return the position after `moves` (UCI, separated by spaces) from `fen`, or from the start position."""
+    """Return the position after `moves` (UCI, separated by spaces), which start from `fen` or the start position."""
     made = Position(fen or None)
     for text in moves.split():
         made.push(chess.Move.from_uci(text))
@@ -338,7 +338,7 @@ def position(fen: str, moves: str = "") -> Position:
 def long_game() -> Position:
     """Return a legal unfinished game whose `position` line is almost as long as allowed.
 
-    The result is always the same. No position occurs twice, and the fifty-move rule never applies.
+    The game is the same for every call. No position occurs twice, and the fifty-move rule never applies.
     """
     made, state, seen = Position(), 1, {chess.Board().epd()}
     while len(made.line) + _LONGEST_MOVE <= MAX_LINE:
@@ -363,16 +363,19 @@ def long_game() -> Position:
 
 
 def _cost(board: chess.Board, move: chess.Move, wanted: bool) -> int:  # noqa: FBT001
-    """Rate how much a move shortens the rest of the game: captures most, then pawn moves, then checks."""
+    """Return a high number if the move shortens the rest of the game.
+
+    Captures cost most. Pawn moves cost less; if one is `wanted`, all other moves cost this instead. Checks cost least.
+    """
     capture, zeroing = board.is_capture(move), board.is_zeroing(move)
     return 4 * capture + 2 * (zeroing != wanted) + board.gives_check(move)
 
 
-# Checks of both protocols: moves in many positions, under every search limit, and the search output.
+# Checks for both protocols: moves in many positions and with every search limit, and the search output.
 
 QUICK = TimeControl.parse("1+0.05")
-CALM = TimeControl.parse("5")  # for search output: a surveyed engine moves at once with a base time of 1 s
-# One time control of each kind; every surveyed CECP engine takes a fixed time in whole seconds.
+CALM = TimeControl.parse("5")  # used to get search output; a surveyed engine moves at once with a base time of 1 s
+# One time control of each kind. Fixed times are in whole seconds, which every surveyed CECP engine supports.
 LIMITS = {
     "clock": ("limit-clock", "a clock of 2 s", "2"),
     "increment": ("limit-increment", "a clock with increment (1+0.05)", "1+0.05"),
@@ -383,8 +386,8 @@ LIMITS = {
     "nodes": ("limit-nodes", "a node limit of 2000", "nodes=2000"),
 }
 _NUMBERED = re.compile(r"^\d+\.+")
-_LATE_MS = 100  # ms beyond a fixed time, the margin of such games (runner spec 3)
-_NODES_TIMES = 50  # factor by which the node count may differ before the limit counts as ignored
+_LATE_MS = 100  # ms; time margin of games with a fixed time per move (runner spec 3)
+_NODES_TIMES = 50  # if the node count differs from the limit by a larger factor, the engine ignores the limit
 
 
 def _place(session: EngineSession, fen: str, moves: str) -> str:
@@ -412,7 +415,7 @@ def _long(session: EngineSession) -> str:
 
 
 def _castling(session: EngineSession) -> str:
-    """Test Chess960 castling rights: Glaurung took KQkq for rooks on a and h, and lost games by illegal moves."""
+    """Test Chess960 castling rights. Glaurung read KQkq as rooks on the files a and h, and lost by illegal moves."""
     try:
         found = session.move(Position(_ONLY_CASTLING, CHESS960), QUICK)
     except Unsupported as cannot:
@@ -428,7 +431,7 @@ def _clock(session: EngineSession, text: str) -> str:
 def _limited(
     session: EngineSession, kind: str, text: str, look: Callable[[EngineSession, Answer, TimeControl], str]
 ) -> str:
-    """Test a limit that an engine may lack; the engine file must not list a limit that the engine lacks."""
+    """Test a search limit that engines need not support. Only supported limits may be listed in the engine file."""
     tc = TimeControl.parse(text)
     try:
         patience_s = exam.PATIENCE_S if kind in session.limits else exam.SHORT_PATIENCE_S
@@ -453,7 +456,7 @@ def _punctual(session: EngineSession, found: Answer, tc: TimeControl) -> str:
     if late > margin:
         wanted = -(-2 * late // 100) * 100
         hints = (("quirks.movetime_margin_ms", wanted),)
-        raise StepFault(f"{text}: {late} ms late (margin {margin} ms)", "warn", hints=hints)
+        raise StepFault(f"{text}: {late} ms late (time margin {margin} ms)", "warn", hints=hints)
     return text
 
 
@@ -467,7 +470,7 @@ def _shallow(session: EngineSession, found: Answer, tc: TimeControl) -> str:
 
 def _few(session: EngineSession, found: Answer, tc: TimeControl) -> str:
     nodes, asked = found.info.nodes, tc.nodes or 0
-    # perhaps only an early line was reported; a larger limit shows it
+    # a small number may come from an early line of output; a search with a larger limit shows whether it does
     if nodes is not None and nodes * _NODES_TIMES < asked:
         asked *= 10
         nodes = session.move(position(""), TimeControl.parse(f"nodes={asked}")).info.nodes
@@ -524,7 +527,7 @@ def _variation(session: EngineSession) -> str:
 
 
 def _view(session: EngineSession) -> str:
-    """Test that the score is from the point of view of the side to move: Black moves and is a queen ahead."""
+    """Test that the score is from the point of view of the side to move. Black is to move and is a queen ahead."""
     try:
         found = session.move(position(_WINNING_BLACK), CALM)
     except Unsupported as cannot:

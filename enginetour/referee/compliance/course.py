@@ -31,7 +31,7 @@ from enginetour.referee.compliance.exam import (
 from enginetour.referee.link import Link
 from enginetour.referee.probe import probe
 
-# Keywords of `info` with the number of values after each. A keyword in _TAILS ends the line: any text may follow.
+# Keywords of `info` with the number of values after each. After a keyword in _TAILS, any text may follow.
 _NUMBERS = {
     "depth": 1, "seldepth": 1, "time": 1, "nodes": 1, "multipv": 1, "currmovenumber": 1, "hashfull": 1, "nps": 1,
     "tbhits": 1, "sbhits": 1, "cpuload": 1, "wdl": 3, "cp": 1, "mate": 1, "score": 0, "lowerbound": 0, "upperbound": 0,
@@ -43,7 +43,7 @@ _MOVE = re.compile(r"(?:[a-h][1-8]){2}[nbrqNBRQ]?|[PNBRQ]@[a-h][1-8]|0000")
 
 
 def _odd_info(line: str) -> str:
-    """Return what violates the UCI protocol in an ``info`` line, "" if nothing does."""
+    """Return a description of what violates the UCI protocol in an ``info`` line, or "" if the line is valid."""
     words = line.split()[1:]
     at = 0
     while at < len(words):
@@ -146,7 +146,7 @@ def _news(session: EngineSession) -> str:
 def _pondering(session: EngineSession) -> None:
     engine = session.loose()
     if not any(option.name.casefold() == "ponder" and option.kind == "check" for option in engine.declared):
-        raise NotSupported("no option Ponder")
+        raise NotSupported("the engine does not declare the option Ponder")
     session.send("setoption name Ponder value true", "position startpos moves e2e4 e7e5 g1f3")
     session.send("go ponder wtime 2000 btime 2000")
     _none_early(session, "during pondering (in a game, it is used after ponderhit)")
@@ -187,7 +187,12 @@ UCI_STEPS: tuple[Step, ...] = (
     Step("info", "sends valid info lines", _info, "warn"),
     Step("new-game", "is ready after ucinewgame", _news),
     Step("idle-stop", "accepts stop without a search", _idle_stop, "warn"),
-    Step("second-uci", "answers uci a second time", partial(_answers, ["uci"], "uciok", "no second uciok"), "warn"),
+    Step(
+        "second-uci",
+        "answers uci a second time",
+        partial(_answers, ["uci"], "uciok", "no uciok after a second uci"),
+        "warn",
+    ),
     Step("strange-option", "ignores an unknown option", partial(_answers, _STRANGE, "readyok", _NO_READYOK), "warn"),
     Step("endless", "ends go infinite after stop", _endless, "warn"),
     Step("ping-thinking", "answers isready during a search", _uci_thinking_ping, "warn"),
@@ -196,12 +201,12 @@ UCI_STEPS: tuple[Step, ...] = (
 )
 
 
-# Checks of CECP engines.
+# Checks for CECP engines.
 
-LONG = "level 0 60 0"  # an hour, so that no search ends because of the clock
-_FRACTION_S = 0.5  # s per move with `st`; an engine that takes fractions thinks for at least a quarter of it
-FRESH = 5  # processes: an engine that crashes in two of five starts passes with a probability of 1 in 13
-_MEMORY_MB = 32  # MB, the smallest default among the surveyed engines (engines spec 7)
+LONG = "level 0 60 0"  # one hour, so that no search ends because of the clock
+_FRACTION_S = 0.5  # s per move with `st`; an engine that supports fractions thinks for at least a quarter of this time
+FRESH = 5  # number of new processes; an engine that crashes in two of five starts passes with probability 1/13
+_MEMORY_MB = 32  # MB; the smallest default of the surveyed engines (engines spec 7)
 LEVELS = {
     "moves": ("40 moves in 5 minutes", "level 40 5 0"),
     "seconds": ("minutes and seconds", "level 0 2:30 1"),
@@ -333,7 +338,7 @@ def _thinking_ping(session: EngineSession) -> str:
 
 
 def _ping_of_thinking(session: EngineSession) -> tuple[str, str]:
-    """Return a ping without calling `loose`, which replaces a process that is thinking."""
+    """Return a ping and the expected answer, without calling `loose`, which would end a process that is thinking."""
     if not session.declares("ping"):
         raise NotSupported("the engine does not declare the feature ping")
     return "ping 999", "pong 999"
@@ -361,7 +366,7 @@ def _draw(session: EngineSession) -> str:
     lines = session.pause(exam.QUIET_S)
     session.drop()
     if any(_is_move(line) for line in lines):
-        raise StepFault("a draw offer makes it move at once")
+        raise StepFault("moves at once after a draw offer")
     return lines[-1][:60] if lines and _is_error(lines[-1]) else ""
 
 
@@ -381,7 +386,7 @@ def _command(session: EngineSession, feature: str, line: str, hint: str = "") ->
 
 
 def _computer(session: EngineSession) -> str:
-    """Send `computer` to several fresh processes: a surveyed engine crashes after it in two of five starts."""
+    """Send `computer` to several new processes. A surveyed engine crashes after it in two of five starts."""
     if session.spec.quirks.no_computer:
         raise NotSupported("no_computer is set in the engine file")
     for _ in range(FRESH):
@@ -472,9 +477,9 @@ TRIES = 2  # attempts for a check that fails
 
 
 def steps_of(protocol: str) -> tuple[Step, ...]:
-    """Return all checks of a protocol after the handshake, in their order.
+    """Return all checks of a protocol that follow the handshake, in the order in which they run.
 
-    Checks with moves come first, then checks of single lines, then those that end the process.
+    Checks with moves come first, then checks of single lines, then checks that end the process.
     """
     uses_uci = protocol == "uci"
     return (
@@ -488,10 +493,10 @@ def steps_of(protocol: str) -> tuple[Step, ...]:
 
 
 def run_checks(task: ComplianceTask, link: Link) -> Compliance:
-    """Run all checks of an engine, or those named in the task; no engine process is left afterwards.
+    """Run all checks of an engine, or only the checks named in the task. All engine processes are ended afterwards.
 
-    Before each check, an event "step" gives its number (0 for the handshake), the number of checks, and its
-    description. Raises MachineFailure when a stop is requested.
+    Before each check, an event "step" is sent with its number (0 for the handshake), the number of checks, and its
+    description. Raises MachineFailure if a stop is requested.
     """
     steps = [step for step in steps_of(task.spec.protocol) if not task.only or step.key in task.only]
     link.tell("step", (0, len(steps), HANDSHAKE))
@@ -526,7 +531,7 @@ def _begun(problems: Sequence[str], handshake_ms: int, hints: dict[str, HintValu
 
 
 def _taken(session: EngineSession, steps: Sequence[Step]) -> list[StepResult]:
-    """Run every check. A check that fails runs a second time, because a busy machine can cause a failure."""
+    """Run every check. A failed check is repeated once, because a busy machine can also cause a failure."""
     passed = []
     for number, step in enumerate(steps, 1):
         session.link.tell("step", (number, len(steps), step.what))
@@ -541,7 +546,7 @@ def _taken(session: EngineSession, steps: Sequence[Step]) -> list[StepResult]:
                 verdict, text = again, text_again
         session.hints |= hints
         if verdict in ("warn", "FAIL"):
-            session.drop()  # its late answers would disturb the next check
+            session.drop()  # late answers of this process would disturb the next check
         passed.append(StepResult(step.key, step.what, verdict, text))
     return passed
 

@@ -31,7 +31,7 @@ HintValue = int | float | bool | str | tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class ComplianceTask:
-    """Check whether an engine follows its protocol; `only` names the checks to run, empty for all."""
+    """The task to check whether an engine follows its protocol. `only` names the checks to run; if empty, all run."""
 
     spec: EngineSpec
     only: tuple[str, ...] = ()
@@ -39,7 +39,7 @@ class ComplianceTask:
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """Result of one check: `key` is its stable name, `what` its description, `words` what was observed."""
+    """The result of one check. `key` is its fixed name, `what` its description, and `words` what was observed."""
 
     key: str
     what: str
@@ -49,7 +49,7 @@ class StepResult:
 
 @dataclass(frozen=True, slots=True)
 class Compliance:
-    """Results of all checks. `hints` are (key of the engine file, value), with the prefix ``quirks.`` for a quirk."""
+    """The results of all checks. `hints` are suggestions (key, value) for the engine file, as in ``quirks.KEY``."""
 
     name: str
     protocol: str
@@ -61,7 +61,7 @@ class Compliance:
 
     @property
     def fit(self) -> bool:
-        """Return whether no check failed, so that the engine can play."""
+        """True if no check failed, so that the engine can play."""
         return all(step.verdict != "FAIL" for step in self.steps)
 
     def count(self, verdict: Verdict) -> int:
@@ -70,7 +70,7 @@ class Compliance:
 
 
 class StepFault(Exception):
-    """A check found a fault; `gravity` replaces the gravity of the check."""
+    """Raised if a check finds a fault. If `gravity` is given, it replaces the gravity of the check."""
 
     def __init__(
         self, words: str, gravity: _Gravity | None = None, *, hints: tuple[tuple[str, HintValue], ...] = ()
@@ -82,23 +82,23 @@ class StepFault(Exception):
 
 
 class NotSupported(Exception):
-    """The engine does not support what the check tests."""
+    """Raised if the engine does not support the feature that the check tests."""
 
 
 _EVERY_LIMIT: frozenset[LimitName] = frozenset({"clock", "movetime", "nodes", "depth"})
-PATIENCE_S = 10.0  # s for a move without a clock, as for a handshake (runner spec 6)
-SHORT_PATIENCE_S = 3.0  # s for a limit that the engine file omits; depth 3 may take so long (engines spec 1)
-_MARGIN_MS = 1_000  # ms; a busy machine must not make a check fail
-ANSWER_S = 2.0  # s for the answer to a ping (runner spec 5.2)
-OWED_S = 1.0  # s for the answer to `stop` or `?` (runner spec 5.2)
-THOUGHT_S = 0.1  # s after which the engine is certainly searching
-MOVE_S = 5.0  # s for a move after ponderhit with a clock of 2 s, with reserve for a busy machine
-QUIET_S = 0.3  # s of expected silence: 1.5 times as long as a possible echo is held back
+PATIENCE_S = 10.0  # s; limit of a move without a clock, the same as for a handshake (runner spec 6)
+SHORT_PATIENCE_S = 3.0  # s; for a limit that the engine file does not list; depth 3 may take this long (engines spec 1)
+_MARGIN_MS = 1_000  # ms; time margin, so that a busy machine does not make a check fail
+ANSWER_S = 2.0  # s; limit of the answer to a ping (runner spec 5.2)
+OWED_S = 1.0  # s; limit of the answer to `stop` or `?` (runner spec 5.2)
+THOUGHT_S = 0.1  # s; after this time the engine is certainly searching
+MOVE_S = 5.0  # s; limit of a move after ponderhit with a clock of 2 s, with a reserve for a busy machine
+QUIET_S = 0.3  # s of expected silence; 1.5 times as long as enginetour delays a possible echo
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One check. `run` returns what was observed, or raises StepFault, NotSupported or an EngineFault."""
+    """One check. `run` returns what was observed, or raises StepFault, NotSupported or EngineFault."""
 
     key: str
     what: str
@@ -108,7 +108,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A legal move of the engine; `raw` is the output of its search."""
+    """A legal move of the engine. `raw` is the output of the search."""
 
     move: chess.Move
     text: str
@@ -118,21 +118,21 @@ class Answer:
 
 
 class EngineSession:
-    """The engine under test. Starts a process when one is needed, and ends it when its state is unknown."""
+    """The engine under test. A process is started when it is needed, and ended when its state is unknown."""
 
     def __init__(self, task: ComplianceTask, link: Link) -> None:
-        self.spec = replace(task.spec, limits=_EVERY_LIMIT)  # limits that the engine file omits are tested too
+        self.spec = replace(task.spec, limits=_EVERY_LIMIT)  # limits that the engine file does not list are tested too
         self.limits = task.spec.limits
         self.link = link
         self.hints: dict[str, HintValue] = {}
-        self.heard: list[str] = []  # lines before the one that the last `until` returned
+        self.heard: list[str] = []  # lines before the line that the last `until` returned
         self._engine: Engine | None = None
-        self._loose = False  # lines bypassed the adapter, which no longer knows the state of the engine
+        self._loose = False  # True after lines bypassed the adapter, whose data may now be wrong
 
-    # Through the adapter, as in a game.
+    # These methods use the adapter, as in a game.
 
     def ready(self) -> Engine:
-        """Return the engine, ready for a game. Raises EngineFault if it does not start."""
+        """Return the engine when it is ready for a game. Raises EngineFault if it does not start."""
         if self._engine is not None and (self._loose or self._engine.spoiled or self._engine.thinking):
             self.drop()
         return self._engine or self._start()
@@ -147,13 +147,13 @@ class EngineSession:
         return engine
 
     def drop(self) -> None:
-        """End the process now."""
+        """Kill the process."""
         if self._engine is not None:
             self._engine.kill()
         self._engine = None
 
     def new_game(self, position: Position, tc: TimeControl) -> Engine:
-        """Prepare a new game without a search. A time control of another kind may need a new process."""
+        """Prepare a new game without a search. If the process does not support the time control, start another one."""
         engine = self.ready()
         if not engine.supports(tc):
             self.drop()
@@ -165,14 +165,14 @@ class EngineSession:
         return engine
 
     def think(self, position: Position, tc: TimeControl, seconds: float) -> Engine:
-        """Start a search in a new game, and return after `seconds` while the search continues."""
+        """Start a search in a new game and return after `seconds`. The search continues."""
         engine = self.new_game(position, tc)
         ask = _ask(position, tc, Clock(Side(self.spec, tc, _MARGIN_MS), PATIENCE_S))
         run_scripts({engine: search(engine, ask, time.monotonic_ns() + int(seconds * 1e9))}, self.link)
         return engine
 
     def move(self, position: Position, tc: TimeControl, patience_s: float = PATIENCE_S) -> Answer:
-        """Play one move of a new game. Raises StepFault if there is no move in time, or an illegal one."""
+        """Play one move of a new game. Raises StepFault if the move is illegal or does not arrive in time."""
         engine, board = self.new_game(position, tc), position.board
         clock = Clock(Side(self.spec, tc, _MARGIN_MS), patience_s)
         begun = time.monotonic_ns()
@@ -188,16 +188,16 @@ class EngineSession:
         raw = engine.search_text
         return Answer(move, message.text, elapsed_ms, raw, engine.search_info(raw, white=board.turn))
 
-    # Lines that bypass the adapter.
+    # These methods send lines that bypass the adapter.
 
     @property
     def process(self) -> EngineProcess:
-        """The current process, or the last one."""
+        """The current process, or the previous process if none is running."""
         assert self._engine is not None
         return self._engine.process
 
     def loose(self) -> Engine:
-        """Return the engine for lines that bypass its adapter; drop its earlier output."""
+        """Return the engine for lines that bypass its adapter. Earlier output of the engine is discarded."""
         if self._engine is not None and (self._engine.thinking or self._engine.spoiled):
             self.drop()
         engine, self._loose = self._engine or self._start(), True
@@ -208,30 +208,33 @@ class EngineSession:
         return engine
 
     def send(self, *lines: str, end: str = "\n") -> None:
-        """Send all lines in one write, or one by one with `line_delay_ms`, as in a game."""
+        """Send all lines in one write. With the quirk `line_delay_ms`, send them one by one, as in a game."""
         if not self.spec.quirks.line_delay_ms:
             self.write("".join(f"{line}{end}" for line in lines))
             return
         for line in lines:
-            # Output during the pause is kept and read later.
+            # Output that arrives during the pause is stored and read later.
             deadline = time.monotonic_ns() + self.spec.quirks.line_delay_ms * MS
             while time.monotonic_ns() < deadline and not self.process.eof:
                 self._pull(deadline)
             self.write(f"{line}{end}")
 
     def _pull(self, deadline: int) -> None:
-        """Read once when output arrives; return at the deadline without output."""
+        """Wait for output until the deadline, and read it once."""
         assert self._engine is not None
         if wait((self.process,), self.link.control_fd, deadline).control:
             check_stop(self.link)
         self._engine.pull()
 
     def write(self, text: str) -> None:
-        """Send exactly this ASCII text in one write."""
+        """Send this ASCII text, without a line end, in one write."""
         self.process.write(text.encode("ascii"))
 
     def until(self, wanted: Callable[[str], bool], seconds: float) -> str | None:
-        """Return the first wanted line, or None after `seconds`; earlier lines are in `heard`. Raises EngineCrashed."""
+        """Return the first line for which `wanted` is true, or None after `seconds`.
+
+        Earlier lines are stored in `heard`. Raises EngineCrashed if the process ends.
+        """
         engine = self._engine
         assert engine is not None
         self.heard = []
@@ -256,20 +259,20 @@ class EngineSession:
     def expect(
         self, wanted: str, fault: str, seconds: float | None = None, *, hints: tuple[tuple[str, HintValue], ...] = ()
     ) -> str:
-        """Return the first line that begins with `wanted`; raise StepFault(fault) if none comes in time."""
+        """Return the first line whose first word is `wanted`. Raise StepFault(fault) if none arrives in time."""
         line = self.until(lambda line: line.split(None, 1)[0] == wanted, ANSWER_S if seconds is None else seconds)
         if line is None:
             raise StepFault(fault, hints=hints)
         return line
 
     def pause(self, seconds: float) -> list[str]:
-        """Wait for `seconds` and return the lines received."""
+        """Wait for `seconds` and return the lines that the engine sent."""
         kept: list[str] = []
         self.until(lambda line: bool(kept.append(line)), seconds)  # type: ignore[func-returns-value]
         return kept
 
     def exits(self, seconds: float) -> bool:
-        """Return whether the process ends within `seconds`; its output is read and dropped."""
+        """Return whether the process ends within `seconds`. Its output is discarded."""
         process, deadline = self.process, time.monotonic_ns() + int(seconds * 1e9)
         while not process.exited and time.monotonic_ns() < deadline:
             if wait((process,), self.link.control_fd, deadline).control:
@@ -278,11 +281,11 @@ class EngineSession:
         return process.exited
 
     def declares(self, feature: str) -> bool:
-        """Return whether a CECP engine declares a feature, without a check that it is ready."""
+        """Return whether a CECP engine declared a feature. This does not check that the engine is ready."""
         return isinstance(self._engine, CecpEngine) and self._engine.features.on(feature)
 
     def last_words(self) -> str:
-        """Return the last line of stderr as the end of a message, "" without one."""
+        """Return the last line of stderr as the end of a message, or "" if stderr is empty."""
         last = () if self._engine is None else self.process.stderr(1)
         return f"; stderr: {last[0]}" if last else ""
 
