@@ -11,13 +11,13 @@ from enginetour.ratings.ratinglist import OTHER_POOL, RatingList
 from enginetour.reports import ratinglist
 from enginetour.reports.sheet import Column, Sheet, format_whole, percent_format
 
-# Lists, editions and the changes between them. Rows are those of the JSON.
+# Lists, editions and the changes between them. The rows have the same keys as the JSON.
 
 _Rows = Sequence[Mapping[str, Any]]
 
 
 def _signed(value: float | None) -> str:
-    """Format one decimal with its sign; an empty text for None."""
+    """Format a number with its sign and one decimal. Return an empty text for None."""
     return "" if value is None else format_fixed(value, 1, signed=True)
 
 
@@ -82,7 +82,7 @@ _MOVES = (
 
 
 def list_sheet(title: str, found: RatingList) -> Sheet:
-    """Return a list of the database as a table, for any rating system."""
+    """Return the table of a rating list of the database, for any rating system."""
     if found.model in ("logistic", "davidson", "raokupper"):
         return ratinglist.likelihood_sheet(title, found)
     sheet = ratinglist.incremental_sheet(title, {row.name: (row.rating, row.games) for row in found.rows})
@@ -90,7 +90,7 @@ def list_sheet(title: str, found: RatingList) -> Sheet:
 
 
 def lists_sheet(rows: _Rows) -> Sheet:
-    """Return a row for each list with its newest revision and edition."""
+    """Return the table of all lists, with the newest revision and edition of each."""
     shown = tuple(
         {"edition": str(row["edition"] or "none"), "definition": _format_definition(row["definition"])} for row in rows
     )
@@ -100,12 +100,12 @@ def lists_sheet(rows: _Rows) -> Sheet:
 
 
 def _format_definition(definition: Mapping[str, str]) -> str:
-    """Format the settings of a list that differ from the defaults in one line."""
+    """Return one line with the settings of a list that differ from the defaults."""
     return "; ".join(f"{name}: {value}" for name, value in definition.items()) or "all games"
 
 
 def revisions_sheet(name: str, definition: Mapping[str, str], rows: _Rows) -> Sheet:
-    """Return the revisions of a list, with its definition as notes."""
+    """Return the table of a list's revisions, with the definition of the list as notes."""
     notes = [f"{key}: {value}" for key, value in definition.items()] or [
         "all games of the database, maximum likelihood"
     ]
@@ -113,13 +113,13 @@ def revisions_sheet(name: str, definition: Mapping[str, str], rows: _Rows) -> Sh
 
 
 def editions_sheet(rows: _Rows) -> Sheet:
-    """Return the published editions, oldest first."""
+    """Return the table of published editions, oldest first."""
     notes = () if rows else ("no edition yet. Hint: enginetour publish NAME",)
     return Sheet("editions", _EDITIONS, tuple(rows), (), notes)
 
 
 def edition_sheet(made: Mapping[str, Any]) -> Sheet:
-    """Return an edition as it was published, from its JSON."""
+    """Return the table of an edition as it was published, from its JSON."""
     rows = tuple({**row, "draw_rate": row["draws"] / row["games"]} for row in made["list"])
     marks = sorted({mark for row in rows for mark in row["remarks"]} - {OTHER_POOL})
     shown = tuple(_edition_cells(row, marks, first=made["edition"] == 1) for row in rows)
@@ -131,7 +131,7 @@ def edition_sheet(made: Mapping[str, Any]) -> Sheet:
     notes += made["caption"]
     until = [f"game {made['last_game']}"] if made["last_game"] else []
     until += [f"imported game {made['last_imported']}"] if made["last_imported"] else []
-    level = f" {each}," if (each := made.get("level")) else ""  # older editions do not have it
+    level = f" {each}," if (each := made.get("level")) else ""  # older editions do not contain a level
     games = f"{made['games']} games up to {' and '.join(until)}"
     notes.append(f"{made['model']},{level} {games}, residual {made['residual']:.1g}")
     if made["note"]:
@@ -142,9 +142,10 @@ def edition_sheet(made: Mapping[str, Any]) -> Sheet:
 
 
 def difference_sheet(found: Mapping[str, Any], most: int | None) -> Sheet:
-    """Return the changes between two states of a list from its JSON: the `most` largest as rows, the rest as notes.
+    """Return the table of rating changes between two states of a list, from their JSON.
 
-    Empty columns are left out. None for `most` returns all rows and all columns, for CSV.
+    The table contains the `most` largest changes and no empty columns. If `most` is None, it contains all rows and
+    columns, for CSV. Other changes of the list are notes.
     """
     rows = tuple(found["moves"])
     idle = {key for key in ("own", "others", "terms", "struck") if most is not None and not any(r[key] for r in rows)}
@@ -152,11 +153,11 @@ def difference_sheet(found: Mapping[str, Any], most: int | None) -> Sheet:
     later = f"edition {found['after']}" if found["after"] else "now"
     notes = [f"{found['new_games']} new {'game' if found['new_games'] == 1 else 'games'}"]
     if len(rows) > most:
-        few = "move is" if len(rows) - most == 1 else "moves are"
+        few = "change is" if len(rows) - most == 1 else "changes are"
         notes.append(f"{len(rows) - most} smaller {few} not shown; --most shows more")
     pools, now = found["pools"]
     if pools > 1 or now > 1:
-        changed = f", {pools} before" if pools != now else ""
+        changed = f" (before: {pools})" if pools != now else ""
         notes.append(f"rating pools: {now}{changed}; each pool has its own ranks")
     if any(row["note"] for row in rows):
         notes.append(_OTHER_ZERO)
@@ -175,7 +176,7 @@ def difference_sheet(found: Mapping[str, Any], most: int | None) -> Sheet:
         for one in found["removed"]
     ]
     if any(row["own"] for row in rows):
-        notes.append("own: change caused by the new games of the engine itself; others: by all other new games")
+        notes.append("own: change by the engine's own new games; others: change by all other new games")
     return Sheet(
         f"{found['list']} · edition {found['before']} to {later}",
         tuple(column for column in _MOVES if column.key not in idle),
@@ -194,7 +195,7 @@ def _edition_cells(row: Mapping[str, Any], marks: list[str], *, first: bool) -> 
     }
 
 
-# The history of an engine. Rows are those of the JSON.
+# The history of an engine. The rows have the same keys as the JSON.
 
 _PUBLISHED = (
     Column("list", "list", left=True, flexible=True),
@@ -227,7 +228,7 @@ _OPPONENTS = (
 
 
 def opponents_sheet(found: Mapping[str, Any]) -> Sheet:
-    """Return the opponents of an engine, most games first."""
+    """Return the table of an engine's opponents, most games first."""
     rating = "no rating" if found["rating"] is None else f"rating {round(found['rating'])}"
     days = f", {found['first']} to {found['last']}" if found["first"] else ""
     title = f"{found['name']} · {rating}, {found['games']} games{days}"
@@ -235,12 +236,12 @@ def opponents_sheet(found: Mapping[str, Any]) -> Sheet:
 
 
 def published_sheet(found: Mapping[str, Any]) -> Sheet:
-    """Return the ratings of an engine in published editions, oldest first."""
+    """Return the table of an engine's ratings in published editions, oldest first."""
     return Sheet("editions", _PUBLISHED, tuple(found["published"]))
 
 
 def events_sheet(found: Mapping[str, Any], most: int) -> Sheet:
-    """Return the newest rating changes of an engine by incremental systems, at most `most` for each system."""
+    """Return the table of an engine's newest changes in incremental systems, at most `most` for each system."""
     rows: list[Mapping[str, Any]] = []
     notes = []
     for system in dict.fromkeys(row["system"] for row in found["events"]):
@@ -252,5 +253,5 @@ def events_sheet(found: Mapping[str, Any], most: int) -> Sheet:
 
 
 def all_events_sheet(found: Mapping[str, Any]) -> Sheet:
-    """Return all rating changes of an engine, oldest first."""
+    """Return the table of all rating changes of an engine in incremental systems, oldest first."""
     return Sheet("rating changes", _EVENTS, tuple(found["events"]))

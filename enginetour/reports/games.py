@@ -18,12 +18,15 @@ if TYPE_CHECKING:
 
 # Incidents.
 
-_NARROWEST = 64  # columns; an engine log is not readable in fewer
+_NARROWEST = 64  # columns; an engine log is not readable in fewer columns
 _LINE = re.compile(r"(\d+\.\d+) ([<>]) (.*)")
 
 
 def incident_lines(incident: Incident, width: int) -> Iterator[str]:
-    """Yield an incident as lines of at most `width` columns: what happened, measurements, engine log and stderr."""
+    """Yield the lines that describe an incident: what happened, measurements, engine log and stderr.
+
+    Lines have at most `width` columns.
+    """
     width = max(width, _NARROWEST)
     yield from wrap_lines("incident: ", f"{incident.at_fault}, {incident.category} at ply {incident.ply}", width)
     yield from wrap_lines("  ", incident.cause, width)
@@ -31,7 +34,7 @@ def incident_lines(incident: Incident, width: int) -> Iterator[str]:
     if facts:
         yield from wrap_lines("  ", facts, width)
     if incident.traffic:
-        since = "its search started" if incident.last_go_us is not None else "the engine started"
+        since = "the search started" if incident.last_go_us is not None else "the engine started"
         yield f"  engine log (> sent, < received), ms since {since}:"
         for line in incident.traffic:
             yield from _log_lines(line, incident.last_go_us or 0, width)
@@ -40,7 +43,7 @@ def incident_lines(incident: Incident, width: int) -> Iterator[str]:
 
 
 def claim_lines(game: Game, width: int) -> Iterator[str]:
-    """Yield the search output of the engines of a game that proved wrong; `referee.claims` defines the kinds."""
+    """Yield lines about the engines' claims in a game that proved wrong. `referee.record` defines the kinds."""
     for name, record in ((game.pairing.white, game.white), (game.pairing.black, game.black)):
         for kind, number, text in record.claims:
             more = f", {number} times, first at" if number > 1 else ","
@@ -64,12 +67,12 @@ def _log_lines(line: str, asked_us: int, width: int) -> Iterator[str]:
         yield from wrap_lines("    ", line, width)
         return
     stamp, direction, text = found.groups()
-    after_us = round(float(stamp) * 1e6) - asked_us  # an integer, so that 0 is not shown as -0.000
+    after_us = round(float(stamp) * 1e6) - asked_us  # rounded to an integer, so that 0 is not shown as -0.000
     yield from wrap_lines(f"{after_us / 1000:14.3f} {direction} ", text, width)
 
 
 def wrap_lines(first: str, text: str, width: int) -> Iterator[str]:
-    """Yield a text in lines of at most `width` columns; later lines are indented below the first word."""
+    """Yield `first` and a text in lines of at most `width` columns. Later lines are indented to the text."""
     lines = textwrap.wrap(safe_text(text), width - len(first), break_on_hyphens=False) or [""]
     for number, line in enumerate(lines):
         yield f"{first if number == 0 else ' ' * len(first)}{line}".rstrip()
@@ -81,12 +84,12 @@ _ORDER = {str(termination): place for place, termination in enumerate(Terminatio
 
 
 def count_endings(games: Iterable[GameLine]) -> Counter[str]:
-    """Count the games that count by their termination."""
+    """Return the number of games for each termination. Void games are not counted."""
     return Counter(game.termination for game in games if game.counts)
 
 
 def endings_sheet(title: str, names: Sequence[str], games: Iterable[GameLine]) -> Sheet:
-    """Return a row for each engine and termination with its counts: won, drawn, lost, void."""
+    """Return a table with a row for each engine and termination, with the numbers of games won, drawn, lost, void."""
     rows: dict[tuple[str, str], Counter[str]] = {}
     for game in games:
         for name, white in ((game.white, True), (game.black, False)):
@@ -115,7 +118,7 @@ def endings_sheet(title: str, names: Sequence[str], games: Iterable[GameLine]) -
 
 
 def format_endings(found: Mapping[str, int]) -> str:
-    """Format ``ended by: 12 mate, 5 repetition, 8 adjudication-draw``; an empty text without games."""
+    """Return for example ``ended by: 12 mate, 5 repetition``, or an empty text if there are no games."""
     parts = [f"{found[ending]} {ending}" for ending in sorted(found, key=_ORDER.__getitem__)]
     return f"ended by: {', '.join(parts)}" if parts else ""
 
@@ -124,7 +127,7 @@ def format_endings(found: Mapping[str, int]) -> str:
 
 
 def _short(figure: float | None) -> str:
-    """Format one decimal below 1000, thousands as ``454k`` and millions as ``1.21M``."""
+    """Format a number with few digits: ``12.3``, ``1234``, ``454k`` or ``1.21M``."""
     if figure is None:
         return ""
     if figure >= 1_000_000:
@@ -145,7 +148,7 @@ _COLUMNS = (
     Column("nps", "nps", continues=True, form=_short),
     Column("ms", "ms/move", continues=True, form=_short),
     Column("longest_ms", "max ms", continues=True),
-    # An engine without tablebases always reports 0.
+    # An engine without tablebases always reports 0, so 0 is not shown.
     Column("tbhits", "TB hits", continues=True, rare=True, form=lambda hits: _short(hits or None)),
     Column("margin_uses", "late", continues=True, rare=True, form=_unless_0),
     Column("ponder_hits", "ponder", continues=True, rare=True, form=percent_format(0)),
@@ -162,9 +165,9 @@ _AVERAGES_NOTES = (
 
 
 def averages_sheet(title: str, names: Sequence[str], sides: Iterable[tuple[str, SideRecord]]) -> Sheet:
-    """Return a row with the averages of each engine that has played, in the order of `names`.
+    """Return a table with the averages of each engine that has played, in the order of `names`.
 
-    A figure that the engine never reported is None.
+    Figures that the engine never reported are None.
     """
     totals: dict[str, _Total] = {}
     for name, record in sides:
@@ -199,7 +202,7 @@ class _Total:
             self.claims[kind] += number
 
     def figures(self) -> dict[str, object]:
-        """Return the figures by their keys in JSON and CSV."""
+        """Return the figures. The keys are those of JSON and CSV."""
         counts, effort = self.counts, self.effort
         ponders = counts["ponders"]
         return {
@@ -218,9 +221,9 @@ class _Total:
 
 
 def mean_nps(effort: Mapping[str, tuple[int, int]]) -> float | None:
-    """Return nodes per second from the measured time, else the mean of what the engine reported.
+    """Return nodes per second from the measured time, or the mean of the reported nps if no time was measured.
 
-    `effort` has the number of moves and the total of each figure.
+    `effort` contains the number of moves and the sum for each figure.
     """
     nothing = (0, 0)
     measured = effort.get("nodes_ms", nothing)[1]
@@ -235,10 +238,14 @@ def _mean(number: int, total: int) -> float | None:
 
 
 def machine_lines(game: Game) -> Iterator[str]:
-    """Yield the load of the machine and the latency of the referee in one game, as far as they were measured."""
+    """Yield lines about the machine's load and the referee's latency in one game, as far as they were measured."""
     if game.load_average is not None and game.cores is not None:
-        busy = ": more load than processors, clocks are unreliable" if game.load_average > game.cores else ""
-        stolen = f", {game.steal_percent:.1f}% of their time taken by the host" if game.steal_percent else ""
+        busy = (
+            ": the load is higher than the number of processors, so clocks are unreliable"
+            if game.load_average > game.cores
+            else ""
+        )
+        stolen = f", {game.steal_percent:.1f} % of their time used by the host" if game.steal_percent else ""
         yield f"machine: load {game.load_average:.1f} on {game.cores} processors{stolen}{busy}"
     if game.relay_gap_us is not None:
         median, high, largest = (f"{gap / 1000:.1f}" for gap in game.relay_gap_us)
@@ -251,7 +258,7 @@ def machine_lines(game: Game) -> Iterator[str]:
     if waits:
         yield f"wait for a processor: {', '.join(waits)} in the whole game"
     if game.referee_us is not None:
-        yield f"late move: at most {game.referee_us / 1000:.1f} ms are latency of enginetour"
+        yield f"late move: the latency of enginetour was at most {game.referee_us / 1000:.1f} ms"
 
 
 # Matchups.
@@ -268,7 +275,7 @@ _PAIRING_COLUMNS = (
     Column("score", "score", form=percent_format(1)),
     Column("pentanomial", "Ptnml(0-2)", left=True),
 )
-_PAIRING_NOTES = ("Ptnml(0-2): game pairs in which the first engine scored 0, 1/2, 1, 3/2, 2 points",)
+_PAIRING_NOTES = ("Ptnml(0-2): numbers of game pairs in which the first engine scored 0, 1/2, 1, 3/2, 2 points",)
 
 
 def pairings_sheet(
@@ -277,10 +284,10 @@ def pairings_sheet(
     counts: Mapping[_Couple, tuple[int, int, int]],
     pairs: Mapping[_Couple, Sequence[int]],
 ) -> Sheet:
-    """Return a row for each matchup, for the engine that comes first in `names`.
+    """Return a table with a row for each matchup. The first engine of a row is the engine that is first in `names`.
 
-    `counts` are White's wins, draws and losses. `pairs` count game pairs by the points of the first engine of their
-    key.
+    `counts` are White's wins, draws and losses by (White, Black). `pairs` are the numbers of game pairs in which the
+    first engine of the key scored 0, 1/2, 1, 3/2 and 2 points.
     """
     place = {name: number for number, name in enumerate(names)}
     met = {_ordered(couple, place) for couple in counts}
@@ -312,7 +319,10 @@ _VERDICTS: tuple[Verdict, ...] = ("ok", "warn", "FAIL", "not offered")
 
 
 def compliance_lines(name: str, result: Compliance, *, verbose: bool = False) -> Iterator[str]:
-    """Yield the result of a protocol check: its verdict, the failed steps (or all), and keys for the engine file."""
+    """Yield the lines of a compliance check: the verdict, the steps that are not ok, and keys for the engine file.
+
+    If `verbose` is true, yield all steps.
+    """
     counts = ", ".join(f"{result.count(verdict)} {verdict}" for verdict in _VERDICTS if result.count(verdict))
     verdict = "can play" if result.fit else "cannot play"
     yield f"{name}: {verdict} · {result.own_name or 'no name'} · {result.protocol} · {counts}"
@@ -325,7 +335,7 @@ def compliance_lines(name: str, result: Compliance, *, verbose: bool = False) ->
 
 
 def compliance_sheet(found: Sequence[tuple[str, Compliance]]) -> tuple[Sheet, dict[str, Any]]:
-    """Return a table with a row for each engine, and JSON with all steps."""
+    """Return a table of compliance checks with a row for each engine, and a value for JSON with all steps."""
     columns = (
         Column("name", "engine", left=True, flexible=True),
         Column("fit", "can play", left=True, form=format_yes),

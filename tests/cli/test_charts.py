@@ -203,7 +203,10 @@ def test_a_load_of_many_games_is_counted_whole() -> None:
     """A chart of many games keeps every game with more load than processors."""
     loads = [(float(number), 9.0 if number in (7, 2999) else 0.5) for number in range(1, 3001)]
     made = curves.load_chart(loads, title="l", cores=2)
-    assert made.summary == "Load of the machine after 3000 games; it was higher than the number of processors after 2."
+    assert (
+        made.summary
+        == "Load of the machine after 3000 games; after 2 of them it was higher than the number of processors."
+    )
     quiet, busy = (mark for mark in made.marks if isinstance(mark, Area))
     assert (len(quiet.outlines), len(busy.outlines)) == (1000, 2)
 

@@ -214,7 +214,7 @@ def test_diff(folder: Path) -> None:
     assert (found["before"], found["after"], found["new_games"], len(found["moves"])) == (1, 0, 1, 4)
     text = tour(folder, "diff", "all", "--most", "1").stdout
     assert "edition 1 to now" in text
-    assert "3 smaller moves are not shown" in text
+    assert "3 smaller changes are not shown" in text
     assert tour(folder, "diff", "all", "--csv", "--most", "1").stdout.count("\n") == 5
 
 

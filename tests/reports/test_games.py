@@ -169,10 +169,10 @@ BUSY = replace(game(), load_average=3.14, cores=2, steal_percent=5.1, relay_gap_
 def test_words() -> None:
     """Only measured values are shown."""
     assert list(machine_lines(BUSY)) == [
-        "machine: load 3.1 on 2 processors, 5.1% of their time taken by the host: more load than processors, clocks are"
-        " unreliable",
+        "machine: load 3.1 on 2 processors, 5.1 % of their time used by the host: the load is higher than the number of"
+        " processors, so clocks are unreliable",
         "latency: median 0.1 ms, 99 % up to 0.9 ms, maximum 2.1 ms",
-        "late move: at most 3.3 ms are latency of enginetour",
+        "late move: the latency of enginetour was at most 3.3 ms",
     ]
     assert list(machine_lines(replace(game(), load_average=2.0, cores=2, steal_percent=0.0))) == [
         "machine: load 2.0 on 2 processors"
@@ -218,7 +218,8 @@ def test_stored_and_shown(tmp_path: Path) -> None:
     assert ["3.1/2" in line for line in listed if "Fruit" in line] == [False, True]
     assert ["3.3" in line for line in listed if "Fruit" in line] == [False, True]
     assert any("referee ms" in line for line in listed)
-    assert "more load than processors, clocks are unreliable" in " ".join(tour(tmp_path, "games", "2").stdout.split())
+    shown = " ".join(tour(tmp_path, "games", "2").stdout.split())
+    assert "the load is higher than the number of processors, so clocks are unreliable" in shown
     assert read(tmp_path, "games", "2")["steal_percent"] == 5.1
 
 
@@ -251,7 +252,7 @@ def test_it_reads_from_the_question_on() -> None:
         "  White disconnects: signal 11 (SIGSEGV)",
         "  process ended: signal 11 (SIGSEGV); memory up to 49 MiB; load 2.2; latency of",
         "  enginetour up to 0.4 ms",
-        "  engine log (> sent, < received), ms since its search started:",
+        "  engine log (> sent, < received), ms since the search started:",
         "      -500.000 > position startpos moves e2e4",
         "         0.000 > go wtime 1000",
         "        12.345 < info depth 1 [31m",

@@ -165,7 +165,7 @@ def test_moves_of_several_pools_are_told_apart(store: Store) -> None:
     assert told in editions.difference_sheet(difference(store, "main").to_json(), 10).notes
     record(store.create_tournament(draft("joined", ("Toga", "Rebel"))), "Toga", "Rebel", Outcome.DRAW)
     sheet = editions.difference_sheet(difference(store, "main").to_json(), 10)
-    assert "rating pools: 2, 3 before; each pool has its own ranks" in sheet.notes
+    assert "rating pools: 2 (before: 3); each pool has its own ranks" in sheet.notes
     place = [column.key for column in sheet.columns].index("change")
     moved = {row["name"]: (row["change"], told[place]) for row, told in zip(sheet.rows, sheet.cells(), strict=True)}
     assert {name for name, told in moved.items() if told == (None, "other pool")} == {"Phalanx", "Rebel"}

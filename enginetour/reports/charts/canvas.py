@@ -1,7 +1,7 @@
 """Elements of charts: shapes, texts, scales and colors.
 
-Positions and lengths are units of the picture, one CSS pixel each at its own width; x to the right, y down. Positions
-must be finite numbers.
+Positions and lengths are in units of the picture. If a picture has its original width, one unit is one CSS pixel. x
+increases to the right, and y increases downwards. Positions must be finite numbers.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from enginetour.reports.sheet import safe_text, shorten_middle
 
 # Shapes and texts.
 
-TEXT_SIZE = 12.0  # units: small text of a page
-SMALL_SIZE = 10.5  # units: ticks and notes
-TITLE_SIZE, TITLE_HEIGHT = 14.0, 24.0  # units: font size of the title, and the height that it takes
+TEXT_SIZE = 12.0  # units; the same size as small text of a page
+SMALL_SIZE = 10.5  # units; used for ticks and notes
+TITLE_SIZE, TITLE_HEIGHT = 14.0, 24.0  # units; font size and height of the title
 _MAX_NAME_LENGTH = 44  # characters of a name in a chart; the tooltip has the whole name
 _MAX_VALUE = 1e9  # the largest number that is drawn
 _NO_XML = re.compile("[\ufffe\uffff]")  # noncharacters that XML 1.0 (2.2) forbids; `safe_text` removes the others
@@ -30,7 +30,7 @@ XY = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line through points; `dash` are the lengths of its dashes and gaps, empty for a solid line."""
+    """A line through points. `dash` contains the lengths of dashes and gaps, and is empty for a solid line."""
 
     spots: tuple[XY, ...]
     role: str = "ink"
@@ -44,7 +44,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """Closed outlines of one color, filled together."""
+    """Closed outlines that are filled together with one color."""
 
     outlines: tuple[tuple[XY, ...], ...]
     role: str = "accent"
@@ -56,7 +56,7 @@ class Area:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """Text with its baseline at `y`, rotated by `angle` degrees around its position."""
+    """A text with its baseline at `y`, rotated by `angle` degrees around (`x`, `y`)."""
 
     x: float
     y: float
@@ -73,7 +73,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Tooltip:
-    """An invisible box that shows its text under the pointer. A PNG has no tooltips."""
+    """An invisible box that shows a text if the pointer is over it. A PNG has no tooltips."""
 
     x: float
     y: float
@@ -90,9 +90,9 @@ Mark = Line | Area | Label | Tooltip
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """Marks in their drawing order. `summary` describes the picture.
+    """Marks in the order in which they are drawn. `summary` describes the picture.
 
-    The first mark is the title, in the upper `TITLE_HEIGHT` units. Pages leave it out, since they have headings.
+    The first mark is the title, in the upper `TITLE_HEIGHT` units. Pages omit it, because they have headings.
     """
 
     title: str
@@ -103,12 +103,12 @@ class Picture:
 
 
 def clean_text(text: object) -> str:
-    """Return a text as tables show it, without characters that XML forbids."""
+    """Return a text as in tables, but without characters that XML forbids."""
     return _NO_XML.sub("\ufffd", safe_text(text))
 
 
 def short_name(name: str, most: int = _MAX_NAME_LENGTH) -> str:
-    """Shorten a name in its middle."""
+    """Return a name with at most `most` characters, shortened in its middle."""
     return shorten_middle(clean_text(name), most)
 
 
@@ -129,7 +129,7 @@ def diamond(x: float, y: float, radius: float) -> tuple[XY, ...]:
 
 
 def cross(x: float, y: float, radius: float, role: str) -> tuple[Line, Line]:
-    """Return two crossed lines, the symbol of an engine that left."""
+    """Return two crossed lines, the symbol of an engine that dropped out or withdrew."""
     low, high = (
         ((x - radius, y - radius), (x + radius, y + radius)),
         ((x - radius, y + radius), (x + radius, y - radius)),
@@ -138,13 +138,13 @@ def cross(x: float, y: float, radius: float, role: str) -> tuple[Line, Line]:
 
 
 def arrow(x: float, y: float, radius: float, *, up: bool) -> tuple[XY, ...]:
-    """Return the outline of a small triangle."""
+    """Return the outline of a small triangle that points up or down."""
     tip = -radius if up else radius
     return ((x - radius, y - tip), (x + radius, y - tip), (x, y + tip))
 
 
 def is_drawable(value: float | None) -> bool:
-    """Return whether a number can be drawn. Larger numbers than `_MAX_VALUE` would make a scale lose precision."""
+    """Return whether a number can be drawn. On a scale, numbers above `_MAX_VALUE` would cause rounding errors."""
     return value is not None and isfinite(value) and abs(value) <= _MAX_VALUE
 
 
@@ -156,18 +156,21 @@ def name_list(names: Sequence[str], most: int = 3) -> str:
 
 def _check_finite(values: Iterable[float]) -> None:
     if not all(map(isfinite, values)):
-        raise ValueError("a mark must be at a finite place")
+        raise ValueError("the coordinates of a mark must be finite")
 
 
 # Scales.
 
-_STEPS = (1.0, 2.0, 5.0, 10.0)  # round steps of an axis
-_DECADES = 3  # a longer logarithmic scale has ticks at powers of 10 only, a shorter one at 1, 2 and 5
+_STEPS = (1.0, 2.0, 5.0, 10.0)  # possible steps of an axis, times a power of 10
+_DECADES = 3  # longer logarithmic scales only have ticks at powers of 10; shorter scales also at 2 and 5 times these
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """A scale from `low` at `start` to `high` at `end`. Both must be finite and different, above 0 if logarithmic."""
+    """A scale that maps the numbers `low` to `high` to the positions `start` to `end`.
+
+    `low` and `high` must be finite and different, and above 0 for a logarithmic scale (`log`).
+    """
 
     low: float
     high: float
@@ -176,18 +179,18 @@ class Scale:
     log: bool = False
 
     def at(self, value: float) -> float:
-        """Return the position of a number, outside the scale for numbers outside it."""
+        """Return the position of a number. For numbers outside the scale, the position is also outside."""
         low, high, here = self.low, self.high, value
         if self.log:
             low, high, here = log10(low), log10(high), log10(max(value, self.low))
         return self.start + (here - low) / (high - low) * (self.end - self.start)
 
     def within(self, value: float) -> float:
-        """Return the position of a number, at the nearer end for numbers outside the scale."""
+        """Return the position of a number. For numbers outside the scale, return the position of the nearer end."""
         return self.at(min(max(value, self.low), self.high))
 
     def ticks(self, most: int = 6) -> list[float]:
-        """Return round numbers of the scale, at most `most`, or the few of a logarithmic scale."""
+        """Return at most `most` round numbers of the scale. A logarithmic scale has ticks as `_DECADES` describes."""
         if self.log:
             powers = range(floor(log10(self.low)), floor(log10(self.high)) + 1)
             parts = (1,) if log10(self.high / self.low) > _DECADES else _STEPS[:3]
@@ -205,9 +208,9 @@ def _round_step(least: float) -> float:
 
 
 def linear_scale(values: Iterable[float | None], start: float, end: float, *, least: float = 1.0) -> Scale:
-    """Return a linear scale over the finite values with a margin, at least `least` wide.
+    """Return a linear scale for the drawable values, with a margin at both ends.
 
-    Without values it is 0 to `least`.
+    It spans at least `least`. Without values it spans 0 to `least`.
     """
     there = [value for value in values if value is not None and is_drawable(value)]
     low, high = (min(there), max(there)) if there else (0.0, least)
@@ -219,24 +222,25 @@ def linear_scale(values: Iterable[float | None], start: float, end: float, *, le
 
 
 def count_scale(most: int, start: float, end: float) -> Scale:
-    """Return a scale from 0 to a count, or to 1."""
+    """Return a scale from 0 to `most`, but at least to 1."""
     return Scale(0, max(1, most), start, end)
 
 
 def format_tick(value: float) -> str:
-    """Format the number of a tick: ``2600``, ``0.5``, ``-40``, never ``-0``."""
+    """Format the number of a tick, for example ``2600``, ``0.5`` or ``-40``, but never ``-0``."""
     return f"{value + 0.0:.10g}" if abs(value) >= 1e-9 else "0"
 
 
 def format_count_tick(value: float) -> str:
-    """Format the tick of a count; an empty text for a number that is not whole."""
+    """Format the tick of a count. Return an empty text for a number that is not an integer."""
     return format_tick(value) if value == round(value) else ""
 
 
-# Colors by role: CSS variables in a page, these values in a picture file.
+# Colors by role. Picture files use these values; in pages, colors are CSS variables.
 #
-# The eight series colors are those of Okabe and Ito (Color Universal Design, 2008), made darker or lighter until their
-# contrast with the background is 3:1 (WCAG 2.2, 1.4.11), and that of text colors 4.5:1 (1.4.3). A test checks it.
+# The eight series colors are the colors of Okabe and Ito (Color Universal Design, 2008), made darker or lighter until
+# their contrast with the background is 3:1 (WCAG 2.2, 1.4.11). Text colors have a contrast of 4.5:1 (1.4.3). A test
+# checks both.
 
 LIGHT_COLORS = MappingProxyType({
     "ink": "#1a1c20",
@@ -257,10 +261,10 @@ LIGHT_COLORS = MappingProxyType({
     "series-8": "#6b6f76",
 })  # fmt: skip
 
-MAX_SHADE = 0.5  # opacity of a background with text on it: the contrast of the text is 4.5:1 in light and dark
+MAX_SHADE = 0.5  # maximum opacity of a background behind text, for a contrast of 4.5:1 with light and dark colors
 SERIES_ROLES = tuple(role for role in LIGHT_COLORS if role.startswith("series-"))
 
 
 def series_role(number: int) -> str:
-    """Return the color role of the series with this number, from 0. The ninth has the first color again."""
+    """Return the color role of a series. Numbers start at 0, and the ninth series has the first color again."""
     return SERIES_ROLES[number % len(SERIES_ROLES)]

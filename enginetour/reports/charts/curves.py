@@ -33,16 +33,16 @@ from enginetour.reports.sheet import format_points
 
 # Curves. Each curve ends with its name in its color. The ninth curve has the color of the first one and is dashed.
 
-_MAX_CURVES = 16  # two of each color
+_MAX_CURVES = 16  # curves; two of each color
 _HEIGHT = 300.0  # units
-_APART, _DASH = 14.0, (6.0, 3.0)  # units: distance of two names, lengths of dash and gap
-_EACH = 25  # points; a curve with more points is drawn as a line only
-_LONGEST = 1200  # points; a curve with more points is thinned out
+_APART, _DASH = 14.0, (6.0, 3.0)  # units; minimum distance of two names, lengths of dash and gap
+_EACH = 25  # points; if a curve has more points, they are not drawn as symbols
+_LONGEST = 1200  # points; of a curve with more points, only some are drawn
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A point: `x` is an edition or a game, and `low` and `high` are the ends of the interval."""
+    """A point of a curve. `x` is the number of an edition or game; `low` and `high` are the ends of the interval."""
 
     x: float
     y: float | None
@@ -53,7 +53,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """An engine over time."""
+    """The curve of an engine over time."""
 
     name: str
     points: tuple[Point, ...]
@@ -69,9 +69,9 @@ def _curve_chart(
     least: float = 20.0,
     width: float = output.CHART_WIDTH,
 ) -> Picture:
-    """Return the chart of the first curves; `below` is the label of the x axis.
+    """Return the chart of the first `_MAX_CURVES` curves. `below` is the label of the x axis.
 
-    `level` is the height of an additional horizontal line. `least` is the smallest span of the y axis.
+    `level` is the y value of an additional horizontal line. `least` is the smallest span of the y axis.
     """
     shown = [Curve(line.name, _drawable(line.points)) for line in lines[:_MAX_CURVES]]
     names = [line.name for line in shown]
@@ -98,7 +98,7 @@ def _curve_chart(
 
 
 def _drawable(points: Sequence[Point]) -> tuple[Point, ...]:
-    """Return the points with finite numbers, thinned out to what is visible, with the first and the last one."""
+    """Return the drawable points. If there are very many, return every n-th point and the last point."""
     there = [point for point in points if is_drawable(point.x) and is_drawable(point.y)]
     every = -(-len(there) // _LONGEST) or 1
     return tuple(point for place, point in enumerate(there) if place % every == 0 or place == len(there) - 1)
@@ -126,7 +126,7 @@ def _curve(line: Curve, place: int, xs: Scale, ys: Scale, *, single: bool, each:
 
 
 def _names(lines: Sequence[Curve], ys: Scale, right: float, room: float, top: float, bottom: float) -> Iterator[Mark]:
-    """Yield the names next to the ends of their curves, moved apart if they would overlap."""
+    """Yield the names next to the ends of the curves. Names that would overlap are moved apart."""
     ends = sorted((ys.at(line.points[-1].y or 0.0), place) for place, line in enumerate(lines) if line.points)
     low = top + 4
     heights = []
@@ -151,12 +151,12 @@ def _summary(lines: Sequence[Curve], count: int) -> str:
 def rating_history_chart(
     lines: Sequence[Curve], *, title: str, below: str = "edition", width: float = output.CHART_WIDTH
 ) -> Picture:
-    """Return ratings with their intervals; x is the number of an edition or of a game."""
+    """Return the chart of ratings with intervals. x is the number of an edition or of a game."""
     return _curve_chart(lines, title=title, below=below, width=width)
 
 
 def edition_point(edition: int, rating: float, plus: float | None, minus: float | None, games: int) -> Point:
-    """Return the point of a rating in an edition; `plus` and `minus` are the distances to the ends of its interval."""
+    """Return the point of a rating in an edition. `plus` and `minus` are the distances to the ends of the interval."""
     sides = [
         f" {sign}{side:.0f}" for sign, side in (("+", plus), ("-", minus)) if side is not None and is_drawable(side)
     ]
@@ -171,7 +171,7 @@ def edition_point(edition: int, rating: float, plus: float | None, minus: float 
 
 
 def score_chart(results: Mapping[str, Sequence[int]], *, title: str, width: float = output.CHART_WIDTH) -> Picture:
-    """Return the points above 50 % of each engine after each game; `results` are half points of each game."""
+    """Return the chart of each engine's points above 50 % after each game. `results` are half points of each game."""
     return _curve_chart(
         [Curve(name, _over_half(points)) for name, points in results.items()],
         title=title,
@@ -195,14 +195,14 @@ def _over_half(results: Sequence[int]) -> tuple[Point, ...]:
 
 # Fairness.
 
-_ROW, _SHARE_HEIGHT = 20.0, 170.0  # units
-_BINS = 30  # bars of a distribution
-_LARGEST_LOAD = 1000  # points of one color; more are thinned out
+_ROW, _SHARE_HEIGHT = 20.0, 170.0  # units; height of a row, height of a chart of measurements
+_BINS = 30  # number of bars of a distribution
+_LARGEST_LOAD = 1000  # points of one color; of more points, only some are drawn
 
 
 @dataclass(frozen=True, slots=True)
 class ShareBar:
-    """White's share of the points, 0 to 1. `error` is half the width of its confidence interval."""
+    """White's share of the points, 0 to 1. `error` is half the width of the confidence interval."""
 
     name: str
     share: float | None
@@ -211,7 +211,7 @@ class ShareBar:
 
 
 def white_share_chart(rows: Sequence[ShareBar], *, title: str, width: float = output.CHART_WIDTH) -> Picture:
-    """Return a row for all games, openings or engines in the given order, and a line at one half."""
+    """Return the chart of White's share, with the rows in the given order and a line at one half."""
     names = output.name_column_width([row.name for row in rows], width / 3)
     right = width - 130
     ends = [end for row in rows for end in _ends(row)]
@@ -238,7 +238,7 @@ def white_share_chart(rows: Sequence[ShareBar], *, title: str, width: float = ou
 
 
 def histogram(values: Sequence[float], *, title: str, unit: str, width: float = output.CHART_WIDTH) -> Picture:
-    """Return the distribution of the values above 0 on a logarithmic scale."""
+    """Return the chart of the distribution of the values above 0, with a logarithmic scale."""
     there = sorted(value for value in values if is_drawable(value) and value > 0)
     left, right, top = 46.0, width - 10, output.HEADING_HEIGHT
     bottom = top + _SHARE_HEIGHT
@@ -271,9 +271,10 @@ def histogram(values: Sequence[float], *, title: str, unit: str, width: float = 
 def load_chart(
     values: Sequence[tuple[float, float]], *, title: str, cores: int | None, width: float = output.CHART_WIDTH
 ) -> Picture:
-    """Return the load of the machine after each game, (number, load), with a line at its number of processors.
+    """Return the chart of the machine's load after each game. `values` are (number of the game, load).
 
-    Above that line clocks are unreliable. `cores` is None if it is unknown or not the same for all games.
+    A line shows the number of processors (`cores`), above which clocks are unreliable. `cores` is None if it is unknown
+    or not the same for all games.
     """
     there = [(game, value) for game, value in values if is_drawable(game) and is_drawable(value)]
     left, right, top = 46.0, width - 10, output.HEADING_HEIGHT
@@ -295,13 +296,13 @@ def load_chart(
             marks.append(Area(tuple(diamond(xs.at(x), ys.at(value), 2.8) for x, value in few), role))
     if not there:
         marks = [*output.heading(title, width), output.empty_message("no measurements", (top + bottom) / 2, width)]
-    busy = "" if cores is None else f"; it was higher than the number of processors after {len(above)}"
+    busy = "" if cores is None else f"; after {len(above)} of them it was higher than the number of processors"
     summary = f"Load of the machine after {len(there)} games{busy}."
     return Picture(clean_text(title), summary, width, bottom + 36, tuple(marks))
 
 
 def _ends(row: ShareBar) -> list[float]:
-    """Return the share and the ends of its interval, as far as they are finite."""
+    """Return the share and the ends of the interval, as far as they are finite."""
     if row.share is None or not is_drawable(row.share):
         return []
     error = row.error if row.error is not None and is_drawable(row.error) else 0.0
@@ -316,7 +317,7 @@ def _format_share(row: ShareBar) -> str:
 
 
 def quantile(ordered: Sequence[float], share: float) -> float:
-    """Return the smallest of the ordered values that at least this share of them does not exceed."""
+    """Return the smallest of the ordered values for which at least `share` of the values are not larger."""
     return ordered[max(0, ceil(share * len(ordered)) - 1)]
 
 

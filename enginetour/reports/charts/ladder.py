@@ -1,7 +1,8 @@
 """The chart of a bubble tournament over time.
 
-Each row is an engine, best first; time runs to the right, in games or in round robins. A blue cell is a round robin in
-the section, darker for a better place. A thin line is time in parking. A cross is where the engine dropped out.
+Each row is an engine, best first. The x axis is time, in games or in round robins. A blue cell is a round robin in the
+section, and a darker blue means a better place. A thin line is time in parking. A cross shows when the engine dropped
+out.
 """
 
 from __future__ import annotations
@@ -35,11 +36,11 @@ from enginetour.reports.charts.output import text_width
 
 @dataclass(frozen=True, slots=True)
 class SectionRound:
-    """One round robin of the section. `games` is the number of games finished by its decision, or so far.
+    """One round robin of the section. `games` counts all games finished up to its decision, or so far.
 
-    `order` are its engines by place, best first, empty while it is in progress. `parking` are the engines that were
-    parked during it, longest wait first. `withdrawn` are the engines that withdrew, `left` those of them in the
-    section.
+    `order` contains its engines by place, best first; it is empty while the round robin is in progress. `parking`
+    contains the engines that were parked during it, longest wait first. `withdrawn` contains the engines that withdrew
+    during it, and `left` only the withdrawn engines of the section.
     """
 
     number: int
@@ -57,7 +58,7 @@ class SectionRound:
 
 @dataclass(slots=True)
 class _Section:
-    """The engines in the section and in parking while notes are read."""
+    """The engines in the section and in parking, updated while notes are read."""
 
     members: list[str] = field(default_factory=list)
     parking: list[str] = field(default_factory=list)
@@ -78,7 +79,7 @@ class _Section:
                 where.remove(name)
 
     def taken(self, number: int, games: int, **decided: Any) -> SectionRound:
-        """Return the current round robin and start the next one."""
+        """Return the current round robin, and start the next round robin."""
         made = SectionRound(
             *(number, games, tuple(self.members)),
             parking=tuple(self.parking),
@@ -93,7 +94,7 @@ class _Section:
 
 
 def round_robins(notes: Iterable[Note], games: int | None = None) -> tuple[SectionRound, ...]:
-    """Return the round robins in their order. The last one can be in progress, after `games` finished games."""
+    """Return the round robins in order. The last one may be in progress; `games` is the current number of games."""
     fold, found, number = _Section(), list[SectionRound](), 1
     for note in notes:
         row: dict[str, Any] = dict(note.fields)
@@ -128,10 +129,10 @@ def round_robins(notes: Iterable[Note], games: int | None = None) -> tuple[Secti
 
 # The chart.
 
-_WIDEST = 1400.0  # units
-_FIGURE = 17.0  # units: the least width of a round robin with room for a place of two digits
-_ROOMY = 24.0  # units: the chart becomes wider until a round robin has this width on average
-_TIPS_UP_TO = 1500  # cells; with more, the tooltips would be most of the file
+_WIDEST = 1400.0  # units; maximum width of the chart
+_FIGURE = 17.0  # units; minimum width of a round robin, so that a place with two digits fits into it
+_ROOMY = 24.0  # units; the chart becomes wider until the average width of a round robin is this value
+_TIPS_UP_TO = 1500  # cells; with more cells, the tooltips would be most of the file
 
 
 def ladder_chart(
@@ -144,8 +145,9 @@ def ladder_chart(
 ) -> Picture:
     """Return the chart with rows in the order of `ranking`.
 
-    The x axis counts games (`by_games`) or round robins; None selects games if most round robins are then wide enough
-    for the places. The chart is wider than `width` if its places need it, except on a phone.
+    The x axis counts games (`by_games` true) or round robins (false). None selects games if most round robins are then
+    wide enough for the numbers of the places. If these numbers need it, the chart is wider than `width`, except on a
+    phone.
     """
     size = TEXT_SIZE if len(ranking) <= 60 else SMALL_SIZE
     row = 20.0 if len(ranking) <= 30 else 16.0
@@ -187,7 +189,7 @@ def _usual(edges: Sequence[float]) -> float:
 
 
 def _scale(edges: Sequence[float], left: float, right: float, width: float) -> Scale:
-    """Return a scale as wide as a page, or wider if the places need it."""
+    """Return a scale as wide as a page, or wider if the numbers of the places need it."""
     whole = max(1.0, edges[-1])
     wanted = min(_FIGURE / _usual(edges) * whole, _ROOMY * (len(edges) - 1))
     room = width - left - right
@@ -240,7 +242,7 @@ def _row_marks(
 
 
 def _parked(name: str, rounds: Sequence[SectionRound]) -> Iterator[tuple[int, int]]:
-    """Yield the periods in parking: the first round robin, and the one after the last."""
+    """Yield the periods in parking, each as the first round robin and the round robin after the last."""
     for parked, run in groupby(range(len(rounds)), key=lambda number: name in rounds[number].parking):
         numbers = list(run)
         if parked:

@@ -1,7 +1,8 @@
 """Charts of a rating list, of a crosstable, and of one engine against its opponents.
 
-Scores above one half are blue, scores below it orange, and paler near one half, which people with red-green
-blindness can distinguish. In fields that are too large for numbers the colors remain: they show who has played whom.
+Scores above one half are blue, scores below one half are orange, and both are paler near one half. People with
+red-green blindness can distinguish these colors. Crosstables that are too large for numbers only have colors, which
+also show which engines have played each other.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ from enginetour.reports.sheet import format_count, format_points
 
 # Rating list: a point and a confidence interval for each engine.
 
-MAX_ENGINES = 200  # engines; a chart of more is not readable
-_ROW, _CLOSE_ROW, _MANY = 20.0, 15.0, 60  # units of a row, units of a row in a list with more engines than the last
-_LEAST_SPAN = 20.0  # Elo; with a smaller span, tiny differences would look large
+MAX_ENGINES = 200  # engines; a chart with more engines is not readable
+_ROW, _CLOSE_ROW, _MANY = 20.0, 15.0, 60  # units: height of a row, height in a long list; engines: limit of a long list
+_LEAST_SPAN = 20.0  # Elo; with a smaller span, tiny differences would seem large
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ def largest_pool(found: RatingList) -> tuple[RatedEngine, ...]:
 
 
 def list_chart(found: RatingList, title: str) -> Picture:
-    """Return the chart of a list; UsageRefused if no engine is rated."""
+    """Return the chart of a list. Raise UsageRefused if no engine is rated."""
     if not found.rows:
         raise UsageRefused("no engine is rated, so there is nothing to draw", place=title)
     bounded = any(row.error is not None for row in found.rows)
@@ -79,7 +80,8 @@ def rating_chart(
 ) -> Picture:
     """Return the chart of the first `most` engines in the given order.
 
-    `confidence` is that of the intervals in %, None for a system without intervals. `width` is in units.
+    `confidence` is the confidence level of the intervals in %, or None for a system without intervals. `width` is in
+    units.
     """
     rows, more = rows[:most], max(0, len(rows) - most)
     size, row = (TEXT_SIZE, _ROW) if len(rows) <= _MANY else (SMALL_SIZE, _CLOSE_ROW)
@@ -121,7 +123,7 @@ def _interval(one: RatedEngine, y: float, scale: Scale) -> Iterator[Mark]:
 
 
 def _bounds(one: RatedEngine) -> list[float]:
-    """Return the rating and the ends of its interval, as far as they are finite."""
+    """Return the rating and the ends of the interval, as far as they are finite."""
     if one.rating is None or not is_drawable(one.rating):
         return []
     up = [one.rating + one.plus] if one.plus is not None and is_drawable(one.plus) else []
@@ -155,18 +157,18 @@ def _summary(rows: Sequence[RatedEngine]) -> str:
     return f"Rating list of {len(rows)} engines, best first: {best}; then {name_list([one.name for one in rows[1:]])}."
 
 
-# Crosstable: each cell has the score, and a color by the share of the points.
+# Crosstable: each cell contains the score, and its color depends on the share of the points.
 
-_FIGURES_UP_TO = 40  # engines; with more, cells are too narrow for a score
-_TIPS_UP_TO = 24  # engines; with more, the tooltips would be most of the file
-_WIDEST, _LEAST_CELL = 1200.0, 5  # units: the widest chart, the smallest cell
-_SHADES = 5  # above one half, and as many below
-_SMALL_CELL = 8.0  # units; smaller cells have no gaps
+_FIGURES_UP_TO = 40  # engines; with more engines, cells are too narrow for a score
+_TIPS_UP_TO = 24  # engines; with more engines, the tooltips would be most of the file
+_WIDEST, _LEAST_CELL = 1200.0, 5  # units; maximum width of the chart, minimum width of a cell
+_SHADES = 5  # number of shades above one half, and the same number below
+_SMALL_CELL = 8.0  # units; between smaller cells there are no gaps
 
 
 @dataclass(frozen=True, slots=True)
 class CrossScore:
-    """The games of the row's engine against the column's, in half points of the row's engine."""
+    """The games of a row's engine against a column's engine. `half_points` are those of the row's engine."""
 
     half_points: int
     games: int
@@ -176,10 +178,10 @@ _CrossRow = CrossRow[CrossScore]
 
 
 def crosstable_chart(rows: Sequence[_CrossRow], *, title: str) -> Picture:
-    """Return the crosstable in the given order. ValueError if a row does not have a cell for each engine."""
+    """Return the crosstable in the given order. Raise ValueError if a row does not have a cell for each engine."""
     count = len(rows)
     if any(len(row.cells) != count for row in rows):
-        raise ValueError("a crosstable is square")
+        raise ValueError("each row of a crosstable must have a cell for each engine")
     figures = count <= _FIGURES_UP_TO
     size = TEXT_SIZE if count <= 24 else SMALL_SIZE
     texts = (
@@ -188,7 +190,7 @@ def crosstable_chart(rows: Sequence[_CrossRow], *, title: str) -> Picture:
     rank = text_width(str(count), size) + 8
     names = output.name_column_width([row.name for row in rows], 290, size)
     scores = max((text_width(_score(row), size) for row in rows), default=0.0) + 12
-    before = ceil(rank + names + 8 + scores)  # whole units are short numbers, which occur thousands of times
+    before = ceil(rank + names + 8 + scores)  # rounded, because short numbers make the file smaller
     if figures:
         least = max([22.0, *(text_width(text, SMALL_SIZE) + 6 for text in set(texts))])
         cell = max(least, min(34.0, (output.CHART_WIDTH - before) / max(1, count)))
@@ -216,7 +218,7 @@ def crosstable_chart(rows: Sequence[_CrossRow], *, title: str) -> Picture:
 
 
 def _shades(rows: Sequence[_CrossRow], left: float, top: float, cell: float, row: float) -> Iterator[Mark]:
-    """Yield one area for each shade. Adjacent cells without gaps and with the same shade are one rectangle."""
+    """Yield one area for each shade. If there are no gaps, adjacent cells with the same shade form one rectangle."""
     found: dict[tuple[str, float], list[tuple[XY, ...]]] = {}
     gap = 1.0 if cell > _SMALL_CELL else 0.0
     for down, line in enumerate(rows):
@@ -235,7 +237,7 @@ def _shades(rows: Sequence[_CrossRow], left: float, top: float, cell: float, row
 
 
 def _look(met: CrossScore | None, *, own: bool) -> tuple[str, float] | None:
-    """Return role and opacity of the color of a cell, None without games. An even score is grey."""
+    """Return the role and the opacity of the color of a cell, or None without games. An even score is gray."""
     if met is None or not met.games:
         return ("grid", 1.0) if own else None
     over = met.half_points - met.games  # half points above one half of the possible points
@@ -275,15 +277,15 @@ def _cross_summary(rows: Sequence[_CrossRow]) -> str:
     )
 
 
-# One engine against its opponents: its score by their ratings, and the score that its own rating predicts.
+# One engine against its opponents: its scores by the opponents' ratings, and the expected score from its own rating.
 
-_WIDTH, _HEIGHT = 360.0, 180.0  # units: a small chart that fits a phone
-_STEPS = 24  # segments of the expected curve
+_WIDTH, _HEIGHT = 360.0, 180.0  # units; small enough for a phone
+_STEPS = 24  # number of segments of the curve of the expected score
 
 
 @dataclass(frozen=True, slots=True)
 class OpponentScore:
-    """All games against one opponent, in half points of the engine."""
+    """The result of all games against one opponent. `half_points` are those of the engine."""
 
     name: str
     rating: float | None
@@ -292,7 +294,10 @@ class OpponentScore:
 
 
 def score_by_rating_chart(rating: float | None, faced: Sequence[OpponentScore], *, title: str) -> Picture:
-    """Return the chart without opponents that have no rating or no games. Points grow with the games, up to six."""
+    """Return the chart of the scores by rating. Opponents without a rating or without games are omitted.
+
+    The size of a point increases with the number of games, up to six.
+    """
     there = [one for one in faced if one.rating is not None and is_drawable(one.rating) and one.games]
     left, right, top = 46.0, _WIDTH - 10, output.HEADING_HEIGHT
     bottom = top + _HEIGHT
@@ -323,7 +328,7 @@ def score_by_rating_chart(rating: float | None, faced: Sequence[OpponentScore], 
         ]
     apart = len(faced) - len(there)
     summary = f"Score against {len(there)} rated opponents by their ratings" + (
-        f"; {apart} without one." if apart else "."
+        f"; {apart} opponents without a rating or games are not shown." if apart else "."
     )
     return Picture(clean_text(title), summary, _WIDTH, bottom + 36, tuple(marks))
 

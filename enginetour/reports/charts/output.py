@@ -1,7 +1,7 @@
 """Output of charts as SVG and PNG, and the parts that all charts share.
 
-matplotlib is loaded for the first PNG only, without its pyplot. The user's settings of matplotlib are ignored, so that
-the same data always give the same bytes.
+matplotlib is only loaded for the first PNG, and without pyplot. The user's settings of matplotlib are ignored, so that
+the same data always produce the same bytes.
 """
 
 from __future__ import annotations
@@ -47,20 +47,20 @@ if TYPE_CHECKING:
 
 # PNG, drawn by matplotlib.
 
-_EM = 100  # size at which characters are measured
-_UNIT_DPI = 72  # one unit of a picture is one point of matplotlib
+_EM = 100  # font size used to measure characters
+_UNIT_DPI = 72  # dots per inch, so that one unit of a picture is one point of matplotlib
 PNG_SCALE = 2  # pixels per unit, for screens with a high resolution
-_LONGEST_SIDE = 16_000  # pixels; a longer PNG is drawn smaller, since browsers and forums do not show it
-MARGIN = 12.0  # units around a picture file
-_PNG_COLORS = 128  # size of the palette: a dozen colors, and their mixtures at the edges of characters
-# Fonts for characters that DejaVu Sans, the font of matplotlib, does not have. Those on the machine are used.
+_LONGEST_SIDE = 16_000  # pixels; a longer PNG is made smaller, because browsers and forums do not show larger pictures
+MARGIN = 12.0  # units; margin around a picture file
+_PNG_COLORS = 128  # size of the palette; it contains a dozen colors, and their mixtures at the edges of characters
+# Fonts for characters that DejaVu Sans, the font of matplotlib, does not contain. Fonts that are installed are used.
 _FALLBACKS = ("Noto Sans CJK JP", "Noto Sans", "Noto Sans Devanagari", "Noto Sans Thai", "Noto Emoji", "Unifont")
 _ANCHORS: dict[Anchor, Literal["left", "center", "right"]] = {"start": "left", "middle": "center", "end": "right"}
-_drawing = threading.RLock()  # matplotlib is not thread-safe (its FAQ), and the live page has threads
+_drawing = threading.RLock()  # needed because matplotlib is not thread-safe (its FAQ), and the live page has threads
 
 
 def png(picture: Picture) -> bytes:
-    """Return a PNG in the light colors, with two pixels per unit."""
+    """Return the picture as a PNG with the light colors and two pixels per unit."""
     sink = io.BytesIO()
     scale = min(PNG_SCALE, _LONGEST_SIDE / (max(picture.width, picture.height) + 2 * MARGIN))
     with _matplotlib_lock():
@@ -69,30 +69,30 @@ def png(picture: Picture) -> bytes:
 
 
 def _reduce_colors(sink: io.BytesIO) -> bytes:
-    """Convert the PNG to a palette. This reduces a list of 14 engines from 134 KB to 48 KB."""
+    """Convert the PNG to a palette. This reduces the chart of 14 engines from 134 KB to 48 KB."""
     from PIL import Image
 
     packed = io.BytesIO()
     with Image.open(sink) as whole:
         few = whole.convert("RGB").quantize(_PNG_COLORS, dither=Image.Dither.NONE)
-        few.save(packed, format="png")  # compression level 9 takes 12 times as long and saves a tenth
+        few.save(packed, format="png")  # level 9 would take 12 times as long and save 10 %
     return packed.getvalue()
 
 
 def text_width(text: str, size: float, *, bold: bool = False) -> float:
-    """Return the width of a text in units, as in a PNG. The fonts of pages are seldom wider."""
+    """Return the width of a text in a PNG, in units. The fonts of pages are seldom wider."""
     return sum(_advance(char, bold=bold) for char in text) * size
 
 
 @cache
 def _advance(char: str, *, bold: bool) -> float:
-    """Return the width of one character in ems. Wide ones are not in the font and take one em."""
+    """Return the width of one character in ems. Wide characters are not in the font; their width is one em."""
     return 1.0 if east_asian_width(char) in "WF" else _font(bold=bold).getlength(char) / _EM
 
 
 @cache
 def _font(*, bold: bool) -> ImageFont.FreeTypeFont:
-    """Load the font of matplotlib without matplotlib, which takes as long as the rest of a report."""
+    """Load the font of matplotlib without loading matplotlib, which takes as long as the rest of a report."""
     from PIL import ImageFont
 
     path = _data_dir() / "fonts" / "ttf" / f"DejaVuSans{'-Bold' if bold else ''}.ttf"
@@ -103,15 +103,15 @@ def _data_dir() -> File:
     import importlib.util
 
     spec = importlib.util.find_spec("matplotlib")
-    assert spec is not None and spec.origin is not None, "a dependency of enginetour"
+    assert spec is not None and spec.origin is not None, "matplotlib is a dependency of enginetour"
     return File(spec.origin).parent / "mpl-data"
 
 
 @contextmanager
 def _matplotlib_lock() -> Iterator[None]:
-    """Prepare matplotlib, and let one thread use it at a time.
+    """Prepare matplotlib, and allow only one thread at a time to use it.
 
-    Characters that no font has are shown as boxes in a PNG. Warnings about them are turned off.
+    Characters that no font contains are shown as boxes in a PNG. Warnings about them are turned off.
     """
     with _drawing, warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -121,8 +121,8 @@ def _matplotlib_lock() -> Iterator[None]:
 
 @cache
 def _prepare() -> None:
-    """Load matplotlib with its defaults, whatever the user's files and variables say, and change a few settings."""
-    logging.getLogger("matplotlib").setLevel(logging.CRITICAL)  # or it reports caches and fonts on stderr
+    """Load matplotlib with its defaults, ignoring the user's files and variables, and change a few settings."""
+    logging.getLogger("matplotlib").setLevel(logging.CRITICAL)  # otherwise it writes about caches and fonts to stderr
     theirs = {name: os.environ.pop(name, None) for name in ("MPLBACKEND", "MATPLOTLIBRC")}
     os.environ["MATPLOTLIBRC"] = str(_data_dir() / "matplotlibrc")
     try:
@@ -134,7 +134,7 @@ def _prepare() -> None:
     there = set(font_manager.get_font_names())
     mpl.rcParams.update({
         "font.family": ["DejaVu Sans", *(name for name in _FALLBACKS if name in there)],
-        "text.parse_math": False,  # a name can contain two dollar signs
+        "text.parse_math": False,  # a name may contain two dollar signs, which would begin and end a formula
         "text.usetex": False,
         "path.sketch": None,
     })  # fmt: skip
@@ -178,7 +178,7 @@ def _artist(mark: Line | Area | Label, color: str) -> Artist:
         )
     if isinstance(mark, Line):
         dash: Literal["solid"] | tuple[float, tuple[float, ...]] = "solid"
-        if mark.dash:  # multiples of the line width in matplotlib
+        if mark.dash:  # in matplotlib, the lengths are multiples of the line width
             dash = (0.0, tuple(length / mark.width for length in mark.dash))
         xs, ys = zip(*mark.spots, strict=True)
         return Line2D(xs, ys, color=color, linewidth=mark.width, linestyle=dash, alpha=mark.alpha, dash_capstyle="butt")
@@ -189,21 +189,21 @@ def _artist(mark: Line | Area | Label, color: str) -> Artist:
     return PathPatch(Path(places, codes), facecolor=color, edgecolor="none", linewidth=0, alpha=mark.alpha)
 
 
-# SVG. Elements have no ids, since a page can contain several pictures. Colors and sizes are attributes, since pages
+# SVG. Elements have no ids, because a page can contain several pictures. Colors and sizes are attributes, because pages
 # forbid inline styles. Attributes can refer to the CSS variables of the page.
 
 _NAMESPACE = "http://www.w3.org/2000/svg"
-_WIDE_FROM = 760  # units: a wider picture needs more than the width of the text to be readable
+_WIDE_FROM = 760  # units; wider pictures are not readable in the width of the text, so pages show them larger
 _VARIABLES = {role: f"var(--{role})" for role in LIGHT_COLORS}
-# The font of an SVG file: that of the system, then that of PNG files.
+# The font of an SVG file is the font of the system or, if there is none, the font of PNG files.
 _LETTERS = "system-ui, 'DejaVu Sans', sans-serif"
 
 
 def svg(picture: Picture, kind: str = "") -> str:
     """Return an ``<svg>`` element for a page, with the colors and the font of the page.
 
-    The title is not drawn, since pages have headings, but it is the accessible name of the element. `kind` is an
-    additional class of the style sheet.
+    The title is not drawn, because pages have headings, but it is the accessible name of the element. `kind` is an
+    additional CSS class.
     """
     view = f"0 {_short(TITLE_HEIGHT)} {_short(picture.width)} {_short(picture.height - TITLE_HEIGHT)}"
     classes = " ".join(filter(None, ("chart", "wide" if picture.width > _WIDE_FROM else "", kind)))
@@ -213,7 +213,7 @@ def svg(picture: Picture, kind: str = "") -> str:
 
 
 def svg_file(picture: Picture) -> str:
-    """Return an SVG file in the light colors, with a margin."""
+    """Return the picture as an SVG file with the light colors and a margin."""
     edge, width, height = _short(-MARGIN), _short(picture.width + 2 * MARGIN), _short(picture.height + 2 * MARGIN)
     view = f'viewBox="{edge} {edge} {width} {height}"'
     head = f'<svg xmlns="{_NAMESPACE}" {view} width="{width}" height="{height}" role="img" font-family="{_LETTERS}">'
@@ -224,7 +224,7 @@ def svg_file(picture: Picture) -> str:
 
 
 def _svg_elements(marks: Sequence[Mark], colors: Mapping[str, str]) -> Iterator[str]:
-    """Yield the visible elements in their order, then the tooltips on top of them."""
+    """Yield the visible elements in order, and then the tooltips, so that these are on top."""
     for mark in marks:
         if isinstance(mark, Line):
             yield _line(mark, colors[mark.role])
@@ -257,7 +257,7 @@ def _label(mark: Label, color: str) -> str:
 
 
 def _outline(spots: Sequence[XY]) -> str:
-    """Return a closed path. Rectangles, which are most of the areas, have a shorter form."""
+    """Return a closed path. Rectangles have a shorter form, because most areas are rectangles."""
     if len(spots) == 4:
         (left, top), (right, also_top), (also_right, bottom), (also_left, also_bottom) = spots
         if (top, right, bottom, left) == (also_top, also_right, also_bottom, also_left):
@@ -270,27 +270,27 @@ def _path(spots: Sequence[XY]) -> str:
 
 
 def _short(value: float) -> str:
-    """Format a number with two decimals."""
+    """Format a number with at most two decimals."""
     return f"{round(value, 2) + 0.0:g}" if abs(value) < 1e5 else f"{value:.0f}"
 
 
 # Parts that all charts share: heading, rows with names, axes.
 
-CHART_WIDTH = 720.0  # units: the width of the text of a page, and of a post in a forum
-PHONE_WIDTH = 360.0  # units: the width of a chart on a phone
-HEADING_HEIGHT = 34.0  # units: the title
-AXIS_HEIGHT = 18.0  # units: the numbers of an axis
+CHART_WIDTH = 720.0  # units; the width of the text on a page, and of a post in a forum
+PHONE_WIDTH = 360.0  # units; the width of a chart on a phone
+HEADING_HEIGHT = 34.0  # units; the height of the title
+AXIS_HEIGHT = 18.0  # units; the height of the numbers of an axis
 
 
 def heading(title: str, width: float = CHART_WIDTH) -> list[Mark]:
-    """Return the title, shortened to the width of the picture."""
+    """Return the mark of the title, shortened to the width of the picture."""
     return [Label(0, 16, fit_text(title, width, TITLE_SIZE, bold=True), size=TITLE_SIZE, bold=True)]
 
 
 def fit_text(text: str, room: float, size: float = TEXT_SIZE, *, bold: bool = False) -> str:
-    """Shorten a text in its middle to at most `room` units."""
+    """Shorten a text in its middle, so that its width is at most `room` units."""
     whole = clean_text(text)
-    # A character is at most two columns wide, and no text consists of characters narrower than 0.3 em only.
+    # A character is at most two columns wide, and the average width of the characters of a text is at least 0.3 em.
     most = min(2 * len(whole), int(room / (size * 0.3)))
     short = short_name(whole, max(1, most))
     while most > 1 and text_width(short, size, bold=bold) > room:
@@ -300,12 +300,12 @@ def fit_text(text: str, room: float, size: float = TEXT_SIZE, *, bold: bool = Fa
 
 
 def name_column_width(names: Sequence[str], most: float, size: float = TEXT_SIZE) -> float:
-    """Return the width of the longest name, at most `most`."""
+    """Return the width of the longest name, but at most `most`."""
     return min(most, max((text_width(short_name(name), size) for name in names), default=0.0) + 1)
 
 
 def row_bands(count: int, row: float, top: float, width: float) -> list[Mark]:
-    """Return a shade for every second row."""
+    """Return the shades of every second row."""
     odd = tuple(rectangle(0, top + place * row, width, row) for place in range(1, count, 2))
     return [Area(odd, "grid", 0.3)] if odd else []
 
@@ -320,9 +320,9 @@ def x_axis(
     grid: bool = True,
     say: Callable[[float], str] = format_tick,
 ) -> Iterator[Mark]:
-    """Yield a horizontal axis: grid or ticks, numbers below (and `above`), and its label.
+    """Yield the marks of a horizontal axis: grid or ticks, numbers below (also above if `above`), and the label.
 
-    Ticks without a text are left out.
+    Ticks for which `say` returns an empty text are omitted.
     """
     for tick in scale.ticks(max(2, int(abs(scale.end - scale.start) / 60))):
         x = scale.at(tick)
@@ -337,7 +337,7 @@ def x_axis(
 
 
 def y_axis(scale: Scale, left: float, right: float, *, say: Callable[[float], str] = format_tick) -> Iterator[Mark]:
-    """Yield a vertical axis: its grid, and numbers on the left."""
+    """Yield the marks of a vertical axis: its grid, and the numbers on the left."""
     for tick in _y_ticks(scale):
         y = scale.at(tick)
         if not say(tick):
@@ -356,5 +356,5 @@ def _y_ticks(scale: Scale) -> list[float]:
 
 
 def empty_message(text: str, y: float, width: float = CHART_WIDTH) -> Mark:
-    """Return a text for a chart without data."""
+    """Return the mark of a text for a chart without data."""
     return Label(width / 2, y, text, "muted", TEXT_SIZE, "middle")
