@@ -368,7 +368,7 @@ class RoundRobinOptions(ListOptions):
     order: Order = Setting(
         default="berger",
         description="berger: the tables of FIDE C.05; seats: two rotating rows (Vuorinen 2010); circle: two rotating "
-        "rows, the first meets the last.",
+        "rows with the lower row reversed, so that the first entrant meets the last.",
     )
     colours: Colours = Setting(
         default="balanced",

@@ -45,9 +45,8 @@ class _ByWins(ByCriteria):
         starts = self.starts(field)
         mms = mcmahon_points(field, starts.wins)[-1]
         step, played = 1 + self.options.half_groups, len(field.history)
-        zero = (
-            starts.bands[0] - starts.wins[0]
-        )  # band minus starting score of the first member, so that all strengths have one scale
+        # Band minus starting score of the first member, so that all strengths have one scale.
+        zero = starts.bands[0] - starts.wins[0]
         strength = tuple(points // field.win + zero for points in mms)
         categories = self.categories(field)
         span = Span(step * played, step * played + 1, step, max(categories, default=0) + 1)

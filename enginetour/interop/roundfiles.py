@@ -54,7 +54,7 @@ _MatchGames = Mapping[tuple[int, frozenset[str]], Sequence[TableGame]]
 
 @dataclass(frozen=True, slots=True)
 class PlayedTournament:
-    """Hold a tournament as far as it is played; `games_each` is the number of games of one match."""
+    """A tournament with the games played so far; `games_each` is the number of games of one match."""
 
     name: str
     system: str
@@ -66,9 +66,8 @@ class PlayedTournament:
     accelerated: int = 0  # number of rounds with virtual points (Baku)
     bye: int = 2  # half points of a bye in one column; a bye has `bye_cells` columns in each round
     bye_cells: int = 1
-    away: Mapping[tuple[int, str], Sequence[int]] = made(
-        default_factory=dict
-    )  # absent places in future rounds, by (round, Z or H)
+    # Absent places in future rounds, by (round, Z or H).
+    away: Mapping[tuple[int, str], Sequence[int]] = made(default_factory=dict)
 
 
 def played_tournament(
@@ -79,9 +78,8 @@ def played_tournament(
     each = options.games_per_pairing
     bye = format_.system.bye_points(state.field) * (each if getattr(options, "scoring", "") == "match" else 1)
     now = format_.so_far(state, by_match=False)
-    alike = (
-        bye % each == 0
-    )  # whether each column of the round gets an equal share; otherwise the first column gets all points
+    # Each column of the round gets an equal share of the points of a bye if possible; otherwise the first gets all.
+    alike = bye % each == 0
     return PlayedTournament(
         name,
         system,

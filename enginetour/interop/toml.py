@@ -27,9 +27,8 @@ if TYPE_CHECKING:
 # Validation errors as text for the author of a file: without Python types, and with everything that a key allows.
 
 _LIST = frozenset({"tuple_type", "list_type"})
-_KEY = frozenset(
-    {"extra_forbidden", "missing", "model_type"}
-)  # types of errors about keys, which do not have alternatives
+# Types of errors about keys, which do not have alternatives.
+_KEY = frozenset({"extra_forbidden", "missing", "model_type"})
 _SHOULD = "input should be "
 
 

@@ -15,15 +15,15 @@ Exit codes, as in the README:
     ├── StoreRefused    5    busy, foreign, newer, or its log does not fit
     │   └── SchemaOutdated       of an older schema
     └── StorageFailed   7    full or unwritable
-    EngineFault              an engine's failure: becomes a result, never leaves the slot
-    ├── StartFailed          cannot start: void, then the engine is suspended
-    ├── Unsupported          does not support this position or limit: void
-    │   └── InexpressiblePosition  `edit` cannot express the starting position: another opening, if there is one
-    ├── EngineCrashed        end of its output, or of its process, in a game
-    └── EngineStalled        no response where one is required
+    EngineFault              an engine failed: the slot converts this to a result
+    ├── StartFailed          the engine cannot start: the game is void, and the engine is suspended
+    ├── Unsupported          the engine does not support this position or limit: the game is void
+    │   └── InexpressiblePosition  `edit` cannot express the starting position: another opening is used if possible
+    ├── EngineCrashed        the engine's output or process ended during a game
+    └── EngineStalled        the engine did not respond when a response was required
     TaskFailed               a slot returns no result
-    ├── MachineFailure       the host's failure: the game is replayed
-    └── InternalFailure      internal error in one game: tried three times, then the game stays open
+    ├── MachineFailure       the host failed: the game is replayed
+    └── InternalFailure      internal error in one game: three attempts, then the game stays open
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class InputRefused(TourError):
 
 
 class EngineRefused(TourError):
-    """An engine cannot play in this tournament; found before game 1."""
+    """An engine cannot play in this tournament; this was found before game 1."""
 
     exit_code = 4
 
@@ -82,7 +82,7 @@ class StoreRefused(TourError):
 
 
 class SchemaOutdated(StoreRefused):
-    """A database of an older schema, at an address; `enginetour db upgrade` upgrades it."""
+    """The database at `address` has an older schema; `enginetour db upgrade` upgrades it."""
 
     def __init__(self, what: str, *, address: object, step: str = "") -> None:
         super().__init__(what, place=str(address), step=step)
@@ -113,13 +113,13 @@ class StartFailed(EngineFault):
 
 
 class Unsupported(EngineFault):
-    """The engine does not support this position, variant or limit; never a loss."""
+    """The engine does not support this position, variant or limit; it never loses a game because of this."""
 
     default_category = "unsupported"
 
 
 class InexpressiblePosition(Unsupported):
-    """A CECP engine without setboard, and a position that `edit` cannot express."""
+    """A CECP engine does not support setboard, and `edit` cannot express the position."""
 
 
 class EngineCrashed(EngineFault):
@@ -129,7 +129,7 @@ class EngineCrashed(EngineFault):
 
 
 class EngineStalled(EngineFault):
-    """The engine runs, but does not respond to a fence."""
+    """The engine runs, but does not answer a ping."""
 
     default_category = "stall"
 
@@ -154,16 +154,17 @@ class InternalFailure(TaskFailed):
 
 # Suggestions for an unknown name, ignoring case.
 
-_MOST_NAMED = 3  # of several names with the same beginning
-_MOST_KNOWN = 10  # names that an error lists
-_BEGINNING = 3  # letters that may be the beginning of another name
+_MOST_NAMED = 3  # number of names with the same beginning that an error lists
+_MOST_KNOWN = 10  # largest number of known names that an error lists
+_BEGINNING = 3  # number of letters from which a word counts as the beginning of a name
 
 
 def closest_match(word: str, known: Iterable[str]) -> str | None:
-    """Return the known name closest to `word`, or the only one that begins with it; None if there is none."""
+    """Return the known name closest to `word`, or the only one that begins with it, or None if there is none."""
     from difflib import get_close_matches  # here: slots start faster without it
 
-    names = {name.casefold(): name for name in sorted(known, reverse=True)}  # of two equal names, keep the first
+    # If names differ only in case, the first is kept.
+    names = {name.casefold(): name for name in sorted(known, reverse=True)}
     close = get_close_matches(word.casefold(), names, n=1)
     if not close and len(word) >= _BEGINNING:  # "Toga" for "Toga II 3.0"
         longer = [name for name in names if name.startswith(word.casefold())]
@@ -174,7 +175,7 @@ def closest_match(word: str, known: Iterable[str]) -> str | None:
 def match_name(word: str, names: Iterable[str]) -> str | None:
     """Return the name that equals `word` or is the only one that begins with it; case may differ.
 
-    None if no name matches, or if several begin with it.
+    Return None if no name matches, or if several names begin with it.
     """
     known, folded = list(dict.fromkeys(names)), word.casefold()
     if word in known:
@@ -185,19 +186,25 @@ def match_name(word: str, names: Iterable[str]) -> str | None:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return ``, did you mean 'x'?`` if a known name is close, else an empty text."""
+    """Return ``, did you mean 'x'?`` if a known name is close, otherwise an empty text."""
     close = closest_match(word, known)
     return "" if close is None else f", did you mean {close!r}?"
 
 
 def suggest(word: str, known: Iterable[str]) -> str:
-    """Return `did_you_mean`; if no known name is close, ``; known: ...`` with all names if they are ten or fewer."""
+    """Return the text of `did_you_mean`, or ``; known: ...`` with all names if none is close.
+
+    The names are listed only if there are ten or fewer.
+    """
     names = sorted(set(known))
     return did_you_mean(word, names) or (f"; known: {', '.join(names)}" if 0 < len(names) <= _MOST_KNOWN else "")
 
 
 def no_match_hint(word: str, names: Iterable[str]) -> str:
-    """Return the end of an error after `match_name`: the names that begin so, a close one, or nothing."""
+    """Return a hint for a word that `match_name` did not match.
+
+    The hint lists the names that begin with the word, or a close name; it is empty if there are none.
+    """
     begun = sorted({name for name in names if word and name.casefold().startswith(word.casefold())})
     if len(begun) > 1:
         more = f" and {len(begun) - _MOST_NAMED} more" if len(begun) > _MOST_NAMED else ""

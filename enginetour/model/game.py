@@ -19,7 +19,7 @@ class Outcome(StrEnum):
     VOID = "*"
 
     def half_points(self, *, white: bool) -> int:
-        """Return 0, 1 or 2 for a side; a void game gives 0 to both."""
+        """Return the half points of a side: 0, 1 or 2; both sides get 0 for a void game."""
         if self is Outcome.DRAW:
             return 1
         return 2 if self is (Outcome.WHITE if white else Outcome.BLACK) else 0
@@ -29,7 +29,7 @@ INTERNAL = "internal"  # category of a game with an internal error
 
 
 class Termination(StrEnum):
-    """Why a game ended, as stored."""
+    """Reasons for the end of a game, as stored in the database."""
 
     MATE = "mate"
     STALEMATE = "stalemate"
@@ -96,7 +96,7 @@ GameKey = tuple[str, str, int, int]
 
 @dataclass(frozen=True, slots=True)
 class GameFinished:
-    """A game of the log. A VOID game changes nothing in a format: it must still be played."""
+    """A game in the log has ended. A VOID game changes nothing in a format: it must still be played."""
 
     pairing: Pairing
     outcome: Outcome
@@ -135,7 +135,7 @@ class Replaced:
 
 @dataclass(frozen=True, slots=True)
 class Extended:
-    """Settings of the format are increased, with their new values, so that the tournament becomes longer."""
+    """Settings of the format are increased to these values, so that the tournament becomes longer."""
 
     settings: tuple[tuple[str, int], ...]
 
@@ -147,7 +147,7 @@ Event = GameFinished | GameVoided | Withdrawn | Added | Replaced | Extended
 class Note:
     """A decision of a format (round paired, engine parked, ...), stored with the log for audits.
 
-    `fields` is ready for JSON, in the format's order; `text` is the sentence for users.
+    `text` is the sentence for users; `fields` contains the same facts as values that JSON can represent.
     """
 
     kind: str
@@ -156,7 +156,7 @@ class Note:
 
     @property
     def is_warning(self) -> bool:
-        """Return whether it is a warning, to be shown before the first game."""
+        """Return whether the note is a warning, which is shown before the first game."""
         return self.kind == "warning"
 
     @property
@@ -187,20 +187,21 @@ class Opening:
     index: int = 0
     fen: str | None = None  # None: the initial position
     moves: tuple[str, ...] = ()  # UCI; played for both sides before the clocks start
-    eco: str = ""  # if the book has it
-    variant: str = "standard"  # of the whole game
+    eco: str = ""  # ECO code; "" if the book does not contain it
+    variant: str = "standard"  # variant of the whole game
 
 
 class MoveMade(NamedTuple):
-    """One ply. Times in milliseconds; score in centipawns from the mover's side, mate in n = +-(32000 - n).
+    """One ply. Times are in milliseconds.
 
-    It is a named tuple because a game has hundreds, and to make a frozen dataclass takes five times as long (measured).
+    The score is in centipawns from the mover's point of view; a mate in n is +-(32000 - n). The class is a named tuple
+    because a game has hundreds of plies, and creating a frozen dataclass takes five times as long (measured).
     """
 
     uci: str
     san: str
     elapsed_ms: int = 0
-    clock_ms: int | None = None  # remaining after the move, increment included
+    clock_ms: int | None = None  # time that remains after the move, including the increment
     score: int | None = None
     depth: int | None = None
     nodes: int | None = None
@@ -210,7 +211,7 @@ class MoveMade(NamedTuple):
     nps: int | None = None  # nodes per second, as reported by the engine
     hashfull: int | None = None  # permille
     tbhits: int | None = None
-    gap_us: int | None = None  # from the opponent's move to the `go` for this engine
+    gap_us: int | None = None  # time from the opponent's move to the `go` for this engine
     lines: tuple[str, ...] = ()  # output lines of the engine that match `keep_lines`
 
 
@@ -218,7 +219,8 @@ class MoveMade(NamedTuple):
 class Incident:
     """An event that a tester should see. `traffic` (engine log) and `stderr` are the last lines, oldest first.
 
-    A line of the engine log begins with seconds since the start of the engine's process; `last_go_us` is its last `go`.
+    Each line of the engine log begins with the seconds since the start of the engine's process; `last_go_us` is the
+    time of the last `go` on the same clock.
     """
 
     engine: str
@@ -227,31 +229,31 @@ class Incident:
     ply: int = 0
     traffic: tuple[str, ...] = ()
     stderr: tuple[str, ...] = ()
-    status: str = ""  # how its process ended: "exit 1", "signal 11 (SIGSEGV)"; "" if it had not ended
+    status: str = ""  # how the engine's process ended: "exit 1", "signal 11 (SIGSEGV)"; "" if it had not ended
     last_go_us: int | None = None  # None: no search in this game
-    memory_kb: int | None = None  # largest memory of its processes that was measured
-    load_average: float | None = None  # of the machine at that time
-    referee_us: int | None = None  # largest delay of that move that the referee itself may have caused
+    memory_kb: int | None = None  # largest measured memory of the engine's processes
+    load_average: float | None = None  # load average of the machine at that time
+    referee_us: int | None = None  # largest delay that the referee itself may have caused during that move
 
     @property
     def is_warning(self) -> bool:
-        """Return whether it did not cost a point; it is reported once."""
+        """Return whether the incident is a warning, which does not cost a point and is reported once."""
         return self.category.endswith("warning")
 
     @property
     def at_fault(self) -> str:
-        """The entrant at fault, or "the machine" or "enginetour", which are stored with an engine too."""
+        """The entrant at fault, or "the machine" or "enginetour"; their incidents are stored with an engine too."""
         return {"host": "the machine", INTERNAL: "enginetour"}.get(self.category, self.engine)
 
     @property
     def is_repeatable(self) -> bool:
-        """Return whether a search of an engine caused it, so that a replay of the search may repeat it."""
+        """Return whether a search of an engine caused the incident, so that a replay of the search may repeat it."""
         return not self.is_warning and self.category not in ("restart", "host", INTERNAL)
 
 
 @dataclass(frozen=True, slots=True)
 class SideRecord:
-    """What one engine did in one game; times in milliseconds."""
+    """Statistics of one engine in one game; times are in milliseconds."""
 
     own_name: str = ""
     moves: int = 0
@@ -260,12 +262,13 @@ class SideRecord:
     least_clock_ms: int | None = None
     margin_uses: int = 0
     warnings: tuple[str, ...] = ()
-    cpu_ms: int | None = None  # processor time of all its processes, also when not thinking; None: unknown
-    ponders: int | None = None  # ponder searches; None: it did not ponder, or starts to ponder by itself
-    ponder_hits: int | None = None  # ponder searches with the right move
-    speed: float | None = None  # of the machine, by which its times were divided; None: they were not
+    cpu_ms: int | None = None  # processor time of all its processes, including pauses between searches; None: unknown
+    ponders: int | None = None  # number of ponder searches; None: the engine did not ponder, or ponders by itself
+    ponder_hits: int | None = None  # number of ponder searches with the right move
+    speed: float | None = None  # speed of the machine, by which the times were divided; None: they were not divided
     effort: tuple[tuple[str, int, int], ...] = ()  # (figure, moves that reported it, sum): depth, nodes, ...
-    claims: tuple[tuple[str, int, str], ...] = ()  # (kind, count, first one): reported PVs or mates that proved wrong
+    # (kind, count, first example) of reported PVs or mates that proved wrong
+    claims: tuple[tuple[str, int, str], ...] = ()
     waited_ms: int | None = None  # longest wait of one of its threads for a processor; None: unknown
 
 
@@ -278,7 +281,7 @@ class Game:
     termination: Termination
     cause: str = ""  # text for users: "White mates", "Black loses on time"
     culprit: str = ""  # entrant whose fault ended the game
-    category: str = ""  # of a void game or fault: start-failure, unsupported, engine-abort, host, ...
+    category: str = ""  # category of a void game or fault: start-failure, unsupported, engine-abort, host, ...
     opening: Opening = field(default_factory=Opening)
     moves: tuple[MoveMade, ...] = ()
     white: SideRecord = field(default_factory=SideRecord)
@@ -292,10 +295,10 @@ class Game:
     incidents: tuple[Incident, ...] = ()
     replay: int = 0
     hardware: str = ""  # processor of the machine
-    load_average: float | None = None  # of the machine
-    cores: int | None = None  # processors of the machine that the game could use
-    steal_percent: float | None = None  # of their time, taken by the host of a virtual machine
-    referee_us: int | None = None  # after a time loss: largest delay of that move that the referee may have caused
+    load_average: float | None = None  # load average of the machine
+    cores: int | None = None  # number of processors of the machine that the game could use
+    steal_percent: float | None = None  # share of their time that the host of a virtual machine took
+    referee_us: int | None = None  # after a time loss: largest delay that the referee may have caused in that move
     traffic: tuple[str, ...] = ()  # the whole engine log if `engine_log` is set; written to a file, not to the database
 
     @property
@@ -305,5 +308,5 @@ class Game:
 
 
 def format_fixed(value: float, digits: int, *, signed: bool = False) -> str:
-    """Format as ``12.5`` or ``+0.3``; never as minus zero, which is rounding noise."""
+    """Format a number as ``12.5`` or ``+0.3``; minus zero, which is only a rounding error, becomes zero."""
     return f"{round(value, digits) or 0.0:{'+' if signed else ''}.{digits}f}"

@@ -1,7 +1,7 @@
-"""Whether a side can still mate by any series of legal moves of both sides (FIDE 5.2.2, 6.9, 7.5.5).
+"""Check whether a side can still mate by any series of legal moves of both sides (FIDE 5.2.2, 6.9, 7.5.5).
 
-The answer "no" is a proof, "yes" is not: if a position cannot be decided quickly, a mate counts as possible. There are
-two proofs:
+The answer "no" is a proof, but "yes" is not: if a position cannot be decided quickly, a mate counts as possible. There
+are two proofs:
 
 * by material: the remaining pieces cannot mate in any position (`chess.Board.has_insufficient_material`);
 * by walls: for each piece, the squares that it may ever reach are extended until nothing changes. A blocked pawn that
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import chess
 
 _FORCED = 2  # largest number of legal moves in each position of a forced line
-DEPTH = 4  # plies of such a line: at most 31 positions, about 10 ms each (measured)
+DEPTH = 4  # largest number of plies of a forced line: at most 31 positions, about 10 ms each (measured)
 _ROOK = ((0, 1), (0, -1), (1, 0), (-1, 0))
 _BISHOP = ((1, 1), (1, -1), (-1, 1), (-1, -1))
 _STEPS = {chess.ROOK: _ROOK, chess.BISHOP: _BISHOP, chess.QUEEN: _ROOK + _BISHOP}
@@ -28,7 +28,7 @@ _LAST_RANKS = chess.BB_RANK_1 | chess.BB_RANK_8
 
 
 def can_mate(board: chess.Board, side: chess.Color) -> bool:
-    """Return whether `side` may mate from here; False is certain. Variants are decided by material alone."""
+    """Return whether `side` may still mate; False is certain. Variants are decided by material alone."""
     if board.uci_variant != chess.Board.uci_variant:
         return not board.has_insufficient_material(side)
     return not _is_lost_cause(board, side, DEPTH)
@@ -60,7 +60,7 @@ def _is_lost_cause(board: chess.Board, side: chess.Color, depth: int) -> bool:
 
 @dataclass(slots=True)
 class _Man:
-    """A piece or pawn; `reach` contains every square on which it may ever stand."""
+    """A piece or pawn; `reach` contains every square that it may ever reach."""
 
     color: chess.Color
     kind: chess.PieceType
@@ -74,7 +74,7 @@ class _Man:
 
 
 class _Reach:
-    """All pieces of a position, and the squares that they may reach: possibly too many, never too few."""
+    """All pieces of a position, and the squares that they may reach; possibly too many squares, but never too few."""
 
     def __init__(self, board: chess.Board) -> None:
         self._men = [

@@ -21,7 +21,7 @@ RENAMED_KEYS: Mapping[tuple[str, ...], str] = {
 
 
 class RenamedKey(NamedTuple):
-    """A previous key that a configuration uses; `both`: it also has the current key."""
+    """A previous key that a configuration uses; `both` is True if the configuration also has the current key."""
 
     path: KeyPath
     current: str

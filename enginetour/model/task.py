@@ -20,7 +20,7 @@ LimitName = Literal["clock", "movetime", "nodes", "depth"]
 
 
 class Bounds:
-    """Limits of a field under pydantic's names, checked only when a file or a database is read."""
+    """Limits of a field, with pydantic's names; they are checked only when a file or a database is read."""
 
     def __init__(self, **limits: object) -> None:
         self.limits = limits
@@ -37,9 +37,9 @@ _THREADS = frozenset({"threads", "cores"})  # the usual UCI option, and the opti
 
 @dataclass(frozen=True, slots=True)
 class Quirks:
-    """How an engine differs from its protocol; each field is a key under ``[quirks]`` of an engine file.
+    """Differences between an engine and its protocol; each field is a key under ``[quirks]`` of an engine file.
 
-    A text in an annotation is the description of the key.
+    The text in an annotation is the description of the key.
     """
 
     line_delay_ms: Annotated[
@@ -89,12 +89,13 @@ class Quirks:
     movetime_margin_ms: Annotated[
         int,
         Bounds(ge=0, le=60_000),
-        "Time margin in ms with a fixed time per move, at least 100, if the tournament sets no time margin.",
+        "Time margin in ms with a fixed time per move, if the tournament does not set one. Values below 100 count as "
+        "100.",
     ] = 0
     clock_margin_ms: Annotated[
         int,
         Bounds(ge=0, le=60_000),
-        "Time margin in ms on a clock, at least 50, if the tournament sets no time margin.",
+        "Time margin in ms with a clock, if the tournament does not set one. Values below 50 count as 50.",
     ] = 0
 
 
@@ -105,7 +106,7 @@ Sandbox = Literal["none", "bwrap", "landlock"]
 class Resources:
     """Limits of an engine's processes; each field is a key under ``[resources]``. None: the limit of enginetour."""
 
-    # 16 MB: what a bare interpreter uses.
+    # A bare interpreter uses 16 MB.
     memory: Annotated[
         Annotated[int, Bounds(ge=16, le=10_000_000)] | None,
         "Largest anonymous memory in MB of all processes of the engine. An engine that exceeds it loses the game. "
@@ -153,10 +154,10 @@ class EngineSpec:
     fingerprint: str = ""
     resources: Resources = field(default_factory=Resources)
     sandbox: Sandbox = "none"
-    pass_env: Annotated[tuple[VariableName, ...], Bounds(strict=False)] = ()  # variables that it inherits
+    pass_env: Annotated[tuple[VariableName, ...], Bounds(strict=False)] = ()  # variables that the engine inherits
     keep_scratch: bool = False
     offered: _Pairs = ()  # options that are set only if the engine declares them
-    ponder: bool = False  # thinks in its opponent's time
+    ponder: bool = False  # whether the engine thinks in its opponent's time
     restart: Restart = "auto"
 
     @property
@@ -170,7 +171,7 @@ class EngineSpec:
 
 @dataclass(frozen=True, slots=True)
 class DrawRule:
-    """Draw if both sides' scores stay within `score` centipawns for `moves` moves each, at `after_move` or later."""
+    """Draw if both sides' scores stay within `score` centipawns for `moves` moves each, from move `after_move` on."""
 
     after_move: int
     moves: int
@@ -179,7 +180,10 @@ class DrawRule:
 
 @dataclass(frozen=True, slots=True)
 class ResignRule:
-    """Loss for a side at -`score` centipawns or less for `moves` moves; `two_sided`: if the opponent agrees."""
+    """Loss for a side whose score is -`score` centipawns or less for `moves` moves.
+
+    With `two_sided`, the opponent's score must agree.
+    """
 
     moves: int
     score: int
@@ -219,12 +223,12 @@ class OwnBook:
     choice: Literal["weight", "best"] = "weight"
     plies: int = 40
     seed: str = ""
-    digest: str = ""  # of the file, because a changed book leads to other games
+    digest: str = ""  # digest of the file, stored because a changed book leads to other games
 
 
 @dataclass(frozen=True, slots=True)
 class TimeTerms:
-    """Time control and time margin with one color."""
+    """Time control and time margin for one color."""
 
     tc: TimeControl
     margin_ms: int
@@ -237,10 +241,10 @@ class Side:
     spec: EngineSpec
     tc: TimeControl
     margin_ms: int = 50
-    variant: str = "standard"  # that the engine must support
+    variant: str = "standard"  # variant that the engine must support
     own_book: OwnBook | None = None
-    black: TimeTerms | None = None  # with Black, if it differs from White
-    speed: float | None = None  # of the machine, by which the times are divided
+    black: TimeTerms | None = None  # terms with Black, if they differ from the terms with White
+    speed: float | None = None  # speed of the machine, by which the times are divided
 
     @property
     def controls(self) -> tuple[TimeControl, TimeControl]:
@@ -272,12 +276,15 @@ class GameTask:
     keep_lines: str = ""  # regular expression: output lines that match it are stored with the moves
     log_traffic: bool = False  # return the engine logs with every game
     aborts: int = 0  # earlier games of this key that an engine ended by ``*``; other replays do not count
-    spare: Opening | None = None  # for an engine without setboard, if it does not support the opening's position
+    spare: Opening | None = None  # used instead of `opening` if an engine without setboard cannot start there
 
 
 @dataclass(frozen=True, slots=True)
 class ProbeTask:
-    """Start an engine, do the handshake, quit. It must declare `variant`, and move if it declared nothing."""
+    """Start an engine, do the handshake, and quit.
+
+    The engine must declare `variant`. An engine that declares nothing must make a move.
+    """
 
     spec: EngineSpec
     variant: str = "standard"
@@ -285,14 +292,14 @@ class ProbeTask:
 
 @dataclass(frozen=True, slots=True)
 class ReenactTask:
-    """Repeat the commands of a game to one of its engines, up to the search after `moves`: (UCI, milliseconds) each.
+    """Send the commands of a game to one of its engines again, up to the search after `moves`.
 
-    A move without milliseconds came from the own book of its side. `last_only`: only that search, from its position.
-    `speed`: divisor of the pauses before the search.
+    A move is (UCI, milliseconds); a move without milliseconds came from the own book of its side. With `last_only`,
+    only the last search is repeated, from its position. `speed` is the divisor of the pauses before the search.
     """
 
     game: GameTask
-    white: bool  # the color of the engine
+    white: bool  # whether the engine has White
     moves: tuple[tuple[str, int | None], ...]  # after the opening
     last_only: bool = False
     speed: float = 1.0
@@ -300,14 +307,14 @@ class ReenactTask:
 
 @dataclass(frozen=True, slots=True)
 class ReenactResult:
-    """What the engine did: `category` as in an incident, "" for a legal move in time."""
+    """Result of a `ReenactTask`; `category` is as in an incident, or "" for a legal move in time."""
 
     category: str
     words: str
-    status: str = ""  # how its process ended, "" if it had not ended
-    ply: int = 0  # half moves on the board at that time
+    status: str = ""  # how the engine's process ended, "" if it had not ended
+    ply: int = 0  # number of half moves on the board at that time
     elapsed_ms: int | None = None
-    text: str = ""  # its answer
+    text: str = ""  # answer of the engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,7 +331,7 @@ class DeclaredOption:
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """Result of a `ProbeTask`. `problems` are sentences for the user; without any the engine can play."""
+    """Result of a `ProbeTask`. `problems` are sentences for the user; if there are none, the engine can play."""
 
     name: str
     own_name: str = ""
@@ -341,12 +348,12 @@ _Values = tuple[Any, ...]
 
 
 def _by_place(item: Any) -> tuple[type, _Values]:
-    """Pickle the values without their names: takes half the time of a frozen dataclass's own method (measured)."""
+    """Pickle the values without their names, in half the time of a frozen dataclass's own method (measured)."""
     return type(item), _VALUES[type(item)](item)
 
 
 def _by_columns(game: Game) -> tuple[Callable[..., Game], tuple[_Values, _Values, _Values]]:
-    """Pickle the moves of a game by columns: takes half the time of one move after the other (measured)."""
+    """Pickle the moves of a game by columns, in half the time of pickling move by move (measured)."""
     values, columns = _VALUES[Game](game), tuple(zip(*game.moves, strict=True))
     return _of_columns, (values[:_MOVES], columns, values[_MOVES + 1 :])
 
@@ -365,7 +372,7 @@ for _kind in _VALUES:
 
 
 def odds_in_points(bands: int, table: Sequence[float] | None = None) -> float:
-    """Return the rating points that time odds are assumed to cost the side that gives them, negative for the other."""
+    """Return the rating points that time odds are assumed to cost the giver; negative if `bands` is negative."""
     lost = DOUBLING * log2(odds_divisor(abs(bands), table))
     return lost if bands > 0 else -lost
 

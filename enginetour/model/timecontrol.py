@@ -22,7 +22,10 @@ _STAGE = re.compile(rf"(?:(\d{{1,4}})/)?({_SECONDS})(?:\+({_SECONDS}))?")
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """`moves` in `base_ms` milliseconds, `increment_ms` after each; `moves` 0: to the end of the game."""
+    """A stage of a clock: `moves` moves in `base_ms` milliseconds, plus `increment_ms` after each move.
+
+    If `moves` is 0, the stage lasts to the end of the game.
+    """
 
     moves: int
     base_ms: int
@@ -59,7 +62,7 @@ class TimeControl:
 
     @classmethod
     def parse(cls, text: str) -> TimeControl:
-        """Parse the grammar above; ValueError says what is wrong."""
+        """Parse a time control; raise ValueError, with the reason, if it is not valid."""
         stages: tuple[Stage, ...] = ()
         hourglass = False
         limits: dict[str, int] = {}
@@ -87,7 +90,7 @@ class TimeControl:
     def scaled(self, by: float, *, nodes: bool = True) -> TimeControl:
         """Multiply times in milliseconds and, if wanted, nodes; round down, but never to zero.
 
-        Moves of a stage and depth do not change. ValueError for a stage or a move of more than a day.
+        Moves of a stage and depth do not change. Raise ValueError for a stage or a move of more than a day.
         """
         factor = Decimal(str(by))
         found = self._changed(lambda amount: int(amount * factor), nodes=nodes)
@@ -220,7 +223,7 @@ def time_class(white_tc: str, black_tc: str) -> str:
 
 @lru_cache(maxsize=4096)
 def class_of(control: str) -> str:
-    """Return the class of one time control, as enginetour or a PGN tag writes it."""
+    """Return the class of one time control in the notation of enginetour or of a PGN tag."""
     try:
         parsed = TimeControl.parse(control)
     except ValueError:

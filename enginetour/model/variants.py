@@ -3,7 +3,7 @@
 name             rules
 standard         FIDE Laws of Chess
 chess960         FIDE Laws of Chess, guidelines II: one of 960 back ranks
-double-chess960  the same, each side with its own back rank
+double-chess960  the same, but each side has its own back rank
 all others       the boards of chess.variant, by their UCI names
 """
 
@@ -30,10 +30,10 @@ BACK_RANKS = 960  # FIDE Laws of Chess, guidelines II
 
 @dataclass(frozen=True, slots=True)
 class _Variant:
-    """A variant with its names in UCI and CECP; the engine gets the first one that it declares."""
+    """A variant with its names in UCI and CECP; an engine gets the first name that it declares."""
 
     name: str
-    tag: str  # in PGN
+    tag: str  # name in PGN
     uci: tuple[str, ...] = ("chess",)  # values of UCI_Variant
     cecp: tuple[str, ...] = ("normal",)
     any_rank: bool = False  # back ranks are shuffled: castling is sent as king takes rook
@@ -41,7 +41,7 @@ class _Variant:
 
     @property
     def is_usual(self) -> bool:
-        """Return whether the rules and the board are FIDE's, so that fast code for them can be used."""
+        """Return whether the variant has FIDE's rules and board, so that fast code for them can be used."""
         return self.name in (STANDARD, CHESS960, _DOUBLE_CHESS960)
 
 
@@ -122,7 +122,7 @@ def tag_fits(tag: str, name: str) -> bool:
 
 
 def shuffled_fen(white: int, black: int) -> str:
-    """Return the start with White's and Black's back ranks by Scharnagl's numbers, 0 to 959; 518 is the standard one.
+    """Return the start with back ranks by Scharnagl's numbers, 0 to 959; 518 is the standard back rank.
 
     Castling rights are written as in X-FEN.
     """

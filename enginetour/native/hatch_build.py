@@ -1,4 +1,4 @@
-"""Build enginetour._native from enginetour/native/*.c if there is a C compiler; otherwise Python does its work."""
+"""Build enginetour._native from enginetour/native/*.c if there is a C compiler; otherwise Python code is used."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class NativeHook(BuildHookInterface):
     """The build hook of wheels and editable installations; a source archive contains only the sources."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile next to the package; then the wheel is for this platform and interpreter only."""
+        """Compile the module into the package; the wheel is then only for this platform and interpreter."""
         del version
         if self.target_name != "wheel":
             return
@@ -32,7 +32,7 @@ class NativeHook(BuildHookInterface):
 
 
 def compiled(root: Path) -> Path | None:
-    """Compile the module and put it in place by a rename, because it may be in use; None if that fails.
+    """Compile the module and rename it into place, because it may be in use; return None if this fails.
 
     A message on stderr shows why it cannot be built.
     """
@@ -52,7 +52,7 @@ def compiled(root: Path) -> Path | None:
         why = f"{compiler[0]}: {error.strerror}"
     if why:
         fresh.unlink(missing_ok=True)
-        print(f"enginetour: built without the compiled part, which is slower:\n{why}", file=sys.stderr)  # noqa: T201
+        print(f"enginetour: built without the compiled module, so it is slower:\n{why}", file=sys.stderr)  # noqa: T201
         return None
     fresh.replace(target)
     return target

@@ -36,9 +36,10 @@ OpeningScope = Literal["pairing", "round", "encounter"]
 
 @dataclass(frozen=True, slots=True)
 class _Dealing:
-    """Hold the policy: a new opening for each `repeat` games of what `per` counts, with `legs` games per encounter.
+    """Policy for the use of openings: each opening is used for `repeat` games.
 
-    `size` is the number of openings.
+    `per` selects what is counted: encounters of the pair, rounds, or encounters of the tournament. `legs` is the number
+    of games per encounter, `size` the number of openings.
     """
 
     per: OpeningScope
@@ -63,17 +64,19 @@ class _Dealing:
 
 
 def stored_policy(config: Mapping[str, Any]) -> _Dealing | None:
-    """Return the policy of a stored tournament; None if the tournament is older than policies."""
+    """Return the policy of a stored tournament, or None if it was created before policies were stored."""
     stored = config.get("dealing")
     return _Dealing(**stored) if stored else None
 
 
 # The opening of a game depends only on the seed and the numbers of the pairing, never on timing.
 
-HELD_ORDER = 1 << 16  # openings; up to this number the random order is held in memory (8 bytes each)
+HELD_ORDER = 1 << 16  # openings; up to this number the random order is kept in memory (8 bytes each)
 AHEAD = 20_000  # positions of a large file that are checked before game 1; takes 2 s of CPU time (measured)
-_MOST_SPARES = 1_000  # openings that are searched for one that `edit` can express
-GAMES_AHEAD = 4_000  # games of a PGN file, five times as slow as positions; larger files are not checked as a whole
+_MOST_SPARES = 1_000  # number of openings that are searched for one that `edit` can express
+# Games of a PGN file that are checked before game 1; a game takes five times as long as a position. Larger files are
+# not checked as a whole.
+GAMES_AHEAD = 4_000
 _ROUNDS = 4  # Luby and Rackoff 1988: four rounds make a strong pseudorandom permutation
 
 
@@ -83,9 +86,9 @@ class OpeningSettings(BaseModel):
     `file` may be outside the configuration's directory, because testers share books between tournaments.
 
     The default of `per` is ``pairing`` if the format lists all encounters and an encounter has several games, so that
-    all pairs are compared on the same openings. It is ``encounter`` for single games, because one opening without
-    colors swapped measures the opening. It is also ``encounter`` if results decide who plays whom (Swiss, bubble): two
-    engines meet once there, and all games would use the same opening.
+    all pairs are compared on the same openings. It is ``encounter`` for single games, because a single game without
+    swapped colors measures the opening. It is also ``encounter`` if results decide who plays whom (Swiss, bubble): two
+    engines then meet only once, and all games would use the same opening.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
@@ -105,13 +108,13 @@ class OpeningSettings(BaseModel):
         Field(
             default=None,
             description="Numbers of Chess960 start positions (0 to 959; in double Chess960: "
-            "White's number x 960 + Black's). Default: all.",
+            "White's number x 960 + Black's number). Default: all start positions.",
         )
     )
     per: OpeningScope | None = Field(
         default=None,
-        description='Which games share an opening: "encounter": those of one encounter; "round": all games of a round; '
-        '"pairing": the n-th encounters of all pairs. Default: depends on the format.',
+        description='Which games share an opening. "encounter": the games of one encounter; "round": all games of a '
+        'round; "pairing": the n-th encounters of all pairs. Default: depends on the format.',
     )
     repeat: int | None = Field(
         default=None, ge=1, le=10**6, description="Number of games per opening. Default: all games of an encounter."
@@ -141,13 +144,13 @@ class OpeningSettings(BaseModel):
 
     @property
     def longest(self) -> int | None:
-        """Return the number of plies after which lines are cut, None for whole lines."""
+        """Return the number of plies after which lines are cut, or None for whole lines."""
         return self.plies if self.moves is None else 2 * self.moves
 
 
 @dataclass(frozen=True, slots=True)
 class OpeningSuite:
-    """Hold checked openings and the policy of their use; `skipped` are those that `skip_bad` left out."""
+    """Checked openings and the policy for their use; `skipped` describes the openings that `skip_bad` left out."""
 
     openings: Sequence[Opening]
     seed: int = 0
@@ -165,7 +168,7 @@ class OpeningSuite:
         return self.openings[self._place(self.dealing.turn(pairing))]
 
     def spare(self, pairing: Pairing) -> Opening | None:
-        """Return another opening for engines without setboard that cannot start at this game's, or None.
+        """Return another opening for engines without setboard that cannot start at the opening of this game, or None.
 
         The search starts at the end of the order, so that a short match does not use the opening twice.
         """
@@ -194,7 +197,7 @@ class OpeningSuite:
         return replace(self, seed=seed, openings=drawn)
 
     def dealt(self, per: OpeningScope | None) -> OpeningSuite:
-        """Return the book with the policy of a tournament that has begun; None if it is older than policies."""
+        """Return the book with the stored policy of a tournament; None if the tournament is older than policies."""
         return replace(self, per=per or ("pairing" if self.legs > 1 else "encounter"))
 
     @property
@@ -203,9 +206,9 @@ class OpeningSuite:
         return isinstance(self.openings, IndexedPositions | HeldGames)
 
     def check(self, games: int, first: int = 0) -> None:
-        """Check the openings that `games` games need after the first `first` games, at most `ahead`, in a large book.
+        """Check the openings that the games from `first` to `games` need, at most `ahead` of them, in a large book.
 
-        Raise InputRefused like `load_suite`.
+        Raise InputRefused as `load_suite` does.
         """
         if self.is_large:
             for turn in range(first, min(games, first + min(self.ahead, len(self.openings)))):
@@ -218,7 +221,7 @@ class OpeningSuite:
 
     @property
     def dealing(self) -> _Dealing:
-        """Return the policy of use."""
+        """Return the policy for the use of the openings."""
         return _Dealing(self.per, self.legs, self.repeat, len(self.openings))
 
     def wrapped(self, pairings: Iterable[Pairing]) -> str:
@@ -245,13 +248,13 @@ class OpeningSuite:
 
     @property
     def left_out(self) -> SkippedOpenings:
-        """Return what `skip_bad` has left out of the openings that were checked so far."""
+        """Return which openings `skip_bad` has left out, among the openings that were checked so far."""
         return self.openings.left_out() if isinstance(self.openings, IndexedPositions) else self.skipped
 
 
 @lru_cache(maxsize=8)
 def shuffled_places(seed: int, cycle: int, size: int) -> tuple[int, ...]:
-    """Return the places 0..size-1 in a random order for each seed and pass.
+    """Return the places 0..size-1 in a random order that depends on seed and cycle.
 
     The order is sorted by a digest, so that it does not depend on Python's version or hash seed.
     """
@@ -263,9 +266,9 @@ def shuffled_places(seed: int, cycle: int, size: int) -> tuple[int, ...]:
 
 
 def permuted_place(seed: int, cycle: int, size: int, place: int) -> int:
-    """Return the new place of `place` in 0..size-1 by a keyed permutation for each seed and pass.
+    """Return the new place of `place` in 0..size-1 by a permutation that depends on seed and cycle.
 
-    Feistel rounds over the next even power of two, repeated until the number is below `size`. Source: Black and
+    Feistel rounds over the next even power of two are repeated until the number is below `size`. Source: Black and
     Rogaway, Ciphers with Arbitrary Finite Domains, 2002 (cycle walking).
     """
     half = (max(size - 1, 1).bit_length() + 1) // 2
@@ -294,7 +297,7 @@ def load_suite(
 
     `legs` is the number of games per encounter; `listed` is whether the format lists all encounters before results.
     Lines of a Polyglot book are cut after `most_plies` unless settings give a length. Small books are checked as a
-    whole: InputRefused names file and line of the first invalid opening. Large books need `check`.
+    whole: raise InputRefused, with file and line, for the first invalid opening. Large books need `check`.
     """
     found, source, skipped = _open_book(settings, seed, folder, variant, most_plies)
     return OpeningSuite(
@@ -342,7 +345,8 @@ def _read(settings: OpeningSettings, path: Path, variant: str) -> tuple[Sequence
             what = f"number of openings must be between 1 and {MOST_OPENINGS:,} (found {len(indexed):,})"
             raise InputRefused(what, place=str(path), step="use a smaller file")
         return indexed, str(path), NONE_SKIPPED
-    if not settings.skip_bad and holds_games(path):  # skip_bad must know the invalid games before it counts openings
+    # With skip_bad, invalid games must be found before openings are counted.
+    if not settings.skip_bad and holds_games(path):
         games = HeldGames(path, settings.longest, variant)
         if len(games) > GAMES_AHEAD:
             games.check_readable()

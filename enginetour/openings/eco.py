@@ -25,13 +25,13 @@ _NUMBER = re.compile(r"^\d+\.+")
 
 @dataclass(frozen=True, slots=True)
 class OpeningNames:
-    """Hold code and name of each known position; no position is known after `longest` plies."""
+    """Code and name of each known position; no position is known after `longest` plies."""
 
     known: Mapping[int, tuple[str, str]]
     longest: int
 
     def of(self, game: Game) -> tuple[str, str] | None:
-        """Return code and name of a game of standard chess, None if no position is known; takes about 0.5 ms."""
+        """Return code and name of a game of standard chess, or None if no position is known; this takes 0.5 ms."""
         from chess.polyglot import zobrist_hash
 
         if game.opening.variant != STANDARD:
@@ -59,7 +59,7 @@ def read_opening_names(path: Path, place: str) -> OpeningNames:
         longest = 0
         for opening in found:
             if isinstance(opening, BadOpening) or not opening.eco or not opening.moves:
-                continue  # lines that end in checkmate, for example, and comments
+                continue  # for example lines that end in checkmate, and comments
             board = board_of(STANDARD, opening.fen)
             for uci in opening.moves:
                 board.push(Move.from_uci(uci))

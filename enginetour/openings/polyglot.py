@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 BookChoice = Literal["weight", "best"]
-MOST_PLIES = 200  # longest line, as the limit of `plies`; entries may form cycles
+MOST_PLIES = 200  # longest line, equal to the limit of `plies`; necessary because entries may form cycles
 _ENDLESS = 1_000_000_000  # length of the sequence of random lines
 
 
@@ -46,15 +46,16 @@ class PolyglotBook:
             raise InputRefused(what, place=str(path), step="create a book with polyglot make-book")
 
     def _is_sorted(self) -> bool:
-        """Return whether a sample of the keys is sorted, which files of other kinds fail."""
+        """Return whether a sample of the keys is sorted; files of other kinds fail this test."""
         size = len(self._entries)
         places = sorted({place * (size - 1) // 1023 for place in range(1024)})
         keys = [self._entries[place].key for place in places]
         return keys == sorted(keys)
 
     def move(self, board: chess.Board, choice: BookChoice, seed: str, plies: int) -> chess.Move | None:
-        """Return a legal move, random by weight or the one with the highest weight; None at the end of the book.
+        """Return a legal move: a random move by weight, or the move with the highest weight.
 
+        Return None at the end of the book.
         `plies` is the number of moves played so far; each ply has its own random number.
         """
         found = list(self._entries.find_all(board))
@@ -70,7 +71,7 @@ class PolyglotBook:
         return None
 
     def line(self, choice: BookChoice, seed: str, plies: int) -> Opening:
-        """Return a line from the initial position to the end of the book or to `plies`, before the end of the game."""
+        """Return a line from the initial position, up to `plies` or the end of the book; it never ends a game."""
         board = board_of(STANDARD)
         moves: list[str] = []
         while len(moves) < plies:
@@ -89,7 +90,7 @@ class PolyglotBook:
 
 
 class BookLines(LazyOpenings):
-    """Provide random lines of a book by seed and number, without limit, or the one best line."""
+    """Provide an unlimited number of random lines of a book, by seed and number, or only the best line."""
 
     def __init__(self, path: Path, choice: BookChoice, seed: int, plies: int = MOST_PLIES) -> None:
         self._path, self.choice, self._seed, self._plies = path, choice, seed, plies
@@ -110,5 +111,5 @@ class BookLines(LazyOpenings):
 
 
 def draw_number(seed: str, ways: int) -> int:
-    """Return a number from 0 to ways - 1, all equally likely up to 2^-64."""
+    """Return a number from 0 to ways - 1; all numbers are equally likely, with an error of at most 2^-64."""
     return int.from_bytes(hashlib.blake2b(seed.encode(), digest_size=16).digest()) % ways

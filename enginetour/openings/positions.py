@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 # A game can start at a position that is legal, not over and not drawn by rule, if both sides have a move.
 
-_MOST_DIGITS = 4  # of a move counter; no game has 10,000 moves
-_WALLED_MEN = 2  # pieces other than kings and pawns
+_MOST_DIGITS = 4  # digits of a move counter; no game has 10,000 moves
+_WALLED_MEN = 2  # largest number of pieces other than kings and pawns for which a wall of pawns is examined
 _WHITE_HALF = 32  # squares of ranks 1 to 4
 _HOMES = ((4, (0, 7)), (60, (56, 63)))  # squares of kings and rooks: e1 with a1 and h1, e8 with a8 and h8
 _UNMATEABLE = "neither side can checkmate"
@@ -32,7 +32,7 @@ MEND_OR_SKIP = "correct the opening, or skip invalid openings with skip_bad = tr
 
 @dataclass(frozen=True, slots=True)
 class BadOpening:
-    """Hold the line and the reason of an opening that cannot be played."""
+    """Line of an opening that cannot be played, and the reason."""
 
     line: int
     why: str
@@ -40,9 +40,9 @@ class BadOpening:
 
 @dataclass(frozen=True, slots=True)
 class SkippedOpenings:
-    """Hold how many openings of a book were skipped, and the first of them as ``file:line: why``.
+    """Number of openings of a book that were skipped, and the first of them as ``file:line: why``.
 
-    In a large file only openings that the games can need are checked; the number is complete only if `whole`.
+    In a large file only openings that the games can need are checked; the number is complete only if `whole` is True.
     """
 
     count: int = 0
@@ -62,7 +62,7 @@ NONE_SKIPPED = SkippedOpenings()
 
 @dataclass(frozen=True, slots=True)
 class WrittenOpening:
-    """Hold an opening as written in a file; `sans` are pairs of line and SAN move."""
+    """An opening as written in a file; `sans` are pairs of line number and SAN move."""
 
     line: int
     name: str = ""
@@ -109,7 +109,7 @@ def check_opening(written: WrittenOpening, plies: int | None = None, variant: st
 
 def _as_opening(written: WrittenOpening, start: str | None, moves: tuple[str, ...], variant: str) -> Opening:
     if start is None and written.sans and not moves:
-        return Opening(variant=variant)  # a line cut to nothing does not keep its name
+        return Opening(variant=variant)  # a line without moves after the cut does not keep its name
     eco = written.eco if _ECO.fullmatch(written.eco) else ""
     return Opening(_one_line(written.name), 0, start, moves, eco, variant)
 
@@ -181,7 +181,7 @@ def _one_line(text: str) -> str:
     return "".join(char for char in " ".join(text.split()) if char.isprintable())[:100]
 
 
-# Positions, one per line: EPD (PGN standard 16.2) and FEN. A large file is indexed by byte offsets, not held.
+# Positions, one per line: EPD (PGN standard 16.2) and FEN. A large file is not kept in memory, but indexed.
 
 # Spaces are removed later: matching them here would take quadratic time.
 _OPERATION = re.compile(r'(\w+)(?:\s+("[^"]*"|[^;"]*))?')
@@ -202,7 +202,10 @@ def decode_line(raw: bytes) -> str:
 
 
 def read_position(line: int, text: str, variant: str = STANDARD) -> WrittenOpening | BadOpening | None:
-    """Read one line of EPD (``id``, ``hmvc``, ``fmvn``, ``eco``) or FEN; None for blank lines and ``#`` comments."""
+    """Read one line of EPD (with ``id``, ``hmvc``, ``fmvn``, ``eco``) or FEN.
+
+    Return None for blank lines and ``#`` comments.
+    """
     fields = text.split(None, 4)
     if not fields or fields[0].startswith("#"):
         return None
@@ -248,7 +251,7 @@ class IndexedPositions(LazyOpenings):
     """Provide the positions of an open file; each is read and checked on request.
 
     `index` is the place among all lines that are not empty. An invalid position raises InputRefused; with `skip_bad`
-    the next valid one is used instead, so that the opening of a game still depends only on its number.
+    the next valid position is used instead, so that the opening of a game still depends only on its number.
     """
 
     def __init__(self, stream: BinaryIO, path: Path, variant: str = STANDARD, *, skip_bad: bool = False) -> None:
@@ -282,7 +285,7 @@ class IndexedPositions(LazyOpenings):
         raise InputRefused(f"invalid opening: {bad.why}", place=f"{self._path}:{self._line(number)}", step=step)
 
     def left_out(self) -> SkippedOpenings:
-        """Return what `skip_bad` has skipped so far."""
+        """Return which openings `skip_bad` has skipped so far."""
         if not self._bad:
             return NONE_SKIPPED
         first = min(self._bad)

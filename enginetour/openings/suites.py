@@ -41,8 +41,8 @@ _LARGEST_TEXT = 1_000_000_000
 _LOOK = 1 << 20  # unpacked bytes between two checks of the compressed size, which needs a system call
 MOST_OPENINGS = 5_000_000
 LARGE = 1_500_000  # bytes of positions: about 20,000 positions, which take 2 s of CPU time and 10 MB (measured)
-PACKED_LARGE = LARGE // 20  # the best compression of positions by gzip
-MOST_PLIES = 20_000  # of a game (chosen here), so that memory is limited
+PACKED_LARGE = LARGE // 20  # gzip compresses positions by at most a factor of 20
+MOST_PLIES = 20_000  # plies of a game (chosen here); the limit bounds the memory
 _TAG = re.compile(r'\s*\[\s*(\w+)\s+"((?:\\.|[^"\\])*)"\s*\]\s*')
 _LINE_TAG = re.compile(r'\s*\[\s*(\w+)\s+"(.*)"\s*\]\s*')  # tag alone on its line: quotes in it need no backslash
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -73,7 +73,7 @@ class _Game:
 
 
 def read_suite(path: Path, plies: int | None = None, variant: str = STANDARD) -> Iterator[Opening | BadOpening]:
-    """Yield the openings of a file in order, cut after `plies`; `index` counts the valid ones from 1."""
+    """Yield the openings of a file in order, cut after `plies`; `index` counts the valid openings from 1."""
     lines = _lines(path)
     pgn, lines = _is_pgn(path, lines)
     found: Iterator[Opening | BadOpening | None]
@@ -96,7 +96,7 @@ def read_suite(path: Path, plies: int | None = None, variant: str = STANDARD) ->
 
 
 def holds_games(path: Path) -> bool:
-    """Return whether a book contains games, not positions."""
+    """Return whether a book contains games and not positions."""
     return _is_pgn(path, _lines(path))[0]
 
 
@@ -109,7 +109,7 @@ def _position(line: int, text: str | BadOpening, variant: str) -> Opening | BadO
 
 
 def open_large_positions(path: Path) -> BinaryIO | None:
-    """Return the open, unpacked file if it contains too many positions to hold and check at once, otherwise None."""
+    """Return the open, unpacked file if it has too many positions to load and check as a whole, otherwise None."""
     if not path.is_file() or path.stat().st_size < (PACKED_LARGE if _is_packed(path) else LARGE):
         return None
     pgn, _ = _is_pgn(path, _lines(path))
@@ -187,7 +187,7 @@ def _check_is_text(path: Path, start: bytes) -> None:
 def _is_pgn(
     path: Path, lines: Iterator[tuple[int, str | BadOpening]]
 ) -> tuple[bool, Iterator[tuple[int, str | BadOpening]]]:
-    """Return whether the file is PGN, by its name or else by its first line with text, and all lines."""
+    """Return whether the file is PGN, and all its lines; the name decides, or else the first line with text."""
     kind = Path(path.name.lower().removesuffix(".gz")).suffix
     if kind in (".pgn", ".epd", ".fen"):
         return kind == ".pgn", lines
@@ -280,13 +280,13 @@ def _written(game: _Game, variant: str) -> WrittenOpening | BadOpening:
     return WrittenOpening(game.line, name, eco, tags.get("FEN"), tuple(game.moves))
 
 
-# The games of a PGN book, held as written; each is checked on request.
+# The games of a PGN book, kept as written; each game is checked on request.
 # Reading a game takes an eighth of the time of checking it (60 and 480 us, measured). Large books are read as a
 # whole, but only the games that can be needed are checked before game 1.
 
 
 class _Packed(NamedTuple):
-    """Hold a game in a tenth of the memory of `WrittenOpening`; line numbers of moves are read again if needed."""
+    """A game in a tenth of the memory of `WrittenOpening`; line numbers of moves are read again if necessary."""
 
     line: int
     name: str
@@ -330,7 +330,8 @@ class HeldGames(LazyOpenings):
         return plies if self._plies is None else min(plies, self._plies), name
 
     def _pack(self, game: WrittenOpening) -> _Packed:
-        kept = game.sans if self._plies is None else game.sans[: self._plies + 1]  # one more: a cut game
+        # One ply more shows that the game was cut.
+        kept = game.sans if self._plies is None else game.sans[: self._plies + 1]
         return _Packed(game.line, game.name, game.eco, game.fen, " ".join(san for _, san in kept))
 
     def _check(self, game: _Packed) -> Opening | BadOpening:

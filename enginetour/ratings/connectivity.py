@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from enginetour.ratings.pairs import Counts, Index, Pairs, Vector, pairs_of
 
-_MOST_ROUNDS = 100  # a round reads all arrows; only chains of versions need more
+_MOST_ROUNDS = 100  # each round reads all arrows; only chains of versions need more rounds
 Parts = tuple[tuple[str, ...], ...]
 
 
 def pools(counts: Counts | Pairs) -> Parts:
-    """Return engines linked by games, directly or through others; largest pool first, names sorted."""
+    """Return the pools: engines linked by games, directly or through others; largest pool first, names sorted."""
     pairs = pairs_of(counts)
     if _is_connected_quickly(pairs):
         return _all_met(pairs)
@@ -34,7 +34,10 @@ def pools(counts: Counts | Pairs) -> Parts:
 
 
 def groups(counts: Counts | Pairs, joined: Collection[str] = ()) -> Parts:
-    """Return mutually reachable engines, largest component first; `joined` engines (fixed anchors) count as linked."""
+    """Return the components of mutually reachable engines, largest component first.
+
+    `joined` engines (fixed anchors) count as linked.
+    """
     pairs = pairs_of(counts)
     if _is_connected_quickly(pairs):
         return _all_met(pairs)
@@ -94,7 +97,7 @@ def _is_connected_quickly(pairs: Pairs) -> bool:
 
 
 def _is_connected(pairs: Pairs, takers: Index, givers: Index) -> bool:
-    """Return whether one engine reaches all engines with games and all reach it: the usual case, without networkx."""
+    """Return whether one engine reaches all engines with games, and all reach it; this usual case needs no networkx."""
     met = pairs.played > 0
     if not met.any():
         return False
@@ -103,7 +106,7 @@ def _is_connected(pairs: Pairs, takers: Index, givers: Index) -> bool:
 
 
 def _reached(tails: Index, heads: Index, first: int, met: NDArray[np.bool_]) -> bool:
-    """Return whether all engines with games are reached; False also if networkx would be faster."""
+    """Return whether all engines with games are reached; return False also if networkx would be faster."""
     seen = ~met
     seen[first] = True
     for _ in range(_MOST_ROUNDS):
@@ -127,8 +130,8 @@ def _named(pairs: Pairs, parts: Iterable[set[int]]) -> Parts:
 # more arrows as there are components without an arrow in, or without an arrow out, whichever are more (Eswaran and
 # Tarjan 1976).
 
-_MOST_NAMED = 3  # the others are only counted, so that the note fits a line
-_MOST_GROUPS = 200  # with more components, few games were played yet
+_MOST_NAMED = 3  # number of games or points in a note; the others are only counted, so that the note fits a line
+_MOST_GROUPS = 200  # if there are more components, only few games have been played
 
 
 def connecting_games(pairs: Pairs, pools: Parts) -> tuple[tuple[str, str], ...]:
@@ -140,7 +143,7 @@ def connecting_games(pairs: Pairs, pools: Parts) -> tuple[tuple[str, str], ...]:
 def connecting_points(pairs: Pairs, groups: Parts) -> tuple[tuple[str, str], ...]:
     """Return the fewest missing points as (engine that scores, opponent); empty for more than 200 components.
 
-    Prefers the most likely result: the best scorer of the weaker component against the worst of the stronger.
+    The most likely results are preferred: the best scorer of the weaker component meets the worst of the stronger.
     """
     if not 1 < len(groups) <= _MOST_GROUPS:
         return ()
@@ -169,8 +172,8 @@ def format_connecting_points(points: tuple[tuple[str, str], ...]) -> str:
 def _arrows(reach: dict[int, set[int]]) -> list[tuple[int, int]]:
     """Return arrows (from a component without arrows out, to one without arrows in) that connect all components.
 
-    `reach` maps components without arrows in to those without arrows out that they reach. While there are several of
-    both, an arrow between suitable components reduces both numbers by one.
+    `reach` maps components without arrows in to the components without arrows out that they reach. While there are
+    several of both, an arrow between suitable components reduces both numbers by one.
     """
     found = []
     while len(reach) > 1 and len(ends := sorted(set().union(*reach.values()))) > 1:

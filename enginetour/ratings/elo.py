@@ -69,7 +69,7 @@ def expected_score(gap: float) -> float:
     """Return the expected score of the side that is `gap` points ahead: 1/(1+10^(-gap/400)), Elo 1978."""
     try:
         return float(1 / (1 + 10 ** (-gap / 400)))
-    except OverflowError:  # 123,000 points behind
+    except OverflowError:  # the side is more than 123,000 points behind
         return 0.0
 
 
@@ -107,5 +107,5 @@ class _EloRule:
 
 
 def begin(settings: EloSettings, start: Mapping[str, float], lineage: Lineage | None = None) -> RatingState:
-    """Return the state before the first game; `start` holds the start ratings of engines."""
+    """Return the state before the first game; `start` contains the start ratings of engines."""
     return incremental.begin(_EloRule(settings, settings.mode), start, lineage if settings.inherit else None)

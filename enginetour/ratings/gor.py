@@ -103,7 +103,7 @@ def czech_expected(gap: float) -> float:
 
 
 def _egf_width(rating: float, *, integer_steps: bool = False) -> float:
-    """Return the divisor `a` of the weaker side: 200 at 100 points to 70 at 2700; rounded in printed tables."""
+    """Return the divisor `a` of the weaker side: from 200 at 100 points to 70 at 2700; printed tables round it."""
     steps = (min(max(rating, 100.0), 2700.0) - 100) / 20
     return 200.0 - (floor(steps) if integer_steps else steps)
 
@@ -161,7 +161,7 @@ class _GorRule:
         return egf_expected(white, black, eps=self.settings.eps, integer_steps=self.settings.integer_steps)
 
     def settle(self, rating: float) -> float:
-        """Apply the lowest rating to the result of a tournament, but not within it."""
+        """Return the rating after a tournament, at least the lowest rating; during a tournament it is not applied."""
         return max(FLOOR, rating)
 
 
@@ -190,7 +190,7 @@ def begin(settings: GorSettings, start: Mapping[str, float], lineage: Lineage | 
 #
 # The formulas are not defined from 3300 up. No published example verifies the lowest rating.
 
-CEILING = 3300.0  # EGF rating system 2021: beta and con end here
+CEILING = 3300.0  # EGF rating system 2021: beta and con are not defined from here on
 _NEWCOMER = 100.0  # EGF: 20 kyu
 _EventClass = Literal["A", "B", "C", "D"]
 _CLASS_WEIGHT: dict[_EventClass, float] = {"A": 1.0, "B": 0.75, "C": 0.5, "D": 0.25}  # EGF rating system 2021
@@ -231,7 +231,7 @@ def _egf2021_con(rating: float) -> float:
 
 
 def _bonus(rating: float) -> float:
-    """Return the points that every game adds, whatever its result; without overflow far below 2300."""
+    """Return the points that every game adds, with any result; the formula does not overflow far below 2300."""
     ahead = (2300 - rating) / 80
     return (max(ahead, 0.0) + log1p(exp(-abs(ahead)))) / 5
 
@@ -262,7 +262,7 @@ class _Egf2021Rule:
         return _expected_score(white, black), _expected_score(black, white)
 
     def settle(self, rating: float) -> float:
-        """Apply the lowest rating, if any; raise InputRefused from 3300 up, which needs very large events."""
+        """Apply the lowest rating, if any; raise InputRefused for 3300 or more, which only very large events cause."""
         if not rating < CEILING:
             raise InputRefused(
                 f"a rating of {rating:g} is outside the EGF 2021 system, which ends below {CEILING:g}",

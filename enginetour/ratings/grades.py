@@ -55,7 +55,7 @@ class Grade:
 
 
 def parse(text: str) -> Grade | None:
-    """Read "1 dan", "1d", "6K", "6 kyu", "2 pro", ...; None if the text is not a grade. Case does not matter."""
+    """Parse "1 dan", "1d", "6K", "6 kyu", "2 pro", ...; return None if the text is not a grade. Case is ignored."""
     found = _GRADE.fullmatch(text.strip())
     if found is None:
         return None
