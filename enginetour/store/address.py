@@ -1,6 +1,6 @@
 """Database addresses (`--db`): a SQLite file, or the URL of a PostgreSQL server, which is shown without its password.
 
-The file names of tournaments and the default directories are derived here too.
+This module also defines the file names of tournaments and the default directories.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _BROKEN_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 class ServerAddress:
     """A database of a PostgreSQL server. `url` is for libpq and may contain a password, which `str` never shows.
 
-    `identity` names the database by host, port, name and schema. It does not depend on the user.
+    `identity` identifies the database by host, port, name and schema. It does not depend on the user.
     """
 
     url: str = field(repr=False)
@@ -41,7 +41,7 @@ Address = Path | ServerAddress
 
 
 def parse_address(text: str) -> Address:
-    """Parse a path or a server URL; UsageRefused (without the password) for an invalid URL."""
+    """Parse a path or a server URL. Raise UsageRefused, without the password in the message, for an invalid URL."""
     if not _IS_ADDRESS.match(text):
         return Path(text)
     scheme, _, rest = text.partition("://")
@@ -84,14 +84,15 @@ def _identity(hosts: str, name: str, query: list[tuple[str, str]]) -> str:
 
 LONGEST_NAME = 64  # characters in the name of a tournament or a list, so that a slug fits into a file name
 _UNFIT = re.compile(r"[^a-z0-9._-]+")
-_LONGEST = 48  # leaves room below 64 for the digest and the edition
+_LONGEST = 48  # characters; the digest and the edition also have to fit into 64 characters
 _EDITION = re.compile(r"\.\d+$")
 
 
 def slug_of(name: str, edition: int = 1) -> str:
-    """Return a tournament's name for file names: its name if valid, else its valid part and six digits of a digest.
+    """Return the name of a tournament for file names.
 
-    The slugs of later editions end with ``.2``, ``.3``. A name that already ends like this gets the digest too.
+    A name with other characters is replaced by its valid characters and six digits of a digest. The slugs of later
+    editions end with ``.2``, ``.3``. A name that already ends like this gets a digest too.
     """
     fit = _UNFIT.sub("-", name.lower())[:_LONGEST].strip(".-")
     if not fit or fit != name or _EDITION.search(name):
@@ -100,7 +101,7 @@ def slug_of(name: str, edition: int = 1) -> str:
 
 
 def workspace_of(start: Path) -> Path:
-    """Return the nearest directory, from `start` upwards, that contains ``engines`` or ``results``; else `start`."""
+    """Return the nearest directory, from `start` upwards, that contains ``engines`` or ``results``, or else `start`."""
     here = start.resolve()
     for directory in (here, *here.parents):
         if (directory / "engines").is_dir() or (directory / "results").is_dir():

@@ -27,15 +27,15 @@ from enginetour.store.dialect import UNREADABLE, StoreBusy
 from enginetour.store.sqlite import connect, read_schema, reading_mode, translated, translating_errors
 from enginetour.store.tables import METADATA, SCHEMA_VERSION, TOURNAMENTS
 
-# Copy: row by row, then compared by digests. The target must be empty. Two databases cannot be merged, because keys
-# define the order of games, on which earlier rating lists and published editions depend.
+# Copy: rows are copied and then compared by digests. The target must be empty. Two databases cannot be merged, because
+# keys define the order of games, and earlier rating lists and published editions depend on this order.
 
 _ROWS_A_BLOCK = 500  # rows in memory; the moves of a long game take about 10 KB
 
 
 @dataclass(frozen=True, slots=True)
 class _Copied:
-    """A finished copy: numbers of tournaments, of tables with rows and of rows, and the digest of both databases."""
+    """A finished copy: the numbers of tournaments, tables with rows, and rows, and the digest of both databases."""
 
     tournaments: int
     tables: int
@@ -106,7 +106,7 @@ def _require_empty(reader: Connection, writer: Connection, new: Database) -> Non
 
 
 def _table(reader: Connection, writer: Connection, new: Database, table: Table) -> tuple[int, str]:
-    """Copy a table; return the number and the digest of its rows."""
+    """Copy a table, and return the number and the digest of its rows."""
     names = [column.name for column in table.columns]
 
     def copied() -> Iterator[list[tuple[Any, ...]]]:
@@ -141,7 +141,7 @@ def _blocks(connection: Connection, table: Table) -> Iterator[list[tuple[Any, ..
 
 # Backup: the copy is complete and verified before it gets its name.
 
-_RIGHTS = 0o644  # as SQLite creates a database (SQLITE_DEFAULT_FILE_PERMISSIONS)
+_RIGHTS = 0o644  # permissions of a new SQLite database (SQLITE_DEFAULT_FILE_PERMISSIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ def back_up(source: Address, target: Path, *, replace: bool = False) -> _Backup:
     The backup of a PostgreSQL database is a SQLite file too.
 
     Raises:
-        UsageRefused: The target exists (with `replace`: it is not an enginetour database, or is in use).
+        UsageRefused: The target exists. With `replace`: the target is not an enginetour database, or it is in use.
         StoreRefused: The source belongs to another program or is damaged.
         StorageFailed: The copy cannot be written.
     """
@@ -222,7 +222,7 @@ def _check_unused(target: Path) -> None:
 
 @contextmanager
 def _temporary_file(target: Path) -> Iterator[Path]:
-    """Yield a temporary file name next to the target, and remove SQLite's side files of it at the end."""
+    """Yield a temporary file name next to the target. At the end, remove the side files that SQLite made for it."""
     with ExitStack() as stack:
         new = target.with_name(f".{target.name}.new")
         try:
@@ -242,10 +242,10 @@ def _temporary_file(target: Path) -> Iterator[Path]:
 
 
 def _copy_pages(source: Path, new: Path) -> dict[str, int]:
-    """Copy the pages of a file; return the number of rows by table."""
+    """Copy the pages of a file, and return the number of rows in each table."""
     with translating_errors(source), closing(connect(source, reading_mode(source))) as reader:
         reader.execute("BEGIN")
-        rows = _rows(reader)  # in the transaction that is copied
+        rows = _rows(reader)  # counted in the transaction that is copied
         with translating_errors(new), closing(sqlite3.connect(new, isolation_level=None)) as writer:
             reader.backup(writer)
     with new.open("rb") as file:
@@ -254,13 +254,16 @@ def _copy_pages(source: Path, new: Path) -> dict[str, int]:
 
 
 def _copy_from_server(source: Address, new: Path) -> dict[str, int]:
-    """Copy a database of a server; return the number of rows by table."""
+    """Copy a database of a server, and return the number of rows in each table."""
     copy_store(source, new)
     return _verify(new)
 
 
 def _verify(new: Path) -> dict[str, int]:
-    """Return the number of rows by table; StoreRefused if pages, references or schema of a copy are damaged."""
+    """Return the number of rows in each table of a copy.
+
+    Raise StoreRefused if pages, references or the schema are damaged.
+    """
     with translating_errors(new), closing(connect(new, "mode=ro&immutable=1")) as reader:
         migrations.check_schema(read_schema(reader), new)
         found = reader.execute("PRAGMA integrity_check(1)").fetchone()[0]
@@ -281,7 +284,7 @@ def _rows(reader: sqlite3.Connection) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class _Upgraded:
-    """An upgrade from one schema to another. `backup` is a file or a schema of the server; None: no backup was made."""
+    """An upgrade from one schema to another. `backup` is a file or a schema of the server, or None without a backup."""
 
     before: int
     after: int
@@ -289,7 +292,7 @@ class _Upgraded:
 
 
 def upgrade_database(address: Address, *, backup: bool = True) -> _Upgraded:
-    """Upgrade a database of an older schema; a database of the current schema is not changed.
+    """Upgrade a database of an older schema. A database of the current schema is not changed.
 
     The backup is the file NAME.schema-N next to the database, or the schema NAME_schema_N of a server.
 
@@ -316,7 +319,7 @@ def upgrade_database(address: Address, *, backup: bool = True) -> _Upgraded:
 
 
 def _back_up_older(connection: Connection, address: Address, version: int) -> str:
-    """Back up the committed state; replace the backup of an interrupted upgrade."""
+    """Back up the committed state of a database. This replaces the backup of an interrupted upgrade."""
     if isinstance(address, Path):
         return str(back_up(address, address.with_name(f"{address.name}.schema-{version}"), replace=True).path)
     (own,) = connection.exec_driver_sql("SELECT current_schema()").one()

@@ -33,7 +33,7 @@ class PublishedRating(RankedEngine):
 
     @classmethod
     def of(cls, head: Edition, name: str, line: EditionLine) -> PublishedRating:
-        """Make it from a line of an edition."""
+        """Make the rating from a line of an edition."""
         own = {key: getattr(line, key) for key in RankedEngine.model_fields}
         place = {"list": head.list, "edition": head.number, "made_unix": head.made_unix}
         return cls.model_construct(**{**own, **place, "name": name})
@@ -41,9 +41,10 @@ class PublishedRating(RankedEngine):
 
 @dataclass(frozen=True, slots=True)
 class Opponent:
-    """Results against one opponent. `gap` is the engine's rating minus the opponent's in Elo; None if unrated.
+    """Results of an engine against one opponent.
 
-    `performance` is the opponent's rating plus the Elo difference of the score; None for a score of 0 or 100 %.
+    `gap` is the engine's rating minus the opponent's rating in Elo, or None if one of them is not rated. `performance`
+    is the opponent's rating plus the Elo difference that corresponds to the score, or None for a score of 0 or 100 %.
     """
 
     name: str
@@ -74,8 +75,8 @@ class _CareerOf:
 def career(store: Store, engine: str, *, list_name: str | None = None) -> _CareerOf:
     """Return the history of an engine by its displayed name, or of all versions of a name together.
 
-    Opponents, games and gaps are those of the list. Without a list, they are those of a maximum-likelihood list of the
-    whole database. UsageRefused for an unknown name, and for an engine without games in the list.
+    Opponents, games and gaps are those of the list `list_name`. By default they are those of a maximum-likelihood list
+    of the whole database. Raise UsageRefused for an unknown name, and for an engine without games in the list.
     """
     with store.database.reading() as connection:
         versions, _ = versions_named(connection, engine)
@@ -95,7 +96,7 @@ def career(store: Store, engine: str, *, list_name: str | None = None) -> _Caree
         shown = {name for name, own in selection.versions.items() if versions & set(own)}
     if not shown:
         where = "that count" if list_name is None else f"in the list {list_name!r}"
-        raise UsageRefused(f"{engine!r} has no games {where}", step="enginetour imports shows removed imports")
+        raise UsageRefused(f"{engine!r} has no games {where}", step="run enginetour imports to see removed imports")
     name = shown.pop()
     found = rate_selection(store, selection)
     own = set(selection.versions[name])
@@ -111,7 +112,7 @@ def career(store: Store, engine: str, *, list_name: str | None = None) -> _Caree
 
 
 def results_by_opponent(selection: Selection, wanted: Collection[str]) -> dict[str, dict[str, list[int]]]:
-    """Return wins, draws and losses against each opponent, for the wanted engines that have games."""
+    """Return wins, draws and losses against each opponent, for the engines in `wanted` that have games."""
     pairs = selection.pairs
     found: dict[str, dict[str, list[int]]] = {}
     for white, black, *results in zip(pairs.white, pairs.black, pairs.wins, pairs.draws, pairs.losses, strict=True):
@@ -127,7 +128,7 @@ def results_by_opponent(selection: Selection, wanted: Collection[str]) -> dict[s
 def opponents_of(
     own: float | None, met: Mapping[str, Sequence[int]], ratings: Mapping[str, float]
 ) -> Iterator[Opponent]:
-    """Yield the opponents of an engine with the rating `own`, most games first."""
+    """Yield the opponents of an engine with the rating `own`. The opponent with the most games is first."""
     for opponent, (wins, draws, losses) in sorted(met.items(), key=lambda item: (-sum(item[1]), item[0])):
         games = wins + draws + losses
         score, rating = (wins + draws / 2) / games, ratings.get(opponent)

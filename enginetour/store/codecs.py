@@ -29,7 +29,7 @@ _LARGEST_MOVES = 64 << 20  # unpacked bytes: 1200 plies with a line of 50 KB eac
 LARGEST_NUMBER = (1 << 63) - 1  # largest integer of a column (SQLite file format 2.1)
 _ENCODER = json.JSONEncoder(separators=(",", ":"))  # made once, because `json.dumps` makes one for every call
 _MOVE = {name: MoveMade._field_defaults.get(name, MISSING) for name in MoveMade._fields}
-_move_of = partial(tuple.__new__, MoveMade)  # like `_make`, without a length check: a third of its time
+_move_of = partial(tuple.__new__, MoveMade)  # takes a third of the time of `_make`, which checks the length
 _ALWAYS = tuple(name for name, default in _MOVE.items() if default is MISSING)
 
 
@@ -46,7 +46,7 @@ def clean_text(text: str) -> str:
 
 
 class CleanText(TypeDecorator[str]):
-    """Text from engines and users."""
+    """Column type for text from engines and users."""
 
     impl = WORDS
     cache_ok = True
@@ -57,7 +57,7 @@ class CleanText(TypeDecorator[str]):
 
 
 class Word(TypeDecorator[Any]):
-    """A member of a string enumeration."""
+    """Column type for members of a string enumeration."""
 
     impl = WORDS
     cache_ok = True
@@ -67,16 +67,16 @@ class Word(TypeDecorator[Any]):
         self.kind = kind
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
-        """Return the plain string, because a driver does not know enumerations."""
+        """Return the plain string, because drivers do not support enumerations."""
         return None if value is None else str(value)
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> StrEnum | None:  # noqa: ARG002
-        """Return the member of the enumeration; ValueError for an unknown string."""
+        """Return the member of the enumeration. Raise ValueError for an unknown string."""
         return None if value is None else self.kind(value)
 
 
 class JsonText(TypeDecorator[Any]):
-    """JSON text that the reader parses into a model; with `may_be_empty`, an empty string means no value."""
+    """Column type for JSON text that the reader parses. With `may_be_empty`, an empty string means no value."""
 
     impl = WORDS
     cache_ok = True
@@ -87,7 +87,10 @@ class JsonText(TypeDecorator[Any]):
 
 
 class Json(JsonText):
-    """A value stored as compact JSON. `read` converts parsed JSON into the value, `write` the value into JSON data."""
+    """Column type for values stored as compact JSON.
+
+    `read` converts parsed JSON into the value, and `write` converts the value into JSON data.
+    """
 
     cache_ok = True
 
@@ -109,7 +112,7 @@ class Json(JsonText):
         return compact_json(value if self.write is None else self.write(value))
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> Any:  # noqa: ARG002
-        """Decode JSON; None for a cell without a value."""
+        """Decode JSON, or return None for a cell without a value."""
         if value is None or (self.may_be_empty and not value):
             return None
         found = json.loads(value)
@@ -117,17 +120,17 @@ class Json(JsonText):
 
 
 def stored_type(kind: TypeEngine[Any]) -> TypeEngine[Any]:
-    """Return the column type that the database itself knows."""
+    """Return the column type that is used in the database."""
     return kind.impl_instance if isinstance(kind, TypeDecorator) else kind
 
 
 def stored(column: ColumnElement[Any]) -> ColumnElement[Any]:
-    """Select a column as it is stored, without decoding."""
+    """Build an expression that selects a column as it is stored, without decoding."""
     return type_coerce(column, stored_type(column.type)).label(getattr(column, "name", None))
 
 
 def moves_blob(moves: Sequence[MoveMade]) -> bytes:
-    """Compress moves, stored column by column, which takes one eighth less space than row by row.
+    """Compress moves. They are stored column by column, which takes one eighth less space than row by row.
 
     Compression level 1 takes a fifth of the time of the default level.
     """
@@ -139,7 +142,7 @@ def moves_blob(moves: Sequence[MoveMade]) -> bytes:
 
 
 def moves_of(blob: bytes) -> tuple[MoveMade, ...]:
-    """Decode moves from `moves_blob`; ValueError for an invalid blob."""
+    """Decode moves from `moves_blob`. Raise ValueError for an invalid blob."""
     unpacker = zlib.decompressobj()
     try:
         text = unpacker.decompress(blob, _LARGEST_MOVES)
@@ -158,7 +161,7 @@ def moves_of(blob: bytes) -> tuple[MoveMade, ...]:
         raise ValueError("the columns of the moves have different lengths")
     if "lines" in found:
         found["lines"] = map(tuple, found["lines"])
-    # Columns are passed by position: half the time of passing names for each move.
+    # Columns are passed by position, which takes half the time of passing names for each move.
     columns = (found.get(name, repeat(default)) for name, default in _MOVE.items())
     return tuple(map(_move_of, zip(*columns, strict=False)))
 
@@ -190,7 +193,7 @@ def _side_of(found: Mapping[str, Any]) -> SideRecord:
 
 
 def _frozen(value: Any) -> Any:
-    """Return a value of JSON with tuples instead of lists."""
+    """Return a JSON value with tuples instead of lists."""
     return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
@@ -213,7 +216,7 @@ _GAME = tuple(field.name for field in fields(Game) if field.name not in _ELSEWHE
 
 
 def game_columns(game: Game) -> dict[str, Any]:
-    """Return the columns of a game, without tournament, number and engine versions."""
+    """Return the values of a game's columns, except its tournament, number and engine versions."""
     low, high = game.pairing.pair
     return {
         **{name: getattr(game, name) for name in _GAME},
@@ -232,7 +235,7 @@ def pairing_of(row: Any) -> Pairing:
 
 
 def game_of(row: Any, blob: bytes, incidents: Sequence[Incident] = ()) -> Game:
-    """Make a whole game; `row` has all columns of the table of games."""
+    """Make a whole game from a `row` with all columns of the table of games, and its moves in `blob`."""
     return Game(
         **{name: getattr(row, name) for name in _GAME},
         pairing=pairing_of(row),
@@ -244,7 +247,7 @@ def game_of(row: Any, blob: bytes, incidents: Sequence[Incident] = ()) -> Game:
 
 
 def incident_columns(incident: Incident) -> dict[str, Any]:
-    """Return the columns of an incident, without game and ordinal."""
+    """Return the values of an incident's columns, except its game and ordinal."""
     return {name: getattr(incident, name) for name in _INCIDENT}
 
 
@@ -254,7 +257,7 @@ def incident_of(row: Any) -> Incident:
 
 
 def note_columns(note: Note) -> dict[str, Any]:
-    """Return the columns of a note, without its position in the log."""
+    """Return the values of a note's columns, except its position in the log."""
     return {"kind": note.kind, "text": note.text, "fields": note.fields}
 
 
@@ -269,8 +272,8 @@ def entrant_payload(entrant: Entrant) -> dict[str, Any]:
 
 
 def entrant_of(row: Mapping[str, Any]) -> Entrant:
-    """Decode an entrant from a payload or a row; ValueError with a one-line message if it is invalid."""
-    from enginetour.engines.enginefile import stored_entrant  # here, for the reason given in `spec_of`
+    """Decode an entrant from a payload or a row. Raise ValueError with a one-line message if it is invalid."""
+    from enginetour.engines.enginefile import stored_entrant  # imported here for the reason given in `spec_of`
 
     return stored_entrant(row)
 
@@ -285,7 +288,7 @@ def spec_text(spec: EngineSpec) -> str:
 
 
 def spec_of(text: object) -> EngineSpec:
-    """Decode an engine specification; ValueError with a one-line message if it is invalid."""
-    from enginetour.engines.enginefile import stored_spec  # here, so that commands without engines start faster
+    """Decode an engine specification. Raise ValueError with a one-line message if it is invalid."""
+    from enginetour.engines.enginefile import stored_spec  # imported here, so that other commands start faster
 
     return stored_spec(text)

@@ -26,13 +26,16 @@ from enginetour.store.tables import EVENTS, GAMES, IMPORTED_GAMES, IMPORTS, PAIR
 # Removed imports: the removal is an event of the import, so that rating lists of an earlier time keep its games.
 
 REMOVED = "removed"
-_LATER_S = 1e-3  # added to the newest time if the clock was set back; a double resolves 2e-7 s in this century
+_LATER_S = 1e-3  # seconds; added to the newest time if the clock was set back (a double resolves 2e-7 s)
 _IS_REMOVAL = and_(EVENTS.c.tournament == IMPORTS.c.tournament, EVENTS.c.kind == REMOVED)
 
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """A removed import, or an import to remove. `key` is its key in the table of tournaments, `at` in UTC seconds."""
+    """A removed import, or an import that will be removed.
+
+    `key` is its key in the table of tournaments. `at` is the time of its removal in UTC seconds.
+    """
 
     key: int
     name: str
@@ -43,7 +46,7 @@ class Removal:
 
     @property
     def title(self) -> str:
-        """Name, with the number of the edition from the second edition on."""
+        """The name, with the number of the edition for the second and later editions."""
         return title_of(self.name, self.edition)
 
 
@@ -54,12 +57,12 @@ def removed_imports(at: float | None = None) -> Select[Any]:
 
 
 def import_stands() -> ColumnElement[bool]:
-    """Build the condition on IMPORTED_GAMES that the import was not removed."""
+    """Build the condition on IMPORTED_GAMES that the import of a game was not removed."""
     return IMPORTED_GAMES.c.tournament.not_in(removed_imports())
 
 
 def removals(connection: Connection, after: float = float("-inf"), until: float = float("inf")) -> list[Removal]:
-    """Return the imports that were removed after one time and until another (UTC seconds), in order."""
+    """Return the imports that were removed later than `after` and not later than `until` (UTC seconds), in order."""
     columns = (TOURNAMENTS.c.id, TOURNAMENTS.c.name, TOURNAMENTS.c.edition, IMPORTS.c.games, EVENTS.c.at_unix)
     rows = (
         select(*columns, EVENTS.c.payload)
@@ -71,9 +74,10 @@ def removals(connection: Connection, after: float = float("-inf"), until: float 
 
 
 def remove_imports(database: Database, names: Sequence[str], *, why: str = "", write: bool = True) -> list[Removal]:
-    """Remove imports by name, by ``name #edition`` or by a pattern of it. Nothing is removed if one of them is invalid.
+    """Remove imports, and return them. Each of the `names` is a name, ``name #edition`` or a pattern for the latter.
 
-    UsageRefused for an unknown or already removed import, and for an ambiguous name.
+    Raise UsageRefused for an unknown or already removed import, and for an ambiguous name. Nothing is removed then, and
+    nothing is removed if `write` is false.
     """
     with database.writing() if write else database.reading() as connection:
         known = _all_imports(connection)
@@ -88,16 +92,16 @@ def remove_imports(database: Database, names: Sequence[str], *, why: str = "", w
 
 
 def removal_time(connection: Connection) -> float:
-    """Return the time of a removal or annulment made now, in UTC seconds. It is later than every stored event.
+    """Return the time for a removal or annulment that is made now, in UTC seconds. It is later than every stored event.
 
-    Otherwise rating lists of an earlier time could lose games if the clock was set back.
+    Otherwise, rating lists of an earlier time could lose games if the clock was set back.
     """
     newest = connection.execute(select(func.max(EVENTS.c.at_unix))).scalar() or 0.0
     return max(time.time(), newest + _LATER_S)
 
 
 def _all_imports(connection: Connection) -> list[Any]:
-    """Return every import, oldest first; `at_unix` is None for imports that were not removed."""
+    """Return all imports, oldest first. `at_unix` is the time of the removal, or None if the import was not removed."""
     columns = (TOURNAMENTS.c.id, TOURNAMENTS.c.name, TOURNAMENTS.c.edition, IMPORTS.c.games, EVENTS.c.at_unix)
     rows = select(*columns).join(IMPORTS, IMPORTS.c.tournament == TOURNAMENTS.c.id).outerjoin(EVENTS, _IS_REMOVAL)
     return list(connection.execute(rows.order_by(TOURNAMENTS.c.id)))
@@ -144,7 +148,7 @@ _MOST_VERSIONS = 10_000_000  # an array of this length takes 80 MB; numpy's binc
 def kept_counts(connection: Connection, tournaments: Collection[int] | None = None) -> dict[int, Sums]:
     """Return the pair counts of all or some tournaments and imports, by key, without removed imports.
 
-    A pair whose games were all annulled has zeros.
+    If all games of a pair were annulled, its counts are zeros.
     """
     import numpy as np
 
@@ -176,7 +180,7 @@ def unpack_counts(pack: bytes) -> Sums:
 
 
 def check_versions(sums: Sums) -> Sums:
-    """Return the counts; StoreRefused for invalid version numbers, for which arrays would be too large."""
+    """Return the counts. Raise StoreRefused for invalid version numbers, because arrays for them would be too large."""
     for key in (sums[:2].min(initial=1), sums[:2].max(initial=1)):
         if not 0 < key <= _MOST_VERSIONS:
             what = f"pair counts refer to the engine version {key}, which does not exist"
@@ -185,7 +189,7 @@ def check_versions(sums: Sums) -> Sums:
 
 
 def join_counts(parts: Iterable[Sums]) -> Sums:
-    """Concatenate pair counts; a pair may occur several times."""
+    """Concatenate pair counts. In the result, a pair may occur several times."""
     import numpy as np
 
     return np.concatenate([np.zeros((len(LINES), 0), np.int64), *parts], axis=1)
@@ -207,7 +211,7 @@ def counts_by_pair(sums: Sums) -> dict[tuple[int, int], tuple[int, int, int]]:
 def counts_by_name(
     counts: Iterable[tuple[tuple[int, int], tuple[int, int, int]]], names: Mapping[int, str]
 ) -> dict[tuple[str, str], tuple[int, int, int]]:
-    """Sum White's wins, draws and losses by the names of both engines; skip versions without a name."""
+    """Sum White's wins, draws and losses by the names of both engines. Versions without a name are left out."""
     found: dict[tuple[str, str], tuple[int, int, int]] = {}
     for (white, black), (wins, draws, losses) in counts:
         if white in names and black in names:
@@ -236,7 +240,7 @@ _FORMS = "a day (2026-11-01), a UTC time (2026-11-01T22:30), 'edition N' of a li
 class Moment:
     """An earlier state of the database.
 
-    It includes the games up to the id `game`, the imported games up to the id `imported`, and the annulments until
+    It includes the games up to the key `game`, the imported games up to the key `imported`, and the annulments until
     `at` (UTC seconds).
     """
 
@@ -245,27 +249,27 @@ class Moment:
     at: float
 
     def standing(self) -> ColumnElement[bool]:
-        """Build the condition on GAMES: played by then, with a result, and not annulled by then."""
+        """Build the condition on GAMES that a game with a result had been played by then, and not annulled."""
         voided = exists().where(EVENTS.c.game == GAMES.c.id, EVENTS.c.kind == "voided", EVENTS.c.at_unix <= self.at)
         return and_(GAMES.c.id <= self.game, GAMES.c.outcome != Outcome.VOID, ~voided)
 
     def read(self) -> ColumnElement[bool]:
-        """Build the condition on IMPORTED_GAMES: imported by then, and not removed by then."""
+        """Build the condition on IMPORTED_GAMES that a game had been imported by then, and not removed."""
         return and_(IMPORTED_GAMES.c.id <= self.imported, IMPORTED_GAMES.c.tournament.not_in(removed_imports(self.at)))
 
 
 def edition_in(text: str | None) -> int | None:
-    """Parse ``edition N`` into its number; None for other texts."""
+    """Return the number N in the text ``edition N``, or None for other texts."""
     found = _EDITION.fullmatch((text or "").strip())
     return int(found[1]) if found else None
 
 
 def moment_of(connection: Connection, text: str | None, tournament: int | None = None) -> Moment:
-    """Parse the value of `--as-of`: the end of a day, a time, or the moment after ``game N``; None is now.
+    """Parse the value of `--as-of`: the end of a day, a time, or the moment after ``game N``. None means now.
 
     N is the number of the game in the tournament. Without a tournament, N is its number in the database, as an edition
-    shows it. Imports before that game and annulments until its end are included. UsageRefused for any other text;
-    ``edition N`` is read with `editions.read_edition`.
+    shows it. Imports before that game and annulments until its end are included. Raise UsageRefused for any other text,
+    also for ``edition N``, which is read with `editions.read_edition`.
     """
     if text is None:
         at = connection.execute(select(func.max(EVENTS.c.at_unix))).scalar() or 0.0

@@ -24,7 +24,7 @@ from enginetour.store.tables import TOURNAMENTS
 
 
 def backend_of(address: Address | str) -> Backend:
-    """Return the backend of an address without opening it; UsageRefused if the PostgreSQL driver is missing."""
+    """Return the backend of an address without opening it. Raise UsageRefused if the PostgreSQL driver is missing."""
     if isinstance(address, str):
         address = parse_address(address)
     if isinstance(address, ServerAddress):
@@ -39,8 +39,8 @@ def lock_of(address: Address | str, slug: str) -> Lock:
     return backend_of(address).lock(slug)
 
 
-PATIENCE_S = 60.0  # wait to write a finished game, while a command holds the database or a server restarts
-RETRY_S = 0.2  # between two attempts to reach a server
+PATIENCE_S = 60.0  # seconds; longest wait to write a game while the database is locked or a server restarts
+RETRY_S = 0.2  # seconds between two attempts to reach a server
 
 
 def database_exists(address: Address | str) -> bool:
@@ -51,7 +51,7 @@ def database_exists(address: Address | str) -> bool:
 def schema_version(address: Address | str) -> int:
     """Check a database without writing and return its schema version.
 
-    It is 0 if the creation of the database was interrupted: then the version is known after the next write.
+    The version is 0 if the creation of the database was interrupted. It is then known after the next write.
     """
     backend = backend_of(address)
     return _require_created(backend, backend.probe(create=False)).version
@@ -67,9 +67,9 @@ def _require_created(backend: Backend, found: Probe) -> Probe:
 class Database:
     """An open database; use it as a context manager or call `close`. `warnings` are sentences for the user.
 
-    While another process holds the database or the server cannot be reached, `check_stop` is called several times a
-    second, and an exception from it ends the wait. `patience` is the longest wait for a server in seconds; `notify` is
-    called with a sentence when it begins.
+    While another process locks the database or the server cannot be reached, `check_stop` is called several times a
+    second. An exception from it ends the wait. `patience` is the longest wait for a server in seconds. When this wait
+    begins, `notify` is called with a sentence for the user.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Database:
         self.patience = 0.0
         self.notify: Callable[[str], None] = lambda _: None
         self._writer: Connection | None = None
-        self._view = local()  # its `connection` is that of the thread's snapshot
+        self._view = local()  # its attribute `connection` is the connection of the thread's snapshot
         event.listen(self.engine, "handle_error", self._translate)
 
     @classmethod
@@ -105,8 +105,8 @@ class Database:
         """Open or create a database.
 
         Raises:
-            StoreRefused: It belongs to another program, has an older schema, or is busy.
-            StorageFailed: It cannot be written.
+            StoreRefused: The database belongs to another program, has an older schema, or is busy.
+            StorageFailed: The database cannot be written.
         """
         create = create and not readonly
         backend = backend_of(path)
@@ -148,7 +148,7 @@ class Database:
 
     @contextmanager
     def writing(self, *, patience: float = 0.0, bulk: bool = False) -> Iterator[Connection]:
-        """Run one exclusive write transaction. Any exception rolls it back; after the block it is durable.
+        """Run one exclusive write transaction. Any exception rolls it back. After the block, the data is durable.
 
         Args:
             patience: How long to wait for a busy database, in seconds, in addition to the usual five seconds.
@@ -170,7 +170,7 @@ class Database:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Let all reads of this thread inside the block see one state; writers are not blocked."""
+        """Make all reads of this thread inside the block return one state of the database. Writers are not blocked."""
         outer = getattr(self._view, "connection", None)
         with self.reading() as connection:
             connection.execute(select(TOURNAMENTS.c.id).limit(1)).first()  # the first read starts the snapshot
@@ -182,13 +182,13 @@ class Database:
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
-        """Keep the snapshot usable if a statement inside fails; PostgreSQL would reject all later statements."""
+        """Keep the snapshot usable if a statement in the block fails. PostgreSQL would reject all later statements."""
         with self.reading() as connection, connection.begin_nested():
             yield
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Read one state of the database; inside `snapshot`, the state of the snapshot."""
+        """Yield a connection that reads one state of the database. Inside `snapshot`, it is that of the snapshot."""
         if (held := getattr(self._view, "connection", None)) is not None:
             yield held
             return
@@ -203,19 +203,22 @@ class Database:
             return connection.execute(query, values).fetchall()
 
     def scalar(self, query: Executable, values: Mapping[str, Any] | None = None) -> Any:
-        """Return the first column of a query's first row; None if there is no row."""
+        """Return the first column of a query's first row, or None if there is no row."""
         with self.reading() as connection:
             return connection.execute(query, values).scalar()
 
     def fill(self, connection: Connection, table: str, columns: Mapping[str, list[Any] | int]) -> None:
-        """Insert many rows of one table, given as columns of equal length; a number is the value of all rows.
+        """Insert many rows into a table. `columns` contains lists of equal length; a number is the value of all rows.
 
         Names of tables and columns must not be user input.
         """
         self.backend.fill(connection, table, columns)
 
     def integrity(self, most: int = 20) -> Iterator[str]:
-        """Yield at most `most` faults of each kind that the database's own full check finds, and broken references."""
+        """Yield the faults that the full check of SQLite or PostgreSQL finds, and broken references.
+
+        At most `most` faults of each kind are found.
+        """
         with self.reading() as connection:
             yield from self.backend.integrity(connection, most)
 
@@ -226,7 +229,7 @@ class Database:
             with self._connection() as connection:
                 yield connection
             return
-        kept, self._writer = self._writer, None  # another thread that writes meanwhile opens its own connection
+        kept, self._writer = self._writer, None  # another thread that writes at the same time opens its own connection
         connection = kept or self.engine.connect()
         try:
             yield connection
@@ -241,7 +244,7 @@ class Database:
 
     @contextmanager
     def _connection(self) -> Iterator[Connection]:
-        """Yield a connection; wait for a server that cannot be reached."""
+        """Yield a connection. If the server cannot be reached, wait for it."""
         deadline = time.monotonic() + self.patience
         notified = False
         while True:
@@ -283,7 +286,7 @@ class Database:
             raise translated from context.original_exception
 
     def _initialize(self, *, create: bool) -> None:
-        """Create the schema if needed, and check that the database can be written before anything starts."""
+        """Create the schema if needed, and check that the database can be written."""
         with self.writing() as connection:
             self.backend.initialize(connection, create=create)
         with self._connection() as connection:
@@ -297,8 +300,8 @@ def inserted_id(result: CursorResult[Any]) -> int:
     return int(keys[0])
 
 
-# Statements of every game are compiled once. SQLite's driver runs them directly in 12 us instead of 70 us, which
-# matters between the games of fast engines (measured). PostgreSQL itself takes longer than SQLAlchemy's layers.
+# Statements that run for every game are compiled once. SQLite's driver runs them directly in 12 us instead of 70 us,
+# which matters between the games of fast engines (measured). PostgreSQL itself takes longer than SQLAlchemy's layers.
 
 _NAMED = SQLiteDialect_pysqlite(paramstyle="named")
 
@@ -310,10 +313,10 @@ class Prepared:
         self._statement = statement
         self._text = ""
         self._fixed: dict[str, Any] = {}  # fixed parameters, and None for a key that the database assigns
-        self._encoders: list[tuple[str, Callable[[Any], Any]]] = []  # by column, as its type defines them
+        self._encoders: list[tuple[str, Callable[[Any], Any]]] = []  # encoders of the column types, by column
 
     def first(self, connection: Connection, values: Mapping[str, Any]) -> Sequence[Any]:
-        """Return the row that the query finds; the row must exist."""
+        """Return the row that the query finds. The row must exist."""
         raw = sqlite_connection(connection)
         if raw is None:
             return connection.execute(self._statement, values).one()
@@ -329,7 +332,7 @@ class Prepared:
             self._run(raw, values)
 
     def made(self, connection: Connection, values: Mapping[str, Any]) -> int:
-        """Insert one row with values for all columns except the key; return the key."""
+        """Insert one row with values for all columns except the key, and return the key."""
         raw = sqlite_connection(connection)
         if raw is None:
             return inserted_id(connection.execute(self._statement, values))
@@ -353,6 +356,6 @@ class Prepared:
 
 
 def sqlite_connection(connection: Connection) -> sqlite3.Connection | None:
-    """Return the driver's connection to a SQLite file, in the same transaction; None for a server."""
+    """Return the driver's connection to a SQLite file, in the same transaction. Return None for a server."""
     raw = connection.connection.driver_connection
     return raw if isinstance(raw, sqlite3.Connection) else None

@@ -29,10 +29,10 @@ _ML_ONLY = ("model", "prior", "advantage", "anchors", "loose", "average", "scale
 class ListDefinition(BaseModel):
     """Filter, rating system and settings of a list; by default, all games of the database by maximum likelihood.
 
-    Globs are as in a shell and case-sensitive. Globs for engines match names with or without a version mark. The days
-    `since` and `until` are UTC and included. Games at time odds are only included with `odds`. A list has the games of
-    one `variant`. `prior` is auto, none, gaussian=SD (Elo around the average of the pool), draws=W (phantom draws) or
-    virtual=P (as in BayesElo). Anchors in `loose` are written as RATING+-SD.
+    Globs have the syntax of a shell and are case-sensitive. Globs for engines match names with or without a version
+    mark. The days `since` and `until` are in UTC and included. Games at time odds are only included with `odds`. A list
+    contains the games of one `variant`. `prior` is auto, none, gaussian=SD (Elo around the average of the pool),
+    draws=W (phantom draws) or virtual=P (as in BayesElo). Anchors in `loose` are written as RATING+-SD.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
@@ -123,9 +123,9 @@ class ListDefinition(BaseModel):
         return {name: value for name, value in now.items() if value != default[name]}
 
     def system_settings(self) -> BaseModel:
-        """Return the settings of the incremental rating system; ValueError for an unknown or invalid setting."""
+        """Return the settings of the incremental rating system. Raise ValueError for an unknown or invalid setting."""
         own = SYSTEMS[self.system].settings
-        fixed = {"variant"} & set(type(own).model_fields)  # the name of the rating system sets it
+        fixed = {"variant"} & set(type(own).model_fields)  # set by the name of the rating system
         known = sorted(set(type(own).model_fields) - fixed)
         for name in self.settings:
             if name not in known:
@@ -146,7 +146,7 @@ _DEFAULT |= {name: list(value) for name, value in _DEFAULT.items() if isinstance
 
 
 def parse_definition(values: Mapping[str, Any], place: str) -> ListDefinition:
-    """Validate plain values as the definition of a list; UsageRefused for the first error."""
+    """Validate plain values as the definition of a list. Raise UsageRefused for the first error."""
     try:
         return ListDefinition.model_validate(dict(values))
     except ValidationError as error:
@@ -165,7 +165,10 @@ class Revision(ListRevision):
 
 @dataclass(frozen=True, slots=True)
 class _ListSummary:
-    """A summary of a list: its newest revision, and number and time of its newest edition (0 and None if none)."""
+    """A summary of a list: its newest revision, and the number and time of its newest edition.
+
+    The number is 0 and the time is None if the list has no edition.
+    """
 
     revision: Revision
     edition: int
@@ -183,19 +186,19 @@ def lists_of(store: Store) -> list[_ListSummary]:
 
 
 def anchored_by(store: Store, names: Collection[str]) -> list[tuple[str, str]]:
-    """Return (anchor, list) for all lists that have one of these names as a fixed or loose anchor."""
+    """Return the pairs (anchor, list) of all lists that have one of these names as a fixed or loose anchor."""
     found = ((one.revision.name, one.revision.definition) for one in lists_of(store))
     return [(anchor, name) for name, own in found for anchor in (*own.anchors, *own.loose) if anchor in names]
 
 
 def revisions_of(store: Store, name: str) -> list[Revision]:
-    """Return all revisions of a list, oldest first; UsageRefused for an unknown list."""
+    """Return all revisions of a list, oldest first. Raise UsageRefused for an unknown list."""
     with store.database.reading() as connection:
         return revisions_in(connection, name)
 
 
 def revisions_in(connection: Connection, name: str) -> list[Revision]:
-    """Return all revisions of a list, read in an open transaction; see `revisions_of`."""
+    """Return the same as `revisions_of`, but read it in an open transaction."""
     found = connection.execute(select(LISTS).where(LISTS.c.name == name).order_by(LISTS.c.revision)).fetchall()
     if not found:
         known = sorted({row.name for row in connection.execute(select(LISTS.c.name))})
@@ -210,10 +213,13 @@ def has_list(store: Store, name: str) -> bool:
 
 
 def define_list(store: Store, name: str, definition: ListDefinition) -> tuple[Revision, bool]:
-    """Define a list; return its newest revision, and whether this call wrote it because the definition changed."""
+    """Define a list. Return its newest revision, and whether this call wrote it.
+
+    If the definition has not changed, no revision is written.
+    """
     if not name.isprintable() or name != name.strip() or not 1 <= len(name) <= LONGEST_NAME or "#" in name:
         rule = f"1 to {LONGEST_NAME} printable characters, without # and without spaces at the ends"
-        raise UsageRefused(f"not a valid name of a list: {name!r}", step=f"use {rule}")
+        raise UsageRefused(f"{name!r} is not a valid list name", step=f"use {rule}")
     with store.database.writing() as connection:
         rows = select(LISTS).where(LISTS.c.name == name).order_by(LISTS.c.revision.desc())
         row = connection.execute(rows).first()

@@ -1,7 +1,7 @@
 """Engine versions and entrants: how they are stored, and the names of engine versions in lists.
 
-A name is ``name`` or ``name [mark]``. Lists show the mark if several versions of the name have games at that moment.
-The mark of a version never changes.
+A name is ``name`` or ``name [mark]``. Lists show the mark if several versions with this name have games at the moment
+of the list. The mark of a version never changes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ENTRANT = upsert(ENTRANTS, _KEYS, [column.name for column in ENTRANTS.columns i
 
 
 def engine_version(connection: Connection, spec: EngineSpec, entrant: Entrant) -> int:
-    """Return the key of an engine version; insert the version if it is new."""
+    """Return the key of an engine version. If the version is new, insert it."""
     same = {name: getattr(spec, name) for name in ("name", "fingerprint", "options", "protocol")}
     known = connection.execute(select(ENGINES.c.id).where(*(ENGINES.c[key] == value for key, value in same.items())))
     found = known.scalar()
@@ -39,9 +39,9 @@ def engine_version(connection: Connection, spec: EngineSpec, entrant: Entrant) -
 def add_entrant(
     connection: Connection, tournament: int, entrant: Entrant, spec: EngineSpec, *, since: int, place: int
 ) -> None:
-    """Write an entrant that is valid from the event `since` on. An entry of the same event is replaced.
+    """Write an entrant that is valid from the event `since` on. A row for the same event is replaced.
 
-    ValueError, and nothing is written, for an entrant that could not be read again.
+    Raise ValueError and write nothing if the entrant could not be read again.
     """
     text = codecs.spec_text(spec)
     codecs.spec_of(text)
@@ -56,9 +56,10 @@ def engine_names(connection: Connection) -> dict[int, str]:
 
 
 def versions_named(connection: Connection, name: str, place: str = "") -> tuple[set[int], str]:
-    """Return the engine versions that lists show under a name, else all versions of the name, and the full name.
+    """Return the engine versions that lists show with a name, and the full name.
 
-    UsageRefused, with this `place`, for an unknown name.
+    If lists do not show a version with the name, return all versions of the name. Raise UsageRefused, with `place`, for
+    an unknown name.
     """
     shown, plain = rated_names(connection), engine_names(connection)
     known = [*shown.values(), *plain.values()]
@@ -70,7 +71,7 @@ def versions_named(connection: Connection, name: str, place: str = "") -> tuple[
     return found, full
 
 
-IMPORTED = "imported"  # mark of a version of which only the name is known, from a file
+IMPORTED = "imported"  # mark of an engine version from a game file, of which only the name is known
 _COLUMNS = ("id", "name", "fingerprint", "protocol", "family")
 
 
@@ -86,7 +87,7 @@ def version_rows(connection: Connection) -> Sequence[Any]:
 
 
 def marked_names(rows: Sequence[Any]) -> dict[int, str]:
-    """Return the name with mark of each version; later versions do not change it."""
+    """Return the name with mark of each version. Versions that are added later do not change these names."""
     names: dict[int, str] = {}
     seen: Counter[tuple[str, str]] = Counter()
     for row in rows:
@@ -99,7 +100,7 @@ def marked_names(rows: Sequence[Any]) -> dict[int, str]:
 
 
 def shown_names(rows: Sequence[Any], marked: dict[int, str], played: Collection[int]) -> dict[int, str]:
-    """Return the name of each version, with its mark if several versions of the name are in `played`."""
+    """Return the name of each version. It has the mark if several versions with this name are in `played`."""
     several = Counter(row.name for row in rows if row.id in played)
     return {row.id: row.name if several[row.name] < 2 else marked[row.id] for row in rows}
 
@@ -107,7 +108,7 @@ def shown_names(rows: Sequence[Any], marked: dict[int, str], played: Collection[
 def played_by(connection: Connection, moment: Moment | None = None) -> set[int]:
     """Return the engine versions that had played an even game by a moment, or by now.
 
-    Annulled games count, games of removed imports do not.
+    Annulled games count, but games of removed imports do not count.
     """
     if moment is None:
         return set[int]().union(*map(engines_in, kept_counts(connection).values()))

@@ -69,8 +69,8 @@ from enginetour.store.tables import (
     title_of,
 )
 
-_EVENTS_A_PAGE = 2000  # about 1 MB of rows
-GAMES_A_PAGE = 100  # whole games, about 1 MB too
+_EVENTS_A_PAGE = 2000  # events; about 1 MB
+GAMES_A_PAGE = 100  # whole games; about 1 MB
 
 _PAIRING = tuple(GAMES.c[field.name] for field in fields(Pairing))
 _INCIDENTS_OF = select(func.count()).where(INCIDENTS.c.game == GAMES.c.id).scalar_subquery()
@@ -78,25 +78,25 @@ _LINE = (*(GAMES.c[name] for name in ListedGame.model_fields), STRUCK.label("voi
 
 
 class GameLine(ListedGame):
-    """A game as a row of a list. `voided`: whether it was annulled later; `incidents`: number of incidents."""
+    """A game as a row of a list. `voided` is true if it was annulled later. `incidents` is the number of incidents."""
 
     voided: bool
     incidents: int
 
     @property
     def counts(self) -> bool:
-        """Return whether it has a result and was not annulled."""
+        """Return whether the game has a result and was not annulled."""
         return self.outcome is not Outcome.VOID and not self.voided
 
     @property
     def how(self) -> str:
-        """Why it ended, and whether it was annulled."""
+        """Return why the game ended, and whether it was annulled."""
         return f"annulled, was {self.outcome}: {self.cause}" if self.voided else self.cause
 
 
 @dataclass(frozen=True, slots=True)
 class StoredGame:
-    """A whole game with its number; `voided`: whether it was annulled later."""
+    """A whole game with its number. `voided` is true if it was annulled later."""
 
     number: int
     game: Game
@@ -146,7 +146,7 @@ def versions_counts(database: Database, tournament: int) -> dict[tuple[int, int]
 
 # Games at time odds: rating lists leave them out and report their results separately.
 
-UNKNOWN = 0  # bands of games from files, if the size of the odds is unknown
+UNKNOWN = 0  # the bands of a game from a file if the size of the odds is unknown
 Scores = dict[int, tuple[int, int]]  # bands of odds -> games, half points of the engines that gave the odds
 
 
@@ -176,7 +176,7 @@ def scores_at_odds(
 
 
 def describe_scores(scores: Mapping[int, tuple[int, int]]) -> str:
-    """Format scores: ``games at time odds, not rated: 5; the engine giving odds scored 2.5 of 3 at 1 band, ...``."""
+    """Format ``games at time odds, not rated: 5; the engine giving odds scored 2.5 of 3 at 1 band, ...``."""
     parts = [
         f"{points / 2:g} of {games:,} at {bands} band{'s' * (bands > 1)}"
         for bands, (games, points) in scores.items()
@@ -229,7 +229,7 @@ class TournamentReader:
 
     @property
     def title(self) -> str:
-        """Name, with the number of the edition from the second edition on."""
+        """The name, with the number of the edition for the second and later editions."""
         return title_of(self.name, self.edition)
 
     @property
@@ -244,7 +244,7 @@ class TournamentReader:
 
     @property
     def specs(self) -> dict[str, EngineSpec]:
-        """How every entrant is started now, by name, including entrants that joined later."""
+        """The specifications with which entrants are started now, by name, including entrants that joined later."""
         rows = select(ENTRANTS.c.name, ENTRANTS.c.spec).where(ENTRANTS.c.tournament == self.id)
         found = self.database.rows(rows.order_by(ENTRANTS.c.since_event))
         return {row.name: _readable_spec(self, row.name, row.spec) for row in found}
@@ -295,7 +295,7 @@ class TournamentReader:
         return [(row.position, codecs.note_of(row)) for row in self.database.rows(rows)]
 
     def decisions(self, first: int = 1) -> dict[int, list[Note]]:
-        """Return the decisions that games from number `first` on caused, by game number, in order."""
+        """Return the decisions caused by games from number `first` on, by the number of the game, in order."""
         joined = GAMES.join(EVENTS, and_(EVENTS.c.game == GAMES.c.id, EVENTS.c.kind == "finished"))
         joined = joined.join(NOTES, and_(NOTES.c.tournament == self.id, NOTES.c.position == EVENTS.c.position))
         rows = select(GAMES.c.number, NOTES).select_from(joined).order_by(GAMES.c.number, NOTES.c.ordinal)
@@ -344,7 +344,7 @@ class TournamentReader:
         return [GameLine.model_construct(**row._mapping) for row in reversed(found)]
 
     def game(self, number: int) -> StoredGame:
-        """Return one game with its moves; UsageRefused for an unknown number."""
+        """Return one game with its moves. Raise UsageRefused for an unknown number."""
         if 0 < number <= codecs.LARGEST_NUMBER:
             for stored in self.full_games(number, last=number):
                 return stored
@@ -369,7 +369,7 @@ class TournamentReader:
             first = rows[-1].number + 1
 
     def endings(self) -> Counter[str]:
-        """Count the games that count by termination."""
+        """Return the number of games that count, by termination."""
         kept = [GAMES.c.tournament == self.id, STANDING]
         rows = select(GAMES.c.termination, func.count().label("games")).where(*kept).group_by(GAMES.c.termination)
         return Counter({row.termination: row.games for row in self.database.rows(rows)})
@@ -407,7 +407,7 @@ class TournamentReader:
         return counts_by_name(counts_by_pair(kept).items(), names)
 
     def odds_by_entrant(self) -> dict[str, int]:
-        """Count the games at odds that count, by entrant; entrants without such games are left out."""
+        """Return the number of games at time odds that count, by entrant. Entrants without such games are left out."""
         standing = ODDS, GAMES.c.tournament == self.id, STANDING
         found = Counter[str]()
         for players in self.database.rows(select(GAMES.c.white, GAMES.c.black).where(*standing)):
@@ -415,12 +415,12 @@ class TournamentReader:
         return dict(found)
 
     def scores_at_odds(self) -> dict[int, tuple[int, int]]:
-        """Return number of games at odds, and half points of the engines that gave the odds, by bands."""
+        """Return the number of games at time odds and the half points of the engines that gave the odds, by bands."""
         with self.database.reading() as connection:
             return scores_at_odds(connection, GAMES.c.tournament == self.id, STANDING)
 
     def require_not_removed(self) -> None:
-        """Raise UsageRefused for a removed import; tournaments cannot be removed."""
+        """Raise UsageRefused for a removed import. Do nothing here, because tournaments cannot be removed."""
 
     def incidents(self) -> list[tuple[int, Incident]]:
         """Return all incidents with the numbers of their games, oldest first."""
@@ -446,7 +446,7 @@ class TournamentReader:
 
 
 def game_conditions(log: TournamentReader) -> Iterator[GameConditions]:
-    """Read the conditions of every game that counts, even or at odds, in the order of the log."""
+    """Yield the conditions of every game that counts, with or without time odds, in the order of the log."""
     columns = [GAMES.c[name] for name in GameConditions.model_fields]
     rows = select(*columns).where(GAMES.c.tournament == log.id, STANDING).order_by(GAMES.c.number)
     with log.database.reading() as connection:
@@ -457,7 +457,7 @@ def game_conditions(log: TournamentReader) -> Iterator[GameConditions]:
 # A game lost by a fault (for example a crash at the first move), or without a final position, is never a repetition.
 _SINGLE = case((or_(GAMES.c.culprit != "", GAMES.c.final_fen == ""), GAMES.c.id), else_=0)
 # Games with the same values are repetitions. The packed moves are not compared: the same final position after the same
-# number of plies hardly ever has another course.
+# number of plies is almost never reached by different moves.
 _GAME = GAMES.c.white_engine, GAMES.c.black_engine, GAMES.c.opening, GAMES.c.plies, GAMES.c.final_fen, _SINGLE
 
 
@@ -474,7 +474,7 @@ def repeated_games(log: TournamentReader) -> tuple[int, int]:
 def spec_in_game(log: TournamentReader, number: int, name: str) -> EngineSpec | None:
     """Return how an entrant was started in a game: its newest specification with the engine version that played.
 
-    None if there is no such entrant or game.
+    Return None if there is no such entrant or game.
     """
     same = or_(
         (GAMES.c.white == ENTRANTS.c.name) & (GAMES.c.white_engine == ENTRANTS.c.engine),
@@ -487,7 +487,7 @@ def spec_in_game(log: TournamentReader, number: int, name: str) -> EngineSpec | 
 
 
 def side_records(log: TournamentReader) -> Iterator[tuple[str, SideRecord]]:
-    """Read name and record of both sides of every game that counts, even or at odds, without moves."""
+    """Yield the name and the record of both sides of every game that counts, with or without time odds."""
     columns = GAMES.c.white, GAMES.c.white_side, GAMES.c.black, GAMES.c.black_side
     counting = GAMES.c.tournament == log.id, STANDING
     with log.database.reading() as connection:
@@ -521,7 +521,7 @@ class _HeadToHead:
     Games of tournaments come first, in the order of the log, then games from files. The two games of a pair have the
     same opening and swapped colors: legs 1 and 2, 3 and 4, ... of an encounter of the same two versions. In files,
     `gamepairs` finds the pairs. `places` are sort keys of the games. `versions` are the versions of both engines that
-    have games. `unopened` counts games by the titles of imports that stored no openings.
+    have games. `unopened` counts the games without stored openings, by the title of their import.
     """
 
     games: tuple[tuple[_PairKey, int], ...]
@@ -543,7 +543,7 @@ class _HeadToHead:
 def head_to_head(database: Database, one: str, other: str, *, tournament: int | None = None) -> _HeadToHead:
     """Return the games of one engine against another. A name without a mark includes all versions.
 
-    UsageRefused for unknown engines, and for engines without games against each other.
+    Raise UsageRefused for unknown engines, and for engines without games against each other.
     """
     with database.reading() as connection:
         shown = rated_names(connection)
@@ -612,7 +612,7 @@ def _between(
 
 
 class LineupEntry(EnteredEngine):
-    """An entrant with its newest settings and the engine's own name."""
+    """An entrant with its newest settings and the name that the engine reports."""
 
     own_name: str
 

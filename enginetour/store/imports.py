@@ -68,7 +68,8 @@ def _fresh_games(
 def _played_games(connection: Connection, games: GameColumns) -> list[int]:
     """Return the places of games that were played in tournaments of this database and exported.
 
-    The number, the names and the result must be those of the stored game; date and start too if the file has them.
+    A game of a file and a stored game are the same if number, names and result are equal, and also date and start time
+    if the file contains them.
     """
     events = {claim.event for claim in games.claims}
     results = {code: raw.decode() for raw, code in RESULTS.items()}
@@ -117,17 +118,17 @@ def _one_line(text: str) -> str:
 
 # Imports: all games of an import are written in one transaction.
 
-_FORMAT_VERSION = 1  # of the configuration that an import stores
-_CLASSES = 3  # White won, drew or lost
-_MOST_EVENTS = 10_000  # of one import
+_FORMAT_VERSION = 1  # version of the configuration that an import stores
+_CLASSES = 3  # results: White won, drew or lost
+_MOST_EVENTS = 10_000  # events in one import
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """The result of an import or a dry run: number of new games (`odds` of them at time odds) and of duplicates.
+    """The result of an import or a dry run: the numbers of new games (`odds` of them at time odds) and of duplicates.
 
-    `edition` is 0 if nothing was written. `namesakes` are new engines with the name of a known engine, `matched` are
-    names whose games count for the known engine.
+    `edition` is 0 if nothing was written. `namesakes` contains new engines with the name of a known engine, and
+    `matched` contains names whose games count for the known engine.
     """
 
     name: str
@@ -142,7 +143,7 @@ class Imported:
 
 
 class ImportLine(ImportSummary):
-    """One import in the list of imports; `removed_unix` is the time of its removal, `why` the reason for it."""
+    """One import in the list of imports. `removed_unix` is the time of its removal, and `why` is the reason for it."""
 
     name: str
     edition: int
@@ -163,19 +164,20 @@ def import_games(
     match_names: bool = False,
     write: bool = True,
 ) -> list[Imported]:
-    """Import the new games as the next edition of an event, or, if they were read by event, of one event per Event tag.
+    """Import the new games as the next edition of an event.
 
-    All events are written in one transaction.
+    If the games were read by event, they become one event for each Event tag. All events are written in one
+    transaction.
 
     Args:
         database: The open database.
-        name: Name of the event. With one event per tag: name of the event of games without an Event tag. UsageRefused
-            if a tournament of the database has this name.
+        name: Name of the event. With one event per tag, it is the name of the event for games without an Event tag.
+            Raise UsageRefused if a tournament of the database has this name.
         games: All games of the files.
         rated: The games to import, all of one `variant`.
         files: Names of the files, for the list of imports.
         variant: Chess variant of the games.
-        match_names: Whether games of a name that exactly one known engine has count for this engine.
+        match_names: Whether the games of a name count for a known engine, if exactly one known engine has this name.
         write: False for a dry run.
     """
     wanted = _by_event(games, rated, name) if games.by_event else {name: rated.wanted}
@@ -197,7 +199,7 @@ def _by_event(games: GameColumns, rated: RatableGames, name: str) -> dict[str, N
 
 
 def _event_name(tag: str) -> str:
-    """Make the name of an event from an Event tag; "" for the tag of an unknown event (PGN standard 8.1.1.1)."""
+    """Return the name of an event for an Event tag, or "" for the tag of an unknown event (PGN standard 8.1.1.1)."""
     name = _one_line(tag)
     return "" if name == "?" else name[:LONGEST_NAME].rstrip()
 
@@ -223,7 +225,7 @@ class _Importer:
         return self._database.writing(bulk=True) if self._write else self._database.reading()
 
     def event(self, connection: Connection, name: str, wanted: NDArray[np.intp]) -> Imported:
-        """Import those of the wanted games that are new, as the next edition of an event."""
+        """Import the new games among those in `wanted`, as the next edition of an event."""
         rated = self._rated
         own = select(TOURNAMENTS.c.id).where(TOURNAMENTS.c.name == name, TOURNAMENTS.c.system != IMPORT)
         fresh = _fresh_games(connection, self._games, self._identities, wanted)
@@ -264,7 +266,7 @@ def check_event_name(name: str) -> None:
     """Raise UsageRefused for an invalid name of an event."""
     if not name.isprintable() or not 1 <= len(name) <= LONGEST_NAME:
         step = f"use 1 to {LONGEST_NAME} printable characters"
-        raise UsageRefused(f"not a valid name of an event: {name!r}", place="--name", step=step)
+        raise UsageRefused(f"{name!r} is not a valid event name", place="--name", step=step)
 
 
 def imports_of(database: Database) -> list[ImportLine]:
@@ -297,7 +299,7 @@ def _versions_by_name_alone(connection: Connection) -> dict[str, int]:
 
 
 def _named_versions(connection: Connection) -> dict[str, list[int]]:
-    """Return the engine versions of which more than the name is known, by name."""
+    """Return, by name, the engine versions of which more than the name is known."""
     found: dict[str, list[int]] = {}
     for row in connection.execute(select(ENGINES.c.name, ENGINES.c.id).where(~_NAME_ALONE)):
         found.setdefault(normal_name(row.name), []).append(row.id)

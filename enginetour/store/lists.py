@@ -36,7 +36,7 @@ _Anchor = TypeVar("_Anchor", float, LooseAnchor)
 
 
 def rate_selection(store: Store, selection: Selection, *, errors_for: Collection[str] | None = None) -> RatingList:
-    """Compute the rating list of selected games; errors only of the engines in `errors_for`, if it is given."""
+    """Compute the rating list of selected games. If `errors_for` is given, only these engines have errors."""
     if selection.definition.system == "ml":
         openings = _opening_pairs(store, selection)
         found = likelihood_list(selection, selection.pairs, errors_for=errors_for, openings=openings)
@@ -53,7 +53,7 @@ def rate_selection(store: Store, selection: Selection, *, errors_for: Collection
 
 
 def tournament_rating_list(log: TournamentReader, anchor: Mapping[str, float]) -> RatingList:
-    """Everybody of one tournament by maximum likelihood."""
+    """Compute the maximum-likelihood list of one tournament. `anchor` maps engines to fixed ratings."""
     names = [entrant.name for entrant in log.entrants]
     counts = log.pair_counts()
     rated = {name for pair in counts for name in pair}
@@ -64,7 +64,10 @@ def tournament_rating_list(log: TournamentReader, anchor: Mapping[str, float]) -
 
 
 def rating_order(log: TournamentReader, placed: Sequence[StandingsRow]) -> tuple[str, ...]:
-    """The order by ratings from the edition's games with the old list as prior, of those still ranked."""
+    """Return the ranked engines in the order of their ratings.
+
+    The ratings are computed from the games of the tournament, with the starting list as prior.
+    """
     there = {line.name for line in placed if line.rank is not None}
     start = log.entrants
     newcomers = [entrant.name for entrant in start if entrant.new]
@@ -114,9 +117,9 @@ def likelihood_list(
 def _named(
     selection: Selection, pairs: Pairs, anchors: Mapping[str, _Anchor], there: Collection[str] = ()
 ) -> dict[str, _Anchor]:
-    """Return anchors by their names in the list; UsageRefused for an anchor that is not exactly one engine of it.
+    """Return anchors by their names in the list. The names in `there` are already anchors.
 
-    The names in `there` are already anchors.
+    Raise UsageRefused if an anchor does not name exactly one engine in the list.
     """
     fixed: dict[str, _Anchor] = {}
     for anchor, rating in anchors.items():
@@ -150,7 +153,7 @@ def describe_filter(selection: Selection) -> tuple[str, ...]:
 def _best_of_families(found: RatingList, selection: Selection) -> RatingList:
     """Keep the best engine of each family in each pool, with ranks and LOS among the remaining engines.
 
-    The games of all engines have counted.
+    The ratings are computed from the games of all engines.
     """
     kept: dict[tuple[int, str], Row] = {}
     for row in found.rows:
@@ -171,7 +174,7 @@ def _best_of_families(found: RatingList, selection: Selection) -> RatingList:
 
 
 def _los(one: Row, other: Row) -> float | None:
-    """Return the likelihood that `one` is stronger than `other`; None if the list does not compute errors."""
+    """Return the likelihood that `one` is stronger than `other`, or None if the list does not contain errors."""
     basis = one.basis
     if basis is None or one.name not in basis.wanted:
         return None

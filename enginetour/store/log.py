@@ -1,5 +1,6 @@
-"""Write the log of a tournament: the row of each game and event, in durable transactions; the only writer of games.
+"""Write the log of a tournament: the row of each game and event, in durable transactions.
 
+No other module writes games.
 `record_games` and `record_event` return when the data is durable. The writer holds the tournament's lock.
 """
 
@@ -68,7 +69,10 @@ class _Tried(Generic[_T]):
 
 
 class _WriteGuard:
-    """Keeps the writes of one run consistent. `newest` is the position of its last event, None before the first."""
+    """Keeps the writes of one run consistent.
+
+    `newest` is the position of the last event that the run has written, or None before its first event.
+    """
 
     def __init__(self, database: Database, tournament: int, title: str) -> None:
         self.newest: int | None = None
@@ -80,7 +84,7 @@ class _WriteGuard:
         self._event: tuple[int, float] | None = None  # position and time of the last event of the open transaction
 
     def require_lock(self, lock: Lock) -> None:
-        """Write only while this lock is held, or was regained before another process wrote."""
+        """Allow writes only while this lock is held. It can be regained if no other process has written since."""
         self._lock = lock
         with self._database.reading() as connection:
             self._seen = self._next(connection) - 1
@@ -92,8 +96,8 @@ class _WriteGuard:
     def run(self, write: Callable[[Connection, int], _T], *, patience: float = 0.0) -> _T:
         """Call `write` with the position of its first event in a transaction, and return its result.
 
-        While the server cannot be reached or the lock is lost, it is tried again until the patience of the database
-        ends. StoreRefused if another process has written to this tournament.
+        While the server cannot be reached or the lock is lost, the transaction is tried again until the patience of the
+        database ends. Raise StoreRefused if another process has written to this tournament.
         """
         deadline = time.monotonic() + self._database.patience
         tried: _Tried[_T] | None = None
@@ -154,12 +158,12 @@ _COUNTED = {Outcome.WHITE: (1, 0, 0), Outcome.DRAW: (0, 1, 0), Outcome.BLACK: (0
 
 @dataclass
 class _Cache:
-    """Values that are valid after the last written event; None if they have not been read yet."""
+    """Values that are valid after the last written event, or None if they have not been read yet."""
 
     versions: dict[str, Any] = field(default_factory=dict)  # rows by names of entrants
     ratings: dict[str, float] | None = None
     counts: _PairCounts | None = None
-    void: Counter[GameKey] | None = None  # void or annulled games
+    void: Counter[GameKey] | None = None  # the number of void or annulled games
     aborted: Counter[GameKey] = field(default_factory=Counter)  # valid if `void` is not None
 
     def load_void(self, connection: Connection, tournament: int) -> Counter[GameKey]:
@@ -214,7 +218,7 @@ _COUNTS = Prepared(
 
 
 def write_notes(connection: Connection, tournament: int, position: int, notes: Sequence[Note]) -> None:
-    """Write the decisions of one event; position 0 is for decisions before the first event."""
+    """Write the decisions of one event. Position 0 is for decisions before the first event."""
     place = {"tournament": tournament, "position": position}
     rows = [{**place, "ordinal": n, **codecs.note_columns(note)} for n, note in enumerate(notes, 1)]
     if rows:
@@ -222,7 +226,7 @@ def write_notes(connection: Connection, tournament: int, position: int, notes: S
 
 
 class TournamentLog(TournamentReader):
-    """One edition of a tournament in an open database, for reading and writing; `Store` makes it."""
+    """One edition of a tournament in an open database, for reading and writing. `Store` creates it."""
 
     def __init__(self, database: Database, row: Any) -> None:
         super().__init__(database, row)
@@ -230,14 +234,14 @@ class TournamentLog(TournamentReader):
         self._cache = _Cache()
 
     def require_lock(self, lock: Lock) -> None:
-        """Check before every later write that this lock, which must be held now, is still held."""
+        """Check before every later write that this lock is still held. It must be held now."""
         self._guard.require_lock(lock)
 
     def record_games(self, games: Sequence[tuple[Game, Sequence[Note]]]) -> list[int | None]:
-        """Write games in one transaction, each with its event, notes, incidents and pair counts; return their numbers.
+        """Write games in one transaction, each with its event, notes, incidents and pair counts.
 
-        The log is the same as with one transaction per game. A game that is already stored with this replay number is
-        not written, and its number is None: a cluster can play a game twice.
+        Return the numbers of the games. The log is the same as with one transaction per game. A game that is already
+        stored with this replay number is not written, and its number is None: a cluster can play a game twice.
 
         Raises:
             KeyError: A side is not an entrant.
@@ -264,9 +268,9 @@ class TournamentLog(TournamentReader):
     def _write_game(
         self, connection: Connection, position: int, row: _Row, named: set[int]
     ) -> tuple[int, dict[str, Any]] | None:
-        """Write a game; return its number and the engine versions, or None if it is already stored.
+        """Write a game. Return its number and the engine versions, or None if the game is already stored.
 
-        Versions that get their own name with this game are added to `named`.
+        Versions that first report their name in this game are added to `named`.
         """
         game, notes, columns, blob = row
         pairing = game.pairing
@@ -311,9 +315,9 @@ class TournamentLog(TournamentReader):
     def record_event(
         self, event: Event, notes: Sequence[Note] = (), *, why: str = "", spec: EngineSpec | None = None
     ) -> int:
-        """Write any event except a finished game, and return its position; `Added` and `Replaced` need the `spec`.
+        """Write any event except a finished game, and return its position. `Added` and `Replaced` need the `spec`.
 
-        UsageRefused for an unknown game or entrant, and for a name that another entrant has.
+        Raise UsageRefused for an unknown game or entrant, and for a name that another entrant has.
         """
         self._cache = _Cache()
 
@@ -383,7 +387,7 @@ class TournamentLog(TournamentReader):
         return dict(self._cache.counts)
 
     def accept_change(self, specs: Mapping[str, EngineSpec]) -> None:
-        """Record new engine versions of entrants, valid from the next event on."""
+        """Record new engine versions of entrants, which are valid from the next event on."""
         self._cache = _Cache()
         with self.database.writing() as connection:
             position = int(connection.execute(NEXT_POSITION, {"t": self.id}).scalar_one())
@@ -427,7 +431,7 @@ class TournamentLog(TournamentReader):
         self._write_event(connection, position, "voided", game=row.id, payload={"why": why}, at=at)
 
     def _require(self, connection: Connection, name: str) -> int:
-        """Return the starting rank of an entrant; UsageRefused if it is not in the tournament now."""
+        """Return the starting rank of an entrant. Raise UsageRefused if it is not in the tournament now."""
         rows = select(ENTRANTS.c.starting_rank).where(ENTRANTS.c.tournament == self.id, ENTRANTS.c.name == name)
         place = connection.execute(rows).scalar()
         if place is None or name in self._gone(connection):

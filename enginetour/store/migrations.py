@@ -23,7 +23,7 @@ _OLDEST_VERSION = 6  # oldest version that can be upgraded
 
 
 def require_current(version: int, address: Address) -> None:
-    """Raise SchemaOutdated for a schema that is older than the one of this enginetour version."""
+    """Raise SchemaOutdated if the schema is older than the schema of this enginetour version."""
     if version < SCHEMA_VERSION:
         what = f"has schema {version}, but this enginetour version needs schema {SCHEMA_VERSION}"
         named = f" --db {shlex.quote(str(address))}" if isinstance(address, Path) else ""
@@ -44,7 +44,7 @@ def expected(version: int) -> dict[str, list[str]]:
     """Return the columns of every table in this version of the schema."""
     made = {name: [column.name for column in table.columns] for name, table in METADATA.tables.items()}
     if version < SCHEMA_VERSION:
-        from enginetour.store.schema.versions import schema_7, schema_8  # here, because they load Alembic
+        from enginetour.store.schema.versions import schema_7, schema_8  # imported here, because they load Alembic
 
         older = {name: {new: old for old, new in columns.items()} for name, columns in schema_8.RENAMED.items()}
         added = schema_7.ADDED if version < 7 else {}
@@ -58,8 +58,8 @@ def expected(version: int) -> dict[str, list[str]]:
 def check_schema(found: Schema, place: object) -> int:
     """Return the version of a schema.
 
-    StoreRefused for a newer version and for any schema that differs from enginetour's. Triggers and views are rejected
-    too, because they could run code.
+    Raise StoreRefused for a newer version and for any schema that differs from enginetour's schema. Triggers and views
+    are rejected too, because they could run code.
     """
     version = found.version
     if version > SCHEMA_VERSION:
@@ -84,13 +84,13 @@ def check_schema(found: Schema, place: object) -> int:
 
 
 def create_tables(connection: Connection) -> None:
-    """Create all tables in an empty database; the caller writes the version."""
+    """Create all tables in an empty database. The caller writes the version."""
     _set_partial_conditions(connection)
     METADATA.create_all(connection, checkfirst=False)
 
 
 def upgrade(connection: Connection, version: int) -> None:
-    """Upgrade the tables from a version in the transaction of the connection; the caller writes the version."""
+    """Upgrade the tables from a version in the transaction of the connection. The caller writes the version."""
     from alembic import command
     from alembic.config import Config
 
@@ -98,11 +98,11 @@ def upgrade(connection: Connection, version: int) -> None:
     config.set_main_option("script_location", str(Path(__file__).with_name("schema")).replace("%", "%%"))
     command.stamp(config, str(version))
     command.upgrade(config, "head")
-    connection.exec_driver_sql("DROP TABLE alembic_version")  # the version is stored elsewhere, see above
+    connection.exec_driver_sql("DROP TABLE alembic_version")  # the version is stored elsewhere, as described at the top
 
 
 def _set_partial_conditions(connection: Connection) -> None:
-    """Set the conditions of partial indexes for the dialect in use only: loading PostgreSQL's dialect takes 30 ms."""
+    """Set the conditions of partial indexes for the dialect in use, because loading the other dialect takes 30 ms."""
     for index in (index for table in METADATA.tables.values() for index in table.indexes if PARTIAL in index.info):
         index.dialect_kwargs[f"{connection.dialect.name}_where"] = text(index.info[PARTIAL])
 
@@ -145,7 +145,7 @@ WHERE c.relnamespace = current_schema()::regnamespace AND c.relname = ANY(%s)
 
 
 def require_suitable(raw: Any, address: ServerAddress) -> None:
-    """Raise StoreRefused for a database that cannot hold the tables: no schema, or not UTF-8."""
+    """Raise StoreRefused for a database without a schema for the tables, and for an encoding other than UTF-8."""
     encoding, schema = raw.execute("SELECT current_setting('server_encoding'), current_schema()").fetchone()
     if schema is None:
         step = "create the schema in search_path, or choose one with ?options=-csearch_path%3DNAME"
@@ -161,7 +161,7 @@ def is_blank(raw: Any) -> bool:
 
 
 def read_server_schema(raw: Any) -> Schema:
-    """Return version, objects and columns of the server's schema."""
+    """Return the version, the objects and the columns of the server's schema."""
     comment = raw.execute(_COMMENT, (_VERSION_TABLE,)).fetchone()
     version = _VERSION.fullmatch(comment[0] or "") if comment is not None else None
     columns = dict(raw.execute(_COLUMN_TYPES).fetchall())
@@ -169,7 +169,7 @@ def read_server_schema(raw: Any) -> Schema:
 
 
 def read_own_schema(raw: Any, address: ServerAddress) -> Schema:
-    """Return the server's schema; StoreRefused if it has tables of another program."""
+    """Return the server's schema. Raise StoreRefused if it contains tables of another program."""
     schema = read_server_schema(raw)
     for kind, name, _ in schema.objects if schema.version == 0 else ():
         what = f"is not an enginetour database: it contains the {kind} {name!r}"
@@ -210,7 +210,7 @@ def require_writable(raw: Any, address: ServerAddress) -> None:
 
 
 def copy_tables(raw: Any, schema: str) -> None:
-    """Copy all tables into a new schema of the server, which the enginetour version that wrote them can open.
+    """Copy all tables into a new schema of the server. The enginetour version that wrote the tables can open the copy.
 
     Raises:
         StorageFailed: This user may not create a schema.

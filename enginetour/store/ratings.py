@@ -74,7 +74,7 @@ class _Span(NamedTuple):
 
 
 class _Career(NamedTuple):
-    """Ratings of an engine up to a position; `game` and `imported` are its newest game and imported game (0: none)."""
+    """Ratings of an engine up to a position. `game` and `imported` are its newest game and imported game, or 0."""
 
     first: int  # position of its first row
     entry: float
@@ -97,12 +97,12 @@ class Stream:
         return self.spans[-1].end if self.spans else 0
 
     def rows(self, start: int = 0) -> list[Any]:
-        """Return position and event of every row from position `start` on."""
+        """Return the position and the event of every row from position `start` on."""
         chosen = select(_STORED.position, *_EVENT).order_by(_STORED.position)
         return [row for part in self._parts(start) for row in self.connection.execute(chosen.where(part))]
 
     def first_annulled(self) -> int:
-        """Return the position of the first row whose game was annulled or import removed; the length if none."""
+        """Return the position of the first row with an annulled game or a removed import, or the length without one."""
         voided = select(EVENTS.c.game).where(EVENTS.c.kind == "voided")
         chosen = select(func.min(_STORED.position)).where(
             or_(_STORED.game.in_(voided), _STORED.tournament.in_(removed_imports()))
@@ -111,7 +111,7 @@ class Stream:
         return next((place for place in places if place is not None), len(self))
 
     def careers(self, end: int | None = None) -> dict[int, _Career]:
-        """Return entry rating, rating and peak of every engine with a row before position `end`, by key."""
+        """Return the ratings of every engine with a row before position `end`, by the key of the engine version."""
         found: dict[int, _Career] = {}
         for part in self._parts(0, end):
             for engine, *columns in self.connection.execute(_careers(part)):
@@ -125,13 +125,13 @@ class Stream:
         return found
 
     def rating_before(self, engine: int, end: int) -> float:
-        """Return the rating of an engine before position `end`; the engine must have a row there."""
+        """Return the rating of an engine before position `end`. The engine must have a row before this position."""
         newest = select(_STORED.after).where(_STORED.engine == engine).order_by(_STORED.position.desc()).limit(1)
         ratings = (self.connection.execute(newest.where(part)).scalar() for part in reversed(self._parts(0, end)))
         return float(next(rating for rating in ratings if rating is not None))
 
     def _parts(self, start: int = 0, end: int | None = None) -> list[ColumnElement[bool]]:
-        """Return one condition per revision, in order: one condition could be too long with thousands of revisions."""
+        """Return one condition per revision, in order, because one condition for thousands of them may be too long."""
         last = len(self) if end is None else end
         cut = [_Span(s.revision, max(s.start, start), min(s.end, last)) for s in self.spans]
         return [
@@ -171,7 +171,7 @@ def _length(connection: Connection, system: str, revision: int, start: int) -> i
 
 
 def _careers(part: ColumnElement[bool]) -> Any:
-    """Build a query that finds first and last row of every engine in one scan, then reads them by their keys."""
+    """Build a query that finds the first and last row of every engine in one scan, then reads these rows by key."""
     ends = (
         select(
             _STORED.engine,
@@ -204,14 +204,14 @@ def _careers(part: ColumnElement[bool]) -> Any:
 
 
 class Position(NamedTuple):
-    """A position in the order of rated games: the newest game and imported game before it (0: none)."""
+    """A position in the order of rated games: the newest game and the newest imported game before it, or 0."""
 
     game: int = 0
     imported: int = 0
 
 
 def rated_games(connection: Connection, after: Position | None = None) -> Iterator[RatedGame]:
-    """Read the rated games (even, standard chess) after a position, in order; ids of imported games are negative."""
+    """Yield the rated games (standard chess, no odds) after a position, in order; ids of imported ones are negative."""
     mark = after or Position()
     points = {outcome: outcome.half_points(white=True) for outcome in Outcome}
     columns = (GAMES.c.id, GAMES.c.tournament, GAMES.c.white_engine, GAMES.c.black_engine, GAMES.c.outcome)
@@ -277,7 +277,7 @@ def version_lineage(connection: Connection) -> Lineage:
 
 
 def with_event_classes(connection: Connection, settings: BaseModel) -> BaseModel:
-    """Return settings whose event classes have keys of events instead of names or ``name #edition``."""
+    """Return the settings with the keys of events in the event classes, instead of names or ``name #edition``."""
     if not isinstance(settings, Egf2021Settings) or not settings.classes:
         return settings
     classes = {}
@@ -312,15 +312,16 @@ def _imported(connection: Connection, event: int, after: int) -> Iterator[RatedG
 # A few earlier games are rated again as a check. If the bits differ, another version of the arithmetic wrote them, and
 # all games are rated again.
 
-_RATED_AGAIN = 50  # games before the first new one: most engines of a tournament once or twice
-_ROWS_A_GAME = 2  # White's and Black's
+_RATED_AGAIN = 50  # games before the first new game; most engines of a tournament play once or twice in them
+_ROWS_A_GAME = 2  # one for White and one for Black
 _Row = tuple[Any, ...]  # the columns of the table after `position`
 
 
 def _updated(connection: Connection, stored: Stream, begun: RatingState, *, trusted: bool) -> tuple[int, list[_Row]]:
     """Return the position up to which the stored events are valid, and the new rows after it.
 
-    `begun` is the state before the first game. `trusted`: the stored events were written with the same settings.
+    `begun` is the state before the first game. `trusted` means that the stored events were written with the same
+    settings.
     """
     if trusted and begun.rule.mode == "sequential":
         for end in (stored.__len__, stored.first_annulled):
@@ -339,7 +340,7 @@ def _rate_all(connection: Connection, begun: RatingState) -> list[_Row]:
 
 
 def _rate_from(connection: Connection, stored: Stream, begun: RatingState, place: int) -> tuple[int, list[_Row]] | None:
-    """Rate the games after a position; None if stored events before or just after it differ from a replay."""
+    """Rate the games after a position. Return None if stored events before or just after it differ from a replay."""
     careers = stored.careers(place)
     ends = [Position(career.game, career.imported) for career in careers.values()] or [Position()]
     mark = Position(max(end.game for end in ends), max(end.imported for end in ends))
@@ -379,7 +380,7 @@ def _entries_match(careers: Mapping[int, _Career], stored: Stream, begun: Rating
 
 
 def _rows(events: Iterable[RatingEvent]) -> list[_Row]:
-    """Return rating events as rows of the table; imported games have a column of their own."""
+    """Return rating events as rows of the table. Imported games have a separate column."""
     return [
         (int(engine), int(event), *((None, *numbers, -game) if game and game < 0 else (game, *numbers, None)))
         for _, engine, event, game, *numbers in events
@@ -401,7 +402,7 @@ def _common_rows(one: list[_Row], other: list[_Row]) -> int:
 
 
 def system_named(name: str) -> IncrementalSystem:
-    """Return an incremental rating system by name; UsageRefused for an unknown name."""
+    """Return an incremental rating system by name. Raise UsageRefused for an unknown name."""
     if name not in SYSTEMS:
         raise UsageRefused(f"unknown rating system {name!r}", step=f"choose one of: {', '.join(SYSTEMS)}")
     return SYSTEMS[name]
@@ -410,8 +411,8 @@ def system_named(name: str) -> IncrementalSystem:
 def update_ratings(store: Store, system: str, settings: BaseModel | None = None) -> int:
     """Rate new games with a system and return the number of appended rating events.
 
-    The result is the same as after a replay of all games. `settings` are by default those of the newest revision, or
-    else the defaults of the system.
+    The result is the same as after a replay of all games. By default, `settings` are the settings of the newest
+    revision, or the defaults of the system if there is no revision.
     """
     known = system_named(system)
     with store.database.writing() as connection:
@@ -441,16 +442,17 @@ def update_ratings(store: Store, system: str, settings: BaseModel | None = None)
 
 
 def settings_of(store: Store) -> list[BaseModel]:
-    """Return the settings of all revisions of all rating systems; ValueError for invalid settings."""
+    """Return the settings of all revisions of all rating systems. Raise ValueError for invalid settings."""
     rows = select(RATING_REVISIONS.c.system, RATING_REVISIONS.c.settings)
     found = store.database.rows(rows)
     return [type(system_named(row.system).settings).model_validate_json(row.settings) for row in found]
 
 
 def ratings_of(store: Store, system: str, tournament: int | None = None) -> dict[str, tuple[float, int]]:
-    """Return rating and number of rated games of every engine version, best first.
+    """Return the rating and the number of rated games of every engine version, best first.
 
-    With a `tournament`, return only its entrants, by their names in it if a name has only one version.
+    With a `tournament`, return only its entrants. They have their names in the tournament, unless several versions have
+    the same name.
     """
     with store.database.reading() as connection:
         names = rated_names(connection)
@@ -468,7 +470,7 @@ def ratings_of(store: Store, system: str, tournament: int | None = None) -> dict
 
 
 def prior_ratings(store: Store, names: Collection[str]) -> dict[str, float]:
-    """Return the Elo ratings of the named engines, each of the newest rated version."""
+    """Return the Elo ratings of the engines in `names`. The newest rated version of each engine is used."""
     with store.database.reading() as connection:
         latest = _latest(connection, "elo")
         plain = engine_names(connection)
@@ -476,7 +478,7 @@ def prior_ratings(store: Store, names: Collection[str]) -> dict[str, float]:
 
 
 def rating_history(store: Store, system: str, name: str) -> list[RatingEvent]:
-    """Return the rating events of all versions of an engine; `game` is the number in the tournament `event`."""
+    """Return the rating events of all versions of an engine. `game` is the number in the tournament `event`."""
     system_named(system)
     with store.database.reading() as connection:
         shown = rated_names(connection)
@@ -499,8 +501,8 @@ def rating_history(store: Store, system: str, name: str) -> list[RatingEvent]:
 def ratings_by_game(store: Store, tournament: int) -> dict[tuple[str, str], tuple[float, list[tuple[int, float]]]]:
     """Return the ratings of engines during a tournament, for systems that have rated all its games that count.
 
-    The key is (system, name without mark). The value is the rating before the first game, and number and rating for
-    each game.
+    The key is the system and the name without mark. The value is the rating before the first game, then the number of
+    each game and the rating after it.
     """
     with store.database.reading() as connection:
         plain = engine_names(connection)

@@ -14,7 +14,10 @@ from enginetour.store.tournaments import Store
 
 
 def fold(log: TournamentReader) -> tuple[Format[Any], Any]:
-    """Replay a log; return its format and the current state. StoreRefused if another format version wrote the log."""
+    """Replay a log, and return its format and the current state.
+
+    Raise StoreRefused if another format version wrote the log.
+    """
     format_ = format_of(log)
     try:
         return format_, replay(format_, log.entrants, log.events())
@@ -23,9 +26,9 @@ def fold(log: TournamentReader) -> tuple[Format[Any], Any]:
 
 
 def audit(log: TournamentReader) -> tuple[Format[Any], Any]:
-    """Replay a log and compare its decisions with the stored ones; StoreRefused names the first difference.
+    """Replay a log and compare its decisions with the stored ones. Raise StoreRefused with the first difference.
 
-    The sentences of a decision are not compared: a later release may word them differently.
+    The sentences of a decision are not compared, because a later release may word them differently.
     """
     format_, state = fold(log)
     written = [note for _, note in log.notes()]
@@ -51,7 +54,7 @@ def format_of(log: TournamentReader) -> Format[Any]:
         step = "use the enginetour version that wrote it"
         raise StoreRefused(f"unknown format {log.system!r}", place=log.title, step=step)
     settings = {key: value for key, value in log.config["format"].items() if key != "system"}
-    # Validated as JSON, because JSON has lists where the options have tuples.
+    # The settings are validated as JSON, because JSON has lists where the options have tuples.
     options = options_model(log.system).model_validate_json(json.dumps(settings))
     format_ = make_format(log.system, options, log.seed)
     if format_.version != log.format_version:

@@ -65,8 +65,8 @@ if TYPE_CHECKING:
     from enginetour.store.counts import Sums
 
 
-# The filter. A game that several parts of it exclude is counted for the first of them in the order of `_PARTS`, so that
-# the numbers of included and excluded games add up.
+# The filter. If several parts of the filter exclude a game, the game is counted for the first of these parts in the
+# order of `_PARTS`. The sum of included and excluded games is therefore the number of all games.
 
 _PLAYED_TAGS = (GAMES.c.white_tc, GAMES.c.black_tc, GAMES.c.termination)
 _IMPORTED_TAGS = (IMPORTED_GAMES.c.tc, IMPORTED_GAMES.c.black_tc, IMPORTED_GAMES.c.termination)
@@ -83,7 +83,7 @@ _PLAYED: Mapping[str, frozenset[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class GameFilter:
-    """The filter of a list as conditions on GAMES and IMPORTED_GAMES; `left_out` counts excluded games by part."""
+    """The filter of a list as conditions on GAMES and IMPORTED_GAMES. `left_out` counts the excluded games by part."""
 
     games: ColumnElement[bool]
     imported: ColumnElement[bool]
@@ -103,13 +103,13 @@ def tournaments_of(connection: Connection, definition: ListDefinition) -> set[in
 
 
 def is_whole(definition: ListDefinition) -> bool:
-    """Return whether the filter selects whole tournaments and engines, so that the stored pair counts suffice."""
+    """Return whether the filter selects whole tournaments and engines. The stored pair counts are then sufficient."""
     tags = definition.since or definition.until or definition.time_classes or definition.tc
     return not (tags or definition.exclude_termination or definition.hardware or definition.odds)
 
 
 def game_filter(connection: Connection, definition: ListDefinition, moment: Moment) -> GameFilter:
-    """Turn the filter of a list at a moment into conditions on rows; scans all games and imported games."""
+    """Return the filter of a list at a moment as conditions on rows. This scans all games and imported games."""
     tournaments, variants = tournaments_of(connection, definition), nonstandard_variants(connection)
     ended, dated = _days(definition)
     played, read = moment.standing(), moment.read()
@@ -117,7 +117,7 @@ def game_filter(connection: Connection, definition: ListDefinition, moment: Mome
     standing = 0
 
     def wanted(groups: Select[Any], why_not: Callable[..., str | None]) -> list[tuple[Any, ...]]:
-        """Return the tags of the groups that the filter includes; count the games of the others."""
+        """Return the tags of the groups that the filter includes, and count the games of the other groups."""
         nonlocal standing
         taken = []
         for tournament, even, in_time, *tags, count in connection.execute(groups):
@@ -194,7 +194,7 @@ def _excluding_part(
 
 
 def _days(definition: ListDefinition) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
-    """Build conditions for the days of games and of imported games; an imported game without a date is on no day."""
+    """Build conditions for the days of games and imported games. Imported games without a date do not match any day."""
     ended: list[ColumnElement[bool]] = []
     dated: list[ColumnElement[bool]] = []
     if definition.since:
@@ -216,16 +216,16 @@ def _number(day: date) -> int:
     return day.year * 10_000 + day.month * 100 + day.day
 
 
-_DENSE_NAMES = 2000  # a dense array then takes 32 MB; sorting half a million pairs takes 80 ms (measured)
+_DENSE_NAMES = 2000  # names; a dense array takes 32 MB then, and sorting half a million pairs takes 80 ms (measured)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Named:
     """Engine versions by their names in a list, without the versions that the list excludes."""
 
-    names: Mapping[int, str]  # by version
+    names: Mapping[int, str]  # name in the list by version
     relatives: Mapping[int, tuple[str, str]]  # name and family by version; "" for an unknown family
-    by_term: Mapping[str, set[str]]  # by every name of a version: without mark, with mark, or in the list
+    by_term: Mapping[str, set[str]]  # names in the list by every name of a version (also with or without mark)
 
     def family(self, versions: Collection[int]) -> str:
         """Return the family of the newest version with a known family; "" if there is none."""
@@ -236,8 +236,9 @@ class _Named:
 class Selection:
     """The games that a list includes at a moment, as pair counts.
 
-    `left_out`: excluded games by part of the filter; `few`: engines with too few games; `versions`: keys of engine
-    versions by name; `names_by_term`: names in the list by every name that users can type, with or without mark.
+    `left_out` counts the excluded games by part of the filter. `few` contains the engines with too few games.
+    `versions` maps each name to the keys of its engine versions. `names_by_term` maps every name that users can type,
+    with or without mark, to names in the list.
     """
 
     definition: ListDefinition
@@ -264,7 +265,7 @@ class Selection:
 def select_games(
     store: Store, definition: ListDefinition, as_of: str | Moment | None = None, *, names_of: Moment | None = None
 ) -> Selection:
-    """Select the games of a list, now or as of a day, a time or ``game N``; UsageRefused for another text.
+    """Select the games of a list, now or as of a day, a time or ``game N``. Raise UsageRefused for any other text.
 
     Engine versions have their names at that moment, or at the moment `names_of`.
     """
@@ -302,7 +303,7 @@ def select_games(
 def _named_versions(
     connection: Connection, definition: ListDefinition, moment: Moment | None, names_of: Moment | None = None
 ) -> _Named:
-    """Return the engine versions that the definition includes, with their displayed names at a moment (None: now).
+    """Return the engine versions that the definition includes, with their displayed names at a moment (None is now).
 
     With `names_of`, the names are those of another moment. A version without games at that moment gets its name with
     mark if another version has the name. A name in the definition means the same versions at every moment: a name with
@@ -314,7 +315,7 @@ def _named_versions(
     shown = shown_names(rows, marks, played)
     if names_of is not None:
         used = {row.name for row in rows if row.id in played}
-        gone = played_by(connection, moment) - played  # their import was removed in between
+        gone = played_by(connection, moment) - played  # their import was removed between the two moments
         shown |= {row.id: marks[row.id] for row in rows if row.id in gone and row.name in used}
     aliases, plain = definition.aliases, definition.by == "name"
     names: dict[int, str] = {}
@@ -382,7 +383,7 @@ def _columns(found: CursorResult[Any]) -> Sums:
 
 
 def _pairs(sums: Sums, names: Mapping[int, str]) -> tuple[Pairs, int, int]:
-    """Return counts by name, the games of excluded engines, and the games of a name against itself."""
+    """Return the counts by name, and the numbers of games of excluded engines and of a name against itself."""
     import numpy as np
 
     from enginetour.ratings.pairs import Pairs
@@ -429,13 +430,14 @@ def pentanomials_of(
 ) -> dict[tuple[str, str], Pentanomial]:
     """Count the complete game pairs of every two engines by the points of the first engine.
 
-    A pair is legs 1 and 2, 3 and 4, ... of an encounter: the same two versions, swapped colors, the same opening.
+    The games of a pair are legs 1 and 2, 3 and 4, ... of an encounter. They have the same two versions and the same
+    opening, with swapped colors.
 
     Args:
         database: The open database.
         wanted: Conditions on GAMES.
-        names: Names of engine versions; by default those of the whole database. All versions of a name are counted
-            together; versions without a name are left out.
+        names: Names of engine versions. By default, all versions of the database are counted. Versions with the same
+            name are counted together, and versions without a name are left out.
         standing: Condition for results that count; by default even games that are not annulled.
     """
     with database.reading() as connection:
@@ -444,7 +446,7 @@ def pentanomials_of(
 
 
 def pentanomial_of_pair(log: TournamentReader, one: str, other: str) -> tuple[Pentanomial | None, int]:
-    """Return the pentanomial result of two entrants, from the view of the first, and the number of draw-draw pairs.
+    """Return the pentanomial result of two entrants, as points of the first one, and the number of draw-draw pairs.
 
     The result is None if there is no complete pair.
     """
@@ -469,7 +471,7 @@ def pentanomials_of_tournament(log: TournamentReader) -> dict[tuple[str, str], P
 
 @cache
 def _match_query() -> Select[Any]:
-    """Build a statement once, because it runs every second and building takes longer than running."""
+    """Build the statement of `pentanomial_of_pair` once: it runs every second, and building it takes longer."""
     game_pairs = _game_pairs((_STANDING, GAMES.c.tournament == bindparam("t")))
     columns = game_pairs.c.low, game_pairs.c.high, game_pairs.c.points, game_pairs.c.draws
     return select(*columns, func.count()).group_by(*columns)
@@ -478,7 +480,7 @@ def _match_query() -> Select[Any]:
 def _sum_by_name(
     connection: Connection, wanted: tuple[ColumnElement[bool], ...], names: Mapping[int, str]
 ) -> dict[tuple[str, str], Pentanomial]:
-    """Sum the game pairs by names, from the view of the name that sorts first."""
+    """Sum the game pairs by names, as points of the name that sorts first."""
     game_pairs = _game_pairs(wanted)
     columns = game_pairs.c.low, game_pairs.c.high, game_pairs.c.points
     found: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0] * 5)
@@ -492,7 +494,7 @@ def _sum_by_name(
 
 
 def _game_pairs(wanted: tuple[ColumnElement[bool], ...]) -> Subquery:
-    """Build a query for complete pairs: both versions, the points of the smaller key, and the number of draws."""
+    """Build a query for complete game pairs: both versions, the points of the smaller key, and the number of draws."""
     white, black, outcome = GAMES.c.white_engine, GAMES.c.black_engine, GAMES.c.outcome
     forward = white < black
     points = case(

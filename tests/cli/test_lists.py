@@ -250,7 +250,7 @@ def test_history(folder: Path) -> None:
         ),
         (("ratings", "--system", "elo", "--setting", "kay=3"), "unknown setting 'kay' of elo"),
         (("ratings", "--system", "elo", "--anchor", "Toga=2700"), "--anchor: needs --system ml"),
-        (("lists", "define", "a#b"), "not a valid name of a list"),
+        (("lists", "define", "a#b"), "is not a valid list name"),
         (("lists", "--json", "show", "x"), "lists show: options must follow the subcommand"),
         (("publish", "x"), "rating list 'x' not found"),
         (("diff", "x"), "rating list 'x' not found"),

@@ -64,7 +64,7 @@ def test_lists_are_named(store: Store) -> None:
     with pytest.raises(UsageRefused, match="did you mean 'blitz'"):
         read_edition(store, "blits")
     for name in ("", " blitz", "a#1", "x" * 65, "a\nb"):
-        with pytest.raises(UsageRefused, match="not a valid name of a list"):
+        with pytest.raises(UsageRefused, match="is not a valid list name"):
             define_list(store, name, ListDefinition())
 
 
