@@ -177,7 +177,7 @@ _WHOLE_GAME = (
 
 
 def _why_unreadable(connection: Connection, key: int, number: int) -> str:
-    """Say why a game cannot be read; "" if it can be read."""
+    """Return the reason why a game cannot be read, or "" if it can be read."""
     try:
         row = connection.execute(_WHOLE_GAME, {"key": key}).one()
         if row.moves is None:
@@ -191,7 +191,7 @@ def _why_unreadable(connection: Connection, key: int, number: int) -> str:
 
 
 def wrong_type(noun: object) -> str:
-    """Describe the first (nested) field of a dataclass that has another type than declared; "" if all are right."""
+    """Describe the first (nested) field of a dataclass without the declared type. Return "" if there is none."""
     kind: Any = type(noun)
     try:
         _shape(kind).validate_python((noun,))
@@ -210,7 +210,7 @@ def _first_invalid(error: ValidationError, *, skip: int = 0) -> str:
 def _shape(kind: Any) -> TypeAdapter[tuple[Any]]:
     from pydantic import ConfigDict, TypeAdapter
 
-    # In a tuple, because TypeAdapter does not accept a config for a dataclass (pydantic, "TypeAdapter").
+    # The type is in a tuple, because TypeAdapter does not accept a config for a dataclass (pydantic, "TypeAdapter").
     return TypeAdapter(tuple[kind], config=ConfigDict(revalidate_instances="always", strict=True))
 
 
@@ -235,7 +235,7 @@ def _wdl(counts: tuple[int, int, int]) -> str:
 
 
 def _some(findings: Iterator[str]) -> Iterator[str]:
-    """Yield the first findings, and the number of the others."""
+    """Yield the first findings, then the number of the other findings."""
     yield from islice(findings, _MOST_SHOWN)
     more = sum(1 for _ in findings)
     if more:
@@ -245,11 +245,11 @@ def _some(findings: Iterator[str]) -> Iterator[str]:
 # Damaged entrants. An entrant is stored in three places: its own row, with the specification of its engine; the row of
 # the engine version; and, if it joined later, an event. A valid place repairs the others.
 
-_JOINING = ("added", "replaced")  # events with which an entrant joins
+_JOINING = ("added", "replaced")  # kinds of events that add an entrant
 
 
 def _texts(kind: type[String | LargeBinary], table: Table, *names: str) -> list[Any]:
-    """Select columns as text or bytes, because the type of a column raises for a damaged cell."""
+    """Return columns as text or bytes, because the type of a column raises an exception for a damaged cell."""
     return [cast(table.c[name], kind).label(name) for name in names]
 
 
@@ -293,7 +293,7 @@ def _bytes_as_text(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def repair(database: Database) -> list[_Damage]:
-    """Repair all damaged entrants in one transaction; StoreRefused while one of the tournaments is running."""
+    """Repair all damaged entrants in one transaction. Raise StoreRefused if one of the tournaments is running."""
     found = damages(database)
     with ExitStack() as stack:
         for slug in dict.fromkeys(damage.slug for damage in found):
@@ -351,7 +351,7 @@ def _entrant(row: Any) -> tuple[dict[str, Any], list[str]]:
 
 
 def _spec(row: Any) -> tuple[EngineSpec, str]:
-    """Return the specification of an entrant, and what is wrong with the stored one."""
+    """Return the valid or repaired specification of an entrant, and the fault of the stored one (or "")."""
     try:
         spec = codecs.spec_of(row.spec)
     except ValueError as error:
@@ -388,9 +388,10 @@ def _is_list_of_text(value: object) -> TypeGuard[list[str]]:
 
 
 def _payload(row: Any, entrant: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the repaired payload of an entrant's event; empty if the stored one is valid or cannot be repaired.
+    """Return the repaired payload of the event that added an entrant.
 
-    An event ``replaced`` without the name of the replaced entrant cannot be repaired.
+    The result is empty if the stored payload is valid or cannot be repaired. An event ``replaced`` without the name of
+    the replaced entrant cannot be repaired.
     """
     held = _json_or_none(row.payload)
     held = held if isinstance(held, dict) else {}
@@ -428,7 +429,10 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """Number of checked rows and the findings. `unreplayed`: logs of other format versions, which were not replayed."""
+    """The result of a check: the numbers of checked tournaments, games, imports and editions, and the findings.
+
+    `unreplayed` contains the logs of other format versions, which were not replayed.
+    """
 
     tournaments: int
     games: int
@@ -444,13 +448,13 @@ class Inspection:
 
 
 def inspect(store: Store) -> Inspection:
-    """Check the whole database; a finding does not stop the check."""
+    """Check the whole database. A finding does not stop the check."""
     with store.database.snapshot():
         return _Inspector(store).all()
 
 
 def first_fault(path: Address) -> str:
-    """Check a whole database and describe the first fault; "" if there is none."""
+    """Check a whole database. Return a description of the first fault, or "" if there is none."""
     with Store.open(path, create=False, readonly=True) as store:
         found = inspect(store).findings
     return f"{found[0].place}: {found[0].what}" if found else ""
@@ -464,7 +468,7 @@ class _Inspector:
         self.repairable = 0
 
     def all(self) -> Inspection:
-        """Run all checks; pages first, because damaged pages can cause other findings."""
+        """Run all checks. The pages are checked first, because damaged pages can cause other findings."""
         database = self.store.database
         self._note("pages", database.integrity(_MOST_SHOWN))
         self._note("rows", _invalid_cells(database))
@@ -493,7 +497,7 @@ class _Inspector:
         return Inspection(*counts, tuple(self.findings), tuple(self.unreplayed), self.repairable)
 
     def _log(self, kind: str, name: str, number: int) -> list[TournamentLog]:
-        """Return a tournament or an import in a list; an empty list if it cannot be read."""
+        """Return a list with one tournament or import, or an empty list if it cannot be read."""
         return self._listed(f"{kind} {name} #{number}", lambda: [self.store.tournament(name, number)])
 
     def _tournament(self, log: TournamentLog) -> None:

@@ -29,10 +29,10 @@ BUSY_SLICE_MS = 200  # a waiting driver does not handle signals, and SIGTERM mus
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """State of a database before it is opened: empty, or enginetour's tables of schema `version`.
+    """The state of a database before it is opened: it is empty or contains enginetour's tables of schema `version`.
 
-    Version 0: the creation was interrupted, and the version is known after the next write. `warnings` are sentences
-    for the user.
+    The version is 0 if the creation of the database was interrupted. It is then known after the next write. `warnings`
+    contains sentences for the user.
     """
 
     is_empty: bool
@@ -55,21 +55,21 @@ class Lock(ABC):
         """Take the lock without waiting.
 
         Raises:
-            StoreRefused: Another run holds it (the message names the run).
+            StoreRefused: Another run holds the lock (the message names the run).
             StorageFailed: The lock cannot be requested.
         """
 
     @abstractmethod
     def release(self) -> None:
-        """Release the lock; does nothing if it is not held."""
+        """Release the lock. Do nothing if it is not held."""
 
     @abstractmethod
     def is_held(self, connection: Connection) -> bool:
-        """Return whether the lock is still held; this stays true until the transaction of the connection ends."""
+        """Return whether the lock is still held. If so, it is held until the transaction of the connection ends."""
 
     @abstractmethod
     def regain(self) -> None:
-        """Take the lock again after it was lost; raises the same errors as `acquire`."""
+        """Take the lock again after it was lost. This raises the same errors as `acquire`."""
 
 
 class Backend(Protocol):
@@ -77,10 +77,10 @@ class Backend(Protocol):
 
     @property
     def address(self) -> Address:
-        """The file or server that messages name."""
+        """The file or server, as messages show it."""
 
     view: str  # the statement that begins a read-only snapshot
-    keeps_connection: bool  # its connections cannot break, so one is kept for writing
+    keeps_connection: bool  # whether one connection is kept for writing, because connections cannot break
 
     def exists(self) -> bool:
         """Return whether the file exists and is not empty, or the schema of the server has tables of any program."""
@@ -89,8 +89,8 @@ class Backend(Protocol):
         """Inspect the database without writing.
 
         Raises:
-            StoreRefused: It belongs to another program, or does not exist while `create` is False.
-            StorageFailed: It cannot be used.
+            StoreRefused: The database belongs to another program, or it does not exist and `create` is False.
+            StorageFailed: The database cannot be used.
         """
 
     def engine(self, *, create: bool, readonly: bool) -> Engine:
@@ -106,19 +106,19 @@ class Backend(Protocol):
         """Check all other conditions for writing games, outside of a transaction."""
 
     def begin(self, connection: Connection) -> None:
-        """Begin an exclusive write transaction; StoreBusy after a wait of `BUSY_SLICE_MS`."""
+        """Begin an exclusive write transaction. Raise StoreBusy after a wait of `BUSY_SLICE_MS`."""
 
     def require_in_place(self) -> None:
-        """Raise StorageFailed if the open database is no longer the one at its address."""
+        """Raise StorageFailed if the open database was removed from its address, or replaced there."""
 
     def translated(self, error: BaseException) -> TourError | None:
-        """Turn an error of the driver into an error for the user; None for internal errors."""
+        """Return the error for the user that describes an error of the driver, or None for internal errors."""
 
     def without_reference_checks(self, connection: Connection) -> AbstractContextManager[None]:
         """Switch off foreign key checks during a bulk write, if the database supports it."""
 
     def fill(self, connection: Connection, table: str, columns: Mapping[str, list[Any] | int]) -> None:
-        """Insert rows given as columns of equal length; a number is the value of all rows."""
+        """Insert rows into a table. `columns` contains lists of equal length; a number is the value of all rows."""
 
     def reset_counters(self, connection: Connection) -> None:
         """Set the key counters after rows with explicit keys were inserted."""
@@ -133,13 +133,13 @@ class Backend(Protocol):
         """Return the lock of a tournament."""
 
     def tag(self) -> str:
-        """Return a text that identifies the database, even if another one has the same address (in containers)."""
+        """Return a text that identifies the database, even if another database has the same address in a container."""
 
     def free_bytes(self) -> float:
-        """Return the free disk space in bytes; infinite if unknown."""
+        """Return the free disk space in bytes, or infinity if it is unknown."""
 
     def require_writable(self) -> None:
-        """Raise StorageFailed if the database cannot be written; called before engines start."""
+        """Raise StorageFailed if the database cannot be written. It is called before engines start."""
 
 
 class StoreBusy(StoreRefused):
@@ -147,14 +147,14 @@ class StoreBusy(StoreRefused):
 
 
 class StoreUnreachable(StorageFailed):
-    """The server does not respond; an open transaction may or may not have been committed."""
+    """The server does not respond. An open transaction may or may not have been committed."""
 
 
 class LockLost(StoreUnreachable):
     """The tournament's lock was lost with its connection. Nothing may be written without it."""
 
 
-# SQL expressions that differ between the two, and upserts, which are the same.
+# SQL expressions that differ between SQLite and PostgreSQL, and upserts, which do not differ.
 
 
 class _ConfigValue(FunctionElement[str]):
@@ -191,7 +191,7 @@ def _json_path(element: Any, compiler: Any, **kw: Any) -> str:
 
 
 def upsert(table: Table, keys: Sequence[str], changed: Collection[str], *, adds: bool = False) -> TextClause:
-    """Build an upsert of a whole row. For a known key, the `changed` columns are replaced, or increased with `adds`."""
+    """Build an upsert of a whole row. For a known key, the `changed` columns are replaced (with `adds`: increased)."""
     columns = [column.name for column in table.columns]
     quoted = {name: f'"{name}"' for name in columns}
     old = f'"{table.name}".'
@@ -211,11 +211,11 @@ UNREADABLE = (
     *(TourError, SQLAlchemyError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError),
     *(RecursionError, MemoryError),
 )
-LARGEST_REAL = 253_402_300_799.0  # the largest values are times: the end of the year 9999, the last one of a date
-_LARGEST_DATE = 9999_12_31  # of columns that contain a date as a number
-_LARGEST_WHOLE = 1 << 53  # JSON and doubles are exact up to it (RFC 8259, 6); counts and keys are far smaller
-_UNBOUNDED_COLUMNS = frozenset({"seed"})  # the user chooses it, up to the limit of a column
-CHARACTERS_SHOWN = 40  # of a cell, in messages
+LARGEST_REAL = 253_402_300_799.0  # seconds; the largest values are times, and dates end with the year 9999
+_LARGEST_DATE = 9999_12_31  # the largest value of columns that contain a date as a number
+_LARGEST_WHOLE = 1 << 53  # JSON and doubles are exact up to this value (RFC 8259, 6); counts and keys are smaller
+_UNBOUNDED_COLUMNS = frozenset({"seed"})  # the user chooses the value, up to the limit of the column type
+CHARACTERS_SHOWN = 40  # characters of a cell that messages show
 
 
 def largest_whole(column: str) -> int | None:

@@ -36,7 +36,7 @@ from enginetour.store.tournaments import Store
 
 
 class Edition(EditionHead):
-    """A published list, which is never edited; a correction is a new edition. Number 0: not published."""
+    """A published list. It is never changed: a correction is a new edition. Number 0 means that it is not published."""
 
     lines: tuple[EditionLine, ...] = ()
 
@@ -52,7 +52,7 @@ class Edition(EditionHead):
 
     @property
     def summary(self) -> dict[str, Any]:
-        """Everything that the list shows besides its lines."""
+        """Everything that the list shows, except its lines."""
         return self.details.model_dump(exclude={"versions", "at"})
 
     def to_json(self) -> dict[str, object]:
@@ -63,7 +63,7 @@ class Edition(EditionHead):
         return {**head, **place, "list": lines, **self.summary, "residual": self.residual, "games": self.games}
 
     def numbers(self) -> tuple[object, ...]:
-        """Return everything a reader sees except time, note and differences, to compare editions."""
+        """Return everything that readers see, except time, note and differences. It is used to compare editions."""
         lines = tuple(
             line.model_copy(update={"difference": None, "remarks": tuple(m for m in line.remarks if m != OTHER_POOL)})
             for line in self.lines
@@ -104,7 +104,8 @@ def make_edition(name: str, revision: int, selection: Selection, found: RatingLi
 def publish(store: Store, name: str, *, note: str = "", again: bool = False) -> Edition:
     """Publish a list as of now.
 
-    UsageRefused if it rates no engine, or if it has not changed since the newest edition, unless `again` is True.
+    Raise UsageRefused if the list does not rate any engine. Also raise it if the list has not changed since the newest
+    edition, unless `again` is True.
     """
     while True:
         made, newest = _current(store, name)
@@ -125,7 +126,10 @@ def publish(store: Store, name: str, *, note: str = "", again: bool = False) -> 
 
 
 def editions_of(store: Store, name: str | None = None) -> list[Edition]:
-    """Return the editions of one list or of all, oldest first, without lines; UsageRefused for an unknown list."""
+    """Return the editions of one list or of all lists, oldest first and without lines.
+
+    Raise UsageRefused for an unknown list.
+    """
     if name is not None:
         revisions_of(store, name)
     rows = select(EDITIONS).order_by(EDITIONS.c.list, EDITIONS.c.number)
@@ -134,7 +138,7 @@ def editions_of(store: Store, name: str | None = None) -> list[Edition]:
 
 
 def read_edition(store: Store, name: str, number: int | None = None) -> Edition:
-    """Return one edition with its lines, by default the newest; UsageRefused for an unknown edition."""
+    """Return one edition with its lines, by default the newest. Raise UsageRefused for an unknown edition."""
     revisions_of(store, name)
     known = _numbers(store, name)
     if not known:
@@ -147,7 +151,7 @@ def read_edition(store: Store, name: str, number: int | None = None) -> Edition:
 
 
 def _renamed(made: Edition, known: Mapping[str, tuple[int, ...]]) -> dict[str, str]:
-    """Map the names in an edition to the names of the same engine versions in another list, if it has them."""
+    """Map the names in an edition to the names of the same engine versions in another list, if it contains them."""
     name_of = {version: name for name, versions in known.items() for version in versions}
     found: dict[str, str] = {}
     for name, versions in made.versions.items():
@@ -159,9 +163,9 @@ def _renamed(made: Edition, known: Mapping[str, tuple[int, ...]]) -> dict[str, s
 def _common_zero(before: Edition, after: Edition, loose: Collection[str] = ()) -> frozenset[str]:
     """Return the engines in both editions whose ratings have a common zero point, by their later names.
 
-    The zero point of a pool are its anchors (`loose` ones too) or its average. Two pools without anchors correspond if
-    each has more engines in common with the other than with any other pool. If the anchors have changed, only this
-    correspondence counts.
+    The zero point of a pool is given by its anchors (also those in `loose`) or by its average. Two pools without
+    anchors correspond if each has more engines in common with the other than with any other pool. If the anchors have
+    changed, only this correspondence counts.
     """
     named = _renamed(before, after.versions)
     then = [{named.get(name, name) for name in pool} for pool in before.details.pools]
@@ -251,8 +255,8 @@ _MOVERS = 10  # engines whose changes are divided into parts, with two fits each
 class _RatingChange:
     """The rating change of an engine that is in both states, in Elo, and its parts (None if not computed).
 
-    The change is None if the two ratings do not have a common zero point; then `note` says so. `new` and `struck`
-    count the games that were played and annulled in between and that the later filter includes.
+    The change is None if the two ratings do not have a common zero point; `note` then contains the reason. `new` and
+    `struck` count the games that were played and annulled in between and that the later filter includes.
     """
 
     name: str
@@ -281,9 +285,11 @@ class _StruckGame:
 
 @dataclass(frozen=True, slots=True)
 class _Difference:
-    """Two states of a list. `entered`: new engines and their games; `left`: engines that are not in it now, and why.
+    """The difference between two states of a list.
 
-    `struck` are the games that were annulled between the two states, `removed` the imports that were removed.
+    `entered` contains the new engines and their numbers of games. `left` contains the engines that are no longer in the
+    list, and the reasons. `struck` contains the games that were annulled between the two states, and `removed` contains
+    the imports that were removed.
     """
 
     before: Edition
@@ -297,7 +303,7 @@ class _Difference:
     new_games: int
 
     def to_json(self) -> dict[str, object]:
-        """Return the difference ready for JSON; edition 0 is the list as of now."""
+        """Return the difference ready for JSON. Edition 0 is the list as of now."""
         return {
             "list": self.after.list,
             "before": self.before.number,
@@ -318,8 +324,8 @@ def difference(
 ) -> _Difference:
     """Compare edition `one` (by default the newest) with edition `other` (by default the list as of now).
 
-    The largest changes come first, and the first `movers` of them are divided into parts. UsageRefused for an unknown
-    edition.
+    The largest changes come first, and the first `movers` of them are divided into parts. Raise UsageRefused for an
+    unknown edition.
     """
     before = read_edition(store, name, one)
     after = current_edition(store, name) if other is None else read_edition(store, name, other)

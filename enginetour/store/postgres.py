@@ -51,7 +51,7 @@ from enginetour.store.dialect import (
 from enginetour.store.tables import APPLICATION_ID, METADATA
 
 # SQLSTATE codes and classes (PostgreSQL, "Error Codes").
-# The server stops, starts, disconnects or has too many clients, or a statement was cancelled: all are tried again.
+# The server stops, starts, disconnects or has too many clients, or a statement was cancelled. enginetour tries again.
 _UNAVAILABLE = ("08", "57P01", "57P02", "57P03", "57P05", "25P03", "53300", "57014", "40001", "40P01")
 _BUSY = "55P03"
 _READ_ONLY = "25006"
@@ -67,7 +67,7 @@ _PASSWORD = re.compile(r"password|SCRAM|pg_hba|authentication", re.IGNORECASE)
 
 
 def _translated(error: BaseException, address: ServerAddress) -> TourError | None:
-    """Return the error for the user; None for an internal error."""
+    """Return the error for the user, or None for an internal error."""
     if not isinstance(error, psycopg.Error):
         return None
     place, state = str(address), error.sqlstate
@@ -94,7 +94,7 @@ def _translated(error: BaseException, address: ServerAddress) -> TourError | Non
 
 
 def _not_connected(error: psycopg.Error, address: ServerAddress, *, known: bool) -> TourError:
-    """Return the reason of a failed connection. A server that was connected before (`known`) may come back later."""
+    """Return the error for a failed connection. After an earlier connection (`known`), the server may come back."""
     place, text = str(address), str(error)
     severe = _SEVERE.findall(text)
     if severe and not known and not _SOON.search(text):
@@ -117,7 +117,7 @@ def _first_line(error: psycopg.Error) -> str:
 # Tournament lock: an advisory lock of a separate connection, which ends with its process. A run takes it while it
 # holds the lock of writers. A writer that still holds the tournament lock therefore keeps it until the commit.
 
-_RELEASE_S = 0.5  # longer than a server needs to notice that the process of the last run is dead
+_RELEASE_S = 0.5  # seconds; longer than a server needs to notice that the process of the last run is dead
 _RETRY_S = 0.05
 _LONGEST_NAME = 63  # bytes of an application_name: NAMEDATALEN - 1 (PostgreSQL, "Identifiers")
 _PREFIX = "enginetour "
@@ -133,13 +133,13 @@ _HOLDER = f"SELECT a.pid, a.backend_start::text, a.application_name {_HELD.forma
 
 
 class _Connect(Protocol):
-    """Opens a connection of the driver with a name that the server's views show."""
+    """Function that opens a connection of the driver. The server's views show it with the given name."""
 
     def __call__(self, address: ServerAddress, *, known: bool, name: str) -> Any: ...
 
 
 class _AdvisoryLock(dialect.Lock):
-    """The lock of a tournament on a connection of its own."""
+    """The lock of a tournament, held by a separate connection."""
 
     def __init__(self, address: ServerAddress, slug: str, connect: _Connect, *, turn: str) -> None:
         self.address = address
@@ -151,25 +151,25 @@ class _AdvisoryLock(dialect.Lock):
         self._session = (0, "")  # id and start time of the connection's server process; ids are reused
 
     def acquire(self) -> None:
-        """Take the lock without waiting; StoreRefused names the run that holds it."""
+        """Take the lock without waiting. Raise StoreRefused, with the name of the run, if another run holds it."""
         if self._raw is not None:
             raise RuntimeError(f"{self.slug} is already locked by this object")
         self._take(known=False)
 
     def release(self) -> None:
-        """Release the lock; does nothing if it is not held."""
+        """Release the lock. Do nothing if it is not held."""
         if self._raw is not None:
             self._raw.close()
             self._raw = None
 
     def is_held(self, connection: Connection) -> bool:
-        """Return whether the server still has the lock; inside a write transaction it stays so until the commit."""
+        """Return whether the lock is still held. Inside a write transaction, it is then held until the commit."""
         pid, start = self._session
         found = connection.execute(_IS_OURS, {"key": self._key, "pid": pid, "start": start}).first()
         return self._raw is not None and found is not None
 
     def regain(self) -> None:
-        """Take the lock again on a new connection; end the old one if the server still has it."""
+        """Take the lock again on a new connection. If the server has not ended the old connection, end it."""
         self.release()
         self._take(known=True)
 
@@ -201,7 +201,7 @@ class _AdvisoryLock(dialect.Lock):
             time.sleep(_RETRY_S)
 
     def _try(self, raw: Any, deadline: float) -> bool:
-        """Try to take the lock while holding the lock of writers, for which it waits."""
+        """Wait for the lock of writers, and try to take the tournament's lock while it is held."""
         while True:
             try:
                 with raw.transaction():
@@ -234,8 +234,8 @@ except ImportError:
     what, step = "PostgreSQL needs the driver psycopg", "run pip install 'enginetour[postgres]'"
     raise UsageRefused(what, place="--db", step=step) from None
 
-_CONNECT_TIMEOUT_S = 5  # for each attempt; without it, an address without a server would take two minutes
-_TABLE_LOCK_MS = 60_000  # no finished game is lost if the owner of the server locks a table (VACUUM FULL)
+_CONNECT_TIMEOUT_S = 5  # seconds for each attempt; by default, an address without a server takes two minutes
+_TABLE_LOCK_MS = 60_000  # long, so that no finished game is lost if a table is locked on the server (VACUUM FULL)
 _OLDEST = 14  # the oldest PostgreSQL that is supported in 2026, and the first with idle_session_timeout
 _APPLICATION = "enginetour"  # name in the server's list of sessions
 # Both ends notice a dead connection within about 30 + 3 * 10 s (libpq, "Parameter Key Words").
@@ -251,7 +251,8 @@ _SETTINGS = {
     "tcp_keepalives_interval": "10",
     "tcp_keepalives_count": "3",
 }
-# Stronger settings (remote_apply) are kept; "on" is the weakest that survives a power failure ("Asynchronous Commit").
+# Stronger settings (remote_apply) are kept. The weakest setting that survives a power failure is "on" ("Asynchronous
+# Commit").
 _DURABLE = """SELECT set_config('synchronous_commit', 'on', false)
 WHERE current_setting('synchronous_commit') IN ('off', 'local')"""
 
@@ -262,7 +263,7 @@ FROM pg_database WHERE datname = current_database()"""
 
 
 def _connect(address: ServerAddress, *, known: bool, name: str = _APPLICATION, readonly: bool = False) -> Any:
-    """Open a connection of psycopg in autocommit mode; TourError with a one-line message if it fails."""
+    """Open a connection of psycopg in autocommit mode. Raise TourError with a one-line message if it fails."""
     try:
         given = psycopg.conninfo.conninfo_to_dict(address.url)
     except psycopg.Error:
@@ -305,7 +306,7 @@ class PostgresDatabase:
             return not migrations.is_blank(raw)
 
     def probe(self, *, create: bool) -> dialect.Probe:
-        """Check server and schema without writing."""
+        """Check the server and the schema without writing."""
         with self._read_only() as raw:
             migrations.require_suitable(raw, self.address)
             blank = migrations.is_blank(raw)
@@ -372,7 +373,7 @@ class PostgresDatabase:
         yield
 
     def fill(self, connection: Connection, table: str, columns: Mapping[str, list[Any] | int]) -> None:
-        """Insert rows with COPY; ValueError for values that a column cannot hold and for existing keys."""
+        """Insert rows with COPY. Raise ValueError for values that a column cannot contain, and for existing keys."""
         count = next(len(column) for column in columns.values() if isinstance(column, list))
         lists = [column if isinstance(column, list) else [column] * count for column in columns.values()]
         names = ", ".join(f'"{name}"' for name in columns)
@@ -396,7 +397,7 @@ class PostgresDatabase:
                 )
 
     def integrity(self, connection: Connection, most: int) -> Iterator[str]:
-        """Yield invalid indexes and constraints, then broken references; every page of every table is read."""
+        """Yield invalid indexes and constraints, then broken references. Every page of every table is read."""
         yield from connection.exec_driver_sql(_INVALID).scalars().fetchmany(most)
         for here in METADATA.sorted_tables:
             # Casting rows to text also reads values that are stored elsewhere; the server checks its page checksums.
@@ -427,7 +428,7 @@ class PostgresDatabase:
                     yield f"{here.name} with {named}: invalid {cell.name} {str(value)[:CHARACTERS_SHOWN]!r}{more}"
 
     def lock(self, slug: str) -> dialect.Lock:
-        """Return an advisory lock on a connection of its own."""
+        """Return an advisory lock on a separate connection."""
         return _AdvisoryLock(self.address, slug, _connect, turn=_WRITERS)
 
     def tag(self) -> str:
@@ -482,7 +483,7 @@ JOIN pg_class c ON c.oid = n.conrelid WHERE c.relnamespace = current_schema()::r
 
 
 def _fits(cell: Column[Any]) -> ColumnElement[bool] | None:
-    """Return the condition for a valid cell; None if the type of the column is sufficient."""
+    """Return the condition for a valid cell, or None if the type of the column is sufficient."""
     if isinstance(cell.type, Integer) and (most := largest_whole(cell.name)) is not None:
         fits: ColumnElement[bool] = cell.between(-most, most)
     elif isinstance(cell.type, Float):

@@ -51,7 +51,7 @@ _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 
 def translated(error: BaseException, path: Path) -> TourError | None:
-    """Turn an error of SQLite into an error for the user; None for internal errors."""
+    """Return the error for the user that describes an error of SQLite, or None for internal errors."""
     code = getattr(error, "sqlite_errorcode", None)
     if code is None:
         return None
@@ -79,14 +79,14 @@ def translating_errors(path: Path) -> Iterator[None]:
 
 # File system checks: on network file systems, locks and shared memory can fail silently.
 
-# Locks and mmap are not shared between machines there (SQLite "How To Corrupt", section 2.1; WAL, "same host").
+# On these, locks and mmap are not shared between machines (SQLite "How To Corrupt", section 2.1; WAL, "same host").
 _NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "ncpfs", "lustre", "gpfs", "fuse.sshfs"})
-_DOUBTFUL = ("9p", "fuse")  # can be on another machine
+_DOUBTFUL = ("9p", "fuse")  # file systems that can be on another machine
 _MOUNTS = Path("/proc/self/mountinfo")  # proc(5)
 
 
 def file_system(directory: Path, mounts: str) -> str:
-    """Return the type of the file system of a directory, from the text of mountinfo; "" if it is unknown."""
+    """Return the type of the file system of a directory, from the text of mountinfo, or "" if it is unknown."""
     best, found = -1, ""
     parts = directory.parts
     for line in mounts.splitlines():
@@ -101,7 +101,7 @@ def file_system(directory: Path, mounts: str) -> str:
 
 
 def free_bytes(directory: Path) -> float:
-    """Return the free bytes on the disk of a directory; infinite if unknown."""
+    """Return the free bytes on the disk of a directory, or infinity if unknown."""
     try:
         found = os.statvfs(directory)
     except OSError:
@@ -110,7 +110,7 @@ def free_bytes(directory: Path) -> float:
 
 
 def check_directory(directory: Path) -> tuple[str, ...]:
-    """Return warnings about a directory; StoreRefused for a network file system."""
+    """Return warnings about a directory. Raise StoreRefused for a network file system."""
     mounts = _MOUNTS.read_text(encoding="utf-8", errors="surrogateescape") if _MOUNTS.exists() else ""
     kind = file_system(directory.resolve(), mounts)
     if kind in _NETWORK:
@@ -149,13 +149,13 @@ class _HeldFiles:
         self._known_log: _Identity | None = None  # the log that this process has open
 
     def require_in_place(self) -> None:
-        """Raise StorageFailed if a file was removed or replaced; call it in a transaction, which holds the log open."""
+        """Raise StorageFailed if a file was removed or replaced. Call it in a transaction, which keeps the log open."""
         if _identity(self._path) != self._file:
             what = "was removed or replaced while it was in use"
             raise StorageFailed(what, place=str(self._path), step="restore it and resume the run")
         found = _identity(self._log)
         if found is None or found != self._known_log:
-            if _is_nameless(self._log):  # its games are merged when the connection closes, but lost after a kill
+            if _is_nameless(self._log):  # closing the connection merges its games; a kill loses them
                 raise StorageFailed("was removed while it was in use", place=str(self._log), step="resume the run")
             self._known_log = found
 
@@ -169,10 +169,13 @@ def _identity(path: Path) -> _Identity | None:
 
 
 def _is_nameless(path: Path) -> bool:
-    """Return whether this process has a removed file of this name open; SQLite closes a log before it removes it."""
+    """Return whether this process has an open file with this name that was removed by another process.
+
+    SQLite itself closes a log before it removes the file.
+    """
     removed = f"{path}{_NAMELESS}"
     for link in _OPEN_HERE.iterdir() if _OPEN_HERE.is_dir() else ():
-        with suppress(OSError):  # another thread may close it meanwhile
+        with suppress(OSError):  # another thread may close the file at the same time
             if str(link.readlink()) == removed:
                 return True
     return False
@@ -180,14 +183,14 @@ def _is_nameless(path: Path) -> bool:
 
 # Bulk insert.
 
-ROWS_A_STATEMENT = 50  # takes less than half the time of single rows; more rows are not faster (measured)
+ROWS_A_STATEMENT = 50  # takes less than half the time of single rows; more rows do not save time (measured)
 _ROWS_A_BLOCK = 50_000  # rows in one list of parameters; a multiple of ROWS_A_STATEMENT
 
 
 def fill(connection: sqlite3.Connection, table: str, columns: Mapping[str, list[Any] | int]) -> None:
-    """Insert rows given as columns of equal length; a number is the value of all rows.
+    """Insert rows into a table. `columns` contains lists of equal length; a number is the value of all rows.
 
-    Names of table and columns must not be user input.
+    Names of tables and columns must not be user input.
     """
     lists = [column for column in columns.values() if isinstance(column, list)]
     row = ", ".join("?" if isinstance(column, list) else str(int(column)) for column in columns.values())
@@ -238,7 +241,7 @@ class TournamentLock(dialect.Lock):
         """Take the lock without waiting.
 
         Raises:
-            StoreRefused: Another run holds it (the message names the run).
+            StoreRefused: Another run holds the lock (the message names the run).
             StorageFailed: The file cannot be created or locked.
         """
         if self._fd is not None:
@@ -258,7 +261,7 @@ class TournamentLock(dialect.Lock):
             os.close(fd)
             step = "choose a database on a local disk"
             raise StorageFailed(f"cannot be locked: {error.strerror}", place=str(self.path), step=step) from error
-        if not has_name(fd, self.path):  # it was removed meanwhile, so other processes cannot see this lock
+        if not has_name(fd, self.path):  # the file was removed meanwhile, so other processes cannot find this lock
             os.close(fd)
             self.acquire()
             return
@@ -272,16 +275,16 @@ class TournamentLock(dialect.Lock):
             pass  # the disk is full; the lock works without its text
 
     def release(self) -> None:
-        """Remove the file and release the lock; does nothing if it is not held."""
+        """Remove the file and release the lock. Do nothing if it is not held."""
         if self._fd is not None:
             with suppress(OSError):  # in a read-only directory the file stays, without a lock
-                if has_name(self._fd, self.path):  # if it was removed by hand, the name may be another run's
+                if has_name(self._fd, self.path):  # if the user removed it, the name may belong to another run
                     self.path.unlink()
             os.close(self._fd)
             self._fd = None
 
     def is_held(self, connection: Connection) -> bool:  # noqa: ARG002 - only for a server
-        """Return whether the lock is held; the lock on an open file lasts as long as the process."""
+        """Return whether the lock is held. The lock on an open file lasts as long as the process."""
         return self._fd is not None
 
     def regain(self) -> None:
@@ -295,7 +298,7 @@ def _already_running(fd: int) -> StoreRefused:
 
 
 def _holder_text(text: bytes) -> str:
-    """Format the text of a lock in printable characters on one line; "" if it is not written yet."""
+    """Format the text of a lock in printable characters on one line, or "" if it is not written yet."""
     line = text.decode("utf-8", "replace").partition("\n")[0]
     line = "".join(char for char in line if char.isprintable())
     return f": {line}" if line else ""
@@ -303,11 +306,11 @@ def _holder_text(text: bytes) -> str:
 
 # The backend: WAL mode with ``synchronous=FULL``, so that a finished commit survives a power failure.
 
-_OPEN_TIMEOUT_S = 5.0  # as for a busy file, because two runs can create the same database at the same time
+_OPEN_TIMEOUT_S = 5.0  # seconds, as for a busy file, because two runs can create a database at the same time
 
 
 def connect(path: Path, mode: str) -> sqlite3.Connection:
-    """Open a connection of SQLite's driver; `mode` is the query of the file URI."""
+    """Open a connection of SQLite's driver. `mode` is the query of the file URI."""
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?{mode}",
         uri=True,
@@ -326,10 +329,10 @@ def connect(path: Path, mode: str) -> sqlite3.Connection:
 
 
 def read_schema(connection: sqlite3.Connection) -> migrations.Schema:
-    """Return version, objects and columns of the schema of a file."""
+    """Return the version, the objects and the columns of the schema of a file."""
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     listed = connection.execute("SELECT type, name, tbl_name FROM sqlite_master").fetchall()
-    objects = [row for row in listed if not row[1].startswith("sqlite_stat")]  # which ANALYZE creates
+    objects = [row for row in listed if not row[1].startswith("sqlite_stat")]  # ANALYZE creates these
     names = [name for kind, name, _ in objects if kind == "table"]
     quoted = {name: name.replace('"', '""') for name in names}
     columns = {name: [row[1] for row in connection.execute(f'PRAGMA table_xinfo("{quoted[name]}")')] for name in names}
@@ -337,7 +340,7 @@ def read_schema(connection: sqlite3.Connection) -> migrations.Schema:
 
 
 def reading_mode(path: Path) -> str:
-    """Return the URI query for reading; in a read-only directory without a log, no side files are created."""
+    """Return the URI query for reading. In a read-only directory without a log, no side files are created."""
     try:
         with translating_errors(path):
             connection = connect(path, "mode=ro")
@@ -368,7 +371,7 @@ class SqliteFile:
         return path.exists() and not (path.is_file() and _is_empty(path))
 
     def probe(self, *, create: bool) -> dialect.Probe:
-        """Check directory and file without writing to the file; with `create`, make the directory."""
+        """Check the directory and the file without writing to the file. With `create`, make the directory."""
         path = self.address
         try:
             if create:
@@ -394,7 +397,7 @@ class SqliteFile:
         )
 
     def initialize(self, connection: Connection, *, create: bool) -> None:
-        """Create the tables of a new database; `verify` checks the result."""
+        """Create the tables of a new database. `verify` checks the result."""
         blank = connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar() == 0
         if blank and create:
             migrations.create_tables(connection)
@@ -414,7 +417,7 @@ class SqliteFile:
         deadline = time.monotonic() + _OPEN_TIMEOUT_S
         with translating_errors(path):
             migrations.require_current(migrations.check_schema(read_schema(raw), path), path)
-            found = raw.execute("PRAGMA quick_check(1)").fetchone()[0]  # about 3 ms per 1,000 games
+            found = raw.execute("PRAGMA quick_check(1)").fetchone()[0]  # takes about 3 ms for 1,000 games
         self._held = _HeldFiles(path, _side_file(path, "-wal"))
         if found != "ok":
             raise StoreRefused(f"is damaged ({found})", place=str(path), step="restore a backup")
@@ -422,10 +425,10 @@ class SqliteFile:
             if mode != "busy" or time.monotonic() > deadline:
                 what = "the file system does not support shared memory, which WAL mode needs"
                 raise StorageFailed(what, place=str(path), step="choose a database on a local disk")
-            time.sleep(0.02)  # another process holds its exclusive lock for a few milliseconds to create it
+            time.sleep(0.02)  # another process locks the file for a few milliseconds while it creates the database
 
     def begin(self, connection: Connection) -> None:
-        """Begin a write transaction; SQLite allows one at a time."""
+        """Begin a write transaction. SQLite allows only one at a time."""
         raw = _raw(connection)
         raw.execute(f"PRAGMA busy_timeout={dialect.BUSY_SLICE_MS}")
         try:
@@ -434,10 +437,10 @@ class SqliteFile:
         finally:
             raw.execute(f"PRAGMA busy_timeout={dialect.BUSY_TIMEOUT_MS}")
         if not connection.in_transaction():
-            connection.begin()  # without it, SQLAlchemy would not commit
+            connection.begin()  # otherwise SQLAlchemy would not commit
 
     def require_in_place(self) -> None:
-        """Check that the written file still has its name; data written to a removed file is lost."""
+        """Check that the written file still has its name, because data written to a removed file is lost."""
         if self._held is not None:
             self._held.require_in_place()
 
@@ -455,7 +458,7 @@ class SqliteFile:
             connection.exec_driver_sql("PRAGMA foreign_keys=ON")
 
     def fill(self, connection: Connection, table: str, columns: Mapping[str, list[Any] | int]) -> None:
-        """Insert many rows per statement; ValueError for keys that already exist."""
+        """Insert rows, many in each statement. Raise ValueError for keys that already exist."""
         with translating_errors(self.address):
             try:
                 fill(_raw(connection), table, columns)
@@ -510,13 +513,13 @@ class SqliteFile:
             raise StorageFailed("cannot be written: permission denied", place=str(place), step=step)
 
     def _version(self) -> int:
-        """Check header and schema without writing; side files are only created if a log already exists."""
+        """Check the header and the schema without writing. Side files are only created if a log already exists."""
         path = self.address
         if not path.is_file():
             raise StoreRefused("is not a file", place=str(path), step="choose another file with --db")
         _check_header(path)
         if _has_content(_side_file(path, "-journal")):
-            return 0  # its creation was interrupted; the next write rolls back and checks the schema
+            return 0  # the creation was interrupted; the next write rolls it back and checks the schema
         mode = "mode=ro" if _has_content(_side_file(path, "-wal")) else "mode=ro&immutable=1"
         with translating_errors(path):
             connection = connect(path, mode)
@@ -562,7 +565,7 @@ def _check_header(path: Path) -> None:
 
 
 def _journal_mode(connection: sqlite3.Connection, path: Path) -> str:
-    """Switch to WAL mode and return the mode; "busy" if another process holds the file, without waiting."""
+    """Switch to WAL mode and return the mode. Return "busy", without waiting, if another process locks the file."""
     try:
         return str(connection.execute("PRAGMA journal_mode=WAL").fetchone()[0])
     except sqlite3.OperationalError as error:
@@ -575,7 +578,7 @@ def _journal_mode(connection: sqlite3.Connection, path: Path) -> str:
 
 
 def _fits(column: Column[Any]) -> str:
-    """Return the SQL condition for a valid cell; null if the cell is null."""
+    """Return the SQL condition for a valid cell. The condition is null if the cell is null."""
     name, kind = f'"{column.name}"', stored_type(column.type)
     if isinstance(column.type, JsonText):
         fits = f"typeof({name}) = 'text' AND json_valid({name})"
