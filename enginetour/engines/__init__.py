@@ -1,1 +1,1 @@
-"""Engines: engine files, start, protocols (UCI and CECP), sandboxes and end of their processes."""
+"""Engines: their files, protocols (UCI and CECP) and sandboxes; start and end of their processes."""

@@ -23,9 +23,10 @@ from enginetour.openings.positions import is_editable
 
 # Lines before a game: memory, time controls, positions (protocol spec: "level", "st", "edit").
 
-_UNLIMITED_MIN = 60  # minutes sent if only a depth limits a search: more than the hang limit, so that the depth decides
+# Minutes that are sent if only a depth limits a search: more than the hang limit, so that the depth ends the search.
+_UNLIMITED_MIN = 60
 _UNLIMITED_MS = _UNLIMITED_MIN * 60_000
-# Options in an engine file that mean a feature if the engine declares no option of that name.
+# Options of an engine file that stand for a feature if the engine does not declare an option with this name.
 _WISHES = {"memory": "memory", "hash": "memory", "cores": "smp", "threads": "smp"}
 _COMMANDS = {"memory": "memory", "smp": "cores"}
 
@@ -33,9 +34,10 @@ _COMMANDS = {"memory": "memory", "smp": "cores"}
 def feature_wishes(
     spec: EngineSpec, features: Features
 ) -> tuple[tuple[tuple[str, str], ...], list[bytes], tuple[str, ...]]:
-    """Return the spec's options without those that `memory` and `cores` serve, these commands, and the problems.
+    """Split the options of `spec` into CECP options and the commands `memory` and `cores`.
 
-    Every engine has one core, so `cores 1` is sent only to engines that declare smp and survive it.
+    Return the CECP options, the lines of these commands, and a sentence for each option that cannot be set. Every
+    engine has one core, so `cores 1` is sent only to engines that declare smp and do not have the quirk no_cores.
     """
     wanted: list[tuple[str, str]] = []
     lines: list[bytes] = []
@@ -56,7 +58,10 @@ def feature_wishes(
 
 
 def table_paths(spec: EngineSpec, features: Features) -> list[bytes]:
-    """Return ``egtpath syzygy PATH`` for an engine that declares such tables (protocol spec: "egt", "egtpath")."""
+    """Return the lines ``egtpath syzygy PATH`` if the engine declares Syzygy tables (protocol spec: "egt", "egtpath").
+
+    Otherwise, the list is empty.
+    """
     kinds = {kind.strip().casefold() for kind in features.values.get("egt", "").split(",")}
     if "syzygy" not in kinds:
         return []
@@ -64,7 +69,10 @@ def table_paths(spec: EngineSpec, features: Features) -> list[bytes]:
 
 
 def time_lines(tc: TimeControl, quirks: Quirks, *, nps: bool) -> list[bytes]:
-    """Return `level` or `st`, with `sd` or `nps`. Raises Unsupported if this engine cannot be given the control."""
+    """Return the lines `level` or `st`, with `sd` or `nps`, for a time control.
+
+    `nps` is whether the engine declares the feature nps. Raise Unsupported if the lines cannot express `tc`.
+    """
     if tc.nodes is not None:
         if not nps or tc.stages or tc.movetime_ms is not None:
             raise Unsupported("does not support the search limit nodes: it needs the feature nps and no time limit")
@@ -84,7 +92,8 @@ def _depth(tc: TimeControl) -> list[bytes]:
 
 def _movetime_line(ms: int, quirks: Quirks) -> bytes:
     if quirks.movetime == "level":
-        # The increment is the time of a move. The base cannot be less than a second, but `time` before each move can.
+        # The increment is the time of a move. The base must be at least a second, but the `time` before each move is
+        # the exact time.
         return f"level 0 0:01 {seconds_text(ms)}".encode("ascii")
     if quirks.st_fraction:
         return f"st {seconds_text(ms)}".encode("ascii")
@@ -97,17 +106,24 @@ def _movetime_line(ms: int, quirks: Quirks) -> bytes:
 
 
 def _level(stage: Stage) -> bytes:
-    """Return `level`. `moves` may be more than the stage has: those of the opening and of earlier stages count."""
+    """Return the `level` line of a stage. `stage.moves` may include moves of the opening and of earlier stages."""
     minutes, seconds = divmod(max(1, stage.base_ms // 1000), 60)
     base = f"{minutes}:{seconds:02d}" if seconds else f"{minutes}"
     return f"level {stage.moves} {base} {seconds_text(stage.increment_ms)}".encode("ascii")
 
 
 def stage_lines(known: Stage, tc: TimeControl, stage: int, made: int, to_go: int) -> tuple[Stage, list[bytes]]:
-    """Return the session that an engine must know, and the lines that set it if it would expect another one.
+    """Return the stage that the engine must have, and the lines that set it if the last `level` does not fit.
 
-    Engines count the moves of the game, also those sent in force mode, and expect more time after each multiple of
-    `moves` (six of the seven surveyed). They spend their last time on the last moves before that.
+    Engines count all moves of the game, also moves sent in force mode, and expect more time after each multiple of the
+    `moves` in the last `level` (six of the seven surveyed engines). They use up their time for the moves before that.
+
+    Args:
+        known: the stage in the last `level`.
+        tc: the time control of the engine.
+        stage: the current stage of the time control, from 0.
+        made: moves that the engine has counted.
+        to_go: moves until the end of the stage; 0 if it lasts until the end of the game.
     """
     new = tc.stage(stage)
     end = made + to_go if to_go else 0
@@ -118,16 +134,16 @@ def stage_lines(known: Stage, tc: TimeControl, stage: int, made: int, to_go: int
 
 
 def _end(stage: Stage, made: int) -> int:
-    """Return the move of the game after which an engine that knows `stage` expects more time; 0: never."""
+    """Return the number of the move after which an engine with this `stage` expects more time; 0 if it does not."""
     return (made // stage.moves + 1) * stage.moves if stage.moves else 0
 
 
 def edit_lines(board: chess.Board, white_move: bytes) -> list[bytes]:
-    """Return the lines of a position for an engine without setboard, in force mode right after `new`.
+    """Return the lines that set a position in an engine without setboard, in force mode right after `new`.
 
-    `edit` cannot express the side to move, so with Black to move `white_move` goes first. It cannot express the
-    fifty-move counter either, but enginetour counts itself and ends the game. Raises InexpressiblePosition if castling
-    rights or en passant differ from those that an engine takes from the squares.
+    `edit` cannot express the side to move; if Black is to move, the line `white_move` is sent first. `edit` cannot
+    express the fifty-move counter either, but enginetour counts these moves and ends the game. Raise
+    InexpressiblePosition if an engine would derive other castling rights or another en passant square from the pieces.
     """
     if not is_editable(board):
         raise InexpressiblePosition(
@@ -148,39 +164,39 @@ def edit_lines(board: chess.Board, white_move: bytes) -> list[bytes]:
 
 # CECP engines, WinBoard protocol 1 and 2 (protocol spec of XBoard 4.9; runner spec section 7).
 
-SILENT_NS = 2_000 * MS  # without a feature line: protocol 1 is assumed (runner spec 7)
+SILENT_NS = 2_000 * MS  # without a feature line for this time, protocol 1 is assumed (runner spec 7)
 _NO_STAGE = Stage(0, 0)
-# Messages that decide a game, whenever they come.
+# Messages that can decide a game at any time.
 _DECISIVE = frozenset(
     {MessageKind.RESIGN, MessageKind.RESULT, MessageKind.ABORT, MessageKind.REFUSED_MOVE, MessageKind.OFFER}
 )
 
 
 class CecpEngine(CecpListener):
-    """One CECP engine. After its only `go` of a game it does not return to force mode."""
+    """One CECP engine. In each game it gets one `go`, and then it is not in force mode for the rest of the game."""
 
     def __init__(self, spec: EngineSpec, launch: Launch | None = None) -> None:
         super().__init__(spec, launch)
         self._limits: frozenset[str] = frozenset()  # limits of the games so far; empty before the first game
-        self._setup: Setup | None = None  # of its last game
+        self._setup: Setup | None = None  # the setup of its last game
         self._ask: Ask | None = None  # its last search request
         self._asked_ns = 0
-        # whether its position was set again in this game, after a move that came too late to be seen as out of turn
+        # whether the position was sent again in this game, after a late move that was not recognized as out of turn
         self._was_set_right = False
         self._force = True
-        self._told = 0  # plies sent in force mode
-        self._stage = _NO_STAGE  # as last sent; `moves` are those of the game
-        self._first_number = 1  # of the position that was sent
-        self._rest: bytes | None = None  # the last line of a turn, if the others were sent before
-        self._later: list[Message] = []  # messages at a fence in the game that decide it
+        self._told = 0  # number of plies sent in force mode
+        self._stage = _NO_STAGE  # the stage that was sent last; its `moves` are counted from the start of the game
+        self._first_number = 1  # move number of the position that was sent
+        self._rest: bytes | None = None  # the last line of a turn, if the other lines have already been sent
+        self._later: list[Message] = []  # messages that arrived at a fence and may decide the game
 
     # Start.
 
     def handshake(self) -> Script:
-        """Send `xboard` and `protover 2`; accept features up to done=1, however late they come within the limit.
+        """Send `xboard` and `protover 2`, and accept features until done=1 or until the time limit.
 
-        After two silent seconds an engine that is not known to send features is asked for a move. One that moves has
-        started, and without features it is an engine of protocol 1. No clock runs meanwhile.
+        If an engine sends nothing for two seconds, and is not known to send features, it is asked for a move. If it
+        moves without having sent features, it is an engine of protocol 1. No clock runs during the handshake.
         """
         limit = self.handshake_deadline
         self.discard()
@@ -223,7 +239,7 @@ class CecpEngine(CecpListener):
         self.ready = True
 
     def _ask_for_a_move(self) -> Script:
-        """Ask for a first move in the start position, in a second at most."""
+        """Ask for a move in the start position, with one second on the clock."""
         self.awaited = ("its features or a move", "handshake_timeout")
         self.searches += 1
         yield from self.send_lines(b"new", b"level 0 0:01 0", b"go")
@@ -235,11 +251,14 @@ class CecpEngine(CecpListener):
 
     @property
     def lost_input(self) -> bool:
-        """Return whether the engine sent no features although it always does."""
+        """Return whether the engine has not sent its features, although it is known to send them."""
         return self.spec.quirks.tells_features and not self.features.values
 
     def _hear_features(self, deadline: int) -> Hearing:
-        """Return the next message; repeat `protover 2` to an engine that may have lost it, until its first feature."""
+        """Return the next message, or None at the deadline.
+
+        Until the first feature, send `protover 2` again to an engine that may have lost it.
+        """
         while self.spec.quirks.protover_delay_ms and not self.features.values:
             again = self._last_write_ns + POKE_NS
             if again >= deadline:
@@ -277,7 +296,7 @@ class CecpEngine(CecpListener):
         self.games += 1
 
     def _new_lines(self, setup: Setup) -> list[bytes]:
-        """Return the lines of a new game in force mode, without its position."""
+        """Return the lines that start a new game in force mode, without the lines of its position."""
         self._force = True
         self._stage = setup.tc.stage(0) if setup.tc.stages else _NO_STAGE
         lines = [b"new", *self.variant_lines(setup.position.variant), b"force"]
@@ -290,7 +309,7 @@ class CecpEngine(CecpListener):
         return lines
 
     def _placed(self, limit_ns: int, lines: Sequence[bytes]) -> Script:
-        """Fence after lines that set a position. Raises Unsupported if the engine rejects one."""
+        """Send lines that set a position, and a fence. Raise Unsupported if the engine rejects the position."""
         self._placing = True
         try:
             yield from self.fenced(limit_ns, *lines)
@@ -298,7 +317,7 @@ class CecpEngine(CecpListener):
             self._placing = False
 
     def variant_lines(self, name: str) -> list[bytes]:
-        """Return the `variant` line; each `new` sets standard chess again (protocol spec, "new", "variant")."""
+        """Return the `variant` line, or no line for standard chess, which each `new` sets (protocol spec, "new")."""
         if name == STANDARD:
             return []
         declared = [word.strip().casefold() for word in self.features.values.get("variants", "").split(",")]
@@ -308,14 +327,17 @@ class CecpEngine(CecpListener):
         return [f"variant {word}".encode("ascii")]
 
     def supports(self, tc: TimeControl) -> bool:
-        """Return whether the kind of limit is the same: several engines keep `st` and `sd` after `new` and `level`."""
+        """Return whether `tc` has the same kinds of limits as the earlier games of this process.
+
+        Several engines keep the limits of `st` and `sd` after `new` and `level`, so other kinds need a new process.
+        """
         return not self._limits or self._limits == tc.limits
 
     def _position_lines(self, position: Position, since: int = 0, *, by_setboard: bool = False) -> list[bytes]:
-        """Return the lines that set the board after `since` plies, and the moves from there on."""
+        """Return the lines that set the position after `since` plies, and the lines of the later moves."""
         board = position.back(len(position.moves) - since)
         self._first_number = board.fullmove_number
-        if self._stage.moves:  # some engines count moves from the position's own number, some from here
+        if self._stage.moves:  # some engines count from the move number in the position, others from 1: send 1
             board.fullmove_number = 1
         lines = []
         if position.fen is not None or by_setboard:
@@ -338,14 +360,14 @@ class CecpEngine(CecpListener):
         return lines
 
     def _form(self, board: chess.Board, move: chess.Move) -> str:
-        """Return a legal move in the form for this engine; castling as letters where back ranks are shuffled."""
+        """Return a legal move in the form that this engine reads; castling is O-O or O-O-O in Chess960."""
         if self.features.on("san"):
             return san_of(board, move)
         letters = board.chess960 and not self.spec.quirks.rook_castling
         return (castling(board, move) if letters else "") or move.uci()
 
     def _news(self, position: Position) -> list[tuple[str, str]]:
-        """Return the moves that the engine does not have yet, in UCI and in the form for this engine."""
+        """Return the moves that were not sent yet, each as UCI and in the form that this engine reads."""
         count = 1 if not self._force else len(position.moves) - self._told
         if count == 1:
             text, letters = position.moves[-1], "" if self.spec.quirks.rook_castling else position.castled
@@ -371,11 +393,13 @@ class CecpEngine(CecpListener):
         *ahead, last = self._turn_lines(ask)
         yield from self.send_lines(*ahead)
         yield from self.pause_before_line()
-        self._unheard.extend(self.discard())  # a move right after the pong does not belong to the next search
+        self._unheard.extend(
+            self.discard()
+        )  # a move that arrives right after the pong does not belong to the next search
         self._rest = last
 
     def _set_again(self, position: Position) -> Script:
-        """Send the position again to an engine that has moved out of turn. Raises EngineStalled if it rejects it."""
+        """Send the position again, because the engine has moved out of turn. Raise EngineStalled if it is rejected."""
         assert self._setup is not None
         self._force, self._told = True, len(position.moves)
         if self.features.on("setboard"):
@@ -390,10 +414,10 @@ class CecpEngine(CecpListener):
         self._is_astray = False
 
     def question(self, deadline: int) -> Hearing:
-        """Ask again, as for every engine; also after a move out of turn.
+        """Ask again before an answer counts as illegal; return a second answer, or None.
 
-        An engine that rejects the move it was sent has moved out of turn before. Its answer did not belong to this
-        search. Once per game the position is sent again, and the search repeated on its clock.
+        If the engine rejects the last move that was sent, it has moved out of turn before, and its answer did not
+        belong to this search. Once per game, the position is sent again and the search is repeated; its clock runs on.
         """
         refused: list[Message] = []
         second = yield from self._asked_again(deadline, refused)
@@ -416,7 +440,7 @@ class CecpEngine(CecpListener):
         return message
 
     def go_lines(self, ask: Ask) -> bytes:
-        """Return the lines `time`, `otim` and the move, and `go` before the engine's first move of the game."""
+        """Return the lines `time`, `otim` and the move. Add `go` before the engine's first move of the game."""
         lines = self._turn_lines(ask) if self._rest is None else [self._rest]
         if self.fence == "inline" and self._can_ping():
             lines.insert(0, self._ping())
@@ -430,7 +454,7 @@ class CecpEngine(CecpListener):
         if ask.moves_to_go or self._stage.moves:
             made = ask.position.board.fullmove_number - self._first_number
             self._stage, lines = stage_lines(self._stage, ask.tc, ask.stage, made, ask.moves_to_go)
-        # Two surveyed engines take `time` for a clock and forget `st`, so a fixed time is sent alone.
+        # Two surveyed engines use `time` as a clock and ignore an earlier `st`, so `st` is sent without `time`.
         by_st = ask.tc.movetime_ms is not None and self.spec.quirks.movetime == "st"
         if self.features.on("time", default=True) and not by_st:
             own = ask.own_ms if ask.own_ms is not None else ask.tc.movetime_ms or _UNLIMITED_MS
@@ -448,7 +472,7 @@ class CecpEngine(CecpListener):
         return lines
 
     def game_over(self, result: str, why: str) -> tuple[bytes, ...]:
-        """Return `result`, which may be unknown; then `easy`, because two surveyed engines ponder on for hours."""
+        """Return the line `result`; if the engine ponders, add `easy`, as two surveyed engines ponder for hours."""
         line = f"result {result} {{{why}}}".encode("ascii", "replace")
         return (line, b"easy") if self.spec.ponder else (line,)
 
@@ -475,7 +499,10 @@ class CecpEngine(CecpListener):
         return (self._ping(),)
 
     def process_aside(self, message: Message) -> None:
-        """Process a message at a fence: an error about a position means that it cannot be set; in a game it waits."""
+        """Process a message at a fence. During a game, store it if it may decide the game.
+
+        Before a game, raise Unsupported if the engine rejects the opening or cannot set the position.
+        """
         if not self._force:
             if message.kind in _DECISIVE and len(self._later) < len(_DECISIVE):
                 self._later.append(message)

@@ -27,7 +27,7 @@ from enginetour.engines.wire import (
 )
 from enginetour.model.task import DeclaredOption, EngineSpec
 
-# Lines that can be messages; one search skips all others (search output, chatter).
+# Lines that can be messages. The pattern is searched in the whole output, so other lines (search output) are skipped.
 TELLING = re.compile(
     rb"^[ \t]*(?:" + INVISIBLE + rb"+[ \t]*)?"
     rb"(?:move\b|My move is|resign|1-0|0-1|1/2|\*|Illegal|Invalid|Error|offer|feature|pong|tellusererror"
@@ -39,17 +39,17 @@ _MY_MOVE = re.compile(r"my move is\s*:?\s*(\S+)", re.IGNORECASE)
 _NUMBERED = re.compile(r"\d+\.\s*(?:\.\.\.|\.\.)?\s*(\S+)$")
 _REFUSED_MOVE = re.compile(r"(?:illegal|invalid) move\s*(?:\(([^)]*)\))?\s*:?\s*(.*)", re.IGNORECASE)
 _ERROR = re.compile(r"error\s*(?:\(([^)]*)\))?\s*:?\s*(.*)", re.IGNORECASE)
-# depth score time nodes, then more columns up to a TAB, or the PV. Marks may follow depth (12.) and score (+33, 5?);
-# time and nodes below 0 come from overflows.
+# Columns: depth, score, time, nodes; then more columns up to a TAB, or the PV. Marks may follow the depth (12.) and the
+# score (5?). Negative times and nodes are the result of overflows.
 _THINKING = re.compile(r"\s*(\d+)[.:&+!?*-]*\s+([+-]?\d+)([?!]*)\s+-?\d+(?:\.\d+)?\s+(-?\d+)(.*)")
-_MATE_FROM = 100_000  # larger scores are a distance to mate (protocol spec, "thinking output")
-_FARTHEST_MATE = 1_000  # moves; larger distances are scores of an engine with its own scale, such as 1000000
+_MATE_FROM = 100_000  # larger scores are distances to mate (protocol spec, "thinking output")
+_FARTHEST_MATE = 1_000  # moves; a larger distance is a score of an engine with its own scale, such as 1000000
 
 
 def read_move(line: str) -> tuple[str, bool] | None:
-    """Return the move that a line announces, and whether only its number shows it (``1.
+    """Return the move that a line announces, and whether the line has only a number before it; None for other lines.
 
-    ... e7e5``: perhaps an echo).
+    A move after a number (``1. ... e7e5``) may also be an echo of the opponent's move.
     """
     found = _MOVE.match(line) or _MY_MOVE.match(line)
     if found is not None:
@@ -59,7 +59,7 @@ def read_move(line: str) -> tuple[str, bool] | None:
 
 
 def read_result(line: str) -> str:
-    """Return the result at the start of a line, whatever its comment is; "" if there is none, ``*`` for an abort."""
+    """Return the result at the start of a line: ``1-0``, ``0-1``, ``1/2-1/2``, ``*`` for an abort, or "" for none."""
     word, _, comment = line.partition(" ")
     word = word.partition("{")[0]
     if word in ("1-0", "0-1", "1/2-1/2"):
@@ -68,16 +68,19 @@ def read_result(line: str) -> str:
 
 
 def read_refusal(line: str) -> str | None:
-    """Return what an error line complains about (``e2e5``, ``sd 4``), None if it is not an error line."""
+    """Return the text that an error line rejects (``e2e5``, ``sd 4``), or None if it is not an error line."""
     found = _REFUSED_MOVE.match(line)
-    if found is not None:  # some engines put the move where others put the reason
+    if found is not None:  # some engines write the move at the place of the reason
         return (found[2] or found[1] or "").strip()
     found = _ERROR.match(line)
     return None if found is None else found[2].strip()
 
 
 def read_thinking(line: str) -> SearchInfo | None:
-    """Parse a line of search output, with the engine's score; None for other lines. The PV stays text."""
+    """Parse a line of search output, with the score as the engine sent it. Return None for other lines.
+
+    The PV is not parsed.
+    """
     found = _THINKING.match(line)
     if found is None:
         return None
@@ -90,7 +93,8 @@ def read_thinking(line: str) -> SearchInfo | None:
     bound = {"!": 1, "?": -1}.get(found[3][-1:], 0)  # failed high, failed low
     columns, tab, tail = rest.partition("\t")
     pv = " ".join((tail if tab else rest).split()[:PV_PLIES])[:LONGEST_PV]
-    # Selective depth, nodes per second, tablebase hits; - or below 0: unknown (protocol spec, "thinking output").
+    # Selective depth, nodes per second, tablebase hits. "-" and negative numbers mean unknown (protocol spec,
+    # "thinking output").
     more = [_known(word) for word in columns.split()[:3]]
     seldepth, nps, tbhits = [*more, None, None, None][:3] if tab else (None, None, None)
     return SearchInfo(
@@ -104,7 +108,7 @@ def _known(text: str) -> int | None:
 
 
 def last_search_info(text: bytes, *, bounds: bool = True) -> SearchInfo:
-    """Return the last line of search output; without `bounds` the last one whose score is exact."""
+    """Parse the last line of search output; if `bounds` is false, the last such line with an exact score."""
     end = len(text)
     while end > 0:
         start = text.rfind(b"\n", 0, end - 1) + 1
@@ -115,10 +119,10 @@ def last_search_info(text: bytes, *, bounds: bool = True) -> SearchInfo:
     return SearchInfo()
 
 
-# Features of CECP: parsed leniently, at any time (protocol spec of XBoard 4.9, section "feature").
+# Features of CECP, which are accepted at any time and in many forms (protocol spec of XBoard 4.9, section "feature").
 
-# Several per line, quoted or not, with blanks around: NAME=VALUE, NAME="two words". A match begins only at the start of
-# a word; otherwise a line of letters would take quadratic time.
+# A line has one or more pairs NAME=VALUE or NAME="two words", with or without blanks around the "=". A match begins
+# only at the start of a word; otherwise a line of letters would take quadratic time.
 _PAIR = re.compile(r"(?<!\w)([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(?:\"([^\"]*)\"?|'([^']*)'?|(\S*))")
 _KIND = re.compile(r"\s-(check|spin|combo|string|file|path|slider|button|save|reset)(?=\s|$)")
 _CHECKS = ("0", "1", "false", "true")
@@ -130,18 +134,18 @@ _KNOWN_FEATURES = frozenset(
 
 @dataclass(slots=True)
 class Features:
-    """Features that a CECP engine has declared; defaults are those of the protocol, except `draw` (runner spec 7)."""
+    """The features that a CECP engine has declared. Defaults follow the protocol, except for `draw` (runner spec 7)."""
 
     values: dict[str, str] = field(default_factory=dict)
     options: dict[str, DeclaredOption] = field(default_factory=dict)
 
     def on(self, name: str, default: bool = False) -> bool:  # noqa: FBT001, FBT002 - a feature's default
-        """Return whether a 0/1 feature is on; `default` if it was never declared."""
+        """Return whether a 0/1 feature is on, or `default` if the engine has not declared it."""
         value = self.values.get(name)
         return default if value is None else value not in ("0", "")
 
     def read(self, line: str) -> tuple[list[str], list[str]]:
-        """Read one ``feature`` line; return the names to accept and the unknown names, each once, in order."""
+        """Read one ``feature`` line; return the names to accept, and the unknown names, both in their order."""
         accepted: list[str] = []
         unknown: list[str] = []
         for found in _PAIR.finditer(line):
@@ -163,9 +167,9 @@ class Features:
 
 
 def read_option(text: str) -> DeclaredOption | None:
-    """Return the option in ``NAME -KIND ARGUMENTS`` of an ``option=`` feature; None if it cannot be used.
+    """Parse the text ``NAME -KIND ARGUMENTS`` of a feature ``option=``; return None if it is not a usable option.
 
-    Names and values may contain the words of other kinds: the first kind whose arguments are complete counts.
+    Names and values may contain the words of other kinds, so the first kind with complete arguments is used.
     """
     found = None
     for at in islice(_KIND.finditer(text), MOST_TYPES):
@@ -189,35 +193,35 @@ def _option(name: str, kind: str, rest: str) -> DeclaredOption | None:
     return DeclaredOption(name, kind, rest)
 
 
-# Lines of CECP engines and what they mean: one table for every state (runner spec section 7).
+# Lines of CECP engines and their meaning, with the same table in every state (runner spec section 7).
 
 HELD_NS = 200 * MS  # a numbered move may be an echo, so it is held back for this time (runner spec 7)
-# Sent to every engine; an engine that does not know them misses nothing.
+# Commands that are sent to every engine, because an engine without support for them can play, too.
 _COURTESIES = frozenset({"?", "computer", "easy", "hard", "post", "result"})
 _CASTLING = frozenset({"O-O", "O-O-O"})
 
 
 class CecpListener(Engine):
-    """Turns the lines of a CECP engine into messages, depending on what was last sent."""
+    """Converts the lines of a CECP engine to messages. Their meaning depends on the lines that were sent last."""
 
     _last_search_info = staticmethod(last_search_info)
 
     def __init__(self, spec: EngineSpec, launch: Launch | None = None) -> None:
         super().__init__(spec, launch)
         self.features = Features()
-        self._placing = False  # a position was sent, and its fence is not answered yet
+        self._placing = False  # true after a position was sent, until its fence is answered
         self._opening: frozenset[str] = frozenset()  # the moves of the opening, in each form
-        self._sent: frozenset[str] = frozenset()  # the last move sent, in each form
-        self._plain_form = False  # it has announced a move with more than a number
+        self._sent: frozenset[str] = frozenset()  # the moves that were sent last, in each form
+        self._plain_form = False  # true if the engine has announced a move with more than a number
         self._held: Message | None = None
         self._held_until = 0
-        self._by_number = ""  # the move taken from a numbered line, which may be announced again
-        self._parted = False  # its last search ended without a move, which may still follow
-        self._is_astray = False  # it moved without being asked, so its board is not that of the game
-        self._heap = bytearray()  # raw output of the current search, without messages
+        self._by_number = ""  # move from a numbered line; the engine may announce it again
+        self._parted = False  # true if the last search ended without a move; the move may still follow
+        self._is_astray = False  # true if the engine moved without being asked, so that its board is wrong
+        self._heap = bytearray()  # raw output of the current search, without the lines of messages
 
     def _forget(self, opening: Sequence[str]) -> None:
-        """Start a new game: of all moves, only those of its opening were sent."""
+        """Forget the moves of the last game. `opening`: the moves of the new game that were sent, in each form."""
         self._opening = frozenset(opening)
         self._sent = frozenset(opening[-2:])
         self._listen()
@@ -227,17 +231,17 @@ class CecpListener(Engine):
         self._heap.clear()
 
     def search_over(self) -> None:
-        """End the current search; a move of that search is not an answer out of turn."""
+        """End the current search without a move. If its move still arrives, it is not an answer out of turn."""
         super().search_over()
         self._parted = True
 
     def is_usual_form(self, text: str) -> bool:
-        """Return whether a move is castling by letters, or the engine declares SAN (protocol spec, "move")."""
+        """Return whether the move is O-O or O-O-O, or the engine declares SAN (protocol spec, "move")."""
         return text.rstrip("+#") in _CASTLING or self.features.on("san")
 
     @property
     def due_ns(self) -> int | None:
-        """When a held numbered move becomes the answer."""
+        """The time (CLOCK_MONOTONIC, ns) at which a numbered move that is held back becomes the answer."""
         return self._held_until if self._held is not None else super().due_ns
 
     def _is_chatter(self) -> bool:
@@ -252,7 +256,7 @@ class CecpListener(Engine):
             message = self._read(line) if line else None
             if message is not None:
                 return message
-            if self.thinking:  # it only looked like a message: "9. 31 4 1000 e2e4" is search output
+            if self.thinking:  # the line is not a message: "9. 31 4 1000 e2e4" is search output
                 self._heap += raw + b"\n"
                 del self._heap[: max(0, len(self._heap) - 2 * BUFFER_CAP)]
         if not self.thinking:
@@ -262,7 +266,7 @@ class CecpListener(Engine):
         return None
 
     def held_back_answer(self) -> Message | None:
-        """Return a numbered move that nothing has followed as the answer, with the time when it came."""
+        """Return the numbered move that was held back as the answer, with the time of its arrival, or None."""
         if self._held is None:
             return None
         self._by_number = self._held.text
@@ -304,8 +308,8 @@ class CecpListener(Engine):
 
     def _feature(self, line: str) -> Message:
         accepted, unknown = self.features.read(line.split(None, 1)[1] if " " in line else "")
-        # Engines that lose lines which come together get no replies, because none of them waits for one. Neither does
-        # an engine that has not read the lines before.
+        # No replies to engines that lose lines if several arrive together, because these engines do not wait for
+        # replies. No replies either to an engine that has not read the earlier lines yet.
         if not (self.spec.quirks.line_delay_ms or len(self.process.out)) and (accepted or unknown):
             replies = [f"accepted {name}\n" for name in accepted] + [f"rejected {name}\n" for name in unknown]
             self.process.write("".join(replies).encode("ascii"))
@@ -325,7 +329,7 @@ class CecpListener(Engine):
         return Message(MessageKind.PONG, stamp_ns=self.stamp_ns)
 
     def _announced(self, text: str, *, numbered: bool) -> Message | None:
-        # What comes before the pong of an inline fence belongs to an earlier search.
+        # Moves before the pong of an inline fence belong to an earlier search.
         asked = self.thinking and (self.fence != "inline" or self._pings == self._pongs)
         if numbered:
             if not asked or self._plain_form or text in self._sent:
@@ -360,6 +364,8 @@ class CecpListener(Engine):
             return Message(MessageKind.REFUSED_MOVE, line, self.stamp_ns)
         if text.startswith(("setboard", "edit")) or "position" in line.lower():
             return Message(MessageKind.REFUSED_POSITION, line, self.stamp_ns)
-        if blamed and blamed not in _COURTESIES:  # otherwise it complains about an empty line that was to wake it
+        if (
+            blamed and blamed not in _COURTESIES
+        ):  # otherwise it is a complaint about an empty line that was sent to wake the engine
             self.note("unsupported", f"reports {escape_text(line)!r}")
         return Message(MessageKind.REFUSED, text, self.stamp_ns)

@@ -1,8 +1,8 @@
-"""Engine files: one TOML file per engine, read and written; hints of compliance checks can be added.
+"""Engine files: read and write one TOML file per engine, and add hints of compliance checks.
 
-`command` is a list (or one word) and may contain ``{python}`` (the running interpreter), ``{here}`` (the directory of
-the file), ``{scratch}`` (the process's own directory) and ``{program:NAME}`` (another program, as found on this
-machine).
+`command` is a list (or one word) and may contain ``{python}`` (the running Python interpreter), ``{here}`` (the
+directory of the file), ``{scratch}`` (the scratch directory of the process) and ``{program:NAME}`` (the path of another
+program on this machine).
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ from enginetour.model.task import (
     VariableName,
 )
 
-# Search limits that an engine supports if its file lists none: all for UCI; `sd` and `nps` of CECP only where known
-# (runner spec 8).
+# Search limits that an engine supports if its file does not list limits. For CECP, `sd` and `nps` are not among them,
+# because not every engine supports these commands (runner spec 8).
 USUAL_LIMITS: Mapping[str, frozenset[LimitName]] = {
     "uci": frozenset({"clock", "movetime", "nodes", "depth"}),
     "cecp": frozenset({"clock", "movetime"}),
 }
-LOST_COMMAND = ("/nonexistent/lost-command",)  # the command of an engine from a damaged database that has none left
-LONGEST_NAME = 100  # characters of an engine's name
+LOST_COMMAND = ("/nonexistent/lost-command",)  # command of an engine whose command was lost in a damaged database
+LONGEST_NAME = 100  # maximum number of characters in the name of an engine
 # The first number of a name that is a version: 17.1 in "Stockfish 17.1 64-bit", 31 in "Lc0 v0.31" (not the 0 of Lc0).
 _RELEASE = re.compile(r"(?<![\w.])v?(\d+(?:\.\d+)*[a-z]?)(?![a-z\d]|-bit)", re.IGNORECASE)
 _SLUG = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
@@ -55,7 +55,7 @@ _FileName = Annotated[str, Bounds(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
 
 
 def refuse_equal_options(options: Mapping[str, OptionValue]) -> Mapping[str, OptionValue]:
-    """Return the options; raise ValueError for two that differ in case only, which are the same option in UCI."""
+    """Return the options. Raise ValueError if two names differ only in case, because UCI ignores case."""
     known: dict[str, str] = {}
     for name in options:
         if (other := known.setdefault(name.strip().casefold(), name)) != name:
@@ -65,9 +65,9 @@ def refuse_equal_options(options: Mapping[str, OptionValue]) -> Mapping[str, Opt
 
 @dataclass(frozen=True)
 class EngineEntry:
-    """An engine of the registry: the keys of an engine file, and where the file is.
+    """An engine of the registry: the keys of its engine file, and the place of the file.
 
-    Relative paths and ``{here}`` start at `folder`; `path` is the engine file, if there is one.
+    `folder` replaces ``{here}`` and is the base of relative paths. `path` is the engine file, or None without a file.
     """
 
     id: str
@@ -122,11 +122,11 @@ class EngineEntry:
 
     @property
     def supported_limits(self) -> frozenset[LimitName]:
-        """Search limits that the engine supports; the usual ones of the protocol if its file lists none."""
+        """The search limits that the engine supports: the limits in its file, or the usual limits of its protocol."""
         return self.limits if self.limits is not None else USUAL_LIMITS[self.protocol]
 
     def contradicts(self, reported: str) -> bool:
-        """Return whether the file states another release than the name that the engine reports."""
+        """Return whether the release in the file differs from the release in the name that the engine reports."""
         stated = version_in_name(self.name) or version_in_name(self.version)
         if not stated or reported.casefold() == self.name.casefold():
             return False
@@ -181,16 +181,22 @@ def _holds_nul(value: object) -> bool:
     return "\0" in value if isinstance(value, str) else isinstance(value, tuple) and any(map(_holds_nul, value))
 
 
-_TABLES = (Quirks, Resources)  # the dataclasses that are tables inside others
+_TABLES = (Quirks, Resources)  # dataclasses whose values are tables within other tables
 
 
 @cache
 def _model(
     kind: Any, base: type[BaseModel], *, without: Collection[str] = (), required: Collection[str] = ()
 ) -> type[BaseModel]:
-    """Return a pydantic model with the fields, bounds and descriptions of a dataclass; nested dataclasses are tables.
+    """Return a pydantic model with the fields, bounds and descriptions of the dataclass `kind`.
 
-    It is created on first use, because most commands read no engine file.
+    Nested dataclasses are tables. The model is created on first use, because most commands do not read engine files.
+
+    Args:
+        kind: the dataclass.
+        base: base class of the model.
+        without: fields that the model does not have.
+        required: fields that must be given although the dataclass has a default.
     """
     hints = get_type_hints(kind, include_extras=True)
     read: dict[str, Any] = {}
@@ -214,8 +220,9 @@ def _model(
 def _spec_model() -> type[BaseModel]:
     """Return the model of an engine in a database.
 
-    Its bounds are wider than those of an engine file: placeholders have been replaced, and older versions wrote it too.
-    A missing field has its default, except `limits`, which every version wrote.
+    Its bounds are wider than the bounds of an engine file, because placeholders have been replaced, and because the
+    engine may have been stored by an older version. A missing field gets its default, but `limits` must be there,
+    because all versions store it.
     """
     return _model(EngineSpec, _StoredSpec, required=("limits",))
 
@@ -230,7 +237,7 @@ class _StoredEntrant(_Stored):
 
 
 def stored_entrant(row: Mapping[str, object]) -> Entrant:
-    """Return the entrant from the columns or the JSON of a database; raise ValueError as `stored_spec` does."""
+    """Return the entrant from the columns or the JSON of a database. Raise ValueError if they are not valid."""
     try:
         return Entrant(**_StoredEntrant.model_validate(dict(row)).model_dump())
     except ValidationError as error:
@@ -238,7 +245,7 @@ def stored_entrant(row: Mapping[str, object]) -> Entrant:
 
 
 def parse_json(text: object) -> Any:
-    """Return the value of a JSON text from a database; raise ValueError for other texts and for too deep nesting."""
+    """Return the value of a JSON text from a database. Raise ValueError if it is not valid or is nested too deeply."""
     if not isinstance(text, str):
         raise ValueError(f"it is not text (found {reprlib.repr(text)})")
     try:
@@ -249,7 +256,7 @@ def parse_json(text: object) -> Any:
 
 
 def stored_spec(text: object) -> EngineSpec:
-    """Return the engine from the JSON of a database; raise ValueError with one line about the first error."""
+    """Return the engine from the JSON of a database. Raise ValueError with a line about the first error in it."""
     try:
         return EngineSpec(**dict(_spec_model().model_validate(parse_json(text))))
     except ValidationError as error:
@@ -257,9 +264,9 @@ def stored_spec(text: object) -> EngineSpec:
 
 
 def salvaged_spec(name: str, *sources: object) -> EngineSpec:
-    """Return a damaged engine with each key from the first source in which it is valid, else with its default.
+    """Return a damaged engine, with each key from the first of the `sources` in which it is valid, or its default.
 
-    If no source has a command it is `LOST_COMMAND`, which no machine can run.
+    If no source has a valid command, the command is `LOST_COMMAND`, which no machine can run.
     """
     whole: dict[str, Any] = {"name": name, "command": LOST_COMMAND, "protocol": "uci", "limits": ()}
     for key in _spec_model().model_fields:
@@ -267,7 +274,7 @@ def salvaged_spec(name: str, *sources: object) -> EngineSpec:
             if isinstance(source, Mapping) and key in source and _is_valid({**whole, key: source[key]}):
                 whole[key] = source[key]
                 break
-    # it entered a tournament, so it supports the limit of that
+    # the engine supports the search limit of its tournament, which is not known here, so it gets all limits
     whole["limits"] = whole["limits"] or tuple(USUAL_LIMITS["uci"])
     return EngineSpec(**dict(_spec_model().model_validate(whole)))
 
@@ -281,7 +288,10 @@ def _is_valid(fields_: Mapping[str, Any]) -> bool:
 
 
 def describe_error(error: ValidationError, *, skip: int = 0) -> str:
-    """Describe the first error of a model in one line: the key without its first `skip` parts, and the value found."""
+    """Describe the first error of a model in one line, with the value found and the key.
+
+    The first `skip` parts of the key are omitted.
+    """
     first = error.errors(include_url=False)[0]
     key = ".".join(str(part) for part in first["loc"][skip:])
     if first["type"] == "extra_forbidden":
@@ -292,20 +302,20 @@ def describe_error(error: ValidationError, *, skip: int = 0) -> str:
 
 
 def version_in_name(name: str) -> str:
-    """Return the version in the name of an engine, "" without one."""
+    """Return the version in the name of an engine, or "" if the name does not contain a version."""
     found = _RELEASE.search(name)
     return found[1].lower() if found else ""
 
 
 def file_model() -> type[BaseModel]:
-    """Return the model of an engine file; its fields are the keys, with their descriptions."""
+    """Return the pydantic model of an engine file; its fields are the keys and their descriptions."""
     return _model(EngineEntry, _EngineFile, without=("id", "path", "folder"))
 
 
 def read_entry(path: Path) -> EngineEntry:
-    """Read an engine file; its id is the name of the file.
+    """Read an engine file. The id of the engine is the name of the file.
 
-    InputRefused names the file, the line and what is allowed.
+    Raise InputRefused, with the file, the line and the allowed values, if the file is not valid.
     """
     table, text = read_toml(path, "an engine file")
     model = file_model()
@@ -318,7 +328,10 @@ def read_entry(path: Path) -> EngineEntry:
 
 
 def override(now: _Table, changes: Mapping[str, object], place: str) -> _Table:
-    """Return quirks or resources changed by a configuration; InputRefused for unknown keys or invalid values."""
+    """Return the quirks or resources `now` with the `changes` of a configuration.
+
+    Raise InputRefused, which names `place`, for unknown keys and invalid values.
+    """
     if not changes:
         return now
     kind = type(now)
@@ -335,7 +348,7 @@ def override(now: _Table, changes: Mapping[str, object], place: str) -> _Table:
 
 
 def write_entry(folder: Path, entry: EngineEntry) -> Path:
-    """Write ``ID.toml`` completely or not at all; InputRefused if the file already exists."""
+    """Write the engine file ``ID.toml``, completely or not at all. Raise InputRefused if it already exists."""
     if not _SLUG.fullmatch(entry.id):
         step = "use lower-case letters, digits, dots, dashes and underscores"
         raise InputRefused(f"{entry.id!r} is not a valid engine id", step=step)
@@ -361,7 +374,7 @@ def write_entry(folder: Path, entry: EngineEntry) -> Path:
 
 
 def entry_text(entry: EngineEntry) -> str:
-    """Return the TOML text that `read_entry` reads back to the same entry, without keys that have their default."""
+    """Return the TOML text of an engine file for `entry`, without keys that have their default."""
     lines = [f"name = {_toml(entry.name)}", f"command = {_toml(entry.command)}", f"protocol = {_toml(entry.protocol)}"]
     for key in (
         "dir",
@@ -399,19 +412,19 @@ def _changed_keys(now: Quirks | Resources) -> dict[str, Any]:
 
 
 def _toml(value: object) -> str:
-    """Return a value as TOML; JSON strings are TOML strings except for DEL."""
+    """Return a value as TOML. A JSON string is also a TOML string, except that TOML does not allow DEL."""
     if isinstance(value, tuple | list):
         return f"[{', '.join(_toml(one) for one in value)}]"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-# Hints of compliance checks, written into an engine file: lines are changed or added, everything else stays.
+# Write the hints of compliance checks into an engine file: change or add their lines, and keep all other text.
 
 _HEADER = re.compile(r"[ \t]*\[")
 
 
 def with_hints(text: str, hints: Mapping[str, object]) -> str:
-    """Return the text of an engine file with each hint in it; a key ``quirks.NAME`` belongs under [quirks]."""
+    """Return the text of an engine file with the hints added. A key ``quirks.NAME`` is written under [quirks]."""
     lines = text.splitlines()
     for key, value in hints.items():
         section, _, name = key.rpartition(".")
@@ -431,7 +444,7 @@ def with_hints(text: str, hints: Mapping[str, object]) -> str:
 
 
 def _section(lines: list[str], name: str) -> tuple[int, int]:
-    """Return the first line inside a section and the line after its last; -1 if there is no such section."""
+    """Return the numbers of the first line of a section and of the line after it, or -1 and -1 if there is none."""
     start = 0
     if name:
         header = rf"[ \t]*\[[ \t]*{re.escape(name)}[ \t]*\][ \t]*(?:#.*)?"
@@ -443,9 +456,10 @@ def _section(lines: list[str], name: str) -> tuple[int, int]:
 
 
 def write_hints(path: Path, target: Path, hints: Mapping[str, object]) -> None:
-    """Write hints into the engine file `path`, as `target`: the same file, or the workspace's copy of a bundled one.
+    """Add hints to the engine file `path`, and write the result to `target`.
 
-    Raises InputRefused, without a change, if the hints would not be in the result.
+    `target` is the same file, or the copy of a bundled file in the workspace. Raise InputRefused, without a change, if
+    the hints cannot be added.
     """
     text = path.read_text(encoding="utf-8")
     if path != target and "{here}" in text:

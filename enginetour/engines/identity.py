@@ -1,7 +1,7 @@
-"""Fingerprints of engines, files that are replaced during a run, and options that open files.
+"""Fingerprints of engines, engine files that are replaced during a run, and options that open files.
 
-Paths, names, clocks and margins are not part of a fingerprint: a moved engine is the same engine, a rebuilt engine is
-another one.
+Paths, names, clocks and margins are not part of a fingerprint. Therefore, an engine that was moved to another directory
+is the same engine, and an engine that was built again is a different engine.
 """
 
 from __future__ import annotations
@@ -17,33 +17,38 @@ from enginetour.interop.files import refuse_special, split_flag
 from enginetour.model.errors import EngineRefused, InputRefused
 from enginetour.model.task import EngineSpec, Side
 
-# Hex digits of a fingerprint: 64 bits; a collision among a million versions has a probability of 3 in 100 million.
+# Number of hex digits of a fingerprint (64 bits). The probability of a collision among a million versions is 3 in 100
+# million.
 _LENGTH = 16
-# Options that change what is written, never what is played.
+# Options that change only output and logs, not the moves.
 _IDLE = re.compile(
     r"(?<![a-z])(log|debug)(?![a-z])|(log|debug)[ _-]?(file|path|dir|level)"
     r"|\b(show\w*|uci_opponent|uci_showcurrline|uci_showwdl)\b",
     re.IGNORECASE,
 )
-# Options of a file in which an engine stores what it learns: it writes the file itself, and remains the same engine.
+# Options for a file in which an engine stores what it has learned. The engine itself changes this file, so the content
+# is not part of its fingerprint.
 _LEARNT = re.compile(r"experience|learn|hash ?file|persist", re.IGNORECASE)
-_READ = re.compile(r"file|path|book|net|weights|tables|syzygy", re.IGNORECASE)  # options of files that an engine reads
+_READ = re.compile(r"file|path|book|net|weights|tables|syzygy", re.IGNORECASE)  # options for files that engines read
 _IMPORT = re.compile(r"^\s*(?:from|import)\s+(\w+)", re.MULTILINE)
 
 
-# What distinguishes versions of a file without reading it: device, inode, size, ns of the last write and of the last
-# change of any kind. The last one also detects a file that was put in place with the times of the old one.
+# Data that distinguish versions of a file, without its content: device, inode, size, time of the last write and time of
+# the last change of any kind (ns). The time of the last change also detects a new file with the write time of the old.
 _State = tuple[int, int, int, int, int]
 _Content = Callable[[str], str]
 
 
 def fingerprint(spec: EngineSpec) -> str:
-    """Return the fingerprint of an engine, 16 hex digits; EngineRefused if one of its files cannot be read."""
+    """Return the fingerprint of an engine (16 hex digits). Raise EngineRefused if one of its files cannot be read."""
     return take_fingerprint(spec)[0]
 
 
 def take_fingerprint(spec: EngineSpec) -> tuple[str, dict[str, _State]]:
-    """Return the fingerprint, and the state of each file before it was read; EngineRefused as `fingerprint`."""
+    """Return the fingerprint of an engine, and the state of each of its files just before the file was read.
+
+    Raise EngineRefused if a file cannot be read.
+    """
     whole = hashlib.sha256()
     covered: dict[str, _State] = {}
 
@@ -61,13 +66,16 @@ def take_fingerprint(spec: EngineSpec) -> tuple[str, dict[str, _State]]:
 
 
 def file_state(path: str) -> _State:
-    """Return the current state of a file; OSError if it does not exist."""
+    """Return the current state of a file. Raise OSError if the file does not exist."""
     found = os.stat(path)  # noqa: PTH116 - faster for a text, before every game
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def _parts(spec: EngineSpec, content: _Content) -> Iterator[str]:
-    """Yield every text that counts, with its kind, in an order that does not depend on the order in the spec."""
+    """Yield every text that is part of the fingerprint, with its kind. The order of options in `spec` does not matter.
+
+    `content` returns the digest of a file.
+    """
     yield f"protocol {spec.protocol}"
     yield f"program {content(spec.command[0])}"
     for argument in spec.command[1:]:
@@ -90,12 +98,12 @@ def _parts(spec: EngineSpec, content: _Content) -> Iterator[str]:
 
 
 def _is_written(name: str) -> bool:
-    """Return whether the engine itself writes the file of this option: a log, or what it learns."""
+    """Return whether the engine itself writes the file of this option, such as a log or a file of learned data."""
     return bool(_IDLE.search(name) or _LEARNT.search(name))
 
 
 def _line(line: str, spec: EngineSpec, content: _Content) -> str:
-    """Return a line of a generated file; in ``key = /path/of/a/file`` the content of the file replaces its path."""
+    """Return a line of a generated file; in ``key = /path/of/a/file``, the digest of the file replaces its path."""
     key, equals, value = line.partition("=")
     file = _file(value.strip(), spec) if equals and "/" in value else None
     return line if file is None else f"{key}={content(file)}"
@@ -106,7 +114,10 @@ def _file(word: str, spec: EngineSpec) -> str | None:
 
 
 def _read_by(name: str, value: str, spec: EngineSpec) -> str | None:
-    """Return the file that an option names; EngineRefused for a pipe or device, on which the engine would block."""
+    """Return the file that an option names, or None if there is no such file.
+
+    Raise EngineRefused for a pipe or device, because the engine would wait for it.
+    """
     for path in _places(value, spec):
         if os.path.isfile(path):  # noqa: PTH113 - a text
             return path
@@ -141,25 +152,28 @@ def _modules(script: Path) -> list[Path]:
 
 @lru_cache(maxsize=1024)
 def _digest(path: str, now: _State) -> str:  # noqa: ARG001 - the state is the cache's key
-    """Return the SHA-256 of a file; it is read once in this process for each state."""
+    """Return the SHA-256 of a file. The file is read only once for each state (in this process)."""
     with open(path, "rb") as file:  # noqa: PTH123 - as above
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-# Engines whose files were replaced since their fingerprint was taken, between two runs or during one.
+# Detection of engines whose files were replaced after their fingerprint was taken, between two runs or during a run.
 #
-# A new build under the same name is another engine; its games must not count for the old one.
+# A new build with the same name is a different engine; its games must not count for the old build.
 
 
 def changed_engines_error(names: Iterable[str], place: str) -> InputRefused:
-    """Return the error about changed engines, the same for a resumed and for a running tournament."""
+    """Return the error about engines that have changed, with the same text for a resumed and a running tournament."""
     what = f"changed since the last game: {', '.join(names)} (binary, net or options)"
     step = "restore the files, continue with enginetour run FILE --accept-change, or use enginetour replace OLD NEW"
     return InputRefused(what, place=place, step=step)
 
 
 def new_fingerprint(spec: EngineSpec) -> str | None:
-    """Return the fingerprint of the current files if it differs; None also for files that cannot be read."""
+    """Return the fingerprint of the current files if it differs from `spec.fingerprint`.
+
+    Return None if it does not differ, or if a file cannot be read.
+    """
     try:
         now = take_fingerprint(spec)[0]
     except EngineRefused:
@@ -168,9 +182,9 @@ def new_fingerprint(spec: EngineSpec) -> str | None:
 
 
 class EngineFiles:
-    """Checks the files of a run's engines before each game: one `stat` for each file, microseconds in all.
+    """Checks the files of a run's engines before each game, with one `stat` for each file (microseconds in total).
 
-    A game that began before a change counts, because its engines had been started, or were about to be.
+    A game that began before a change counts, because its engines had already been started or were about to be started.
     """
 
     def __init__(self, place: str) -> None:
@@ -178,7 +192,7 @@ class EngineFiles:
         self._seen: dict[str, tuple[str, dict[str, _State]]] = {}  # name -> fingerprint, states of its files
 
     def refuse_changed(self, *specs: EngineSpec) -> None:
-        """Raise InputRefused if an engine no longer has its fingerprint; files with a new time are only read again."""
+        """Raise InputRefused if the fingerprint of an engine has changed. A file with only a new time is no change."""
         changed = [self._described(spec) for spec in specs if not self._is_known(spec) and not self._is_same(spec)]
         if changed:
             raise changed_engines_error(changed, self._place)
@@ -191,14 +205,16 @@ class EngineFiles:
             return False
 
     def _described(self, spec: EngineSpec) -> str:
-        """Return the engine's name and its missing files; without its net or script it would be another engine."""
+        """Return the name of the engine and its missing files, because a missing net or script changes the engine."""
         gone = [path for path in self._seen.get(spec.name, ("", {}))[1] if not Path(path).exists()]
         return f"{spec.name} ({' and '.join(gone)} not found)" if gone else spec.name
 
     def _is_same(self, spec: EngineSpec) -> bool:
         try:
             fingerprint, files = take_fingerprint(spec)
-        except EngineRefused:  # a file is missing or being written: the start fails, and the game is played again
+        except (
+            EngineRefused
+        ):  # a file is missing or is being written: the start will fail, and the game will be played again
             self._seen.pop(spec.name, None)
             return True
         if spec.fingerprint and fingerprint != spec.fingerprint:
@@ -207,16 +223,17 @@ class EngineFiles:
         return True
 
 
-# Options that may make an engine read or write a file: a debug log, a book, tables. Reported, never rejected.
+# Options that may make an engine read or write a file, such as a debug log, a book or tablebases. They are reported,
+# but never rejected.
 #
-# Many engines end at their first move, or continue without a message, if a net or tables are missing.
+# If a net or tablebases are missing, many engines exit at their first move or continue without a message.
 
 _NAME = re.compile("file|path|log|dir", re.IGNORECASE)  # BookFile, SyzygyPath, Debug Log, LogDir
 _NONE = frozenset({"", "<empty>", "false", "0"})  # UCI writes an empty text as <empty>
 
 
 def path_options(sides: Iterable[Side]) -> tuple[str, ...]:
-    """Return ``Toga II: BookFile = /books/toga.bin`` for each such option that is set or offered."""
+    """Return a line such as ``Toga II: BookFile = /books/toga.bin`` for each file option that is set or offered."""
     return tuple(
         f"{side.spec.name}: {name} = {value}"
         for side in sides
@@ -226,12 +243,15 @@ def path_options(sides: Iterable[Side]) -> tuple[str, ...]:
 
 
 def is_path(name: str, value: str) -> bool:
-    """Return whether the value has a slash, or the name is one of a file option and the value is not empty."""
+    """Return whether an option may open a file: its value contains a slash, or its name suggests a file.
+
+    In the second case, the value must not be empty.
+    """
     return "/" in value or (_NAME.search(name) is not None and value.strip().casefold() not in _NONE)
 
 
 def missing_paths(sides: Iterable[Side]) -> Iterator[str]:
-    """Yield a sentence for each option whose file to read does not exist on this machine."""
+    """Yield a line for each option with a file that the engine reads, and that does not exist on this machine."""
     for side in sides:
         for name, value in side.spec.options:
             paths = [] if _is_written(name) or "://" in value else value.split(os.pathsep)
@@ -240,7 +260,10 @@ def missing_paths(sides: Iterable[Side]) -> Iterator[str]:
 
 
 def _is_absent(path: str, spec: EngineSpec) -> bool:
-    """Return whether a path with a directory does not exist; a bare name may be anywhere, or inside the engine."""
+    """Return whether a path does not exist. A name without a directory counts as existing.
+
+    The engine may search for such a name in other directories, or the file may be embedded in the engine.
+    """
     if "/" not in path or "{scratch}" in path or "\0" in path:
         return False
     folders = (spec.dir or "/", os.path.dirname(os.path.realpath(spec.command[0])))  # noqa: PTH120 - a text

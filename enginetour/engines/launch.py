@@ -1,24 +1,25 @@
 """The launcher, a program that prepares its process and then becomes the engine: namespace, limits, landlock.
 
-The launcher becomes three processes: the *outer* one, which enginetour started and watches; *init*, the first process
-of the namespace; and the engine, in its own session. Signals with default action do not reach an init, and its `abort`
-looks like a segmentation fault (reliability spec 4.2), so init is not the engine. Init passes SIGTERM on, reaps, gives
-the status to the outer process and ends, and the kernel ends all that remains. The outer process then ends as the
-engine did. This module imports nothing of the package.
+The launcher becomes three processes: the *outer* process, which enginetour started and watches; *init*, the first
+process of the namespace; and the engine, in its own session. The engine cannot be init itself, because signals with
+default action do not reach init, and an `abort` of init looks like a segmentation fault (reliability spec 4.2). Init
+passes SIGTERM on to the engine, reaps processes, sends the engine's exit status to the outer process and exits. Then
+the kernel ends all remaining processes of the namespace, and the outer process exits with the status of the engine.
+This module does not import other modules of the package.
 """
 
-import _signal as signal  # type: ignore[import-not-found]  # without its wrapper, whose import takes a third longer
+import _signal as signal  # type: ignore[import-not-found]  # not `signal`, whose import takes a third longer
 import ctypes
 import os
 import resource
 
-_library = ctypes.CDLL(None, use_errno=True)  # the symbols that this process has loaded: dlopen(3)
+_library = ctypes.CDLL(None, use_errno=True)  # the libraries that are already loaded: dlopen(3)
 
 
 def call(name: str, *arguments: int | bytes | None) -> int:
-    """Call a C function: integers as C int, bytes as a pointer to them, None as NULL.
+    """Call a C function and return its result. Raise OSError if it returns -1.
 
-    Raises OSError if it returns -1.
+    Integers are passed as C int, bytes as a pointer to them, and None as NULL.
     """
     result: int = getattr(_library, name)(*arguments)
     if result < 0:
@@ -30,39 +31,39 @@ def call(name: str, *arguments: int | bytes | None) -> int:
 # The launcher program.
 #
 # It is called with ``PARENT REPORT DIRECTORY [KEY=VALUE ...] -- PROGRAM ARGUMENT...`` in its own session. It imports
-# little, because its start-up is part of every engine's start. `PARENT` is the expected parent's process id, `REPORT`
-# the descriptor of a pipe on which it reports, one line each:
+# few modules, because its start is part of the start of every engine. `PARENT` is the process id of the expected
+# parent. `REPORT` is the descriptor of a pipe to which it writes these lines:
 #
-#     init PID              in a PID namespace: the first process in it, by its number outside
-#     ready                 all but the last step is done
-#     failed STEP ERRNO     it gives up
-#     running               in a namespace: the program is loaded; otherwise the end of the pipe means this
-#     stray PID NAME        in a namespace: a process in another session that the engine left behind; its name in hex
+#     init PID              in a namespace: the first process of the namespace, with its process id outside
+#     ready                 all steps except the last are done
+#     failed STEP ERRNO     a step has failed, and the launcher exits
+#     running               in a namespace: the program is loaded (without a namespace, the pipe is closed instead)
+#     stray PID NAME        in a namespace: a process in another session that is left over; its name is in hex
 #
-# An engine in a namespace can write into this pipe, so the reader accepts only whole lines of these forms.
+# An engine in a namespace can write to this pipe, so the reader accepts only whole lines of these forms.
 #
 # key         value                                                                source
-# namespace   ``pid``, or ``off``: only the parent's death ends the engine         reliability spec 4.2
-# files       largest number of open files                                         setrlimit(2)
-# file_size   bytes of the largest file                                            setrlimit(2)
-# nice        added to the niceness                                                nice(2)
-# cpus        the only processors it may run on, comma separated                   sched_setaffinity(2)
-# landlock    the only directory in which it may write; no capabilities, sockets   landlock(7), seccomp(2)
+# namespace   ``pid``, or ``off``: only the end of the parent ends the engine      reliability spec 4.2
+# files       maximum number of open files                                         setrlimit(2)
+# file_size   maximum size of a file in bytes                                      setrlimit(2)
+# nice        number that is added to the niceness                                 nice(2)
+# cpus        the processors on which it may run, separated by commas              sched_setaffinity(2)
+# landlock    the only directory with write access; no capabilities, no sockets    landlock(7), seccomp(2)
 
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
-_PR_SET_NO_NEW_PRIVS = 38  # linux/prctl.h; without it the kernel restricts only root
-_OOM_SCORE = "500"  # reliability spec 4.1: a lack of memory kills an engine, never enginetour
+_PR_SET_NO_NEW_PRIVS = 38  # linux/prctl.h; without it, only root may use landlock and seccomp
+_OOM_SCORE = "500"  # reliability spec 4.1: if memory runs out, the kernel kills an engine and not enginetour
 
 
 def _die_with_parent(parent: int) -> None:
-    """Request SIGKILL for the end of the parent thread; exit at once if it has ended already."""
+    """Request SIGKILL for this process when the parent thread ends; exit at once if it has already ended."""
     call("prctl", _PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:  # it ended before the request, so nothing would ever end this process
+    if os.getppid() != parent:  # the parent ended before the request, so nothing else would end this process
         os._exit(1)
 
 
 def _forget_signals() -> None:
-    """Set default dispositions and an empty mask: a shell's ``&``, nohup and Python leave some signals ignored."""
+    """Set the default action of all signals, and an empty mask, because ``&``, nohup and Python ignore some signals."""
     for number in signal.valid_signals():
         if number not in (signal.SIGKILL, signal.SIGSTOP):
             signal.signal(number, signal.SIG_DFL)
@@ -82,12 +83,12 @@ def _yield_memory() -> None:
     try:
         with open("/proc/self/oom_score_adj", "w") as file:  # noqa: PTH123 - pathlib would double the start-up
             file.write(_OOM_SCORE)
-    except OSError:  # no /proc, or a container that forbids it: optional
+    except OSError:  # without /proc, or in a container that forbids it; the score is optional
         pass
 
 
 def main(arguments: list[str]) -> None:
-    """Become the engine, or report why not and exit; this function never returns."""
+    """Become the engine. If a step fails, report it and exit. This function never returns."""
     parent, number, directory, *rest = arguments
     cut = rest.index("--")
     settings, command = dict(word.split("=", 1) for word in rest[:cut]), rest[cut + 1 :]
@@ -123,7 +124,7 @@ def main(arguments: list[str]) -> None:
     os._exit(1)
 
 
-# A PID namespace around an engine: when its first process ends, nothing that was started in it survives.
+# A PID namespace for an engine. When the first process of a namespace ends, the kernel ends all other processes in it.
 
 _CLONE_NEWNS = 0x00020000  # linux/sched.h
 _CLONE_NEWUSER = 0x10000000  # linux/sched.h
@@ -134,9 +135,9 @@ _MS_SLAVE_ALL = 0x4000 | 0x80000
 
 
 def _enter() -> None:
-    """Make the next child the first process of a new namespace. Raises OSError if this is forbidden.
+    """Make the next child process the first process of a new PID namespace. Raise OSError if this is forbidden.
 
-    Without the right to do this, it uses a user namespace in which every user keeps the same number.
+    If the user may not create such a namespace, also create a user namespace, in which the user keeps its number.
     """
     try:
         call("unshare", _CLONE_NEWPID | _CLONE_NEWNS)
@@ -150,10 +151,12 @@ def _enter() -> None:
 
 
 def _divide(report: int) -> None:
-    """Start init and the engine; return only in the process that is to become the engine."""
-    alive, living = os.pipe()  # its end shows init that the outer process has ended
+    """Start init and the engine. This function returns only in the process that becomes the engine."""
+    alive, living = os.pipe()  # if this pipe ends, the outer process has ended
     heard, status = os.pipe()
-    signal.signal(signal.SIGTERM, lambda *_: None)  # no signal may get lost before its handler is set
+    signal.signal(
+        signal.SIGTERM, lambda *_: None
+    )  # so that a signal before the other handlers are set does not end the process
     init = os.fork()
     if init:
         _step_aside()
@@ -164,13 +167,13 @@ def _divide(report: int) -> None:
         _end_like(init, heard)
     os.close(living)
     call("prctl", _PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if not os.read(alive, 1):  # it ended before the request, so nothing would ever end this process
+    if not os.read(alive, 1):  # the outer process ended before the request, so nothing else would end this process
         os._exit(1)
     sees_own = _own_proc()
     begun, beginning = os.pipe()  # the engine's copy closes at exec
     engine = os.fork()
     if not engine:
-        os.setsid()  # a signal to its whole group reaches only itself
+        os.setsid()  # so that a signal from the engine to its whole group does not reach init
         return
     os.close(beginning)
     _step_aside()
@@ -178,34 +181,37 @@ def _divide(report: int) -> None:
 
 
 def _end_like(init: int, heard: int) -> None:
-    """Be the outer process: pass SIGTERM on, and end as the engine did when nothing of it remains."""
+    """Act as the outer process: pass SIGTERM on; when the namespace is empty, exit with the status of the engine."""
     signal.signal(signal.SIGTERM, lambda *_: os.kill(init, signal.SIGTERM))
     status = os.read(heard, 4)
     os.waitpid(init, 0)  # returns when the whole namespace is empty
     how = int.from_bytes(status, "big") if len(status) == 4 else signal.SIGKILL
-    number = how & 0x7F  # the signal that ended it: wait(2)
+    number = how & 0x7F  # the signal that ended the engine: wait(2)
     if not number:
         os._exit(how >> 8 & 0xFF)
     try:
         if number != signal.SIGKILL:
             signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
-    except (OSError, ValueError):  # an engine can write into this pipe too
+    except (OSError, ValueError):  # the status may be invalid, because an engine can write to this pipe
         pass
     os._exit(1)
 
 
 def _look_after(engine: int, begun: int, report: int, status: int, *, tells: bool) -> None:
-    """Be init: reap all processes until the engine ends, report what it leaves behind if possible, and end that."""
+    """Act as init: reap processes until the engine ends, report the processes that it left behind, and exit.
+
+    The kernel then ends these processes. `tells` is whether /proc can show them.
+    """
 
     def pass_on(*_: object) -> None:
         try:  # noqa: SIM105 - contextlib would lengthen the start-up
             os.killpg(engine, signal.SIGTERM)
-        except ProcessLookupError:  # dead, or not yet leader of its group
+        except ProcessLookupError:  # the engine has ended, or is not the leader of its group yet
             pass
 
     signal.signal(signal.SIGTERM, pass_on)
-    os.read(begun, 1)  # only the end of the pipe ever comes: the program is loaded, or failed and reported it
+    os.read(begun, 1)  # the pipe only ends, when the program is loaded or has failed (and reported that)
     os.set_blocking(report, False)
     _send_line(report, b"running\n")
     ended, how = os.wait()
@@ -218,7 +224,7 @@ def _look_after(engine: int, begun: int, report: int, status: int, *, tells: boo
 
 
 def _send_line(report: int, line: bytes) -> None:
-    """Write a line if the pipe has room: an engine that writes there itself must not block init."""
+    """Write a line if the pipe has room, because an engine that fills the pipe must not block init."""
     try:  # noqa: SIM105 - contextlib would lengthen the start-up
         os.write(report, line)
     except OSError:
@@ -235,7 +241,7 @@ def _has_children() -> bool:
 
 
 def _tell_strays(session: int, report: int) -> None:
-    """Report processes in another session than the engine's, which would not have ended with its group."""
+    """Report processes outside the session of the engine, which would not end with its process group."""
     for name in os.listdir("/proc"):  # noqa: PTH208 - as below
         if not name.isdigit() or name == "1":
             continue
@@ -250,7 +256,7 @@ def _tell_strays(session: int, report: int) -> None:
 
 
 def _own_proc() -> bool:
-    """Mount a /proc of this namespace, for engines that look themselves up; some containers forbid it."""
+    """Mount a /proc for this namespace, for engines that read it. Return False if it is forbidden (some containers)."""
     try:
         call("mount", b"none", b"/", None, _MS_SLAVE_ALL, None)
         call("mount", b"proc", b"/proc", b"proc", _MS_PRIVATE_MOUNT, None)
@@ -260,7 +266,7 @@ def _own_proc() -> bool:
 
 
 def _step_aside() -> None:
-    """Close the engine's pipes in this process, so that enginetour sees when the engine closes them."""
+    """Close the engine's pipes in this process, so that enginetour is notified when the engine closes them."""
     nothing = os.open("/dev/null", os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(nothing, number)
@@ -271,30 +277,30 @@ def _write(path: str, text: str) -> None:
         file.write(text)
 
 
-# Landlock: an engine that writes only in its scratch directory and opens no TCP connection (landlock(7), uapi header).
+# Landlock: the engine may write only in its scratch directory, and may not open TCP connections (landlock(7), header).
 #
-# A right is requested only if the kernel's version of the interface (its ABI) knows it; unknown rights remain allowed.
+# A right is restricted only if the version of the kernel's interface (the ABI) supports it; others remain allowed.
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # system calls, the same on every architecture
-_VERSION = 1  # LANDLOCK_CREATE_RULESET_VERSION: return the ABI
+_VERSION = 1  # LANDLOCK_CREATE_RULESET_VERSION: the system call returns the ABI
 _PATH_BENEATH = 1  # LANDLOCK_RULE_PATH_BENEATH
 _WRITE_FILE = 1 << 1
-_CHANGES = _WRITE_FILE | 0x1FF0  # remove files and directories, make every kind of them
-_DEVICES = 1 << 6 | 1 << 11  # make character and block devices: allowed nowhere
+_CHANGES = _WRITE_FILE | 0x1FF0  # write, remove and create files and directories of all kinds
+_DEVICES = 1 << 6 | 1 << 11  # create character and block devices; not allowed in any directory
 _REFER, _TRUNCATE = 1 << 13, 1 << 14  # move between directories (ABI 2), shorten files (ABI 3)
 _IOCTL_DEV = 1 << 15  # commands to devices (ABI 5)
 _TCP = 1 | 2  # bind, connect (ABI 4)
-_SCOPES = 1 | 2  # abstract Unix sockets and signals to processes outside (ABI 6)
-_NEVER_FILES = ("/dev/null", "/dev/zero", "/dev/full")  # writing there changes nothing
+_SCOPES = 1 | 2  # connect to abstract Unix sockets of other processes, send signals to other processes (ABI 6)
+_NEVER_FILES = ("/dev/null", "/dev/zero", "/dev/full")  # writing to these devices changes nothing
 
 
 def abi() -> int:
-    """Return the version of the kernel's Landlock interface, 1 or higher. Raises OSError without Landlock support."""
+    """Return the version of the kernel's Landlock interface (1 or higher). Raise OSError if it is not supported."""
     return call("syscall", _CREATE_RULESET, None, 0, _VERSION)
 
 
 def _restrict(folder: str) -> None:
-    """Let this process and its children write below `folder` only, from now on. Raises OSError."""
+    """Allow this process and its children to write only below `folder`. Raise OSError if this fails."""
     version = abi()
     rights = _CHANGES | (_REFER if version >= 2 else 0) | (_TRUNCATE if version >= 3 else 0)
     devices = _IOCTL_DEV if version >= 5 else 0
@@ -321,24 +327,24 @@ def _allow(rules: int, path: str, rights: int) -> None:
         os.close(place)
 
 
-# What an engine in a sandbox may ask of the kernel: no capabilities of root, and with landlock no sockets either.
+# Restrictions of an engine in a sandbox: no capabilities of root, and with landlock also no sockets.
 #
-# Landlock restricts files, not sockets. A socket can reach the user's session bus, agents and the running tournament,
-# which act for any program that asks. Landlock does not restrict owners and permissions of files either. A filter of
-# system calls forbids both (seccomp(2)).
+# Landlock restricts files, but not sockets. With a socket, an engine could send requests to the user's session bus, to
+# agents and to the running tournament, which serve any program. Landlock does not restrict changes of the owner and the
+# permissions of files either. A filter of system calls forbids both (seccomp(2)).
 
 _PR_CAPBSET_DROP, _PR_SET_SECUREBITS, _PR_CAP_AMBIENT = 24, 28, 47  # linux/prctl.h
 _PR_CAP_AMBIENT_CLEAR_ALL = 4
 _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 22, 2
-_LAST_CAPABILITY = 63  # more than any kernel has; a kernel rejects those that it does not know
-# linux/securebits.h, NOROOT to NO_CAP_AMBIENT: no capabilities for root, none kept or raised, and all bits locked.
+_LAST_CAPABILITY = 63  # higher than in any kernel; a kernel rejects numbers that it does not support
+# linux/securebits.h, NOROOT to NO_CAP_AMBIENT: root gets no capabilities, none are kept or raised, all bits are locked.
 _SECURE_BITS = 0b1110_1111
 _CAPABILITY_VERSION_3 = 0x20080522  # linux/capability.h
 _NEW_USERS = 0x10000000  # CLONE_NEWUSER of clone(2)
 
-# By architecture as the kernel numbers it (linux/audit.h), the forbidden calls: socket and others that make one
-# (socketcall, io_uring); permissions, owners, attributes and times of files; mounts, namespaces, devices
-# (asm/unistd_64.h, asm/unistd_32.h, asm-generic/unistd.h). Calls from 424 on have one number everywhere.
+# The forbidden system calls of each architecture (asm/unistd_64.h, asm/unistd_32.h, asm-generic/unistd.h): calls that
+# create sockets (socket, socketcall, io_uring), and calls for permissions, owners, attributes and times of files, for
+# mounts, namespaces and devices. Calls with numbers from 424 on have the same number in every architecture.
 _LATER = (425, 428, 429, 430, 431, 432, 433, 442, 452, 463, 466, 467, 469)
 _I386 = (
     *(359, 102, 15, 94, 306, 182, 95, 16, 298, 212, 207, 198, 226, 227, 228, 235, 236, 237, 30, 271, 299, 320, 412),
@@ -349,25 +355,25 @@ _X86_64 = (
     *(165, 166, 155, 272, 308, 101, 311),
 )
 _GENERIC = (198, 52, 53, 55, 54, 5, 6, 7, 14, 15, 16, 88, 40, 39, 41, 97, 268, 117, 271)
-# Number of the architecture: its forbidden calls, and its clone.
+# number of the architecture (linux/audit.h) -> its forbidden calls, and the number of its call clone
 _ARCHITECTURES = {
     0xC000003E: (_X86_64, 56),
     0x40000003: (_I386, 120),
     0xC00000B7: (_GENERIC, 220),  # aarch64
     0xC00000F3: (_GENERIC, 220),  # riscv64
 }
-MACHINES = ("x86_64", "aarch64", "riscv64")  # names in uname of machines whose processes are all in the table
+MACHINES = ("x86_64", "aarch64", "riscv64")  # machines (as in uname) whose architectures are all in the table
 _CLONE3 = 435
-_X32 = 0x40000000  # bit of the second set of numbers of x86_64
+_X32 = 0x40000000  # bit in the numbers of the x32 calls, the second set of calls of x86_64
 _FORBIDDEN, _UNKNOWN, _ALLOWED = 0x00050000 | 1, 0x00050000 | 38, 0x7FFF0000  # SECCOMP_RET_ERRNO of EPERM and ENOSYS
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06  # linux/filter.h
-_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16  # offsets in struct seccomp_data, its lower halves
+_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16  # offsets in struct seccomp_data; lower half of the argument
 
 
 def _drop_capabilities() -> None:
-    """Take all rights beyond those of the user from this process and its children. Raises OSError.
+    """Remove all capabilities from this process and its children. Raise OSError if this fails.
 
-    This concerns root: such an engine still owns the files of the system, but can do nothing else that others cannot.
+    This matters only for root. An engine of root still owns the files of the system, but has no other special rights.
     """
     try:
         for number in range(_LAST_CAPABILITY + 1):
@@ -377,7 +383,7 @@ def _drop_capabilities() -> None:
     try:
         call("prctl", _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
         call("prctl", _PR_SET_SECUREBITS, _SECURE_BITS, 0, 0, 0)
-    except PermissionError:  # there are none
+    except PermissionError:  # the process has no capabilities
         pass
     header = _CAPABILITY_VERSION_3.to_bytes(4, "little") + bytes(4)
     call("capset", header, bytes(24))
@@ -397,7 +403,7 @@ def _forbid_calls() -> None:
 
 
 def _program() -> list[tuple[int, int, int, int]]:
-    """Return the instructions: code, number to skip if true, number to skip if false, value."""
+    """Return the instructions of the filter: code, instructions to skip if true and if false, value."""
     whole = [(_LOAD, 0, 0, _ARCHITECTURE)]
     for architecture, (calls, clone) in _ARCHITECTURES.items():
         checks = [*calls, *_LATER]
@@ -410,7 +416,7 @@ def _program() -> list[tuple[int, int, int, int]]:
             (_ANY_BIT, 1, 0, _NEW_USERS),
             (_RETURN, 0, 0, _ALLOWED),
             (_RETURN, 0, 0, _FORBIDDEN),
-            (_RETURN, 0, 0, _UNKNOWN),  # clone3: a filter cannot see its flags; the library then calls clone
+            (_RETURN, 0, 0, _UNKNOWN),  # clone3: a filter cannot read its flags; after ENOSYS, the C library uses clone
         ]
         whole += [(_EQUAL, 0, len(part), architecture), *part]
     return [*whole, (_RETURN, 0, 0, _FORBIDDEN)]

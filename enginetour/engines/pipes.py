@@ -1,9 +1,9 @@
 """Byte buffers of an engine's pipes, and a doorbell that wakes a sleeping thread.
 
-bound      what                                       source
-64 KiB     bytes waiting for a full pipe              runner spec 2
-64 KiB     stderr kept per engine                     runner spec 2
-256 KiB    engine log kept                            runner spec 2
+limit      limited data                               source
+64 KiB     bytes that wait for a full pipe            runner spec 2
+64 KiB     stderr that is kept for each engine        runner spec 2
+256 KiB    engine log that is kept                    runner spec 2
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from collections.abc import Callable
 WAITING_CAP = 64 * 1024  # bytes, runner spec 2
 STDERR_CAP = 64 * 1024  # bytes, runner spec 2
 TRAFFIC_CAP = 256 * 1024  # bytes, runner spec 2
-# bytes of memory that a kept chunk costs in addition to its text: single bytes must not cost megabytes
+# bytes of memory that each kept chunk needs in addition to its text; counted, because an engine may send single bytes
 _CHUNK_COST = 128
-_TOLD_CAP = 300  # characters of a line shown in an incident: 70 lines stay far below the 1 MB that a fault may log
+_TOLD_CAP = 300  # characters of a line in an incident; its 70 lines are much less than the limit of 1 MB
 
 
 class ByteRing:
@@ -33,7 +33,7 @@ class ByteRing:
 
     def append(self, chunk: bytes) -> None:
         """Add a chunk; drop the oldest bytes to make room for it."""
-        # many tiny chunks would cost more memory than their text
+        # short chunks are joined, because many of them would need more memory than their text
         if self._chunks and len(self._chunks[-1]) + len(chunk) <= 512:
             self._chunks[-1] += chunk
         else:
@@ -56,7 +56,10 @@ class ByteRing:
 
 
 class Traffic:
-    """The engine log: what was sent (``>``) and received (``<``), with monotonic times; a game only appends to it."""
+    """The engine log: the data that were sent (``>``) and received (``<``), with their CLOCK_MONOTONIC times.
+
+    During a game, data are only appended.
+    """
 
     __slots__ = ("_chunks", "_size", "_start_ns")
 
@@ -66,7 +69,7 @@ class Traffic:
         self._size = 0
 
     def append(self, direction: str, stamp_ns: int, chunk: bytes) -> None:
-        """Add a chunk as it passed the pipe; it need not be a whole line."""
+        """Add a chunk of data that was sent or received; it may be a part of a line."""
         self._chunks.append((direction, stamp_ns, chunk))
         self._size += len(chunk) + _CHUNK_COST
         self._trim()
@@ -82,12 +85,15 @@ class Traffic:
             self._size -= len(self._chunks.popleft()[2]) + _CHUNK_COST
 
     def lines(self, last: int) -> tuple[str, ...]:
-        """Return the last lines, oldest first, escaped and cut: ``12.345678 < bestmove e2e4`` (s since the start)."""
+        """Return the last lines, oldest first, escaped and cut, as in ``12.345678 < bestmove e2e4``.
+
+        The number is the time since the start of the engine, in seconds.
+        """
         shown = [f"{(ns - self._start_ns) / 1e9:.6f} {way} {escape_bytes(text)}" for ns, way, text in self.whole(0)]
         return tuple(shown[-last:]) if last > 0 else ()
 
     def whole(self, since_ns: int) -> list[tuple[int, str, bytes]]:
-        """Return the kept lines that began at CLOCK_MONOTONIC `since_ns` or later: time, direction and text."""
+        """Return time, direction and text of the kept lines that began at `since_ns` (CLOCK_MONOTONIC) or later."""
         lines: list[tuple[int, str, bytes]] = []
         open_lines: dict[str, tuple[int, bytearray]] = {}  # direction -> time of its first byte, text so far
         for direction, stamp, chunk in self._chunks:
@@ -105,7 +111,7 @@ class Traffic:
 class Outbox:
     """Data that a non-blocking pipe could not take yet.
 
-    It never blocks, and raises nothing for a reader that is gone.
+    Its methods never block, and they do not raise an error if the reader has closed the pipe.
     """
 
     __slots__ = ("_waiting", "broken", "cap", "fd", "full", "turns")
@@ -114,15 +120,15 @@ class Outbox:
         self.fd = fd
         self.cap = cap  # None: unlimited, for data that must not be lost
         self.broken = False
-        self.full = False  # broken because too much waits: the reader exists and does not read
-        self.turns = 0  # how often it began to wait for room, got room, or broke: then it must be polled in another way
+        self.full = False  # true if it is broken because the reader exists, but has left too much data unread
+        self.turns = 0  # number of changes (waits for room, has room, broken) after which the poll must be changed
         self._waiting = bytearray()
 
     def __len__(self) -> int:
         return len(self._waiting)
 
     def send(self, chunk: bytes) -> None:
-        """Write once; the rest waits. A gone reader, or too much waiting data, sets `broken`."""
+        """Write once, and keep the rest. Set `broken` if the reader has closed the pipe or too much data waits."""
         if self.broken:
             return
         if self._waiting:
@@ -138,7 +144,7 @@ class Outbox:
             self.gone()
 
     def push(self) -> None:
-        """Write waiting data once, when the pipe has room again."""
+        """Write the waiting data once. Called when the pipe has room again."""
         if self._waiting and not self.broken:
             taken = self._write(self._waiting)
             del self._waiting[:taken]
@@ -149,46 +155,49 @@ class Outbox:
             return os.write(self.fd, chunk)
         except BlockingIOError:
             return 0
-        except OSError:  # EPIPE: the reader is gone
+        except OSError:  # EPIPE: the reader has closed the pipe
             self.gone()
             return len(chunk)
 
     def gone(self) -> None:
-        """Mark the pipe as broken: its other end is closed."""
+        """Mark the pipe as broken, because its other end is closed."""
         self.turns += 1
         self.broken = True
         self._waiting.clear()
 
 
 def last_lines(text: bytes, last: int) -> tuple[str, ...]:
-    """Return the last non-empty lines, printable and cut."""
+    """Return the last `last` non-empty lines, with control characters escaped, and cut if they are long."""
     lines = [line for line in text.split(b"\n") if line.strip()]
     return tuple(escape_bytes(line) for line in lines[-last:]) if last > 0 else ()
 
 
 def escape_bytes(text: bytes, longest: int = _TOLD_CAP) -> str:
-    """Return one printable line: blanks at the end removed, control and non-ASCII bytes escaped, cut at `longest`."""
+    """Return one printable line: remove blanks at its end, escape control characters, and cut it at `longest`."""
     cut = text.rstrip(b"\r\n \t")
     shown = cut[: longest + 1].decode("utf-8", "replace")
     safe = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in shown)
     return safe if len(safe) <= longest else safe[: longest - 3] + "..."
 
 
-# Requests to a thread that sleeps in a select: any thread may make them, and it carries them out in their order.
+# Requests to a thread that waits in a select. Any thread may make requests; the waiting thread carries them out.
 
 
 class Doorbell:
-    """Wakes a thread: `fd` is readable after a request; the thread then calls `answer`, and `close` at its end."""
+    """Requests that wake a thread. After a request, `fd` is readable, and the thread calls `answer`.
+
+    Before the thread ends, it calls `fall_silent` and `close`.
+    """
 
     def __init__(self) -> None:
         self.fd, self._ring = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-        self.refusing = ""  # why new work is rejected
+        self.refusing = ""  # reason why new work is rejected; "" if it is accepted
         self._gone = False
         self._asked: deque[Callable[[], None]] = deque()
-        self._lock = threading.Lock()  # guards all but the descriptors
+        self._lock = threading.Lock()  # protects all fields except the descriptors
 
     def ask(self, act: Callable[[], None], *, work: bool = False) -> bool:
-        """Ask the thread to call `act`; return False if it has ended, or rejects new `work`."""
+        """Request that the thread calls `act`. Return False if the thread has ended, or if `work` is rejected."""
         with self._lock:
             if self._gone or (work and self.refusing):
                 return False
@@ -198,12 +207,12 @@ class Doorbell:
         return True
 
     def refuse(self, why: str) -> None:
-        """Reject new work from now on; the first reason remains."""
+        """Reject new work from now on. If there is a reason already, it is kept."""
         with self._lock:
             self.refusing = self.refusing or why
 
     def answer(self) -> None:
-        """Carry out all requests since the last call."""
+        """Carry out all requests that were made since the last call."""
         os.read(self.fd, 4096)
         with self._lock:
             asked, self._asked = self._asked, deque()
@@ -211,7 +220,7 @@ class Doorbell:
             act()
 
     def fall_silent(self, why: str) -> None:
-        """Accept no more requests; those that came before are still carried out."""
+        """Carry out the requests that were made before, and reject all later requests."""
         with self._lock:
             self._gone = True
             self.refusing = why
@@ -220,6 +229,6 @@ class Doorbell:
             act()
 
     def close(self) -> None:
-        """Close both ends; after `fall_silent` no thread writes to them."""
+        """Close both ends of the pipe. Call it after `fall_silent`, because then no thread writes to the pipe."""
         os.close(self.fd)
         os.close(self._ring)

@@ -1,12 +1,12 @@
 """The position as it is sent to engines, fast tests of moves, and the reading of move texts.
 
-question                          here     python-chess (us a ply, over a game of 186 plies)
-whether a move is legal           2.9      5.1
-whether there is a legal move     2.0      4.6
-playing a move, no way back       0.7      1.7
-SAN of a move, and playing it     4.4      13.2
+operation                                   here     python-chess (us per ply, in a game of 186 plies)
+test whether a move is legal                2.9      5.1
+test whether there is a legal move          2.0      4.6
+play a move that cannot be taken back       0.7      1.7
+return the SAN of a move, and play it       4.4      13.2
 
-python-chess itself handles everything that is not plain.
+python-chess itself is used for all special cases.
 """
 
 from __future__ import annotations
@@ -18,22 +18,29 @@ import chess
 
 from enginetour.model.variants import STANDARD, VARIANTS, board_of
 
-# What python-chess would answer, in less time: only for FIDE's rules on FIDE's board, including Chess960.
+# Faster forms of functions of python-chess, with the same results; only for the rules of FIDE, including Chess960.
 
 _LETTERS = ("", "", "N", "B", "R", "Q", "K")  # by piece type
 _OFFICERS = (chess.QUEEN, chess.ROOK, chess.BISHOP, chess.KNIGHT)
 _NOTHING = (None,)
-# a pawn that reaches this rank with one step may make a second one, by color
+# by color: a pawn that reaches this rank with one step may move a second step
 _THIRD = (chess.BB_RANK_6, chess.BB_RANK_3)
 _STRAIGHT = tuple(chess.BB_RANK_ATTACKS[square][0] | chess.BB_FILE_ATTACKS[square][0] for square in chess.SQUARES)
 _SLANTED = tuple(chess.BB_DIAG_ATTACKS[square][0] for square in chess.SQUARES)
-# Squares in line with the square of a king: only pieces there can be pinned.
+# By the square of a king: the squares on its lines, because only pieces on these squares can be pinned.
 _LINES = tuple(straight | slanted for straight, slanted in zip(_STRAIGHT, _SLANTED, strict=True))
-_REACH = ((), (), chess.BB_KNIGHT_ATTACKS, _SLANTED, _STRAIGHT, _LINES)  # on an empty board, by piece type
+_REACH = (
+    (),
+    (),
+    chess.BB_KNIGHT_ATTACKS,
+    _SLANTED,
+    _STRAIGHT,
+    _LINES,
+)  # squares that a piece attacks on an empty board, by piece type
 
 
 def _is_hit(board: chess.Board, square: chess.Square, occupied: int, theirs: int) -> bool:
-    """Return whether one of `theirs`, pieces of the side not to move, attacks the square."""
+    """Return whether one of the pieces `theirs`, which belong to the side not to move, attacks the square."""
     rooks = theirs & _STRAIGHT[square] & (board.rooks | board.queens)
     if rooks and rooks & (
         chess.BB_RANK_ATTACKS[square][chess.BB_RANK_MASKS[square] & occupied]
@@ -52,9 +59,10 @@ def _is_hit(board: chess.Board, square: chess.Square, occupied: int, theirs: int
 
 
 def is_plainly_legal(board: chess.Board, move: chess.Move, *, check: bool | None = None) -> bool:
-    """Return True for most legal moves. `check`: whether the side to move is in check, if known.
+    """Return True if a move is surely legal. False means that it is not known.
 
-    False means unknown. Castling is not tested, and neither is en passant, where the captured pawn may shield the king.
+    Castling and en passant are not tested; in en passant, the captured pawn may shield the king. `check` is whether the
+    side to move is in check, or None if that is not known.
     """
     turn, start, end = board.turn, move.from_square, move.to_square
     own = board.occupied_co[turn]
@@ -89,9 +97,10 @@ def in_check(board: chess.Board) -> bool:
 
 
 def can_move(board: chess.Board, *, check: bool | None = None) -> bool:
-    """Return whether the side to move has a legal move; without a check, any move of a piece that nothing pins.
+    """Return whether the side to move has a legal move.
 
-    `check`: whether there is a check, if known.
+    If it is not in check, any move of a piece that cannot be pinned is enough. `check` is whether the side is in check,
+    or None if that is not known.
     """
     turn = board.turn
     own = board.occupied_co[turn]
@@ -111,7 +120,10 @@ def can_move(board: chess.Board, *, check: bool | None = None) -> bool:
 
 
 def play(board: chess.Board, move: chess.Move) -> None:
-    """Play a legal move on a board with clean castling rights. It cannot be taken back: the stack stays empty."""
+    """Play a legal move on a board with clean castling rights. It cannot be taken back, because the stack stays empty.
+
+    The castling rights are clean if king and rook are still on their squares.
+    """
     start, end = move.from_square, move.to_square
     here, there = chess.BB_SQUARES[start], chess.BB_SQUARES[end]
     turn, sides = board.turn, board.occupied_co
@@ -121,7 +133,7 @@ def play(board: chess.Board, move: chess.Move) -> None:
         board.clear_stack()
         return
     both = here | there
-    if board.promoted:  # pieces that were pawns
+    if board.promoted:  # promoted pieces
         kept = board.promoted & ~there
         board.promoted = kept ^ both if kept & here else kept
     rights = board.castling_rights & ~both
@@ -159,7 +171,7 @@ def play(board: chess.Board, move: chess.Move) -> None:
 
 
 def play_san(board: chess.Board, move: chess.Move, *, mark: str | None = None) -> str:
-    """Play a move as `play` does, and return its SAN. `mark`: the ``+``, ``#`` or "" at its end, if known."""
+    """Play a move as `play` does, and return its SAN. `mark` is the ``+``, ``#`` or "" at its end; None: unknown."""
     start, end = move.from_square, move.to_square
     piece = board.piece_type_at(start) or 0
     there = chess.BB_SQUARES[end]
@@ -177,7 +189,7 @@ def play_san(board: chess.Board, move: chess.Move, *, mark: str | None = None) -
     else:
         others = board.pieces_mask(piece, board.turn) & ~chess.BB_SQUARES[start] & _REACH[piece][end]
         if others and others & board.attackers_mask(board.turn, end):
-            san = board.san(move)  # another piece of its kind may be able to move there too
+            san = board.san(move)  # another piece of the same type may be able to move to this square
             play(board, move)
             return san
         san = f"{_LETTERS[piece]}{'x' if board.occupied & there & ~own else ''}{chess.SQUARE_NAMES[end]}"
@@ -187,23 +199,23 @@ def play_san(board: chess.Board, move: chess.Move, *, mark: str | None = None) -
     return san + mark
 
 
-# Move texts of engines: the plain form first, because it is fast; odd forms only if it fails (runner spec 6, 7).
+# Move texts of engines. The usual form is tried first, because that is fast, and then odd forms (runner spec 6, 7).
 
 _PLAIN = re.compile(r"([a-h][1-8])[-x]?([a-h][1-8])(?:[=(/]?([nbrq])\)?)?", re.IGNORECASE)
 _TRAILING = re.compile(r"[+#!?.,;]+$")
 _BARE_PROMOTION = re.compile(r"([a-h][18])[(/]?([NBRQnbrq])\)?$")
-LONGEST = 16  # characters of a move in any form, marks included: a7xb8=(Q)+!? has 13
-# King takes rook: the Chess960 form of castling, accepted in standard chess.
+LONGEST = 16  # maximum number of characters of a move in any form, with marks: a7xb8=(Q)+!? has 13
+# The Chess960 form of castling (king takes rook), which is also accepted in standard chess.
 _ROOK_TAKING = frozenset({"e1h1", "e1a1", "e8h8", "e8a8"})
 _PROMOTIONS = frozenset("nbrq")
 
 
-# A move never changes, so one object serves all games; this takes a fifth of the time of a new one (measured).
+# Move objects never change, so all games share them; a look-up takes 20 % of the time of a new object (measured).
 written = lru_cache(maxsize=4096)(chess.Move.from_uci)
 
 
 def san_of(board: chess.Board, move: chess.Move) -> str:
-    """Return the SAN that engines read: a dropped pawn has a letter, which python-chess does not write."""
+    """Return the SAN as engines read it: with the letter P for a dropped pawn, which python-chess omits."""
     san = board.san(move)
     return f"P{san}" if san[0] == "@" else san
 
@@ -211,12 +223,17 @@ def san_of(board: chess.Board, move: chess.Move) -> str:
 def read_move(
     board: chess.Board, text: str, *, lenient_promotion: bool = False, usual: bool = False, check: bool | None = None
 ) -> tuple[chess.Move | None, bool]:
-    """Return the legal move that `text` means, or None; and whether its form was odd (worth one warning).
+    """Return the legal move that `text` means, or None, and whether the text has an odd form (for a warning).
 
-    `usual`: FIDE's rules hold. `check`: whether the side to move is in check, if known.
+    Null moves, promotions to pawns and moves of the opponent are never legal. Promotions to kings and drops are legal
+    only in variants that have them.
 
-    Null moves, promotions to pawns and moves of the other side are never legal; promotions to kings and drops only if
-    the board's variant has them.
+    Args:
+        board: the position before the move.
+        text: the text that the engine sent.
+        lenient_promotion: whether a promotion without a piece means a queen.
+        usual: whether the rules of FIDE apply.
+        check: whether the side to move is in check; None if that is not known.
     """
     plain = len(text) == 4 or (len(text) == 5 and (text[4] in _PROMOTIONS or (text[4] == "k" and _crowns(board))))
     if plain and text not in _ROOK_TAKING:
@@ -267,38 +284,40 @@ def _san(board: chess.Board, text: str, lenient: bool) -> chess.Move | None:  # 
 
 
 def _crowns(board: chess.Board) -> bool:
-    """Return whether pawns may become kings: where captures are compulsory, a king is a piece like others."""
+    """Return whether pawns may promote to kings: in variants with compulsory captures, a king is a normal piece."""
     return type(board).captures_compulsory
 
 
-# The game as it is sent to engines: one byte string that is only extended.
+# The game as it is sent to engines: one byte string, to which each move is appended.
 
-MAX_LINE = 3_500  # bytes of a `position` line: one surveyed engine aborts above 4 to 6 KB (runner spec 6)
-ROOM = 100  # bytes before MAX_LINE at which the line is shortened in quiet time: 20 plies
+MAX_LINE = (
+    3_500  # maximum number of bytes of a `position` line; a surveyed engine aborts above 4 to 6 KB (runner spec 6)
+)
+ROOM = 100  # bytes (20 plies); a line that is nearer to MAX_LINE is shortened when there is time for it
 
 
 class Position:
-    """A board, and the UCI command `line`, without its line end, that leads to it.
+    """A board, and the UCI command `line` (without its line end) that sets up the same position.
 
-    Earlier moves are in `moves`: the board itself may keep no stack.
+    The earlier moves are in `moves`, because the board may not have a stack of moves.
     """
 
     def __init__(self, fen: str | None = None, variant: str = STANDARD) -> None:
         self.fen = fen
         self.variant = variant
         self.board = self.start_board()
-        # python-chess keeps the rights clean from the first push on; keys of repetitions need them clean before.
+        # python-chess cleans castling rights only at the first push, but the keys of repetitions need clean rights now.
         self.board.castling_rights = self.board.clean_castling_rights()
-        self.usual = VARIANTS[variant].is_usual  # FIDE's rules hold
-        self.check: bool | None = None  # whether the side to move is in check, None before it was tested
-        self.moves: list[str] = []  # UCI, all plies from the start position
+        self.usual = VARIANTS[variant].is_usual  # whether the rules of FIDE apply
+        self.check: bool | None = None  # whether the side to move is in check; None if it was not tested yet
+        self.moves: list[str] = []  # all moves from the start position, in UCI
         self.anchor = 0  # number of plies up to and including the last irreversible move
-        # O-O or O-O-O if the last move was castling in Chess960, whose squares are understood in UCI only
+        # O-O or O-O-O if the last move was castling in Chess960, because only UCI engines read it as squares
         self.castled = ""
         self.line = b"position startpos" if fen is None else b"position fen " + self._fen_text(self.board)
-        self._last_san: str | None = None  # updated from the first time that it is needed
+        self._last_san: str | None = None  # None until it is used for the first time, then updated
         self.words_begun = False
-        self.begun_at = 0  # plies before the first move of `line`
+        self.begun_at = 0  # number of plies before the first move of `line`
 
     def start_board(self) -> chess.Board:
         """Return a new board with the position before the first move."""
@@ -306,31 +325,34 @@ class Position:
 
     @staticmethod
     def _fen_text(board: chess.Board) -> bytes:
-        """Return the FEN; with shuffled back ranks, rights are files, because Glaurung 2.2 takes K for a rook on h."""
+        """Return the FEN. In Chess960, castling rights are files, because Glaurung 2.2 reads K as a rook on h."""
         return board.fen(shredder=board.chess960).encode("ascii")
 
     @property
     def last_san(self) -> str:
-        """The last move as SAN, "" without one. Takes about 10 us per ply, for the few engines that need SAN."""
+        """The last move as SAN, or "" if there is no move.
+
+        After its first use it takes about 10 us per ply, so it is only used for the few engines that need SAN.
+        """
         if self._last_san is None:
             self._last_san = san_of(self.back(1), written(self.moves[-1])) if self.moves else ""
         return self._last_san
 
     def back(self, plies: int) -> chess.Board:
-        """Return a new board with the position of an earlier ply, played again from the start."""
+        """Return a new board with the position `plies` plies earlier. The game is played again from the start."""
         board = self.start_board()
         for text in self.moves[: len(self.moves) - plies]:
             board.push(written(text))
         return board
 
     def push(self, move: chess.Move) -> bool:
-        """Play a legal move; return whether it was irreversible, so that no earlier position can occur again."""
+        """Play a legal move. Return whether it is irreversible, that is, no earlier position can occur again."""
         board = self.board
         if self._last_san is not None:
             self._last_san = san_of(board, move)
         if board.chess960:
             self.castled = castling(board, move)
-        if self.usual:  # python-chess tests the same things, in three times the time
+        if self.usual:  # python-chess makes the same tests, but takes three times as long
             rights = board.castling_rights
             irreversible = board.ep_square is not None and board.has_legal_en_passant()
             play(board, move)
@@ -353,22 +375,22 @@ class Position:
         return irreversible
 
     def resume(self, line: bytes, anchor: int, *, words_begun: bool) -> None:
-        """Continue after plies that compiled code has played: `board` and `moves` are up to date already."""
+        """Continue after plies that compiled code has played; it has already updated `board` and `moves`."""
         self.line, self.anchor, self.words_begun, self.check = line, anchor, words_begun, None
 
     def line_with(self, move: chess.Move) -> bytes:
-        """Return the line with one more move, which the game does not have."""
+        """Return `line` with one more move. The game itself does not change."""
         start = self.line if self.words_begun else self.line + b" moves"
         return start + b" " + move.uci().encode("ascii")
 
     def is_long(self, room: int) -> bool:
-        """Return whether the line is within `room` of its maximum, and `shorten` can shorten it."""
+        """Return whether `line` is less than `room` bytes below its maximum, and `shorten` can shorten it."""
         return len(self.line) > MAX_LINE - room and self.anchor != self.begun_at
 
     def shorten(self, room: int = 0) -> None:
-        """Begin the line again at the last irreversible move if it is within `room` of its maximum.
+        """If `line` is less than `room` bytes below its maximum, let it begin at the last irreversible move.
 
-        Repetitions are not affected. This plays the game again, so it is called in quiet time.
+        Repetitions are not affected. The method plays the game again, so it is called when there is time for it.
         """
         if not self.is_long(room):
             return

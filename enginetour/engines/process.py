@@ -21,34 +21,32 @@ from enginetour.engines.starting import STRAY, Launch, launcher_records
 from enginetour.model.errors import MachineFailure, StartFailed
 from enginetour.model.task import EngineSpec
 
-# Engine process: one running engine, its pipes, the wait for its output, and how a hung engine is killed.
+# The only wait: a single poll over all pipes of several engines and the control descriptor.
 
-# The one wait: a single poll over all pipes of several engines and the control descriptor.
-
-NEVER_NS = 1 << 62  # a time that never comes
-# longest part of a wait: a process that is frozen as a whole (freezer cgroup, docker pause) gets no signal
+NEVER_NS = 1 << 62  # a time that is never reached
+# longest part of a wait, because a process does not get a signal if it was frozen (freezer cgroup, docker pause)
 SLICE_NS = 100_000_000
 
 
 class Wake(NamedTuple):
-    """Why a wait ended: engines to `read` from (perhaps in vain), the control descriptor, or neither."""
+    """The reason why a wait ended: output of engines, the control descriptor, or neither (the deadline)."""
 
-    readable: tuple[EngineProcess, ...]
-    control: bool
-    heard: bool = False  # the first engine was read from, and sent more than chatter
+    readable: tuple[EngineProcess, ...]  # engines to read from; their `read` may return nothing
+    control: bool  # whether the control descriptor is ready
+    heard: bool = False  # whether the output of the first engine has already been read, and was not only chatter
 
 
 @dataclass(frozen=True, slots=True)
 class _Polled:
-    """A poll over all descriptors that can become ready, valid as long as none of them changes (`turns`)."""
+    """A poll over all descriptors that can become ready. It is valid until one of them changes (see `turns`)."""
 
     processes: tuple[EngineProcess, ...]
     control_fd: int | None
     turns: int
     poll: select.poll
     where: dict[int, EngineProcess]
-    ended: tuple[EngineProcess, ...]  # their last output comes first, then their end
-    watched: tuple[EngineProcess, ...]  # those with a memory limit
+    ended: tuple[EngineProcess, ...]  # processes that have ended; `read` returns their last output, and then their end
+    watched: tuple[EngineProcess, ...]  # processes with a memory limit
 
 
 def wait(
@@ -57,13 +55,19 @@ def wait(
     deadline_ns: int,
     chatter: Callable[[], int] | None = None,
 ) -> Wake:
-    """Wait until an engine has output or has ended, the control descriptor is ready, or the deadline has come.
+    """Wait until an engine has output or has ended, the control descriptor is ready, or the deadline is reached.
 
-    The deadline is CLOCK_MONOTONIC in ns. During the wait stderr is drained, waiting input is written, and memory
-    limits are checked; neither this nor any output moves the deadline. `chatter` reads from the first engine when only
-    that one has output. It returns the time of output that needs no answer, so that the wait continues, or 0. Engines
-    report about ten iterations per move, and a tenth of the processor time of a ply was the return to the caller
-    (measured).
+    During the wait, stderr is drained, waiting input is written, and memory limits are checked; nothing moves the
+    deadline.
+
+    Args:
+        processes: the engines.
+        control_fd: the control descriptor, or None.
+        deadline_ns: the deadline, CLOCK_MONOTONIC in ns.
+        chatter: called to read from the first engine if only this engine has output. It returns the time of the output
+            if the output needs no answer, so that the wait continues, or otherwise 0. Engines report about ten
+            iterations per move, and returning to the caller for each took 10 % of the processor time of a ply
+            (measured).
     """
     for process in processes:
         if process.stderr_due:
@@ -100,7 +104,7 @@ def wait(
 
 
 def _polled(processes: Sequence[EngineProcess], control_fd: int | None) -> _Polled:
-    """Return the poll for these processes, the same as last time if nothing has changed."""
+    """Return the poll for these processes; if nothing has changed, return the poll of the last wait."""
     turns = 0
     for process in processes:
         turns += process.turns + process.out.turns
@@ -121,19 +125,19 @@ def _polled(processes: Sequence[EngineProcess], control_fd: int | None) -> _Poll
     return polled
 
 
-# The end of engines: `quit`, SIGTERM, SIGKILL, for all at once (reliability spec 4.4); nothing may be left behind.
+# The end of engines: `quit`, SIGTERM, SIGKILL, for all engines together (reliability spec 4.4). No process may remain.
 
-QUIT_WAIT = 1.5  # s after `quit`, reliability spec 4.4
-TERM_WAIT = 1.0  # s after SIGTERM, reliability spec 4.4
-_KILL_WAIT = 1.0  # s; needed only for a process stuck in the kernel
+QUIT_WAIT = 1.5  # seconds to wait after `quit` (reliability spec 4.4)
+TERM_WAIT = 1.0  # seconds to wait after SIGTERM (reliability spec 4.4)
+_KILL_WAIT = 1.0  # seconds to wait after SIGKILL; only needed for a process that hangs in the kernel
 
-running_engines: set[EngineProcess] = set()  # started by this process and not ended
+running_engines: set[EngineProcess] = set()  # engines that this process has started and not ended
 
 
 def end_all(processes: Iterable[EngineProcess]) -> None:
-    """End engines by `quit`, then signals: at most 2.5 s for all together.
+    """End engines with `quit`, and then with signals, in at most 2.5 s for all of them together.
 
-    Those that ignored `quit` are marked `deaf`.
+    Engines that ignored `quit` are marked as `deaf`.
     """
     open_ones = [process for process in processes if not process.closed]
     for process in open_ones:
@@ -151,17 +155,20 @@ def _still_alive(processes: list[EngineProcess], seconds: float) -> list[EngineP
     alive = [process for process in processes if not process.exited]
     while alive and time.monotonic_ns() < deadline:
         for process in wait(alive, None, deadline).readable:
-            process.read()  # an engine that is still writing could not see `quit`
+            process.read()  # because an engine that waits for room in its output cannot read `quit`
         alive = [process for process in alive if not process.exited]
     return alive
 
 
 def _kill_all(processes: Iterable[EngineProcess]) -> None:
-    """Kill groups, then what left its group or session; reap the processes and clean up. A repetition does nothing."""
+    """Kill the process groups of engines and the processes that left them; reap all of them and clean up.
+
+    A second call does nothing.
+    """
     open_ones = [process for process in processes if not process.closed]
     if not open_ones:
         return
-    before = strays.process_table()  # while parents live: afterwards it is unknown whose children these were
+    before = strays.process_table()  # before the kill, because the parents of processes are unknown afterwards
     escaped = {
         process: [
             seen
@@ -186,7 +193,7 @@ def _kill_all(processes: Iterable[EngineProcess]) -> None:
     for process in open_ones:
         own = [seen for seen, tag in tagged if tag == process.tag]
         away = {seen.pid: _describe(seen) for seen in [*escaped[process], *own] if seen.session not in sessions}
-        # What stayed in its session died with its group, some a moment later; it is not an orphan.
+        # A process that stayed in the session of its engine is not an orphan, even if it ended a moment later.
         strangers = [seen for seen in adopted if seen.pid not in away and seen.session not in sessions]
         away |= {seen.pid: f"{_describe(seen)} of {names}" for seen in strangers}
         process.orphans = (*left[process], *away.values())
@@ -204,16 +211,22 @@ def _describe(seen: strays.ProcessInfo) -> str:
 
 
 _UNKNOWN = "ended; the exit status is unknown"
-READ_SIZE = 64 * 1024  # bytes a read, runner spec 2
+READ_SIZE = 64 * 1024  # maximum number of bytes in one read (runner spec 2)
 
 
 class EngineProcess:
-    """One running engine. All descriptors are non-blocking; only the start (about 10 ms) and the end wait.
+    """One running engine. All descriptors are non-blocking; only its start (about 10 ms) and its end wait.
 
-    `launch`: the start of the engine, if it has begun already.
+    The end of the engine sets `orphans` (processes that it left behind) and `deaf` (whether it ignored `quit`).
 
-    Raises StartFailed (the program cannot be run) or MachineFailure (no process can be started here). The end fills
-    `orphans`, processes that the engine left behind, and `deaf`, whether it ignored `quit`.
+    Args:
+        spec: the engine to start.
+        tag: text in the environment of the engine, by which its processes are recognized.
+        launch: the start of the engine, if it has already begun.
+
+    Raises:
+        StartFailed: the program cannot be run.
+        MachineFailure: this machine cannot start a process.
     """
 
     def __init__(self, spec: EngineSpec, *, tag: str = "", launch: Launch | None = None) -> None:
@@ -229,21 +242,21 @@ class EngineProcess:
         self.pidfd = started.pidfd
         self.init, self.init_fd, self._report = started.init, started.init_fd, started.report
         inside = strays.children(started.init) if started.init is not None else []
-        self.engine_pid = inside[0] if inside else self.pid  # its number outside the namespace
+        self.engine_pid = inside[0] if inside else self.pid  # process id of the engine outside the namespace
         self._left = started.early
         self._cpu = CpuTime(self.pid, self.engine_pid)
-        self._over = ""  # the limit that it exceeded, for which it was killed
+        self._over = ""  # text about the memory limit for which the engine was killed
         self.watch_ns = self.started_ns if spec.resources.memory is not None else NEVER_NS
         self.eof = False
-        self.exited = False  # the process ended; its pipes may be held open by a child
+        self.exited = False  # whether the process has ended; a child may keep its pipes open
         self.closed = False
         self.orphans: tuple[str, ...] = ()
         self.deaf = False
         self._stderr_open = True
-        # the last wait saw output; read after stdout, so that it delays no time stamp (runner spec 2)
+        # whether stderr has output; it is read after stdout, so that it does not delay time stamps (runner spec 2)
         self.stderr_due = False
         self.out = Outbox(self.stdin_fd)
-        self.turns = 0  # how often one of its descriptors reached its end
+        self.turns = 0  # number of times that one of its descriptors reached its end
         self.polled: _Polled | None = None  # the last poll of `wait`
         self._traffic = Traffic(self.started_ns)
         self.note = self._traffic.extend
@@ -253,11 +266,11 @@ class EngineProcess:
 
     @property
     def broken(self) -> bool:
-        """Return whether the engine closed its input, or left 64 KiB unread."""
+        """Return whether the engine has closed its input or left more than 64 KiB unread."""
         return self.out.broken
 
     def write(self, data: bytes) -> int:
-        """Write once; what the pipe does not take is kept. Returns CLOCK_MONOTONIC ns right after the write."""
+        """Write once, and keep the data that the pipe does not take. Return the time (CLOCK_MONOTONIC, ns) after it."""
         self.out.send(data)
         stamp = time.monotonic_ns()
         self._traffic.append(">", stamp, data)
@@ -270,20 +283,22 @@ class EngineProcess:
             self._process.stdin.close()  # type: ignore[union-attr]  # a pipe
 
     def read(self) -> tuple[bytes, int]:
-        """Read stdout once; also return CLOCK_MONOTONIC ns right after it.
+        """Read stdout once. Return the data, or b"" if there are none, and the time after the read.
 
-        b"" if there is nothing; the end sets `eof`.
+        The time is CLOCK_MONOTONIC in ns. At the end of the output, `eof` is set.
         """
         if self.eof:
             return b"", time.monotonic_ns()
         try:
-            data = self._read(READ_SIZE)  # None if there is nothing, which costs less than an exception
+            data = self._read(READ_SIZE)  # None if there is no output, which is faster than an exception
         except OSError:
             data = b""
         stamp = time.monotonic_ns()
         if data:
             self._traffic.append("<", stamp, data)
-        elif data is not None or self.exited:  # a child that holds the pipe open sends nothing for the engine
+        elif (
+            data is not None or self.exited
+        ):  # a child may keep the pipe open, but its output is not output of the engine
             self.eof = True
             self.turns += 1
         return data or b"", stamp
@@ -306,11 +321,11 @@ class EngineProcess:
             self.turns += 1
 
     def traffic(self, last: int = 50) -> tuple[str, ...]:
-        """Return the last lines of the engine log, escaped and cut: ``12.345678 < bestmove e2e4``."""
+        """Return the last lines of the engine log, escaped and cut, as in ``12.345678 < bestmove e2e4``."""
         return self._traffic.lines(last)
 
     def traffic_since(self, ns: int) -> list[tuple[int, str, bytes]]:
-        """Return the kept lines of the engine log from CLOCK_MONOTONIC `ns` on: time, direction, line."""
+        """Return time, direction and text of the lines of the engine log since `ns` (CLOCK_MONOTONIC)."""
         return self._traffic.whole(ns)
 
     def stderr(self, last: int = 20) -> tuple[str, ...]:
@@ -321,17 +336,17 @@ class EngineProcess:
 
     @property
     def is_dead(self) -> bool:
-        """Return whether the engine itself has ended, though its exit status may come later."""
+        """Return whether the engine itself has ended. Its exit status may not be known yet."""
         seen = None if self.exited else strays.process_info(self.engine_pid)
         return seen is None or seen.state in "ZX"
 
     def exit_status(self) -> str:
-        """Return ``exit 1``, ``signal 11 (SIGSEGV)``, or "" while it is alive."""
+        """Return a text such as ``exit 1`` or ``signal 11 (SIGSEGV)``, or "" while the engine runs."""
         if not self._status and not self.closed:
-            # WNOWAIT: until it is reaped, its number cannot become that of another process group
+            # WNOWAIT: as long as the process is not reaped, no other process group can get its number
             try:
                 seen = os.waitid(os.P_PIDFD, self.pidfd, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-            except ChildProcessError:  # an embedding program ignores SIGCHLD: the kernel reaped it
+            except ChildProcessError:  # the kernel has reaped it, because an embedding program ignores SIGCHLD
                 self._status = _UNKNOWN
                 return self._status
             if seen is not None:
@@ -342,18 +357,18 @@ class EngineProcess:
         return self._status
 
     def end(self) -> None:
-        """End the engine by `quit`, SIGTERM, SIGKILL: up to 2.5 s."""
+        """End the engine with `quit`, SIGTERM and SIGKILL, in at most 2.5 s."""
         end_all((self,))
 
     def kill(self) -> None:
-        """Kill the process group now, find processes that escaped, reap, and remove the scratch directory."""
+        """Kill the engine and all its processes now, reap them, and remove the scratch directory."""
         _kill_all((self,))
 
     def signal(self, number: int) -> None:
-        """Send a signal to the process group of the engine. Only before it is reaped: until then the number is its own.
+        """Send a signal to the process group of the engine, unless it has been reaped.
 
-        In a namespace this is the group of the launcher, which passes SIGTERM on, and ends the namespace when it is
-        killed.
+        After that, the number of the group may belong to other processes. In a namespace, this is the group of the
+        launcher, which passes SIGTERM on. If the launcher is killed, the whole namespace ends.
         """
         if not self.closed and self.exit_status() != _UNKNOWN:
             with suppress(ProcessLookupError, PermissionError):
@@ -390,17 +405,20 @@ class EngineProcess:
         if not self.exited:
             poll.register(self.pidfd, select.POLLIN)
             where[self.pidfd] = self
-        if not self.broken:  # without events, a poll still reports that the other end is closed
+        if not self.broken:  # with 0, a poll still reports that the other end is closed
             poll.register(self.stdin_fd, select.POLLOUT if len(self.out) else 0)
             where[self.stdin_fd] = self
 
     def beside(self) -> tuple[tuple[int, int, str], ...]:
-        """Return descriptor, events and kind of all but stdout that can become ready: s for stderr, x for an end."""
+        """Return descriptor, events and kind of each descriptor that can become ready, except stdout.
+
+        The kind is s for stderr and x for the end of the process or of its input.
+        """
         found = ((self.pidfd, select.EPOLLIN, "x"), (self.stdin_fd, 0, "x"))
         return (*found, (self.stderr_fd, select.EPOLLIN, "s")) if self._stderr_open else found
 
     def woke(self, fd: int) -> bool:
-        """Handle one ready descriptor; return whether `read` or `broken` has something to report."""
+        """Handle a descriptor that is ready. Return whether `read` has output or an end, or the input is `broken`."""
         if fd == self.stdout_fd:
             return True
         if fd == self.pidfd:
@@ -417,11 +435,17 @@ class EngineProcess:
         return self.broken
 
     def cpu_ms(self, *, whole: bool = True) -> int | None:
-        """Return the engine's processor time in ms since its start (see `CpuTime`); after its end the last value."""
+        """Return the processor time of the engine in ms since its start (see `CpuTime`), after its end the last value.
+
+        Return None if it is not known.
+        """
         return self._cpu.last_ms if self.closed else self._cpu.ms(whole=whole)
 
     def left(self) -> list[str]:
-        """Return processes left in the PID namespace, as its init reported them: ``name (PID in the namespace)``."""
+        """Return the processes that the engine left in its PID namespace, as the namespace's init reported them.
+
+        Each is ``NAME (PID)``, with the process id in the namespace.
+        """
         if self._report is not None and not self.closed:
             with suppress(OSError):
                 self._left += os.read(self._report, READ_SIZE)
@@ -429,7 +453,7 @@ class EngineProcess:
         return [f"{escape_bytes(bytes.fromhex(name.decode()))} ({number.decode()})" for number, name in records]
 
     def forget(self) -> None:
-        """Reap the dead process, close the pipes, remove the scratch directory."""
+        """Reap the process, close the pipes and remove the scratch directory. Called after the process has ended."""
         self.exit_status()
         while self._stderr_open and len(self._stderr) < STDERR_CAP:
             before = len(self._stderr)
@@ -438,7 +462,7 @@ class EngineProcess:
                 break
         self.closed = self.eof = self.exited = True
         self.turns += 1
-        self.polled = None  # its numbers may soon belong to another process
+        self.polled = None  # because its descriptors may soon belong to other files
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             with suppress(OSError):
                 pipe.close()  # type: ignore[union-attr]  # all three are pipes
@@ -462,35 +486,38 @@ def describe_status(returncode: int) -> str:
     return f"signal {-returncode} ({name})"
 
 
-# Signals that end the program are for the main thread: a signal for another thread does not wake it (signal(7)).
+# Only the main thread gets signals that end the program, as a signal to another thread does not wake it (signal(7)).
 
 ENDING = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
 
 
 def block_ending_signals() -> None:
-    """Block ending signals in a thread that is not the main one, as its first action; its children inherit this."""
+    """Block ending signals in a thread other than the main thread. Call it first; child processes inherit the mask."""
     signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
 
 
 def unblock_signals() -> None:
-    """Unblock all signals in the main thread of a process that such a thread started, once its handlers are set."""
+    """Unblock all signals in the main thread of a process that inherited blocked signals, after it has set handlers."""
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 
-_TRUNCATE_ABI = 3  # ABI of landlock from which on an engine cannot empty files (Linux 6.2): landlock(7)
+_TRUNCATE_ABI = 3  # first version of the Landlock interface that keeps engines from emptying files (Linux 6.2)
 
 
 def describe_safeguards() -> str:
-    """Return ``engines run in: PID namespace; sandboxes: bwrap no (apt install bubblewrap), landlock yes; ...``."""
+    """Return a line about the safeguards of this machine: PID namespace, cgroup and sandboxes.
+
+    For example: ``engines run in: PID namespace, no cgroup (...); sandboxes: bwrap yes, landlock yes``.
+    """
     why = _namespace_missing()
-    own = f"no PID namespace ({why}), remaining processes are found by their tag" if why else "PID namespace"
+    own = f"no PID namespace ({why}; enginetour ends remaining processes itself)" if why else "PID namespace"
     wrapped = "yes" if shutil.which(BWRAP) else f"no (apt install {BWRAP_PACKAGE})"
     sandboxes = f"sandboxes: bwrap {wrapped}, landlock {_landlock()}"
     return f"engines run in: {own}, no cgroup (enginetour checks memory limits); {sandboxes}"
 
 
 def _namespace_missing() -> str:
-    """Start a process, and return why it gets no PID namespace; "" if it does."""
+    """Start a process. Return why it does not get a PID namespace, or "" if it gets one."""
     try:
         EngineProcess(EngineSpec("trial", (sys.executable, "-I", "-S", "-c", ""), "uci", dir="scratch")).kill()
     except (MachineFailure, StartFailed) as failure:
@@ -499,18 +526,18 @@ def _namespace_missing() -> str:
 
 
 def root_warning() -> str:
-    """Return a warning for the user root; "" for other users."""
+    """Return a warning if the user is root, or "" for other users."""
     if os.geteuid():
         return ""
     return (
-        "enginetour and its engines run as root: without a sandbox, engines can do anything on this machine; a sandbox "
-        "removes their capabilities, but they still own the system's files. Hint: use another user."
+        "enginetour and its engines run as root: without a sandbox, engines can do anything on this machine; in a "
+        "sandbox, they have no capabilities, but they still own the system's files. Hint: use another user."
     )
 
 
 def _landlock() -> str:
     if os.uname().machine not in launch.MACHINES:
-        return f"no (there is no filter of system calls for {os.uname().machine})"
+        return f"no (enginetour does not have a filter of system calls for {os.uname().machine})"
     try:
         return "yes" if launch.abi() >= _TRUNCATE_ABI else "yes, but an engine can empty files (Linux before 6.2)"
     except OSError as error:

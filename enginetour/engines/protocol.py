@@ -1,10 +1,11 @@
 """The engine as the referee uses it: one interface for both protocols, over non-blocking pipes.
 
-Nothing here waits. A dialog of several lines (handshake, new game, fences) is a *script*: a generator that yields the
-absolute deadline of its wait, and receives the next message, or None when the deadline has passed. A *fence* is a ping
-whose answer shows that everything before it has been processed. The referee runs the scripts of both engines side by
-side over one poll (`referee/talk.py`). A search has no script: `go` writes and takes the time; `pull` reads and takes
-the time, `next_message` returns what it means (`wire.py`).
+The functions of this module do not wait. A dialog of several lines (handshake, new game, fences) is a *script*: a
+generator that yields the absolute deadline of its wait, and receives the next message, or None after the deadline. A
+*fence* is a ping whose answer shows that the engine has processed all earlier lines. The referee runs the scripts of
+both engines at the same time over one poll (`referee/talk.py`). A search does not have a script: `go` sends the command
+and records the time, `pull` reads output and records the time, and `next_message` returns the messages in the output
+(`wire.py`).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from enginetour.model.errors import EngineStalled, StartFailed, Unsupported, did
 from enginetour.model.task import DeclaredOption, EngineSpec
 from enginetour.model.timecontrol import TimeControl
 
-# Sent to every engine that declares them, because defaults are not reliable (runner spec 6).
+# Settings that are sent to every engine that declares them, because defaults are not reliable (runner spec 6).
 _STANDARD_SETTINGS = (
     ("Ponder", "false"),
     ("OwnBook", "false"),
@@ -32,8 +33,8 @@ _STANDARD_SETTINGS = (
     ("UCI_AnalyseMode", "false"),
     ("UCI_Variant", "chess"),
 )
-MOST_OPTIONS = 20_000  # per engine; 10,000 must be accepted (reliability 2.1), but memory is limited
-MOST_TYPES = 16  # words in one declaration that may be the type; each costs one reading of the line
+MOST_OPTIONS = 20_000  # maximum for each engine; 10,000 must be accepted (reliability 2.1), but memory is limited
+MOST_TYPES = 16  # number of words in a declaration that are tried as the type; for each, the line is parsed again
 _TEXTS = frozenset({"string", "file", "path"})
 PRESSED = frozenset({"button", "save", "reset"})
 NUMBERS = frozenset({"spin", "slider"})
@@ -48,10 +49,10 @@ Setting = tuple[DeclaredOption, str]
 def check_settings(
     declared: Sequence[DeclaredOption], wanted: Iterable[tuple[str, str]]
 ) -> tuple[tuple[Setting, ...], tuple[str, ...]]:
-    """Return the settings to send, in the declared spelling, and a sentence for each impossible one.
+    """Return the settings to send in the order of `wanted`, and a sentence for each setting that is not possible.
 
-    The order is that of `wanted`. A check value becomes ``true`` or ``false``, a combo value the declared spelling, a
-    button "" (pressed once).
+    Names have the spelling that the engine declares. The value of a check option is ``true`` or ``false``, the value of
+    a combo option has the declared spelling, and the value of a button is "" (it is pressed once).
     """
     known = {option.name.casefold(): option for option in reversed(declared)}
     settings: dict[str, Setting] = {}
@@ -94,7 +95,7 @@ def _unknown(name: str, declared: Sequence[DeclaredOption]) -> str:
 
 
 def _value(option: DeclaredOption, value: str) -> tuple[str | None, str]:
-    """Return the text to send (None: nothing to send) and the problem, one of them."""
+    """Return the value to send and "", or None and the problem. A button that is not pressed gives None and ""."""
     if option.kind in NUMBERS:
         return _number(option, value)
     if option.kind == "check":
@@ -133,57 +134,58 @@ def _number(option: DeclaredOption, value: str) -> tuple[str | None, str]:
 # The engine as the referee uses it.
 
 MS = 1_000_000  # nanoseconds in a millisecond
-OWED_NS = 1_000 * MS  # for an answer that is owed after `stop` (runner spec 5.2)
-# for the ping after it, and for the ping before an answer is judged illegal (runner spec 5.2, 5.6)
+OWED_NS = 1_000 * MS  # time limit for the outstanding answer after `stop` (runner spec 5.2)
+# time limit for the ping after `stop`, and for the ping before an answer is judged illegal (runner spec 5.2, 5.6)
 _PING_NS = 2_000 * MS
-_QUIET_NS = 20 * MS  # after each fence of an engine that answers a ping twice (runner spec 5.7)
-# an empty line wakes an engine that reads one line at a time; survey: after 200 ms in 5 of 6 attempts
+_QUIET_NS = 20 * MS  # wait after each fence of an engine that answers a ping twice (runner spec 5.7)
+# silence after which an empty line is sent to wake an engine that reads one line at a time (in the survey, an empty
+# line after 200 ms woke it in 5 of 6 attempts)
 POKE_NS = 500 * MS
-WOKEN_NS = 100 * MS  # within this time after an empty line an engine that it woke writes something
-_MOST_EMPTY = 16  # empty lines for an engine that may have several lines unread
-_GAME_FENCE_NS = 5_000 * MS  # for a ping in a game; longer if `ready_timeout` is above a minute (runner spec 5.3)
+WOKEN_NS = 100 * MS  # time in which an engine that an empty line has woken writes something
+_MOST_EMPTY = 16  # maximum number of empty lines for an engine that may have several unread lines
+_GAME_FENCE_NS = 5_000 * MS  # time limit of a ping in a game; longer if `ready_timeout` is above 60 s (runner spec 5.3)
 
-_STALE = MessageKind.STALE  # a local name, because a look-up in an enumeration takes too long on the path of every ply
-DISCARD_READS = 16  # most reads of 64 KiB before a search, so that a flood of output cannot prevent it
+_STALE = MessageKind.STALE  # a local name, because a look-up in the enumeration is too slow for code of every ply
+DISCARD_READS = 16  # maximum number of reads (64 KiB) before a search, so that endless output cannot prevent the search
 
 Script = Generator[int, Message | None, None]
 Hearing = Generator[int, Message | None, Message | None]
-_COMPLAINTS = frozenset({MessageKind.REFUSED, MessageKind.REFUSED_POSITION})  # about an empty line itself
+_COMPLAINTS = frozenset({MessageKind.REFUSED, MessageKind.REFUSED_POSITION})  # possible answers to an empty line
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """A game that is about to begin, as one engine must know it."""
+    """The data of a game that is about to begin, for one engine."""
 
-    position: Position  # after the opening's moves
+    position: Position  # the position after the moves of the opening
     tc: TimeControl
     opponent: str = ""
 
     @property
     def opponent_ascii(self) -> str:
-        """The opponent's name in characters that every engine reads."""
+        """The name of the opponent in characters that every engine can read."""
         return "".join(char for char in self.opponent if char.isascii() and char.isprintable()) or "opponent"
 
 
 class Ask(NamedTuple):
-    """One search request: clocks in whole milliseconds, at least 1; None when a side has no clock."""
+    """One search request. Clocks are whole milliseconds (at least 1), or None if a side does not have a clock."""
 
     position: Position
-    white: bool  # this engine's side
+    white: bool  # whether this engine plays White
     tc: TimeControl
     own_ms: int | None = None
     other_ms: int | None = None
     own_increment_ms: int = 0
     other_increment_ms: int = 0
-    moves_to_go: int = 0  # 0: to the end of the game
-    draw_offered: bool = False  # by the opponent, with its last move
-    stage: int = 0  # the current stage of its time control, from 0
+    moves_to_go: int = 0  # moves until the next stage; 0 if the stage lasts until the end of the game
+    draw_offered: bool = False  # whether the opponent offered a draw with its last move
+    stage: int = 0  # the current stage of the time control, from 0
 
 
 class Engine(ABC):
-    """One engine process, its output, and what is known of it; every answer and pong is counted.
+    """One engine process, its output, and the state of its protocol. Every answer and every pong is counted.
 
-    Created by `open_engine`; ended by the engine pool or by `kill`.
+    `open_engine` creates it; the engine pool or `kill` ends it.
     """
 
     def __init__(self, spec: EngineSpec, launch: Launch | None = None) -> None:
@@ -194,60 +196,60 @@ class Engine(ABC):
         self.own_name = ""
         self.author = ""
         self.declared: tuple[DeclaredOption, ...] = ()
-        self.problems: tuple[str, ...] = ()  # options of the spec that cannot be set, one sentence each
-        self.searches = 0  # how often it was asked for a move
-        self.answers = 0  # lines that ended a search
-        self.stale = 0  # answers out of turn
+        self.problems: tuple[str, ...] = ()  # a sentence for each option of the spec that cannot be set
+        self.searches = 0  # number of searches that were started
+        self.answers = 0  # number of lines that ended a search
+        self.stale = 0  # number of answers out of turn
         self.games = 0
-        self.ready = False  # handshake done
-        self.awaited: tuple[str, str] | None = None  # what a wait off the clock waits for, and the quirk that limits it
-        self.reads_single_lines = False  # twice, it answered only after an empty line
-        self.spoiled = ""  # why it may not be used for another game
+        self.ready = False  # whether the handshake is complete
+        self.awaited: tuple[str, str] | None = None  # the awaited answer without a clock, and the quirk of its limit
+        self.reads_single_lines = False  # whether it answered only after an empty line, twice
+        self.spoiled = ""  # reason why it must not be used for another game; "" if it can be used
         self.fence = spec.quirks.fence
-        self.notes: dict[str, str] = {}  # first warning of each kind
-        self.new_notes: list[tuple[str, str]] = []  # those that have not been reported yet
-        self.late_ns = 0  # time of an owed answer that came after `stop`
+        self.notes: dict[str, str] = {}  # the first warning of each kind
+        self.new_notes: list[tuple[str, str]] = []  # warnings that have not been reported yet
+        self.late_ns = 0  # time of an answer that arrived after `stop`
         self._last_line_cut = False
-        self.search_text = b""  # raw output of the last search up to its answer
+        self.search_text = b""  # raw output of the last search before its answer
         self.stamp_ns = 0  # time of the last read
         self._unheard: deque[Message] = deque()
         self._pings = 0
         self._pongs = 0
-        self._poke_ns = 0  # when a silent engine that reads one line at a time gets an empty line
-        self._twice = False  # answers a ping more than once
+        self._poke_ns = 0  # time of the next empty line for a silent engine that reads one line at a time; 0: none
+        self._twice = False  # whether it answers a ping more than once
         self._last_write_ns = 0
         self._ended = False
-        self.dead = False  # its output ended, and all of it was processed
+        self.dead = False  # whether its output has ended and was processed completely
 
     @property
     def due_ns(self) -> int | None:
-        """When to call `next_message` again even without new output; None: never."""
+        """The time at which `next_message` must be called again even without new output, or None."""
         return self._last_write_ns if self._unheard else self._poke_ns or None
 
     @abstractmethod
     def _next_message(self) -> Message | None:
-        """Return the next message in the output that was read."""
+        """Return the next message in the output that was read, or None."""
 
     @abstractmethod
     def _is_chatter(self) -> bool:
-        """Return whether the output that was read has nothing to process during a search."""
+        """Return whether the output that was read contains only lines that need no processing during a search."""
 
     def held_back_answer(self) -> Message | None:
-        """Return the answer if one is still held back at the deadline."""
+        """Return the answer that is still held back at the deadline, or None if there is none."""
         return None
 
     @property
     def thinking(self) -> bool:
-        """Return whether the engine owes an answer."""
+        """Return whether a search is in progress, so that an answer is expected."""
         return self.searches == self.answers + 1
 
     @property
     def silent(self) -> bool:
-        """Return whether `next_message` has nothing to return before more output is read."""
+        """Return whether `next_message` cannot return a message before more output is read."""
         return not (self.intake.text or self._ended) and self.due_ns is None
 
     def pull(self) -> bool:
-        """Read once, and take the time in `stamp_ns`; return whether anything came."""
+        """Read once, and store the time in `stamp_ns`. Return whether there was output."""
         chunk, stamp = self.process.read()
         if chunk:
             self.take_over(chunk, stamp)
@@ -261,7 +263,7 @@ class Engine(ABC):
 
     @property
     def is_plain(self) -> bool:
-        """Return whether all is processed, all pings are answered, and one write is enough for its next search."""
+        """Return whether all output is processed, all pings are answered, and one write can start the next search."""
         process = self.process
         return (
             self.fence == "off"
@@ -273,7 +275,7 @@ class Engine(ABC):
         )
 
     def take_over(self, text: bytes, stamp_ns: int) -> None:
-        """Take output that was read, also by compiled code, and not processed yet."""
+        """Add output that was read but not processed yet, for example by compiled code."""
         self._poke_ns = 0
         self.stamp_ns = stamp_ns
         self.intake.feed(text)
@@ -281,14 +283,14 @@ class Engine(ABC):
             self.note("long-line", f"wrote a line of more than {LINE_CAP // 1024} KiB; the rest of it was dropped")
 
     def searched(self, searches: int, go_ns: int, *, thinking: bool) -> None:
-        """Count searches that compiled code began; all were answered, but not the last one if `thinking`."""
+        """Count the searches that compiled code has started. `thinking`: whether the last one is still in progress."""
         self.searches += searches
         self.answers += searches - thinking
         self.search_text, self.late_ns = b"", 0
         self._last_write_ns = go_ns
 
     def read_chatter(self) -> int:
-        """Read once; return the time if the output only reports the current search, 0 if there may be a message."""
+        """Read once. Return the time if the output only reports the current search; 0 if it may contain a message."""
         is_chatter = self.pull() and self.searches == self.answers + 1 and not self._unheard and self._is_chatter()
         return self.stamp_ns if is_chatter else 0
 
@@ -307,23 +309,26 @@ class Engine(ABC):
             message = message._replace(cut=True)
         if message.kind is _STALE:
             self.stale += 1
-            self.fence = "wait"  # runner spec 5.5: for the rest of its life
+            self.fence = "wait"  # until the end of this process: runner spec 5.5
             self.note(
                 "out-of-turn", f"answered {escape_text(message.text)!r} without being asked; the answer is ignored"
             )
         return message
 
     def search_over(self) -> None:
-        """End the current search without a move: after a resignation or a result."""
+        """End the current search without a move, after a resignation or a result."""
         self.answers = self.searches
 
     def discard(self) -> tuple[Message, ...]:
-        """Read what waits before a search; return what matters out of turn. Answers are stale."""
+        """Read the output that waits before a search; return the messages that may decide the game.
+
+        Answers in this output are out of turn.
+        """
         mattering: list[Message] = []
         for _ in range(DISCARD_READS):
             came = self.pull()
             if not came and self.silent:
-                break  # the common case, on the path of every ply
+                break  # the usual case, in every ply
             while (message := self.next_message()) is not None:
                 if message.kind not in (MessageKind.LINE, MessageKind.STALE, MessageKind.PONG, MessageKind.FEATURE):
                     mattering.append(message)
@@ -332,7 +337,7 @@ class Engine(ABC):
         return tuple(mattering)
 
     def note(self, kind: str, words: str) -> None:
-        """Add a warning; only the first of each kind is kept."""
+        """Add a warning. Only the first warning of each kind is kept."""
         if kind not in self.notes:
             self.notes[kind] = words
             self.new_notes.append((kind, words))
@@ -341,59 +346,67 @@ class Engine(ABC):
 
     @abstractmethod
     def handshake(self) -> Script:
-        """Run from the start until `new_game` is possible. Raises StartFailed, or EngineStalled at a fence."""
+        """Run from the start until `new_game` is possible. Raise StartFailed, or EngineStalled at a fence."""
 
     @abstractmethod
     def new_game(self, setup: Setup) -> Script:
-        """Do everything off the clock that a game needs. Raises Unsupported if the position or limit cannot be sent."""
+        """Prepare the engine for a game, before any clock runs. Raise Unsupported if it cannot play this game."""
 
     @abstractmethod
     def variant_lines(self, name: str) -> list[bytes]:
-        """Return the lines that set the variant of the next game. Raises Unsupported if it is not declared."""
+        """Return the lines that set the variant of the next game. Raise Unsupported if it is not declared."""
 
     @abstractmethod
     def approach(self, ask: Ask) -> Script:
-        """Send and await off the clock what must come before `go`; only if `needs_approach`."""
+        """Send the lines that must precede `go` and wait for their answers, before the clock starts.
+
+        Called only if `needs_approach` or `needs_preparation` is true.
+        """
 
     @abstractmethod
     def go_lines(self, ask: Ask) -> bytes:
-        """Return the lines that start a search, for one write."""
+        """Return the lines that start a search, as the data of one write."""
 
     @abstractmethod
     def _ping(self) -> bytes:
-        """Count and return the next ping; b"" for an engine without ping."""
+        """Return the next ping and count it, or return b"" if the engine does not support pings."""
 
     @abstractmethod
     def _stop(self) -> bytes:
-        """Return the line that asks for a move now."""
+        """Return the line that requests a move at once."""
 
-    _last_search_info: Callable[..., SearchInfo]  # of raw output, in the form of the protocol
+    _last_search_info: Callable[..., SearchInfo]  # parses raw output in the form of the protocol
 
     def search_info(self, text: bytes, *, white: bool, bounds: bool = True) -> SearchInfo:
-        """Return the last scored line of a search, from the mover's side; without `bounds` the last exact one.
+        """Return the last line of a search with a score, from the point of view of this engine.
 
-        Scores are from the engine's side, unless `whitepov` is set.
+        Engines report their own point of view, unless the quirk `whitepov` is set.
+
+        Args:
+            text: output of the search.
+            white: whether the engine plays White.
+            bounds: whether a score may be a bound; if false, the last exact score is used.
         """
         info = self._last_search_info(text, bounds=bounds)
         return info.turned() if self.spec.quirks.whitepov and not white else info
 
     def full_search_info(self, text: bytes, *, white: bool) -> SearchInfo:
-        """Return `search_info` with all other figures of the search; for the record, off the path of a ply."""
+        """Return `search_info` with all other figures of the search. It is slow, so it is not called during a ply."""
         return self.search_info(text, white=white)
 
     def supports(self, tc: TimeControl) -> bool:
-        """Return whether this process can be given this time control after its earlier games."""
+        """Return whether this process can play with the time control `tc` after its earlier games."""
         del tc
         return True
 
     def is_usual_form(self, text: str) -> bool:
-        """Return whether an odd form of a move is normal in its protocol."""
+        """Return whether a move in an odd form is normal for this protocol, so that no warning is needed."""
         del text
         return False
 
     @property
     def lost_input(self) -> bool:
-        """Return whether the engine has not sent what it always sends at its start, so that it may have lost input."""
+        """Return whether the engine has not sent lines that it always sends at its start; it may have lost input."""
         return False
 
     def game_over(self, result: str, why: str) -> tuple[bytes, ...]:
@@ -404,9 +417,9 @@ class Engine(ABC):
     def _checked_settings(
         self, wanted: Sequence[tuple[str, str]], problems: tuple[str, ...] = ()
     ) -> tuple[Setting, ...]:
-        """Return the settings to send, the standard ones first.
+        """Return the settings to send, with the standard settings first.
 
-        Raises StartFailed for impossible ones or for `problems`.
+        Raise StartFailed if a setting is not possible, or if there are earlier `problems`.
         """
         chosen = (*standard_settings(self.declared, wanted, self.spec.offered), *wanted)
         settings, found = check_settings(self.declared, chosen)
@@ -416,7 +429,10 @@ class Engine(ABC):
         return settings
 
     def _settle_options(self, lines: Sequence[bytes], after: str) -> Script:
-        """Send these lines, those of the engine file, and a fence. Raises StartFailed if there is no answer."""
+        """Send `lines`, the lines of the quirk `init`, and a fence. Raise StartFailed if there is no answer.
+
+        `after` names the preceding step in the error.
+        """
         own = (line.encode("ascii", "replace") for line in self.spec.quirks.init)
         try:
             yield from self.fenced(self.ready_ns, *lines, *own)
@@ -427,15 +443,15 @@ class Engine(ABC):
         if asked := tc.limits - self.spec.limits:
             raise Unsupported(f"does not support the search limit {', '.join(sorted(asked))}")
 
-    # The path of every ply.
+    # Methods for every ply.
 
     @property
     def needs_approach(self) -> bool:
-        """Return whether a plain `go` is not enough before a search."""
+        """Return whether `approach` must run before each search."""
         return self.fence == "wait" or self.spec.quirks.line_delay_ms > 0
 
     def go(self, ask: Ask) -> int:
-        """Start a search; return CLOCK_MONOTONIC ns right after the write."""
+        """Start a search. Return the time right after the write (CLOCK_MONOTONIC, ns)."""
         self.searches += 1
         self.search_text, self.late_ns = b"", 0
         self._last_write_ns = self.process.write(self.go_lines(ask))
@@ -444,29 +460,29 @@ class Engine(ABC):
         return self._last_write_ns
 
     def needs_preparation(self, ask: Ask) -> bool:
-        """Return whether something must be sent and awaited before this search."""
+        """Return whether `approach` must run before this search."""
         del ask
         return self.needs_approach
 
     # Pondering.
 
-    ponders: int | None = None  # ponder searches in this game; None: it was not asked to ponder, or does it by itself
-    ponder_hits: int | None = None  # those of them whose expected move was played
-    pondered_ns = 0  # how long the last search ran before the engine was asked for that move
+    ponders: int | None = None  # number of ponder searches in this game; None if enginetour does not start them
+    ponder_hits: int | None = None  # number of ponder searches whose expected move was played
+    pondered_ns = 0  # time that the last search ran as a ponder search
 
     @property
     def pondering(self) -> bool:
-        """Return whether the engine was asked to ponder, and has not been asked for a move since."""
+        """Return whether the engine was asked to ponder, and has not been asked for a move since then."""
         return False
 
     def ponder(self, ask: Ask) -> None:
-        """Start to ponder; an engine that ponders by itself needs no command."""
+        """Start a ponder search. Do nothing if the protocol does not need a command for it."""
         del ask
 
     # Parts of scripts.
 
     def send_lines(self, *lines: bytes) -> Script:
-        """Send lines in one write, or one by one with `line_delay_ms` between them."""
+        """Send lines in one write. If `line_delay_ms` is set, send them one by one, with this delay between them."""
         if not self.spec.quirks.line_delay_ms:
             self._last_write_ns = self.process.write(b"".join(line + b"\n" for line in lines))
             return
@@ -475,13 +491,13 @@ class Engine(ABC):
             self._last_write_ns = self.process.write(line + b"\n")
 
     def pause_before_line(self) -> Script:
-        """Wait until `line_delay_ms` has passed since the last line; messages are kept for later."""
+        """Wait until `line_delay_ms` has passed since the last line. Messages in this time are kept for later."""
         until = self._last_write_ns + self.spec.quirks.line_delay_ms * MS
         if self.spec.quirks.line_delay_ms and until > time.monotonic_ns():
             yield from self.keep_messages(until)
 
     def keep_messages(self, until: int) -> Script:
-        """Wait up to `until`, and keep the messages for later."""
+        """Wait until the time `until`, and keep the messages that arrive for later."""
         kept: list[Message] = []
         while (message := (yield until)) is not None:
             kept.append(message)
@@ -494,7 +510,10 @@ class Engine(ABC):
         return (yield deadline)
 
     def receive_poked(self, deadline: int) -> Hearing:
-        """Return the next message; an engine with `line_delay_ms` gets one empty line if it is silent for a while."""
+        """Return the next message, or None at the deadline.
+
+        If `line_delay_ms` is set and the engine is silent for `POKE_NS`, send one empty line.
+        """
         if self.spec.quirks.line_delay_ms:
             early = time.monotonic_ns() + POKE_NS
             if early < deadline:
@@ -505,7 +524,7 @@ class Engine(ABC):
         return (yield from self.receive(deadline))
 
     def fenced(self, limit_ns: int, *lines: bytes) -> Script:
-        """Send lines and a ping in one write; process all up to its pong. Raises EngineStalled after `limit_ns`."""
+        """Send lines and a ping, and process all messages before its pong. Raise EngineStalled after `limit_ns`."""
         self._unheard.extend(self.discard())  # a late second pong must not answer this ping
         deadline = time.monotonic_ns() + limit_ns
         ping = self._ping()
@@ -520,7 +539,7 @@ class Engine(ABC):
                 break
             self.process_aside(message)
         else:
-            if limit_ns >= self.ready_ns and not self.games:  # an engine that has played reads lines that come together
+            if limit_ns >= self.ready_ns and not self.games:  # no test after a game, because then it can read all lines
                 yield from self._test_single_lines()
             raise EngineStalled(self.stall_words(limit_ns))
         self.awaited = None
@@ -530,32 +549,33 @@ class Engine(ABC):
                 self.process_aside(message)
 
     def _hear_quiet(self, deadline: int) -> Script:
-        """Fence without ping: wait for 200 ms of silence (runner spec 7), at most until the deadline."""
+        """Replace a ping by 200 ms of silence (runner spec 7): wait for it, but at most until the deadline."""
         while (message := (yield from self.receive(min(deadline, time.monotonic_ns() + 200 * MS)))) is not None:
             self.process_aside(message)
 
     def process_aside(self, message: Message) -> None:
-        """Process a message that the current script does not wait for; raises Unsupported where it must."""
+        """Process a message that the current script does not wait for. May raise Unsupported."""
         del message
 
     def stall_words(self, limit_ns: int) -> str:
-        """Describe the fault of an engine that does not answer a fence."""
+        """Return the error text for an engine that does not answer a fence."""
         return f"no answer to a ping within {limit_ns / 1e9:g} s; {self._remedy('ready_timeout')}"
 
     def _remedy(self, setting: str) -> str:
-        """Return the quirk that helps an engine which has not answered in time."""
+        """Return a hint about the quirk that may help an engine that has not answered in time."""
         if self.reads_single_lines:
             return (
-                "it reads one line at a time (twice, it answered only after an empty line): "
+                "it reads only one line at a time (in two tests, it answered only after an empty line): "
                 "set line_delay_ms = 100 under [quirks]"
             )
         return f"if the engine needs more time, increase {setting} under [quirks]"
 
     def _test_single_lines(self, most_empty: int = _MOST_EMPTY) -> Script:
-        """Set `reads_single_lines` if two lines at once leave it silent and an empty line wakes it, twice in a row.
+        """Test whether an engine reads only one line at a time, and set `reads_single_lines` if so.
 
-        Once may be chance, because a slow engine writes its first output at any moment. `most_empty`: one for each line
-        that it may not have read yet.
+        It does if it is silent after two lines that were sent together, and an empty line wakes it, both times in two
+        tests. One test is not enough, because a slow engine may write its first output at any moment. `most_empty` is
+        the maximum number of empty lines to send: one for each line that the engine may not have read yet.
         """
         if self.spec.quirks.line_delay_ms or self.reads_single_lines:
             return
@@ -574,7 +594,10 @@ class Engine(ABC):
         return False
 
     def _writes(self, within_ns: int, kept: list[Message]) -> Generator[int, Message | None, bool]:
-        """Return whether the engine writes anything but complaints about an empty line; `kept` gets the messages."""
+        """Return whether the engine writes within `within_ns`. Complaints about an empty line do not count.
+
+        A message that counts is appended to `kept`.
+        """
         deadline = time.monotonic_ns() + within_ns
         while (message := (yield from self.receive(deadline))) is not None:
             if message.kind not in _COMPLAINTS:
@@ -584,10 +607,13 @@ class Engine(ABC):
 
     @abstractmethod
     def _two_lines(self) -> tuple[bytes, bytes]:
-        """Return two lines that every engine answers if it reads them."""
+        """Return two lines that every engine answers when it has read them."""
 
     def settle(self) -> Script:
-        """Fence after a search (runner spec 5.2): stop, take the owed answer, ping. Sets `spoiled` if that fails."""
+        """End a search (runner spec 5.2): send `stop`, read the outstanding answer, and send a ping.
+
+        If an answer is missing, set `spoiled`.
+        """
         if self.thinking:
             yield from self.send_lines(self._stop())
             deadline = time.monotonic_ns() + OWED_NS
@@ -610,11 +636,14 @@ class Engine(ABC):
         return True
 
     def question(self, deadline: int) -> Hearing:
-        """Ask again before an answer counts as illegal (runner spec 5.6); return a second answer or None."""
+        """Ask again before an answer counts as illegal (runner spec 5.6). Return a second answer, or None."""
         return (yield from self._asked_again(deadline, []))
 
     def _asked_again(self, deadline: int, refused: list[Message]) -> Hearing:
-        """Send a ping, return a second answer before its pong; `refused` gets complaints about the last move sent."""
+        """Send a ping. Return a second answer that arrives before the pong, or None.
+
+        Messages that reject the last move sent are appended to `refused`.
+        """
         deadline = min(deadline, time.monotonic_ns() + _PING_NS)
         if not self._can_ping():
             deadline = min(deadline, time.monotonic_ns() + 200 * MS)
@@ -632,10 +661,10 @@ class Engine(ABC):
 
     @abstractmethod
     def _question_lines(self) -> tuple[bytes, ...]:
-        """Return the lines that ask whether that was the answer to the last search."""
+        """Return the lines whose answer shows that the engine has finished its last search."""
 
     def start_timeout(self, what: str) -> Script:
-        """Raise the fault of an engine that is silent, or sends other output, instead of its handshake."""
+        """Raise StartFailed for an engine that does not complete its handshake. `what` is the missing answer."""
         if not self.spec.quirks.tells_features:
             yield from self._test_single_lines()
         words = (
@@ -647,19 +676,19 @@ class Engine(ABC):
 
     @property
     def handshake_deadline(self) -> int:
-        """The deadline of the handshake: one total limit from exec to ready (runner spec 6, 7)."""
+        """The deadline of the handshake: one limit for the time from the start until it is ready (runner spec 6, 7)."""
         return self.born_ns + int(self.spec.quirks.handshake_timeout * 1e9)
 
     @property
     def ready_ns(self) -> int:
-        """The limit of a fence between games, in ns."""
+        """The time limit of a fence between games, in ns."""
         return int(self.spec.quirks.ready_timeout * 1e9)
 
     @property
     def game_fence_ns(self) -> int:
-        """The limit of a fence in a game, in ns."""
+        """The time limit of a fence in a game, in ns."""
         return max(min(_GAME_FENCE_NS, self.ready_ns), self.ready_ns // 12)
 
     def kill(self) -> None:
-        """Kill the process group of the engine now."""
+        """Kill the engine and all its processes now."""
         self.process.kill()

@@ -321,7 +321,7 @@ def test_what_is_in_force_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """The line of safeguards is tested for real; without a namespace it contains the reason."""
     monkeypatch.setenv("ENGINETOUR_NAMESPACE", "off")
     told = safeguards.describe_safeguards()
-    assert told.startswith("engines run in: no PID namespace (ENGINETOUR_NAMESPACE=off)")
+    assert told.startswith("engines run in: no PID namespace (ENGINETOUR_NAMESPACE=off; enginetour ends remaining")
     assert "\n" not in told
 
 

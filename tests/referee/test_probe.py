@@ -134,7 +134,7 @@ def test_only_an_empty_line_that_wakes_it_twice_shows_a_reader_of_single_lines(
         spec = EngineSpec("reader", command, "cecp", dir="scratch", quirks=Quirks(handshake_timeout=3.0))
     found = tried(spec)
     hint = (
-        "it reads one line at a time (twice, it answered only after an empty line): "
+        "it reads only one line at a time (in two tests, it answered only after an empty line): "
         "set line_delay_ms = 100 under [quirks]"
     )
     assert [hint in problem for problem in found.problems] == [True] * (answers == 0)
