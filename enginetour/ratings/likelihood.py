@@ -21,19 +21,19 @@ from enginetour.ratings.pairs import Counts, Index, OpeningDependence, Pairs, Ve
 from enginetour.ratings.pentanomial import ELO_SCALE
 from enginetour.ratings.priors import PoolPrior, Prior, VirtualDraws, pool_prior, with_virtual_draws
 
-# Inverse of a symmetric positive definite matrix, by block elimination. numpy inverts any matrix by elimination in
-# 8/3 n^3 operations. The Schur complement (Boyd and Vandenberghe 2004, appendix A.5.5) of a symmetric matrix needs
-# 4/3 n^3, all in products of large blocks: half the time for 1,000 unknowns (measured). In a long chain of engines
-# rounding errors add up in the complements, so such a matrix is inverted by plain elimination.
+# A symmetric positive definite matrix is inverted by block elimination. numpy inverts any matrix by elimination, which
+# needs 8/3 n^3 operations. For a symmetric matrix, the Schur complement (Boyd and Vandenberghe 2004, appendix A.5.5)
+# needs only 4/3 n^3, all in products of large blocks. For 1,000 unknowns it takes half the time (measured). In a long
+# chain of engines, rounding errors add up in the complements, so such a matrix is inverted by plain elimination.
 
 WHOLE = 128  # unknowns; splitting smaller matrices saves no time (measured: 64 to 256 are equally fast)
-# Limit of the variance relative to the variance with all other unknowns known. Usual values are 1 to 2; a chain of 300
-# engines has 200 and loses a digit.
+# The block elimination is not used if a variance, divided by its value with all other unknowns known, is larger than
+# this limit. Usual values are 1 to 2. A chain of 300 engines has 200, and the result would lose one digit.
 _LOOSE = 20.0
 
 
 def inverse_of(matrix: Vector) -> Vector:
-    """Return the inverse with the accuracy of plain elimination; raises LinAlgError for a singular matrix."""
+    """Return the inverse with the accuracy of plain elimination. Raises LinAlgError for a singular matrix."""
     if len(matrix) <= WHOLE:
         return np.asarray(np.linalg.inv(matrix))
     inverse = np.empty(matrix.shape)
@@ -60,37 +60,39 @@ def _invert(matrix: Vector, out: Vector) -> None:
     out[half:, :half] = -shared.T
 
 
-# The curvature of a likelihood at a point. It is built and solved densely, or multiplied pair by pair in large pools.
-# The N + 2 unknowns are the ratings, White's advantage and the draw parameter, in natural units. The block of the
-# ratings is a graph Laplacian; it is singular if nothing fixes the level of the ratings.
+# The curvature of a likelihood at a point. In small pools it is a dense matrix. In large pools it is not stored as a
+# matrix, but multiplied pair by pair. The N + 2 unknowns are the ratings, White's advantage and the draw parameter, in
+# natural units. The block of the ratings is a graph Laplacian, which is singular if nothing fixes the level of the
+# ratings.
 
-_DENSE_ENGINES = 2000  # engines; above, conjugate gradients are used, because a dense step takes a third of a second
-_STEP_TOLERANCE = 1e-4  # of the residual in one Newton step; with 1e-6 the singular system stagnated 695 Elo off
-_NEWTON_TOLERANCE = 1e-9  # of the residual in a dense step; does not increase the number of Newton steps (measured)
-_ITERATED = 300  # unknowns; below, elimination is nearly as fast (measured)
-_ITERATIONS = 40  # usual are 12; 40 take a third of the time to eliminate 1,000 unknowns (measured)
-_EXACT = 1e-11  # of the residual, reached in rounds of _STEP_TOLERANCE; the limit of double precision
-_MOST_ROUNDS = 40  # ten times the usual number
+_DENSE_ENGINES = 2000  # engines; larger pools use conjugate gradients, because a dense step takes a third of a second
+_STEP_TOLERANCE = 1e-4  # relative residual of one Newton step; with 1e-6 a singular system stagnated 695 Elo off
+_NEWTON_TOLERANCE = 1e-9  # relative residual of a dense step; needs no additional Newton steps (measured)
+_ITERATED = 300  # unknowns; with fewer unknowns, elimination is nearly as fast (measured)
+_ITERATIONS = 40  # maximum; 12 are usual, and 40 take a third of the time to eliminate 1,000 unknowns (measured)
+_EXACT = 1e-11  # relative residual of an exact solution, reached in several rounds; the limit of double precision
+_MOST_ROUNDS = 40  # rounds; ten times the usual number
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curvature:
-    """Hold negative second derivatives of likelihood and prior; unknowns that are not in `free` are constant."""
+    """The negative second derivatives of log likelihood and log prior. Unknowns that are not in `free` are constant."""
 
     pairs: Pairs
-    rows: Vector  # second derivative of each pair by its gap
-    cross: Vector  # mixed derivative of each pair by its gap and the draw parameter
-    draw: float
-    stiff: Vector  # the prior's part on the diagonal
-    lifted: Vector | None  # weights of a prior around the pool's average
+    rows: Vector  # negative second derivative by the gap, for each row of `pairs`
+    cross: Vector  # negative mixed derivative by the gap and the draw parameter, for each row of `pairs`
+    draw: float  # negative second derivative by the draw parameter
+    stiff: Vector  # diagonal of the prior's curvature
+    lifted: Vector | None  # weights of a prior around the pool's average; None without such a prior
     free: Index
     level_free: bool
-    beyond: Vector | None = None  # from other pools, in advantage and draw parameter
+    beyond: Vector | None = None  # curvature of other pools in the advantage and the draw parameter
 
     def matrix(self) -> Vector:
-        """Return the dense matrix of all unknowns; with a free level, c 11^T/N is added (c: mean of the diagonal).
+        """Return the dense matrix of all unknowns.
 
-        Solutions then have mean 0.
+        If the level of the ratings is free, c 11^T/N is added, where c is the mean of the diagonal. Solutions then have
+        the mean 0.
         """
         pairs, count = self.pairs, len(self.pairs.names)
         matrix = np.zeros((count + 2, count + 2))
@@ -126,7 +128,7 @@ class Curvature:
         return matrix
 
     def times(self, step: Vector) -> Vector:
-        """Multiply with `step` without building the matrix, and without the term for a free level."""
+        """Return the product of the curvature and `step`, without the term for a free level. No matrix is built."""
         pairs, count = self.pairs, len(self.pairs.names)
         gap = step[pairs.white] - step[pairs.black] + step[count]
         bent = self.rows * gap + self.cross * step[count + 1]
@@ -137,27 +139,30 @@ class Curvature:
         return np.append(ratings, extra if self.beyond is None else extra + self.beyond @ step[count:])
 
     def held(self, kept: Index) -> Curvature:
-        """Return the curvature with only the unknowns in `kept` free."""
+        """Return the curvature in which only the unknowns in `kept` are free."""
         return replace(self, free=kept)
 
     def inverse(self) -> Vector:
-        """Return the dense inverse, with zeros in the rows and columns of constant unknowns."""
+        """Return the dense inverse. It contains zeros in the rows and columns of constant unknowns."""
         inverse, count = np.zeros((len(self.stiff) + 2, len(self.stiff) + 2)), len(self.free)
-        if count and self.free[-1] == count - 1:  # consecutive: slicing is faster than indexing
+        if count and self.free[-1] == count - 1:  # for consecutive unknowns, slicing is faster than indexing
             inverse[:count, :count] = inverse_of(self.of_free())
         else:
             inverse[np.ix_(self.free, self.free)] = inverse_of(self.of_free())
         return inverse
 
     def solve(self, right: Vector, *, dense: bool = False) -> Vector:
-        """Return a Newton step: zero for constant unknowns, mean 0 if the level is free. LinAlgError if singular."""
+        """Return a Newton step. It is 0 for constant unknowns, and its mean is 0 if the level is free.
+
+        Raises LinAlgError if the matrix is singular.
+        """
         if dense or len(self.pairs.names) <= _DENSE_ENGINES:
             return self._dense(right, exactly=dense or len(right) < _ITERATED)
         step, done = self._by_pairs(right)
         return step if done else self._dense(right)
 
     def solve_exactly(self, right: Vector) -> Vector:
-        """Solve to rounding accuracy: in large pools by rounds, each of which solves for the rest of the last."""
+        """Solve with rounding accuracy. In large pools, each round solves for the residual of the previous round."""
         if len(self.pairs.names) <= _DENSE_ENGINES:
             return self._dense(right)
         step, goal = np.zeros(len(right)), _EXACT * float(np.linalg.norm(self._project(right)))
@@ -172,7 +177,7 @@ class Curvature:
         return self._dense(right)
 
     def _dense(self, right: Vector, *, exactly: bool = True) -> Vector:
-        """Solve by elimination, or by at most _ITERATIONS conjugate gradient steps if they suffice."""
+        """Solve with conjugate gradients if `_ITERATIONS` steps suffice and `exactly` is false, or by elimination."""
         step, matrix, wanted = np.zeros(len(right)), self.of_free(), right[self.free]
         if not exactly and (matrix.diagonal() > 0).all():
             scale = 1 / matrix.diagonal()
@@ -184,7 +189,7 @@ class Curvature:
         return step
 
     def _project(self, vector: Vector) -> Vector:
-        """Return `vector` with constant unknowns and a free level set to zero."""
+        """Return `vector` with 0 for constant unknowns. If the level is free, the mean of the ratings becomes 0."""
         out = np.zeros(len(vector))
         out[self.free] = vector[self.free]
         if self.level_free:
@@ -192,7 +197,7 @@ class Curvature:
         return out
 
     def _by_pairs(self, right: Vector) -> tuple[Vector, bool]:
-        """Solve by conjugate gradients, pair by pair; False if a dense solution is faster."""
+        """Solve with conjugate gradients, pair by pair. Return also False if a dense solution would be faster."""
         count, games = len(self.pairs.names), len(self.rows)
         pairs = self.pairs
         diagonal = pairs.per_engine(self.rows, self.rows) + self.stiff
@@ -202,7 +207,7 @@ class Curvature:
         if self.beyond is not None:
             diagonal[count:] += self.beyond.diagonal()
         scale = np.where(diagonal > 0, 1 / np.where(diagonal > 0, diagonal, 1.0), 0.0)
-        rounds = 1 + int(count**3 / (300 * games + 1e6))  # 300: cost of a pair in dense operations
+        rounds = 1 + int(count**3 / (300 * games + 1e6))  # the work for a pair takes as long as 300 dense operations
         return _conjugate(self.times, self._project, scale, self._project(right), _STEP_TOLERANCE, rounds)
 
 
@@ -214,7 +219,10 @@ def _conjugate(
     tolerance: float,
     rounds: int,
 ) -> tuple[Vector, bool]:
-    """Run preconditioned conjugate gradients (Hestenes and Stiefel 1952); False if `rounds` do not suffice."""
+    """Solve with preconditioned conjugate gradients (Hestenes and Stiefel 1952).
+
+    Return the solution, and whether `rounds` sufficed to reach the tolerance.
+    """
     goal = tolerance * float(np.linalg.norm(left))
     step, way, size = np.zeros(len(left)), np.zeros(len(left)), 1.0
     for _ in range(rounds):
@@ -233,28 +241,28 @@ def _conjugate(
 
 # Newton's method: the function to maximize, its steps, and the case without a maximum.
 
-_STEP_LIMIT = 4.0  # natural units (695 Elo): largest change of a gap in one step; longer steps overshoot
-STEP_DONE = 1e-8  # natural units; the next step's error would be about its square
+_STEP_LIMIT = 4.0  # natural units (695 Elo); largest change of a gap in one step, because longer steps overshoot
+STEP_DONE = 1e-8  # natural units; after such a small step, the remaining error is about its square
 _STEP_ROUNDING = 1e-12  # natural units; limit of double precision for a step in large pools
-_RESIDUAL_DONE = 1e-9  # points per engine; ten times better than promised
-_UPHILL = 1e-9  # share of the log likelihood that may be rounding
+_RESIDUAL_DONE = 1e-9  # points per engine; a tenth of the documented limit
+_UPHILL = 1e-9  # a relative decrease of the log likelihood by less than this may be caused by rounding
 RUNAWAY = 30.0  # natural units; a larger advantage means that the likelihood has no maximum
-MAX_DRAW_PARAMETER = 12.0  # natural units; then all but one in 100,000 games between equals are draws
-MOST_STEPS = 1000  # far more than any pool with a maximum needs
-_LINE_STEPS = 2  # steps along one line (chosen here): from equal ratings the first step still overshoots
-_PATIENCE = 15  # steps by conjugate gradients; a dense pool needs 9, a chain of 3,000 versions 129
-_IDENTIFIED = 1e-9  # least share of the curvature of advantage and draw parameter that ratings must not explain
+MAX_DRAW_PARAMETER = 12.0  # natural units; with this value, all but one in 100,000 games between equals are draws
+MOST_STEPS = 1000  # steps; far more than any pool with a maximum needs
+_LINE_STEPS = 2  # steps along one line (chosen here); from equal ratings, the first step still overshoots
+_PATIENCE = 15  # steps with conjugate gradients; a dense pool needs 9, a chain of 3,000 versions 129
+_IDENTIFIED = 1e-9  # minimum share of the curvature of advantage and draw parameter that ratings cannot replace
 
 
 _GIVE_ADVANTAGE = "give the advantage as a number"
 
 
 class NoMaximum(InputRefused):
-    """Report that no finite ratings maximize the likelihood of the games."""
+    """Raised if no finite ratings maximize the likelihood of the games."""
 
     @classmethod
     def not_separable(cls) -> NoMaximum:
-        """Return the error for a White advantage that the ratings explain as well."""
+        """Return the error for games that different ratings explain as well as a White advantage does."""
         return cls("White's advantage cannot be separated from the ratings", step=_GIVE_ADVANTAGE)
 
     @classmethod
@@ -270,10 +278,10 @@ class NoMaximum(InputRefused):
 
 @dataclass(frozen=True, eq=False)
 class SharedParameters:
-    """Describe the log likelihood of other pools as a parabola in White's advantage and the draw parameter.
+    """The log likelihood of other pools, approximated by a parabola in White's advantage and the draw parameter.
 
-    `slope` and `bend` are the derivatives at `at` when the ratings follow (0 for constant unknowns); `spread` is the
-    variance of the slope.
+    `slope` and `bend` are the first and the negative second derivatives at `at`, where the ratings always have their
+    most likely values. For constant parameters they are 0. `spread` is the variance of the slope.
     """
 
     at: Vector
@@ -282,7 +290,7 @@ class SharedParameters:
     spread: Vector
 
     def log_likelihood(self, extra: Vector) -> float:
-        """Return the log likelihood of the other pools, without constants."""
+        """Return the log likelihood of the other pools, without constant terms."""
         off = self._off(extra)
         return float(off @ self.slope - off @ self.bend @ off / 2)
 
@@ -303,21 +311,21 @@ class SharedParameters:
 
 @dataclass(frozen=True, eq=False)
 class _Problem:
-    """Define the function to maximize (likelihood times prior) over the `free` unknowns."""
+    """The function to maximize over the `free` unknowns: likelihood times prior."""
 
     pairs: Pairs
     model: Model
     belief: PoolPrior
     free: Index
     level_free: bool
-    imagined: bool  # whether ONE_EACH is added
+    imagined: bool  # True if ONE_EACH is added to the games
     elsewhere: SharedParameters | None = None
 
     def without_draws(self) -> _Problem:
         return replace(self, free=self.free[self.free <= len(self.pairs.names)])
 
     def folded(self, at: Vector) -> _Problem:
-        """Return the problem with one row for both colors, if White has no advantage and this saves enough rows."""
+        """Return the problem with one row for both colors if White has no advantage and this saves enough rows."""
         count = len(self.pairs.names)
         if at[-2] or count in self.free or len(self.pairs.white) <= count * (count - 1) / 2:
             return self
@@ -359,10 +367,10 @@ class _Problem:
         )
 
     def limited_step(self, at: Vector, step: Vector, here: float) -> tuple[Vector, float]:
-        """Return a limited step, halved until the likelihood does not fall, and the new height."""
+        """Return a limited step and the new log likelihood. The step is halved until the likelihood does not fall."""
         own = max(abs(step[-1]), np.abs(step).max() * bool(self.belief.draws))
         bent = max(own, np.ptp(step[:-2]) + abs(step[-2]))
-        if bent > _STEP_LIMIT:  # engines this far apart may not have met
+        if bent > _STEP_LIMIT:  # the two most distant engines may not have played each other
             bent = max(own, np.abs(self.gaps(step)).max(initial=0.0))
         step = step * (_STEP_LIMIT / max(float(bent), _STEP_LIMIT))
         while not (there := self.log_likelihood(at + step)) >= here - _UPHILL * (1 + abs(here)):
@@ -371,9 +379,10 @@ class _Problem:
 
 
 def _maximize(problem: _Problem, at: Vector) -> tuple[_Problem, Vector, float, int]:
-    """Run `_newton`; add one win and one loss between equals if nothing else limits the draw parameter.
+    """Run `_newton`. If nothing else limits the draw parameter, add one win and one loss between equal engines.
 
-    Without enough decided games, gaps and draw parameter can grow together without limit: A drew and lost against B.
+    If too few games are decided, gaps and draw parameter can increase together without limit, for example if A only
+    drew and lost against B.
     """
     try:
         return problem, *_newton(problem, at)
@@ -385,7 +394,7 @@ def _maximize(problem: _Problem, at: Vector) -> tuple[_Problem, Vector, float, i
 
 
 def _newton(problem: _Problem, at: Vector) -> tuple[Vector, float, int]:
-    """Return the maximum by Newton's method, its residual and the number of steps; raises NoMaximum."""
+    """Return the maximum found by Newton's method, its residual and the number of steps. Raises NoMaximum."""
     count = len(problem.pairs.names)
     fitted = count in problem.free
     height = problem.log_likelihood(at)
@@ -405,7 +414,7 @@ def _newton(problem: _Problem, at: Vector) -> tuple[Vector, float, int]:
         gradient, bent = problem.slopes(at)
         residual, moved = float(np.abs(gradient[problem.free]).max(initial=0.0)), float(np.abs(step).max())
         if moved < STEP_DONE and (residual < _RESIDUAL_DONE or moved < _STEP_ROUNDING):
-            if not _identified(problem, bent):  # at such large values nothing moves
+            if not _identified(problem, bent):  # small steps are not a maximum here: very large values hardly change
                 break
             return at, residual, steps
     if fitted:
@@ -414,9 +423,9 @@ def _newton(problem: _Problem, at: Vector) -> tuple[Vector, float, int]:
 
 
 def _start_by_scores(problem: _Problem, at: Vector) -> Vector:
-    """Return a starting point: ratings by scores, stretched to the most likely size.
+    """Return a starting point: ratings from the scores, multiplied by the most likely factor.
 
-    Newton's method then needs five steps for a thousand well-connected engines, instead of eight (measured).
+    With it, Newton's method needs five steps instead of eight for a thousand well-connected engines (measured).
     """
     pairs, count = problem.pairs, len(problem.pairs.names)
     score = (pairs.scored + 0.5) / (pairs.played + 1)
@@ -437,7 +446,7 @@ def _start_by_scores(problem: _Problem, at: Vector) -> Vector:
 
 
 def _identified(problem: _Problem, bent: Curvature) -> bool:
-    """Return whether the games determine advantage and draw parameter when the ratings may follow them."""
+    """Return whether the games determine the advantage and the draw parameter if the ratings can change with them."""
     extra = problem.free[problem.free >= len(problem.pairs.names)]
     try:
         return is_identified(*eliminate_ratings(problem, bent, extra)[1:])
@@ -446,10 +455,10 @@ def _identified(problem: _Problem, bent: Curvature) -> bool:
 
 
 def eliminate_ratings(problem: _Problem, bent: Curvature, extra: Index) -> tuple[Vector, Vector, Vector]:
-    """Return how all unknowns move with the unknowns `extra` when the free ratings follow.
+    """Return how all unknowns change with each of the unknowns `extra` if the free ratings are always the best ones.
 
-    Returns also the curvature that remains, and its diagonal when the ratings do not follow. Raises LinAlgError if the
-    ratings cannot follow.
+    Return also the curvature that remains for `extra`, and the diagonal of the curvature with constant ratings. Raises
+    LinAlgError if the best ratings cannot be computed.
     """
     count = len(problem.pairs.names)
     inner = bent.held(problem.free[problem.free < count])
@@ -465,23 +474,26 @@ def eliminate_ratings(problem: _Problem, bent: Curvature, extra: Index) -> tuple
 
 
 def is_identified(rest: Vector, own: Vector) -> bool:
-    """Return whether enough of the curvature `own` remains (`rest`) when the ratings follow."""
+    """Return whether the curvature `rest` is large enough in comparison with the curvature `own`.
+
+    Both are returned by `eliminate_ratings`: `rest` with the best ratings, `own` with constant ratings.
+    """
     if not (own > 0).all():
         return not len(own)
     return bool(np.linalg.eigvalsh(rest / np.sqrt(np.outer(own, own))).min(initial=1.0) > _IDENTIFIED)
 
 
-# Ratings of greatest likelihood, by Newton's method, which is exact for chains of versions too. Input and output are
-# in points of the scale (400: Elo), internal values in natural units. White's gap is R_w + advantage - R_b. Points of
-# davidson and raokupper are not Elo points: `Fit.point` is the value of one. Names are sorted first, so that the
-# order of games does not change even the last bit.
+# The most likely ratings, by Newton's method, which is also exact for chains of versions. Input and output are in
+# points of the scale (for Elo it is 400), and internal values are in natural units. White's gap is R_w + advantage -
+# R_b. The points of the models davidson and raokupper are not Elo points; `Fit.point` is the value of one such point.
+# Names are sorted first, so that the order of games does not change even the last bit.
 
 ModelName = Literal["logistic", "davidson", "raokupper"]
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """Hold the maximum. Arrays follow the order of `names`; `at` holds all unknowns in natural units."""
+    """The maximum. The values of arrays are in the order of `names`. `at` contains all unknowns in natural units."""
 
     pairs: Pairs
     problem: _Problem
@@ -489,13 +501,13 @@ class Fit:
     ratings: Vector
     advantage: float
     advantage_fitted: bool
-    draw: float | None  # nu or drawElo; None if the model has no draw parameter
+    draw: float | None  # draw parameter nu or drawElo; None if the model has none
     draw_fitted: bool
     fixed: frozenset[int]
     scale: float
-    residual: float  # largest deviation from the score equations, points per engine
+    residual: float  # largest deviation from the score equations, in points per engine
     steps: int
-    dependence: OpeningDependence | None = None  # of games that share an opening; None: all games are independent
+    dependence: OpeningDependence | None = None  # dependence of paired games; None if all games are independent
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -509,22 +521,22 @@ class Fit:
 
     @property
     def level_free(self) -> bool:
-        """Return whether neither anchors nor a prior fix the level of the ratings."""
+        """True if neither anchors nor a prior fix the level of the ratings."""
         return self.problem.level_free
 
     @property
     def unit(self) -> float:
-        """Return the points of the scale in one natural unit."""
+        """Return the number of points of the scale per natural unit."""
         return self.scale / log(10)
 
     @property
     def point(self) -> float:
-        """Return the Elo points that one point of the ratings is worth near equality."""
+        """Return the value of one point of the ratings in Elo points, for small rating gaps."""
         return self.problem.model.point(float(self.at[-1]))
 
     @cached_property
     def folded_problem(self) -> _Problem:
-        """Return the problem with as few rows as possible: both colors in one row unless they must be separate."""
+        """Return the problem with both colors of a pair in one row, unless they must be separate."""
         return self.problem if self.dependence is not None else self.problem.folded(self.at)
 
     @cached_property
@@ -550,12 +562,13 @@ def fit(
     start: Fit | None = None,
     elsewhere: SharedParameters | None = None,
 ) -> Fit:
-    """Return the most likely ratings, centered on 0 unless anchors or a prior with means fix the level.
+    """Return the most likely ratings. Their average is 0 unless anchors or a prior with means fix the level.
 
-    `draw` is nu or drawElo in points. `names` adds engines that depend on the prior alone. `start` is a fit of nearly
-    the same games to begin with, `elsewhere` is the information of other pools about White's advantage and draws.
-    Raises NoMaximum if there is no finite maximum: several connected components and no prior, or a White advantage
-    that the games do not determine. Raises ValueError for impossible numbers.
+    `draw` is nu, or drawElo in points. `names` adds engines without games, whose ratings depend only on the prior.
+    `start` is a fit of nearly the same games that is used as a starting point. `elsewhere` is the information of other
+    pools about White's advantage and draws. Raises NoMaximum if there is no finite maximum. The reasons are several
+    connected components without a prior, or a White advantage that the games do not determine. Raises ValueError for
+    invalid numbers.
     """
     pairs, chosen = pairs_of(counts, names), MODELS[model]
     held = {name: value for name, value in sorted((anchors or {}).items()) if name in pairs.names}
@@ -581,7 +594,7 @@ def fit(
     at = np.append(belief.about, (given / unit, drawing))
     if held:
         at[:count] = np.mean(list(held.values())) / unit
-    elif (believed := belief.weights > 0).any():  # engines without a prior start at the average of the others
+    elif (believed := belief.weights > 0).any():  # engines without a prior start at the mean of the priors
         at[:count][~believed] = np.average(belief.about[believed], weights=belief.weights[believed])
     if start is not None:
         at = _warm_start(at, pairs.names, start, free, model)
@@ -594,7 +607,7 @@ def fit(
     climbed, at, residual, steps = _maximize(climbed, _start_by_scores(climbed, at) if start is None else at)
     problem = replace(climbed, pairs=counted)
     ratings = at[:count] * unit
-    ratings[fixed] = list(held.values())  # exactly, without rounding by the unit
+    ratings[fixed] = list(held.values())  # these are exact, because they were not converted with `unit`
     return Fit(
         pairs=pairs,
         problem=problem,
@@ -623,7 +636,7 @@ def _warm_start(at: Vector, names: tuple[str, ...], start: Fit, free: Index, mod
 
 
 def _check_connected(pairs: Pairs, believed: Collection[str]) -> None:
-    """Raise NoMaximum unless all engines are connected; anchors and engines with a prior count as connected."""
+    """Raise NoMaximum unless all engines are connected. Anchors and engines with a prior count as connected."""
     met = {name for name, games in zip(pairs.names, pairs.played, strict=True) if games}
     linked = 1 if met <= set(believed) else len(groups(pairs, believed))
     found = linked + len(set(pairs.names) - met - set(believed))

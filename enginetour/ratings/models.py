@@ -1,13 +1,14 @@
 """Rating models (logistic, Davidson, Rao-Kupper): probabilities of win, draw and loss for a difference in strength.
 
-x = gap in natural units; W, D, L: White's results in a row of games, n their sum; s(x) = 1/(1+e^-x)
+x is the rating gap in natural units. W, D and L are the probabilities of White's results. s(x) = 1/(1+e^-x).
 
 model      probabilities                              draw parameter        source
 logistic   s(x); a draw is half a win, half a loss    none                  Ordo's estimator
 davidson   W : D : L = e^(x/2) : nu : e^(-x/2)        ln nu                 Davidson 1970
-raokupper  W = s(x-d), L = s(-x-d), D the rest        d > 0                 Rao and Kupper 1967; BayesElo
+raokupper  W = s(x-d), L = s(-x-d), D = 1 - W - L     d > 0                 Rao and Kupper 1967; BayesElo
 
-All are concave in gaps and parameter together, so Newton's method finds the only maximum.
+In all models the log likelihood is concave in the gaps and the parameter together, so Newton's method finds the only
+maximum.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from enginetour.ratings.pairs import Vector
 
 
 class _Results(Protocol):
-    """Hold counted games, one row per gap."""
+    """Numbers of White's wins, draws and losses, with one row per rating gap."""
 
     @property
     def wins(self) -> Vector: ...
@@ -38,7 +39,7 @@ class _Results(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ResultColumns:
-    """Hold results in rows that do not belong to pairs of a pool."""
+    """Results in rows that do not belong to the pairs of a pool."""
 
     wins: Vector
     draws: Vector
@@ -46,7 +47,7 @@ class ResultColumns:
 
     @property
     def games(self) -> Vector:
-        """Return the games in each row."""
+        """Return the number of games in each row."""
         return self.wins + self.draws + self.losses
 
     @property
@@ -57,23 +58,26 @@ class ResultColumns:
 
 @dataclass(frozen=True, eq=False)
 class Slopes:
-    """Hold first and negative second derivatives of the log likelihood: per row in its gap, summed in the parameter."""
+    """The first and the negative second derivatives of the log likelihood.
 
-    score: Vector
-    curve: Vector
-    cross: Vector  # by gap and parameter
-    draw_score: float
-    draw_curve: float
+    Derivatives by the gap are given for each row. Derivatives by the draw parameter alone are summed over the rows.
+    """
+
+    score: Vector  # first derivative by the gap
+    curve: Vector  # negative second derivative by the gap
+    cross: Vector  # negative mixed derivative by the gap and the draw parameter
+    draw_score: float  # first derivative by the draw parameter
+    draw_curve: float  # negative second derivative by the draw parameter
 
 
 class Model(Protocol):
-    """Define a relation between strength and results; `draw` is the draw parameter in natural units, 0 if unused."""
+    """A model of results as a function of rating gaps. `draw` is the draw parameter in natural units, 0 if unused."""
 
     name: str
-    draws: bool  # whether the model has a draw parameter
+    draws: bool  # True if the model has a draw parameter
 
     def log_likelihood(self, results: _Results, gap: Vector, draw: float) -> float:
-        """Return the log likelihood without constants; -inf for an impossible parameter."""
+        """Return the log likelihood without constant terms, or -inf for an impossible parameter."""
 
     def slopes(self, results: _Results, gap: Vector, draw: float) -> Slopes:
         """Return the derivatives of the log likelihood."""
@@ -82,16 +86,16 @@ class Model(Protocol):
         """Return the parts of the log likelihood that depend on the gap, for each row."""
 
     def guess(self, rate: float) -> float:
-        """Return the parameter at which equals draw at this rate (below 1); at 0 the limit without draws."""
+        """Return the parameter for which equal engines draw at `rate` (below 1). For 0, return the limit."""
 
     def published(self, draw: float, unit: float) -> float:
-        """Return the parameter as published: nu, or drawElo in points (`unit` points per natural unit)."""
+        """Return the parameter as published: nu, or drawElo in points. One natural unit is `unit` points."""
 
     def natural(self, published: float, unit: float) -> float:
         """Return the parameter in natural units from its published value."""
 
     def point(self, draw: float) -> float:
-        """Return the Elo points that one point of the model is worth near equality."""
+        """Return the value of one point of the model in Elo points, for small rating gaps."""
 
 
 def logistic(gap: Vector) -> Vector:
@@ -101,12 +105,12 @@ def logistic(gap: Vector) -> Vector:
 
 
 def softplus(gap: Vector) -> Vector:
-    """Return ln(1+e^x) = -ln s(-x); four times as fast as logaddexp."""
+    """Return ln(1+e^x) = -ln s(-x). This is four times as fast as logaddexp."""
     return np.asarray(np.maximum(gap, 0.0) + np.log1p(np.exp(-np.abs(gap))))
 
 
 class _Logistic:
-    """Count a draw as half a win; the curvature is that of games without draws."""
+    """The logistic model. A draw counts as half a win, and the curvature is the same as for games without draws."""
 
     name = "logistic"
     draws = False
@@ -115,7 +119,7 @@ class _Logistic:
         return float(self.row_log_likelihoods(results, gap, draw).sum())
 
     def row_log_likelihoods(self, results: _Results, gap: Vector, draw: float) -> Vector:  # noqa: ARG002
-        """Points won at gap x, all of them lost at ln(1+e^x)."""
+        """Return points * x - games * ln(1+e^x) for each row."""
         return np.asarray(results.points * gap - results.games * softplus(gap))
 
     def slopes(self, results: _Results, gap: Vector, draw: float) -> Slopes:  # noqa: ARG002
@@ -137,7 +141,7 @@ class _Logistic:
 
 
 class _Davidson:
-    """Use the parameter ln nu, which is -inf without draws."""
+    """The model of Davidson. Its parameter is ln nu, which is -inf without draws."""
 
     name = "davidson"
     draws = True
@@ -150,7 +154,7 @@ class _Davidson:
         return np.asarray((results.wins - results.losses) * gap / 2 - results.games * _davidson_sum(gap, draw))
 
     def slopes(self, results: _Results, gap: Vector, draw: float) -> Slopes:
-        """Return the derivatives; `lead` is P(win) - P(loss) of Davidson 1970."""
+        """Return the derivatives. `lead` is P(win) - P(loss) of Davidson 1970."""
         games, whole = results.games, _davidson_sum(gap, draw)
         won, lost, drawn = np.exp(gap / 2 - whole), np.exp(-gap / 2 - whole), np.exp(draw - whole)
         lead, expected = won - lost, games * drawn
@@ -172,18 +176,18 @@ class _Davidson:
         return log(published)
 
     def point(self, draw: float) -> float:
-        """Return the slope of the expected score at equality relative to Elo's."""
+        """Return the slope of the expected score between equal engines, divided by the slope of Elo's formula."""
         return 2 / (2 + exp(draw))
 
 
 class _RaoKupper:
-    """Use the parameter d, the gap below which neither side wins; 0 without draws."""
+    """The model of Rao and Kupper. Its parameter is d, the gap below which neither side wins. It is 0 without draws."""
 
     name = "raokupper"
     draws = True
 
     def log_likelihood(self, results: _Results, gap: Vector, draw: float) -> float:
-        """A draw counts as a win and a loss, each shifted by d, times e^(2d) - 1."""
+        """Return the log likelihood. A draw counts as a win and a loss, both shifted by d, times e^(2d) - 1."""
         drawn = float(results.draws.sum())
         if draw < 0 or (drawn and draw == 0):
             return -inf
@@ -196,7 +200,7 @@ class _RaoKupper:
         return np.asarray(-ahead * softplus(draw - gap) - behind * softplus(draw + gap))
 
     def slopes(self, results: _Results, gap: Vector, draw: float) -> Slopes:
-        """Return the derivatives; the curvature is the observed one, which depends on the results."""
+        """Return the derivatives. The curvature is the observed curvature, which depends on the results."""
         ahead, behind = results.wins + results.draws, results.losses + results.draws
         above, below = logistic(gap - draw), logistic(-gap - draw)
         up, down = ahead * (1 - above), behind * (1 - below)
@@ -221,7 +225,7 @@ class _RaoKupper:
         return published / unit
 
     def point(self, draw: float) -> float:
-        """Return 4t/(1+t)^2 with t = e^-d, the factor of the ratings that BayesElo shows."""
+        """Return 4t/(1+t)^2 with t = e^-d. BayesElo multiplies the displayed ratings by this factor."""
         return 1 / cosh(draw / 2) ** 2
 
 
@@ -239,10 +243,11 @@ def _log_expm1(value: float) -> float:
 
 MODELS: dict[str, Model] = {model.name: model for model in (_Logistic(), _Davidson(), _RaoKupper())}
 
-# Added to games that are all drawn, because nothing else limits the draw parameter: a win and a loss between equals.
+# A win and a loss between equal engines. They are added if all games are drawn, because the draw parameter would have
+# no limit otherwise.
 ONE_EACH = ResultColumns(np.ones(1), np.zeros(1), np.ones(1))
 
 
 def drawn_rate(games: float, draws: float) -> float:
-    """Return the share of draws, below 1: if all games were drawn, `ONE_EACH` counts too."""
+    """Return the share of draws. It is less than 1, because `ONE_EACH` is added if all games were drawn."""
     return draws / (games + 2) if draws == games else draws / games

@@ -72,11 +72,11 @@ from enginetour.ratings.uncertainty import (
     sandwich_middle,
 )
 
-# The rows of one pool: ratings as shown, errors and remarks.
+# The rows of one pool: displayed ratings, errors and remarks.
 
-SHARED = 6  # decimal places; engines whose ratings agree to this precision share a rank
-DENSE_ERRORS = 4000  # engines; above, a square array takes more than 128 MB and computing all errors takes minutes
-OTHER_POOL = "other pool"  # marks an engine whose pool has another zero point than the previous edition
+SHARED = 6  # decimal places; engines whose ratings are equal after rounding to this precision have the same rank
+DENSE_ERRORS = 4000  # engines; for more, a square array takes over 128 MB, and computing all errors takes minutes
+OTHER_POOL = "other pool"  # marks an engine whose pool has a different zero point than in the previous edition
 NOT_ASKED, _ANCHOR, TOO_FEW = "error not computed", "anchor", "too few games"
 FEW, EXTREME = "few games: profile-likelihood interval", "extreme score: profile-likelihood interval"
 _INTERVAL_REMARKS = {NOT_ASKED, _ANCHOR, TOO_FEW, FEW, EXTREME}
@@ -84,12 +84,13 @@ _INTERVAL_REMARKS = {NOT_ASKED, _ANCHOR, TOO_FEW, FEW, EXTREME}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """Represent one engine in a rating list.
+    """One engine in a rating list.
 
-    `plus` and `minus` are the distances to the ends of the 95 % interval, None if there is no interval. `error` is half
-    the width of the interval. `opponents_error` is the average error of the opponents, as in Ordo's list (an anchor
-    counts as 0). `diversity` is the number of equally frequent opponents with the same entropy (exp of the entropy;
-    Ordo's manual). `rank` is counted within the pool. `basis` is the fit of the pool, None for rows without a fit.
+    `plus` and `minus` are the distances to the ends of the 95 % interval, or None if there is no interval. `error` is
+    half the width of the interval. `opponents_error` is the average error of the opponents, as in Ordo's list; the
+    error of an anchor counts as 0. `diversity` is the number of equally frequent opponents with the same entropy (exp
+    of the entropy; Ordo's manual). `rank` is the rank in the pool. `basis` is the fit of the pool, or None for a list
+    without fits.
     """
 
     rank: int
@@ -103,8 +104,8 @@ class Row:
     draws: int
     losses: int
     opponents: float
-    performance: float | None  # None at 0 or 100 %
-    los: float | None = None  # likelihood of superiority over the next engine of the pool
+    performance: float | None  # None for a score of 0 or 100 %
+    los: float | None = None  # likelihood of superiority over the next engine in the pool
     pool: int = 1
     remarks: tuple[str, ...] = ()
     error: float | None = None
@@ -115,9 +116,9 @@ class Row:
 
 
 def _shown(fitted: Fit, prior: Prior | None, mean: float | None) -> ShownRatings:
-    """Convert the ratings to Elo points around the value that stays fixed: anchor, average or mean of the prior.
+    """Return the ratings converted to Elo points around a fixed value: an anchor, the average or the prior's mean.
 
-    If several anchors or several prior means fix the scale too, return the ratings in the model's own points.
+    If several anchors or several prior means also fix the scale, return the ratings in the model's own points.
     """
     ratings, point = fitted.ratings, fitted.point
     if not fitted.fixed and (fitted.level_free or mean is not None):
@@ -136,7 +137,7 @@ def _shown(fitted: Fit, prior: Prior | None, mean: float | None) -> ShownRatings
 def _rows_of(
     fitted: Fit, prior: Prior | None, pool: int, seen: ShownRatings, asked: Collection[str] | None
 ) -> Iterator[Row]:
-    """Yield the rows of a pool, best first; in a pool too large for all errors, only `asked` engines get errors."""
+    """Yield the rows of a pool, best first. In a very large pool, only the engines in `asked` get errors."""
     pairs, ratings = fitted.pairs, seen.ratings
     large = len(fitted.names) > DENSE_ERRORS
     errors = ErrorsOnRequest(fitted) if large else errors_of(fitted)
@@ -185,7 +186,7 @@ def _interval_fields(basis: FitBasis, quantile: float = NORMAL_95) -> list[dict[
         minus, plus = (None, None) if bounds is None else (bounds[0] * point, bounds[1] * point)
         error = None if bounds is None else (bounds[1] + bounds[0]) / 2 * point
         found.append({"plus": plus, "minus": minus, "error": error, "remarks": remarks})
-    # An anchor counts as 0; the average is nan if an opponent does not have an error.
+    # The error of an anchor counts as 0. The average is nan if an opponent does not have an error.
     halves = np.array(
         [0.0 if place in fit.fixed else one["error"] for place, one in enumerate(found)], dtype=np.float64
     )
@@ -203,7 +204,7 @@ def fit_bases(rows: Iterable[Row]) -> dict[int, FitBasis]:
 def _bounds(
     basis: FitBasis, place: int, games: float, score: float, quantile: float
 ) -> tuple[tuple[float, float] | None, tuple[str, ...]]:
-    """Return the distances to the lower and upper end in the fit's points (None if unknown), and remarks."""
+    """Return the distances to the lower and upper end in the fit's points, or None if unknown; and remarks."""
     if place in basis.fit.fixed:
         return None, (_ANCHOR,)
     if basis.fit.names[place] not in basis.wanted:
@@ -218,16 +219,16 @@ def _bounds(
 def _prior_remark(
     fitted: Fit, prior: Prior | None, place: int, score: float, level: float, point: float
 ) -> tuple[str, ...]:
-    """Return a remark if all games of the engine have the same result, so that only the prior limits its rating."""
+    """Return a remark if the engine won or lost all games, so that only the prior limits its rating."""
     if prior is None or 0 < score < 1 or place in fitted.fixed:
         return ()
     kind, given = "unbeaten" if score else "winless", describe_prior(prior, fitted.names[place], level, point)
     return (f"{kind}: rating depends on {given}",)
 
 
-# Which engines are rated together, and with which prior: a whole pool, or the connected components of a pool.
+# Engines that are rated together, and their prior. They are a whole pool or a connected component of a pool.
 
-_PRIOR_SD = 350.0  # Elo; the value for a new player in Glickman 1999
+_PRIOR_SD = 350.0  # Elo; the value of a new player in Glickman 1999
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +242,7 @@ class _ListTerms:
 
     @property
     def level(self) -> str:
-        """Describe what fixes the level of the ratings, as text for the caption."""
+        """Return a text for the caption about what fixes the level of the ratings."""
         if isinstance(self.prior, PhantomDraws) and not self.anchors and self.mean is None:
             return f"phantom draws at {self.prior.about:g}"
         parts = [f"{name} = {rating:g}" for name, rating in sorted(self.anchors.items())]
@@ -252,7 +253,7 @@ class _ListTerms:
         if (self.anchors or self.loose) and self.mean is not None:
             raise InputRefused("anchors and a mean cannot be combined", step="give only one of them")
         if self.loose and not isinstance(self.prior, str):
-            # Loose anchors are a prior of single engines: another prior must not set those too.
+            # Loose anchors are a prior for single engines, so another prior must not be set for the same engines.
             gaussian = self.prior if isinstance(self.prior, GaussianPrior) else None
             if gaussian is None or gaussian.mean is not None or isinstance(gaussian.sd, Mapping):
                 raise InputRefused("loose anchors need the prior auto, none or gaussian=SD")
@@ -267,7 +268,7 @@ class _ListTerms:
 def _rating_units(
     pairs: Pairs, found: Parts, terms: _ListTerms, notes: list[str]
 ) -> Iterator[tuple[tuple[str, ...], Prior | None]]:
-    """Yield the engines that are rated together, with their prior; add remarks for the caption to `notes`."""
+    """Yield the engines that are rated together, with their prior. Add remarks for the caption to `notes`."""
     prior = terms.prior
     if isinstance(prior, VirtualDraws):
         notes.append(f"{prior.weight:g} virtual draws per engine are added, only for comparison with lists of BayesElo")
@@ -315,15 +316,15 @@ def _format_parts(parts: Parts) -> str:
     return "connected components " + ", ".join(shown)
 
 
-# Parameters that all pools share: White's advantage and the draw parameter. Each pool is fitted with the information
-# of the other pools about both, so that the errors include all games.
+# All pools share White's advantage and the draw parameter. Each pool is fitted with the information of the other pools
+# about these two parameters, so that their errors include all games.
 _Pool = tuple[Pairs, Prior | None]
 
 
 def _fit_pool(
     pool: _Pool, terms: _ListTerms, advantage: float | Literal["fit"], draw: float | Literal["fit"], **more: Any
 ) -> Fit:
-    """Fit one pool with this advantage and draw parameter; `more` is passed to `fit`."""
+    """Fit one pool with this advantage and draw parameter. `more` is passed to `fit`."""
     pairs, prior = pool
     anchors = {name: terms.anchors[name] for name in pairs.names if name in terms.anchors}
     own: dict[str, Any] = {"prior": prior, "anchors": anchors, "model": terms.model, "scale": terms.scale, **more}
@@ -333,9 +334,10 @@ def _fit_pool(
 def _fit_jointly(
     members: Sequence[_Pool], terms: _ListTerms, advantage: float | Literal["fit"], draw: float | Literal["fit"]
 ) -> list[Fit]:
-    """Fit pools without a common game, with the White advantage and the draw parameter most likely over all games.
+    """Fit pools without a common game. White's advantage and the draw parameter are the most likely for all games.
 
-    Newton's method in these two parameters; the ratings of each pool follow them. Raises NoMaximum like `fit`.
+    Newton's method is used for these two parameters. For each of their values, the ratings of each pool are fitted.
+    Raises NoMaximum like `fit`.
     """
     games, draws = (sum(totals) for totals in zip(*(_totals(*pool) for pool in members), strict=True))
     model, unit = MODELS[terms.model], terms.scale / log(10)
@@ -359,7 +361,10 @@ def _fit_jointly(
 
 @dataclass(frozen=True, eq=False)
 class _Shared:
-    """Define the fit of the shared parameters `extra`; if `imagined`, a win and a loss between equals are added."""
+    """The fit of the shared parameters `extra`: 0 is White's advantage, and 1 is the draw parameter.
+
+    If `imagined` is true, a win and a loss between equal engines are added.
+    """
 
     members: Sequence[_Pool]
     terms: _ListTerms
@@ -368,7 +373,7 @@ class _Shared:
     imagined: bool
 
     def fit(self, begin: Vector) -> tuple[list[Fit], list[SharedParameters]]:
-        """Return the fits of the pools, and for each of them the information of the other pools."""
+        """Return the fits of the pools, and for each pool the information of the other pools."""
         extra, model, unit = self.extra, MODELS[self.terms.model], self.terms.scale / log(10)
         at, fits = begin.copy(), list[Fit]()
         for _ in range(MOST_STEPS):
@@ -389,7 +394,7 @@ class _Shared:
             before = float(at[1])
             at[extra] += step / max(1.0, moved)
             if 1 in extra and not model.published(float(at[1]), unit) > 0:
-                at[1] = before / 2  # the step went past 0, the end of Rao and Kupper's parameter
+                at[1] = before / 2  # the step went below 0, but Rao and Kupper's parameter is positive
             if abs(at[0]) > RUNAWAY or (1 in extra and at[1] > MAX_DRAW_PARAMETER):
                 raise NoMaximum.unlimited_advantage()
         else:
@@ -397,7 +402,7 @@ class _Shared:
         spreads = bends.copy()
         for pool, (each, way) in enumerate(zip(fits, ways, strict=True)):
             middle = sandwich_middle(each)
-            if middle is not None and len(extra):  # only the logistic model, which does not have a draw parameter
+            if middle is not None and len(extra):  # this is the logistic model, which does not have a draw parameter
                 spreads[pool][0, 0] = middle.square(way[0])
         spread = spreads.sum(axis=0)
         return fits, [
@@ -414,10 +419,11 @@ class _Shared:
 
 
 def _shared_slopes(fits: Sequence[Fit], extra: Index) -> tuple[Vector, Vector, Vector, list[Vector]]:
-    """Return the derivatives of each pool in the shared parameters when its ratings follow.
+    """Return derivatives of each pool's log likelihood by the shared parameters, always with the best ratings.
 
-    These are the first and the negative second derivatives by pool, the sum of the diagonals of the second ones when
-    the ratings do not follow, and how the unknowns of each pool move with the parameters.
+    The result contains: the first derivatives and the negative second derivatives of each pool; the sum of the
+    diagonals of the second derivatives for constant ratings; and the change of each pool's unknowns per change of the
+    parameters.
     """
     slopes, bends, held = np.zeros((len(fits), 2)), np.zeros((len(fits), 2, 2)), np.zeros(len(extra))
     ways = list[Vector]()
@@ -431,16 +437,16 @@ def _shared_slopes(fits: Sequence[Fit], extra: Index) -> tuple[Vector, Vector, V
 
 
 def _totals(pairs: Pairs, prior: Prior | None) -> tuple[float, float]:
-    """Return the numbers of games and of draws that the fit of a pool counts."""
+    """Return the numbers of games and draws in the fit of a pool, including virtual draws."""
     counted = with_virtual_draws(pairs, prior.weight) if isinstance(prior, VirtualDraws) else pairs
     return float(counted.games.sum()), float(counted.draws.sum())
 
 
 # The rating list and its caption.
 
-_SURPRISING = 3.3  # standard deviations; exceeded by chance once in about 1,000 cases
-_FEW_NAMED = 10  # anchors listed in a note
-_OLD_PLACE_SD = 150.0  # Elo; how well a place in the old list predicts strength in simulated bubble tournaments
+_SURPRISING = 3.3  # standard deviations; chance alone causes a larger deviation in about 1 of 1,000 cases
+_FEW_NAMED = 10  # maximum number of anchors listed in a note
+_OLD_PLACE_SD = 150.0  # Elo; error of a strength that is predicted by the old place (simulated bubble tournaments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -451,7 +457,7 @@ class _Unrated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RatingList:
-    """Hold the rows by pool and rank, with the caption. Ratings of different pools cannot be compared."""
+    """The rows of a rating list by pool and rank, and its caption. Ratings of different pools cannot be compared."""
 
     rows: tuple[Row, ...]
     unrated: tuple[_Unrated, ...] = ()
@@ -465,18 +471,18 @@ class RatingList:
     skipped: int
     model: str = "logistic"
     draw_parameter: float | None = None  # nu of davidson, or drawElo of raokupper in the model's points
-    point: float = 1.0  # factor from the model's points to the points shown
+    point: float = 1.0  # number of displayed points per point of the model
     level: str = "pool average = 0"  # what fixes the level of the ratings; "" if the rating system defines it
 
     @property
     def white_advantage_sd(self) -> float | None:
-        """Return the standard deviation of a fitted White advantage in the list's points; None if it was given."""
+        """Return the standard deviation of a fitted White advantage in the list's points, or None if it was given."""
         basis = fit_bases(self.rows).get(1)  # all pools share the advantage
         sd = None if basis is None else basis.errors.advantage_sd
         return None if basis is None or sd is None else sd * basis.shown.point
 
     def to_json(self) -> dict[str, object]:
-        """Return the list as data for json.dumps, without NaN."""
+        """Return the list as a dictionary for json.dumps, without NaN."""
         return {
             "list": [
                 {name: getattr(row, name) for name in Row.__slots__ if name != "basis"} | {"remarks": list(row.remarks)}
@@ -515,13 +521,15 @@ def rating_list(
     openings: Openings | None = None,
     skipped: int = 0,
 ) -> RatingList:
-    """Rate every pool separately, centered on `mean` (0) unless anchors, loose anchors or prior means fix the level.
+    """Rate every pool separately and return the list.
 
-    Prior "auto": none if the pool is one connected component, otherwise a Gaussian prior around the pool mean.
-    Prior "none": connected components are rated separately; an engine alone in its component is not rated.
-    `advantage`, `draw` and the values of priors are in the model's own points. `names` adds engines that may not have
-    games. `errors_for` selects the engines with errors in a pool of more than 4,000. `skipped` is the number of games
-    that the caller left out. With `openings`, the errors use the scores of game pairs on one opening.
+    The average of each pool is `mean` (default 0) unless anchors, loose anchors or prior means fix the level. With the
+    prior "auto", pools that are a single connected component have no prior. Other pools have a Gaussian prior around
+    the pool mean. With the prior "none", connected components are rated separately, and an engine alone in its
+    component is not rated. `advantage`, `draw` and the values of priors are in the model's own points. `names` adds
+    engines that may have no games. In a pool of more than 4,000 engines, only those in `errors_for` get errors.
+    `skipped` is the number of games that the caller omitted. With `openings`, errors are computed from the scores of
+    game pairs.
     """
     pairs = pairs_of(counts, names)
     terms = _ListTerms(model, prior, anchors or {}, loose or {}, scale, mean)
@@ -535,7 +543,7 @@ def rating_list(
     members: list[_Pool] = []
     for part, belief in _rating_units(pairs, found, terms, notes):
         inside = pairs.within(part)
-        met = [name for name, games in zip(part, inside.played, strict=True) if games]  # an anchor may not have a game
+        met = [name for name, games in zip(part, inside.played, strict=True) if games]  # an anchor may have no games
         if len(met) < len(part):
             alone += (_Unrated(name, _why_unrated(name, pairs)) for name in part if name not in met)
         if met:
@@ -583,7 +591,7 @@ def rating_list(
 def incremental_list(
     pairs: Pairs, ratings: Mapping[str, float], system: str, *, skipped: int = 0, notes: Sequence[str] = ()
 ) -> RatingList:
-    """Return the last ratings of an incremental system as a list: one pool, without errors."""
+    """Return a list with the last ratings of an incremental system, in one pool and without errors."""
     won, drawn, lost = pairs.record
     met = np.array([ratings[name] for name in pairs.names])
     opponents = pairs.per_engine(pairs.games * met[pairs.black], pairs.games * met[pairs.white]) / pairs.played
@@ -624,10 +632,10 @@ def incremental_list(
 def bubble_rating_order(
     starting_list_bottom_to_top: Sequence[str], newcomers: Sequence[str], counts: Counts | Pairs
 ) -> tuple[str, ...]:
-    """Return all engines, best first, by likelihood with the old list as the prior; ties keep the old order.
+    """Return all engines, best first, by likelihood with the old list as prior. Equal engines keep the old order.
 
-    The prior of place i of m is z((i+1/2)/m) * 350 Elo with standard deviation 150, that of a newcomer 0 with 350.
-    Raises ValueError for an engine that is in neither list.
+    The prior of place i of m has the mean z((i+1/2)/m) * 350 Elo and the standard deviation 150 Elo. The prior of a
+    newcomer has the mean 0 and the standard deviation 350 Elo. Raises ValueError for an engine that is in neither list.
     """
     old = [name for name in starting_list_bottom_to_top if name not in set(newcomers)]
     means = {name: NormalDist().inv_cdf((i + 0.5) / len(old)) * _PRIOR_SD for i, name in enumerate(old)}
@@ -646,7 +654,10 @@ def bubble_rating_order(
 def _with_dependence(
     rated: list[tuple[Fit, Prior | None]], couples: OpeningPairs, notes: list[str]
 ) -> list[tuple[Fit, Prior | None]]:
-    """Add the dependence of paired games to the fits: one variance ratio, because single pools have too few pairs."""
+    """Add the dependence of paired games to the fits.
+
+    All pools get the same variance ratio, because single pools have too few pairs.
+    """
     inside = [couples.within(fitted.names) for fitted, _ in rated]
     surprise = sum(
         (pair_score_spread(fitted, own) for (fitted, _), own in zip(rated, inside, strict=True)), PairScoreSpread()
@@ -675,9 +686,9 @@ def _fits(
     draw: float | Literal["fit"],
     notes: list[str],
 ) -> list[Fit]:
-    """Fit all pools, the largest first; they share White's advantage and the draw parameter.
+    """Fit all pools in their order. They share White's advantage and the draw parameter.
 
-    An advantage that cannot be separated from the ratings is set to 0, with a note.
+    If the advantage cannot be determined, it is set to 0 and a note is added.
     """
     shared = len(members) > 1 and (advantage == "fit" or (terms.model != "logistic" and draw == "fit"))
     found = list[Fit]()
@@ -695,7 +706,7 @@ def _fits(
 
 
 def _contradictions(fitted: Fit) -> tuple[str, ...]:
-    """Return a note about the anchors whose results are improbable at their given ratings."""
+    """Return a note about anchors whose results are improbable for their given ratings."""
     if len(fitted.fixed) < 2:
         return ()
     pairs = fitted.problem.pairs
@@ -713,7 +724,7 @@ def _contradictions(fitted: Fit) -> tuple[str, ...]:
 
 
 def _point_notes(fitted: Fit, point: float) -> tuple[str, ...]:
-    """Explain the points of a model whose points are not Elo points."""
+    """Return notes that explain the points of a model if they are not Elo points."""
     if fitted.point == 1:
         return ()
     added = ("the games do not determine the draw parameter: one win and one loss between equal engines are added",)
@@ -730,12 +741,12 @@ _USUAL = 95.0  # %
 
 
 def quantile(percent: float) -> float:
-    """Return the standard deviations to either side that enclose `percent` of a normal distribution."""
+    """Return the number of standard deviations around the mean that enclose `percent` of a normal distribution."""
     return NORMAL_95 if percent == _USUAL else NormalDist().inv_cdf((1 + percent / 100) / 2)
 
 
 def at_confidence(found: RatingList, percent: float) -> RatingList:
-    """Return the list with plus, minus and errors at `percent` confidence; rows without a fit are unchanged."""
+    """Return the list with plus, minus and errors for the confidence `percent`. Rows without a fit do not change."""
     if percent == _USUAL:
         return found
     bounds = {
