@@ -154,7 +154,7 @@ class TournamentEditor:
         text = self._write(GameVoided(game.pairing, game.outcome, why), why)
         open_now = (*self.format.offers(self.state), *self.format.ahead(self.state))
         again = game.pairing.key in {pairing.key for pairing in open_now}
-        rest = "it will be replayed" if again else "decisions based on it stay, but the ratings ignore it"
+        rest = "it will be replayed" if again else "decisions based on it remain, but the ratings ignore it"
         who = f"{game.pairing.white} - {game.pairing.black} {game.outcome}"
         return f"game {number} ({who}) is void; {rest}. {text}".strip()
 
@@ -200,7 +200,7 @@ class TournamentEditor:
         entrant, spec = self.joining(request.id, request.name)
         default_side(self.log, spec)
         if request.fingerprint not in ("", spec.fingerprint):
-            what = f"the running tournament has another engine file {request.id!r} than the one that was checked"
+            what = f"the running tournament uses an engine file {request.id!r} that differs from the checked one"
             raise UsageRefused(what, step="put the checked file into the engines directory next to the configuration")
         return entrant, spec
 
@@ -220,7 +220,7 @@ class TournamentEditor:
         if (name := match_name(word, names)) is None:
             close = no_match_hint(word, names)
             step = "" if close else f"use one of {', '.join(names)}"
-            raise UsageRefused(f"{word!r} is not in {self.log.title}{close}", step=step)
+            raise UsageRefused(f"{word!r} is not an entrant of {self.log.title}{close}", step=step)
         return name
 
 

@@ -24,13 +24,13 @@ from enginetour import __version__
 from enginetour.engines.process import unblock_signals
 from enginetour.tournament.config.sections import NotifySection
 
-COMMAND_S = 30.0  # then the command and its children are killed; a mail program may need long for a slow server
+COMMAND_S = 30.0  # seconds until a command and its children are killed; a slow mail server may need long
 WEBHOOK_S = 10.0  # seconds for each step of the connection
 MOST_WAITING = 100  # undelivered events; a usual run does not produce more
 QUIET_S = 600.0  # seconds between two notices of the same kind about the same engine: at most six per hour
 ENDS = ("finished", "stopped")
 FAREWELL_S = 15.0  # seconds for the last event of a run: one slow webhook, or two fast ones
-_HURRIED_S = 0.5  # the same after a second stop, when a run must end within 3 s (reliability spec 3)
+_HURRIED_S = 0.5  # seconds for it after a second stop, when a run must end within 3 s (reliability spec 3)
 _LONGEST_VARIABLE = 1000  # characters; the kernel limits a variable to 128 KB (execve(2)); stdin has the whole event
 
 Event = Mapping[str, object]

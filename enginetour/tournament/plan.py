@@ -127,7 +127,7 @@ class _Resources:
 
 @dataclass(frozen=True)
 class Plan:
-    """A tournament that could start: its entrants, best first, and how each of them plays."""
+    """A tournament that can be started: its entrants, best first, and how each of them plays."""
 
     config: Config
     workspace: Path
@@ -400,7 +400,7 @@ def ordered(plan: Plan, store: Store, tell: Callable[[str], None], last_table: T
         last = (float("inf"), None)
         entrants = sorted(plan.entrants, key=lambda entrant: ranks.get(entrant.name, last)[0])
         newcomers = store.has(name) or listed_order(order) is not None
-        in_rounds = SYSTEMS[plan.config.system].rounds  # elsewhere, only incremental systems would use them
+        in_rounds = SYSTEMS[plan.config.system].rounds  # elsewhere, it would only affect incremental ratings
         marked = tuple(
             replace(
                 entrant,

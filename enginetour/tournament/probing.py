@@ -248,7 +248,7 @@ def unsupported_openings(
         return
     first = unsupported[0]
     called = f" ({first.name})" if first.name else ""
-    edit = "edit does not support castling rights, en passant or variants"
+    edit = "the CECP command edit does not support castling rights, en passant or variants"
     why = f"the first of these is number {first.index}{called}: {edit}"
     if len(unsupported) == looked:
         what = f"{shy[0]} does not support setboard, so it cannot play any of {looked} openings; {why}"

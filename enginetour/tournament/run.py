@@ -232,7 +232,7 @@ def ignored_changes(plan: Plan, log: TournamentLog) -> Iterator[str]:
         before, now = known.get(entrant.name), entrant.rating
         if now not in (None, before) and entrant.name in log.specs and entrant.name not in log.gone:
             started = "started without a rating" if before is None else f"keeps its starting rating {before:g}"
-            yield f"{entrant.name} {started}; the rating {now:g} in {plan.config.path.name} is for the next edition"
+            yield f"{entrant.name} {started}; the rating {now:g} in {plan.config.path.name} applies to the next edition"
 
 
 def _refuse_exchanged(plan: Plan, log: TournamentLog) -> None:

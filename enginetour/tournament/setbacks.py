@@ -123,8 +123,8 @@ class Setbacks:
         self.pause(LOOK_S)
         if not self.cramped:
             self.cramped = True
-            room = f"{free / MIN_FREE:.1f} MiB free, {needed / MIN_FREE:.1f} needed"
-            self._tell(f"no new games until the disk has free space: {room}")
+            room = f"{free / MIN_FREE:.1f} MiB free, {needed / MIN_FREE:.1f} MiB needed"
+            self._tell(f"no new games start until the disk has free space: {room}")
         return True
 
     def forget(self, event: Event) -> None:

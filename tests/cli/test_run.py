@@ -298,9 +298,10 @@ def test_a_rating_changed_between_two_runs_is_told_not_to_hold(tmp_path: Path) -
     path.write_text(text.replace("1500", "1600").replace('engine = "wren3"', 'engine = "wren3"\nrating = 1400'))
     said = tour(tmp_path, "run", str(path), "--max-games", "1", expect=8).stdout
     assert (
-        "warning: Wren 2 keeps its starting rating 1500; the rating 1600 in trial.toml is for the next edition" in said
+        "warning: Wren 2 keeps its starting rating 1500; the rating 1600 in trial.toml applies to the next edition"
+        in said
     )
-    assert "warning: Wren 3 started without a rating; the rating 1400 in trial.toml is for the next edition" in said
+    assert "warning: Wren 3 started without a rating; the rating 1400 in trial.toml applies to the next edition" in said
     path.write_text(text)
     assert "rating" not in tour(tmp_path, "run", str(path), "--max-games", "1", expect=8).stdout.partition("Started")[0]
 

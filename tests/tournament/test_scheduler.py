@@ -680,7 +680,7 @@ def test_a_full_disk_pauses_with_one_line() -> None:
     loop = scheduler(ended, free_bytes=lambda: next(free, float(MIN_FREE + GAME_BYTES)))
     loop._wait = lambda: None  # type: ignore[method-assign]
     assert loop.run() is RunEnd.FINISHED
-    assert heard(loop).words == ["no new games until the disk has free space: 1.0 MiB free, 1.2 needed"]
+    assert heard(loop).words == ["no new games start until the disk has free space: 1.0 MiB free, 1.2 MiB needed"]
     assert len(heard(loop).numbers) == 6
 
 
@@ -1022,7 +1022,7 @@ def test_a_disk_that_fills(workspace: Path) -> None:
         with disk.running("run", str(path)) as run:
             assert run.stdout is not None
             assert run.stderr is not None
-            until(run.stderr, "no new games until the disk has free space")
+            until(run.stderr, "no new games start until the disk has free space")
             disk.leave(MIN_FREE + 3 * GAME_BYTES)
             (workspace / "begun").read_text()
             (workspace / "gate").write_text("")

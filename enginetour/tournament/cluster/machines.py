@@ -316,9 +316,11 @@ def demand_of(plan: Plan, *, force: bool) -> Demand:
     play = plan.config.play
     if play.affinity is True:
         step = "remove affinity, or start each worker with taskset"
-        raise InputRefused("affinity is for one machine only", place=plan.config.at("play", "affinity"), step=step)
+        raise InputRefused(
+            "affinity can only be used on one machine", place=plan.config.at("play", "affinity"), step=step
+        )
     if play.speed not in (None, "measure"):
-        what = f"speed = {play.speed} is for one machine only"
+        what = f"speed = {play.speed} can only be used on one machine"
         raise InputRefused(what, place=plan.config.at("play", "speed"), step='set speed = "measure"')
     sides = tuple(plan.sides.values())
     tables = find_tables(plan.config) if play.tablebases is not None else None

@@ -207,7 +207,7 @@ def find_tables(config: Config) -> TableFiles:
         raise InputRefused(what, place=place, step="correct path") from None
     if found.damaged:
         more = f" and {len(found.damaged) - 1} more" if len(found.damaged) > 1 else ""
-        what = f"{found.damaged[0]}{more}: truncated, or not a Syzygy table (64-byte blocks and 16 more bytes)"
+        what = f"{found.damaged[0]}{more}: truncated, or not a Syzygy table (multiple of 64 bytes, plus 16)"
         raise InputRefused(what, place=place, step="download the file again")
     return found
 

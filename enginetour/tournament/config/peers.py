@@ -79,7 +79,7 @@ def _parse_command(text: str) -> tuple[_Program, tuple[_PeerOption, ...], tuple[
     for word in rest[:end]:
         if (unfilled := _VARIABLE.search(word)) is not None:
             step = "put echo before the command, run it, and use what it prints"
-            raise InputRefused(f"shell variable {unfilled[0]!r} in {word!r}", place=_PLACE, step=step)
+            raise InputRefused(f"contains the shell variable {unfilled[0]!r} (found {word!r})", place=_PLACE, step=step)
         if _OPTION.match(word):
             options.append(_PeerOption(word.lstrip("-"), ()))
         elif options:
@@ -112,7 +112,7 @@ def _start(words: list[str]) -> tuple[int, _Program]:
         return found[0]
     nearest = suggest(words[0], ("cutechess-cli", "fastchess")) if words else ""
     step = "give the whole command, including the program"
-    raise InputRefused(f"not a command of cutechess-cli or fastchess{nearest}", place=_PLACE, step=step)
+    raise InputRefused(f"is not a command of cutechess-cli or fastchess{nearest}", place=_PLACE, step=step)
 
 
 def _around(before: list[str], behind: list[str]) -> list[str]:
@@ -387,8 +387,8 @@ _ELSEWHERE: Mapping[str, str] = {
     "bookmode": "enginetour chooses how to read a book",
     "autosaveinterval": "each game is saved before it is reported",
     "testEnv": "each line of output is complete",
-    "show-latency": "the latency of each game is stored: enginetour games N",
-    "check-mate-pvs": "PVs and mate scores are always checked: enginetour standings --engines",
+    "show-latency": "the latency of each game is stored; enginetour games N shows it",
+    "check-mate-pvs": "PVs and mate scores are always checked; enginetour standings --engines shows the results",
     "force-concurrency": "use enginetour run FILE --force",
     "strict": "use enginetour run FILE --fail-on incidents",
     "epdout": "enginetour export epd writes the last position of each game",
@@ -529,7 +529,7 @@ class _PeerSchedule:
             settings["seeding"] = "lottery"
         elif seeds < self.engines:
             self.notes.append(f"-seeds {seeds}: enginetour seeds all engines, in the given order")
-        self.notes.append("-tournament knockout: enginetour systems knockout shows how a drawn match is decided")
+        self.notes.append("-tournament knockout: to see how a drawn match is decided, run enginetour systems knockout")
         for option in ("noswap", "reverse"):
             if option in self.numbers:
                 self.notes.append(f"-{option}: ignored, because both engines play both colors in a knockout")
@@ -689,7 +689,7 @@ def _leave_out(option: str, words: str, reading: _Translation) -> None:
         reading.recovers |= option == "recover"
         reading.by_games |= words in ("-report penta=false", "-output format=cutechess")
     elif option in _SHOWN:
-        reading.notes.append(f"{words}: ignored, because it only prints something")
+        reading.notes.append(f"{words}: ignored, because it only prints information")
     else:
         reading.notes.append(f"{words}: unsupported {reading.program} option, ignored")
 
@@ -764,7 +764,9 @@ def _schedule(reading: _Translation) -> None:
     reading.format = schedule.format()
     if sprt is not None and reading.format["system"] == "match":
         reading.format["sprt"] = sprt
-        reading.notes.append("-sprt: enginetour narrows the bounds by the expected overshoot; a run prints both")
+        reading.notes.append(
+            "-sprt: enginetour narrows the bounds by the expected overshoot; a run prints both pairs of bounds"
+        )
         in_pairs = reading.format["games_per_pairing"] == 2 and sprt["model"] != "bayesian"
         if in_pairs and reading.by_games:
             here = "enginetour counts game pairs; pairs = false counts games"

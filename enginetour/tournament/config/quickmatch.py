@@ -259,7 +259,7 @@ def _format(asked: MatchRequest, count: int) -> dict[str, Any]:
         what = "a test needs exactly two engines" if option == "sprt" else "a target error needs exactly two engines"
         raise UsageRefused(what, place=f"--{option}", step=f"give two engines, or remove --{option}")
     if asked.seeds is not None and system != "gauntlet":
-        raise UsageRefused("seeds are only for a gauntlet", place="--seeds", step="add --format gauntlet")
+        raise UsageRefused("seeds can only be used with a gauntlet", place="--seeds", step="add --format gauntlet")
     if system == "match":
         settings["games"] = asked.games or (OPEN_GAMES if ends else 100)
         if ends:

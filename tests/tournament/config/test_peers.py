@@ -54,7 +54,7 @@ def test_a_command_is_said_in_our_words(command: Path, tmp_path: Path, monkeypat
         ("cutechess-cli -engine cmd=a -engine cmd=b -each tc=1", "add proto=uci or proto=xboard"),
         ("cutechess-cli -engine conf=gone -engine cmd=b proto=uci -each tc=1", "enginetour engines import"),
         ("cutechess-cli -engine name=a -engine cmd=b proto=uci -each tc=1", "an engine has neither cmd= nor conf="),
-        ("fastchess -engine cmd=$NEW -engine cmd=b -each tc=1", "shell variable '$N' in 'cmd=$NEW'"),
+        ("fastchess -engine cmd=$NEW -engine cmd=b -each tc=1", "contains the shell variable '$N' (found 'cmd=$NEW')"),
         ("fastchess -engine cmd='a -engine cmd=b", "is not a valid command line"),
         ("fastchess cmd=a", "expected an option such as -engine"),
         ("fastchess -engine cmd=a -engine cmd=b -each tc=1 -rounds many", "-rounds must be a whole number"),

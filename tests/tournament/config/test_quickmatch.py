@@ -248,7 +248,7 @@ def test_a_long_name_has_room_for_its_number(tmp_path: Path) -> None:
         (("wren1", "'"), {}, "is not a valid command line"),
         (("wren1", "wren2", "wren3"), {"sprt": {"elo0": 0, "elo1": 5}}, "a test needs exactly two engines"),
         (("wren1", "wren2", "wren3"), {"error": 9.0}, "a target error needs exactly two engines"),
-        (("wren1", "wren2", "wren3"), {"seeds": 1}, "seeds are only for a gauntlet"),
+        (("wren1", "wren2", "wren3"), {"seeds": 1}, "seeds can only be used with a gauntlet"),
         (("wren1", "wren2"), {"options": ("Hash",)}, "no value in 'Hash'"),
     ],
 )
