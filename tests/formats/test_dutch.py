@@ -138,10 +138,10 @@ def test_the_criteria_of_a_pair() -> None:
     """The criteria of a pair are reported with whether they are met."""
     field = field_of(entered(4, 3).members, "A1C B1D", total=3)
     told = {name: met for name, met, _ in explain(field, 1, 0)}
-    assert told["not met before"] and told["inside one score group"] and told["no third color in a row"]
+    assert told["not met before"] and told["inside the same score group"] and told["no third color in a row"]
     assert not told["color preferences"]
     across = {name: met for name, met, _ in explain(field, 0, 2)}
-    assert not across["not met before"] and not across["inside one score group"] and across["color preferences"]
+    assert not across["not met before"] and not across["inside the same score group"] and across["color preferences"]
 
 
 @pytest.mark.parametrize("points", [0.0, 0.5, 1.0])

@@ -182,7 +182,7 @@ def test_every_code_has_its_words() -> None:
     """Standings with tie-breaks have a legend."""
     assert all(code.name for code in PLACEMENT_CODES.values())
     assert (PLACEMENT_CODES["SOSM-2"].name, PLACEMENT_CODES["SODOSW"].name) == (
-        "sum of opponents' McMahon scores without the lowest two",
+        "sum of opponents' McMahon scores without the two lowest values",
         "sum of defeated opponents' wins, half for a draw",
     )
     assert standings_sheet("t", (StandingsRow(1, "A", 5, 3),)).notes == ()

@@ -1,9 +1,10 @@
 """Blossom algorithm: primal-dual search for a maximum-weight perfect matching.
 
 Outer (S) blossoms are at even distance from the root, inner (T) blossoms at odd distance, and the others are free.
-While the search grows by `grown`, duals of outer vertices sink and those of inner vertices rise by the same amount.
-Both are stored as at the start of the stage, so that a step only computes its own row: slack = stored - grown * (1
-outer end, 2 outer ends). Source: Edmonds 1965; Gabow 1974 for the least slack kept per vertex.
+While the search grows by `grown`, the duals of outer vertices decrease by this amount, and the duals of inner vertices
+increase by it. Duals and slacks are stored with their values at the start of the stage, so that a step computes only
+one row. The slack is then the stored value minus `grown` for a pair of an outer and a free vertex, or minus twice
+`grown` for two outer vertices. Source: Edmonds 1965; Gabow 1974 for the least slack per vertex.
 """
 
 from __future__ import annotations
@@ -14,18 +15,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-# Blossoms: odd sets of vertices shrunk into one. They are nested, and each is a cycle of smaller blossoms that are
-# matched except for its base.
+# Blossoms: odd sets of vertices, each shrunk into one. They are nested: each is a cycle of smaller blossoms. Inside a
+# blossom, all vertices except its base are matched with each other.
 #
 # Numbers below n are vertices, each a trivial blossom; larger numbers are shrunk blossoms. Source: Edmonds 1965.
 
 _Vertices = NDArray[np.intp]
-_Link = tuple[int, int]  # vertices: one in a child, one in the next child
+_Link = tuple[int, int]  # a vertex in a child, and a vertex in the next child
 
 
 @dataclass(slots=True, eq=False)
 class _Blossom:
-    """`links[k]` joins child k to the next, the last to child 0. Child 0 has `base`; 1-2, 3-4 ... are matched."""
+    """A shrunk blossom: `links[k]` connects child k with the next child, and the last child with child 0.
+
+    Child 0 contains `base`. Children 1 and 2 are matched, 3 and 4, and so on.
+    """
 
     children: list[int]
     links: list[_Link]
@@ -34,7 +38,7 @@ class _Blossom:
     z: int
 
     def even_way(self, start: int) -> list[tuple[int, int, _Link]]:
-        """Return steps (child, next child, link) from child `start` to child 0, the first along a matched link."""
+        """Return the steps (child, next child, link) from child `start` to child 0; the first link is matched."""
         size = len(self.children)
         if start % 2:
             places = [*range(start, size), 0]
@@ -61,11 +65,11 @@ class _Nest:
         return self.shrunk[number].members if number in self.shrunk else self._alone[number]
 
     def base(self, number: int) -> int:
-        """Return the vertex that is not matched inside."""
+        """Return the vertex that is not matched inside the blossom."""
         return self.shrunk[number].base if number in self.shrunk else number
 
     def shrink(self, children: list[int], links: list[_Link], z: int) -> int:
-        """Make a new outermost blossom; its base is that of child 0."""
+        """Make a new outermost blossom with the base of child 0."""
         members = np.concatenate([self.members(child) for child in children])
         number, self._next = self._next, self._next + 1
         self.shrunk[number] = _Blossom(children, links, self.base(children[0]), members, z)
@@ -83,7 +87,7 @@ class _Nest:
         return blossom
 
     def open_empty(self) -> None:
-        """Undo outermost blossoms with z = 0, and then their children likewise."""
+        """Undo outermost blossoms with z = 0, and then their children with z = 0, and so on."""
         waiting = [number for number in self.shrunk if number not in self._around]
         while waiting:
             number = waiting.pop()
@@ -114,22 +118,21 @@ class _Nest:
             blossom.base = vertex
 
 
-# Weights in the form of the search: doubled, turned into costs, with very high costs for forbidden pairs.
+# Weights in the form that the search needs: doubled, converted to costs, with very high costs for forbidden pairs.
 #
-# Machine words are used while nothing can overflow, Python's integers otherwise; the algorithms are the same.
+# 64-bit integers (machine words) are used if nothing can overflow, else Python's integers; the algorithms are the same.
 
-Numbers = NDArray[Any]  # int64, or object holding Python ints
+Numbers = NDArray[Any]  # int64, or object with Python integers
 Allowed = NDArray[np.bool_]
-WORD_SPREAD = (
-    1 << 50
-)  # heaviest minus lightest weight in machine words (pairing spec 7); this leaves duals 5 bits to grow
-_WORD_FAR = 1 << 60  # twice this plus a dual fits a machine word
-_HEADROOM = 5  # bits between the largest dual and `far`, so that sums of four duals and a cost stay below it
-_SPARE = 8  # bits of `far` above n times the spread, in Python's integers; duals are at most a few times that
+# heaviest minus lightest weight in machine words (pairing spec 7); duals can grow by 5 more bits
+WORD_SPREAD = 1 << 50
+_WORD_FAR = 1 << 60  # twice this number plus a dual fits into a machine word
+_HEADROOM = 5  # bits between the largest dual and `far`, so that sums of four duals and a cost stay below `far`
+_SPARE = 8  # bits of `far` above n times the spread, with Python's integers; duals are at most a few times n * spread
 
 
 class TooWide(Exception):
-    """A dual variable left its range in machine words; the search must be repeated with Python's integers."""
+    """A dual variable is too large for machine words; the search must be repeated with Python's integers."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,7 +145,7 @@ class Costs:
 
     @property
     def limit(self) -> int:
-        """Largest absolute value of a dual variable."""
+        """Return the largest allowed absolute value of a dual variable."""
         return self.far >> _HEADROOM
 
     def filled(self, value: int) -> Numbers:
@@ -156,7 +159,10 @@ class Costs:
 
 
 def integers(weights: ArrayLike) -> Numbers:
-    """Return a square matrix as int64, or as objects if a machine word is too small; ValueError otherwise."""
+    """Return a square matrix as int64, or as objects if int64 is too small.
+
+    Raises ValueError if the matrix is not square or has other values than integers.
+    """
     matrix = np.asarray(weights)
     if matrix.size == 0:
         matrix = np.zeros((0, 0), dtype=np.int64)
@@ -175,7 +181,10 @@ def integers(weights: ArrayLike) -> Numbers:
 
 
 def allowed_pairs(weights: Numbers, forbidden: ArrayLike | None) -> Allowed:
-    """Return the pairs off the diagonal that are not forbidden; ValueError unless all is symmetric."""
+    """Return the pairs outside the diagonal that are not forbidden.
+
+    Raises ValueError if weights or forbidden pairs are not symmetric.
+    """
     if forbidden is None:
         allowed = np.ones(weights.shape, dtype=np.bool_)
     else:
@@ -190,7 +199,10 @@ def allowed_pairs(weights: Numbers, forbidden: ArrayLike | None) -> Allowed:
 
 
 def costs_of(weights: Numbers, allowed: Allowed, *, wide: bool = False) -> Costs:
-    """Return the costs in machine words if the spread of the weights permits it, else in Python's integers."""
+    """Return the costs in machine words if the spread of the weights permits it, else as Python's integers.
+
+    With `wide`, Python's integers are always used.
+    """
     if not allowed.any():
         return Costs(np.full(weights.shape, _WORD_FAR, dtype=np.int64), _WORD_FAR, 0)
     known = weights[np.unravel_index(allowed.argmax(), allowed.shape)]
@@ -212,7 +224,10 @@ FREE, _OUTER, _INNER = 0, 1, 2
 
 
 class Search:
-    """Duals y and blossoms of a matching; slack = cost + y + y + 2 * z of the blossoms around both, never below 0."""
+    """Search for a matching, with its duals y and its blossoms.
+
+    The slack of a pair is cost + y + y + 2 * z of the blossoms around both vertices. It is never below 0.
+    """
 
     def __init__(self, costs: Costs, y: Numbers, mate: list[int]) -> None:
         self.costs = costs
@@ -222,7 +237,10 @@ class Search:
         self._begin(-1)
 
     def extend(self, root: int) -> bool:
-        """Match the exposed `root` and another vertex; False if no allowed pairs do so, and the tree shows why."""
+        """Match the exposed `root` and another exposed vertex; return False if this is impossible.
+
+        Then `tree` shows why.
+        """
         self._begin(root)
         self._outer(int(self.nest.outermost[root]))
         while (found := self._step()) is None:
@@ -230,7 +248,7 @@ class Search:
         return found
 
     def end(self) -> None:
-        """Update the stored duals and undo blossoms with z = 0; TooWide if a dual is beyond the limit."""
+        """Update the stored duals and undo blossoms with z = 0. Raises TooWide if a dual is beyond the limit."""
         self.y[self.state == _OUTER] -= self.grown
         self.y[self.state == _INNER] += self.grown
         for number in self.label:
@@ -248,23 +266,22 @@ class Search:
         self.grown = 0
         self.label: dict[int, int] = {}
         self.carried: dict[int, int] = {}  # stored z of inner shrunk blossoms; it is 0 when `grown` reaches it
-        self.entry: dict[
-            int, _Link
-        ] = {}  # inner blossom -> the outer vertex it was reached from, and the vertex inside
+        # by inner blossom: the outer vertex from which the search reached it, and the vertex inside
+        self.entry: dict[int, _Link] = {}
         self.state = np.zeros(count, dtype=np.int8)
         self.least = self.costs.filled(far)  # stored slack to the nearest outer vertex
         self.nearest = np.full(count, -1)
         # An event happens when 2 * grown reaches least * factor + offset.
         self.factor, self.offset = np.full(count, 2), self.costs.filled(0)
         exposed = [v for v, m in enumerate(self.nest.mate) if m < 0 and v != root]
-        # odd, so that of equal events the one that ends the search comes first
+        # an odd offset, so that of equal events the one that ends the search comes first
         for vertex in exposed:
             self.offset[self.nest.members(int(self.nest.outermost[vertex]))] = -1
         self.factor[self.closed], self.offset[self.closed] = 0, 2 * far
         self.when = self.least * self.factor + self.offset
 
     def _step(self) -> bool | None:
-        """Process the next event; True if it augmented the matching, False if there is none."""
+        """Process the next event; return True if it augmented the matching, and False if there is no event."""
         far, nest = self.costs.far, self.nest
         vertex = int(self.when.argmin())
         when = int(self.when[vertex])
@@ -332,20 +349,20 @@ class Search:
         self.when += self.offset
 
     def _look_outside(self, vertex: int) -> None:
-        """Find the nearest outer vertex again, because the stored one is in the same blossom now."""
+        """Find the nearest outer vertex again, because the stored one is now in the same blossom."""
         row = self.costs.matrix[vertex] + self.y + self.y[vertex]
         row[(self.state != _OUTER) | (self.nest.outermost == self.nest.outermost[vertex])] = self.costs.far
         self.nearest[vertex] = near = int(row.argmin())
         self.least[vertex] = self.when[vertex] = row[near]
 
     def _settle_z(self, number: int) -> None:
-        """Replace the stored z of a labeled blossom by the true one."""
+        """Replace the stored z of a labeled blossom by its true value."""
         if number in self.nest.shrunk:
             self.nest.shrunk[number].z += self.grown if self.label[number] == _OUTER else -self.grown
             self.carried.pop(number, None)
 
     def _up(self, number: int) -> _Link:
-        """Return the link from a blossom of the tree towards the root: a vertex inside and one in the next."""
+        """Return the link from a blossom of the tree towards the root: a vertex inside and one in the next blossom."""
         if self.label[number] == _INNER:
             return self.entry[number][::-1]
         base = self.nest.base(number)
@@ -359,7 +376,7 @@ class Search:
         return path
 
     def _shrink(self, one: int, other: int) -> None:
-        """Shrink the cycle of two outer vertices that met, through the tree, into a new outer blossom."""
+        """Shrink the cycle through two outer vertices and the tree into a new outer blossom."""
         left, right = self._path(one), self._path(other)
         shared = set(left) & set(right)
         left, (top, *_) = [b for b in left if b not in shared], [b for b in left if b in shared]
@@ -378,7 +395,7 @@ class Search:
         self._scan(np.concatenate([self.nest.members(child) for child in turned]), self.nest.members(number))
 
     def _expand(self, number: int) -> None:
-        """Open an inner blossom with z = 0: the even way through it stays in the tree, the rest becomes free."""
+        """Open an inner blossom with z = 0; its children on the even way stay in the tree, the others become free."""
         entry = self.entry.pop(number)
         self._settle_z(number)
         self._relabel(number, FREE, self.grown)
@@ -409,24 +426,26 @@ class Search:
             nest.rebase(inner, vertex)
 
 
-# The fractional optimum as a start: an assignment of each vertex to another, its duals, and its cycles split.
+# The start of the search is the fractional optimum: an assignment of each vertex to another one, and its duals. The
+# cycles of the assignment are split into pairs.
 #
-# Pairs can count one half there, so odd cycles are allowed. The search for a real matching then has one exposed vertex
-# per odd cycle. Sources: Jonker and Volgenant 1987 (reductions, shortest paths); Applegate and Cook 1993 (this start).
+# In the fractional optimum, a pair can count one half, so odd cycles are allowed. The search for a real matching then
+# begins with one exposed vertex per odd cycle. Sources: Jonker and Volgenant 1987 (reductions, shortest paths);
+# Applegate and Cook 1993 (this start).
 
-_SWEEPS = 2  # augmenting row reductions, Jonker and Volgenant 1987
-_BIDS = 4  # steps per vertex in one of them; the shortest paths do the rest
+_SWEEPS = 2  # number of augmenting row reductions, Jonker and Volgenant 1987
+_BIDS = 4  # steps per vertex in one reduction; the remaining rows are assigned by shortest paths
 
 
 def jump_start(costs: Costs) -> tuple[Numbers, list[int]] | None:
-    """Return duals y and mates (-1: exposed) with tight pairs; None without a fractional perfect matching.
+    """Return duals y and mates (-1: exposed), or None if there is no fractional perfect matching.
 
-    All costs[i, j] + y[i] + y[j] are at least 0, and exactly 0 between mates.
+    All costs[i, j] + y[i] + y[j] are at least 0, and they are 0 between mates.
     """
     assigned = _Assignment(costs)
     if not assigned.complete():
         return None
-    # The matrix is symmetric, so the assignment and its inverse are optimal, and half of y is tight on both.
+    # The matrix is symmetric, so the inverse of the assignment is also optimal, and half of the duals is tight on both.
     return -(assigned.rows() + assigned.v) // 2, _split([int(column) for column in assigned.column])
 
 
@@ -448,7 +467,10 @@ def _split(column: list[int]) -> list[int]:
 
 
 class _Assignment:
-    """Assignment of rows to columns at least cost; u[i] + v[j] <= cost[i, j], equal if assigned. All are even."""
+    """Assignment of rows to columns at the lowest cost.
+
+    For all pairs, u[i] + v[j] <= cost[i, j], with equality for assigned pairs. All these numbers are even.
+    """
 
     def __init__(self, costs: Costs) -> None:
         self.costs = costs
@@ -465,7 +487,7 @@ class _Assignment:
         return bool((self.v >= self.costs.far // 2).any())
 
     def complete(self) -> bool:
-        """Assign all rows; False if allowed pairs do not suffice."""
+        """Assign all rows; return False if the allowed pairs do not permit it."""
         if self._is_impossible():
             return False
         for _ in range(_SWEEPS):
@@ -474,13 +496,16 @@ class _Assignment:
         return all(self._augment(vertex) for vertex in free)
 
     def rows(self) -> Numbers:
-        """Return the duals of the rows, from the assigned pairs."""
+        """Return the duals of the rows, computed from the assigned pairs."""
         places = np.array(self.column, dtype=np.intp)
         out: Numbers = self.costs.matrix[np.arange(len(places)), places] - self.v[places]
         return out
 
     def _reduce(self) -> None:
-        """Let each free row bid for its best column, up to the second best value; it can displace another row."""
+        """Assign free rows to their best columns, and lower the dual of a column until the second best is equal.
+
+        A row can take its column from another row, which then becomes free.
+        """
         far, v = self.costs.far, self.v
         waiting = [vertex for vertex, column in enumerate(self.column) if column < 0][::-1]
         for _ in range(_BIDS * len(v)):
@@ -511,7 +536,7 @@ class _Assignment:
         """Assign one more row by a shortest path (Dijkstra on reduced costs)."""
         matrix, far, v = self.costs.matrix, self.costs.far, self.v
         open_v = v.copy()
-        # Odd numbers mark unassigned columns, so that of equal paths the one that ends comes first.
+        # Unassigned columns get odd numbers, so that of equal paths the one that ends there comes first.
         open_v[np.array(self.row) < 0] += 1
         length, before = self.costs.filled(far), np.full(len(v), -1)
         reached: list[tuple[int, int]] = []

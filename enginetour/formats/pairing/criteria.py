@@ -1,7 +1,7 @@
 """Pairing criteria of Gotha, current and older (about 2005), as weights; families and origins.
 
-Arrays are over the present members in entry order. Group 0 is the top. Sizes and places include the member with the
-bye.
+Arrays have one value for each present member, in entry order. Group 0 is the top group. Sizes and places include the
+member with the bye.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """How scores become groups; `step` is 1 for groups of whole wins, 2 if half wins make own groups.
+    """Rule for the division of scores into groups.
 
-    `highest` is the score of group 0, and `groups` includes empty ones; both in steps, for each of `categories`.
+    `step` is the number of groups per win: 1 for groups of whole wins, 2 if half wins form separate groups. `highest`
+    is the score of group 0 in steps. `groups` is the number of groups in each category, including empty ones.
     """
 
     highest: int
@@ -33,7 +34,7 @@ class Span:
 
     @property
     def all_groups(self) -> int:
-        """Number of groups of all categories."""
+        """Return the number of groups of all categories together."""
         return self.groups * self.categories
 
 
@@ -45,11 +46,11 @@ class Lineup:
     score: Ints  # score in steps
     category: Ints
     group: Ints
-    size: Ints  # size of its group
-    place: Ints  # place in its group; 0 is the best
+    size: Ints  # size of the member's group
+    place: Ints  # place in the group; 0 is the best
     up: Ints  # number of floats up
     down: Ints  # number of floats down
-    balance: Ints  # Whites minus Blacks, without handicap games
+    balance: Ints  # games with White minus games with Black, without handicap games
     span: Span
     number: int  # number of rounds played
 
@@ -57,7 +58,10 @@ class Lineup:
         return len(self.member)
 
     def renumbered(self, out: Flags) -> Lineup:
-        """Return the lineup with places counted without the members `out`, which keep theirs. Source: Vuorinen 2010."""
+        """Return the lineup with places counted among the members that are not `out`. Source: Vuorinen 2010.
+
+        The members that are `out` keep their sizes and places.
+        """
         there = np.flatnonzero(~out)
         there = there[np.lexsort((self.place[there], self.group[there]))]
         group = self.group[there]
@@ -77,10 +81,11 @@ def lineup_of(
     categories: Sequence[int] = (),
     recent: int | None = None,
 ) -> Lineup:
-    """Return the lineup of a field; `points` are the scores before each round and now, as `Field.points`.
+    """Return the lineup of a field.
 
-    `order` has all present members, best first; `categories` are by place in the entry order. Floats count in the last
-    `recent` rounds, or in all.
+    `points` has the scores before each round and now, in the form of `Field.points`. `order` has all present members,
+    best first. `categories` has the category of each place in the entry order. Floats count in the last `recent`
+    rounds, or in all rounds if it is None.
     """
     there = list(field.present)
     member = np.array(there, dtype=np.int64)
@@ -110,7 +115,7 @@ def lineup_of(
 
 
 def _floats(field: Field, steps: list[list[int]], recent: int | None) -> tuple[Ints, Ints]:
-    """Count for each member the rounds in which it met a higher and a lower score."""
+    """Return for each member the number of rounds against a higher score, and the number against a lower score."""
     up = np.zeros(len(field.members), dtype=np.int64)
     down = np.zeros(len(field.members), dtype=np.int64)
     first = 0 if recent is None else max(0, len(field.history) - recent)
@@ -127,16 +132,13 @@ PairRandom = Callable[[Ints, Ints, int], Ints]
 """(places in the entry order, places, top) -> a number from 0 to `top` (inclusive) for each pair."""
 
 _WIDE = 1 << 63
-_GAMMA, _FIRST, _SECOND = (
-    0x9E3779B97F4A7C15,
-    0xBF58476D1CE4E5B9,
-    0x94D049BB133111EB,
-)  # Steele, Lea, Flood 2014: SplitMix
+# constants of SplitMix: Steele, Lea, Flood 2014
+_GAMMA, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 _RECORDED_FACTOR = 1_234_567  # OpenGotha 3.51, as its recorded tournaments show
 
 
 def random_by_seed(dice: Dice, members: int) -> PairRandom:
-    """Return random numbers from one draw of the dice and a mixing function of the pair; `top` is below 2**32."""
+    """Return a function for random numbers; it mixes a number from the dice with the pair. `top` is below 2**32."""
     key = np.uint64(dice.below(_WIDE))
 
     def number(one: Ints, other: Ints, top: int) -> Ints:
@@ -151,7 +153,10 @@ def random_by_seed(dice: Dice, members: int) -> PairRandom:
 
 
 def random_by_names(names: Sequence[str]) -> PairRandom:
-    """Return OpenGotha's random numbers, which depend on the two names only; for comparison with its results."""
+    """Return a function for OpenGotha's random numbers, which depend only on the two names.
+
+    With it, results can be compared with those of OpenGotha.
+    """
     plain = np.array([sum(map(ord, name)) for name in names], dtype=np.int64)
     risen = np.array([sum(ord(c) * at for at, c in enumerate(name, 1)) for name in names], dtype=np.int64)
     length = np.array([len(name) for name in names], dtype=np.int64)
@@ -170,14 +175,14 @@ def random_by_names(names: Sequence[str]) -> PairRandom:
 
 
 PROGRAM = "OpenGotha 3.51"  # as its recorded tournaments show
-_STRIP = 128  # rows computed at once, so that their data fits the cache of the processor
+_STRIP = 128  # rows computed at once, so that their data fits into the processor's cache
 Value = Callable[[Ints, Ints], Ints]
-"""(indexes in the lineup, indexes) -> the value of each pair; symmetric, and the two arrays are broadcast."""
+"""(indexes in the lineup, indexes) -> the value of each pair; the function is symmetric and broadcasts the arrays."""
 
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """One criterion of a pair; `most` is its largest value, in units of the weight."""
+    """A criterion for pairs; `most` is its largest value, in weight units."""
 
     name: str
     most: int
@@ -186,7 +191,7 @@ class Criterion:
 
 
 def curve(most: int, share: float) -> int:
-    """Return a value that falls from `most` at 0 to nothing at 1, slowly at first. Source: OpenGotha 3.51."""
+    """Return a value that falls from `most` for share 0 to 0 for share 1, slowly at first. Source: OpenGotha 3.51."""
     return int(most * (1 - share) * (1 + 0.5 * share))
 
 
@@ -221,9 +226,9 @@ def random(lineup: Lineup, chance: PairRandom, most: int) -> Criterion:
 
 
 def colours(lineup: Lineup, stones: Value | None, most: int = 10**6) -> Criterion:
-    """Return the criterion for color balances of opposite signs; half for 0 against 2 or more.
+    """Return the criterion for color balances of opposite signs; a balance of 0 against 2 or more counts half.
 
-    With a handicap the weaker entrant has Black, so colors do not count.
+    With a handicap, the weaker entrant has Black, so colors do not count.
     """
     balance = lineup.balance
 
@@ -236,7 +241,7 @@ def colours(lineup: Lineup, stones: Value | None, most: int = 10**6) -> Criterio
 
 
 def category(lineup: Lineup, most: int = 2 * 10**13) -> Criterion:
-    """Return the criterion that falls along the curve with the distance of the categories."""
+    """Return the criterion for near categories; its value falls with their distance, as given by `curve`."""
     kinds = lineup.span.categories
     by_gap = np.array([curve(most, gap / kinds) for gap in range(kinds)], dtype=np.int64)
     of = lineup.category
@@ -244,7 +249,7 @@ def category(lineup: Lineup, most: int = 2 * 10**13) -> Criterion:
 
 
 def score(lineup: Lineup, most: int = 10**11) -> Criterion:
-    """Return the criterion that falls along the curve with the distance of the groups, inside a category."""
+    """Return the criterion for near groups of the same category; its value falls with their distance, as in `curve`."""
     groups = lineup.span.all_groups
     reach = max(groups, int(np.ptp(lineup.group)) + 1 if len(lineup) else 1)
     by_gap = np.array([curve(most, gap / groups) for gap in range(reach)], dtype=np.int64)
@@ -258,7 +263,7 @@ def score(lineup: Lineup, most: int = 10**11) -> Criterion:
 
 
 def handicap(strength: Ints, span: int, most: int = 2 * 10**13) -> Criterion:
-    """Return the criterion that falls along the curve with the distance of `strength`, over `span` bands."""
+    """Return the criterion for similar `strength`; its value falls to 0 over `span` bands, as given by `curve`."""
     reach = int(np.ptp(strength)) + 1 if len(strength) else 1
     by_gap = np.array([curve(most, gap / span) for gap in range(reach)], dtype=np.int64)
     return Criterion("handicap", most, PROGRAM, lambda one, other: by_gap[abs(strength[one] - strength[other])])
@@ -270,11 +275,12 @@ def stones(strength: Ints, correction: int, ceiling: int) -> Value:
 
 
 _UPPERMOST = 10**11  # OpenGotha 3.51: largest value of the criterion if it does not weigh more than the score
-_STRANGERS, _ALLIED, _SAME = 0, 1, 2  # different families, families of one declared group, one family
+# relations of two entrants: different families, families of the same declared group, the same family
+_STRANGERS, _ALLIED, _SAME = 0, 1, 2
 
 
 def _name_numbers(field: Field, lineup: Lineup, key: Literal["family", "origin"]) -> Ints:
-    """Return one number for each family or origin, ignoring case; an empty one differs from all others."""
+    """Return one number for each family or origin, ignoring case; an empty name differs from all others."""
     known: dict[str, int] = {}
     words = [str(getattr(field.members[at], key)).strip().casefold() for at in lineup.member.tolist()]
     numbers = [known.setdefault(word, len(known)) if word else -1 - at for at, word in enumerate(words)]
@@ -282,7 +288,7 @@ def _name_numbers(field: Field, lineup: Lineup, key: Literal["family", "origin"]
 
 
 def same_family(field: Field, lineup: Lineup) -> Flags:
-    """Return which pairs are of one family, as a matrix over the lineup."""
+    """Return a matrix over the lineup that is true for pairs of the same family."""
     family = _name_numbers(field, lineup, "family")
     return np.equal(family[:, None], family)
 
@@ -298,16 +304,16 @@ def kinship(
 ) -> Criterion:
     """Return the criterion for different families and origins.
 
-    Another origin is worth `origin_worth` groups of score difference, another family `family_worth`; families of one of
-    the declared `groups` count half. The value can be negative if `most` is above the weight of the score, as in the
-    Swiss by category.
+    A different origin compensates for `origin_worth` groups of score difference, a different family for `family_worth`
+    groups. Different families of the same declared group in `groups` count half. The value can be negative if `most` is
+    above the weight of the score, as in Swiss by category.
     """
     family, origin = _name_numbers(field, lineup, "family"), _name_numbers(field, lineup, "origin")
     declared = {name.strip().casefold(): number for number, names in enumerate(groups) for name in names}
     names = [field.members[at].family.strip().casefold() for at in lineup.member.tolist()]
     alliance = np.array([declared.get(name, -1 - at) for at, name in enumerate(names)], dtype=np.int64)
     count = lineup.span.all_groups
-    # OpenGotha 3.51: a family counts 6/5 of its value, a family of one declared group counts one half
+    # OpenGotha 3.51: a different family counts 6/5 of its value, but one half inside the same declared group
     family_share = (min(family_worth * 12 / 10 / count, 1.0), family_worth / 2 / count, 0.0)
     table = np.array(
         [
@@ -338,21 +344,23 @@ _Floats = NDArray[np.float64]
 OlderSeeding = Literal["fold", "slip", "split-random"]
 _SOURCE = "Gotha documentation, about 2005"
 MILLION = 10**6  # weights are millionths, so that fractions of a point still distinguish pairs
-_FARTHEST = 20  # wins beyond which a score difference no longer matters
-_MOST_STONES = 40  # handicap beyond which differences no longer matter
-_SEEDING = 100  # points
-_TENTH = 0.1  # split-random: the share of its points that is random
+_FARTHEST = 20  # wins; larger score differences count the same
+_MOST_STONES = 40  # bands; larger handicaps count the same
+_SEEDING = 100  # points of the criterion `seeding`
+_TENTH = 0.1  # share of these points that is random with split-random
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OlderGotha:
-    """The older Gotha function (documentation of about 2005) for one lineup in groups of half steps.
+    """The older Gotha function (documentation of about 2005) for one lineup with groups of half wins.
 
-    Scores D wins apart count up to 20, handicaps h before the ceiling up to 40. Colors are those of even games so far,
-    whatever the handicap of the pair. Handicap, origin and family are secondary: two exempt entrants get the maximum of
-    each, and a pair with one exempt entrant gets the mean of the maximum and the computed value.
+    Score differences count up to 20 wins, and handicaps (before the ceiling) up to 40 bands. The color balance is that
+    of all games without a handicap, even if this pair has a handicap. Handicap, origin and family are secondary
+    criteria: a pair of two exempt entrants gets the maximum of each, and a pair with one exempt entrant gets the mean
+    of the maximum and the computed value.
 
-    `strength` in bands and `correction` give the handicap, which is 0 without a correction; `exempt` is by index.
+    The handicap is computed from `strength` (in bands) and `correction`; it is 0 without a correction. `exempt` is
+    indexed by the lineup.
     """
 
     field: Field
@@ -418,7 +426,7 @@ class OlderGotha:
         return np.where(self._gap(one, other) == 0, _SEEDING * share, 0.0)
 
     def _position(self, one: Ints, other: Ints) -> _Floats:
-        """Return how near the two are to each other in their groups, at most 1."""
+        """Return a value of at most 1, which it has for the best of the upper group and the last of the lower group."""
         place, size = self.lineup.place, self.lineup.size
         first = self.lineup.group[one] < self.lineup.group[other]
         upper, lower = np.where(first, one, other), np.where(first, other, one)
@@ -426,7 +434,7 @@ class OlderGotha:
         return share
 
     def _compensation(self, one: Ints, other: Ints) -> _Floats:
-        """Return the value of a float that undoes earlier ones; the source gives its range only."""
+        """Return the value of a float that undoes earlier floats; the source gives only the range of this value."""
         group = self.lineup.group
         owed_up, owed_down = self.lineup.down > self.lineup.up, self.lineup.up > self.lineup.down
         betters = np.where(group[one] < group[other], owed_down[one] | owed_up[other], owed_down[other] | owed_up[one])
@@ -434,7 +442,10 @@ class OlderGotha:
         return np.where(betters & (self._gap(one, other) > 0), worth, 0.0)
 
     def _secondary(self, name: str, most: int, points: Callable[[Ints, Ints], _Floats]) -> Criterion:
-        """Return a criterion with the computed value, its maximum for two exempt entrants, and the mean for one."""
+        """Return a criterion with the computed value.
+
+        Two exempt entrants get its maximum, and a pair with one exempt entrant gets the mean of value and maximum.
+        """
 
         def softened(one: Ints, other: Ints) -> _Floats:
             share = (self.exempt[one].astype(np.float64) + self.exempt[other]) / 2
@@ -449,5 +460,5 @@ def _parabola(most: int, steps: _Floats | Ints, farthest: int) -> _Floats:
 
 
 def _points(name: str, most: int, points: Callable[[Ints, Ints], _Floats]) -> Criterion:
-    """Return a criterion in millionths of a point; each is rounded separately, so that they add up to the weight."""
+    """Return a criterion in millionths of a point; each is rounded, so that the criteria add up to the weight."""
     return Criterion(name, most * MILLION, _SOURCE, lambda a, b: np.rint(points(a, b) * MILLION).astype(np.int64))

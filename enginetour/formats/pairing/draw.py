@@ -12,7 +12,7 @@ from enginetour.formats.pairing import matching
 from enginetour.formats.pairing.criteria import PROGRAM, Criterion, Flags, Ints, Lineup, PairRandom, Value
 from enginetour.formats.pairing.field import WHITE, Board, Dice, Field, Unpairable
 
-# Floats of an odd group: first those that undo earlier ones, then by place or by a rule.
+# Floats of an odd group: entrants whose float undoes an earlier one come first, then a position or a rule decides.
 #
 # rule          floats down                      floats up                        source
 # position      top, middle or bottom            top, middle or bottom            Gotha
@@ -26,14 +26,14 @@ from enginetour.formats.pairing.field import WHITE, Board, Dice, Field, Unpairab
 
 FloatPosition = Literal["top", "middle", "bottom"]
 FloatRule = Literal["position", "sos-even", "godraw", "information", "compensate", "fide"]
-_REACH = 4  # OpenGotha 3.51: groups this far apart are not a float
-MEMORY: dict[str, int] = {"fide": 2, "godraw": 1}  # number of recent rounds whose floats count: FIDE C.04.3; GoDraw
+_REACH = 4  # OpenGotha 3.51: at this distance of the groups, a pair is not a float
+MEMORY: dict[str, int] = {"fide": 2, "godraw": 1}  # recent rounds in which floats count: FIDE C.04.3; GoDraw
 _WINDOW = (100.0, 300.0)  # rating points above the strongest beaten opponent, Vuorinen 2010
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FloatSuitability:
-    """How well each member suits a float, from 0 to half a unit each; `pair` adds at most as much for a pair."""
+    """Suitability of each member for a float down and up, from 0 to half a unit; `pair` adds at most half a unit."""
 
     down: Ints
     up: Ints
@@ -41,10 +41,10 @@ class FloatSuitability:
 
 
 def floats(lineup: Lineup, suited: FloatSuitability, unit: int = 2 * 10**7, *, compensate: bool = True) -> Criterion:
-    """Return the criterion for pairs of near groups, at most five units.
+    """Return the criterion for pairs between near groups; its value is at most five units.
 
-    It is two units for two entrants that never floated in this direction, plus one for each float that undoes an
-    earlier one; 0 if both floated in this direction before.
+    It is two units if neither entrant has floated in this direction, plus one unit for each float that undoes an
+    earlier one. It is 0 if both have floated in this direction before.
     """
     group, kind = lineup.group, lineup.category
     was_down, was_up = (lineup.down > 0).astype(np.int64), (lineup.up > 0).astype(np.int64)
@@ -73,7 +73,7 @@ def floats(lineup: Lineup, suited: FloatSuitability, unit: int = 2 * 10**7, *, c
 
 
 def by_position(lineup: Lineup, down: FloatPosition, up: FloatPosition, unit: int = 2 * 10**7) -> FloatSuitability:
-    """Return the suitability by the place in the own group."""
+    """Return the suitability by the place of each member in its group."""
     return FloatSuitability(_position(lineup, down, unit // 2), _position(lineup, up, unit // 2))
 
 
@@ -86,7 +86,7 @@ def _position(lineup: Lineup, where: FloatPosition, most: int) -> Ints:
 def by_rule(
     field: Field, lineup: Lineup, rule: FloatRule, sos: Sequence[int], unit: int = 2 * 10**7
 ) -> FloatSuitability:
-    """Return the suitability by a rule other than `position`; `sos` is over the lineup."""
+    """Return the suitability by a rule other than `position`; `sos` has the SOS of each member in the lineup."""
     most, there = unit // 2, lineup.member.tolist()
     nothing = np.zeros(len(lineup), dtype=np.int64)
     if rule == "sos-even":
@@ -106,7 +106,7 @@ def by_rule(
 
 
 def _ranks(lineup: Lineup, values: Ints) -> Ints:
-    """Return the rank by value inside the group, the highest 0, equal values by place."""
+    """Return the rank of each value inside its group, 0 for the highest; equal values are ordered by place."""
     order = np.lexsort((lineup.place, -values, lineup.group))
     first = np.searchsorted(lineup.group[order], lineup.group[order])
     rank = np.empty(len(lineup), dtype=np.int64)
@@ -147,11 +147,11 @@ def _information(field: Field, lineup: Lineup, most: int) -> FloatSuitability:
 # The value falls with the square of the distance from the ideal opponent.
 
 Seeding = Literal["fold", "slip", "split-random", "double-fold", "adjacent", "random"]
-_SPREAD = 5  # OpenGotha 3.51: between the halves, chance removes up to a fifth
+_SPREAD = 5  # OpenGotha 3.51: a random number removes up to a fifth of the value of a pair between the halves
 
 
 def seeding(lineup: Lineup, kind: Seeding, chance: PairRandom, most: int = 5 * 10**6) -> Criterion:
-    """Return the criterion for a pair inside its group; 0 between groups."""
+    """Return the criterion for ideal pairs inside a group; its value is 0 between groups."""
     group, size, place, member = lineup.group, lineup.size, lineup.place, lineup.member
 
     def value(one: Ints, other: Ints) -> Ints:
@@ -170,7 +170,10 @@ def seeding(lineup: Lineup, kind: Seeding, chance: PairRandom, most: int = 5 * 1
 
 
 def _double_fold(p: Ints, q: Ints, n: Ints) -> tuple[Ints, Ints]:
-    """Return the doubled distance, for halves of odd groups; between the halves the larger of the two counts."""
+    """Return twice the distance from the ideal, because half of an odd size is not an integer, and the largest one.
+
+    For a pair between the halves, the larger of the distances in both halves counts.
+    """
     upper = abs(2 * (p + q + 1) - n)
     lower = abs(2 * (p + q + 1) - 3 * n)
     p_above, q_above = 2 * p < n, 2 * q < n
@@ -190,9 +193,9 @@ _BYE_WEIGHT = 1000  # Gotha: weight of an earlier bye, compared to bands and sco
 
 
 def gotha_bye(field: Field, bands: Sequence[int], points: Sequence[int]) -> int:
-    """Return the member with the smallest band + 2 * McMahon score + 1000 * byes; of equal ones the last.
+    """Return the member with the smallest band + 2 * McMahon score + 1000 * byes; if several are equal, the last.
 
-    `points` are the McMahon scores of all members, in points of games.
+    `points` has the McMahon scores of all members, in the unit of `Field.points`.
     """
     return min(
         field.present,
@@ -201,16 +204,19 @@ def gotha_bye(field: Field, bands: Sequence[int], points: Sequence[int]) -> int:
 
 
 def last_bye(field: Field, order: Sequence[int]) -> int:
-    """Return the last of the standings (`order` is best first) with the fewest byes. Source: Vuorinen 2010."""
+    """Return the last member among those with the fewest byes; `order` is best first. Source: Vuorinen 2010."""
     return min(reversed(order), key=field.byes)
 
 
 CERTIFIED = "maximum weight, certified"
-IN_TWO_STEPS = f"{CERTIFIED}: floats first, then inside the renumbered groups"
+IN_TWO_STEPS = f"{CERTIFIED}: first for the floats, then inside the renumbered groups"
 
 
 def last_meetings(field: Field, lineup: Lineup, *, forfeits: bool) -> Ints:
-    """Return the latest round (from 1) in which two met as a matrix, 0 if never; `forfeits` count if wanted."""
+    """Return a matrix with the latest round (from 1) in which each pair met, or 0 if it never met.
+
+    With `forfeits`, forfeited games count too.
+    """
     rounds = np.zeros((len(lineup), len(lineup)), dtype=np.int64)
     numbers = {member: at for at, member in enumerate(lineup.member.tolist())}
     for number, row in enumerate(field.history, 1):
@@ -226,7 +232,10 @@ def last_meetings(field: Field, lineup: Lineup, *, forfeits: bool) -> Ints:
 
 
 def bar_levels(meetings: Ints, kin: Flags | None) -> Ints:
-    """Return how much each pair is forbidden: 1 for a family, more for a rematch, and more for a later one."""
+    """Return the level at which each pair is forbidden.
+
+    It is 0 for allowed pairs, 1 for the same family, and higher for a rematch; a recent rematch has a higher level.
+    """
     related = np.zeros(meetings.shape, dtype=np.int64) if kin is None else kin.astype(np.int64)
     return np.where(meetings > 0, meetings + 1, related)
 
@@ -234,7 +243,7 @@ def bar_levels(meetings: Ints, kin: Flags | None) -> Ints:
 def fix_floats(pairs: Sequence[tuple[int, int]], member: Ints, group: Ints) -> tuple[Flags, Flags]:
     """Return the members of these pairs that float, and a matrix of the pairs that are no longer possible.
 
-    `member` are the places in the entry order that `pairs` use; `group` has the group of each.
+    `member` has the places in the entry order that occur in `pairs`; `group` has the group of each member.
     """
     number = {at: index for index, at in enumerate(member.tolist())}
     apart = group[:, None] != group
@@ -258,11 +267,12 @@ def pair_heaviest(
     strict: bool,
     apart: Flags | None = None,
 ) -> tuple[list[tuple[int, int]], tuple[str, ...]]:
-    """Return pairs of places in the entry order, and remarks about them; matrices are over `members`.
+    """Return the pairs of the heaviest round, as places in the entry order, and remarks about them.
 
-    Rematches are forbidden, and pairs of one family according to `kin`. If there is no such round, families meet, as
-    few as possible, then rematches are used: the fewest, then the least recent. Pairs in `apart` are never made.
-    Unpairable if `strict` and a rematch is needed, or if a member has no possible opponent.
+    The matrices are over `members`. Rematches and pairs of the same family (`kin`) are forbidden. If there is no such
+    round, the fewest possible pairs of the same family are used. If this is not enough, the fewest and least recent
+    rematches are used. Pairs in `apart` are always forbidden. Raises Unpairable if a rematch is needed and `strict` is
+    set, or if a member has no possible opponent.
     """
     met = meetings > 0
     related = np.zeros(met.shape, dtype=np.bool_) if kin is None else kin
@@ -312,9 +322,9 @@ def assign_colours(
 ) -> tuple[Board, ...]:
     """Return boards with their colors, best group first.
 
-    With a handicap the stronger entrant has White. Otherwise White goes to the entrant that had White less often
-    (Gotha), then to the one that had Black last, then to a random one. With `named`, these numbers decide right after
-    the balance, as in OpenGotha.
+    With a handicap, the stronger entrant has White. Otherwise White goes to the entrant with the smaller color balance
+    (Gotha), then to the entrant that had Black last, then to a random entrant. If `named` is given, entrants with equal
+    balance get their colors from its random numbers, as in OpenGotha.
     """
     number = {int(member): at for at, member in enumerate(lineup.member)}
     boards: list[tuple[tuple[int, int, int], Board]] = []
@@ -336,7 +346,7 @@ def assign_colours(
 
 
 def _last_colour(field: Field, member: int) -> int:
-    """Return the color of the last game; without one, it counts as between White and Black."""
+    """Return 1 if the last game was with White, -1 if it was with Black, and 0 if there is no such game."""
     for row in reversed(field.history):
         if row[member].met and row[member].colour:
             return 1 if row[member].colour == WHITE else -1

@@ -1,8 +1,8 @@
 """FIDE Dutch criteria C5 to C21 as digits of a weight; color preferences and the bye.
 
-Digits are symmetric matrices over the cards in order and the bye. A criterion that is counted score by score has one
-digit per score, the highest first. The rule that the rest of the round must stay legal is not a digit; the face ensures
-it. Source: FIDE C.04.3, criteria C6 to C21.
+Digits are symmetric matrices over the cards in order and, if there is one, the bye. A criterion that is counted score
+by score has one digit per score, beginning with the highest score. The rule that the rest of the round must stay legal
+is not a digit; the face ensures it. Source: FIDE C.04.3, criteria C6 to C21.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ class PreferenceStrength(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Colours:
-    """Colors of the games played, and the preference that follows: WHITE (1), BLACK (-1) or NEITHER (0)."""
+    """Colors of the games played, and the resulting preference. Colors are WHITE (1), BLACK (-1) or NEITHER (0)."""
 
     played: tuple[int, ...] = ()
-    difference: int = 0  # Whites minus Blacks
+    difference: int = 0  # games with White minus games with Black
     twice: int = NEITHER  # color of the last two or more games, if it was the same
     wish: int = NEITHER
     due: PreferenceStrength = PreferenceStrength.NOT
@@ -61,7 +61,7 @@ class Colours:
 
 
 def colour_of_first(first: Colours, second: Colours, without: int) -> int:
-    """Return the color of the entrant higher in order; `without` applies if neither has a preference."""
+    """Return the color of the higher entrant (`first`); it is `without` if neither entrant has a preference."""
     if not first.wish and not second.wish:
         return without
     if first.wish != second.wish:
@@ -91,20 +91,21 @@ class Float(StrEnum):
 class PlayerCard:
     """One entrant before a round.
 
-    `score` is in half points, with virtual points; `floats` are those of the last two rounds, the latest first.
+    `score` is in half points and includes virtual points. `floats` are the floats of the last two rounds, the latest
+    first.
     """
 
     place: int
     score: int
     colours: Colours
     floats: tuple[Float, Float]
-    barred: bool  # had a bye or the points of a win without a game, so no further bye (C2)
-    played: int  # rounds played
-    top: bool  # more than half of all points before the last round: two such entrants may be due the same color
+    barred: bool  # it gets no bye, because it had a bye or the points of a win without a game (C2)
+    played: int  # number of rounds played over the board
+    top: bool  # it has more than half of all points before the last round; two such entrants may be due the same color
 
     @property
     def order(self) -> tuple[int, int]:
-        """Sort key: score first, then pairing number."""
+        """Return the sort key: score, then pairing number."""
         return -self.score, self.place
 
 
@@ -121,11 +122,11 @@ def player_cards(field: Field, accelerated: int = 0, *, colour_blind: bool = Fal
 
 
 def virtual_points(field: Field, number: int, accelerated: int) -> list[int]:
-    """Return the virtual points of all members in round `number`: as a file states, else by Baku acceleration.
+    """Return the virtual points of all members in round `number`, from a file or else by Baku acceleration.
 
-    The upper half of the entrants to be paired in round 1, rounded up to an even number, and later entrants placed
-    among them get the points of a win in the first half of the accelerated rounds (rounded up), and those of a draw in
-    the others. Source: FIDE Handbook C.04.
+    The upper half (rounded up to an even number) of the entrants in round 1 get virtual points, and so do later
+    entrants that are placed among them. They are the points of a win in the first half of the accelerated rounds
+    (rounded up), and the points of a draw in the other accelerated rounds. Source: FIDE Handbook C.04.
     """
     if field.virtual:
         return list(field.virtual[number - 1]) if number <= len(field.virtual) else [0] * len(field.members)
@@ -138,7 +139,10 @@ def virtual_points(field: Field, number: int, accelerated: int) -> list[int]:
 
 
 def entered(field: Field) -> list[int]:
-    """Return the members that count for the parity of pairing numbers: present, paired before, or with a bye."""
+    """Return the members that are numbered when the parity of pairing numbers is determined.
+
+    These are the members that are present, were paired in an earlier round, or have or had a bye.
+    """
     return [
         member
         for member in range(len(field.members))
@@ -163,9 +167,9 @@ def _card(field: Field, before: list[list[int]], member: int) -> PlayerCard:
 
 
 def _float(field: Field, before: list[list[int]], member: int, back: int) -> Float:
-    """Return the float of the round `back` rounds ago: down against a lower score, up against a higher one (1.4).
+    """Return the float in the round `back` rounds ago: down against a lower score, up against a higher score (1.4).
 
-    A bye, or more points without a game than a loss gives, is a float down too, whatever the bye is worth (1.4.3).
+    A bye, or more points without a game than a loss gives, also counts as a float down (1.4.3).
     """
     if back > len(field.history):
         return Float.NONE
@@ -179,14 +183,17 @@ def _float(field: Field, before: list[list[int]], member: int, back: int) -> Flo
 
 @dataclass(frozen=True, slots=True)
 class Bye:
-    """Bye of a round; its taker has `score`, and `here` means that it is in the bracket to be paired now."""
+    """Bye of a round. `score` is the score of the entrant that gets it.
+
+    `here` is true if this entrant is in the bracket to be paired now.
+    """
 
     score: int
     here: bool
 
 
 def settle_bye(face: Face, cards: Sequence[PlayerCard]) -> tuple[Face, Bye | None]:
-    """Return the rounds whose bye goes to the lowest possible score; the bye is the last vertex."""
+    """Return the rounds in which the entrant with the bye has the lowest possible score; the bye is the last vertex."""
     if len(cards) % 2 == 0:
         return face, None
     scores = np.array([card.score for card in cards])
@@ -210,8 +217,8 @@ _Marks = NDArray[np.bool_]
 class Bracket:
     """Bracket to be paired, with its cards in order.
 
-    Entrants moved down are before index `moved`, residents of one score before `inside`, and the next score group
-    before `following`.
+    Entrants moved down are before index `moved`, residents before index `inside`, and the next score group before index
+    `following`.
     """
 
     cards: Sequence[PlayerCard]
@@ -221,7 +228,7 @@ class Bracket:
     bye: Bye | None
 
     def digits(self) -> Iterator[Numbers]:
-        """Return C6 to C21 as digits of a weight, one or more each, most important first."""
+        """Yield C6 to C21 as digits of a weight, the most important first; each criterion has one or more digits."""
         size = len(self.cards)
         above = np.triu(np.ones((size, size), dtype=np.bool_), 1)
         here, below = above.copy(), above.copy()
@@ -241,7 +248,7 @@ class Bracket:
             yield from self._float_scores(here, back)
 
     def _digit(self, upper: NDArray[np.bool_ | np.int64]) -> Numbers:
-        """Make the upper triangle symmetric, and add the bye in an odd field."""
+        """Make the upper triangle symmetric, and add the bye if the number of cards is odd."""
         size = len(self.cards)
         digit = np.zeros((size + size % 2,) * 2, dtype=np.int64)
         digit[:size, :size] = upper
@@ -252,13 +259,16 @@ class Bracket:
         return np.array([card.score for card in self.cards], dtype=np.int64)
 
     def _by_score(self, counted: Allowed) -> Iterator[Numbers]:
-        """Count pairs by the score of the higher entrant; the last count follows from the sum."""
+        """Count pairs by the score of the higher entrant; the last count is omitted, because the sum determines it."""
         scores = self._scores
         for score in sorted(set(scores[counted.any(axis=1)].tolist()), reverse=True)[:-1]:
             yield self._digit(counted & (scores == score)[:, None])
 
     def _unplayed(self, score: int) -> Numbers:
-        """C9: the bye goes to the entrant with most games, since all others of its score are paired."""
+        """Return the digit of C9: the bye goes to the entrant with the most games.
+
+        The other entrants with its score are paired, so this minimizes their unplayed games.
+        """
         played = [card.played for card in self.cards]
         those = sorted((card.played for card in self.cards if card.score == score), reverse=True)
         worth = [
@@ -269,7 +279,10 @@ class Bracket:
         return self._digit(np.triu(mine[:, None] + mine, 1))
 
     def _colours(self) -> Iterator[Allowed]:
-        """Return the pairs that meet C10 to C13: small difference, no third color, preferences, strong preferences."""
+        """Yield the pairs that meet each of the criteria C10 to C13.
+
+        These are: a small color difference, no third color in a row, color preferences, and strong color preferences.
+        """
         colours = [card.colours for card in self.cards]
         wish = np.array([each.wish for each in colours])
         due = np.array([each.due for each in colours])
@@ -290,20 +303,27 @@ class Bracket:
         yield ~(same & strong[:, None] & strong & ~(absolute[:, None] & absolute))
 
     def _marks(self, back: int) -> tuple[_Marks, _Marks, Allowed, Allowed]:
-        """Return who floated down, who floated up, pairs in order by score, and pairs with a higher first score."""
+        """Return four arrays: entrants that floated down, entrants that floated up, and two kinds of pairs.
+
+        The pairs are those in which the first score is at most the second, and those in which it is higher.
+        """
         scores = self._scores
         down = np.array([card.floats[back] is Float.DOWN for card in self.cards])
         up = np.array([card.floats[back] is Float.UP for card in self.cards])
         return down, up, scores[:, None] <= scores, scores[:, None] > scores
 
     def _floats(self, here: Allowed, back: int) -> Iterator[Numbers]:
-        """C14 to C17: pair here those that floated down, and no higher score for those that floated up."""
+        """Yield the digits of C14 to C17.
+
+        Entrants that floated down are paired here, and entrants that floated up do not get an opponent with a higher
+        score.
+        """
         down, up, level, higher = self._marks(back)
         yield self._digit(here * (down.astype(np.int64) + (level & down[:, None])))
         yield self._digit(here & ~(higher & up))
 
     def _float_scores(self, here: Allowed, back: int) -> Iterator[Numbers]:
-        """C18 to C21: the criteria C14 to C17, counted score by score."""
+        """Yield the digits of C18 to C21, which are the criteria C14 to C17 counted score by score."""
         down, up, _, higher = self._marks(back)
         scores = self._scores
         values = sorted(set(scores[: self.inside].tolist()), reverse=True)
@@ -327,9 +347,12 @@ _UP_CRITERIA = (
 
 
 def check_pair(cards: Sequence[PlayerCard], *, colour_blind: bool) -> Iterator[tuple[str, bool, str]]:
-    """Return for each criterion of a single pair of cards in order: (criterion, whether it is met, its number)."""
+    """Yield for each criterion of a single pair its name, whether the pair meets it, and its number.
+
+    `cards` has the two cards in order.
+    """
     bracket = Bracket(cards, int(cards[0].score != cards[1].score), 2, 2, None)
-    yield "inside one score group", cards[0].score == cards[1].score, "C6"
+    yield "inside the same score group", cards[0].score == cards[1].score, "C6"
     if not colour_blind:
         for (name, number), good in zip(_COLOUR_CRITERIA, bracket._colours(), strict=True):
             yield name, bool(good[0, 1]), number

@@ -16,13 +16,13 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-WHITE, BLACK, NEITHER = 1, -1, 0  # they add up to the color balance
+WHITE, BLACK, NEITHER = 1, -1, 0  # their sum over the games is the color balance
 
 
 class Kind(StrEnum):
-    """How a round went for one member; letters in brackets are those of TRF."""
+    """Type of a member's round; the characters in parentheses are the codes of TRF."""
 
-    PLAYED = "played"  # in TRF: 1 = 0 W D L
+    PLAYED = "played"  # over the board (1 = 0 W D L)
     FORFEIT = "forfeit"  # paired but not played: the points show the winner (+ -)
     BYE = "bye"  # allocated by the pairing (U)
     HALF_BYE = "half-point bye"  # requested (H)
@@ -34,7 +34,8 @@ class Kind(StrEnum):
 class Turn:
     """The round of one member.
 
-    `colour` is NEITHER without a game or with both colors; `handicap` is positive if given, negative if received.
+    `colour` is NEITHER if there was no game or the match had both colors. `handicap` is in bands; it is positive if the
+    member gave it and negative if it received it.
     """
 
     kind: Kind = Kind.ABSENT
@@ -42,11 +43,11 @@ class Turn:
     colour: int = NEITHER
     points: int = 0
     handicap: int = 0
-    games: int = 0  # played over the board
+    games: int = 0  # number of games played over the board
 
     @property
     def met(self) -> bool:
-        """Return whether the two played over the board; a forfeit does not count."""
+        """Return whether the member played over the board; a forfeit does not count."""
         return self.kind is Kind.PLAYED
 
     @property
@@ -59,7 +60,8 @@ class Turn:
 class Member:
     """Entrant in the entry order; `rating` is its configured rating, on the scale of the system.
 
-    `band` is its grade if the rating does not decide it; `drawn` is the text from which OpenGotha draws random numbers.
+    `band` is its grade if this is not computed from the rating. `drawn` is the text from which OpenGotha computes its
+    random numbers.
     """
 
     name: str
@@ -72,9 +74,9 @@ class Member:
 
 @dataclass(frozen=True)
 class Field:
-    """State before a round: `history[round][member]` of the finished rounds; `present` members are to be paired.
+    """State before a round. `history[round][member]` has the finished rounds; `present` has the members to be paired.
 
-    `counted` are the scores that make groups (like `points`) in systems where points alone do not.
+    `counted` has the scores for the score groups, in the form of `points`, if the system does not use points for them.
     """
 
     members: tuple[Member, ...]
@@ -91,17 +93,17 @@ class Field:
 
     @property
     def level(self) -> int:
-        """Half points of a draw."""
+        """Return the half points of a draw."""
         return self.win // 2 if self.draw is None else self.draw
 
     @property
     def number(self) -> int:
-        """Number of the round to be paired, from 1."""
+        """Return the number of the round to be paired, from 1."""
         return len(self.history) + 1
 
     @cached_property
     def points(self) -> tuple[tuple[int, ...], ...]:
-        """Points of all members before each round and now; ``points[-1]`` are the scores."""
+        """Return the points of all members before each round and now; ``points[-1]`` are the scores."""
         sums = [[0] * len(self.members)]
         for row in self.history:
             sums.append([before + turn.points for before, turn in zip(sums[-1], row, strict=True)])
@@ -109,12 +111,15 @@ class Field:
 
     @property
     def scores(self) -> tuple[int, ...]:
-        """Current points of all members."""
+        """Return the current points of all members."""
         return self.points[-1]
 
     @cached_property
     def meetings(self) -> tuple[dict[int, int], ...]:
-        """For each member, a map of opponent to the latest round (from 1) in which the two played over the board."""
+        """Return for each member a map from opponents to the latest round (from 1) in which the two met.
+
+        Only games over the board count.
+        """
         found: tuple[dict[int, int], ...] = tuple({} for _ in self.members)
         for number, row in enumerate(self.history, 1):
             for member, turn in enumerate(row):
@@ -131,7 +136,7 @@ class Field:
         return other in self.meetings[one]
 
     def balance(self, member: int) -> int:
-        """Return Whites minus Blacks over played rounds without a handicap."""
+        """Return the number of rounds with White minus the number with Black, in played rounds without a handicap."""
         return sum(turn.colour for turn in self.turns(member) if turn.met and not turn.handicap)
 
     def games(self, member: int) -> int:
@@ -139,11 +144,11 @@ class Field:
         return sum(turn.games for turn in self.turns(member))
 
     def unplayed(self, member: int) -> int:
-        """Return the points of byes and forfeits."""
+        """Return the points that a member got from byes and forfeits."""
         return sum(turn.points for turn in self.turns(member) if not turn.met)
 
     def byes(self, member: int) -> int:
-        """Return how often the pairing gave a member the bye."""
+        """Return the number of byes that the pairing gave to a member."""
         return sum(turn.kind is Kind.BYE for turn in self.turns(member))
 
     def before(self, number: int) -> Field:
@@ -157,7 +162,7 @@ class Field:
 class Board:
     """Pair of members; in a match with both colors `white` has White in game 1.
 
-    `handicap` is given by White to Black, in bands.
+    `handicap` is the handicap in bands that White gives to Black.
     """
 
     white: int
@@ -166,7 +171,7 @@ class Board:
 
     @property
     def pair(self) -> tuple[int, int]:
-        """The places of both members, lower first."""
+        """Return the places of both members, lower first."""
         return (self.white, self.black) if self.white < self.black else (self.black, self.white)
 
 
@@ -175,7 +180,7 @@ class Paired:
     """Boards of a round, best first, and the members with a bye.
 
     `guarantee` states what is proven: "maximum weight, certified", "by rule", or "fallback: " with the reason.
-    `remarks` must be shown to the user: unavoidable rematches, and members of one family that had to meet.
+    `remarks` must be shown to the user, such as unavoidable rematches and unavoidable pairs of the same family.
     """
 
     boards: tuple[Board, ...]
@@ -197,7 +202,10 @@ class Dice:
         self._rolled = 0
 
     def below(self, limit: int) -> int:
-        """Return a uniform number from 0 to limit - 1; draws beyond the last multiple of `limit` are rejected."""
+        """Return a uniform random number from 0 to limit - 1.
+
+        Numbers beyond the last multiple of `limit` are rejected, so that all results are equally likely.
+        """
         if limit < 1:
             raise ValueError("limit must be at least 1")
         span = 1 << 64

@@ -19,12 +19,15 @@ from enginetour.ratings.likelihood import fit
 CERTIFIED = "maximum weight, certified"
 Pairs = list[tuple[int, int]]
 Worth = Callable[[int, int], int]
-"""(member, member) -> weight of the pair; symmetric."""
+"""(member, member) -> weight of the pair; the function is symmetric."""
 
 
 @dataclass(frozen=True, slots=True)
 class Restrictions:
-    """Forbidden pairs: rematches and, with `forbid_family`, members of one family; `strict` allows no exception."""
+    """Forbidden pairs: rematches and, with `forbid_family`, pairs of the same family.
+
+    With `strict`, there are no exceptions.
+    """
 
     strict: bool = False
     forbid_family: bool = False
@@ -35,20 +38,21 @@ class Restrictions:
 
 
 def same_family(field: Field, one: int, other: int) -> bool:
-    """Return whether both are of one family (author or code base); an empty name is not a family."""
+    """Return whether both belong to the same family (author or code base); an empty name is not a family."""
     return field.members[one].family.casefold() == field.members[other].family.casefold() != ""
 
 
 def same_origin(field: Field, one: int, other: int) -> bool:
-    """Return whether both have one origin; an empty name is not an origin."""
+    """Return whether both have the same origin; an empty name is not an origin."""
     return field.members[one].origin.casefold() == field.members[other].origin.casefold() != ""
 
 
 def best_round(field: Field, there: Sequence[int], worth: Worth, bars: Restrictions) -> tuple[Pairs, tuple[str, ...]]:
-    """Return the heaviest round of the members `there`, and remarks on restrictions it breaks.
+    """Return the heaviest round of the members `there`, and remarks on the restrictions that it breaks.
 
-    Families may meet first, then rematches are used: as few as possible, then the least recent. Pairs keep the order of
-    `there`. Unpairable if `strict` and a restriction would be broken.
+    If there is no round without forbidden pairs, the fewest possible pairs of the same family are used, and then the
+    fewest and least recent rematches. Pairs keep the order of `there`. Raises Unpairable if a restriction would be
+    broken and `strict` is set.
     """
     weights, kin, again = pair_matrices(field, there, worth)
     kin *= bars.forbid_family
@@ -65,7 +69,10 @@ def best_round(field: Field, there: Sequence[int], worth: Worth, bars: Restricti
 
 
 def pair_matrices(field: Field, there: Sequence[int], worth: Worth) -> tuple[Numbers, Numbers, Numbers]:
-    """Return for all pairs the weight, 1 if both are of one family, and the round of the last meeting (0: none)."""
+    """Return three matrices over `there`: weights, pairs of the same family, and latest rounds.
+
+    The second matrix has 1 for the same family. The third has the latest round in which the pair met, or 0.
+    """
     weights, kin, again = (np.zeros((len(there), len(there)), dtype=np.int64) for _ in range(3))
     for row, one in enumerate(there):
         for column, other in enumerate(there[:row]):
@@ -96,28 +103,31 @@ MILLI = 1000  # units per rating point; integers make equal ratings equal on all
 
 
 def entry_ratings(field: Field) -> tuple[int, ...]:
-    """Return the configured ratings in thousandths; a late entrant without one gets the average."""
+    """Return the configured ratings in thousandths of a point; an entrant without a rating gets the average."""
     known = [member.rating for member in field.members if member.rating is not None]
     middle = fmean(known) if known else 0.0
     return tuple(round(MILLI * (middle if member.rating is None else member.rating)) for member in field.members)
 
 
 def current_ratings(field: Field) -> tuple[int, ...]:
-    """Return the most likely ratings after all games so far, in thousandths; two virtual draws at entry."""
+    """Return the most likely ratings after all games so far, in thousandths of a point.
+
+    Each entrant also has two virtual draws against its entry rating.
+    """
     entry = entry_ratings(field)
     if not any(turn.games for row in field.history for turn in row):
         return entry
     return tuple(round(MILLI * rating) for rating in by_likelihood(field, [rating / MILLI for rating in entry]))
 
 
-ENTRY_DRAWS = 2  # AccelRat: virtual draws at the entry rating
+ENTRY_DRAWS = 2  # AccelRat: number of virtual draws against the entry rating
 Score = tuple[int, int, int]  # wins, draws, losses
 
 
 def match_scores(field: Field) -> list[list[tuple[int, int, Score]]]:
-    """Return the played matches of each round: two places, the lower first, and the first one's score.
+    """Return the played matches of each round: two places, the lower first, and the score of the first one.
 
-    A match counts as many games as its two scores have points together: one game if matches are scored.
+    The number of games in a match is the sum of its two scores, so it is 1 if matches are scored instead of games.
     """
     rounds = []
     for row in field.history:
@@ -150,7 +160,10 @@ def by_likelihood(field: Field, entry: Sequence[float]) -> list[float]:
 
 
 def by_gor(field: Field, entry: Sequence[float], *, integer_steps: bool = False) -> list[float]:
-    """Return GoR ratings of the thesis with epsilon 0; InputRefused for an entry rating below its floor of 100."""
+    """Return GoR ratings as in Vuorinen 2010, with epsilon 0.
+
+    Raises InputRefused if an entry rating is below the floor of GoR, which is 100.
+    """
     games: list[RatedGame] = []
     for number, played in enumerate(match_scores(field), 1):
         for one, other, (wins, draws, losses) in played:
@@ -163,10 +176,11 @@ def by_gor(field: Field, entry: Sequence[float], *, integer_steps: bool = False)
 
 
 def refuse_unrated(members: Sequence[Member]) -> None:
-    """Raise ValueError that names all members without a rating."""
+    """Raise ValueError with the names of all members without a rating, if there are any."""
     missing = [member.name for member in members if member.rating is None]
     if missing:
-        raise ValueError(f"no rating: {', '.join(missing)}. Hint: set rating = ... in the [[entrants]] section of each")
+        step = "set rating = ... in the [[entrants]] section of each of these entrants"
+        raise ValueError(f"no rating: {', '.join(missing)}. Hint: {step}")
 
 
 def remarks_on_unrated(field: Field) -> tuple[str, ...]:
@@ -176,12 +190,12 @@ def remarks_on_unrated(field: Field) -> tuple[str, ...]:
 
 
 def order_by_rating(ratings: Sequence[int], members: Sequence[int]) -> list[int]:
-    """Return the members by rating, best first, equal ones in entry order."""
+    """Return the members in the order of their ratings, best first; equal ratings are in entry order."""
     return sorted(members, key=lambda place: (-ratings[place], place))
 
 
 def whites(field: Field, member: int) -> int:
-    """Return the number of games with White, which is what gopair counts (manual, 2005)."""
+    """Return the number of rounds with White; gopair uses it instead of the balance (manual, 2005)."""
     return sum(turn.met and turn.colour == WHITE for turn in field.turns(member))
 
 
@@ -201,7 +215,7 @@ def _white_first(
 ) -> tuple[int, int]:
     had = count(field, one) - count(field, other)
     if had == 0:
-        latest = zip(_back(field, one), _back(field, other), strict=False)  # only as many rounds as both have played
+        latest = zip(_back(field, one), _back(field, other), strict=False)  # the rounds that both have played
         had = next((mine - theirs for mine, theirs in latest if mine != theirs), 0)
     if had == 0:
         low, high = sorted((one, other))
@@ -214,17 +228,17 @@ def _back(field: Field, member: int) -> list[int]:
     return [turn.colour for turn in reversed(field.turns(member)) if turn.met and turn.colour]
 
 
-# The bye of an odd field in gopair: an entrant marked BYE, otherwise a random one from the middle of the rating order.
+# The bye in gopair: an entrant marked BYE, otherwise a random entrant from the middle of the rating order.
 #
-# Candidates are the middle 80 % that have lost a game, missed no round and stay to the end. If there are none,
-# conditions are dropped one by one, in this order: staying, no missed round, the middle, a loss. The bye is drawn from
-# the remaining candidates with the fewest missed rounds. Source: gopair manual, 2005.
+# Candidates are the entrants of the middle 80 % that have lost a game, have missed no round and stay to the end. If
+# there are none, the conditions are dropped one by one, in this order: staying, no missed round, the middle, a loss.
+# The bye goes to a random one of the candidates with the fewest missed rounds. Source: gopair manual, 2005.
 
 _CUT = 10  # gopair manual 2005: a tenth at each end of the rating order is excluded
 
 
 def candidates(field: Field, there: Sequence[int]) -> list[int]:
-    """Return those of `there` with the fewest byes, in the same order."""
+    """Return the members in `there` with the fewest byes, in the same order."""
     fewest = min(map(field.byes, there))
     return [member for member in there if field.byes(member) == fewest]
 
@@ -238,7 +252,10 @@ def gopair_bye(
     marked: Collection[int] = (),
     leaving: Collection[int] = (),
 ) -> int:
-    """Draw the member that gets the bye; `marked` ones are preferred, `leaving` ones miss a later round."""
+    """Return the member that gets the bye; the last step of the choice is random.
+
+    Members in `marked` are preferred. Members in `leaving` miss a later round.
+    """
     asked = [member for member in there if member in marked] or _pool(field, there, ratings, leaving)
     fewest = min(_missed(field, member) for member in asked)
     return dice.shuffled(sorted(member for member in asked if _missed(field, member) == fewest))[0]
@@ -260,7 +277,7 @@ def _pool(field: Field, there: Sequence[int], ratings: Sequence[int], leaving: C
 
 
 def _missed(field: Field, member: int) -> int:
-    """Return the number of rounds without an opponent, byes included."""
+    """Return the number of rounds without an opponent, including byes."""
     return sum(not turn.paired for turn in field.turns(member))
 
 
@@ -273,7 +290,10 @@ def _lost(field: Field, member: int) -> bool:
 
 
 def group_of(field: Field, member: int, number: int = -1) -> int:
-    """Return the whole wins or the McMahon score before a round (default: now); halves are rounded down."""
+    """Return the score group of a member: its score in whole wins, or its McMahon score, rounded down.
+
+    `number` is the index of the round before which the score counts; the default is the current score.
+    """
     return (field.counted or field.points)[number][member] // field.win
 
 

@@ -33,17 +33,17 @@ from enginetour.model.errors import InputRefused, TourError
 # 1)), because it has at most (size - 1) / 2 pairs inside a set. A matching of exactly this weight is therefore a
 # heaviest one. Source: Edmonds 1965.
 
-_STRIP = 128  # rows checked at once; a strip of 5000 columns fits the cache of the processor
-_WORD_DUAL = 1 << 60  # two of these, and twice a weight below 2^60, fit a machine word
+_STRIP = 128  # rows checked at once; a strip of 5000 columns fits into the processor's cache
+_WORD_DUAL = 1 << 60  # two such duals, and twice a weight below 2^60, fit into a machine word
 
 
 class ProofFailed(TourError):
-    """A matching was found but its proof does not hold: an internal error, and no pairs are made."""
+    """The proof of a pairing is not valid; this is an internal error, and the round is not paired."""
 
 
 @dataclass(frozen=True, slots=True)
 class OddSet:
-    """Vertices (ascending) with at most (size - 1) / 2 pairs among themselves, and the dual value of that limit."""
+    """Vertices in ascending order, with at most (size - 1) / 2 pairs among them, and the dual value of this limit."""
 
     vertices: tuple[int, ...]
     z: int
@@ -63,12 +63,15 @@ class Certificate:
 
     @property
     def bound(self) -> int:
-        """Twice the largest possible weight of a perfect matching."""
+        """Return twice the upper bound of the weight of a perfect matching."""
         return sum(self.y) + sum(s.z * (len(s.vertices) - 1) for s in self.sets)
 
 
 def check(weights: Numbers, allowed: Allowed, mates: Sequence[int], proof: Certificate) -> int:
-    """Return the weight of a perfect matching of allowed pairs that is proven heaviest; ProofFailed otherwise."""
+    """Return the weight of a perfect matching of allowed pairs after checking the proof that none is heavier.
+
+    Raises ProofFailed if the matching or its proof is not valid.
+    """
     count = len(weights)
     if len(mates) != count or len(proof.y) != count:
         raise _failed(f"{len(mates)} mates and {len(proof.y)} duals for {count} entrants")
@@ -87,7 +90,7 @@ def check(weights: Numbers, allowed: Allowed, mates: Sequence[int], proof: Certi
 
 
 def _least_slack(weights: Numbers, allowed: Allowed, proof: Certificate) -> int:
-    """Return the least slack over all allowed pairs, 0 if there are none."""
+    """Return the least slack of all allowed pairs, or 0 if none is negative."""
     sums = sum(odd.z for odd in proof.sets) + max(map(abs, proof.y), default=0)
     small = weights.dtype != object and max(sums, _size(weights, allowed)) < _WORD_DUAL
     kind = np.int64 if small else object
@@ -114,18 +117,18 @@ def _size(weights: Numbers, allowed: Allowed) -> int:
 
 
 def _failed(what: str) -> ProofFailed:
-    return ProofFailed(f"the proof of a pairing failed: {what}", step="report this internal error")
+    return ProofFailed(f"the proof of a pairing is not valid: {what}", step="report this internal error")
 
 
-_SHOWN = 8  # vertices named in a message; the shortage has all of them
+_SHOWN = 8  # number of vertices in a message; the shortage has all of them
 
 
 @dataclass(frozen=True, slots=True)
 class Shortage:
     """Proof that no perfect matching exists: without the `barrier`, each odd part can only be paired inside itself.
 
-    Each part needs one vertex of the barrier, so at least `left_over` vertices stay unpaired; a matching with exactly
-    as many exists.
+    Each part needs one vertex of the barrier, so at least `left_over` vertices stay unpaired. There is a matching that
+    leaves out exactly this number.
     """
 
     barrier: tuple[int, ...]
@@ -133,7 +136,7 @@ class Shortage:
 
     @property
     def left_over(self) -> int:
-        """Smallest number of vertices that a matching leaves out."""
+        """Return the smallest number of vertices that a matching leaves out."""
         return len(self.parts) - len(self.barrier)
 
 
@@ -177,7 +180,10 @@ def shortage(allowed: Allowed) -> Shortage | None:
 
 
 def check_shortage(allowed: Allowed, found: Shortage, left: int) -> None:
-    """Raise ProofFailed unless the parts are odd, not connected, and `left` more than the barrier."""
+    """Raise ProofFailed if the shortage is not a valid proof.
+
+    The parts must be odd and not connected, and their number must be the size of the barrier plus `left`.
+    """
     of = np.full(len(allowed), -1)
     for number, part in enumerate(found.parts):
         of[list(part)] = number
@@ -196,7 +202,7 @@ def check_shortage(allowed: Allowed, found: Shortage, left: int) -> None:
 
 
 def _greedy(allowed: Allowed) -> list[int]:
-    """Return a start: match each vertex with the lowest unmatched one."""
+    """Return mates for the start of a search; each vertex is matched with the lowest unmatched one, if possible."""
     mate = [-1] * len(allowed)
     alone = np.ones(len(allowed), dtype=np.bool_)
     for vertex, row in enumerate(allowed):
@@ -212,9 +218,10 @@ def _greedy(allowed: Allowed) -> list[int]:
 # >>> best_matching([[0, 3, 1, 1], [3, 0, 1, 1], [1, 1, 0, 0], [1, 1, 0, 0]]).pairs
 # ((0, 1), (2, 3))
 #
-# Vertices count from 0. An odd field needs a vertex for the bye, whose weights say how suitable a bye is. The same
-# weights give the same matching: arithmetic uses integers, and the lowest index comes first. Which of several heaviest
-# matchings is found is not defined, so a rule for equal matchings belongs in the lowest digits of the weights.
+# Vertices are numbered from 0. If the number of entrants is odd, there must be a vertex for the bye; its weights are
+# the suitability of each entrant for the bye. The same weights give the same matching, because the arithmetic uses
+# integers and the lowest index comes first. If there are several heaviest matchings, it is not defined which one is
+# found, so a rule for equal matchings must be part of the lowest digits of the weights.
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,16 +234,16 @@ class Matching:
 
     @property
     def pairs(self) -> tuple[tuple[int, int], ...]:
-        """Each pair once, the lower vertex first, ascending."""
+        """Return each pair once, in ascending order and with the lower vertex first."""
         return tuple((one, other) for one, other in enumerate(self.mates) if one < other)
 
 
 def best_matching(weights: ArrayLike, forbidden: ArrayLike | None = None) -> Matching:
     """Return a heaviest perfect matching of a symmetric n x n integer matrix; the diagonal is ignored.
 
-    `forbidden` is a symmetric boolean matrix. Weights can have any sign and, as Python ints (dtype object), any size.
-    Unpairable if no perfect matching is allowed, ValueError for invalid matrices, ProofFailed if the result is not
-    proven.
+    `forbidden` is a symmetric boolean matrix. Weights can have any sign and, as Python integers (dtype object), any
+    size. Raises Unpairable if no perfect matching is allowed, ValueError for invalid matrices, and ProofFailed if the
+    proof of the result is not valid.
     """
     matrix = integers(weights)
     allowed = allowed_pairs(matrix, forbidden)
@@ -256,10 +263,10 @@ def best_matching(weights: ArrayLike, forbidden: ArrayLike | None = None) -> Mat
 def relaxed_matching(weights: ArrayLike, barred: ArrayLike, forbidden: ArrayLike | None = None) -> Matching:
     """Return the heaviest matching without barred pairs or, if there is none, with as few of them as possible.
 
-    `barred[i, j]` is 0 for a free pair, otherwise its level above 0; for rematches, the round of the last meeting.
-    First the number of barred pairs is minimized, then the number of pairs of the highest level, of the next and so on,
-    then weights decide. The proof is then for these ranked weights, while `weight` is the sum of the given ones.
-    Unpairable if the forbidden pairs alone prevent a matching.
+    `barred[i, j]` is 0 for a free pair and a positive level for a barred pair, such as the latest round in which the
+    pair met. First the number of barred pairs is minimized, then the number of pairs with the highest level, then with
+    the next level, and so on. Then the weights decide. The proof is for weights that express this order, but `weight`
+    is the sum of the given weights. Raises Unpairable if the forbidden pairs alone prevent a matching.
     """
     matrix, bars = integers(weights), integers(barred)
     if bars.shape != matrix.shape or (bars < 0).any():
@@ -275,7 +282,10 @@ def relaxed_matching(weights: ArrayLike, barred: ArrayLike, forbidden: ArrayLike
 
 
 def _ranked(weights: Numbers, bars: Numbers, allowed: Allowed) -> Numbers:
-    """Return weights below digits that count barred pairs: all in the highest digit, then each level, high to low."""
+    """Return weights with additional higher digits that count barred pairs.
+
+    The highest digit counts all barred pairs, the next one those of the highest level, and so on.
+    """
     most = len(weights) // 2
     known = weights[np.unravel_index(allowed.argmax(), allowed.shape)] if allowed.any() else 0
     spread = int(np.max(weights, where=allowed, initial=known)) - int(np.min(weights, where=allowed, initial=known))
@@ -291,7 +301,7 @@ def _ranked(weights: Numbers, bars: Numbers, allowed: Allowed) -> Numbers:
 
 
 def _search(costs: Costs) -> tuple[tuple[int, ...], Certificate] | None:
-    """Return mates and proof of a cheapest perfect matching; None if there is none."""
+    """Return the mates and the proof of a perfect matching with the lowest cost, or None if there is none."""
     count = len(costs.matrix)
     start = jump_start(costs) if count else (costs.filled(0), [])
     if start is None or count % 2:
@@ -307,20 +317,22 @@ def _search(costs: Costs) -> tuple[tuple[int, ...], Certificate] | None:
     return tuple(search.nest.mate), Certificate(y, tuple(sorted(sets, key=lambda odd: odd.vertices)))
 
 
-# Weights of any number of digits in machine words: one matching after another, each on the face of the one before.
+# Weights with any number of digits in machine words: several matchings are computed one after another, each on the face
+# of the previous one.
 #
-# The heaviest perfect matchings are a face of the matching polytope. By complementary slackness they are the matchings
+# The heaviest perfect matchings are a face of the matching polytope. By complementary slackness, they are the matchings
 # that use only pairs without slack and fill each odd set with z > 0. The number of sets around both ends of a pair is a
 # small weight that fills all of them; the next digits are added below it. Source: Edmonds 1965.
 
-WIDEST = WORD_SPREAD >> 10  # largest sum of one digit; a thousand odd sets around a pair still fit above it
+# largest sum of one digit; above it there is room to count a thousand odd sets around a pair
+WIDEST = WORD_SPREAD >> 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Face:
-    """Perfect matchings of `allowed` pairs with the most pairs `inside`; `mates` is one of them.
+    """All perfect matchings of `allowed` pairs with the largest sum of `inside`; `mates` is one of them.
 
-    `inside[i, j]` counts the odd sets around both. Vertices count from 0.
+    `inside[i, j]` is the number of odd sets that contain both i and j. Vertices are numbered from 0.
     """
 
     allowed: Allowed
@@ -329,15 +341,15 @@ class Face:
 
     @classmethod
     def of(cls, allowed: Allowed) -> Face:
-        """Return all perfect matchings of allowed pairs; matching.Unpairable if there is none."""
+        """Return the face of all perfect matchings of allowed pairs. Raises matching.Unpairable if there is none."""
         nothing = np.zeros(allowed.shape, dtype=np.int64)
         return cls(allowed_pairs(nothing, ~allowed), nothing, best_matching(nothing, ~allowed).mates)
 
     def best(self, digits: Iterable[Numbers]) -> Face:
-        """Return the members that are heaviest by the first digit, among them those by the second, and so on.
+        """Return the matchings that are heaviest by the first digit, and among them by the second digit, and so on.
 
-        A digit is a symmetric int64 matrix; ValueError if the range of its sums is too large for a machine word with
-        other digits. Digits are combined into one weight while a machine word has room.
+        A digit is a symmetric int64 matrix. Digits are combined into one weight as long as it fits into a machine word.
+        Raises ValueError if the range of a digit's sums is too large for this.
         """
         face, weight, span = self, self.inside, int(self.inside.max(initial=0))
         for digit in digits:
@@ -353,19 +365,19 @@ class Face:
         return face if weight is face.inside else face._heaviest(weight)
 
     def within(self, allowed: Allowed) -> Face:
-        """Return the members that use only these pairs; ValueError unless `mates` is one of them."""
+        """Return the matchings that use only these pairs. Raises ValueError if `mates` is not one of them."""
         if not allowed[range(len(self.mates)), self.mates].all():
             raise ValueError("the current matching uses pairs that are not allowed")
         return replace(self, allowed=self.allowed & allowed)
 
     def part(self, vertices: list[int], mates: tuple[int, ...]) -> Face:
-        """Return the face of these vertices when all others are matched as in `mates`; vertices are renumbered."""
+        """Return the face of these vertices, if all others are matched as in `mates`; the vertices are renumbered."""
         place = {vertex: number for number, vertex in enumerate(vertices)}
         some = np.ix_(vertices, vertices)
         return Face(self.allowed[some], self.inside[some], tuple(place[mates[vertex]] for vertex in vertices))
 
     def _room(self, digit: Numbers) -> tuple[int, int] | None:
-        """Return the least value on allowed pairs and a base above all sums; None if all values are equal."""
+        """Return the least value of allowed pairs and a base above all sums, or None if all values are equal."""
         values = digit[self.allowed]
         if not len(values) or values.min() == values.max():
             return None
@@ -378,13 +390,12 @@ class Face:
         return least, base
 
     def _heaviest(self, weight: Numbers) -> Face:
-        """Return the members of largest weight; the weight counts `inside` above all else."""
+        """Return the matchings with the largest weight; `inside` is in the highest digit of the weight."""
         mates = np.array(self.mates)
         highest = np.where(self.allowed, weight, np.iinfo(np.int64).min).max(axis=1, initial=np.iinfo(np.int64).min)
         if (2 * weight[range(len(mates)), mates] == highest + highest[mates]).all():
-            slack = (
-                highest[:, None] + highest - 2 * weight
-            )  # duals from the best pair of each end prove the matching at once
+            # the weights of each vertex's best pair are duals that prove the matching, so no search is needed
+            slack = highest[:, None] + highest - 2 * weight
             return replace(self, allowed=self.allowed & (slack == 0), inside=np.zeros_like(weight))
         found = best_matching(weight, ~self.allowed)
         tight, inside = _tight(weight, found.proof)
@@ -392,7 +403,7 @@ class Face:
 
 
 def _tight(weight: Numbers, proof: Certificate) -> tuple[Allowed, Numbers]:
-    """Return the pairs without slack, and how many odd sets contain both ends of a pair."""
+    """Return the pairs without slack, and for each pair the number of odd sets that contain both ends."""
     y = np.array(proof.y, dtype=np.int64)
     slack = y[:, None] + y - 2 * weight
     inside = np.zeros(weight.shape, dtype=np.int64)

@@ -4,7 +4,7 @@ band      floor((rating - base) / width): one grade, by default 100 points
 bar       the band from which all entrants start equal, so that each of them can still win
 floor     the band up to which all entrants start equal
 start     min(max(band, floor), bar) - zero + correction, in won matches
-groups    bands are merged until there are as many as the rounds can mix; then a start is the number of the group
+groups    bands are merged until the number of groups suits the rounds; then a start is the number of the group
 
 Sources: Vuorinen 2010, section 3.5; documentation of Gotha, about 2005.
 """
@@ -21,7 +21,7 @@ from itertools import groupby
 from enginetour.formats.pairing.field import Field, Kind, Member
 
 _CONTENDERS = 8  # enginetour's choice: number of entrants in the top group, or twice the rounds if that is more
-_CONTENTION = 300.0  # enginetour's choice: rating points behind the best within which a tournament can be won
+_CONTENTION = 300.0  # enginetour's choice: an entrant at most this many points below the best one can win
 _ROWS = (  # Vuorinen 2010, table for five rounds: number of entrants up to, fewest groups, most groups
     *((20, 1, 4), (30, 3, 6), (50, 5, 8), (70, 6, 10), (90, 9, 12)),
     *((110, 10, 15), (150, 11, 20), (200, 12, 25)),
@@ -47,7 +47,10 @@ def band(rating: float, base: float = 0.0, width: float = 100.0) -> int:
 
 
 def bands(members: Sequence[Member], base: float = 0.0, width: float = 100.0) -> list[int]:
-    """Return the members' bands by grade, else by rating; a member without both counts with the lowest rating."""
+    """Return the band of each member, from its grade or else from its rating.
+
+    A member without both gets the band of the lowest rating.
+    """
     lowest = min((member.rating for member in members if member.rating is not None), default=0.0)
     ratings = (lowest if member.rating is None else member.rating for member in members)
     return [
@@ -59,7 +62,7 @@ def bands(members: Sequence[Member], base: float = 0.0, width: float = 100.0) ->
 def first_round_members(field: Field) -> tuple[int, ...]:
     """Return the members to be paired in round 1.
 
-    Limits depend on these members only, so a starting score does not change when an entrant joins.
+    Bar, floor and groups depend only on these members, so a starting score does not change when an entrant joins.
     """
     if not field.history:
         there = field.present if field.bye is None else tuple(sorted((*field.present, field.bye)))
@@ -70,7 +73,10 @@ def first_round_members(field: Field) -> tuple[int, ...]:
 
 
 def bar_of(ratings: Sequence[float], bands: Sequence[int], rounds: int) -> int:
-    """Return the lowest band of the smaller top group: enough entrants, or all within `_CONTENTION` of the best."""
+    """Return the bar, which is the lowest band of the smaller of two top groups.
+
+    One group has enough entrants for the rounds. The other one has all entrants within `_CONTENTION` of the best.
+    """
     enough = max(2 * rounds, _CONTENDERS)
     best = max(ratings)
     winnable = min(grade for grade, rating in zip(bands, ratings, strict=True) if rating >= best - _CONTENTION)
@@ -78,31 +84,34 @@ def bar_of(ratings: Sequence[float], bands: Sequence[int], rounds: int) -> int:
 
 
 def floor_of(ratings: Sequence[float], bands: Sequence[int], rounds: int) -> int:
-    """Return the floor, found like the bar but from below."""
+    """Return the floor, which is computed like the bar but from the bottom."""
     return -bar_of([-rating for rating in ratings], [-grade for grade in bands], rounds)
 
 
 def band_starts(bands: Sequence[int], bar: int, floor: int, zero: int, corrections: Sequence[int]) -> Starts:
-    """Return starting scores with one point more for each band between floor and bar; `zero` starts with 0."""
+    """Return starting scores that grow by one win per band between floor and bar; the band `zero` starts with 0."""
     wins = (min(max(grade, floor), bar) - zero + more for grade, more in zip(bands, corrections, strict=True))
     return Starts(tuple(bands), tuple(wins), bar - zero, floor - zero)
 
 
 def group_starts(limits: Sequence[int], bands: Sequence[int], corrections: Sequence[int]) -> Starts:
-    """Return starting scores with one point more for each group; `limits` are the lowest bands of the groups."""
+    """Return starting scores that grow by one win per group; `limits` has the lowest band of each group."""
     groups = (max(0, bisect_right(limits, grade) - 1) for grade in bands)
     wins = (group + more for group, more in zip(groups, corrections, strict=True))
     return Starts(tuple(bands), tuple(wins), len(limits) - 1, 0)
 
 
 def groups_wanted(entrants: int, rounds: int) -> int:
-    """Return the number of groups for these rounds: the middle of the table's row, fewer for more rounds."""
+    """Return the best number of groups: the middle of the row in the table, adjusted to the number of rounds."""
     low, high = _row(entrants)
     return _for_rounds(Fraction(low + high, 2), rounds)
 
 
 def fewest_groups(entrants: int, rounds: int) -> int:
-    """Return the low end of the table's row for these rounds; at least 2 if the middle of the row allows it."""
+    """Return the smallest good number of groups: the lower value in the row of the table, adjusted to the rounds.
+
+    It is at least 2 if the middle of the row is at least 2.
+    """
     return max(_for_rounds(Fraction(_row(entrants)[0]), rounds), min(2, groups_wanted(entrants, rounds)))
 
 
@@ -118,9 +127,9 @@ def _for_rounds(groups: Fraction, rounds: int) -> int:
 def merge_bands(bands: Sequence[int], wanted: int) -> tuple[int, ...]:
     """Return the lowest bands of at most `wanted` groups; a group has one entrant only if it is the only group.
 
-    Groups of one entrant are merged first, then groups beyond `wanted`. The two neighbors with the smallest sum are
-    merged; of equal sums those nearer to an end, which makes large groups at the ends and small ones in the middle. The
-    result has as many groups as the bands allow, up to `wanted`.
+    Groups of one entrant are merged first. Then groups are merged until there are at most `wanted`. In each step, the
+    two neighbors with the fewest entrants together are merged. If several are equal, the ones nearer to an end are
+    merged, so that groups are large at the ends and small in the middle.
     """
     counts = Counter(bands)
     groups = [(grade, counts[grade]) for grade in sorted(counts)]
@@ -137,7 +146,10 @@ def merge_bands(bands: Sequence[int], wanted: int) -> tuple[int, ...]:
 
 
 def most_groups(bands: Sequence[int]) -> int:
-    """Return the largest number of groups: bands of several entrants, and neighboring bands of one entrant by two."""
+    """Return the largest possible number of groups if no group has only one entrant.
+
+    Each band with several entrants can be a group, and so can two neighboring bands with one entrant each.
+    """
     counts = Counter(bands)
     runs = groupby(counts[grade] == 1 for grade in sorted(counts))
     sizes = ((alone, sum(1 for _ in run)) for alone, run in runs)
@@ -152,9 +164,10 @@ def clamp_bands(bands: Sequence[int], bar: int, floor: int) -> list[int]:
 def spread_limits(
     bands: Sequence[int], bar: int, floor: int, *, fewest: int, rises: bool, falls: bool
 ) -> tuple[int, int]:
-    """Return bar and floor moved apart until they leave `fewest` groups, or as many as the bands allow.
+    """Return bar and floor after moving them apart until there are `fewest` groups, or as many as possible.
 
-    The bar can rise and the floor can fall, if allowed, by one band at a time, first at the end with more entrants.
+    With `rises` the bar can move up, and with `falls` the floor can move down, by one band at a time. The end with more
+    entrants moves first.
     """
     widest = clamp_bands(bands, max(bands) if rises else bar, min(bands) if falls else floor)
     wanted = min(fewest, most_groups(widest))
@@ -176,7 +189,8 @@ def mcmahon_points(
 ) -> tuple[tuple[int, ...], ...]:
     """Return the McMahon scores of all members before each round and now, in the unit of `Field.points`.
 
-    An `absence` is worth half a win. The sum of the points of unplayed rounds is rounded down to `whole` wins.
+    With `absence`, each absence counts half a win. With `whole`, the sum of the points of unplayed rounds is rounded
+    down to whole wins.
     """
     played = [start * field.win for start in wins]
     rested = [0] * len(wins)

@@ -1,7 +1,7 @@
 """Game schedule of a format, games of a match, Berger tables and round-robin orders.
 
-All formats that schedule games in advance use it. A schedule is an immutable value; each change returns a new one and
-takes a few steps in a persistent map, independent of the length of the tournament.
+All formats that schedule games in advance use it. A schedule is an immutable value. Each change returns a new schedule
+and needs only a few steps in a persistent map, independent of the length of the tournament.
 """
 
 from __future__ import annotations
@@ -15,30 +15,33 @@ from immutables import Map
 
 from enginetour.model.game import GameKey, Outcome, Pairing
 
-# Number of games offered at once: two of an encounter for 1000 slots and some more (enginetour's choice). `window_size`
-# enlarges it so that the games of one suspended engine never fill it.
+# Number of games offered at once: two games of an encounter for each of 1000 slots, and some more (enginetour's
+# choice). `window_size` enlarges it, so that the games of one suspended engine never fill it.
 _WINDOW = 2304
-LONGEST_WINDOW = 4096  # an encounter of two games for 2000 slots (enginetour's choice)
-# of one tournament, all in memory: a round robin of 2000 engines; 0.5 kB per game (measured)
+LONGEST_WINDOW = 4096  # an encounter of two games for each of 2000 slots (enginetour's choice)
+# games of a tournament: a round robin of 2000 engines; limited because all are in memory, 0.5 kB each (measured)
 MOST_GAMES = 2_000_000
-MOST_EACH = 10_000  # games_per_pairing in rounds: all games of a match are listed at once
-_BLOCK = 64  # size of a block: the square root of the longest window, so that removing a game is cheap (measured)
+MOST_EACH = 10_000  # games per match in rounds; limited because all games of a match are listed at once
+_BLOCK = 64  # size of a block: the square root of the longest window, so that a game is removed quickly (measured)
 
 
 def window_size(for_entrant: int) -> int:
-    """Return the number of games to offer at once: `for_entrant` games of two idle entrants leave room for others."""
+    """Return the number of games to offer at once, if each entrant has `for_entrant` games.
+
+    It leaves room for other games, even if no game of two entrants can be played.
+    """
     return min(_WINDOW + 2 * for_entrant, LONGEST_WINDOW)
 
 
 def fair_count(games: int) -> int:
-    """Return `games` if it is 1 or even, so that both entrants get the same colors; ValueError otherwise."""
+    """Return `games` if it is 1 or even, so that both entrants get the same colors. Raises ValueError otherwise."""
     if games > 1 and games % 2:
         raise ValueError(f"games_per_pairing must be 1 or an even number (found {games})")
     return games
 
 
 def games_per_opening(pair_games: int) -> int:
-    """Return the number of games played from one opening: one for each color, or the only game."""
+    """Return the number of games with the same opening: one for each color, or one if a match has one game."""
     return min(2, pair_games)
 
 
@@ -55,8 +58,8 @@ def match_games(
 ) -> Iterator[Pairing]:
     """Return all games of a match; `white` has White in game 1, then colors alternate unless `swap` is off.
 
-    `encounter` is the number of the first encounter, `number` the round; the pair has played `earlier` encounters
-    before. `white` gives `handicap` bands in all games, also with Black.
+    `encounter` is the number of the first encounter in the tournament, and `number` is the round. The pair has already
+    played `earlier` encounters. The entrant `white` gives `handicap` bands in all games, also when it has Black.
     """
     for game in range(games):
         meeting, leg = divmod(game, games_per_opening(games))
@@ -69,9 +72,9 @@ def match_games(
 class GameSchedule:
     """Games in playing order; `played` has all finished games, also those of earlier schedules.
 
-    `off` has canceled games that may have been in progress: None until they are finished. `void` has finished games
-    that were voided after a decision had used them. `blocks` are the open games before `reach` by place, starting with
-    block `base`, because the scheduler asks for them after each game.
+    `off` has the canceled games that may have been in progress, with None until they are finished. `void` has finished
+    games that were voided after a decision had used them. `blocks` has the open games before `reach` in blocks by
+    place, beginning with block `base`. They are stored because the scheduler needs them after each game.
     """
 
     games: tuple[Pairing, ...] = ()
@@ -87,7 +90,7 @@ class GameSchedule:
     base: int = 0
 
     def renewed(self, games: Iterable[Pairing], width: int = _WINDOW) -> GameSchedule:
-        """Return a schedule of other games that keeps the results of the earlier ones."""
+        """Return a schedule of other games that keeps the results of the earlier games."""
         blank = replace(self, games=(), place=Map(), left=0, front=0, reach=0, width=width, blocks=(), base=0)
         return blank.extended(games)
 
@@ -101,7 +104,7 @@ class GameSchedule:
         return replace(self, games=self.games + more, place=place, left=left, reach=reach)._in_blocks()
 
     def open(self) -> tuple[Pairing, ...]:
-        """Return the games that can be played now; a game stays offered until it is played or canceled."""
+        """Return the games that can be played now; a game stays in the list until it is played or canceled."""
         return tuple(chain.from_iterable(self.blocks))
 
     def _in_blocks(self) -> GameSchedule:
@@ -117,9 +120,9 @@ class GameSchedule:
         return (game for game in self.games[self.front :] if game.key not in self.played)
 
     def counts(self, pairing: Pairing) -> bool:
-        """Return whether a finished game was still scheduled; False if it was canceled while in progress.
+        """Return whether a game that has just ended counts; it does not count if it was canceled while in progress.
 
-        ValueError if it was never scheduled with these colors, or is already finished.
+        Raises ValueError if the game was never scheduled with these colors, or was already finished.
         """
         key = pairing.key
         place = self.place.get(key)
@@ -143,17 +146,17 @@ class GameSchedule:
         return key in self.place or key in self.played or key in self.off
 
     def renumbered(self, games: Iterable[Pairing]) -> GameSchedule:
-        """Return the schedule with other colors or numbers of these games."""
+        """Return the schedule in which these games replace the ones with the same keys, but other colors or numbers."""
         other = {self.place[game.key]: game for game in games if self.scheduled(game.key) is not None}
         games = tuple(other.get(place, game) for place, game in enumerate(self.games))
         return replace(self, games=games)._in_blocks()
 
     def set_aside(self, games: Mapping[GameKey, Outcome | None]) -> GameSchedule:
-        """Add games that do not count; None for those that may still be finished."""
+        """Add games that do not count; the outcome is None for games that may still be in progress."""
         return replace(self, off=self.off.update(games)) if games else self
 
     def finished(self, pairing: Pairing, outcome: Outcome) -> GameSchedule:
-        """Record a result after `counts` accepted the game; a canceled game is only stored."""
+        """Record a result; call `counts` before. The result of a canceled game is stored but does not count."""
         key = pairing.key
         if key in self.off:
             return replace(self, off=self.off.set(key, outcome))
@@ -179,9 +182,9 @@ class GameSchedule:
         return (*self.blocks[:number], block, *self.blocks[number + 1 :])
 
     def voidable(self, pairing: Pairing) -> Outcome | None:
-        """Return the outcome of a finished game of this schedule; None if it can no longer be changed.
+        """Return the outcome of a finished game, or None if the game is not part of this schedule any more.
 
-        ValueError if the game is not finished or already void.
+        Raises ValueError if the game is not finished or is already void.
         """
         key = pairing.key
         if key in self.void or not (key in self.played or self.off.get(key)):
@@ -195,7 +198,7 @@ class GameSchedule:
         return replace(self, played=self.played.delete(key), left=self.left + 1, front=front)._in_blocks()
 
     def annulled(self, pairing: Pairing, outcome: Outcome) -> GameSchedule:
-        """Void a game for the ratings only; decisions that used it remain."""
+        """Void a game for the ratings only; decisions that used its result remain."""
         return replace(self, void=self.void.set(pairing.key, outcome))
 
     def without(self, name: str) -> tuple[GameSchedule, tuple[Pairing, ...]]:
@@ -224,9 +227,10 @@ _Round = tuple[tuple[int, int], ...]  # pairs of seats in board order
 
 
 def berger(seats: int) -> tuple[_Round, ...]:
-    """Return rounds of (white, black) seats by the Berger tables; colors of a seat differ by at most one.
+    """Return the rounds of the Berger tables as pairs of seats (White, Black). Source: FIDE C.05 annex 1.
 
-    In an odd field the last seat is empty, and colors are equal. Source: FIDE C.05 annex 1.
+    The numbers of games with White and Black of a seat differ by at most one. If the number of seats is odd, the last
+    seat of the table is empty, and these numbers are equal.
     """
     even = seats + seats % 2
     ring = even - 1
@@ -240,9 +244,9 @@ def berger(seats: int) -> tuple[_Round, ...]:
 
 
 def slide(front: int, back: int) -> tuple[_Round, ...]:
-    """Return rounds in which each of `front` seats meets each of `back` seats once, by sliding the two rows.
+    """Return rounds in which each of the `front` seats meets each of the `back` seats once.
 
-    Pairs are (front seat, back seat), both from 0; no seat plays twice in a round.
+    One row slides along the other one. Pairs are (front seat, back seat), both from 0; no seat plays twice in a round.
     """
     length = max(front, back) if min(front, back) else 0
     return tuple(
@@ -256,15 +260,15 @@ Colours = Literal["balanced", "rows"]
 
 
 def rounds_of(order: Order, colours: Colours, entrants: int) -> tuple[_Round, ...]:
-    """Return rounds of (white, black) seats from 0; in an odd field the last seat is empty.
+    """Return rounds of pairs of seats (White, Black), from 0; if the number of entrants is odd, the last seat is empty.
 
-    `berger` are the tables of FIDE C.05 annex 1. The other orders have two rows whose columns are the boards, and all
-    but the first entrant move one seat per round. `seats` reads both rows from left to right (Vuorinen 2010, 3.1);
-    `circle` reads the lower row from right to left, so that the first meets the last.
+    `berger` means the tables of FIDE C.05 annex 1. The other orders have two rows; each column is a board, and in each
+    round all entrants except the first move by one seat. `seats` numbers both rows from left to right (Vuorinen 2010,
+    3.1). `circle` numbers the lower row from right to left, so that the first meets the last.
 
-    Balanced colors differ by at most one; by two in an odd field of `seats` and `circle`, and not at all in an odd
-    field of `berger`. With `rows` the upper row has White in every second round, and colors differ by up to three (odd
-    field: four).
+    With `balanced`, the numbers of games with White and Black differ by at most one. If the number of entrants is odd,
+    they differ by at most two with `seats` and `circle`, and are equal with `berger`. With `rows`, the upper row has
+    White in every second round, and the numbers differ by up to three, or four if the number of entrants is odd.
     """
     if order == "berger":
         return berger(entrants)
@@ -276,7 +280,7 @@ def rounds_of(order: Order, colours: Colours, entrants: int) -> tuple[_Round, ..
     for number in range(even - 1 if entrants > 1 else 0):
         boards = []
         for column, (one, other) in enumerate(zip(upper, lower, strict=True)):
-            # The column decides the colors, so an entrant that moves changes its color; in column 0 the round decides.
+            # The column determines the colors, so an entrant that moves changes its color. In column 0 it is the round.
             parity = number if colours == "rows" or column == 0 else column
             boards.append((one, other) if parity % 2 == 0 else (other, one))
         rounds.append(tuple(pair for pair in boards if max(pair) < entrants))

@@ -27,21 +27,21 @@ from enginetour.model.game import Outcome, StandingsRow
 _K = TypeVar("_K", str, int)
 _C = TypeVar("_C")  # content of a cell
 
-Grid = Map[str, Map[str, Tally]]  # a Cross that is cheap to update
+Grid = Map[str, Map[str, Tally]]  # a `Cross` that can be updated quickly
 _DEFAULT_CODES = ("SB", "DE", "WIN")
 _SIGNS = "0=1"
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """One game with its result, for tables."""
+    """One game with its result, as needed for tables."""
 
     white: str
     black: str
     outcome: Outcome
 
     def half_points(self, name: str) -> int:
-        """Return 0, 1 or 2 for one of the two entrants."""
+        """Return the half points (0, 1 or 2) of one of the two entrants."""
         return self.outcome.half_points(white=name == self.white)
 
 
@@ -68,17 +68,17 @@ def cross(games: Iterable[Scored]) -> Grid:
 
 
 def total(tallies: Cross, name: str, among: Iterable[str] | None = None) -> Tally:
-    """Return the sum of an entrant's tallies against all opponents, or against those of `among`."""
+    """Return the sum of an entrant's tallies against all opponents, or against the opponents in `among`."""
     row = tallies.get(name) or {}
     chosen = list(row.values()) if among is None else [row[other] for other in among if other in row]
     return Tally(sum(t.half_points for t in chosen), sum(t.games for t in chosen), sum(t.wins for t in chosen))
 
 
 def table(names: Sequence[str], tallies: Cross, codes: Sequence[str] = _DEFAULT_CODES) -> tuple[StandingsRow, ...]:
-    """Rank `names` by the games among them: points, then the codes in this order.
+    """Rank `names`, best first, by points and then by the codes in this order; only games among them count.
 
     Each code separates the entrants that are tied on all values before it. Entrants that are tied on all codes share a
-    rank and keep the order of `names`. Best first; units as in `tiebreaks`.
+    rank and keep the order of `names`. The units of the values are listed in `tiebreaks`.
     """
     sums = {name: total(tallies, name, names) for name in names}
     scores = {name: tally.half_points for name, tally in sums.items()}
@@ -98,14 +98,14 @@ def table(names: Sequence[str], tallies: Cross, codes: Sequence[str] = _DEFAULT_
 
 
 def _groups(keys: dict[_K, tuple[int, ...]]) -> list[tuple[tuple[int, ...], list[_K]]]:
-    """Group equal keys, highest key first; the order inside a group stays."""
+    """Group the items with equal keys, the highest key first; items of a group keep their order."""
     ordered = sorted(keys, key=keys.__getitem__, reverse=True)
     return [(key, list(tied)) for key, tied in groupby(ordered, key=keys.__getitem__)]
 
 
 @dataclass(frozen=True, slots=True)
 class CrossRow(Generic[_C]):
-    """One entrant of a crosstable; `cells` are in the order of the rows, its own is None."""
+    """One entrant of a crosstable; `cells` has its results against each entrant in order, and None for itself."""
 
     name: str
     half_points: int
@@ -114,10 +114,10 @@ class CrossRow(Generic[_C]):
 
 
 def crosstable(names: Sequence[str], games: Iterable[Scored]) -> tuple[CrossRow[str], ...]:
-    """Return the results of all pairs, rows and columns in the order of `names`; other and void games are ignored.
+    """Return the results of all pairs, with rows and columns in the order of `names`.
 
-    A cell has ``1`` for a win, ``=`` for a draw and ``0`` for a loss of the row's entrant, for each game in order. It
-    is empty if the two have not played.
+    Void games and games of other entrants are ignored. A cell has one character for each game in order: ``1`` for a
+    win of the row's entrant, ``=`` for a draw, ``0`` for a loss. It is empty if the two have not played.
     """
     met: dict[tuple[str, str], list[int]] = {}
     for game in games:
@@ -132,7 +132,7 @@ def crosstable(names: Sequence[str], games: Iterable[Scored]) -> tuple[CrossRow[
     return tuple(rows)
 
 
-_SHOWN = ("PTS", "NBW")  # already shown as the points of a row
+_SHOWN = ("PTS", "NBW")  # codes that a row already shows as its points
 _PLAIN = PlacementTerms()
 
 
@@ -152,7 +152,10 @@ def order_by_codes(
 
 
 def code_values(field: Field, codes: Sequence[str], terms: PlacementTerms = _PLAIN) -> dict[str, tuple[int, ...]]:
-    """Return the values of each code by place in the entry order; codes for tied groups treat all members as tied."""
+    """Return for each code the values of all members in entry order.
+
+    Codes that depend on the tied members treat all members as tied.
+    """
     data, everybody = PlacementData(field, terms), range(len(field.members))
     return {code: tuple(PLACEMENT_CODES[code].values(data, everybody)) for code in codes}
 
@@ -179,21 +182,13 @@ def rank_by_codes(
     return tuple(lines)
 
 
-_MOST = 6  # number of placement criteria in Gotha
-_FIRST = (
-    "PTS",
-    "NBW",
-    "MMS",
-    "STS",
-    "CPS",
-    "CAT",
-    "RANK",
-    "RATING",
-)  # codes that can come first; the others break ties
+_MOST = 6  # largest number of codes, as in Gotha
+# codes that can come first; the others only break ties
+_FIRST = ("PTS", "NBW", "MMS", "STS", "CPS", "CAT", "RANK", "RATING")
 
 
 def check_codes(codes: Sequence[str]) -> tuple[str, ...]:
-    """Return the codes if there are at most six known codes without duplicates; ValueError otherwise."""
+    """Return the codes if there are at most six known codes without duplicates. Raises ValueError otherwise."""
     for number, code in enumerate(codes):
         if code not in PLACEMENT_CODES:
             meant = did_you_mean(code, PLACEMENT_CODES) or f". Hint: use {', '.join(PLACEMENT_CODES)}"
@@ -212,13 +207,13 @@ def _as_tuple(value: object) -> object:
 
 
 Codes = Annotated[tuple[str, ...], BeforeValidator(_as_tuple), AfterValidator(check_codes)]
-"""The setting `placement` of a format; empty for the order of the format."""
+"""The setting `placement` of a format; if it is empty, the usual order of the format applies."""
 
 
 def warnings(codes: Sequence[str], *, evens_sos: bool = False) -> tuple[str, ...]:
-    """Return a warning for each pair of codes that contradict each other.
+    """Return warnings about codes that contradict each other or have little meaning.
 
-    `evens_sos`: the pairing makes the SOS of all entrants similar.
+    `evens_sos` is true if the pairing makes the SOS of all entrants similar.
     """
     by_basis = {basis: [code for code in codes if PLACEMENT_CODES[code].basis == basis] for basis in ("wins", "mms")}
     found = []
@@ -235,6 +230,6 @@ def warnings(codes: Sequence[str], *, evens_sos: bool = False) -> tuple[str, ...
 
 
 def legend(codes: Iterable[str]) -> tuple[str, ...]:
-    """Return a footnote line that explains these codes; empty if there are none."""
+    """Return a footnote that explains these codes, as a tuple of one line, or of none if there are no codes."""
     line = "; ".join(f"{code}: {PLACEMENT_CODES[code].name}" for code in codes)
     return (line,) if line else ()

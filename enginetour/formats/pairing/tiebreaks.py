@@ -40,8 +40,8 @@ ARO      average rating of opp.     FIDE C.07 10.1   rating points   rated oppon
 TPR      performance                FIDE C.07 10.2   rating points   ARO plus the table's difference for the score
 
 `unplayed` decides how a round without a game counts, for all codes of a table; DE, BPG, WON, ARO and TPR never count
-it. A round is won with more than half of the points of its match. C.07 section 6 also ranks a tied entrant that no
-missing game between the tied could overtake; DE does not (enginetour's choice).
+such a round. A round is won with more than half of the points of its match. If some of the tied entrants have not met,
+C.07 section 6 still ranks an entrant first that no other could overtake; DE does not do this (enginetour's choice).
 """
 
 from __future__ import annotations
@@ -60,35 +60,39 @@ K = TypeVar("K", bound=Hashable)
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Result of all games of one entrant against one other."""
+    """Result of all games of an entrant against one opponent."""
 
     half_points: int = 0
     games: int = 0
     wins: int = 0
 
 
-# name -> opponent -> what name scored against that opponent
+# name -> opponent -> result of the entrant `name` against this opponent
 Cross = Mapping[str, Mapping[str, Tally]]
 _Scores = Mapping[str, int]
 NOTHING = Tally()
 
 
 def against(cross: Mapping[K, Mapping[K, Tally]], name: K, opponent: K) -> Tally:
-    """Return the tally of `name` against `opponent`; empty if they have not met."""
+    """Return the tally of `name` against `opponent`; it is empty if they have not met."""
     row = cross.get(name)
     return NOTHING if row is None else row.get(opponent, NOTHING)
 
 
 def sonneborn_berger(name: str, cross: Cross, scores: _Scores) -> int:
-    """Return the sum of points against each opponent times its score, in quarter points.
+    """Return the Sonneborn-Berger score in quarter points, so that the value is exact. Source: FIDE C.07 9.
 
-    Quarter points keep the value exact. Only opponents listed in `scores` count. Source: FIDE C.07 9.
+    It is the sum over all opponents of the points against the opponent times its score. Only opponents listed in
+    `scores` count.
     """
     return sum(against(cross, name, other).half_points * score for other, score in scores.items() if other != name)
 
 
 def direct_encounter(tied: Collection[K], cross: Mapping[K, Mapping[K, Tally]]) -> dict[K, int]:
-    """Return the half points among the tied; 0 for all unless all of them have met. Source: FIDE C.07 6."""
+    """Return the half points in games among the tied entrants. Source: FIDE C.07 6.
+
+    All values are 0 if not all of these entrants have met each other.
+    """
     rows = {name: [against(cross, name, other) for other in tied if other != name] for name in tied}
     if not all(tally.games for row in rows.values() for tally in row):
         return dict.fromkeys(tied, 0)
@@ -96,11 +100,11 @@ def direct_encounter(tied: Collection[K], cross: Mapping[K, Mapping[K, Tally]]) 
 
 
 def wins(name: str, cross: Cross, scores: _Scores) -> int:
-    """Return the games won against opponents listed in `scores`. Source: FIDE C.07 7."""
+    """Return the number of games won against opponents listed in `scores`. Source: FIDE C.07 7."""
     return sum(against(cross, name, other).wins for other in scores if other != name)
 
 
-# code -> (tied, cross, scores) -> value of each of the tied
+# code -> function (tied, cross, scores) that returns the value of each tied entrant
 CODES: dict[str, Callable[[Collection[str], Cross, _Scores], dict[str, int]]] = {
     "SB": lambda tied, cross, scores: {name: sonneborn_berger(name, cross, scores) for name in tied},
     "DE": lambda tied, cross, _: direct_encounter(tied, cross),
@@ -109,36 +113,41 @@ CODES: dict[str, Callable[[Collection[str], Cross, _Scores], dict[str, int]]] = 
 
 
 Unplayed = Literal["own", "start", "zero", "fide", "fide-2023", "fide-2009"]
-"""Value of a round without a game in SOS: own score (Vuorinen 2010), own start (Gotha), 0, or FIDE C.07 section 16.
+"""How a round without a game counts in tie-breaks that add up opponents' scores.
 
-FIDE's rules are those of 2026, 2023 (no upper limit for the dummy) and 2009 to 2023 (a virtual opponent).
+own        the own score (Vuorinen 2010)
+start      the own starting score (Gotha)
+zero       0
+fide       FIDE C.07 section 16 of 2026: a dummy opponent
+fide-2023  FIDE's rules of 2023: a dummy opponent without an upper limit
+fide-2009  FIDE's rules of 2009 to 2023: a virtual opponent
 """
 _FIDE = ("fide", "fide-2023", "fide-2009")
 
 Absence = Literal["standings", "pairing-only", "nothing"]
-"""Where an absence counts half a win in McMahon scores; pairing-only: pairing and opponents' SOS (EPM)."""
+"""Where an absence counts half a win in McMahon scores; pairing-only means the pairing and opponents' SOS (EPM)."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlacementTerms:
     """Values that tie-breaks need in addition to the field, by place in the entry order.
 
-    An empty tuple means the same value for all members; empty `bands` follow from the ratings.
+    An empty tuple means the same value for all members. If `bands` is empty, bands are computed from the ratings.
     """
 
     starts: tuple[int, ...] = ()  # starting scores, in won matches
     bands: tuple[int, ...] = ()
     categories: tuple[int, ...] = ()  # 0 is the top category
-    ratings: tuple[float | None, ...] = ()  # current ratings; empty: the configured ones
+    ratings: tuple[float | None, ...] = ()  # current ratings; if empty, the configured ratings count
     cup: frozenset[int] = frozenset()  # members of a top group that plays a knockout inside the tournament
     unplayed: Unplayed = "zero"
     absence: Absence = "standings"
     whole: bool = True  # whether the sum of points of byes and absences is rounded down to whole wins
     by_wins: bool = False  # whether wins decide the tournament although McMahon scores exist
-    bonus: tuple[int, ...] = ()  # half points added by hand, in standings only
+    bonus: tuple[int, ...] = ()  # half points added by hand; they count in the standings only
     # whether all pairs are known from the start, so that a round without an opponent does not count as a round
     pair_list: bool = False
-    absence_in_sos: bool = False  # whether each absence adds half a win to the own score in the opponents' SOS
+    absence_in_sos: bool = False  # whether each absence adds half a win to the score that counts in opponents' SOS
 
 
 _Account = Literal["wins", "mms", "sts"]
@@ -147,14 +156,14 @@ _Account = Literal["wins", "mms", "sts"]
 
 @dataclass(frozen=True, eq=False)
 class PlacementData:
-    """Scores and turns of a field that the codes use, in half points."""
+    """Data of a field that the codes use; scores are in half points."""
 
     field: Field
     terms: PlacementTerms
 
     @cached_property
     def turns(self) -> tuple[tuple[Turn, ...], ...]:
-        """The rounds of each member, without boards that have no result yet."""
+        """Return the rounds of each member, without boards that have no result yet."""
         listed = self.terms.pair_list
         return tuple(
             tuple(
@@ -167,17 +176,17 @@ class PlacementData:
 
     @property
     def main(self) -> _Account:
-        """The score that decides the tournament."""
+        """Return the name of the score that decides the tournament."""
         return "mms" if self.terms.starts and not self.terms.by_wins else "wins"
 
     @cached_property
     def starts(self) -> tuple[int, ...]:
-        """Starting McMahon scores of the members, in half points."""
+        """Return the starting McMahon scores of the members, in half points."""
         return tuple(start * self.field.win for start in self._start_wins)
 
     @cached_property
     def bands(self) -> tuple[int, ...]:
-        """Bands as given, else the members' grades, else hundreds of the rating (0 without one)."""
+        """Return the given bands, else the members' grades, else the ratings divided by 100 (0 without a rating)."""
         graded = zip(self.field.members, self.ratings, strict=True)
         return self.terms.bands or tuple(
             band(rating or 0.0) if member.band is None else member.band for member, rating in graded
@@ -185,23 +194,24 @@ class PlacementData:
 
     @cached_property
     def ratings(self) -> tuple[float | None, ...]:
-        """Current ratings, else the configured ones."""
+        """Return the current ratings if given, else the configured ratings."""
         return self.terms.ratings or tuple(member.rating for member in self.field.members)
 
     @cached_property
     def mms(self) -> tuple[tuple[int, ...], ...]:
-        """McMahon scores of the table, before each round and now."""
+        """Return the McMahon scores of the table, before each round and now."""
         return self._mcmahon(absence=self.terms.absence == "standings", whole=self.terms.whole)
 
     @cached_property
     def lead(self) -> tuple[int, ...]:
-        """Bonus of the top group's knockout: two wins if unbeaten up to the quarter-final, two for the next round."""
+        """Return the bonus of each member from the knockout in the top group, in half points.
+
+        It is two wins if the member is unbeaten up to the quarter-final, and two more if it is unbeaten up to the
+        semi-final. The last round is the final (enginetour's choice).
+        """
         found = [0] * len(self.field.members)
         for member in self.terms.cup:
-            for rounds in (
-                self.field.rounds - 2,
-                self.field.rounds - 1,
-            ):  # enginetour's choice: the last round is the final
+            for rounds in (self.field.rounds - 2, self.field.rounds - 1):
                 first = self.turns[member][:rounds]
                 unbeaten = all(2 * turn.points >= self.field.win for turn in first)
                 found[member] += 2 * self.field.win * (len(first) == rounds > 0 and unbeaten)
@@ -238,11 +248,11 @@ class PlacementData:
         return (0,) * len(self.field.members) if account == "wins" else self.starts
 
     def won(self, turn: Turn) -> bool:
-        """Return whether a round gave more than half of the points of its match, with or without a game."""
+        """Return whether the member got more than half of the points of a round, with or without a game."""
         return 2 * turn.points > self.field.win
 
     def faced(self, turn: Turn) -> int | None:
-        """Return the opponent that counts: a forfeit is a meeting in Gotha, but not for FIDE."""
+        """Return the opponent that counts, or None. After a forfeit, the opponent counts in Gotha, but not for FIDE."""
         return turn.opponent if turn.met or self.terms.unplayed == "start" else None
 
     @property
@@ -260,17 +270,17 @@ def _is_unfinished(row: Sequence[Turn], turn: Turn) -> bool:
     return not (turn.games or turn.points or row[turn.opponent].points)
 
 
-_Mutual = dict[int, dict[int, Tally]]  # each tied member -> the tied opponents it met -> its tally against them
+_Mutual = dict[int, dict[int, Tally]]  # tied member -> tied opponent that it met -> its tally against this opponent
 
 
 def _direct(data: PlacementData, tied: Sequence[int]) -> list[int]:
-    """DE: half points against the other tied members; 0 for all unless all have met."""
+    """Return DE: half points against the other tied members; 0 for all members if not all of them have met."""
     found = direct_encounter(tied, _mutual(data, tied))
     return [found[member] for member in tied]
 
 
 def _simple(data: PlacementData, tied: Sequence[int]) -> list[int]:
-    """SDC: number of tied members beaten; 0 for all unless all pairs have met and none is level."""
+    """Return SDC: the number of tied members beaten; 0 for all if a pair has not met or is level."""
     met = _mutual(data, tied)
     decided = all(
         other in met[one] and met[one][other].half_points != met[other][one].half_points
@@ -282,10 +292,10 @@ def _simple(data: PlacementData, tied: Sequence[int]) -> list[int]:
 
 
 def _confrontation(data: PlacementData, tied: Sequence[int]) -> list[int]:
-    """DC: layers of the tied members by wins among them, 0 at the bottom; a cycle of wins is one layer.
+    """Return DC: layers of the tied members by wins among them, 0 at the bottom; a cycle of wins is one layer.
 
-    A member that no other tied member has beaten is in the top layer. Where the published order says nothing about
-    members that have not met, they are as high as possible (enginetour's choice).
+    A member that no other tied member has beaten is in the top layer. The published rule does not define the layer of
+    all members that have not met; they are placed as high as possible (enginetour's choice).
     """
     met = _mutual(data, tied)
     below = {member: _reached(met, member) for member in tied}
@@ -302,9 +312,9 @@ def _confrontation(data: PlacementData, tied: Sequence[int]) -> list[int]:
 
 
 def _least_predictable_removed(data: PlacementData) -> list[int]:
-    """LPR: half points without the game whose expected score is nearest to 1/2; the latest of several.
+    """Return LPR: half points without the game with the smallest rating difference, which is the least predictable.
 
-    This is the game with the smallest rating difference. Games without two ratings always count.
+    If several games are equal, the latest one does not count. Games of an entrant without a rating always count.
     """
     found = []
     for score, own, turns in zip(data.field.scores, data.ratings, data.turns, strict=True):
@@ -346,21 +356,22 @@ def _reached(met: _Mutual, member: int) -> set[int]:
 # SOS and related sums of opponents' scores, and the value of an unplayed round in them.
 #
 # FIDE C.07 section 16, from March 2026: requested byes of an opponent at the end of the tournament count as draws
-# (16.3). An own round without a game counts as a round against a dummy that has the own score. After a forfeit the
-# dummy has at most the score of the scheduled opponent (16.4.1), otherwise at most draws in all rounds (16.4.2). Of the
-# lowest terms, rounds left unplayed by choice are cut first (16.5).
+# (16.3). If the entrant itself has a round without a game, it counts as a round against a dummy with the same score as
+# the entrant. After a forfeit, the dummy has at most the score of the scheduled opponent (16.4.1), otherwise at most
+# the score of draws in all rounds (16.4.2). When the lowest terms are cut, rounds left unplayed by choice come first
+# (16.5).
 #
 # The rules of 2023 have no upper limit for the dummy. The rules of 2009 to 2023 (C.02 annex, 13.15) have a virtual
-# opponent instead: its score is the own score before the round, plus a win minus the own result, plus draws in the
-# rounds after it. In these rules all rounds of the opponents without a game count as draws, and the lowest terms are
-# cut whatever they are.
+# opponent instead. Its score is the score of the entrant before the round, plus a win minus the entrant's result, plus
+# draws in the rounds after it. In these rules, all rounds of the opponents without a game count as draws, and the
+# lowest terms are cut, even if they are from played rounds.
 
 _ASKED_FOR = (Kind.HALF_BYE, Kind.ABSENT)  # C.07 16.1.1: requested byes
 
 
 @dataclass(frozen=True, slots=True)
 class _Summand:
-    """One round in a sum over opponents: the opponent's score and the points scored against it."""
+    """One round in a sum over opponents: the score of the opponent and the points scored against it."""
 
     score: int
     points: int = 0
@@ -368,7 +379,10 @@ class _Summand:
 
 
 def _summands(data: PlacementData, account: _Account) -> tuple[tuple[_Summand, ...], ...]:
-    """Return the summands of all members, one per round; a handicap given is added to an opponent's McMahon score."""
+    """Return the summands of all members, one per round.
+
+    If a member gave a handicap, this is added to the McMahon score of the opponent.
+    """
     seen = _adjusted(data, data.seen(account))
     step = 0 if account == "wins" else data.field.win
     found = []
@@ -385,12 +399,15 @@ def _summands(data: PlacementData, account: _Account) -> tuple[tuple[_Summand, .
 
 
 def _summed(rows: Sequence[Sequence[_Summand]], lowest: int = 0, highest: int = 0) -> list[int]:
-    """Return the SOS of each row without its lowest and highest summands; 0 if none is left."""
+    """Return the SOS of each row without the given numbers of lowest and highest summands; 0 if none is left."""
     return [sum(_kept([(s.by_choice, s.score) for s in row], lowest, highest)) for row in rows]
 
 
 def _second(data: PlacementData, account: _Account, sums: Sequence[int]) -> list[int]:
-    """SOSOS: sum of the opponents' `sums`; a round without a game counts the own sum, the own start or 0."""
+    """Return SOSOS: the sum of the opponents' `sums`, which are their SOS.
+
+    A round without a game counts the member's own sum, its own starting score, or 0, as set by `unplayed`.
+    """
     rounds, begun = len(data.field.history), data.begun(account)
     found = []
     for member, turns in enumerate(data.turns):
@@ -407,7 +424,11 @@ def _second(data: PlacementData, account: _Account, sums: Sequence[int]) -> list
 
 
 def _extended(data: PlacementData, *, won: bool) -> list[int]:
-    """EXT: opponents' wins, up to three times if met at less handicap than the bands ask; EXR: only `won` games."""
+    """Return EXT, or EXR with `won`: the sum of opponents' wins, counted up to three times.
+
+    An opponent counts more than once if the handicap was smaller than the difference in bands. EXR counts only games
+    that were won.
+    """
     found = []
     for member, turns in enumerate(data.turns):
         total = 0
@@ -439,19 +460,19 @@ def _without_game(data: PlacementData, account: _Account, member: int, number: i
 
 
 def _virtual(data: PlacementData, member: int, number: int) -> int:
-    """Return the final score of the virtual opponent of round `number`, from 0 (C.02 annex, 13.15.2)."""
+    """Return the final score of the virtual opponent in round `number`, counted from 0 (C.02 annex, 13.15.2)."""
     field, turn = data.field, data.turns[member][number]
     left = field.rounds - number - 1
     return field.points[number][member] + max(0, field.win - turn.points) + left * field.level
 
 
 def _by_choice(data: PlacementData, turn: Turn) -> bool:
-    """C.07 16.1.2: a requested bye, or a forfeit that was not won."""
+    """Return whether a round is a requested bye, or a forfeit that the member did not win (C.07 16.1.2)."""
     return turn.kind in _ASKED_FOR or (turn.kind is Kind.FORFEIT and not data.won(turn))
 
 
 def _adjusted(data: PlacementData, scores: Sequence[int]) -> Sequence[int]:
-    """Under FIDE's rules, count requested byes at the end as draws."""
+    """Return the scores with unplayed rounds counted as draws, as far as FIDE's rules require it."""
     if data.terms.unplayed not in _FIDE:
         return scores
     draw, found = data.field.level, list(scores)
@@ -473,7 +494,7 @@ def _kept(terms: list[tuple[bool, int]], lowest: int, highest: int) -> list[int]
     return left[: max(0, len(left) - highest)]
 
 
-# FIDE Handbook B.02, table 8.1.1: rating difference for a score of 50 %, 51 % ... 100 %
+# rating difference for a score of 50 %, 51 % ... 100 %: FIDE Handbook B.02, table 8.1.1
 _DIFFERENCES = (
     *(0, 7, 14, 21, 29, 36, 43, 50, 57, 65),
     *(72, 80, 87, 95, 102, 110, 117, 125, 133, 141),
@@ -485,17 +506,17 @@ _DIFFERENCES = (
 
 
 def _rating(data: PlacementData) -> list[int]:
-    """Return the current ratings; 0 without one, as in a TRF."""
+    """Return the current ratings; an entrant without a rating has 0, as in TRF."""
     return [_whole(rating or 0.0) for rating in data.ratings]
 
 
 def _opponents_average(data: PlacementData) -> list[int]:
-    """ARO: average over rated opponents met over the board (C.07 15.2); 0 without one."""
+    """Return ARO: the average rating of rated opponents met over the board, 0 if there are none (C.07 15.2)."""
     return [_whole(fsum(met) / len(met)) if met else 0 for met, _ in _rated(data)]
 
 
 def _performance(data: PlacementData) -> list[int]:
-    """TPR: ARO plus FIDE's table difference for the score against these opponents; 0 without one."""
+    """Return TPR: ARO plus the difference in FIDE's table for the score against these opponents, 0 if none exist."""
     found = []
     for average, (met, points) in zip(_opponents_average(data), _rated(data), strict=True):
         if met:
@@ -506,7 +527,7 @@ def _performance(data: PlacementData) -> list[int]:
 
 
 def _rated(data: PlacementData) -> Iterator[tuple[list[float], int]]:
-    """Return for each member the ratings of its rated opponents, and the half points against them."""
+    """Yield for each member the ratings of its rated opponents, and the half points against them."""
     for turns in data.turns:
         met, points = [], 0
         for turn in turns:
@@ -517,26 +538,29 @@ def _rated(data: PlacementData) -> Iterator[tuple[list[float], int]]:
 
 
 def _whole(number: float) -> int:
-    """Round to an integer, halves up (C.07 section 10)."""
+    """Round to an integer; one half is rounded up (C.07 section 10)."""
     return floor(number + 0.5)
 
 
 _Values = Callable[[PlacementData], Sequence[int]]
-"""Return integers by place in the entry order; larger values are better."""
+"""A function that returns integers by place in the entry order; larger values are better."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Code:
-    """A code and its function; `per` are its units per displayed unit, negative if lower values come first."""
+    """A code and its function. `per` is the number of units in one displayed unit, for example 2 for half points.
+
+    It is negative if lower displayed values come first.
+    """
 
     name: str
-    of: Callable[..., Sequence[int]]  # a `_Values`; if `tied`, called with these members too
+    of: Callable[..., Sequence[int]]  # a `_Values`; if `tied` is set, its second argument has the tied members
     per: int = 1
-    basis: str = ""  # "wins" or "mms": the score it belongs to; mixing both is a contradiction
-    tied: bool = False  # whether it depends on the tied members; other codes do not
+    basis: str = ""  # "wins" or "mms" if the code is based on this score; codes of both should not be mixed
+    tied: bool = False  # whether the values depend on which members are tied
 
     def values(self, data: PlacementData, members: Sequence[int]) -> Sequence[int]:
-        """Return the values of these members, which are tied."""
+        """Return the values of these members, which are tied on all earlier codes."""
         if self.tied:
             return self.of(data, members)
         found = self.of(data)
@@ -568,7 +592,7 @@ def _cuss(account: _Account | None) -> _Values:
 
 
 def _cup(data: PlacementData) -> list[int]:
-    """Return CPS, doubled when a round begins, so that entrants still playing stay ahead of those they have beaten."""
+    """Return CPS. It is doubled in each round, so that remaining entrants stay ahead of the ones that are out."""
     found = [0] * len(data.turns)
     for row in data.field.history:
         found = [2 * before + turn.points for before, turn in zip(found, row, strict=True)]
@@ -582,13 +606,16 @@ def _opponents_buchholz(data: PlacementData) -> list[int]:
 
 
 def _koya(data: PlacementData) -> list[int]:
-    """Return the points against opponents with half of all points or more."""
+    """Return the points against opponents that have at least half of all possible points."""
     enough = {m for m, score in enumerate(data.field.scores) if 2 * score >= data.field.win * data.field.rounds}
     return [sum(turn.points for turn in turns if turn.met and turn.opponent in enough) for turns in data.turns]
 
 
 def _blacks(data: PlacementData) -> list[int]:
-    """Count games with Black; colors alternate in a match, so an odd game has the color of game 1."""
+    """Return the numbers of games with Black.
+
+    Colors alternate in a match, so if it has an odd number of games, one more has the color of game 1.
+    """
     return [sum((max(turn.games, 1) - turn.colour) // 2 for turn in turns if turn.met) for turns in data.turns]
 
 
@@ -607,8 +634,8 @@ _OVER: dict[str, tuple[_Account | None, str]] = {
 }
 _SUMS: tuple[tuple[str, str, Callable[[_Account | None], _Values], int], ...] = (
     ("SOS{}", "sum of opponents' {0}", _sos, 2),
-    ("SOS{}-1", "sum of opponents' {0} without the lowest", lambda account: _sos(account, 1), 2),
-    ("SOS{}-2", "sum of opponents' {0} without the lowest two", lambda account: _sos(account, 2), 2),
+    ("SOS{}-1", "sum of opponents' {0} without the lowest value", lambda account: _sos(account, 1), 2),
+    ("SOS{}-2", "sum of opponents' {0} without the two lowest values", lambda account: _sos(account, 2), 2),
     ("SOSOS{}", "sum of opponents' SOS{1}", _sosos, 2),
     ("SODOS{}", "sum of defeated opponents' {0}, half for a draw", _sodos, 4),
     ("CUSS{}", "sum of own {0} after each round", _cuss, 2),
@@ -634,14 +661,14 @@ PLACEMENT_CODES: dict[str, _Code] = {
     "CAT": _Code("category", _categories, -1),
     "RANK": _Code("band", lambda data: data.bands),
     "RATING": _Code("rating", _rating),
-    "LPR": _Code("points without the game between the nearest ratings", _least_predictable_removed, 2),
+    "LPR": _Code("points without the game with the smallest rating difference", _least_predictable_removed, 2),
     "DE": _Code("direct encounter", _direct, 2, tied=True),
     "BH": _Code("Buchholz, sum of opponents' scores", _sos("wins"), 2, "wins"),
-    "BH-C1": _Code("Buchholz without the lowest", _sos("wins", 1), 2, "wins"),
-    "BH-C2": _Code("Buchholz without the lowest two", _sos("wins", 2), 2, "wins"),
-    "BH-M1": _Code("Buchholz without the lowest and the highest", _sos("wins", 1, 1), 2, "wins"),
-    "BH-M2": _Code("Buchholz without the lowest two and the highest two", _sos("wins", 2, 2), 2, "wins"),
-    "KS": _Code("Koya score, points against entrants with half of all points or more", _koya, 2),
+    "BH-C1": _Code("Buchholz without the lowest score", _sos("wins", 1), 2, "wins"),
+    "BH-C2": _Code("Buchholz without the two lowest scores", _sos("wins", 2), 2, "wins"),
+    "BH-M1": _Code("Buchholz without the lowest and the highest score", _sos("wins", 1, 1), 2, "wins"),
+    "BH-M2": _Code("Buchholz without the two lowest and the two highest scores", _sos("wins", 2, 2), 2, "wins"),
+    "KS": _Code("Koya score, points against entrants with at least half of all points", _koya, 2),
     "AOB": _Code("average of opponents' Buchholz", _opponents_buchholz, 100, "wins"),
     "SB": _Code("Sonneborn-Berger, scores of beaten opponents, half for draws", _sodos("wins"), 4, "wins"),
     "PS": _Code("progressive score", _cuss("wins"), 2, "wins"),
@@ -651,4 +678,4 @@ PLACEMENT_CODES: dict[str, _Code] = {
     "ARO": _Code("average rating of opponents", _opponents_average),
     "TPR": _Code("performance rating", _performance),
 }
-EVENED = ("SOS", "BH", "AOB")  # prefixes of codes that lose their meaning if the pairing equalizes SOS
+EVENED = ("SOS", "BH", "AOB")  # prefixes of codes that have little meaning if the pairing equalizes SOS
