@@ -192,7 +192,7 @@ _BYE_RULES = {
 
 
 class PairingSystem(ABC):
-    """Pairs the next round and orders the table. Subclasses implement `pair`; the other methods have defaults."""
+    """System that pairs the next round and orders the table; subclasses implement `pair` and can override the rest."""
 
     version = 1
     codes: tuple[str, ...] = ("PTS",)
@@ -259,7 +259,7 @@ class PairingSystem(ABC):
         return ()
 
     def rules(self, field: Field, paired: Paired, one: int, other: int) -> tuple[str, ...]:
-        """Return sentences about decisions for two entrants without criteria; here, why one of them has the bye."""
+        """Return sentences about rules, other than the criteria, that decided about two entrants; here, the bye."""
         chosen = getattr(self.options, "bye", self.bye)
         rule = chosen if isinstance(chosen, str) else self.bye
         return tuple(

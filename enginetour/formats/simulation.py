@@ -241,7 +241,7 @@ class _Contender:
 def parse_system(text: str, rounds: int) -> _Contender:
     """Parse ``NAME:key=value:...``; raise UsageRefused for an unknown system or setting.
 
-    `rounds`, and one game per match, apply if the system has these settings and the text does not set them.
+    If the text does not set them, and the system has these settings, `rounds` and one game per match are used.
     """
     named, *pairs = text.split(":")
     system = system_name(named)
@@ -272,7 +272,7 @@ def _setting(pair: str, text: str) -> tuple[str, object]:
         raise UsageRefused(f"a setting must have the form key=value (found {pair!r})", place=text)
     try:
         return key, tomllib.loads(f"value = {value}")["value"]
-    except (ValueError, RecursionError):  # not TOML, or a number of thousands of digits, or too many nested brackets
+    except (ValueError, RecursionError):  # not TOML, or a number with thousands of digits, or too many nested brackets
         return key, value
 
 

@@ -18,8 +18,8 @@ from enginetour.formats.rounds import PairingSystem, RoundsOptions
 from enginetour.model.errors import did_you_mean
 
 ABSENCE = (
-    "Where a missed round counts half a win: in the table (standings); only in the pairing and in"
-    " the SOS of opponents, as EPM does (pairing-only); or nowhere (nothing)."
+    "Where a missed round counts as half a win. standings: in the table; pairing-only: only in the pairing and in the "
+    "SOS of opponents, as in EPM; nothing: nowhere."
 )
 Band = Annotated[int, Setting(ge=-(10**6), le=10**6)]
 
@@ -185,7 +185,7 @@ class Starting(PairingSystem):
         return mcmahon.group_starts(lowest, bands, corrections)
 
     def _ratings(self, field: Field) -> list[float]:
-        """Return all ratings; an entrant without one has the lowest rating."""
+        """Return all ratings; an entrant without a rating gets the lowest of the others."""
         known = [member.rating for member in field.members if member.rating is not None]
         return [min(known, default=0.0) if member.rating is None else member.rating for member in field.members]
 

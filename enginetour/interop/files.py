@@ -145,9 +145,9 @@ def named_errors(path: Path) -> Iterator[None]:
 def replacement_file(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
     """Yield an empty file that can be renamed to `path`, with the rights of `mode` minus the umask.
 
-    Its name is always the same, so a killed process leaves at most one. It is removed unless it was renamed. Raises
-    BlockingIOError while another process makes a file for the same path, because that process may be stopped. Raises
-    OSError if the name is a link, because another program made it.
+    Its name is always the same, so a killed process leaves at most one file. It is removed unless it was renamed. Raise
+    BlockingIOError while another process makes a file for the same path, because that process may be stopped. Raise
+    OSError if the name is a link, because another program made the link.
     """
     name = path.with_name(f".{path.name}.new")
     while True:
@@ -177,7 +177,7 @@ def has_name(fd: int, path: Path) -> bool:
 
 
 def sync_directory(folder: Path) -> None:
-    """Make the names in a directory durable."""
+    """Sync a directory, so that new names in it survive a power failure."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -112,7 +112,7 @@ class TagReader:
         self._tags: dict[bytes, bytes] = {}
         self._named = False  # whether White or Result was found, even if not readable
         self._header = False
-        self._number = 0  # tags so far
+        self._number = 0  # number of tags so far
         self._broken: tuple[str, str] | None = None  # place and reason of a block whose other tags are skipped
         self._odds, self._variant = False, b""  # whether the game has odds, and the raw tag of another variant
         self._blanks = 1  # blank lines since the last tag or move
@@ -313,7 +313,7 @@ class TagReader:
 
 # Games one by one, as columns: players, result, date, position in the file, opening, and a digest of the game's
 # bytes. These bytes are from the game's first tag to the next game, without the first bracket and white space at the
-# end, and with any line ends. Equal games of one file are distinguished by their number, so that a file gives the
+# end; all line ends count as LF. Equal games of one file are distinguished by their number, so that a file gives the
 # same identities when it is read again or has grown.
 
 DIGEST = 8  # bytes; among a million games two have the same digest in one of 37 million cases
@@ -369,7 +369,8 @@ class GameColumns(Tally):
     event: array[int] = field(default_factory=lambda: array("i"))  # number in `event_tags`, if Event tags are kept
     event_tags: _Controls = field(default_factory=_Controls)
     days: array[int] = field(default_factory=lambda: array("i"))
-    control: array[int] = field(default_factory=lambda: array("i"))  # number in `controls`, of White if they differ
+    # number in `controls`; White's number if the controls differ
+    control: array[int] = field(default_factory=lambda: array("i"))
     black_control: dict[int, int] = field(default_factory=dict)
     odds: dict[int, int | None] = field(default_factory=dict)
     variants: dict[int, bytes] = field(default_factory=dict)
@@ -446,7 +447,7 @@ def tags_in(header: bytes) -> dict[bytes, bytes]:
     return {name: value for line in header.splitlines() for name, value in tags_of(line)}
 
 
-# Variant tags: a list is of one variant, and games without the tag are of standard chess.
+# Variant tags: a list contains games of one variant, and games without the tag are standard chess.
 
 _VARIANT_TAG = re.compile(rb"\[\s*Variant\s")
 _VALUE = re.compile(rb'\n\[Variant "([^"\r\n]*)"')

@@ -241,7 +241,7 @@ class _Reader:
     def _sums(self) -> list[str]:
         """Return notes about points that differ from the sum of the rounds.
 
-        An unfinished round, byes after it, and current virtual points may be included or not.
+        The points may include or exclude an unfinished round, byes after it, and current virtual points.
         """
         paired, warnings = self.paired, []
         cells = ([_cell(entry, count + 1) for entry in self.entries] for count in range(paired))

@@ -194,7 +194,7 @@ LONGEST_PIECE = 1 << 20  # bytes; largest piece without the start of a game
 WORTH_TWO = 5_000_000  # bytes, 50 ms of reading (measured); a second process saves no time for smaller files
 START = 4_000_000  # bytes that are read while numpy is imported (measured)
 _LEAST_TAG = 5  # bytes: [A""]
-TRIES = 64  # places of a piece that are checked for the start of a game
+TRIES = 64  # number of places in a piece that are checked for the start of a game
 
 Progress = Callable[[int], object]
 

@@ -179,7 +179,7 @@ class Tally:
         self.contradicted_at = self.contradicted_at or place
 
     def set_aside(self, *, odds: bool, variant: bytes) -> None:
-        """Mark the last game as one at odds or of another variant."""
+        """Mark the last game as a game at odds or of another variant."""
         if self.results[-1] < UNFINISHED and (variant or (odds and not self.take_odds)):
             self.results[-1] = OF_VARIANT if variant else AT_ODDS
             self.variants_aside.update([variant] if variant else [])

@@ -39,7 +39,8 @@ from enginetour.model.errors import InputRefused
 # Source: FIDE Handbook C.04 annex 2, TRF06 to TRF26.
 
 _NAME_ROOM = 33  # columns 15-47
-_OWN_COLUMNS = {*range(1, 9), *range(15, 48), *range(49, 53), *range(54, 57)}  # columns of other fields
+# Columns that other fields of an entrant contain.
+_OWN_COLUMNS = {*range(1, 9), *range(15, 48), *range(49, 53), *range(54, 57)}
 _FIRST_ROUND, _ROUND_WIDTH = 92, 10
 _RESULTS = "10=+-WDLHFUZ"  # and a space
 MOST_ENTRIES = 9999  # four columns

@@ -1,1 +1,1 @@
-"""The nouns of the program and its errors. Pure: no file, clock, process or database."""
+"""Basic types of the program, and its errors; nothing here uses files, clocks, processes or databases."""

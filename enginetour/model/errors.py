@@ -11,10 +11,10 @@ Exit codes, as in the README:
     TourError                an error for the user: one line with a hint
     ├── UsageRefused    2
     ├── InputRefused    3    configuration, openings, cases, files of other programs
-    ├── EngineRefused   4    before game 1
-    ├── StoreRefused    5    busy, foreign, newer, or its log does not fit
-    │   └── SchemaOutdated       of an older schema
-    └── StorageFailed   7    full or unwritable
+    ├── EngineRefused   4    an engine cannot play, found before game 1
+    ├── StoreRefused    5    the database is busy, of another program, too new, or its log does not fit
+    │   └── SchemaOutdated       the database has an older schema
+    └── StorageFailed   7    the disk is full or cannot be written
     EngineFault              an engine failed: the slot converts this to a result
     ├── StartFailed          the engine cannot start: the game is void, and the engine is suspended
     ├── Unsupported          the engine does not support this position or limit: the game is void
@@ -35,7 +35,7 @@ PAIRINGS_DIFFER = 10  # exit code of ``pair --check-all``
 
 
 class TourError(Exception):
-    """An error for the user: where it is, what is wrong, and a hint what to do."""
+    """An error for the user: where it is, what is wrong, and a hint about what to do."""
 
     exit_code = 1
 
@@ -76,7 +76,7 @@ class EngineRefused(TourError):
 
 
 class StoreRefused(TourError):
-    """The database is busy, foreign, newer, or does not fit the configuration."""
+    """The database is busy, belongs to another program, has a newer schema, or does not fit the configuration."""
 
     exit_code = 5
 
@@ -161,7 +161,7 @@ _BEGINNING = 3  # number of letters from which a word counts as the beginning of
 
 def closest_match(word: str, known: Iterable[str]) -> str | None:
     """Return the known name closest to `word`, or the only one that begins with it, or None if there is none."""
-    from difflib import get_close_matches  # here: slots start faster without it
+    from difflib import get_close_matches  # imported here, because slots start faster without it
 
     # If names differ only in case, the first is kept.
     names = {name.casefold(): name for name in sorted(known, reverse=True)}

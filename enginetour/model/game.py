@@ -266,7 +266,7 @@ class SideRecord:
     ponders: int | None = None  # number of ponder searches; None: the engine did not ponder, or ponders by itself
     ponder_hits: int | None = None  # number of ponder searches with the right move
     speed: float | None = None  # speed of the machine, by which the times were divided; None: they were not divided
-    effort: tuple[tuple[str, int, int], ...] = ()  # (figure, moves that reported it, sum): depth, nodes, ...
+    effort: tuple[tuple[str, int, int], ...] = ()  # (figure such as depth or nodes, moves that reported it, sum)
     # (kind, count, first example) of reported PVs or mates that proved wrong
     claims: tuple[tuple[str, int, str], ...] = ()
     waited_ms: int | None = None  # longest wait of one of its threads for a processor; None: unknown

@@ -300,7 +300,7 @@ class ReenactTask:
 
     game: GameTask
     white: bool  # whether the engine has White
-    moves: tuple[tuple[str, int | None], ...]  # after the opening
+    moves: tuple[tuple[str, int | None], ...]  # moves after the opening
     last_only: bool = False
     speed: float = 1.0
 

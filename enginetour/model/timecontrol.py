@@ -57,7 +57,7 @@ class TimeControl:
         return frozenset(name for name, there in present.items() if there)
 
     def stage(self, number: int) -> Stage:
-        """Return stage `number`, from 0; the last one repeats."""
+        """Return the stage with this number, counted from 0; the last stage repeats."""
         return self.stages[min(number, len(self.stages) - 1)]
 
     @classmethod
@@ -210,7 +210,7 @@ def format_controls(white: str, black: str) -> str:
 _MOVES = 40  # Lichess estimates 40 moves per game
 _BOUNDS_S = {"ultrabullet": 30, "bullet": 180, "blitz": 480, "rapid": 1500}  # Lichess: estimated seconds, exclusive
 _SLOWEST = "classical"
-_LIMITS = ("nodes", "depth", "movetime")  # the first one that is present is the class
+_LIMITS = ("nodes", "depth", "movetime")  # the first limit that is present is the class
 ODDS, UNKNOWN = "odds", "unknown"
 TIME_CLASSES = (*_BOUNDS_S, _SLOWEST, *_LIMITS, ODDS, UNKNOWN)
 

@@ -19,7 +19,7 @@ from enginetour.model.errors import did_you_mean
 from enginetour.model.game import Opening
 
 if TYPE_CHECKING:
-    import chess  # not at run time: rating lists use only the names of variants
+    import chess  # not imported at run time, because rating lists use only the names of variants
 
 
 STANDARD = "standard"
@@ -68,7 +68,7 @@ _TAGS_OF_960 = frozenset({"chess960", "chess 960", "fischerandom", "fischerrando
 
 
 def variant_named(name: str) -> _Variant:
-    """Return a variant by name; ValueError with the closest name if it is unknown."""
+    """Return a variant by name; raise ValueError, with the closest name, if it is unknown."""
     if name not in VARIANTS:
         raise ValueError(f"unknown variant {name!r}{did_you_mean(name, VARIANTS)}; known: {', '.join(VARIANTS)}")
     return VARIANTS[name]

@@ -244,7 +244,8 @@ class OpeningSuite:
         if self.per != "pairing" or used >= len(self.openings):
             return ""
         same = "the same one" if used == 1 else f"the same {used}"
-        return f', of which all pairs play {same}; per = "encounter" in openings selects different ones'
+        hint = 'to use different openings for each pair, set per = "encounter" in openings'
+        return f", of which all pairs play {same}; {hint}"
 
     @property
     def left_out(self) -> SkippedOpenings:

@@ -1,1 +1,1 @@
-"""Rating systems: from results to ratings with errors, without input or output."""
+"""Rating systems: they compute ratings with errors from results, without input or output."""

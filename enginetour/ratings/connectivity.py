@@ -1,8 +1,8 @@
 """Connectivity of a rating list: rating pools, connected components, and the games that would connect them.
 
-An arrow leads from an engine that took points (win or draw) to the engine that lost them. Ratings of greatest
-likelihood are finite exactly if every engine reaches every other along the arrows (Ford 1957). Engines without a
-game are in no pool and in no component.
+An arrow leads from an engine that took points (win or draw) to the engine that lost them. Maximum-likelihood ratings
+are finite exactly if every engine reaches every other engine along the arrows (Ford 1957). Engines without a game are
+in no pool and in no component.
 """
 
 from __future__ import annotations
@@ -126,9 +126,9 @@ def _named(pairs: Pairs, parts: Iterable[set[int]]) -> Parts:
 
 
 # Games that would connect several pools, and points that would connect several components. Each pool needs one game
-# with the largest pool. Components are the nodes of a graph without cycles. It becomes one component with as many
-# more arrows as there are components without an arrow in, or without an arrow out, whichever are more (Eswaran and
-# Tarjan 1976).
+# with the largest pool. Components are the nodes of a graph without cycles. To make it one component, as many new
+# arrows are necessary as there are components without an arrow in, or without an arrow out, whichever are more (Eswaran
+# and Tarjan 1976).
 
 _MOST_NAMED = 3  # number of games or points in a note; the others are only counted, so that the note fits a line
 _MOST_GROUPS = 200  # if there are more components, only few games have been played

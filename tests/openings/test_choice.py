@@ -268,7 +268,7 @@ def test_a_run_tells_at_its_end_that_openings_came_again(tmp_path: Path) -> None
 def test_a_plan_says_how_many_of_the_openings_are_played() -> None:
     """The plan shows how many openings of a larger book are played."""
     suite = OpeningSuite(OPENINGS)
-    fresh = 'per = "encounter" in openings selects different ones'
+    fresh = 'to use different openings for each pair, set per = "encounter" in openings'
     assert suite.shared(2) == f", of which all pairs play the same one; {fresh}"
     assert "the same 2;" in suite.shared(4)
     assert suite.shared(2 * len(OPENINGS)) == replace(suite, per="encounter").shared(2) == ""
