@@ -40,10 +40,10 @@ def ladder_text(
     *,
     most: int | None = None,
 ) -> str:
-    """Return the bubble history as text, with one line for each decision. After the end, the two rankings follow.
+    """Return the bubble history as text, with one line for each decision.
 
-    `by_rating` contains the engines in the order by rating. `most` is the number of round robins to show, counted from
-    the last one; None shows all of them.
+    If the tournament has ended, the two rankings follow. `by_rating` contains the engines in the order by rating.
+    `most` limits the text to the last round robins; None shows all round robins.
     """
     lines = [safe_text(title), "", "  RR  games"]
     count = dict(notes[-1].fields)["step"] if notes else 0

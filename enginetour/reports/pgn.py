@@ -77,7 +77,7 @@ def game_pgn(
     """Return one game as PGN with tags and comments, and an empty line after it.
 
     `comments` selects the fields of `COMMENT_FIELDS` to write. `ratings` maps entrants to their ratings. `names` finds
-    the ECO code and the name of the opening; without a result, those of the opening book are used.
+    the ECO code and the name of the opening. If it does not find them, those of the opening book are used.
     """
     eco = (names.of(game) if names is not None else None) or (game.opening.eco, game.opening.name)
     return "\n".join((*_tags(game, number, event, site, ratings, eco), "", *_movetext(game, comments), "", ""))
@@ -126,7 +126,7 @@ _SECONDS = Texts[int](lambda elapsed_ms: f"{elapsed_ms / 1000:.3f}s")
 
 
 def clamp_score(score: int) -> int:
-    """Limit a score to 1,000 pawns. Some engines send larger ones; HoiChess sends 99994 for a win."""
+    """Limit a score to 1,000 pawns. Some engines send larger scores; HoiChess sends 99994 for a win."""
     return max(-_LARGEST_SCORE, min(_LARGEST_SCORE, score))
 
 
@@ -227,7 +227,7 @@ def _duration(game: Game) -> str:
 def _movetext(game: Game, extras: tuple[str, ...]) -> list[str]:
     number, white = first_move(game.opening.fen)
     plies = [
-        f"{f'P{move.san}' if move.san[:1] == '@' else move.san} {{{comment}}}"  # as cutechess and xboard write a drop
+        f"{f'P{move.san}' if move.san[:1] == '@' else move.san} {{{comment}}}"  # a drop as in cutechess and xboard
         for move, comment in zip(game.moves, move_comments(game.moves, extras), strict=True)
     ]
     plies[not white :: 2] = [f"{n}. {ply}" for n, ply in enumerate(plies[not white :: 2], number + (not white))]
@@ -291,7 +291,7 @@ _WHOLE = re.compile(rb"\[Event " + _VALUE + rb"((?:\[(?!Event )\w+ " + _VALUE + 
 _ROUND = re.compile(rb'^\[Round "\d+\.(\d+)"\]$', re.MULTILINE)
 _BEGUN = re.compile(rb'^\[GameStartTime "([^"\n]*)"\]$', re.MULTILINE)
 _OF_ANOTHER = "a run with another database also writes this file"
-# The last line of the file while a run writes it; it remains after a crash. Readers skip it (PGN standard 6).
+# The last line of the file while a run writes it. This line remains after a crash. Readers skip it (PGN standard 6).
 UNFINISHED_LINE = (
     b"% enginetour: games may be missing. A run is writing this file or crashed; the next run completes the file.\n"
 )
@@ -362,8 +362,8 @@ class PgnFile:
         self._inode = -1  # inode after the last write, because another file can have the same size
         self._missing: int | None = None  # number of the first missing game
         self._newest = 0  # number of the last game in the event log at the last repair
-        self._aside = False  # a file of another database was renamed
-        self._left = False  # the file belongs to another run
+        self._aside = False  # whether a file of another database was renamed
+        self._left = False  # whether another run writes the file
 
     def mend(self) -> None:
         """Repair the file so that it contains every game that counts. Raise OSError if this fails.

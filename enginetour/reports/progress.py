@@ -164,7 +164,7 @@ def _counts(results: _Results) -> str:
 
 
 def _pairs_ratio(match: MatchScore) -> str:
-    """Format the ratio of won to lost pairs; an empty text if no pair is lost."""
+    """Format the ratio of won to lost pairs. The text is empty if no pair is lost."""
     worst: Sequence[int] = match.pairs or (0,) * 5
     lost = worst[0] + worst[1]
     return f", PairsRatio: {(worst[3] + worst[4]) / lost:.2f}" if lost else ""
@@ -360,7 +360,7 @@ def headline(picture: Progress) -> str:
 
 
 def sequential_lines(picture: Progress) -> tuple[str, ...]:
-    """Return the two lines of the sequential test of a match; no lines without a test."""
+    """Return the two lines of the sequential test of a match, or no lines if there is no test."""
     return sprt.sprt_lines(*picture.test) if picture.test else ()
 
 

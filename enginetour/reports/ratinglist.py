@@ -39,7 +39,7 @@ from enginetour.reports.sheet import (
 
 # Rating lists as tables.
 
-_MAX_NAMED = 10  # engines in a note
+_MAX_NAMED = 10  # engines that a note names
 _MIN_NAME_WIDTH = 20  # characters; columns are left out so that names are not shortened below this width
 SYSTEM_NAMES = {
     "elo": "Elo, incremental",
@@ -294,7 +294,7 @@ def _ordo_cell(row: Row, key: str) -> str:
 
 
 def _number(row: Row, key: str) -> object:
-    """Return a value as in Ordo's CSV: one decimal, shares in %; None if it is unknown."""
+    """Return a value as in Ordo's CSV, with one decimal and shares in %, or None if it is unknown."""
     if key == "points":
         return row.wins + row.draws / 2
     value = row.draws / row.games if key == "draw_rate" else getattr(row, key)
@@ -386,7 +386,7 @@ def matrix_sheet(title: str, matrix: Matrix, *, confidence: float = 95, notes: S
 
 
 def matrix_json(matrix: Matrix, *, confidence: float = 95) -> dict[str, object]:
-    """Return names and rows of numbers in the order of the names; a missing number is null."""
+    """Return the matrix as JSON: the names, and rows of numbers in the order of the names. A missing number is null."""
     value: dict[str, object] = {
         "kind": matrix.kind,
         "names": list(matrix.names),
@@ -401,7 +401,7 @@ def matrix_json(matrix: Matrix, *, confidence: float = 95) -> dict[str, object]:
 
 
 def _format_likelihood(share: float) -> str:
-    """Format a likelihood in whole %. Only certainty is shown as 0 or 100."""
+    """Format a likelihood in whole %. Values that are not exactly 0 or 1 are never shown as 0 or 100."""
     if 0 < share < 0.005:
         return "<1"
     if 0.995 < share < 1:
@@ -448,8 +448,8 @@ _COLUMNS = (
     Column("performance", "perf.", form=format_whole),
     Column("los", "LOS", form=lambda los: "" if los is None else f"{_format_likelihood(los)}%"),
 )
-_NUMBERS = 60  # columns of a line without name and indentation
-_RATING = 8  # columns of a rating after a name
+_NUMBERS = 60  # columns of a line without the name and the indentation
+_RATING = 8  # columns of the rating after a name
 _SHORTEST_OPPONENT = 16  # characters that a shortened name keeps
 _HEADING = 30  # characters of a name in the heading of a block, which has more room
 

@@ -377,7 +377,8 @@ def why_json(found: PairingReason, field: Field, labels: Sequence[str]) -> dict[
     """Return the answer of ``--why`` as JSON.
 
     Keys: round, pair, paired, guarantee, facts, rules, criteria (name, worth, most, source), weight, least, exact,
-    instead. `least` and `exact` are None if weights do not decide the pairing, or if the opposite is not legal.
+    instead. `least` and `exact` are None if weights do not decide the pairing, or if the
+    opposite decision is not legal.
     """
     cost = found.cost
     return {

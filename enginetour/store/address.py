@@ -51,7 +51,7 @@ def parse_address(text: str) -> Address:
         what = "the address contains a % without two hexadecimal digits after it"
         raise UsageRefused(what, place="--db", step="write % as %25, : as %3A, / as %2F and @ as %40")
     place, _, tail = rest.partition("/")
-    path, _, query_text = tail.partition("?")  # not urlsplit, because libpq accepts ? and # in a password
+    path, _, query_text = tail.partition("?")  # `urlsplit` fails for ? and # in a password, which libpq accepts
     user, _, hosts = place.rpartition("@")
     if "@" in user + path or "?" in hosts or not path:
         what = "not a valid address of a database"
@@ -89,9 +89,9 @@ _EDITION = re.compile(r"\.\d+$")
 
 
 def slug_of(name: str, edition: int = 1) -> str:
-    """Return the name of a tournament for file names.
+    """Return the name of a tournament in a form for file names.
 
-    A name with other characters is replaced by its valid characters and six digits of a digest. The slugs of later
+    A name that is not a valid slug is replaced by its valid characters and six digits of a digest. The slugs of later
     editions end with ``.2``, ``.3``. A name that already ends like this gets a digest too.
     """
     fit = _UNFIT.sub("-", name.lower())[:_LONGEST].strip(".-")

@@ -74,8 +74,8 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 
-_MOST_SHOWN = 20  # findings of one kind in one place; further ones are only counted
-_DIGEST_BYTES = 8  # size of one game's digest in the table of imports
+_MOST_SHOWN = 20  # findings of one kind in one place; further findings are only counted
+_DIGEST_BYTES = 8  # bytes of the digest of one game in the table of imports
 
 _Counts = Mapping[tuple[int, int], tuple[int, int, int]]
 
@@ -191,7 +191,7 @@ def _why_unreadable(connection: Connection, key: int, number: int) -> str:
 
 
 def wrong_type(noun: object) -> str:
-    """Describe the first (nested) field of a dataclass without the declared type. Return "" if there is none."""
+    """Describe the first field of a dataclass, or of an object in it, that has a wrong type. Return "" without one."""
     kind: Any = type(noun)
     try:
         _shape(kind).validate_python((noun,))
@@ -317,7 +317,8 @@ def _damages(row: Any) -> Iterator[_Damage]:
     )
     entrant, odd = _entrant(row)
     for key in odd:
-        what, repaired = f"{key} of {row.name!r} is {getattr(row, key)!r}", f"{key} is now {entrant[key]}"
+        what = f"the {key} of {row.name!r} is not valid (found {getattr(row, key)!r})"
+        repaired = f"the {key} is now {entrant[key]}"
         yield _Damage(*here, what, repaired, ENTRANTS, mine, {key: entrant[key]})
     spec, wrong = _spec(row)
     if wrong:

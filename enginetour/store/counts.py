@@ -161,7 +161,7 @@ def kept_counts(connection: Connection, tournaments: Collection[int] | None = No
     table = np.fromiter(chain.from_iterable(cursor), np.int64).reshape(-1, 1 + len(LINES)).T
     events, starts = np.unique(table[0], return_index=True)
     parts = np.split(check_versions(table[1:]), starts[1:], axis=1)
-    found: dict[int, Sums] = dict(zip(events.tolist(), parts, strict=False))  # no rows: one empty part
+    found: dict[int, Sums] = dict(zip(events.tolist(), parts, strict=False))  # without rows, there is one empty part
     for event, pack in connection.execute(packs):
         found[event] = unpack_counts(pack)
     return found
@@ -230,7 +230,7 @@ def nonstandard_variants(connection: Connection) -> dict[int, str]:
     return {event: str(variant) for event, variant in connection.execute(rows)}
 
 
-DAY = 86_400  # seconds, UTC
+DAY = 86_400  # seconds of a day in UTC
 _GAME = re.compile(r"game\s+(\d{1,19})")
 _EDITION = re.compile(r"edition\s+(\d{1,9})")
 _FORMS = "a day (2026-11-01), a UTC time (2026-11-01T22:30), 'edition N' of a list, or 'game N'"

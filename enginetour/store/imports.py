@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _LONGEST_TAG = 255  # characters of a tag in a PGN export (PGN standard 4)
 _PLAYED = TOURNAMENTS.c.system != IMPORT
-_ROUND = "."  # between the round and the number of a game in an export of enginetour
+_ROUND = "."  # separates the round and the number of a game in an export of enginetour
 
 
 def export_titles(database: Database) -> frozenset[str]:

@@ -160,7 +160,7 @@ _COUNTED = {Outcome.WHITE: (1, 0, 0), Outcome.DRAW: (0, 1, 0), Outcome.BLACK: (0
 class _Cache:
     """Values that are valid after the last written event, or None if they have not been read yet."""
 
-    versions: dict[str, Any] = field(default_factory=dict)  # rows by names of entrants
+    versions: dict[str, Any] = field(default_factory=dict)  # rows of engine versions, by the names of entrants
     ratings: dict[str, float] | None = None
     counts: _PairCounts | None = None
     void: Counter[GameKey] | None = None  # the number of void or annulled games
@@ -352,7 +352,7 @@ class TournamentLog(TournamentReader):
 
     @property
     def known_ratings(self) -> dict[str, float]:
-        """The ratings that entrants got from the configuration, by name; cached."""
+        """The ratings that entrants got from the configuration, by name. They are cached."""
         if self._guard.newest is None:
             return super().known_ratings
         if self._cache.ratings is None:
@@ -360,13 +360,13 @@ class TournamentLog(TournamentReader):
         return self._cache.ratings
 
     def replays(self, key: GameKey) -> int:
-        """Count the void games of a key, which is the replay number of the next game; cached."""
+        """Count the void games of a key, which is the replay number of the next game. The number is cached."""
         if self._guard.newest is None:
             return super().replays(key)
         return self._not_counting()[key]
 
     def aborts(self, key: GameKey) -> int:
-        """Count the games of a key that an engine aborted with ``*``; cached."""
+        """Count the games of a key that an engine aborted with ``*``. The number is cached."""
         if self._guard.newest is None:
             return super().aborts(key)
         self._not_counting()
@@ -379,7 +379,7 @@ class TournamentLog(TournamentReader):
         return self._cache.void
 
     def pair_counts(self) -> _PairCounts:
-        """Return wins, draws and losses of White by (white, black); cached."""
+        """Return wins, draws and losses of White by (white, black). The counts are cached."""
         if self._guard.newest is None:
             return super().pair_counts()
         if self._cache.counts is None:

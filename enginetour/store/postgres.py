@@ -94,7 +94,7 @@ def _translated(error: BaseException, address: ServerAddress) -> TourError | Non
 
 
 def _not_connected(error: psycopg.Error, address: ServerAddress, *, known: bool) -> TourError:
-    """Return the error for a failed connection. After an earlier connection (`known`), the server may come back."""
+    """Return the error for a failed connection. If a connection succeeded before (`known`), waiting may help."""
     place, text = str(address), str(error)
     severe = _SEVERE.findall(text)
     if severe and not known and not _SOON.search(text):
@@ -246,7 +246,7 @@ _SETTINGS = {
     "lock_timeout": f"{dialect.BUSY_TIMEOUT_MS}ms",
     "statement_timeout": "0",
     "idle_session_timeout": "0",  # a game may last for hours
-    "idle_in_transaction_session_timeout": "0",  # a report reads one snapshot
+    "idle_in_transaction_session_timeout": "0",  # a report can use one snapshot for a long time
     "tcp_keepalives_idle": "30",
     "tcp_keepalives_interval": "10",
     "tcp_keepalives_count": "3",

@@ -102,7 +102,7 @@ class Stream:
         return [row for part in self._parts(start) for row in self.connection.execute(chosen.where(part))]
 
     def first_annulled(self) -> int:
-        """Return the position of the first row with an annulled game or a removed import, or the length without one."""
+        """Return the position of the first row with an annulled game or a removed import, or else the length."""
         voided = select(EVENTS.c.game).where(EVENTS.c.kind == "voided")
         chosen = select(func.min(_STORED.position)).where(
             or_(_STORED.game.in_(voided), _STORED.tournament.in_(removed_imports()))

@@ -228,7 +228,7 @@ class _Named:
     by_term: Mapping[str, set[str]]  # names in the list by every name of a version (also with or without mark)
 
     def family(self, versions: Collection[int]) -> str:
-        """Return the family of the newest version with a known family; "" if there is none."""
+        """Return the family of the newest version with a known family, or "" if there is none."""
         return next((family for _, family in map(self.relatives.__getitem__, sorted(versions)[::-1]) if family), "")
 
 
@@ -471,7 +471,7 @@ def pentanomials_of_tournament(log: TournamentReader) -> dict[tuple[str, str], P
 
 @cache
 def _match_query() -> Select[Any]:
-    """Build the statement of `pentanomial_of_pair` once: it runs every second, and building it takes longer."""
+    """Build the statement of `pentanomial_of_pair`. It is cached, because building it takes longer than running it."""
     game_pairs = _game_pairs((_STANDING, GAMES.c.tournament == bindparam("t")))
     columns = game_pairs.c.low, game_pairs.c.high, game_pairs.c.points, game_pairs.c.draws
     return select(*columns, func.count()).group_by(*columns)

@@ -155,7 +155,8 @@ class _HeldFiles:
             raise StorageFailed(what, place=str(self._path), step="restore it and resume the run")
         found = _identity(self._log)
         if found is None or found != self._known_log:
-            if _is_nameless(self._log):  # closing the connection merges its games; a kill loses them
+            # The games in a removed log are merged when the connection closes, but lost if the process is killed.
+            if _is_nameless(self._log):
                 raise StorageFailed("was removed while it was in use", place=str(self._log), step="resume the run")
             self._known_log = found
 
@@ -332,7 +333,7 @@ def read_schema(connection: sqlite3.Connection) -> migrations.Schema:
     """Return the version, the objects and the columns of the schema of a file."""
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     listed = connection.execute("SELECT type, name, tbl_name FROM sqlite_master").fetchall()
-    objects = [row for row in listed if not row[1].startswith("sqlite_stat")]  # ANALYZE creates these
+    objects = [row for row in listed if not row[1].startswith("sqlite_stat")]  # ANALYZE creates these tables
     names = [name for kind, name, _ in objects if kind == "table"]
     quoted = {name: name.replace('"', '""') for name in names}
     columns = {name: [row[1] for row in connection.execute(f'PRAGMA table_xinfo("{quoted[name]}")')] for name in names}

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from jinja2.runtime import Context
 
-GENERATOR_TAG = '<meta name="generator" content="enginetour report">'  # identifies a report
+GENERATOR_TAG = '<meta name="generator" content="enginetour report">'  # identifies a page of a report
 HTML_DIR = Path(__file__).parent
 REPORT_ASSETS = ("report.css", "report.js")  # used by every page
 STATE_CSS = "state.css"  # shows a note if a run has started since the report was written
@@ -143,7 +143,7 @@ _HEADING = re.compile(r"(</?)h([1-5])(?=[\s>])")
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A page of a single file, without head and foot. With a `summary`, it is closed and shows only this heading."""
+    """A page of a single file, without head and foot. With a `summary`, the section is closed and shows only this."""
 
     address: str
     text: Markup

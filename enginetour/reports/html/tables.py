@@ -66,13 +66,13 @@ ESCAPED = Texts[str](lambda text: str(escape(safe_text(text))))
 
 
 def engine_link(name: str, site: Site, here: str) -> Markup:
-    """Return the name of an engine, as a link if the engine has a page. It does not change the writing direction."""
+    """Return the name of an engine, as a link if the engine has a page. The name keeps its own writing direction."""
     shown, slug = f"<bdi>{ESCAPED[name]}</bdi>", site.slugs.get(name)
     return trusted_markup(shown if slug is None else _link(f"engines/{slug}.html", shown, site, here))
 
 
 def game_link(number: int, site: Site, here: str, text: object = None) -> Markup:
-    """Return the number of a game, or `text` instead. It is a link if the game has a page."""
+    """Return the number of a game, or `text` if it is given. The result is a link if the game has a page."""
     shown = ESCAPED[text] if type(text) is str else escape(number if text is None else text)
     if site.games is not None and number not in site.games:
         return trusted_markup(shown)

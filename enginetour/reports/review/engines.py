@@ -58,7 +58,7 @@ class EngineReview:
     spec: EngineSpec
     placed: StandingsRow | None
     row: Row | None
-    colors: tuple[tuple[int, int], tuple[int, int]]  # half points and games with White, with Black
+    colors: tuple[tuple[int, int], tuple[int, int]]  # half points and games, with White and with Black
     opponents: tuple[OpponentGames, ...]
     efforts: Sheet
     endings: Sheet

@@ -21,7 +21,7 @@ from enginetour.store.tables import GameConditions
 _MIN_EXPECTED = (
     5.0  # games expected in each cell; with fewer the test is not valid (W. G. Cochran, Biometrics 10, 1954)
 )
-_WARNING_CHANCE = 0.01  # a smaller p-value is a warning (chosen by enginetour)
+_WARNING_CHANCE = 0.01  # a smaller p-value causes a warning (chosen by enginetour)
 _RESULTS = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
 
 
@@ -147,7 +147,7 @@ class Fairness:
 
     @property
     def one_opening(self) -> bool:
-        """Return whether all games used one opening. Two games on one opening are usual."""
+        """Return whether all games used one opening. The result is false for one game pair, which is usual."""
         return len(self.openings) == 1 and self.openings[0].white.games > 2  # one game with each color
 
     @property

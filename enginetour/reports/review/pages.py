@@ -32,7 +32,7 @@ from enginetour.store.games import GameLine
 _PageMaker = Callable[[], str]
 _MAX_TROUBLED = 10  # engines with incidents on the first page
 _MAX_LOG_LENGTH = 1_200_000  # characters of engine logs on the page of incidents; pages of games have the rest
-_UNBROKEN = 1_000  # columns; the box of the log scrolls, so lines are not broken
+_UNBROKEN = 1_000  # columns; the box of the log scrolls, so lines are not wrapped
 
 
 def report_site(review: TournamentReview, *, prefix: str = "", single: bool = False) -> Site:

@@ -370,7 +370,7 @@ MAX_GAMES_NEEDED = 100_000  # games; if two engines need more, they are equal fo
 
 @dataclass(frozen=True, slots=True)
 class _Advice:
-    """A sentence with a command. `kind`: decide, resume, incidents, engines, fairness or next."""
+    """A sentence with a command. `kind` is decide, resume, incidents, engines, fairness or next."""
 
     kind: str
     text: str
@@ -474,7 +474,7 @@ class TournamentReview:
 
     facts: _Facts
     summary: tuple[_Sentence, ...]
-    test: Sheet | None  # the table of a sequential test
+    test: Sheet | None  # the table of a sequential test, or None without a test
     standings: tuple[StandingsRow, ...]
     odds: Mapping[str, int]
     ratings: RatingList

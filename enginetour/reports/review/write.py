@@ -47,7 +47,7 @@ from enginetour.store.tournaments import Store
 _PAGE_OVERHEAD = 14_000  # bytes of the file without sections, styles and scripts; 10,400 were measured with the pieces
 _FOLD = 300  # bytes of the markup around a closed section, with two names of 100 characters
 _ENGINES_DIR = "engines/"
-# Pages that are left out if the file is too large, as addresses or beginnings of addresses. The first one goes first.
+# Addresses (or beginnings of addresses) of the pages that are left out if the file is too large, in this order.
 _LESS = (_ENGINES_DIR, "games", "history.html", "superiority.html", "rounds.html", "crosstable.html", "incidents.html")
 _Pages = Iterable[tuple[str, Callable[[], str]]]
 
