@@ -44,9 +44,9 @@ def _ask_run(
 ) -> Iterator[tuple[dict[str, Any] | None, Lock]]:
     """Send a request to the running tournament; yield the answer and the tournament's lock.
 
-    If the tournament is not running, the answer is None and the lock is acquired. A run that starts or ends has the
-    lock but does not listen yet or any more: wait for it, and raise StoreRefused after `PATIENCE_S`. Raise UsageRefused
-    if the request is not valid; it is not sent then.
+    If the tournament is not running, the answer is None and the lock is acquired. A run that is starting or ending has
+    the lock but does not listen: wait for it, and raise StoreRefused after `PATIENCE_S`. Raise UsageRefused, and do not
+    send the request, if it is not valid.
     """
     from enginetour.store.database import lock_of
     from enginetour.tournament.control import ConnectionClosed, ask, socket_path
@@ -94,7 +94,7 @@ def _print_answer(answer: Mapping[str, Any]) -> int:
 
 
 def machine_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Format the machines of a cluster: one line per worker, followed by one line for each requirement it lacks."""
+    """Format the machines of a cluster: one line per worker, and one line for each requirement that is not met."""
     for row in rows:
         busy = f", {row['busy']} in progress" if row.get("busy") else ""
         played = f"{format_count(row['played'], 'game')} played{busy}"
@@ -169,7 +169,7 @@ def _update_results(results: Path, log: TournamentLog, database: Address | None)
             f"warning: {path} cannot be written ({why}); the database has the change, and the next run writes the file",
             err=True,
         )
-    with suppress(OSError):  # the directory may not be readable
+    with suppress(OSError):  # if the directory is not readable
         if has_report(results, log):
             where = [] if database is None else ["--db", database]
             again = quote_command("report", *where, "-t", log.name)
@@ -199,7 +199,7 @@ def withdraw(engine: str) -> dict[str, Any]:
 
     Its remaining games are not played. Its finished games stay in the
     ratings. In a round robin or gauntlet they no longer count in the table,
-    because not all opponents have played it.
+    because not all opponents have played the engine.
 
     Example: enginetour withdraw "Fairy-Max" --why "crashes every second game"
     """
@@ -308,7 +308,7 @@ def concurrency(number: int, force: bool) -> dict[str, Any]:
 def machines(drain: str | None, use: str | None) -> dict[str, Any]:
     """List or drain the machines of a run on a cluster.
 
-    Shows slots, speed, games and what a machine lacks. A machine is named
+    Shows slots, speed, games and missing requirements. A machine is named
     after its worker (dask worker --name) or, without such a name, after its
     host. A machine that failed in three games in a row is no longer used.
 

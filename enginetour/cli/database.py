@@ -74,8 +74,8 @@ def repair(db: Address | None) -> None:
     A damaged specification (how an engine is started) is written again from
     its valid parts and from the engine version. If no command remains, the
     output shows how to replace or withdraw the engine. Games and results do
-    not change. The database is copied to NAME.before-repair-N first; on a
-    PostgreSQL server, the repair is one transaction.
+    not change. A database file is copied to NAME.before-repair-N first. On a
+    PostgreSQL server, no copy is made; the repair is one transaction.
 
     Example: enginetour db repair
     """
@@ -161,9 +161,9 @@ def upgrade(db: Address | None, no_backup: bool) -> None:
 def copy(source: Address, target: Address) -> None:
     """Copy the database SOURCE to TARGET, which must be empty.
 
-    Each is a file or postgresql://USER@HOST:PORT/NAME. A tournament may run
-    at the same time. The row counts and digests of all tables are compared
-    before the copy is committed.
+    SOURCE and TARGET are files or postgresql://USER@HOST:PORT/NAME. A
+    tournament may run at the same time. The row counts and digests of all
+    tables are compared before the copy is committed.
 
     Example: enginetour db copy results/enginetour.db postgresql://me@host/chess
     """

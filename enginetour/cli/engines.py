@@ -240,7 +240,7 @@ def _is_here(entry: EngineEntry) -> bool:
 
 
 def _by_id_or_name(word: str) -> EngineEntry:
-    """Return the engine file with that id or name, or the only one whose id or name begins with the word."""
+    """Return the engine file whose id or name is `word`, or the only engine file whose id or name begins with it."""
     registry = _registry()
     if word in registry.paths:
         return registry.get(word)
@@ -258,7 +258,7 @@ ERASE = "\r\x1b[K"  # move to the beginning of the line and erase it: ECMA-48, E
 
 
 class StepLine:
-    """The progress line of compliance checks on stderr, shown only on a terminal. `names`: engines in their order."""
+    """The progress line of compliance checks on stderr, if it is a terminal. `names`: the engines in their order."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = list(names)

@@ -329,7 +329,9 @@ def _played(log: TournamentLog) -> PlayedTournament:
     found: dict[GameKey, tuple[int, TableGame]] = {}
     for line in log.games():
         key = Pairing(line.white, line.black, line.meeting, line.leg).key
-        if decided.played.get(key) is line.outcome:  # the latest game, because a pairing with a voided game has several
+        if (
+            decided.played.get(key) is line.outcome
+        ):  # keep the latest game, because a pairing with a voided game has several games
             found[key] = line.round, TableGame(line.white, line.outcome, key not in decided.void)
     games: dict[tuple[int, frozenset[str]], list[TableGame]] = {}
     for key, (number, sat) in found.items():
@@ -357,7 +359,9 @@ def _export_tde(log: TournamentLog, folder: Path | None) -> None:
 
 # `enginetour games N --replay`: send an engine the same input again to reproduce an incident.
 
-MARGIN_MS = 50  # ms; default time margin (runner spec 3), used for entrants that joined later: the log has no value
+MARGIN_MS = (
+    50  # ms; default time margin (runner spec 3), for entrants that joined later, whose margin is not in the log
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,10 +96,10 @@ def ratings(
     shown = display != Display() or bool(errors_for)
     if test is not None and (shown or output is not None):
         other = "display options" if shown else "--output"
-        raise UsageRefused(f"cannot be combined with {other}", place="--sprt", step="leave them out")
+        raise UsageRefused(f"cannot be combined with {other}", place="--sprt", step=f"omit {other}")
     if test is not None and (fields or list_name or as_of):
         other = flags(fields) or "LIST and --as-of"
-        raise UsageRefused(f"cannot be combined with {other}", place="--sprt", step="leave them out")
+        raise UsageRefused(f"cannot be combined with {other}", place="--sprt", step=f"omit {other}")
     stored = list_name is None and as_of is None and set(fields) <= _STORED and fields.get("system") not in (None, "ml")
     if stored and shown:
         raise UsageRefused(_ML_ONLY)
@@ -406,7 +406,7 @@ _EVENTS_SHOWN = 10  # number of events of each rating system; about half a scree
 @click.argument("engine")
 @database_option
 @click.option(
-    "--list", "list_name", metavar="NAME", show_default="all games", help="Rating list of the opponents' ratings."
+    "--list", "list_name", metavar="NAME", show_default="all games", help="List that contains the opponents' ratings."
 )
 @json_option
 @click.option(

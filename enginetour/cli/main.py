@@ -179,7 +179,9 @@ def main() -> None:
     try:
         code = cli(prog_name="enginetour", standalone_mode=False)
     except click.ClickException as error:
-        if type(error).__name__ == "NoArgsIsHelpError":  # `enginetour` alone; click has this class since 8.2
+        if (
+            type(error).__name__ == "NoArgsIsHelpError"
+        ):  # `enginetour` without arguments; click has this class since version 8.2
             error.show()
         else:
             _print_error(_usage_error(error))

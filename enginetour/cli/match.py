@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 
 _OWN = frozenset({"tc", "concurrency", "openings"})  # settings of [play] whose options are defined below
 _ELSEWHERE = frozenset({"odds"})  # setting of [play] that needs a handicap under [format]; `match` has no such option
-_LISTED = frozenset({"--option", "--entrant"})  # options with one value; a KEY=VALUE word after it is not part of it
+_LISTED = frozenset(
+    {"--option", "--entrant"}
+)  # options with a value of one word; a KEY=VALUE word after it does not belong to it
 _EXAMPLES = {  # values that are tables or lists
     "draw": "movenumber=40 movecount=8 score=10",
     "resign": "movecount=4 score=600",
@@ -41,7 +43,7 @@ _EXAMPLES = {  # values that are tables or lists
 }
 _TYPED = f"{__name__}.typed"  # key in the meta data of click's context, for the options on the command line
 _PAIR = re.compile(r"[a-z][a-z0-9_]*=")
-_MOST_FILES = 1000  # limit of the numbers of configurations with the same name
+_MOST_FILES = 1000  # maximum number of configurations with the same name
 
 
 class _Match(click.Command):
@@ -118,7 +120,7 @@ def _joined(args: Sequence[str]) -> list[str]:
 @click.option("--openings", metavar="FILE", help="Opening book, or settings: file=FILE order=sequential plies=8.")
 @click.option("--order", type=click.Choice(["random", "sequential"]), help="Order of the openings.")
 @click.option(
-    "--sprt", metavar="TABLE", help="Stop when an SPRT decides, such as elo0=0 elo1=5. Also: alpha, beta, model, pairs."
+    "--sprt", metavar="TABLE", help="Stop when this SPRT decides: elo0=0 elo1=5, also alpha=, beta=, model=, pairs=."
 )
 @click.option(
     "--error",

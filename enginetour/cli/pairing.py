@@ -56,11 +56,15 @@ if TYPE_CHECKING:
 @click.option("--bye", metavar="ENTRANT", help="Number, id or name of the entrant that has the bye.")
 @click.option("--seed", default=1, show_default=True, metavar="N", help="Random seed.")
 @click.option(
-    "-o", "--output", type=PATH, metavar="PATH", help="File for the TRF with the new round, or directory for N.tde."
+    "-o",
+    "--output",
+    type=PATH,
+    metavar="PATH",
+    help="Output: a TRF file with the new round, or a directory for the AGA file N.tde.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace existing files.")
 @click.option(
-    "--unfinished-ok", is_flag=True, help="Treat games without a result as played, scoring 0 points (not for TRF)."
+    "--unfinished-ok", is_flag=True, help="Count games without a result as played, with 0 points (not for TRF)."
 )
 @click.option("--check-all", is_flag=True, help="Pair every round of FILE again and show differences.")
 @click.option("--why", nargs=2, metavar="A B", help="Explain why entrants A and B are paired or not paired.")
@@ -178,9 +182,9 @@ class TournamentFile:
 def open_tournament_file(
     file: Path, rounds: int | None = None, *, overwrite: bool = False, unfinished_ok: bool = False
 ) -> TournamentFile:
-    """Open a TRF, a register.tde of the AGA, an OpenGotha XML file or an H9 file of the EGF, as its ending shows.
+    """Open a TRF, a register.tde of the AGA, an OpenGotha XML file or an H9 file of the EGF.
 
-    Raise InputRefused if the file cannot be read or is invalid.
+    The ending of the file selects the format. Raise InputRefused if the file cannot be read or is invalid.
     """
     from enginetour.interop import h9, opengotha, tde, trf
     from enginetour.interop.pairers import rank_by_system, rank_report, read_tournament, rounds_paired, with_round

@@ -17,7 +17,8 @@ from enginetour.reports.sheet import MARKUPS, PLAIN_WIDTH, Sheet, json_text, ren
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _FORMATS = ("text", *MARKUPS, "csv", "json")
-_FORM = "enginetour.form"  # this and the next: keys in the meta data of click's context
+# Keys in the meta data of click's context.
+_FORM = "enginetour.form"
 _VIEW = "enginetour.view"
 
 

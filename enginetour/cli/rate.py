@@ -39,7 +39,9 @@ if TYPE_CHECKING:
     from enginetour.ratings.priors import LooseAnchors, Prior
 
 
-_NO_PAIRS = "no game pairs found: two games with the same opening (FEN tag or book moves) and colors swapped"
+_NO_PAIRS = (
+    "no game pairs found. A game pair is two games with the same opening (FEN tag or book moves) and swapped colors"
+)
 
 T = TypeVar("T")
 
@@ -56,7 +58,7 @@ T = TypeVar("T")
     "--start",
     metavar="NAME=RATING",
     callback=table,
-    help="First rating of an engine, or a Go grade such as 6k (not for ml).",
+    help="Starting rating of an engine: a number, or a Go grade such as 6k (not for ml).",
 )
 @click.option("--by-event", is_flag=True, help="Count each Event tag, not each file, as a tournament (not for ml).")
 @click.option("--strict", is_flag=True, help="Exit with code 9 if games were left out.")
@@ -111,7 +113,7 @@ def rate(
     names = {"aliases": fields.get("aliases"), "include": fields.get("engines", ())}
     names["exclude"] = fields.get("not_engines", ())
     pairs, left = _select(files, tally, taken, **names, min_games=fields.get("min_games", 0))
-    from enginetour.ratings.ratinglist import rating_list  # imported here: numpy loads while a second process reads
+    from enginetour.ratings.ratinglist import rating_list  # only here, so that numpy loads while a second process reads
 
     fixed, loose = _resolved(fixed, pairs.names), _resolved(loose, pairs.names)
     openings = _openings(tally, names["aliases"], pairs, taken) if by_pairs else None
@@ -316,7 +318,7 @@ def _resolved(fixed: Mapping[str, T], names: tuple[str, ...], place: str = "--an
 # Reading PGN files: progress bar, duplicate files, games that cannot be counted.
 
 BIG = 200_000_000  # bytes; reading them takes about 0.5 s
-_BROKEN_SHOWN = 10  # broken games on the screen; --json has more
+_BROKEN_SHOWN = 10  # number of broken games that are printed; --json has more
 
 
 def reading_bar(files: Sequence[Path]) -> AbstractContextManager[Callable[[int], object]]:

@@ -103,9 +103,11 @@ def _without_ok(answer: Mapping[str, Any]) -> dict[str, object]:
 @tournament_argument
 @tournament_options
 @output_options
-@click.option("--pairing-report", is_flag=True, help="Show how the rounds were paired instead of the table.")
-@click.option("--engines", is_flag=True, help="Show each engine's depth, nps, time and warnings instead of the table.")
-@click.option("--placement", metavar="CODES", help="Tie-breaks of a file's table in order, for example PTS,BH-C1,SB.")
+@click.option("--pairing-report", is_flag=True, help="Instead of the table, show how the rounds were paired.")
+@click.option("--engines", is_flag=True, help="Instead of the table, show each engine's depth, nps, time and warnings.")
+@click.option(
+    "--placement", metavar="CODES", help="Tie-breaks for the table of a file, in order, for example PTS,BH-C1,SB."
+)
 @click.option(
     "--unplayed",
     type=click.Choice(["own", "start", "zero", "fide", "fide-2023", "fide-2009"]),

@@ -73,7 +73,7 @@ class Lines(Watcher):
         # The lock protects the fields below and the order of the lines, because games start in another thread.
         self._lock = threading.Lock()
         self._open: dict[int, tuple[str, str]] = {}  # slot -> entrants that play there
-        self._begun: list[tuple[int, tuple[str, str]]] = []  # started games; the last result of their slot is unprinted
+        self._begun: list[tuple[int, tuple[str, str]]] = []  # started before their slot's last result was printed
         self._number = progress.numbered
         self._planned = self._numbers()
         self._fresh = False  # true if a game has ended since the last output of the strength

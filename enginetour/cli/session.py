@@ -122,7 +122,7 @@ class StopAt(Watcher):
         self.clock = clock
 
     def turn(self, scheduler: Scheduler) -> None:
-        """Stop the start of new games if the time has been reached."""
+        """Let the scheduler start no new games if the time has been reached."""
         if self.clock() >= self.at and not scheduler.stopping:
             scheduler.stop(now=False)
             self.screen.trouble(

@@ -460,7 +460,7 @@ class CecpEngine(CecpListener):
             own = ask.own_ms if ask.own_ms is not None else ask.tc.movetime_ms or _UNLIMITED_MS
             other = ask.other_ms if ask.other_ms is not None else own
             lines += [f"time {max(1, own // 10)}".encode("ascii"), f"otim {max(1, other // 10)}".encode("ascii")]
-        # only if declared: one surveyed engine moves at once after it
+        # `draw` is sent only if it is declared, because one surveyed engine moves at once after it
         if ask.draw_offered and self.features.on("draw"):
             lines.append(b"draw")
         news = self._news(ask.position)

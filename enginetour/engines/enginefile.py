@@ -83,7 +83,8 @@ class EngineEntry:
     path: Path | None = None
     dir: Annotated[
         _Word | None,
-        'Working directory; "scratch" is a temporary one. Default: the program\'s directory if writable, else scratch.',
+        'Working directory; "scratch" is a temporary directory. '
+        'Default: the directory of the program if it is writable, else "scratch".',
     ] = None
     env: Annotated[Mapping[_Word, Line], "Environment variables of the engine."] = field(default_factory=dict)
     version: Annotated[Line, "Version of the engine, for tables."] = ""

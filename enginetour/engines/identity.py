@@ -192,7 +192,7 @@ class EngineFiles:
         self._seen: dict[str, tuple[str, dict[str, _State]]] = {}  # name -> fingerprint, states of its files
 
     def refuse_changed(self, *specs: EngineSpec) -> None:
-        """Raise InputRefused if the fingerprint of an engine has changed. A file with only a new time is no change."""
+        """Raise InputRefused if the fingerprint of an engine has changed. Files with only a new time do not count."""
         changed = [self._described(spec) for spec in specs if not self._is_known(spec) and not self._is_same(spec)]
         if changed:
             raise changed_engines_error(changed, self._place)

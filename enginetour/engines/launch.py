@@ -211,7 +211,7 @@ def _look_after(engine: int, begun: int, report: int, status: int, *, tells: boo
             pass
 
     signal.signal(signal.SIGTERM, pass_on)
-    os.read(begun, 1)  # the pipe only ends, when the program is loaded or has failed (and reported that)
+    os.read(begun, 1)  # returns at the end of the pipe: the program is loaded, or has failed and reported it
     os.set_blocking(report, False)
     _send_line(report, b"running\n")
     ended, how = os.wait()

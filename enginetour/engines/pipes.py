@@ -137,7 +137,7 @@ class Outbox:
         elif (taken := self._write(chunk)) < len(chunk):
             self.turns += 1
             self._waiting += chunk[taken:]
-        else:  # the common case, on the path of every ply
+        else:  # the usual case, in every ply
             return
         if self.cap is not None and len(self._waiting) > self.cap:
             self.full = True

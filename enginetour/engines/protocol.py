@@ -202,8 +202,8 @@ class Engine(ABC):
         self.stale = 0  # number of answers out of turn
         self.games = 0
         self.ready = False  # whether the handshake is complete
-        self.awaited: tuple[str, str] | None = None  # the awaited answer without a clock, and the quirk of its limit
-        self.reads_single_lines = False  # whether it answered only after an empty line, twice
+        self.awaited: tuple[str, str] | None = None  # answer that a script waits for, and the quirk with its time limit
+        self.reads_single_lines = False  # whether it answered only after an empty line, in two tests
         self.spoiled = ""  # reason why it must not be used for another game; "" if it can be used
         self.fence = spec.quirks.fence
         self.notes: dict[str, str] = {}  # the first warning of each kind
