@@ -26,7 +26,7 @@ enginetour instead, which check every change.
 * A column whose name ends in `_unix` is a time in seconds since 1970 UTC. In SQLite,
   `datetime(started_unix, 'unixepoch')` shows it as text.
 * Other names end in their unit: `_us` microseconds, `_ms` milliseconds, `_kb` KiB, `_percent`, `_bytes`.
-* The values in JSON columns have names. Default values are left out.
+* The values in JSON columns have names. Default values are omitted.
 * A game counts if its outcome is not `*` and no event of the kind `voided` refers to it.
 """
 

@@ -307,7 +307,7 @@ def _print_plan(plan: Plan, estimate: dict[str, Any], probes: Mapping[str, Probe
         at_once = f"{slots} concurrent games" if slots > 1 else "one game at a time"
         moves = limits.long_game_moves(plan)
         click.echo(f"time: at most {format_duration(hours * 3600)}, {at_once}, games of {moves} moves")
-    echo(f"openings: {estimate['suite']}")
+    echo(f"openings: {estimate['opening_book']}")
     controls = estimate["controls"]
     if len({*controls.values()}) > 1 or " with " in next(iter(controls.values())):
         click.echo("time controls:")

@@ -1,8 +1,8 @@
 """Define all tables of the database, the schema version, and conditions that many queries use.
 
-Rows are never changed, except `PairCountRow` and the own name of an engine, which can be computed again. `GAMES.c.id`
-and `EVENTS.c.position` define the order of games and events, never a clock. SQLAlchemy Core reads and writes the rows,
-without sessions.
+Rows are never changed, except `PairCountRow` and the own name of an engine, whose values can be found again. The order
+of games and events is defined by `GAMES.c.id` and `EVENTS.c.position`, never by a clock. SQLAlchemy Core reads and
+writes the rows, without sessions.
 """
 
 from typing import Any, ClassVar
@@ -42,17 +42,17 @@ APPLICATION_ID = 0x456E5472  # "EnTr", in the header of every SQLite file of eng
 SCHEMA_VERSION = 8  # user_version in the same header; each change of the tables needs a new version in `schema`
 
 METADATA = SQLModel.metadata
-PARTIAL = "where"  # key in the `info` of a partial index for its condition, which `migrations` sets for the dialect
+PARTIAL = "where"  # key of a partial index's condition in its `info`; `migrations` sets the condition for the dialect
 
 _STORED: dict[Any, Any] = {Integer: WHOLE, AutoString: WORDS}
 
 
 class Row(SQLModel):
-    """Base of all rows. Rows from the database are made with `model_construct`, which does not validate them."""
+    """Base class of all rows. Rows from the database are made with `model_construct`, which does not validate them."""
 
     model_config = {"frozen": True, "defer_build": True, "revalidate_instances": "always", "strict": True}
     __table__: ClassVar[Table]
-    __first__: ClassVar[str] = ""  # the first columns of the table, in this order
+    __first__: ClassVar[str] = ""  # names of the first columns of the table, in their order
 
     @classmethod
     def __table_cls__(cls, name: str, metadata: Any, *parts: Any, **options: Any) -> Table:
@@ -84,7 +84,10 @@ def _added(default: Any, *, about: str, **more: Any) -> Any:
 
 
 class EngineRow(Row, table=True):
-    """An engine version, which has the rating. Another binary, option or protocol makes another version."""
+    """An engine version, to which a rating belongs.
+
+    A different binary, option or protocol makes a different version.
+    """
 
     __tablename__ = "engines"
     __table_args__ = (UniqueConstraint("name", "fingerprint", "options", "protocol"),)
@@ -99,24 +102,26 @@ class EngineRow(Row, table=True):
     )
     protocol: str = Field(description="uci or cecp; empty for an engine that is only known from an imported file")
     own_name: str = Field(default="", description="name that the engine itself reports")
-    family: str = Field(default="", description="family: engines of the same family are versions of one program")
+    family: str = Field(
+        default="", description="family of the engine, shared with related engines such as other versions"
+    )
     origin: str = Field(default="", description="federation, club or author, from the configuration")
     command: tuple[str, ...] = Field(default=(), sa_type=TUPLE, description="command that starts the engine, as a list")
 
 
 class TournamentEntry(Row):
-    """The columns of a tournament that lists show. Reading them is cheap; some commands do it every second."""
+    """The columns of a tournament that are shown in lists. Reading them is cheap; some commands do it every second."""
 
     id: int = _key(about="number of the tournament in the database")
     name: str = Field(description="name, shared by all editions")
     edition: int = Field(description="number of the edition, from 1")
     slug: str = Field(description="name of the tournament in file names")
     system: str = Field(description="tournament system; 'import' for games from files")
-    created_unix: float = Field(description="when it was created, in seconds since 1970 UTC")
+    created_unix: float = Field(description="time at which it was created, in seconds since 1970 UTC")
 
     @property
     def title(self) -> str:
-        """Name, with the number of the edition from the second edition on."""
+        """The name, followed by the number of the edition from the second edition on."""
         return title_of(self.name, self.edition)
 
 
@@ -129,11 +134,11 @@ class TournamentRow(TournamentEntry, table=True):
     format_version: int = Field(description="version of the rules of the tournament system")
     config: dict[str, Any] = Field(sa_type=Json(), description="configuration at the start of the tournament")
     seed: int = Field(description="seed of all random numbers")
-    version: str = Field(description="enginetour version that created it")
+    version: str = Field(description="version of enginetour that created the tournament")
 
 
 class EnteredEngine(Row):
-    """The columns of an entrant that lists show."""
+    """The columns of an entrant that are shown in lists."""
 
     name: str = _key(about="name of the entrant, unique in the tournament")
     starting_rank: int = Field(description="rank in the starting list, from 1 for the best")
@@ -142,7 +147,7 @@ class EnteredEngine(Row):
 
 
 class EntrantRow(EnteredEngine, table=True):
-    """An entrant with its engine from the event `since_event` on; the newest row of a name is valid."""
+    """An entrant with its engine, valid from the event `since_event` on. A newer row of the same name replaces it."""
 
     __tablename__ = "entrants"
     __first__ = "tournament name since_event starting_rank engine new rating"
@@ -161,7 +166,7 @@ class EventRow(Row, table=True):
     __table_args__ = (Index("events_game", "game", "kind"),)
     tournament: int = _key("tournaments")
     position: int = _key(about="number of the event in the log, from 1")
-    kind: str = Field(description="finished, voided, withdrawn, added, replaced or extended; of an import: removed")
+    kind: str = Field(description="finished, voided, withdrawn, added, replaced or extended; for an import: removed")
     game: int | None = _row_of("games", about="game that was finished or annulled")
     payload: dict[str, Any] | None = Field(
         sa_type=Json(may_be_empty=True),
@@ -175,20 +180,20 @@ class EventRow(Row, table=True):
 class _Game(Row):
     """The columns that all lists of games have."""
 
-    number: int = Field(description="number in the tournament, from 1, in the order of the log")
+    number: int = Field(description="number of the game in the tournament, from 1, in the order of the log")
     white: str = Field(description="entrant that played White")
     black: str = Field(description="entrant that played Black")
     outcome: Outcome = Field(sa_type=Word(Outcome), description="result as in PGN; * is a void game")
     started_unix: float = Field(description="time of the start, in seconds since 1970 UTC")
     ended_unix: float = Field(description="time of the end, in seconds since 1970 UTC")
-    handicap: int = _added(0, about="time odds in bands of 100 rating points: given by White, or by Black if negative")
+    handicap: int = _added(0, about="time odds in bands of 100 rating points; given by White, or by Black if negative")
     load_average: float | None = Field(description="load average of the machine over one minute; null: not measured")
     cores: int | None = Field(description="number of processors of the machine")
     referee_us: int | None = Field(description="delay of a late move that enginetour may have caused, in microseconds")
 
     @property
     def seconds(self) -> float:
-        """Duration in seconds."""
+        """The duration of the game in seconds."""
         return self.ended_unix - self.started_unix
 
     @property
@@ -198,40 +203,44 @@ class _Game(Row):
 
 
 class ListedGame(_Game):
-    """The columns of a game that lists of games show."""
+    """The columns of a game that are shown in lists of games."""
 
     meeting: int = Field(description="number of the encounter of this pair, from 1")
     leg: int = Field(description="number of the game in the encounter, from 1")
     encounter: int = Field(description="number of the encounter in the tournament, from 1")
     round: int = Field(description="number of the round, from 1")
     replay: int = Field(description="number of void games of the same pairing before this game")
-    termination: Termination = Field(sa_type=Word(Termination), description="code of the reason why it ended")
-    cause: str = Field(sa_type=CleanText, description="reason why it ended, as text")
+    termination: Termination = Field(sa_type=Word(Termination), description="code of the reason why the game ended")
+    cause: str = Field(sa_type=CleanText, description="reason why the game ended, as text")
     culprit: str = Field(sa_type=CleanText, description="entrant whose fault ended the game; empty if there was none")
-    category: str = Field(sa_type=CleanText, description="kind of fault, for a void game or a forfeit")
+    category: str = Field(sa_type=CleanText, description="kind of fault, if the game is void or was forfeited")
     plies: int = Field(description="number of plies, including the opening")
     white_tc: str = Field(description="time control of White")
     black_tc: str = Field(description="time control of Black")
 
 
 class GameConditions(_Game):
-    """Opening, machine and records of both sides, which show how fair a game was. None: not measured."""
+    """Opening, machine and records of both sides, which show how fair a game was. None means not measured."""
 
     opening: Opening = Field(
         sa_type=OPENING,
-        description="opening: name, index in the opening book, fen, moves, eco, variant; default values are left out",
+        description="opening: name, index in the opening book, fen, moves, eco, variant; default values are omitted",
     )
     white_side: SideRecord = Field(
         sa_type=SIDE, description="record of White's engine: times in milliseconds, warnings, search statistics"
     )
-    black_side: SideRecord = Field(sa_type=SIDE, description="record of Black's engine, in the form of `white_side`")
+    black_side: SideRecord = Field(
+        sa_type=SIDE, description="record of Black's engine, in the same form as `white_side`"
+    )
     relay_gap_us: tuple[int, int, int] | None = Field(
         sa_type=RELAY_GAP,
         nullable=False,
         description="delay from a move to the `go` command for the opponent, in microseconds: median, p99, max",
     )
     hardware: str = _added("", sa_type=CleanText, about="processor model of the machine")
-    steal_percent: float | None = Field(description="processor time that the host gave to others, in percent")
+    steal_percent: float | None = Field(
+        description="processor time that was taken by the host (steal time), in percent"
+    )
 
     @property
     def sides(self) -> tuple[SideRecord, SideRecord]:
@@ -240,18 +249,18 @@ class GameConditions(_Game):
 
     @property
     def numbered_opening(self) -> tuple[str, int]:
-        """Name of its opening and its number in the opening book, from 1."""
+        """The name of the opening, and its number in the opening book, from 1."""
         return self.opening.name, self.opening.index
 
 
 class GameRow(ListedGame, GameConditions, table=True):
-    """A game without its moves. The sorted pair of names, meeting, leg and replay are a unique key."""
+    """A game without its moves. In a tournament, the sorted pair of names, meeting, leg and replay are unique."""
 
     __tablename__ = "games"
     __table_args__ = (
         UniqueConstraint("tournament", "pair_low", "pair_high", "meeting", "leg", "replay"),
         UniqueConstraint("tournament", "number"),
-        Index("games_odds", "tournament", info={PARTIAL: "handicap != 0"}),  # there are few, and every list counts them
+        Index("games_odds", "tournament", info={PARTIAL: "handicap != 0"}),  # few games, but every list counts them
     )
     __first__ = (
         "id tournament number pair_low pair_high white black white_engine black_engine meeting leg encounter round "
@@ -260,8 +269,8 @@ class GameRow(ListedGame, GameConditions, table=True):
     )
     id: int = _key(about="number of the game in the database, in the order of all games")
     tournament: int = _row_of("tournaments")
-    pair_low: str = Field(description="name of the entrant of the pair that is first in sorted order")
-    pair_high: str = Field(description="name of the other entrant of the pair")
+    pair_low: str = Field(description="name of the entrant that comes first in sorted order")
+    pair_high: str = Field(description="name of the other entrant")
     white_engine: int = _row_of("engines", about="engine version that played White")
     black_engine: int = _row_of("engines", about="engine version that played Black")
     final_fen: str = Field(sa_type=CleanText, description="final position as FEN")
@@ -273,12 +282,12 @@ class MovesRow(Row, table=True):
     __tablename__ = "moves"
     game: int = _key("games")
     moves: bytes = Field(
-        description="JSON, compressed with zlib; a list for each column: uci, san, elapsed_ms, score (centipawns), ..."
+        description="JSON, compressed with zlib, with a list for each of: uci, san, elapsed_ms, score (centipawns), ..."
     )
 
 
 class IncidentRow(Row, table=True):
-    """An incident of a game that a tester should see, written together with the game."""
+    """An incident of a game that a tester should see. It is written together with the game."""
 
     __tablename__ = "incidents"
     game: int = _key("games")
@@ -312,7 +321,7 @@ class NoteRow(Row, table=True):
 
 
 class PairCountRow(Row, table=True):
-    """Results of the even games of two engine versions, updated in the transaction of each game; see `counts`."""
+    """Results of two engine versions in games without odds, updated in the transaction of each game; see `counts`."""
 
     __tablename__ = "pair_counts"
     tournament: int = _key("tournaments")
@@ -356,7 +365,7 @@ class RatingEventRow(Row, table=True):
 
 
 class ImportSummary(Row):
-    """Columns of an import that are shown in lists of imports."""
+    """The columns of an import that are shown in lists of imports."""
 
     files: tuple[str, ...] = Field(sa_type=TUPLE, description="names of the files")
     games: int = Field(description="number of new games")
@@ -365,21 +374,21 @@ class ImportSummary(Row):
 
 
 class ImportRow(ImportSummary, table=True):
-    """Games from files, imported as one event, which has a row in tournaments with the system `import`.
+    """An import of games from files. It also has a row in `tournaments`, with the system `import`.
 
-    Its log is empty, or has one event: its removal.
+    The log of an import is empty or contains one event, which is its removal.
     """
 
     __tablename__ = "imports"
     __first__ = "tournament files after_game games duplicates counts digests"
     tournament: int = _key("tournaments")
     after_game: int = Field(
-        description="newest game in the database at the time of the import, which precedes the imported games"
+        description="newest game in the database at the time of the import; the imported games come after it"
     )
     counts: bytes = Field(
         description="pair counts as little-endian 32-bit integers: white engines, black engines, wins, draws, losses"
     )
-    digests: bytes = Field(description="digests of the games, 8 bytes each, in the order of the rows of the games")
+    digests: bytes = Field(description="digests of the games, 8 bytes each, in the order of their rows")
 
 
 class ImportedGameRow(Row, table=True):
@@ -398,7 +407,7 @@ class ImportedGameRow(Row, table=True):
     black_tc: str = _added("", about="time control of Black, if it differs")
     handicap: int | None = _added(0, about="time odds in bands, as in the table `games`; null: odds of unknown size")
     opening_key: int | None = Field(
-        description="number of the opening, equal for equal moves; 0: unknown; null: imported by an older version"
+        description="number of the opening, the same for the same moves; 0: unknown; null: imported by an older version"
     )
     termination: str = _added("", about="the Termination tag; empty for a normal termination")
 
@@ -428,7 +437,7 @@ class UnratedEngine(Row):
 
 
 class EditionDetails(Row):
-    """The values below an edition's lines, as `RatingList.to_json` defines them, and what it was computed from.
+    """The values below an edition's lines, as `RatingList.to_json` defines them, and the data that was used.
 
     `versions` are the engine versions by their names in the list; `at` is the time of the state of the database.
     """
@@ -440,7 +449,7 @@ class EditionDetails(Row):
     draw_rate: float | None
     pools: list[list[str]]
     anchors: dict[str, float]
-    level: str | None = None  # editions of older versions do not have it
+    level: str | None = None  # None in editions of older versions
     skipped: int
     unrated: list[UnratedEngine]
     caption: list[str]
@@ -455,8 +464,8 @@ class EditionHead(Row):
     number: int = Field(description="number of the edition of the list, from 1")
     revision: int = Field(description="revision of the list's definition")
     made_unix: float = Field(description="time at which it was published, in seconds since 1970 UTC")
-    last_game: int = Field(description="newest game that counts")
-    last_imported: int = Field(description="newest imported game that counts")
+    last_game: int = Field(description="number of the newest game that counts")
+    last_imported: int = Field(description="number of the newest imported game that counts")
     games: int = Field(description="number of games that count")
     residual: float = Field(
         description="largest difference between expected and actual points of an engine after the fit"
@@ -469,7 +478,7 @@ class EditionHead(Row):
 
 
 class EditionRow(EditionHead, table=True):
-    """A published list of the games up to `last_game` and `last_imported`; it is never changed."""
+    """A published list of the games up to `last_game` and `last_imported`. It is never changed."""
 
     __tablename__ = "editions"
     __table_args__ = (UniqueConstraint("list", "number"),)
@@ -509,7 +518,7 @@ class EditionLine(RankedEngine):
 
     @property
     def score(self) -> float:
-        """Score from 0 to 1."""
+        """The score of the engine, from 0 to 1."""
         return (self.wins + self.draws / 2) / self.games
 
 
@@ -522,7 +531,7 @@ class EditionLineRow(EditionLine, table=True):
 
 
 def title_of(name: str, edition: int) -> str:
-    """Format name and edition of a tournament or an import; the edition is added from the second edition on."""
+    """Return the name of a tournament or an import, with the number of the edition from the second edition on."""
     return name if edition == 1 else f"{name} #{edition}"
 
 
@@ -537,7 +546,7 @@ LISTS, EDITIONS, EDITION_LINES = ListRow.__table__, EditionRow.__table__, Editio
 NEXT_POSITION = select(func.coalesce(func.max(EVENTS.c.position), 0) + 1).where(EVENTS.c.tournament == bindparam("t"))
 
 EVEN = GAMES.c.handicap == 0
-ODDS = GAMES.c.handicap != literal_column("0")  # exactly the condition of the index `games_odds`, which it uses
-EVEN_READ = func.coalesce(IMPORTED_GAMES.c.handicap, 1) == 0  # of imported games; null: odds of unknown size
+ODDS = GAMES.c.handicap != literal_column("0")  # exactly the condition of the index `games_odds`, so that it is used
+EVEN_READ = func.coalesce(IMPORTED_GAMES.c.handicap, 1) == 0  # for imported games; null: odds of unknown size
 STRUCK = exists().where(EVENTS.c.game == GAMES.c.id, EVENTS.c.kind == "voided")
 STANDING = and_(GAMES.c.outcome != Outcome.VOID, ~STRUCK)

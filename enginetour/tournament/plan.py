@@ -574,7 +574,8 @@ def estimate_duration(plan: Plan) -> dict[str, Any]:
         "longest_hours": hours,
         "openings": len(plan.suite.openings),
         "tables": list(describe_tables(plan.config)),
-        "suite": plan.suite.description + (plan.suite.shared(_meetings(plan)) if len(plan.entrants) > FEWEST else ""),
+        "opening_book": plan.suite.description
+        + (plan.suite.shared(_meetings(plan)) if len(plan.entrants) > FEWEST else ""),
         "starts": [note.text for note in notes if note.kind == "starts"],
         "warnings": [note.text for note in notes if note.is_warning]
         + [f"round 1: {remark}" for note in notes for remark in note.remarks]
