@@ -123,7 +123,7 @@ class Standing(NamedTuple):
 
 
 class _Rule(Protocol):
-    """Define the formulas of one rating system."""
+    """The formulas of a rating system."""
 
     @property
     def system(self) -> str:
@@ -165,7 +165,7 @@ class RatingState:
 
 
 def begin(rule: _Rule, start: Mapping[str, float], lineage: Lineage | None = None) -> RatingState:
-    """Return the state before the first game; `start` holds the start ratings of engines."""
+    """Return the state before the first game. `start` contains the start ratings of engines."""
     return RatingState(rule, {name: Standing(rating, rating) for name, rating in start.items()}, lineage)
 
 
@@ -222,7 +222,7 @@ def rate_events(events: Mapping[str, EventTallies], state: RatingState) -> list[
 
 def _pair(game: RatedGame) -> tuple[str, str, int]:
     if game.white == game.black:
-        raise ValueError(f"game {game.game}: {game.white} plays against itself and cannot be rated")
+        raise ValueError(f"game {game.game}: {game.white} plays against itself, so the game cannot be rated")
     return game.white, game.black, game.handicap
 
 

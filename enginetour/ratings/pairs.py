@@ -137,7 +137,7 @@ def pairs_of(counts: Counts | Pairs, names: Collection[str] = ()) -> Pairs:
     place = {name: index for index, name in enumerate(known)}
     ends = np.fromiter(map(place.__getitem__, chain.from_iterable(counts)), np.intp, 2 * len(counts)).reshape(-1, 2)
     if (ends[:, 0] == ends[:, 1]).any() or (results < 0).any():
-        raise ValueError("counts must be of games between two engines, and not below 0")
+        raise ValueError("counts must be for two different engines and must not be negative")
     order = np.lexsort((ends[:, 1], ends[:, 0]))
     order = order[results[order].any(axis=1)]
     (white, black), (wins, draws, losses) = ends[order].T, results[order].T
@@ -246,7 +246,7 @@ def opening_pairs(openings: Openings, names: tuple[str, ...]) -> OpeningPairs:
     sums: dict[tuple[int, int], Vector] = {}
     for (one, other), counts in openings.items():
         if one == other or one not in place or other not in place or len(counts) != len(PAIR_POINTS) or min(counts) < 0:
-            raise ValueError(f"expected five counts of game pairs between two rated engines, found {one} - {other}")
+            raise ValueError(f"the game pairs of {one} and {other} must be five counts for two different rated engines")
         ends, row = (place[one], place[other]), np.array(counts, dtype=np.float64)
         if one > other:
             ends, row = ends[::-1], row[::-1]

@@ -235,7 +235,7 @@ def sample_number(test: Sprt, chances: Sequence[float], llr: float = 0.0) -> flo
     low, high = (bound - llr for bound in test.bounds)
     if not low < 0 < high:
         return 0.0
-    if drift < 0:  # mirror image: its exponents cannot overflow
+    if drift < 0:  # use the mirror image, whose exponents cannot overflow
         drift, low, high = -drift, -high, -low
     steep = 2 * drift / variance
     if steep * (high - low) < _STRAIGHT:

@@ -27,7 +27,7 @@ from enginetour.ratings.pentanomial import EXTREME_SCORE, NORMAL_95
 # the draw parameter are constant.
 
 _CLOSE_OPPONENTS = 50  # opponents whose ratings change independently in a profile
-_LONGEST_STRIDE = 2.0  # natural units (347 Elo) in one step to the end of an interval
+_LONGEST_STRIDE = 2.0  # natural units (347 Elo); longest step to the end of an interval
 _BOUND_DONE = 1e-9  # accuracy of an end of an interval, in natural units and in log likelihood
 _MOST_STRIDES = 200  # steps; an interval of more than 400 natural units counts as unlimited
 
@@ -132,8 +132,8 @@ def _reach(star: _Star, direction: Vector, drop: float, side: float) -> float | 
 
 
 # Sandwich estimator H^-1 V H^-1 (Huber 1967); V is the variance of the results in each model. In the logistic model
-# draws reduce it; the draw probability follows Davidson 1970. For games that share an opening, V is multiplied by the
-# ratio observed in their pair scores.
+# draws reduce it; the draw probability is that of Davidson 1970. For games that share an opening, V is multiplied by
+# the variance ratio that was observed in their pair scores.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,8 +141,8 @@ class _Middle:
     """The matrix V of the sandwich: a curvature, plus a term for White's advantage, which pairs change differently."""
 
     bent: Curvature
-    draw_rate: float  # between equals
-    advantage: float  # added to `bent` for White's advantage; never negative, so that no variance is negative
+    draw_rate: float  # expected share of draws between equals
+    advantage: float  # term for White's advantage, added to `bent`; never negative, so that no variance is negative
 
     def matrix(self) -> Vector:
         matrix = self.bent.matrix()
@@ -329,7 +329,7 @@ class Errors:
 
 @dataclass(frozen=True, eq=False)
 class ErrorsOnRequest:
-    """Compute single errors on request, for pools whose square arrays are too large for `Errors`."""
+    """Errors that are computed one by one on request, for pools whose square arrays are too large for `Errors`."""
 
     fit: Fit
     _middle: _Middle | None = field(init=False)

@@ -173,7 +173,7 @@ class DrawClaims:
         self._others = {white: black, black: white}
         self._ends = ends
         self._by_agreement = by_agreement
-        self._early: set[Seat] = set()  # seats that offered while the opponent was thinking
+        self._early: set[Seat] = set()  # seats that offered a draw while the opponent was thinking
 
     def asked(self, seat: Seat) -> Verdict | None:
         """Return the verdict if the game is drawn before this side is asked for a move, otherwise None."""

@@ -134,7 +134,7 @@ class GameRunner:
 
     def close(self) -> None:
         """Close the files and release the resources of the game."""
-        self._relay.close()  # first, because it ends the binding to one processor
+        self._relay.close()  # closed first, because this ends the pinning to one processor
         self._record.release()
         self._own_books.close()
         self._halts.close()

@@ -88,7 +88,8 @@ def _is_ready(engine: Engine, greeted: Handshaken, found: _Findings, link: Link)
         if fault.category == "start-timeout" and not engine.spec.quirks.tells_features:
             settled = engine.reads_single_lines or not (engine.own_name or engine.declared)
         if not settled and _starts_without_tables(engine, link):
-            problems.append("the engine starts only without tablebases: set no_tablebases = true under [quirks]")
+            hint = "set no_tablebases = true in [quirks] of the engine file"
+            problems.append(f"the engine only starts without tablebases. Hint: {hint}")
             settled = True
         for problem in problems:
             found.bad("handshake", problem, fault.category, settled=settled)

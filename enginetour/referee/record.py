@@ -209,7 +209,7 @@ class _SideNotes:
         spec = seat.side.spec
         self.claims = SearchClaims(reads_pv=spec.protocol == "uci", usual=usual)
         self.is_plain = spec.protocol == "uci" and not spec.quirks.whitepov  # compiled code can read such searches
-        self.moves: list[MoveMade] = []  # without book moves
+        self.moves: list[MoveMade] = []  # the moves of the side, except book moves
         self.pondered_ns = 0  # pondering time of the searches that reported nodes
 
 
@@ -280,7 +280,7 @@ class PlyWriter:
         return () if page is None else search_averages(page.moves, page.pondered_ns // MS)
 
     def broken(self, seat: Seat) -> tuple[tuple[str, int, str], ...]:
-        """Return the claims of a side that proved wrong."""
+        """Return (kind, count, text of the first case) for a side's claims that proved wrong."""
         page = self._pages.get(seat)
         return () if page is None else page.claims.broken()
 

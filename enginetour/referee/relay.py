@@ -1,4 +1,4 @@
-"""One ply: send `go`, wait, read, judge and pass the move on; in Python, and compiled for plain plies.
+"""One ply: send `go`, wait, read, judge and pass the move on. Python does this, and compiled code for plain plies.
 
 `Relay` makes every decision about the input and output of a ply, and about an engine that is late, does not respond or
 crashes (runner spec sections 3 to 5, reliability spec section 2). If the compiled part was built, `native.Relay` plays
@@ -51,7 +51,7 @@ class GameState(NamedTuple):
     position: Position
     ends: RuleEnds
     record: Record
-    seats: tuple[Seat, Seat]  # White's first
+    seats: tuple[Seat, Seat]  # White's seat, Black's seat
     link: Link
     halts: Interruptions
 
@@ -286,7 +286,7 @@ class Relay:
         text = f"no answer {late / 1e9:.1f} s after {seat.clock.hang_limit_text or 'the flag'}"
         starved = seat.waits is not None and seat.waits.is_kept_waiting(used_ns)
         if starved:
-            text += " because it got no processor"
+            text += " because the engine got no processor"
         return self._flag(seat, late + seat.clock.flag_ns(), "", text, own_ns=own_ns, starved=starved)
 
     def _flag(

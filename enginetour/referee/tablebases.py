@@ -105,7 +105,7 @@ def find_tables(folders: Iterable[str], variant: str = STANDARD) -> TableFiles:
     return TableFiles(wdl, dtz, tuple(damaged), board.one_king)
 
 
-@lru_cache(maxsize=4)  # a slot process plays one tournament, so one set of tables and one variant
+@lru_cache(maxsize=4)  # a slot plays one tournament, so it needs one set of tables
 def _opened(folders: tuple[str, ...], variant: str) -> Tablebase:
     from chess.syzygy import Tablebase
 

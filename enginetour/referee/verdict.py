@@ -1,4 +1,4 @@
-"""Verdicts: who is at fault for a time loss, crash, stall or illegal move, engine or machine; when a game is void."""
+"""Verdicts: who is at fault (engine or machine) for a time loss, crash, stall or illegal move, and void games."""
 
 from __future__ import annotations
 

@@ -210,7 +210,7 @@ class ProcessorShortage:
         if not (before or self._crowded) or (self._crowded and now < self._next_ns):
             return None
         self._next_ns = now + TELL_NS
-        load = max(load_average() or 0.0, float(runnable_threads()))  # the average of a minute reacts late
+        load = max(load_average() or 0.0, float(runnable_threads()))  # the average of the last minute reacts slowly
         return {"crowded": self._crowded, "share": share, "load": load, "processors": processor_count() or 1}
 
 

@@ -94,7 +94,7 @@ def lists_sheet(rows: _Rows) -> Sheet:
     shown = tuple(
         {"edition": str(row["edition"] or "none"), "definition": _format_definition(row["definition"])} for row in rows
     )
-    notes = () if rows else ("no rating list yet. Hint: enginetour lists define NAME",)
+    notes = () if rows else ("no rating list yet. Hint: define a list with enginetour lists define NAME",)
     flat = tuple({**row, "definition": _format_definition(row["definition"])} for row in rows)
     return Sheet("lists", _LISTS, flat, shown, notes)
 
@@ -114,7 +114,7 @@ def revisions_sheet(name: str, definition: Mapping[str, str], rows: _Rows) -> Sh
 
 def editions_sheet(rows: _Rows) -> Sheet:
     """Return the table of published editions, oldest first."""
-    notes = () if rows else ("no edition yet. Hint: enginetour publish NAME",)
+    notes = () if rows else ("no edition yet. Hint: publish one with enginetour publish NAME",)
     return Sheet("editions", _EDITIONS, tuple(rows), (), notes)
 
 

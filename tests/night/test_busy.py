@@ -58,7 +58,7 @@ def excused(game: Game) -> bool:
     cause = game.cause
     over = re.search(r"loses on time, (\d+) ms over", cause)
     if over is None:
-        return "because it got no processor" in cause
+        return "because the engine got no processor" in cause
     margin, share, waited = (
         float(found[1]) if (found := part.search(cause)) is not None else 0.0 for part in (MARGIN, SHARE, WAITED)
     )

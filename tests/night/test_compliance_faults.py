@@ -72,7 +72,7 @@ OWN: dict[Protocol, list[tuple[str, str, str, str]]] = {
         ("ponder-miss", "stop", "warn", "no bestmove within 0.5 s after stop"),
     ],
     "cecp": [
-        ("features", "no-features", "warn", "then protocol 1 is assumed"),
+        ("features", "no-features", "warn", "and protocol 1 is assumed"),
         ("features", "done", "warn", "do not end with done=1"),
         ("ping", "no-ping", "warn", "200 ms of silence"),
         ("setboard", "no-setboard", "warn", "openings must be moves"),

@@ -231,7 +231,10 @@ def test_an_engine_that_dies_of_tablebases_is_found_out() -> None:
     found = tried(replace(scripted("uci", "no-tables"), offered=path))
     ended, hint = found.problems
     assert "exit 127" in ended
-    assert hint == "the engine starts only without tablebases: set no_tablebases = true under [quirks]"
+    assert (
+        hint
+        == "the engine only starts without tablebases. Hint: set no_tablebases = true in [quirks] of the engine file"
+    )
     assert found.category == "start-failure"
     assert not tried(scripted("uci", "no-tables")).problems
     assert len(tried(replace(scripted("uci", "exit-at-start"), offered=path)).problems) == 1

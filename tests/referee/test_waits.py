@@ -252,4 +252,4 @@ def test_an_engine_that_could_not_run_is_not_late(
     monkeypatch.setattr(EngineWaits, "is_kept_waiting", lambda queue, used: starved)
     played = game(scripted("uci", "hang", at=1), sound(), white_tc="0.2", doubtful_flag="void")
     assert (played.outcome, played.termination) == (outcome, Termination.TIME)
-    assert ("after the flag because it got no processor (" in played.cause) is starved
+    assert ("after the flag because the engine got no processor (" in played.cause) is starved

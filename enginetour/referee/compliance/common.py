@@ -70,7 +70,7 @@ def _ended(session: EngineSession, seconds: float, what: str, *, code: bool = Fa
 
 def _silent(session: EngineSession) -> str:
     if lines := session.ready().process.stderr():
-        raise StepFault(f"writes to stderr: {lines[-1][:80]!r} (kept with incidents)")
+        raise StepFault(f"writes to stderr: {lines[-1][:80]!r} (enginetour stores stderr with incidents)")
     return ""
 
 
@@ -441,11 +441,13 @@ def _limited(
         fault = trouble if isinstance(trouble, StepFault) else StepFault(trouble.detail)
         if kind not in session.limits:
             session.drop()
-            raise NotSupported(f"not supported, and not in `limits` of the engine file: {fault.words}") from None
+            raise NotSupported(f"not supported, and not listed in `limits` of the engine file: {fault.words}") from None
         kept = tuple(sorted(session.limits - {kind}))
         raise StepFault(fault.words, fault.gravity, hints=fault.hints or (("limits", kept),)) from None
     return (
-        result if kind in session.limits else f"{result}; supported, but {kind} is not in `limits` of the engine file"
+        result
+        if kind in session.limits
+        else f"{result}; supported, but {kind} is not listed in `limits` of the engine file"
     )
 
 

@@ -234,7 +234,7 @@ def _named(session: EngineSession) -> str:
 def _done(session: EngineSession) -> str:
     values = _features_of(session).values
     if not values:
-        raise StepFault("no feature line; each start takes 2 s longer, then protocol 1 is assumed")
+        raise StepFault("no feature line; each start takes 2 s longer, and protocol 1 is assumed")
     if values.get("done") != "1":
         raise StepFault("the features do not end with done=1")
     return f"{len(values)} features"

@@ -149,7 +149,7 @@ def is_drawable(value: float | None) -> bool:
 
 
 def name_list(names: Sequence[str], most: int = 3) -> str:
-    """Format ``A, B and 4 more``."""
+    """Return a text such as ``A, B and 4 more``, with the first `most` names."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return f"{', '.join(map(clean_text, names[:most]))}{more}"
 

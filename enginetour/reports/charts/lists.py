@@ -57,7 +57,7 @@ class RatedEngine:
 
 
 def largest_pool(found: RatingList) -> tuple[RatedEngine, ...]:
-    """Return the first pool of a list, which is the largest. Ratings of different pools cannot be compared."""
+    """Return the engines of the first pool, which is the largest. Ratings of different pools cannot be compared."""
     rows = [row for row in found.rows if row.pool == 1]
     return tuple(RatedEngine(row.name, row.rating, row.plus, row.minus, row.games) for row in rows)
 

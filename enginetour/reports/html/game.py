@@ -572,7 +572,7 @@ def _cut(line: str) -> str:
 # this takes 0.3 us instead of 0.5 us per cell (measured). All inserted text is escaped.
 
 _LARGEST_PGN = 240_000  # characters of a PGN in a page
-_MAX_LOG_LENGTH = 100_000  # characters of the engine logs of all incidents of a game
+_MAX_LOG_LENGTH = 100_000  # maximum number of characters of all engine logs on the page
 _LOG_WIDTH = 110  # columns
 _NO_BOARD = _EMPTY * 64
 

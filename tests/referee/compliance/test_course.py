@@ -95,7 +95,7 @@ def test_a_limit_that_is_not_obeyed_is_left_out_of_the_file() -> None:
     without = taken("uci", "ignores-nodes", "limit-nodes", limits=("clock", "movetime"))
     assert (without.steps[-1].verdict, without.fit) == ("not offered", True)
     obeyed = taken("uci", "", "limit-nodes", limits=("clock",))
-    assert "supported, but nodes is not in `limits` of the engine file" in obeyed.steps[-1].words
+    assert "supported, but nodes is not listed in `limits` of the engine file" in obeyed.steps[-1].words
 
 
 def test_nodes_that_are_not_understood() -> None:
