@@ -40,7 +40,7 @@ class ImportedEngine:
 
 
 def read_engines(path: Path) -> tuple[tuple[ImportedEngine, ...], tuple[str, ...]]:
-    """Return the engines of an engine list of Cute Chess, each with a unique id, and one error line per unreadable one.
+    """Read an engine list of Cute Chess; return its engines with unique ids, and an error for each unreadable engine.
 
     Raises InputRefused if the file is not such a list.
     """
@@ -157,11 +157,11 @@ class Registry:
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """All ids in alphabetical order, with numbers ordered by value."""
+        """Return all ids in alphabetical order, with numbers ordered by value."""
         return tuple(sorted(self.paths, key=_natural))
 
     def get(self, engine: str, place: str = "") -> EngineEntry:
-        """Return the entry of an id; InputRefused suggests the closest id."""
+        """Return the entry with this id. Raises InputRefused, which suggests the closest id, if there is none."""
         if engine not in self.paths:
             step = "list all engines with enginetour engines list"
             raise InputRefused(f"unknown engine {engine!r}{did_you_mean(engine, self.paths)}", place=place, step=step)

@@ -21,7 +21,7 @@ _ELF_MACHINE = slice(18, 20)  # e_machine; System V ABI, ELF header
 
 
 def explain_failure(step: str, number: int, program: str, directory: Path, resources: Resources) -> str:
-    """Return why the launcher failed. `step` is its name of the failed step, `number` the error number (0: none)."""
+    """Return why the launcher failed; `step` is the step that failed, and `number` its error number or 0."""
     if step == "chdir":
         return f"its directory {directory} cannot be entered: {os.strerror(number)}"
     if step == "limits":
@@ -95,12 +95,12 @@ def _not_a_program(path: Path) -> str:
 
 # The directories of an engine: its own scratch directory (0700), its files, its working directory, and their removal.
 
-# environment: the directory in which a slot makes the scratch directories of its engines
+# environment variable: the directory in which a slot makes the scratch directories of its engines
 SCRATCH_ROOT = "ENGINETOUR_SCRATCH"
 TAG_LINK = ".tag"  # dangling link in a scratch directory; its target is the tag of the owner
 _PREFIX = "enginetour-"
 _KEPT_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
-_KEPT_LENGTH = 64  # as a slug (reliability spec 5)
+_KEPT_LENGTH = 64  # characters; the same limit as for slugs (reliability spec 5)
 # directories that do not count as writable, even for root
 _SYSTEM_FOLDERS = ("/usr/", "/bin/", "/sbin/", "/lib", "/snap/", "/nix/")
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -297,7 +297,7 @@ _SYSTEM_SETTINGS = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus"
 _SESSION = "XDG_RUNTIME_DIR"  # environment variable: the directory of the sockets of the user's session
 _SYSTEM_PROGRAMS = (Path("/run/current-system"),)  # all programs of NixOS
 HIDDEN_RESULTS = "ENGINETOUR_HIDDEN"  # environment variable of a slot: the directory of the tournament's results
-SHELL_SIGNAL = 128  # after a signal, bwrap has the exit status 128 + signal, as a shell
+SHELL_SIGNAL = 128  # after a signal, bwrap has the exit status 128 + signal, like a shell
 
 
 def wrap_command(
@@ -338,10 +338,10 @@ def _unusable(program: str) -> int | None:
 
 
 def _hidden(homes: Set[Path] = frozenset()) -> list[Path]:
-    """Return the directories that the sandbox shows as empty, with links resolved and without nested directories.
+    """Return the directories that the sandbox shows as empty, without directories inside another one.
 
-    `homes` are the directories of the engine. The directory of the results stays visible if it is one of them, because
-    it may contain files of the engine.
+    Links are resolved. `homes` has the directories of the engine. The directory of the results stays visible if it is
+    one of them, because it may contain files of the engine.
     """
     named = [Path(text) for name in (HIDDEN_RESULTS, _SESSION) if (text := os.environ.get(name, "")).startswith("/")]
     found = {path.resolve() for path in HIDDEN if path.is_dir()}

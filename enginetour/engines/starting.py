@@ -36,9 +36,8 @@ _FAILED, _RUNNING, STRAY, _INIT, _READY = b"failed", b"running", b"stray", b"ini
 RECORD = re.compile(
     rb"ready|running|init [1-9][0-9]{0,6}|failed [a-z]{1,20} [0-9]{1,4}|stray [0-9]{1,7} ([0-9a-f]{2}){0,64}"
 )
-_MOST_REPORTED = (
-    64 * 1024
-)  # bytes; capacity of a pipe, pipe(7); limited because an engine may write into the report pipe
+# bytes; capacity of a pipe, pipe(7); limited because an engine may write into the report pipe
+_MOST_REPORTED = 64 * 1024
 
 _numbers = itertools.count(1)
 _forbidden = ""  # why this machine does not allow PID namespaces; "" until a start fails for this reason
@@ -69,7 +68,7 @@ def launcher_records(message: bytes) -> list[list[bytes]]:
 
 
 def why_no_namespace() -> str:
-    """Return why engines get no PID namespace, or "" if the starts so far gave no reason."""
+    """Return why engines get no PID namespace, or "" as long as no start has failed for this reason."""
     return f"{_NAMESPACE}=off" if os.environ.get(_NAMESPACE) == "off" else _forbidden
 
 

@@ -21,10 +21,10 @@ from enginetour.model.errors import EngineStalled, Unsupported
 from enginetour.model.task import DeclaredOption, EngineSpec
 from enginetour.model.variants import STANDARD, VARIANTS
 
-# ns. Ethereal 12.00 loses `ponderhit` and `stop` if they arrive before its search thread runs: up to 2.5 ms after `go
+# Ethereal 12.00 loses `ponderhit` and `stop` if they arrive before its search thread runs: up to 2.5 ms after `go
 # ponder` on a busy machine (measured). The first output shows that the search runs. If an engine sends no output,
 # enginetour waits this long.
-BEGIN_NS = 50 * MS
+BEGIN_NS = 50 * MS  # ns
 LOOK_NS = 1 * MS  # ns between two checks for this output
 
 
@@ -299,7 +299,7 @@ class UciEngine(Engine):
         self.discard()  # a second answer to `stop` does not belong to the next search
 
     def settle(self) -> Script:
-        """Send a fence after a search; the next answer belongs to that search, also if it was a ponder search."""
+        """Send a fence after a search; the next answer belongs to that search, even if it was a ponder search."""
         self._stopped = True
         yield from super().settle()
 

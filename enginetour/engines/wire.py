@@ -27,7 +27,7 @@ class MessageKind(Enum):
 
 
 class Message(NamedTuple):
-    """One line of an engine with a meaning; `stamp_ns` is CLOCK_MONOTONIC right after the read that completed it."""
+    """A line that enginetour must handle; `stamp_ns` is CLOCK_MONOTONIC right after the read that completed it."""
 
     kind: MessageKind
     text: str = ""

@@ -38,9 +38,9 @@ class Format(Protocol[S]):
     An offered game stays valid while it is played: `step` removes an offered pairing only if its game is finished or
     one of its entrants withdrew.
 
-    There is one exception: a match with a sequential test offers no games after its verdict, and none remain. Games in
-    progress at that time are accepted. They count for the rating difference but not for the verdict. If a game that led
-    to the verdict is voided, all games that were offered before the verdict are offered again.
+    There is one exception: a match with a sequential test does not offer games after its verdict. Games in progress at
+    that time are accepted. They count for the rating difference but not for the verdict. If a game that led to the
+    verdict is voided, all games that were offered before the verdict are offered again.
     """
 
     version: int
@@ -51,26 +51,26 @@ class Format(Protocol[S]):
     def offers(self, state: S) -> tuple[Pairing, ...]:
         """Return games that can be played now, in the preferred order.
 
-        The list can be limited in length. It is empty only if no game is left.
+        The number of games may be limited. The result is empty only if no game is left.
         """
 
     def ahead(self, _state: S) -> tuple[Pairing, ...]:
-        """Return games that are certain to be played but not offered yet; by default none.
+        """Return games that are certain to be played but are not offered yet; the default is an empty tuple.
 
-        They may be played early to use all slots. Their results are held back until the games are due, so early play
-        does not change the tournament. A game that has started is always accepted. If it never becomes due, it counts
-        for ratings only.
+        They may be played early to use all slots. Their results are stored but do not count until the games are due, so
+        early play does not change the tournament. A game that has started is always accepted. If it never becomes due,
+        it counts for ratings only.
         """
         return ()
 
     def step(self, state: S, event: Event) -> S:
-        """Return the state after one event of the log; ValueError if the event is impossible in this state."""
+        """Return the state after one event of the log. Raises ValueError if the event is impossible in this state."""
 
     def remaining(self, state: S) -> tuple[int, int]:
         """Return the fewest and the most games that are still to be played."""
 
     def likely(self, state: S) -> int:
-        """Estimate the number of games still to be played; by default the middle of the bounds in `remaining`."""
+        """Return an estimate of the remaining games; the default is the middle of the bounds from `remaining`."""
         return sum(self.remaining(state)) // 2
 
     def standings(self, state: S) -> tuple[StandingsRow, ...]:
@@ -89,7 +89,7 @@ class System:
     factory: str
     summary: str
     source: str
-    rounds: bool = False  # whether the factory makes a PairingSystem, which `Rounds` plays
+    rounds: bool = False  # whether the factory is a PairingSystem, which needs the format `Rounds`
 
     def load(self, suffix: str = "") -> Any:
         """Import the factory, or the object of its module that has the same name plus `suffix`."""
@@ -232,7 +232,7 @@ def refuse_twice(names: Iterable[str], what: str) -> None:
 
 
 def check_present(name: str, names: Collection[str], gone: Collection[str], what: str = "tournament") -> None:
-    """Raise ValueError unless `name` is an entrant that has not withdrawn."""
+    """Raise ValueError if `name` is not an entrant or has withdrawn; `what` describes `names` in the message."""
     if name not in names:
         raise ValueError(f"{name} is not in this {what}")
     if name in gone:
@@ -248,7 +248,7 @@ def system_name(name: str) -> str:
 
 
 def options_model(name: str) -> Any:
-    """Return the pydantic model of a system's settings; KeyError for an unknown name."""
+    """Return the pydantic model of a system's settings. Raises KeyError for an unknown name."""
     return SYSTEMS[name].load("Options")
 
 
@@ -264,9 +264,9 @@ def own_decisions(name: str) -> dict[str, str]:
 
 
 def make_format(name: str, options: Any, seed: int = 1) -> Format[Any]:
-    """Make a format from its name and validated options; KeyError for an unknown name.
+    """Return the format with this name and these validated options. Raises KeyError for an unknown name.
 
-    All random decisions of the format follow from `seed`.
+    All random decisions of the format are derived from `seed`.
     """
     made = SYSTEMS[name].load()(options)
     if SYSTEMS[name].rounds:
@@ -283,7 +283,7 @@ def replay(format_: Format[S], entrants: tuple[Entrant, ...], events: Iterable[E
 
 
 FEWEST = 2  # smallest number of entrants in a round
-_NAMED = 5  # entrants shown in an error message
+_NAMED = 5  # number of entrants shown in an error message
 
 GamesOfMatch = Annotated[
     int,

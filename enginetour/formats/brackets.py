@@ -20,7 +20,7 @@ from enginetour.formats.rounds import PairingSystem
 
 
 class KnockoutOptions(ColourOptions):
-    """Settings of all knockout formats; the number of rounds follows from the number of entrants."""
+    """Settings of all knockout formats; the number of entrants determines the number of rounds."""
 
     colours_by: ClassVar[str] = "the bracket"
     scoring: ClassVar[str] = "games"
@@ -98,7 +98,7 @@ class Knockout(PairingSystem):
             raise ValueError("a knockout needs at least two entrants")
 
     def warnings(self) -> tuple[str, ...]:
-        """Return no warnings: the table follows from the rounds, so its codes cannot contradict each other."""
+        """Return no warnings, because the rounds determine the table, so its codes cannot contradict each other."""
         return ()
 
     def bye_points(self, _field: Field) -> int:
@@ -106,7 +106,7 @@ class Knockout(PairingSystem):
         return 0
 
     def more(self, _field: Field, _board: Board, points: tuple[int, int], played: int) -> int:
-        """Return the number of extra games of a level match: 2 while pairs are left, then the last game, then 0."""
+        """Return the number of games to add to a level match: 2 as long as pairs are left, then 1, then 0."""
         extra, limit = played - self.options.games_per_pairing, 2 * self.options.extra_pairs
         if points[0] != points[1] or extra > limit:
             return 0
@@ -139,7 +139,7 @@ class Knockout(PairingSystem):
         return Board(high, low) if turned else Board(low, high)
 
     def duel(self, pair: tuple[int, int], seen: PlayedRound, names: Sequence[Member]) -> KnockoutMatch:
-        """Return the result of a match; if it was broken off, the entrant that did not withdraw advances."""
+        """Return the result of a match; if an entrant withdrew during the match, the other one advances."""
         white, black = sorted(pair, reverse=True)
         if seen.row[white].colour == BLACK:
             white, black = black, white
@@ -245,8 +245,8 @@ def family_crowding(row: Sequence[Node], families: Sequence[str]) -> tuple[int, 
 def separate_families(leaves: Sequence[Node], families: Sequence[str], *, folded: bool) -> tuple[Node, ...]:
     """Exchange entrants until no exchange lowers `family_crowding`; exchanges of near seeds are tried first.
 
-    Two entrants are exchanged only if both or neither of them have a bye. If `folded`, they must also be in the same
-    tier of seeds (3-4, 5-8, 9-16, ...), so that the best entrants still meet as late as possible.
+    Two entrants are exchanged only if both of them or neither of them has a bye. If `folded`, they must also be in the
+    same tier of seeds (3-4, 5-8, 9-16, ...), so that the best entrants still meet as late as possible.
     """
     row, best = list(leaves), family_crowding(leaves, families)
     labels = seed_labels(len(row))

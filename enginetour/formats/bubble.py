@@ -111,7 +111,10 @@ class Bubble(Format[BubbleState]):
         self.due = tuple(due)
 
     def start(self, entrants: tuple[Entrant, ...]) -> BubbleState:
-        """Return the state with the first section; ValueError for a repeated name or an invalid planned withdrawal."""
+        """Return the state with the first section.
+
+        Raises ValueError for a repeated name or an invalid planned withdrawal.
+        """
         best_first = [e.name for e in entrants if not e.new] + [e.name for e in entrants if e.new]
         old = tuple(reversed(best_first))
         refuse_twice(old, "entrant")
@@ -146,7 +149,7 @@ class Bubble(Format[BubbleState]):
         return certain_games(state, self.options) if state.undisturbed else ()
 
     def step(self, state: BubbleState, event: Event) -> BubbleState:
-        """Return the state after one event; the last game of a round robin leads to a decision and the next one."""
+        """Return the state after one event; after the last game of a round robin, it includes the decision."""
         if isinstance(event, GameVoided) and event.pairing.key in state.early.results:
             return replace(state, early=state.early.released(event.pairing.key))
         # games that were certain before this event may already be in progress, so they are promised
@@ -182,10 +185,10 @@ class Bubble(Format[BubbleState]):
         return remaining_bounds(state, self.options.size)
 
     def likely(self, state: BubbleState) -> int:
-        """Estimate the remaining games; the estimate uses how often parked engines have returned so far."""
+        """Return an estimate of the remaining games, which uses the frequency of returns from parking so far."""
         fewest, most = self.remaining(state)
         size, games = self.options.size, self.options.games_per_pairing
-        rho = (state.returned + 40.5) / (state.listed + 90)  # prior for 10/15/5: returns add 45 %
+        rho = (state.returned + 40.5) / (state.listed + 90)  # prior for Muller's values: returns add 45 %
         entries = len(state.old) * (size - 1) * (1 + rho)
         returns = len(state.parked) * (size - self.options.unpark_threshold)
         return max(
@@ -241,7 +244,7 @@ class Bubble(Format[BubbleState]):
         return state
 
     def _held_back(self, state: BubbleState, pairing: Pairing, outcome: Outcome) -> BubbleState:
-        """Store the result of an early game; ValueError if the game was not certain or is already finished."""
+        """Store the result of an early game. Raises ValueError if it was not certain or is already finished."""
         if pairing.key in state.early.results:
             raise ValueError(f"{pairing.white} - {pairing.black} is already finished")
         for games in (state.early.match(pairing.pair), self.ahead(state)):

@@ -25,7 +25,7 @@ from enginetour.model.game import GameKey, Outcome, Pairing, StandingsRow
 
 
 class BubbleOptions(ColourOptions):
-    """Settings of the bubble; the defaults are Muller's values (10/15/5) with one game per match."""
+    """Settings of the bubble; the defaults are Muller's values (10, 15, 5) with one game per match."""
 
     size: int = Setting(default=10, ge=2, description="Number of engines in the section, which plays round robins.")
     min_matches: int = Setting(
@@ -106,7 +106,7 @@ _Origin = Literal["start", "list", "parked"]
 
 @dataclass(frozen=True, slots=True)
 class PlannedWithdrawal:
-    """Withdrawal that happens when `after_games` games are finished."""
+    """Planned withdrawal of an engine, which takes effect when `after_games` games are finished."""
 
     engine: str
     after_games: int
@@ -315,7 +315,7 @@ class Choice:
 
 
 def choose_change(state: BubbleState, top: str, last: str, options: BubbleOptions) -> Choice:
-    """Decide after a complete round robin; list and parking must not both be empty."""
+    """Return the decision after a complete round robin; list and parking must not both be empty."""
     matches = state.matches(last)
     reason: _Reason = "last_below_min_matches"
     if matches >= options.min_matches:  # rule 4
@@ -340,7 +340,7 @@ def remove_leaver(state: BubbleState, choice: Choice) -> BubbleState:
 
 
 def without(names: tuple[str, ...], name: str) -> tuple[str, ...]:
-    """Return the names except one, in the same order."""
+    """Return the names without `name`, in the same order."""
     return tuple(other for other in names if other != name)
 
 
@@ -367,7 +367,7 @@ def table_fields(state: BubbleState, lines: tuple[StandingsRow, ...]) -> dict[st
 
 
 def interim_table(state: BubbleState) -> tuple[StandingsRow, ...]:
-    """Rank all entrants with a status, best first.
+    """Return all entrants, best first, with a rank and a status.
 
     Members of an unfinished round robin are ordered by score per game, then by their place in the list.
     """
@@ -409,7 +409,7 @@ def _line(state: BubbleState, rank: int | None, name: str, status: str) -> Stand
     return StandingsRow(rank, name, tally.half_points, tally.games, status)
 
 
-_MOST_MATCHES, _MOST_CASES = 4, 100  # open matches, and combinations of their totals (bubble spec 6)
+_MOST_MATCHES, _MOST_CASES = 4, 100  # limits of open matches and of combinations of their totals (bubble spec 6)
 
 _Pair = tuple[str, str]
 

@@ -163,7 +163,7 @@ def _pairs(size: int, i: int, others: Sequence[int], values: list[int]) -> Numbe
 # If there is no legal round, the rules are broken as little as possible. The round has the fewest rematches, then the
 # oldest rematches, then the fewest second byes, the fewest pairs of the same family, and the fewest color clashes.
 
-_SHOWN = 8  # names shown in a message
+_SHOWN = 8  # number of names shown in a message
 
 
 class LegalRounds:
@@ -319,7 +319,7 @@ class DutchOptions(RoundsOptions):
 
 
 class Dutch(PairingSystem):
-    """Rounds by the Dutch system; colors do not count if each match has both colors."""
+    """Pairing system by the FIDE Dutch rules; colors do not count if each match has both colors."""
 
     codes = ("PTS", "BH-C1", "BH", "SB", "DE")
     unplayed = "fide"

@@ -77,9 +77,9 @@ def _choices(field: Field, there: list[int], losses: Sequence[int]) -> Iterator[
 
 
 def _folded(field: Field, group: list[int]) -> list[Pair]:
-    """Pair the first of an ordered group with the last, and so on.
+    """Pair the first of an ordered group with the last, the second with the last but one, and so on.
 
-    The sum of the squared distances from this ideal is as small as possible (Vuorinen 2010).
+    If this is not allowed, the sum of the squared distances from this ideal is as small as possible (Vuorinen 2010).
     """
     if not group:
         return []
@@ -100,7 +100,7 @@ class Double:
     """
 
     upper: tuple[Node, ...]
-    depth: int  # rounds of the upper bracket
+    depth: int  # number of rounds of the upper bracket
     reset: bool
     lower: tuple[Node, ...] = ()
     drops: tuple[tuple[Node, ...], ...] = ()
@@ -211,7 +211,7 @@ class DoubleElimination(Knockout):
         return rounds
 
     def pair(self, field: Field) -> Paired:
-        """Pair the entrants with fewer than two losses; the remarks describe the results of the round before."""
+        """Pair the entrants with fewer than two losses; the remarks describe the results of the previous round."""
         seen = list(self._course(field, field.present))
         losses = self._losses(field, seen)
         alive = [place for place in field.present if losses[place] < 2]

@@ -249,7 +249,7 @@ class GoDraw(Starting):
         colours, dice = self.options.games_per_pairing == 1, Dice(field.seed, "godraw", field.number, "whole")
         byes, there = self._rest(Draw(field, bars, colours, dice))
         there.sort(key=lambda member: (-group_of(field, member), member))
-        group = 10 * _JITTER * len(there)  # more than all preferences of a round together
+        group = 10 * _JITTER * len(there)  # a weight above the sum of all preferences of a round
 
         def worth(one: int, other: int) -> int:
             gap = group_of(field, one) - group_of(field, other)

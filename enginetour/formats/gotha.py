@@ -153,7 +153,7 @@ class Gotha(PairingSystem):
         """Return the criteria whose values add up to the weight of a pair."""
 
     def given(self) -> Handicap | None:
-        """Return the handicap that stronger entrants give; by default none."""
+        """Return the handicap that stronger entrants give; the default is None."""
         return None
 
     def by_rating(self, _field: Field) -> bool:

@@ -100,7 +100,7 @@ class SingleElimination(Knockout):
         return (len(members) - 1).bit_length()
 
     def pair(self, field: Field) -> Paired:
-        """Pair neighbors of the bracket; the remarks describe the results of the round before."""
+        """Pair neighbors of the bracket; the remarks describe the results of the previous round."""
         tree, duels = self._now(field, field.present)
         boards = tuple(self.board(field, pair) for pair in tree.matches(field.present))
         playing = {place for board in boards for place in board.pair}
@@ -108,7 +108,7 @@ class SingleElimination(Knockout):
         return Paired(boards, byes if boards else (), "by rule", tuple(duel.text for duel in duels))
 
     def rules(self, field: Field, paired: Paired, one: int, other: int) -> tuple[str, ...]:
-        """Explain in which round the bracket lets two entrants meet."""
+        """Explain in which round two entrants can meet."""
         nodes = self._drawn(field).nodes
         low, high = sorted(nodes.index(place) for place in (one, other))
         rounds = (low ^ high).bit_length()
@@ -172,7 +172,7 @@ class SingleElimination(Knockout):
     def _now(
         self, field: Field, now: Collection[int], *, skipping: bool = True
     ) -> tuple[_Tree, Sequence[KnockoutMatch]]:
-        """Return the bracket before the next round, and the matches of the round before."""
+        """Return the bracket before the next round, and the matches of the previous round."""
         tree, duels = self._drawn(field), list[KnockoutMatch]()
         for before, duels in self._course(field, now):
             tree = before.after(duels)

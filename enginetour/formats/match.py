@@ -274,9 +274,8 @@ class Match(Format[MatchState]):
         self.swap, self.reverse = options.swap, options.reverse
         self.test = options.sprt.test() if options.sprt else None
         self.error = options.error
-        by_pairs = options.sprt is None or (
-            options.sprt.pairs and options.sprt.model != "bayesian"
-        )  # bayesian uses single games
+        # the bayesian model uses single games
+        by_pairs = options.sprt is None or (options.sprt.pairs and options.sprt.model != "bayesian")
         self.unit = self.legs if by_pairs else 1
         self.classes = PAIR_CLASSES if self.unit == 2 else GAME_CLASSES
 
@@ -329,7 +328,7 @@ class Match(Format[MatchState]):
         return sum(number not in state.outcomes for number in state.games_of(state.looked)), left
 
     def likely(self, state: MatchState) -> int:
-        """Estimate the remaining games from the results so far, together with a few assumed results at the start."""
+        """Return an estimate of the remaining games, from the results so far and a few assumed results."""
         fewest, most = self.remaining(state)
         if not self._stops or not most:
             return most
@@ -341,9 +340,8 @@ class Match(Format[MatchState]):
         if self.test is not None and state.walk is not None:
             looks = sample_number(self.test, [count / sum(seen) for count in seen], state.walk.llr)
         elif self.error is not None and (error := error_of(seen)) is not None:
-            looks = (
-                sum(seen) * (error / self.error) ** 2 - state.looked
-            )  # the error is inversely proportional to the square root of the number of units
+            # the error is inversely proportional to the square root of the number of units
+            looks = sum(seen) * (error / self.error) ** 2 - state.looked
         else:
             return most
         waiting = sum(number in state.outcomes for number in range(state.looked * self.unit, state.reach))
