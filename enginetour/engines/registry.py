@@ -22,11 +22,12 @@ from enginetour.model.task import EngineSpec, OptionValue, Quirks
 _LARGEST_FILE = 16_000_000  # bytes; ten thousand engines with all their options
 _MOST_ENGINES = 10_000
 _ELSEWHERE = {
-    "ponder": "ponder: set it for the entrant in the configuration",
-    "debug": "debug: not needed, the engine log of abnormal games is kept with their incidents",
-    "stderrFile": "stderrFile: not needed, stderr is kept with incidents",
-    "validateClaims": "validateClaims: not needed, claims are always checked on the board",
-    "timeoutScaleFactor": "timeoutScaleFactor: set handshake_timeout and ready_timeout under [quirks], in seconds",
+    "ponder": "ponder is not imported; set it for the entrant in the configuration",
+    "debug": "debug is not needed, because the engine log of an abnormal game is stored with its incident",
+    "stderrFile": "stderrFile is not needed, because stderr is stored with incidents",
+    "validateClaims": "validateClaims is not needed, because claims are always checked on the board",
+    "timeoutScaleFactor": "timeoutScaleFactor is not imported; set handshake_timeout and ready_timeout in seconds "
+    "under [quirks]",
 }
 _USUAL: dict[str, Any] = {"ponder": False, "debug": False, "stderrFile": "", "validateClaims": True}
 
@@ -94,7 +95,8 @@ def _engine(row: object, base: Path, taken: set[str]) -> ImportedEngine:
     variants = [one for one in row.get("variants", []) if one != "standard"]
     if variants:
         notes.append(
-            f"variants: not needed, the engine reports them itself (found {', '.join(map(str, variants))[:60]})"
+            "variants is not needed, because the engine reports its variants itself "
+            f"(found {', '.join(map(str, variants))[:60]})"
         )
     return ImportedEngine(entry, tuple(notes))
 
@@ -294,7 +296,7 @@ def _resolved(word: str, entry: EngineEntry) -> str:
         if reason := no_program(word, entry.folder):
             raise EngineRefused(f"{entry.name}: {reason}", place=place)
         places = "" if "/" in word else f" in PATH, {', '.join(GAMES)}"
-        step = f"run apt install {entry.package}" if entry.package else "install it, or correct `command`"
+        step = f"run apt install {entry.package}" if entry.package else "install the program, or correct `command`"
         raise EngineRefused(f"{entry.name}: program {word!r} not found{places}", place=place, step=step)
     return found
 

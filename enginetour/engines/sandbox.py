@@ -23,12 +23,12 @@ _ELF_MACHINE = slice(18, 20)  # e_machine; System V ABI, ELF header
 def explain_failure(step: str, number: int, program: str, directory: Path, resources: Resources) -> str:
     """Return why the launcher failed; `step` is the step that failed, and `number` its error number or 0."""
     if step == "chdir":
-        return f"its directory {directory} cannot be entered: {os.strerror(number)}"
+        return f"the directory {directory} of the engine cannot be entered: {os.strerror(number)}"
     if step == "limits":
         import resource
 
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-        return f"[resources] files = {resources.files} is not available; this machine allows {most}"
+        return f"[resources] files = {resources.files} is too high; this machine allows at most {most}"
     if step == "landlock":
         return f'sandbox = "landlock" is not available: {explain_no_landlock(number)}; use "bwrap" or "none"'
     if step == "filter":
@@ -86,11 +86,11 @@ def _not_a_program(path: Path) -> str:
     if head.startswith(b"\x7fELF"):
         mine = _head(Path("/proc/self/exe"))
         if head[_ELF_MACHINE] != mine[_ELF_MACHINE]:
-            return "built for another processor architecture"
-        return "a damaged program file"
+            return "the program was built for another processor architecture"
+        return "the program file is damaged"
     if head.startswith(b"MZ"):
-        return "a Windows program: start it with wine"
-    return "neither a program nor a script with an interpreter (#!) in its first line"
+        return "this is a Windows program; start it with wine"
+    return "the file is neither a program nor a script with an interpreter (#!) in its first line"
 
 
 # The directories of an engine: its own scratch directory (0700), its files, its working directory, and their removal.

@@ -105,7 +105,7 @@ SYSTEMS: dict[str, System] = {
     ),
     "roundrobin": System(
         "roundrobin.RoundRobin",
-        "every entrant meets every other, once per cycle",
+        "every entrant meets every other entrant once per cycle",
         "Berger tables, FIDE C.05 annex 1",
     ),
     "gauntlet": System(
@@ -334,7 +334,9 @@ class RequestedByes:
                 if name not in names:
                     raise ValueError(f"{key}: {name!r} is not an entrant{did_you_mean(name, names)}")
                 if max(missed, default=0) > rounds:
-                    raise ValueError(f"{key}: round {max(missed)} of {name} does not exist (the last is {rounds})")
+                    raise ValueError(
+                        f"{key}: round {max(missed)} of {name} does not exist (the last round is {rounds})"
+                    )
                 if both := sorted(set(missed) & set(self.absent.get(name, ()))) if key == "half_bye" else ():
                     raise ValueError(
                         f"round {both[0]} of {name} is in both absent and half_bye. Hint: keep one of them"

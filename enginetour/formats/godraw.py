@@ -149,6 +149,10 @@ def _last(field: Field, member: int) -> int:
     return turn.points - field.history[-1][turn.opponent].points
 
 
+_LOST = "the upper entrant lost its last game"
+_RETURNS = "the lower entrant floated down and won"
+
+
 def guides(field: Field, one: int, other: int, *, colours: bool) -> dict[str, bool]:
     """Return the properties of pairs that the draw prefers, in order, and whether this pair has them."""
     upper, lower = sorted((one, other), key=lambda member: -group_of(field, member))
@@ -156,8 +160,8 @@ def guides(field: Field, one: int, other: int, *, colours: bool) -> dict[str, bo
     found = {"not met": not field.met(one, other), "same score group": not floats}
     if floats:
         found |= {
-            "upper lost its last game": lost_last(field, upper),
-            "lower floated down and won": fell_and_won(field, lower),
+            _LOST: lost_last(field, upper),
+            _RETURNS: fell_and_won(field, lower),
         }
     found |= {"different origins": _origin(field, one) != _origin(field, other)}
     found |= {"different families": not same_family(field, one, other)}
@@ -170,7 +174,7 @@ def preference(field: Field, one: int, other: int, *, colours: bool) -> int:
     It is 4 for different origins, plus 2 for different families, 1 for matching colors, and 1 for a suitable float.
     """
     found = guides(field, one, other, colours=colours)
-    floats = found.get("upper lost its last game", False) or found.get("lower floated down and won", False)
+    floats = found.get(_LOST, False) or found.get(_RETURNS, False)
     return (
         4 * found["different origins"] + 2 * found["different families"] + found.get("matching colors", False) + floats
     )

@@ -80,7 +80,7 @@ class GothaOptions(BandOptions):
         "sum of its band and twice its McMahon score; thesis: the last in the standings (Vuorinen 2010).",
     )
     random: int = Setting(
-        default=0, ge=0, le=10**9, description="Weight of random choice among equal pairs, in weight units (Gotha)."
+        default=0, ge=0, le=10**9, description="Weight of the random choice among equal pairs, in weight units (Gotha)."
     )
     chance: Literal["seed", "names"] = Setting(
         default="seed",

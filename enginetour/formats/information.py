@@ -79,8 +79,8 @@ class EntropyOptions(_InformationOptions):
     )
     integer_steps: bool = Setting(
         default=False,
-        description="Round the width of GoR to whole points, as in the printed tables (Vuorinen 2010); only used with "
-        "model = gor.",
+        description="Round the parameter a of GoR, the width of its curve of expected scores, to whole points, as in "
+        "the printed tables (Vuorinen 2010). Only used with model = gor.",
     )
 
 
@@ -142,7 +142,9 @@ class Information(PairingSystem):
     def __init__(self, options: _InformationOptions) -> None:
         super().__init__(options)
         self.model: str = getattr(options, "model", "gor")  # rating model: gor, elo or elo-draw
-        self.integer_steps: bool = getattr(options, "integer_steps", False)  # whether the width of GoR is rounded
+        self.integer_steps: bool = getattr(
+            options, "integer_steps", False
+        )  # whether the width of GoR's curve is rounded
 
     def check(self, members: tuple[Member, ...]) -> None:
         """Raise ValueError if ratings are missing or below the floor of GoR; with Elo, all ratings may be missing."""

@@ -107,9 +107,9 @@ class MatchOptions(BaseModel):
         ge=0.1,
         le=1000,
         allow_inf_nan=False,
-        description="Stop when the error of the Elo difference is this small, in Elo: half of its 95 % confidence "
-        "interval, from game pairs. While one engine has not lost a point, the error is unknown and the match "
-        "continues. Default: no limit.",
+        description="Stop when the error of the Elo difference is at most this value, in Elo. The error is half of the "
+        "95 % confidence interval, computed from game pairs. While one engine has not lost a point, the error is "
+        "unknown and the match continues. Default: no limit.",
     )
 
     @field_validator("games")

@@ -385,7 +385,7 @@ def test_what_an_engine_file_says(tmp_path: Path) -> None:
     assert heron.entry.quirks.init == ("random", "book off")
     assert heron.entry.quirks.whitepov
     assert heron.entry.quirks.restart
-    assert [words.partition(":")[0] for words in heron.notes] == ["ponder", "timeoutScaleFactor", "variants"]
+    assert [words.partition(" ")[0] for words in heron.notes] == ["ponder", "timeoutScaleFactor", "variants"]
 
 
 def test_a_list_from_windows_keeps_its_paths(tmp_path: Path) -> None:

@@ -249,7 +249,7 @@ def test_limits_are_set(tmp_path: Path) -> None:
 
 def test_a_limit_beyond_our_own_is_refused() -> None:
     """Too many open files are rejected in one line that names the key."""
-    with pytest.raises(StartFailed, match="files = 2000000000 is not available; this machine allows"):
+    with pytest.raises(StartFailed, match="files = 2000000000 is too high; this machine allows at most"):
         EngineProcess(odd("quiet", resources=Resources(files=2_000_000_000)))
 
 

@@ -265,7 +265,7 @@ class Search:
         count, far = len(self.y), self.costs.far
         self.grown = 0
         self.label: dict[int, int] = {}
-        self.carried: dict[int, int] = {}  # stored z of inner shrunk blossoms; it is 0 when `grown` reaches it
+        self.carried: dict[int, int] = {}  # stored z of inner shrunk blossoms; z is 0 when `grown` reaches this value
         # by inner blossom: the outer vertex from which the search reached it, and the vertex inside
         self.entry: dict[int, _Link] = {}
         self.state = np.zeros(count, dtype=np.int8)

@@ -174,7 +174,7 @@ def random_by_names(names: Sequence[str]) -> PairRandom:
     return number
 
 
-PROGRAM = "OpenGotha 3.51"  # as its recorded tournaments show
+PROGRAM = "OpenGotha 3.51"  # the formulas agree with its recorded tournaments
 _STRIP = 128  # rows computed at once, so that their data fits into the processor's cache
 Value = Callable[[Ints, Ints], Ints]
 """(indexes in the lineup, indexes) -> the value of each pair; the function is symmetric and broadcasts the arrays."""

@@ -170,7 +170,7 @@ def seeding(lineup: Lineup, kind: Seeding, chance: PairRandom, most: int = 5 * 1
 
 
 def _double_fold(p: Ints, q: Ints, n: Ints) -> tuple[Ints, Ints]:
-    """Return twice the distance from the ideal, because half of an odd size is not an integer, and the largest one.
+    """Return the distance from the ideal and the largest distance, both doubled to avoid fractions.
 
     For a pair between the halves, the larger of the distances in both halves counts.
     """

@@ -141,7 +141,7 @@ class Shortage:
 
 
 class Unpairable(InputRefused):
-    """No perfect matching of allowed pairs exists; vertices in the message count from 1."""
+    """No perfect matching of allowed pairs exists; in the message, vertices are numbered from 1."""
 
     def __init__(self, shortage: Shortage) -> None:
         self.shortage = shortage

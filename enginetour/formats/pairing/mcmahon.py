@@ -22,7 +22,7 @@ from enginetour.formats.pairing.field import Field, Kind, Member
 
 _CONTENDERS = 8  # enginetour's choice: number of entrants in the top group, or twice the rounds if that is more
 _CONTENTION = 300.0  # enginetour's choice: an entrant at most this many points below the best one can win
-_ROWS = (  # Vuorinen 2010, table for five rounds: number of entrants up to, fewest groups, most groups
+_ROWS = (  # Vuorinen 2010, table for five rounds: largest number of entrants, fewest groups, most groups
     *((20, 1, 4), (30, 3, 6), (50, 5, 8), (70, 6, 10), (90, 9, 12)),
     *((110, 10, 15), (150, 11, 20), (200, 12, 25)),
 )

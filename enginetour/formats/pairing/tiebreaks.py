@@ -218,7 +218,7 @@ class PlacementData:
         return tuple(found)
 
     def scores(self, account: _Account) -> Sequence[int]:
-        """Return this score of all members, without the bonus added by hand."""
+        """Return the score `account` of all members, without the bonus added by hand."""
         match account:
             case "wins":
                 return self.field.scores
@@ -228,12 +228,12 @@ class PlacementData:
                 return [one + more for one, more in zip(self.mms[-1], self.lead, strict=True)]
 
     def table_scores(self, account: _Account) -> Sequence[int]:
-        """Return this score of all members as shown in the table, with the bonus added by hand."""
+        """Return the score `account` of all members as shown in the table, with the bonus added by hand."""
         bonus = self.terms.bonus or (0,) * len(self.field.members)
         return [one + more for one, more in zip(self.scores(account), bonus, strict=True)]
 
     def seen(self, account: _Account) -> Sequence[int]:
-        """Return this score of all members as it counts for opponents, where absences can count too."""
+        """Return the score `account` of all members as it counts for opponents; absences may count differently."""
         counts, in_sos = self.terms.absence == "standings", self.terms.absence_in_sos
         if account == "wins":
             half = self.field.win // 2 if in_sos else 0
@@ -244,7 +244,7 @@ class PlacementData:
         return [one + more for one, more in zip(mms, self.lead, strict=True)] if account == "sts" else mms
 
     def begun(self, account: _Account) -> Sequence[int]:
-        """Return the starting value of this score for all members."""
+        """Return the starting value of the score `account` for all members."""
         return (0,) * len(self.field.members) if account == "wins" else self.starts
 
     def won(self, turn: Turn) -> bool:
