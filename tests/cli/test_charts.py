@@ -22,10 +22,10 @@ from enginetour.formats.pairing.standings import CrossRow
 from enginetour.model.errors import TourError, UsageRefused
 from enginetour.model.game import Entrant, GameFinished, Outcome, StandingsRow
 from enginetour.reports.charts import canvas, curves, lists
-from enginetour.reports.charts.canvas import Area, Picture
+from enginetour.reports.charts.canvas import Area, Label, Picture
 from enginetour.reports.charts.ladder import SectionRound, ladder_chart
 from enginetour.reports.charts.lists import CrossScore, RatedEngine, crosstable_chart, rating_chart
-from enginetour.reports.charts.output import MARGIN, PNG_SCALE, fit_text, png, svg, svg_file
+from enginetour.reports.charts.output import MARGIN, PHONE_WIDTH, PNG_SCALE, fit_text, png, svg, svg_file, text_width
 from enginetour.store.tournaments import Draft, Store
 from tests.support.databases import STORING_NAMES, add_game, draft, game, open_log, spec
 from tests.support.tournaments import ask
@@ -234,6 +234,24 @@ def test_matplotlib_is_loaded_by_the_first_picture_only_and_heeds_no_settings_of
     )
     assert done.stderr == ""
     assert done.stdout == svg(rating_chart([RatedEngine("Toga", 1.0, None, None, 3)], title="t"))
+
+
+def test_long_names_are_whole_on_a_phone() -> None:
+    """Names that are too long for a column have lines of their own on a phone."""
+    names = ["Quadratic Nightingale 3.0 beta 7 (64 bit)", "Short 1.0"]
+    rows = [StandingsRow(place, name, 0, 0, "active") for place, name in enumerate(names)]
+    for made in (
+        rating_chart([RatedEngine(name, 2600.0, 20.0, 20.0, 9) for name in names], title="t", width=PHONE_WIDTH),
+        ladder_chart([SectionRound(1, 2, tuple(names), order=tuple(names))], rows, title="t", width=PHONE_WIDTH),
+        curves.score_chart(dict.fromkeys(names, (2, 1)), title="t", width=PHONE_WIDTH),
+    ):
+        labels = [mark for mark in made.marks if isinstance(mark, Label)]
+        assert set(names) <= {mark.text for mark in labels}
+        for mark in labels:
+            wide = text_width(mark.text, mark.size, bold=mark.bold)
+            left = mark.x - {"start": 0, "middle": wide / 2, "end": wide}[mark.anchor]
+            assert -1 <= left <= left + wide <= made.width + 1, mark
+            assert mark.y <= made.height
 
 
 def test_a_name_in_wide_signs_is_whole_where_there_is_room() -> None:

@@ -75,7 +75,8 @@ def _curve_chart(
     """
     shown = [Curve(line.name, _drawable(line.points)) for line in lines[:_MAX_CURVES]]
     names = [line.name for line in shown]
-    legend = max(0.2 * width, output.name_column_width(names, 0.36 * width, SMALL_SIZE) + 20)
+    column, line_height = output.name_space(names, width, SMALL_SIZE, share=0.36)
+    legend = 40.0 if line_height else max(0.2 * width, column + 20)
     places = [point for line in shown for point in line.points]
     top, bottom = output.HEADING_HEIGHT, output.HEADING_HEIGHT + _HEIGHT
     ends = [value for point in places for value in (point.y, point.low, point.high)]
@@ -89,12 +90,22 @@ def _curve_chart(
     each = all(len(line.points) <= _EACH for line in shown)
     for place, line in enumerate(shown):
         marks += _curve(line, place, xs, ys, single=len(shown) == 1, each=each)
-    marks += _names(shown, ys, right, legend - 16, top, bottom)
+    if line_height:
+        names = [str(number) for number in range(1, len(shown) + 1)]
+    marks += _names(shown, names, ys, right, legend - 16, top, bottom)
+    height = bottom + 36
+    for place, line in enumerate(shown if line_height else ()):  # the names below the chart
+        height += line_height
+        text = output.fit_text(line.name, width - 24, SMALL_SIZE)
+        marks.append(Label(18, height, names[place], series_role(place), SMALL_SIZE, "end"))
+        marks.append(Label(24, height, text, series_role(place), SMALL_SIZE))
     if len(lines) > _MAX_CURVES:
-        marks.append(Label(right + 12, bottom + 13, f"and {len(lines) - _MAX_CURVES} more", "muted", SMALL_SIZE))
+        x, y = (24.0, height + 13) if line_height else (right + 12, bottom + 13)
+        marks.append(Label(x, y, f"and {len(lines) - _MAX_CURVES} more", "muted", SMALL_SIZE))
+        height = max(height, y)
     if not places:
         marks = [*output.heading(title, width), output.empty_message("no data yet", (top + bottom) / 2, width)]
-    return Picture(clean_text(title), _summary(shown, len(lines)), width, bottom + 36, tuple(marks))
+    return Picture(clean_text(title), _summary(shown, len(lines)), width, height + 4 * bool(line_height), tuple(marks))
 
 
 def _drawable(points: Sequence[Point]) -> tuple[Point, ...]:
@@ -125,8 +136,10 @@ def _curve(line: Curve, place: int, xs: Scale, ys: Scale, *, single: bool, each:
             )
 
 
-def _names(lines: Sequence[Curve], ys: Scale, right: float, room: float, top: float, bottom: float) -> Iterator[Mark]:
-    """Yield the names next to the ends of the curves. Names that would overlap are moved apart."""
+def _names(
+    lines: Sequence[Curve], names: Sequence[str], ys: Scale, right: float, room: float, top: float, bottom: float
+) -> Iterator[Mark]:
+    """Yield `names`, one for each curve, next to the ends of the curves. Names that would overlap are moved apart."""
     ends = sorted((ys.at(line.points[-1].y or 0.0), place) for place, line in enumerate(lines) if line.points)
     low = top + 4
     heights = []
@@ -137,7 +150,7 @@ def _names(lines: Sequence[Curve], ys: Scale, right: float, room: float, top: fl
     for (y, place), height in zip(ends, heights, strict=True):
         role = series_role(place)
         yield Line(((right + 3, y), (right + 12, height)), role, 1.0, () if place < len(SERIES_ROLES) else _DASH)
-        yield Label(right + 16, height + 3.5, output.fit_text(lines[place].name, room, SMALL_SIZE), role, SMALL_SIZE)
+        yield Label(right + 16, height + 3.5, output.fit_text(names[place], room, SMALL_SIZE), role, SMALL_SIZE)
 
 
 def _summary(lines: Sequence[Curve], count: int) -> str:

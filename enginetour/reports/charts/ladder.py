@@ -150,10 +150,11 @@ def ladder_chart(
     phone.
     """
     size = TEXT_SIZE if len(ranking) <= 60 else SMALL_SIZE
-    row = 20.0 if len(ranking) <= 30 else 16.0
+    names, line = output.name_space([one.name for one in ranking], width, size)
+    row = line + (20.0 if len(ranking) <= 30 else 16.0)
     rank = text_width(str(len(ranking)), size) + 8
-    left = rank + output.name_column_width([line.name for line in ranking], 0.4 * width, size) + 10
-    right = max((text_width(_end(line), SMALL_SIZE) for line in ranking), default=0.0) + 20
+    left = rank + names + 10
+    right = max((text_width(_end(one), SMALL_SIZE) for one in ranking), default=0.0) + 20
     edges = [0.0, *(float(one.games) for one in rounds)]
     scale = _scale(edges, left, right, width)
     if by_games is None:
@@ -171,13 +172,15 @@ def ladder_chart(
         marks += _games(rounds, scale, bottom)
     marks += _round_numbers(rounds, edges, scale, top)
     tips = sum(len(one.members) for one in rounds) <= _TIPS_UP_TO
-    for place, line in enumerate(ranking):
+    for place, one in enumerate(ranking):
         y = top + place * row
-        base = y + row / 2 + size * 0.36
+        base = y + (line or row) / 2 + size * 0.36
         marks.append(Label(rank - 8, base, str(place + 1), "muted", size, "end"))
-        marks.append(Label(rank, base, output.fit_text(line.name, left - rank - 8, size), size=size))
-        marks.append(Label(scale.end + 16, base, _end(line), "muted", SMALL_SIZE))
-        marks += _row_marks(line.name, rounds, edges, scale, y, row, tips=tips)
+        marks.append(
+            Label(rank, base, output.fit_text(one.name, names + 2 if names else whole - rank, size), size=size)
+        )
+        marks.append(Label(scale.end + 16, y + (row + line) / 2 + size * 0.36, _end(one), "muted", SMALL_SIZE))
+        marks += _row_marks(one.name, rounds, edges, scale, y + line, row - line, tips=tips)
     marks += _legend(left if width > output.PHONE_WIDTH else 0.0, bottom + 36)
     return Picture(clean_text(title), _summary(rounds, ranking), whole, bottom + 56, tuple(marks))
 
@@ -209,8 +212,10 @@ def _games(rounds: Sequence[SectionRound], scale: Scale, bottom: float) -> Itera
 
 
 def _round_numbers(rounds: Sequence[SectionRound], edges: Sequence[float], scale: Scale, top: float) -> Iterator[Mark]:
-    if scale.start >= 80:
+    if scale.start >= text_width("round robin", SMALL_SIZE) + 8:
         yield Label(scale.start - 8, top - 6, "round robin", "muted", SMALL_SIZE, "end")
+    else:  # above the numbers
+        yield Label(0, top - 19, "round robin", "muted", SMALL_SIZE)
     last = float("-inf")
     for number, one in enumerate(rounds):
         middle = (scale.at(edges[number]) + scale.at(edges[number + 1])) / 2

@@ -86,7 +86,8 @@ def rating_chart(
     rows, more = rows[:most], max(0, len(rows) - most)
     size, row = (TEXT_SIZE, _ROW) if len(rows) <= _MANY else (SMALL_SIZE, _CLOSE_ROW)
     rank = text_width(str(len(rows)), size) + 8
-    names = output.name_column_width([one.name for one in rows], 0.4 * width, size)
+    names, line = output.name_space([one.name for one in rows], width, size)
+    row += line
     figures = max((text_width(_figures(one), size) for one in rows), default=0.0)
     top = output.HEADING_HEIGHT + output.AXIS_HEIGHT
     bottom = top + row * max(1, len(rows))
@@ -96,12 +97,12 @@ def rating_chart(
     marks += output.x_axis(scale, top, bottom, _below(confidence), above=True)
     for place, one in enumerate(rows):
         y = top + place * row
-        base = y + row / 2 + size * 0.36
+        middle, base = y + (row + line) / 2, y + (line or row) / 2 + size * 0.36
         text = f"{place + 1}. {clean_text(one.name)}: {_figures(one)}, {format_count(one.games, 'game')}"
         marks.append(Label(rank - 8, base, str(place + 1), "muted", size, "end"))
-        marks.append(Label(rank, base, output.fit_text(one.name, names, size), size=size))
-        marks.append(Label(width - 4, base, _figures(one), size=size, anchor="end"))
-        marks += _interval(one, y + row / 2, scale)
+        marks.append(Label(rank, base, output.fit_text(one.name, names or width - rank, size), size=size))
+        marks.append(Label(width - 4, middle + size * 0.36, _figures(one), size=size, anchor="end"))
+        marks += _interval(one, middle, scale)
         marks.append(Tooltip(0, y, width, row, text))
     if not rows:
         marks.append(output.empty_message("no engine is rated", top + 14, width))

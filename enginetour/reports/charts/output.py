@@ -304,6 +304,18 @@ def name_column_width(names: Sequence[str], most: float, size: float = TEXT_SIZE
     return min(most, max((text_width(short_name(name), size) for name in names), default=0.0) + 1)
 
 
+def name_space(names: Sequence[str], width: float, size: float = TEXT_SIZE, share: float = 0.4) -> tuple[float, float]:
+    """Return the width of the column of names, at most a share of `width`, and the height of a line for each name.
+
+    On a phone, names that are longer than the column have a line of their own, and the column has no width. Otherwise
+    that line has no height.
+    """
+    column = name_column_width(names, share * width, size)
+    if width > PHONE_WIDTH or all(text_width(clean_text(name), size) <= column for name in names):
+        return column, 0.0
+    return 0.0, size + 4
+
+
 def row_bands(count: int, row: float, top: float, width: float) -> list[Mark]:
     """Return the shades of every second row."""
     odd = tuple(rectangle(0, top + place * row, width, row) for place in range(1, count, 2))
@@ -324,7 +336,7 @@ def x_axis(
 
     Ticks for which `say` returns an empty text are omitted.
     """
-    for tick in scale.ticks(max(2, int(abs(scale.end - scale.start) / 60))):
+    for tick in scale.ticks(max(2, int(abs(scale.end - scale.start) / 50))):
         x = scale.at(tick)
         if not say(tick):
             continue
