@@ -36,7 +36,7 @@ from enginetour.web.pages import DatabaseReader
 # The only files that are served: bundled style sheets and scripts, and the pieces of python-chess.
 
 _MEDIA_TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"}
-_LIVE_ASSETS = ("live.css", "live.js", "tournaments.js")
+_LIVE_ASSETS = ("live.css", "events.js", "live.js", "tournaments.js")
 _ASSETS = (*page.REPORT_ASSETS, "game.css", "board.js", "pieces.js", *_LIVE_ASSETS)
 
 

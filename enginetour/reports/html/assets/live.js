@@ -6,8 +6,6 @@
   const LINES = 30; // the number of lines that the server keeps
   const SQUARE = 45; // units of a square, as python-chess draws pieces
   const STEEPNESS = 0.00368208; // of expected points by centipawns, as on the page of a game: lichess.org/page/accuracy
-  const HIDDEN_MS = 10000; // a page that is hidden longer closes its connection, and gets everything when it returns
-  const RETRY_MS = 5000; // after an answer that is not an event stream
   const TICK_MS = 100;
   const byId = (id) => document.getElementById(id);
   const live = byId("live");
@@ -238,7 +236,6 @@
   const incidentLine = (line) => {
     const where = line.game ? [gameLink(line.game), " "] : [];
     put(byId("incidents"), make("li", {}, ...where, make("bdi", {}, line.engine), line.engine ? " " : "", line.text));
-    byId("none").hidden = true;
   };
 
   const clockTime = (seconds) => new Date(Date.now() + 1000 * seconds).toLocaleString("en-GB", { weekday: "short", hour: "2-digit", minute: "2-digit" });
@@ -277,44 +274,11 @@
     state.lines.forEach(gameLine);
     byId("incidents").replaceChildren();
     state.incidents.forEach(incidentLine);
-    byId("none").hidden = state.incidents.length > 0;
   };
 
-  let source = null;
-  let timer = 0;
-  const close = () => {
-    clearTimeout(timer);
-    if (source !== null) source.close();
-    source = null;
-  };
-  const open = () => {
-    clearTimeout(timer);
-    if (source !== null || document.hidden) return; // browsers have six connections to a host, so hidden pages use none
-    source = new EventSource(live.dataset.events);
-    const listen = (name, act) => source.addEventListener(name, (event) => act(JSON.parse(event.data)));
-    listen("all", all);
-    listen("board", (state) => board(state.slot, state));
-    listen("table", table);
-    listen("progress", progress);
-    listen("game-line", gameLine);
-    listen("incident-line", incidentLine);
-    source.addEventListener("open", () => setText(byId("line"), ""));
-    source.addEventListener("error", () => {
-      setText(byId("line"), "The connection is lost. This page shows the last known state and tries to connect again.");
-      if (source !== null && source.readyState === EventSource.CLOSED) {
-        close();
-        timer = setTimeout(open, RETRY_MS);
-      }
-    });
-  };
-  document.addEventListener("visibilitychange", () => {
-    clearTimeout(timer);
-    if (document.hidden) timer = setTimeout(close, HIDDEN_MS);
-
-    else open();
-  });
-  addEventListener("pagehide", close);
-  addEventListener("pageshow", open);
+  const acts = { all, board: (state) => board(state.slot, state), table, progress, "game-line": gameLine, "incident-line": incidentLine };
+  const lost = "The connection is lost. This page shows the last known state and tries to connect again.";
+  window.follow(live.dataset.events, acts, (connected) => setText(byId("line"), connected ? "" : lost));
   setInterval(() => {
     if (!document.hidden && running) for (const game of games.values()) game.tick();
   }, TICK_MS);
