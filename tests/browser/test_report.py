@@ -6,6 +6,9 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
+from enginetour.formats.pairing.standings import CrossRow
+from enginetour.reports.html.page import read_asset
+from enginetour.reports.html.tables import CrossGames, Site, crosstable_markup
 from enginetour.reports.review.write import write_report
 from tests.browser.accessible import findings, is_wider_than_its_window
 from tests.browser.conftest import PHONE, Opened
@@ -75,3 +78,23 @@ def test_without_scripts_everything_can_be_read(tmp_path: Path, opened: Opened) 
     page = opened(report(tmp_path, "report").replace("index.html", "games.html"), java_script_enabled=False)
     expect(page.locator("#filter")).to_be_hidden()
     expect(page.locator("#game-list tbody tr").first).to_be_visible()
+
+
+def test_a_long_crosstable_fits_a_phone(tmp_path: Path, opened: Opened) -> None:
+    """A phone shows all results of a long crosstable, with the numbers of the opponents, without scrolling sideways."""
+    rows = [
+        CrossRow(f"Engine {r}", 38, 38, tuple(CrossGames(((1, 2), (2, 0))) if r != c else None for c in range(20)))
+        for r in range(20)
+    ]
+    (tmp_path / "report.css").write_text(read_asset("report.css"), "utf-8")
+    head = '<!doctype html><meta name="viewport" content="width=device-width"><link rel="stylesheet" href="report.css">'
+    path = tmp_path / "index.html"
+    path.write_text(f"{head}<main>{crosstable_markup(rows, Site('x', ()), 'index.html')}</main>", "utf-8")
+    page = opened(path.as_uri(), viewport=PHONE)
+    assert not is_wider_than_its_window(page)
+    assert page.evaluate(
+        "(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)(document.querySelector('.scroll'))"
+    )
+    assert page.locator("td a:visible").count() == 20 * 19 * 2
+    page.set_viewport_size({"width": 1280, "height": 900})
+    assert page.evaluate("getComputedStyle(document.querySelector('.cross tr')).display") == "table-row"

@@ -152,6 +152,7 @@ def facts_list(rows: Iterable[tuple[str, str]]) -> Markup:
 RESULT_SIGNS = "0=1"  # the sign of a result, by half points
 _MAX_CELL_GAMES = 12  # a cell with more games shows points and number of games
 _MOST_LINKS = 24_000  # links in a table; each takes about 40 bytes, so together they take 1 MB
+_PHONE_SIGNS, _PAPER_SIGNS = 18, 72  # characters next to the names on a phone, and on a sheet of A4 in portrait
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +168,10 @@ class CrossGames:
 
 
 def crosstable_markup(rows: Sequence[CrossRow[CrossGames]], site: Site, here: str) -> Markup:
-    """Return the crosstable. Its head and first column do not scroll. With too many games, cells do not have links."""
+    """Return the crosstable. Its head and first column do not scroll. With too many games, cells do not have links.
+
+    Its classes ``many`` and ``most`` mean that the cells are too wide for a phone and for a sheet of paper.
+    """
     is_linked = sum(len(cell.games) for row in rows for cell in row.cells if cell) <= _MOST_LINKS
 
     def sign(number: int, half_points: int) -> str:
@@ -188,7 +192,17 @@ def crosstable_markup(rows: Sequence[CrossRow[CrossGames]], site: Site, here: st
         '<th scope="col" class="stick">engine</th><th scope="col" class="n">points</th>'
         f'<th scope="col" class="n wide">games</th>{heads}'
     )
-    return scroll_box(heads, lines, "crosstable", "cross")
+    signs = sum(
+        1 + max(map(_cell_signs, column), default=0) for column in zip(*(row.cells for row in rows), strict=True)
+    )
+    kind = "cross" + " many" * (signs > _PHONE_SIGNS) + " most" * (signs > _PAPER_SIGNS)
+    return scroll_box(heads, lines, "crosstable", kind)
+
+
+def _cell_signs(cell: CrossGames | None) -> int:
+    """Return the number of characters of a cell, or 6 for points and games."""
+    count = len(cell.games) if cell else 0
+    return count if count <= _MAX_CELL_GAMES else 6
 
 
 def _cross_cells(place: int, row: CrossRow[CrossGames], sign: Callable[[int, int], str]) -> str:
