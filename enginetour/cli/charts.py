@@ -188,7 +188,7 @@ def history(
 @tournament_options
 @_of_log
 def score(log: TournamentReader, engines: tuple[str, ...]) -> Picture:
-    """Draw points above one half, game by game.
+    """Draw each engine's points above 50 %, game by game.
 
     Draws each ENGINE, or the best entrants if none is given.
 

@@ -209,7 +209,7 @@ def import_(
     if left:
         echo(f"games left out: {left}")
     if matched := list(dict.fromkeys(name for found in made for name in found.matched)):
-        echo(f"counted for the engine in the database with the same name: {list_few(matched)}")
+        echo(f"counted for existing engines with the same name: {list_few(matched)}")
     for note in spelling_notes(games, rated.names):
         echo(note)
 

@@ -426,9 +426,9 @@ class Run:
             show(f"{_ENDS[end]}; {self.again} plays them")
             return _BLOCKED_CODE
         if end is RunEnd.BLOCKED:
-            show(f"{_ENDS[end]}; repair the engine, then {self.again}")
+            show(f"{_ENDS[end]}; repair the engine, then resume with {self.again}")
             for engine in suspended or ("ENGINE",):
-                show(f"or {quote_command('withdraw', '-t', name, engine)}")
+                show(f"or withdraw it with {quote_command('withdraw', '-t', name, engine)}")
             return _BLOCKED_CODE
         self._print_last_line()
         return self.signals.code if self.signals else _ENOUGH_CODE

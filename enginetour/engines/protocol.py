@@ -539,7 +539,7 @@ class Engine(ABC):
                 break
             self.process_aside(message)
         else:
-            if limit_ns >= self.ready_ns and not self.games:  # no test after a game, because then it can read all lines
+            if limit_ns >= self.ready_ns and not self.games:  # an engine that has played can read several lines
                 yield from self._test_single_lines()
             raise EngineStalled(self.stall_words(limit_ns))
         self.awaited = None

@@ -251,12 +251,12 @@ def test_a_run_that_only_lacks_what_cannot_be_played_ends_with_4(
     unfit = entrant("Eve", [*python, str(tmp_path / "once.py"), *python, PLAYING_SCRIPT])
     path = config(tmp_path, (), "roundrobin", "", unfit + scripted("Ada", "uci") + scripted("Bea", "uci"), tc="60")
     done = tour(tmp_path, "run", str(path), expect=4)
-    assert "the remaining games cannot be played; repair the engine, then enginetour run" in done.stderr
+    assert "the remaining games cannot be played; repair the engine, then resume with enginetour run" in done.stderr
     assert audit(tmp_path) > 1
     words = shlex.split(done.stderr.splitlines()[-1])
-    assert words == ["or", "enginetour", "withdraw", "-t", "trial", "Eve"]
+    assert words == ["or", "withdraw", "it", "with", "enginetour", "withdraw", "-t", "trial", "Eve"]
     tour(tmp_path, "run", str(path), expect=4)
-    tour(tmp_path, *words[2:])
+    tour(tmp_path, *words[5:])
     tour(tmp_path, "run", str(path))
 
 
