@@ -166,7 +166,7 @@ def test_no_page_is_over_two_megabytes() -> None:
     noisy = Incident("Toga", "crash", "x" * 1000, 6, ("1.5 < " + "<" * 4000,) * 50, ("<" * 4000,) * 20)
     page = game_page(row(game(moves=moves, incidents=(noisy,) * 20, white=side)), SITE)
     assert len(page.encode()) < 2_000_000
-    for words in ("Only the first 3000 plies", "Lines are limited", "are left out", "too long for a PGN"):
+    for words in ("Only the first 3000 plies", "Lines are limited", "are omitted", "too long for a PGN"):
         assert words in page
 
 
