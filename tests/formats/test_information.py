@@ -214,7 +214,7 @@ def test_the_table_is_by_rating_and_the_last_of_it_rests() -> None:
     [
         (Entropy(EntropyOptions(rounds=1)), (1500.0, None), "no rating: E1"),
         (Entropy(EntropyOptions(rounds=1, model="gor")), (None, None), "no rating: E0, E1"),
-        (Drift(DriftOptions(rounds=1)), (1500.0, 99.0), "lower: E1"),
+        (Drift(DriftOptions(rounds=1)), (1500.0, 99.0), "too low: E1"),
         (Probe(ProbeOptions(rounds=2)), (1500.0, 1500.0), "at most 1"),
     ],
 )
