@@ -325,7 +325,7 @@ class UciEngine(Engine):
             self._unheard.append(early._replace(stamp_ns=self._last_write_ns))
             self.note(
                 "early-answer",
-                f"answered {escape_text(early.text)!r} while pondering; the answer is used, as the guess was right",
+                f"answered {escape_text(early.text)!r} while pondering; the guess was right, so this answer is used",
             )
         self.pondered_ns = (self._last_write_ns if early is None else early.stamp_ns) - self._begun_ns
         return self._last_write_ns

@@ -397,7 +397,7 @@ def test_no_answer_to_stop_is_a_stall(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(uci, "OWED_NS", 100 * protocol.MS)
     played = game(ponderer("ponder-deaf"), thinker(OTHERWISE))
     assert (played.outcome, played.termination, played.culprit) == (Outcome.BLACK, Termination.STALL, "ponder-deaf")
-    assert "pondered on another move" in played.cause
+    assert "after pondering on a move that was not played" in played.cause
 
 
 @pytest.mark.parametrize("moves", ["", OTHERWISE])
