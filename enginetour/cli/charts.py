@@ -140,7 +140,7 @@ def bubble(log: TournamentReader, by: str | None) -> Picture:
     """
     from enginetour.reports.review import charts
 
-    return charts.ladder(log, by_games=None if by is None else by == "games")
+    return charts.bubble(log, by_games=None if by is None else by == "games")
 
 
 @chart.command()

@@ -19,8 +19,8 @@ from enginetour.formats.pairing.standings import Scored, cross, table
 from enginetour.formats.pairing.standings import crosstable as cross_rows
 from enginetour.model.errors import UsageRefused
 from enginetour.model.game import GameFinished, GameKey, GameVoided, Note, StandingsRow
+from enginetour.reports.bubble import bubble_sheet, bubble_steps, round_robin_text
 from enginetour.reports.games import averages_sheet, count_endings, pairings_sheet
-from enginetour.reports.ladder import ladder_sheet, ladder_steps, round_robin_text
 from enginetour.reports.standings import (
     crosstable_sheet,
     pairing_figures,
@@ -279,10 +279,10 @@ def bubble(chosen: TournamentChoice, step: int | None) -> None:
         format_, state = fold(log)
         notes, placed = format_.notes(state), format_.standings(state)
         if form != "json":
-            print_sheet(ladder_sheet(title, notes, placed))
+            print_sheet(bubble_sheet(title, notes, placed))
             return
         print_json({
-            "steps": ladder_steps(notes),
+            "steps": bubble_steps(notes),
             "ranking": _ranking(placed),
             "rating_order": list(rating_order(log, placed)),
             "finished": not format_.offers(state),
@@ -309,7 +309,7 @@ def _round_robin(log: TournamentLog, number: int) -> tuple[dict[str, Any], Sheet
             games.pop(event.pairing.key, None)  # a game that was voided after the decision still counts in the table
     step = _step(format_.notes(state), number)
     if step is None:
-        last = ladder_steps(format_.notes(state))[-1]["step"]
+        last = bubble_steps(format_.notes(state))[-1]["step"]
         raise UsageRefused(f"must be between 1 and {last} (found {number})", place="--step")
     placed = format_.standings(state)
     active = [line.name for line in placed if line.status == "active"]
@@ -331,7 +331,7 @@ def _round_robin(log: TournamentLog, number: int) -> tuple[dict[str, Any], Sheet
 
 
 def _step(notes: Sequence[Note], number: int) -> dict[str, Any] | None:
-    return next((step for step in ladder_steps(notes) if step["step"] == number), None)
+    return next((step for step in bubble_steps(notes) if step["step"] == number), None)
 
 
 def _deciding(step: dict[str, Any]) -> tuple[StandingsRow, ...]:

@@ -245,7 +245,7 @@ class LiveTable(Watcher):
 
 def format_history(log: TournamentLog, *, most: int | None = None) -> str:
     """Format the history of a bubble, or the table of another format. `most`: number of last round robins to show."""
-    from enginetour.reports import ladder, standings  # imported here: a run starts faster without them
+    from enginetour.reports import bubble, standings  # imported here: a run starts faster without them
 
     format_, state = fold(log)
     placed = format_.standings(state)
@@ -253,7 +253,7 @@ def format_history(log: TournamentLog, *, most: int | None = None) -> str:
         from enginetour.store.lists import rating_order  # imported here: a table needs no ratings
 
         order = rating_order(log, placed)
-        return ladder.ladder_text(f"bubble history · {log.title}", format_.notes(state), placed, order, most=most)
+        return bubble.bubble_text(f"bubble history · {log.title}", format_.notes(state), placed, order, most=most)
     text = render(standings.standings_sheet(f"standings · {log.title}", placed, log.odds_by_entrant()), width())
     if test := sprt.current_test(format_, state):
         text += "\n" + render(

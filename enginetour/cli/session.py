@@ -263,7 +263,7 @@ class Run:
                 self.console.echo(f"note: {notice}")
             sides = session.sides.values()
             crowd = () if self.cluster else (*overload_warnings(sides, slots), *missing_paths(sides))
-            for warning in filter(str, (process.root_warning(), self.plan.suite.left_out, *crowd)):
+            for warning in filter(str, (process.root_warning(), self.plan.book.left_out, *crowd)):
                 self.console.echo(f"warning: {warning}")
             code = self._play(session, slots, most_games)
             return code, any(not incident.is_warning for _, incident in session.log.incidents())
@@ -500,7 +500,7 @@ def _print_summary(session: Session, pgn: PgnFile, end: RunEnd, warnings: Iterab
     if found:
         click.echo(f"incidents: {wrong}, warnings: {len(found) - wrong} (to list them: enginetour games --incidents)")
     pairings = (event.pairing for event in log.events() if isinstance(event, GameFinished))
-    if wrapped := plan.suite.wrapped(pairings):
+    if wrapped := plan.book.wrapped(pairings):
         echo(wrapped)
     repeated = repeated_games_note(*repeated_games(log))
     for text in (*((repeated,) if repeated else ()), *warnings):

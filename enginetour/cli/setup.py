@@ -275,7 +275,7 @@ def check(config: Path, db: Address | None, notify: bool) -> int:
         limits.own_cores(plan.sides.values(), plan.config.play.concurrency, plan.config.at("play", "affinity"))
     machine = this_machine(plan.config.play.speed)
     estimate, paths = _estimate(replace(plan, speed=machine.speed)), path_options(plan.sides.values())
-    left_out = plan.suite.left_out
+    left_out = plan.book.left_out
     value = {"engines": sheet.rows, "paths": list(paths), "openings_left_out": asdict(left_out), **estimate}
     print_sheet(sheet, value)
     probing.refuse_unfit(probes, plan.sides)
@@ -322,7 +322,7 @@ def _print_plan(plan: Plan, estimate: dict[str, Any], probes: Mapping[str, Probe
         estimate["warnings"],
         *(limits.silent_ponderers(plan.sides[name], probe.options) for name, probe in probes.items()),
         probing.release_warnings(probes, plan.files),
-        probing.unsupported_openings(plan.suite, plan.sides, probes),
+        probing.unsupported_openings(plan.book, plan.sides, probes),
         missing_paths(plan.sides.values()),
         [fault] if fault else [],
     ):

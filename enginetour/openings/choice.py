@@ -27,7 +27,7 @@ from enginetour.openings.positions import (
     SkippedOpenings,
     needs_setboard,
 )
-from enginetour.openings.suites import MOST_OPENINGS, HeldGames, holds_games, open_large_positions, read_suite
+from enginetour.openings.suites import MOST_OPENINGS, HeldGames, holds_games, open_large_positions, read_openings
 
 # How many openings the earlier games have taken: determined only by the numbers of the pairing and the policy.
 
@@ -149,7 +149,7 @@ class OpeningSettings(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class OpeningSuite:
+class OpeningBook:
     """Checked openings and the policy for their use; `skipped` describes the openings that `skip_bad` left out."""
 
     openings: Sequence[Opening]
@@ -191,12 +191,12 @@ class OpeningSuite:
             else permuted_place(self.seed, cycle, size, place)
         )
 
-    def seeded(self, seed: int) -> OpeningSuite:
+    def seeded(self, seed: int) -> OpeningBook:
         """Return the book with another seed for all random choices."""
         drawn = self.openings.seeded(seed) if isinstance(self.openings, BookLines) else self.openings
         return replace(self, seed=seed, openings=drawn)
 
-    def dealt(self, per: OpeningScope | None) -> OpeningSuite:
+    def dealt(self, per: OpeningScope | None) -> OpeningBook:
         """Return the book with the stored policy of a tournament; None if the tournament is older than policies."""
         return replace(self, per=per or ("pairing" if self.legs > 1 else "encounter"))
 
@@ -208,7 +208,7 @@ class OpeningSuite:
     def check(self, games: int, first: int = 0) -> None:
         """Check the openings that the games from `first` to `games` need, at most `ahead` of them, in a large book.
 
-        Raise InputRefused as `load_suite` does.
+        Raise InputRefused as `load_opening_book` does.
         """
         if self.is_large:
             for turn in range(first, min(games, first + min(self.ahead, len(self.openings)))):
@@ -284,7 +284,7 @@ def permuted_place(seed: int, cycle: int, size: int, place: int) -> int:
             return place
 
 
-def load_suite(
+def load_opening_book(
     settings: OpeningSettings,
     *,
     seed: int,
@@ -293,7 +293,7 @@ def load_suite(
     listed: bool = True,
     variant: str = STANDARD,
     most_plies: int = MOST_PLIES,
-) -> OpeningSuite:
+) -> OpeningBook:
     """Return the book of a tournament; a relative `file` belongs to `folder`, the directory of the configuration.
 
     `legs` is the number of games per encounter; `listed` is whether the format lists all encounters before results.
@@ -301,7 +301,7 @@ def load_suite(
     whole: raise InputRefused, with file and line, for the first invalid opening. Large books need `check`.
     """
     found, source, skipped = _open_book(settings, seed, folder, variant, most_plies)
-    return OpeningSuite(
+    return OpeningBook(
         found,
         seed=seed,
         order="sequential" if isinstance(found, BookLines) else settings.order,  # its lines are random already
@@ -355,7 +355,7 @@ def _read(settings: OpeningSettings, path: Path, variant: str) -> tuple[Sequence
             return games if len(games) > GAMES_AHEAD else tuple(games), str(path), NONE_SKIPPED
     good: list[Opening] = []
     count, first = 0, ""
-    for found in read_suite(path, settings.longest, variant):
+    for found in read_openings(path, settings.longest, variant):
         if isinstance(found, Opening):
             good.append(found)
             continue

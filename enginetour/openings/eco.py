@@ -17,7 +17,7 @@ from enginetour.model.errors import InputRefused
 from enginetour.model.game import Game, Opening
 from enginetour.model.variants import STANDARD, board_of
 from enginetour.openings.positions import BadOpening, WrittenOpening, check_opening
-from enginetour.openings.suites import read_suite
+from enginetour.openings.suites import read_openings
 
 _LARGEST = 10_000_000  # bytes; pgn-extract's file has 0.2 million, the five files of lichess together have 0.4 million
 _NUMBER = re.compile(r"^\d+\.+")
@@ -54,7 +54,7 @@ def read_opening_names(path: Path, place: str) -> OpeningNames:
     try:
         if path.stat().st_size > _LARGEST:
             raise InputRefused(f"{path} is larger than {_LARGEST:,} bytes", place=place, step=step)
-        found = _table(path) if path.suffix.lower() == ".tsv" else read_suite(path)
+        found = _table(path) if path.suffix.lower() == ".tsv" else read_openings(path)
         known: dict[int, tuple[str, str]] = {}
         longest = 0
         for opening in found:

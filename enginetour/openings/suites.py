@@ -72,7 +72,7 @@ class _Game:
     broken: BadOpening | None = None
 
 
-def read_suite(path: Path, plies: int | None = None, variant: str = STANDARD) -> Iterator[Opening | BadOpening]:
+def read_openings(path: Path, plies: int | None = None, variant: str = STANDARD) -> Iterator[Opening | BadOpening]:
     """Yield the openings of a file in order, cut after `plies`; `index` counts the valid openings from 1."""
     lines = _lines(path)
     pgn, lines = _is_pgn(path, lines)

@@ -24,7 +24,7 @@ from enginetour.model.game import Entrant, Pairing
 from enginetour.model.task import DeclaredOption, EngineSpec, GameTask, Rules, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.model.variants import STANDARD
-from enginetour.openings.choice import OpeningScope, OpeningSuite, load_suite
+from enginetour.openings.choice import OpeningBook, OpeningScope, load_opening_book
 from enginetour.openings.eco import OpeningNames, read_opening_names
 from enginetour.openings.polyglot import BookLines
 from enginetour.openings.positions import needs_setboard
@@ -78,11 +78,11 @@ class _Resources:
         return read_opening_names(path, self.config.at("play", "eco")) if eco else None
 
     @cached_property
-    def suite(self) -> OpeningSuite:
+    def book(self) -> OpeningBook:
         """The openings. An error in their file also shows the line of the configuration that sets the file."""
         config, games = self.config, getattr(self.config.format_options, "games_per_pairing", 1)
         try:
-            return load_suite(
+            return load_opening_book(
                 config.play.openings,
                 seed=config.tournament.seed,
                 legs=min(2, games),
@@ -99,7 +99,7 @@ class _Resources:
     @cached_property
     def longest(self) -> tuple[int, str]:
         """The largest number of plies of an opening, and a name for this opening in messages."""
-        openings = self.suite.openings
+        openings = self.book.openings
         if isinstance(openings, BookLines):
             return self.config.play.openings.longest or 0, "an opening line"
         if isinstance(openings, HeldGames):
@@ -136,7 +136,7 @@ class Plan:
     sides: Mapping[str, Side]
     files: Mapping[str, EngineEntry]  # engine files of the entrants that have one
     resources: _Resources
-    dealt: OpeningSuite | None = None
+    dealt: OpeningBook | None = None
     speed: float | None = None  # of this machine, if clocks are scaled by it
     away: bool = False  # true: games are played on other machines, whose speeds scale the clocks
 
@@ -156,9 +156,9 @@ class Plan:
         return self.resources.names
 
     @property
-    def suite(self) -> OpeningSuite:
+    def book(self) -> OpeningBook:
         """The openings, in the order of the edition."""
-        return self.dealt or self.resources.suite
+        return self.dealt or self.resources.book
 
     @property
     def results(self) -> Path:
@@ -175,14 +175,14 @@ class Plan:
         seats = sides[pairing.white].playing(white=True), sides[pairing.black].playing(white=False)
         given = task.with_time_odds(*seats, pairing.handicap, self.config.play.odds)
         white, black = (self._booked(side.at_speed(self.speed), pairing) for side in given)
-        opening = self.suite.pick(pairing)
+        opening = self.book.pick(pairing)
         is_hard = any(side.spec.protocol == "cecp" for side in given) and needs_setboard(opening)
         return GameTask(
             pairing=pairing,
             white=white,
             black=black,
             opening=opening,
-            spare=self.suite.spare(pairing) if is_hard and opening.variant == STANDARD else None,
+            spare=self.book.spare(pairing) if is_hard and opening.variant == STANDARD else None,
             rules=self.rules,
             replay=replay,
             keep_lines=self.config.play.keep_lines,
@@ -193,16 +193,16 @@ class Plan:
         """Return the side with a seed for its own book, which depends on the random seed, encounter and name."""
         if side.own_book is None:
             return side
-        seed = f"{self.suite.seed}:{pairing.encounter}:{side.spec.name}"
+        seed = f"{self.book.seed}:{pairing.encounter}:{side.spec.name}"
         return replace(side, own_book=replace(side.own_book, seed=seed))
 
     def of_edition(self, number: int, per: OpeningScope | None) -> Plan:
         """Return the plan of an edition. Its own order of openings avoids repeated games of deterministic engines."""
-        return replace(self, dealt=self.suite_of(number).dealt(per))
+        return replace(self, dealt=self.book_of(number).dealt(per))
 
-    def suite_of(self, edition: int) -> OpeningSuite:
+    def book_of(self, edition: int) -> OpeningBook:
         """Return the openings in the order of an edition."""
-        return self.suite.seeded(self.suite.seed + (edition - 1) * _EDITION_SEEDS)
+        return self.book.seeded(self.book.seed + (edition - 1) * _EDITION_SEEDS)
 
     def side(self, spec: EngineSpec, section: EntrantSection | None = None) -> Side:
         """Return how an engine plays in this tournament: its time controls and margins."""
@@ -344,8 +344,8 @@ def refuse_openings(plan: Plan, edition: int = 1) -> None:
 
     The format must be able to pair the entrants.
     """
-    if plan.suite.is_large:  # small books are checked when loaded; starting a Swiss of 300 takes a second
-        plan.suite_of(edition).check(plan.format.remaining(plan.format.start(plan.entrants))[1])
+    if plan.book.is_large:  # small books are checked when loaded; starting a Swiss of 300 takes a second
+        plan.book_of(edition).check(plan.format.remaining(plan.format.start(plan.entrants))[1])
 
 
 def _refuse_seeds(config: Config, sides: Collection[str]) -> None:
@@ -572,10 +572,10 @@ def estimate_duration(plan: Plan) -> dict[str, Any]:
         "most": most,
         "likely": plan.format.likely(state),
         "longest_hours": hours,
-        "openings": len(plan.suite.openings),
+        "openings": len(plan.book.openings),
         "tables": list(describe_tables(plan.config)),
-        "opening_book": plan.suite.description
-        + (plan.suite.shared(_meetings(plan)) if len(plan.entrants) > FEWEST else ""),
+        "opening_book": plan.book.description
+        + (plan.book.shared(_meetings(plan)) if len(plan.entrants) > FEWEST else ""),
         "starts": [note.text for note in notes if note.kind == "starts"],
         "warnings": [note.text for note in notes if note.is_warning]
         + [f"round 1: {remark}" for note in notes for remark in note.remarks]
@@ -609,8 +609,8 @@ def _again(plan: Plan, most: int) -> Iterator[str]:
     """Yield a warning if games without a clock will repeat, because two engines replay an opening in the same way."""
     if any(tc.stages or tc.movetime_ms for side in plan.sides.values() for tc in side.controls):
         return
-    pair = most if len(plan.entrants) == FEWEST else _meetings(plan) if plan.suite.per == "pairing" else 0
-    openings = len(plan.suite.openings)
+    pair = most if len(plan.entrants) == FEWEST else _meetings(plan) if plan.book.per == "pairing" else 0
+    openings = len(plan.book.openings)
     if pair > 2 * openings:
         again = f"{pair - 2 * openings} of {pair} games of a pair are expected to repeat earlier games"
         why = f"without a clock and with {format_count(openings, 'opening')}"

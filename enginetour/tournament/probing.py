@@ -20,7 +20,7 @@ from enginetour.model.game import Opening
 from enginetour.model.task import EngineSpec, ProbeResult, ProbeTask, Quirks, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.model.variants import STANDARD
-from enginetour.openings.choice import OpeningSuite
+from enginetour.openings.choice import OpeningBook
 from enginetour.openings.positions import needs_setboard
 from enginetour.tournament.executor import LocalExecutor, probe_executor
 
@@ -230,7 +230,7 @@ def _lacks_nps(probe: ProbeResult, side: Side) -> bool:
 
 
 def unsupported_openings(
-    book: OpeningSuite, sides: Mapping[str, Side], probes: Mapping[str, ProbeResult]
+    book: OpeningBook, sides: Mapping[str, Side], probes: Mapping[str, ProbeResult]
 ) -> Iterator[str]:
     """Yield a warning for each probed engine that needs other openings in some games.
 
@@ -264,7 +264,7 @@ def _sets_board(probe: ProbeResult) -> bool:
     return dict(probe.features).get("setboard", "0") not in ("0", "")
 
 
-def _looked_at(book: OpeningSuite) -> Iterable[Opening]:
+def _looked_at(book: OpeningBook) -> Iterable[Opening]:
     """Return the openings to check: all openings of a small book, or the first ones of a large book.
 
     If a large book starts from the usual position, its first opening is enough.

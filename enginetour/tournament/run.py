@@ -108,9 +108,9 @@ def grown_settings(plan: Plan, log: TournamentLog) -> dict[str, int]:
     """Return numbers of the format that the file increases. Raise StoreRefused for every other changed setting."""
     stored, written = log.config, plan.config.frozen_part()
     grown: dict[str, int] = {}
-    relabelled = stored.get("suite") == _FIRST_LABELS and plan.suite.source == str(bundled_openings())
-    if stored.get("suite", plan.suite.digest) != plan.suite.digest and not relabelled:
-        what = f"the openings of {log.title} have changed since it started: {plan.suite.source}"
+    relabelled = stored.get("suite") == _FIRST_LABELS and plan.book.source == str(bundled_openings())
+    if stored.get("suite", plan.book.digest) != plan.book.digest and not relabelled:
+        what = f"the openings of {log.title} have changed since it started: {plan.book.source}"
         step = "restore the file, or start the next edition with run --new after this one has ended"
         raise StoreRefused(what, place=plan.config.at("play", "openings", "file"), step=step)
     defaults = {
@@ -165,13 +165,13 @@ def refuse_openings_to_come(
     for entrant in plan.entrants:
         with suppress(ValueError):  # this error is raised later, when the entrant joins
             state = state if entrant.name in log.specs else format_.step(state, Added(entrant))
-    if not plan.suite.is_large or not (offers := format_.offers(state)):
+    if not plan.book.is_large or not (offers := format_.offers(state)):
         return
     most = log.last_number + format_.remaining(state)[1]
     with suppress(ValueError, InputRefused):  # if the format does not allow so few entrants
         # Encounters of withdrawn entrants are not played, but their numbers are not used again.
         most = max(most, plan.format.remaining(plan.format.start(log.entrants))[1])
-    book = plan.of_edition(log.edition, log.config.get("per", plan.config.play.openings.per)).suite
+    book = plan.of_edition(log.edition, log.config.get("per", plan.config.play.openings.per)).book
     book.check(most, min(map(book.dealing.turn, offers)))
 
 
@@ -341,7 +341,7 @@ class _Opening:
         refuse_openings(plan, edition)
         probes = self._probe(plan.sides)
         self._warn(release_warnings(probes, plan.files))
-        self._warn(unsupported_openings(plan.suite, plan.sides, probes))
+        self._warn(unsupported_openings(plan.book, plan.sides, probes))
         self._warn(control_warnings(plan.sides.values()))
         self._warn(former_names(plan.config))
         self.check_stop()
@@ -377,8 +377,8 @@ class _Opening:
             system=plan.config.system,
             format_version=plan.format.version,
             config=plan.config.as_stored()
-            | {"sides": stored_controls(plan.sides), "suite": plan.suite.digest, "per": plan.suite.per}
-            | {"dealing": asdict(plan.suite.dealing), **known},
+            | {"sides": stored_controls(plan.sides), "suite": plan.book.digest, "per": plan.book.per}
+            | {"dealing": asdict(plan.book.dealing), **known},
             seed=plan.config.tournament.seed,
             entrants=plan.entrants,
             specs={name: side.spec for name, side in plan.sides.items()},

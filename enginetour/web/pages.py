@@ -15,10 +15,10 @@ from typing import Any, TypeVar
 from enginetour.formats.base import Format
 from enginetour.model.errors import StoreRefused
 from enginetour.model.game import StandingsRow
+from enginetour.reports.bubble import bubble_decisions
 from enginetour.reports.html.game import game_page
 from enginetour.reports.html.page import LIVE_POLICY, render_page
 from enginetour.reports.html.tables import Site
-from enginetour.reports.ladder import bubble_decisions
 from enginetour.reports.progress import format_games, format_round, is_open_ended
 from enginetour.reports.review import pages
 from enginetour.reports.review.engines import page_slugs

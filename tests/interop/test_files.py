@@ -24,7 +24,7 @@ from enginetour.interop.files import (
 )
 from enginetour.interop.pgn import scan
 from enginetour.model.errors import InputRefused
-from enginetour.openings.suites import read_suite
+from enginetour.openings.suites import read_openings
 
 
 def test_as_large_as_may_be(tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_bombs(tmp_path: Path) -> None:
     with pytest.raises(InputRefused, match="unpack the file first"):
         scan([path])
     with pytest.raises(InputRefused, match="unpack the file first"):
-        list(read_suite(path))
+        list(read_openings(path))
 
 
 def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:

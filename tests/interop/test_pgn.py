@@ -33,7 +33,7 @@ from enginetour.interop.tally import MOST_TAGS, RESULTS, UNFINISHED, Tally, esca
 from enginetour.interop.toml import read_toml
 from enginetour.model.errors import InputRefused
 from enginetour.openings.positions import BadOpening
-from enginetour.openings.suites import MOST_PLIES, read_suite
+from enginetour.openings.suites import MOST_PLIES, read_openings
 from enginetour.reports.sheet import Column, Sheet, render
 from enginetour.store.address import Address
 from enginetour.store.definition import ListDefinition
@@ -922,11 +922,11 @@ def test_settings_that_are_no_toml() -> None:
 def test_move_counters_of_thousands_of_digits(tmp_path: Path, counters: str) -> None:
     """Very long move counters are invalid, in EPD, FEN and tags."""
     (tmp_path / "s.epd").write_text(f"{START} {counters}\n")
-    (found,) = read_suite(tmp_path / "s.epd")
+    (found,) = read_openings(tmp_path / "s.epd")
     assert isinstance(found, BadOpening)
     assert "more than 4 digits" in found.why
     (tmp_path / "s.pgn").write_text(f'[FEN "{START} {counters}"]\n\n1. e4 *\n')
-    (found,) = read_suite(tmp_path / "s.pgn")
+    (found,) = read_openings(tmp_path / "s.pgn")
     assert isinstance(found, BadOpening)
 
 
@@ -935,7 +935,7 @@ def test_blanks_in_a_position_that_count_squared(tmp_path: Path, rest: str) -> N
     """Spaces in EPD are read in linear time."""
     (tmp_path / "s.epd").write_text(f"{START} {rest}\n")
     began = time.process_time()
-    assert len(list(read_suite(tmp_path / "s.epd"))) == 1
+    assert len(list(read_openings(tmp_path / "s.epd"))) == 1
     assert time.process_time() - began < SECONDS
 
 
@@ -943,12 +943,12 @@ def test_a_game_of_endless_moves_or_tags(tmp_path: Path) -> None:
     """The memory for a game of a book is limited: 50 MB of moves took 1.7 GB."""
     path = tmp_path / "s.pgn"
     path.write_text("1. e4 e5\n" * MOST_PLIES + "*\n\n1. d4 *\n")
-    bad, good = read_suite(path)
+    bad, good = read_openings(path)
     assert isinstance(bad, BadOpening)
     assert "plies" in bad.why
     assert not isinstance(good, BadOpening)
     path.write_text(many(3 * MOST_TAGS) + "\n1. d4 *\n\n1. e4 *\n")
-    bad, good = read_suite(path)
+    bad, good = read_openings(path)
     assert isinstance(bad, BadOpening)
     assert bad.why == "the game has more than 1,000 tags"
     assert not isinstance(good, BadOpening)
@@ -957,7 +957,7 @@ def test_a_game_of_endless_moves_or_tags(tmp_path: Path) -> None:
 def test_a_suite_that_begins_with_blank_lines(tmp_path: Path) -> None:
     """Blank lines at the start of a book are not kept: 50 MB of them took 2.9 GB."""
     (tmp_path / "suite").write_text("\n" * 1000 + "1. e4 *\n")
-    (found,) = read_suite(tmp_path / "suite")
+    (found,) = read_openings(tmp_path / "suite")
     assert not isinstance(found, BadOpening)
     assert found.moves == ("e2e4",)
 

@@ -18,9 +18,9 @@ from enginetour.interop.files import bundled_openings
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Opening, Pairing
 from enginetour.openings import choice, suites
-from enginetour.openings.choice import OpeningSettings, OpeningSuite, load_suite, shuffled_places
+from enginetour.openings.choice import OpeningBook, OpeningSettings, load_opening_book, shuffled_places
 from enginetour.openings.positions import WrittenOpening, check_opening
-from enginetour.openings.suites import read_suite
+from enginetour.openings.suites import read_openings
 from enginetour.tournament.config import load
 from tests.support.tournaments import audit, config, entrant, read, tour
 
@@ -38,7 +38,7 @@ def _after(opening: Opening) -> chess.Board:
 
 def test_own_suite() -> None:
     """The bundled book has 60 different named lines of 6 to 10 plies, quiet and with equal material."""
-    suite = load_suite(OpeningSettings(), seed=1, legs=2, folder=Path("/"))
+    suite = load_opening_book(OpeningSettings(), seed=1, legs=2, folder=Path("/"))
     assert [opening.name for opening in suite.openings] == [f"balanced {number}" for number in range(1, 61)]
     boards = [_after(opening) for opening in suite.openings]
     assert len({board.epd() for board in boards}) == 60
@@ -60,7 +60,7 @@ def test_own_suite_is_balanced() -> None:
 
 def test_pairings_compare() -> None:
     """By default the n-th encounter of every pair uses the same opening in both games."""
-    suite = OpeningSuite(OPENINGS, seed=5, order="random")
+    suite = OpeningBook(OPENINGS, seed=5, order="random")
     for meeting in range(1, 10):
         picks = {
             suite.pick(Pairing(white, black, meeting=meeting, leg=leg, encounter=encounter, round=encounter))
@@ -73,29 +73,29 @@ def test_pairings_compare() -> None:
 def test_single_games_vary() -> None:
     """Encounters of a single game use a new opening each, unless the configuration sets another rule."""
     settings = OpeningSettings(order="sequential")
-    single = load_suite(settings, seed=1, legs=1, folder=Path("/"))
+    single = load_opening_book(settings, seed=1, legs=1, folder=Path("/"))
     assert [single.pick(Pairing("a", "b", encounter=n)).index for n in (1, 2, 3)] == [1, 2, 3]
-    asked = load_suite(OpeningSettings(order="sequential", per="pairing"), seed=1, legs=1, folder=Path("/"))
+    asked = load_opening_book(OpeningSettings(order="sequential", per="pairing"), seed=1, legs=1, folder=Path("/"))
     assert [asked.pick(Pairing("a", "b", encounter=n)).index for n in (1, 2, 3)] == [1, 1, 1]
 
 
 @pytest.mark.parametrize(("listed", "indices"), [(False, [1, 2, 3]), (True, [1, 1, 1])])
 def test_pairs_that_results_make_vary(listed: bool, indices: list[int]) -> None:
     """If all pairs are listed they share openings; if results decide who plays whom they do not."""
-    suite = load_suite(OpeningSettings(order="sequential"), seed=1, legs=2, listed=listed, folder=Path("/"))
+    suite = load_opening_book(OpeningSettings(order="sequential"), seed=1, legs=2, listed=listed, folder=Path("/"))
     assert [suite.pick(Pairing("a", name, encounter=n)).index for n, name in enumerate("bcd", 1)] == indices
 
 
 def test_both_games_of_a_decider_have_one_opening() -> None:
     """A knockout of single games decides a drawn match by game pairs on one opening."""
-    single = load_suite(OpeningSettings(order="sequential"), seed=1, legs=1, listed=False, folder=Path("/"))
+    single = load_opening_book(OpeningSettings(order="sequential"), seed=1, legs=1, listed=False, folder=Path("/"))
     games = [match_games("a", "b", games=count, encounter=n, number=1) for n, count in enumerate((1, 2, 2, 1), 1)]
     assert [[single.pick(game).index for game in match] for match in games] == [[1], [2, 2], [3, 3], [4]]
 
 
 def test_rounds() -> None:
     """With `per` round all games of a round share an opening."""
-    suite = OpeningSuite(OPENINGS, per="round")
+    suite = OpeningBook(OPENINGS, per="round")
     games = (Pairing(white, "z", round=r, encounter=e) for r, e, white in ((1, 1, "a"), (1, 2, "b"), (2, 3, "a")))
     assert [suite.pick(game).index for game in games] == [1, 1, 2]
 
@@ -106,7 +106,7 @@ def test_rounds() -> None:
 )
 def test_repeat(repeat: int, legs: int, indices: list[int]) -> None:
     """An opening is used for `repeat` games of a pair."""
-    suite = OpeningSuite(OPENINGS, repeat=repeat, legs=legs)
+    suite = OpeningBook(OPENINGS, repeat=repeat, legs=legs)
     games = [Pairing("a", "b", meeting=n // legs + 1, leg=n % legs + 1) for n in range(6)]
     assert [suite.pick(game).index for game in games] == indices
 
@@ -119,7 +119,7 @@ def test_repeat(repeat: int, legs: int, indices: list[int]) -> None:
 )
 def test_every_pass_uses_all(seed: int, start: int, cycle: int, order: str) -> None:
     """Each pass through the book uses every opening once, from any start, and passes are counted."""
-    suite = OpeningSuite(OPENINGS, seed=seed, order="random" if order == "random" else "sequential", start=start)
+    suite = OpeningBook(OPENINGS, seed=seed, order="random" if order == "random" else "sequential", start=start)
     meetings = [Pairing("a", "b", meeting=n) for n in range(7 * cycle + 1, 7 * cycle + 8)]
     assert Counter(suite.pick(meeting) for meeting in meetings) == Counter(OPENINGS)
     assert {suite.dealing.uses(meeting) for meeting in meetings} == {cycle}
@@ -134,7 +134,7 @@ def test_passes_differ() -> None:
 
 def test_random_is_dealt_in_the_order_of_the_shuffle() -> None:
     """The n-th opening of a pass is the n-th of the random order of that pass."""
-    suite = OpeningSuite(OPENINGS, seed=5, order="random")
+    suite = OpeningBook(OPENINGS, seed=5, order="random")
     dealt = [suite.pick(Pairing("a", "b", meeting=n)) for n in range(1, 15)]
     for cycle in (0, 1):
         assert dealt[7 * cycle : 7 * cycle + 7] == [OPENINGS[place] for place in shuffled_places(5, cycle, 7)]
@@ -158,8 +158,8 @@ def test_bad_openings(tmp_path: Path) -> None:
     """An invalid opening raises an error with file and line; `skip_bad` skips it with a note."""
     (tmp_path / "s.epd").write_text("4k3/8/8/8/8/8/P7/4K3 w - -\n8/8/8/8/8/8/8/8 w - -\n")
     with pytest.raises(InputRefused, match=r"s\.epd:2: invalid opening: impossible position .*skip_bad"):
-        load_suite(OpeningSettings(file="s.epd"), seed=1, legs=2, folder=tmp_path)
-    suite = load_suite(OpeningSettings(file="s.epd", skip_bad=True), seed=1, legs=2, folder=tmp_path)
+        load_opening_book(OpeningSettings(file="s.epd"), seed=1, legs=2, folder=tmp_path)
+    suite = load_opening_book(OpeningSettings(file="s.epd", skip_bad=True), seed=1, legs=2, folder=tmp_path)
     assert len(suite.openings) == 1
     words = (
         f"openings: 1 of 2 skipped because they cannot be played; first: {tmp_path / 's.epd'}:2: impossible position "
@@ -192,38 +192,38 @@ def test_no_openings(tmp_path: Path) -> None:
     """A file without a valid opening raises an error."""
     (tmp_path / "s.epd").write_text("\n# nothing\n")
     with pytest.raises(InputRefused, match="no valid openings found"):
-        load_suite(OpeningSettings(file="s.epd"), seed=1, legs=2, folder=tmp_path)
+        load_opening_book(OpeningSettings(file="s.epd"), seed=1, legs=2, folder=tmp_path)
 
 
 def test_start_wraps() -> None:
     """A `start` beyond the end continues from the beginning."""
-    suite = load_suite(OpeningSettings(order="sequential", start=63), seed=1, legs=2, folder=Path("/"))
+    suite = load_opening_book(OpeningSettings(order="sequential", start=63), seed=1, legs=2, folder=Path("/"))
     assert suite.pick(Pairing("a", "b")).index == 3
     assert suite.dealing.uses(Pairing("a", "b")) == 0
 
 
 def test_plies_cut() -> None:
     """`plies` cuts every line, and never lengthens one."""
-    cut = load_suite(OpeningSettings(plies=7), seed=1, legs=2, folder=Path("/"))
-    whole = tuple(read_suite(bundled_openings()))
+    cut = load_opening_book(OpeningSettings(plies=7), seed=1, legs=2, folder=Path("/"))
+    whole = tuple(read_openings(bundled_openings()))
     assert [o.moves for o in cut.openings] == [o.moves[:7] for o in whole if isinstance(o, Opening)]
 
 
 def test_moves_cut(tmp_path: Path) -> None:
     """`moves` cuts after whole moves of two plies, counted from the start of the line."""
-    cut = load_suite(OpeningSettings(moves=2), seed=1, legs=2, folder=Path("/"))
-    whole = tuple(read_suite(bundled_openings()))
+    cut = load_opening_book(OpeningSettings(moves=2), seed=1, legs=2, folder=Path("/"))
+    whole = tuple(read_openings(bundled_openings()))
     assert [o.moves for o in cut.openings] == [o.moves[:4] for o in whole if isinstance(o, Opening)]
     assert {len(o.moves) for o in cut.openings} == {4}
     fen = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1"
     (tmp_path / "s.pgn").write_text(f'[SetUp "1"]\n[FEN "{fen}"]\n\n1... e5 2. Nf3 Nc6 3. Bb5 *\n')
-    (opening,) = load_suite(OpeningSettings(file="s.pgn", moves=1), seed=1, legs=2, folder=tmp_path).openings
+    (opening,) = load_opening_book(OpeningSettings(file="s.pgn", moves=1), seed=1, legs=2, folder=tmp_path).openings
     assert opening.moves == ("e7e5", "g1f3")
 
 
 def test_a_line_cut_to_nothing_has_no_name() -> None:
     """A line cut to nothing loses its name; a given position keeps it."""
-    cut = load_suite(OpeningSettings(plies=0), seed=1, legs=2, folder=Path("/"))
+    cut = load_opening_book(OpeningSettings(plies=0), seed=1, legs=2, folder=Path("/"))
     assert {(opening.name, opening.eco) for opening in cut.openings} == {("", "")}
     written = WrittenOpening(1, "Catalan", "E04", None, ((1, "d4"),))
     assert check_opening(written, 0) == Opening()
@@ -246,11 +246,11 @@ def test_init_takes_openings_and_variant(tmp_path: Path) -> None:
 
 def test_a_suite_that_was_used_up_is_told() -> None:
     """The note about a book that was used up appears with the first repeated opening."""
-    suite = OpeningSuite(OPENINGS)
+    suite = OpeningBook(OPENINGS)
     assert suite.wrapped(Pairing("a", "b", meeting=n) for n in range(1, 8)) == ""
     told = "all 7 openings were used, and the book was started again once"
     assert suite.wrapped([Pairing("a", "b", meeting=8)]) == told
-    alone = OpeningSuite(OPENINGS[:1], source="the initial position of horde")
+    alone = OpeningBook(OPENINGS[:1], source="the initial position of horde")
     told = "all games started from the only opening (the initial position of horde)"
     assert alone.wrapped([Pairing("a", "b", meeting=8)]) == told
 
@@ -267,7 +267,7 @@ def test_a_run_tells_at_its_end_that_openings_came_again(tmp_path: Path) -> None
 
 def test_a_plan_says_how_many_of_the_openings_are_played() -> None:
     """The plan shows how many openings of a larger book are played."""
-    suite = OpeningSuite(OPENINGS)
+    suite = OpeningBook(OPENINGS)
     fresh = 'to use different openings for each pair, set per = "encounter" in openings'
     assert suite.shared(2) == f", of which all pairs play the same one; {fresh}"
     assert "the same 2;" in suite.shared(4)
@@ -276,21 +276,21 @@ def test_a_plan_says_how_many_of_the_openings_are_played() -> None:
 
 def test_positions_by_number(tmp_path: Path) -> None:
     """Chess960 uses all start positions or the listed ones; other variants have none."""
-    drawn = load_suite(OpeningSettings(), seed=4, legs=2, folder=tmp_path, variant="chess960")
+    drawn = load_opening_book(OpeningSettings(), seed=4, legs=2, folder=tmp_path, variant="chess960")
     picks = [drawn.pick(Pairing("a", "b", meeting=n)) for n in range(1, 961)]
     assert {pick.index for pick in picks} == set(range(1, 961))
     named = OpeningSettings(positions=(518, 0), order="sequential")
-    suite = load_suite(named, seed=4, legs=2, folder=tmp_path, variant="chess960")
+    suite = load_opening_book(named, seed=4, legs=2, folder=tmp_path, variant="chess960")
     assert [opening.name for opening in suite.openings] == ["SP 518", "SP 0"]
     assert suite.openings[0].fen == chess.STARTING_FEN
-    double = load_suite(OpeningSettings(), seed=4, legs=2, folder=tmp_path, variant="double-chess960")
+    double = load_opening_book(OpeningSettings(), seed=4, legs=2, folder=tmp_path, variant="double-chess960")
     assert len(double.openings) == 960 * 960
     fen = double.pick(Pairing("a", "b")).fen
     assert chess.Board(fen, chess960=True).status() == chess.STATUS_VALID
     with pytest.raises(InputRefused, match="the variant is standard"):
-        load_suite(named, seed=4, legs=2, folder=tmp_path)
+        load_opening_book(named, seed=4, legs=2, folder=tmp_path)
     with pytest.raises(InputRefused, match=r"must be between 0 and 959 \(found 960\)"):
-        load_suite(OpeningSettings(positions=(960,)), seed=4, legs=2, folder=tmp_path, variant="chess960")
+        load_opening_book(OpeningSettings(positions=(960,)), seed=4, legs=2, folder=tmp_path, variant="chess960")
 
 
 @pytest.mark.parametrize("wrong", [{"plies": 3, "moves": 2}, {"positions": [1], "file": "x"}, {"positions": []}])
@@ -369,7 +369,7 @@ def test_an_edition_deals_in_its_own_order(tmp_path: Path) -> None:
     written(tmp_path)
     path = tournament(tmp_path, ("wren1", "wren2"), dealt="random")
     read = OpeningSettings(file="suite.epd")
-    suite = choice.load_suite(read, seed=4, legs=1, folder=tmp_path)
+    suite = choice.load_opening_book(read, seed=4, legs=1, folder=tmp_path)
     first, second = (suite.seeded(4 + (number - 1) * (1 << 32))._place(0) + 1 for number in (1, 2))
     assert first != second
     written(tmp_path, second)

@@ -13,7 +13,7 @@ from enginetour.model.errors import InputRefused, MachineFailure
 from enginetour.model.game import Game, Pairing
 from enginetour.model.task import GameTask, OwnBook, Side
 from enginetour.model.timecontrol import TimeControl
-from enginetour.openings.choice import OpeningSettings, load_suite
+from enginetour.openings.choice import OpeningSettings, load_opening_book
 from enginetour.openings.polyglot import BookLines, PolyglotBook, draw_number
 from enginetour.referee.game import play
 from enginetour.referee.link import Link
@@ -60,7 +60,7 @@ def test_best_and_cut(tmp_path: Path) -> None:
 def test_both_legs_have_one_line_and_it_is_a_matter_of_numbers(tmp_path: Path) -> None:
     """An encounter has the same line in both games and in any order of requests; the next has another."""
     settings = OpeningSettings(file=str(book(tmp_path / "b.bin")), per="encounter")
-    suite = load_suite(settings, seed=4, legs=2, folder=tmp_path)
+    suite = load_opening_book(settings, seed=4, legs=2, folder=tmp_path)
     games = [Pairing("a", "b", encounter=number, leg=leg) for number in range(1, 30) for leg in (1, 2)]
     there = [suite.pick(game) for game in games]
     back = [suite.pick(game) for game in reversed(games)]
@@ -90,7 +90,7 @@ def test_a_book_is_for_standard_chess(tmp_path: Path) -> None:
     """A Polyglot book raises an error for variants."""
     settings = OpeningSettings(file=str(book(tmp_path / "b.bin")))
     with pytest.raises(InputRefused, match="Polyglot book starts at the initial position"):
-        load_suite(settings, seed=1, legs=2, folder=tmp_path, variant="atomic")
+        load_opening_book(settings, seed=1, legs=2, folder=tmp_path, variant="atomic")
 
 
 def test_draws_do_not_depend_on_python() -> None:

@@ -10,7 +10,7 @@ import pytest
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Opening, Pairing
 from enginetour.openings import choice, suites
-from enginetour.openings.choice import OpeningSettings, load_suite, permuted_place
+from enginetour.openings.choice import OpeningSettings, load_opening_book, permuted_place
 from enginetour.openings.positions import IndexedPositions, parse_position
 
 KINGS = "4k3/8/8/8/8/8/P7/4K3 w - -"
@@ -37,10 +37,10 @@ def test_the_same_openings_as_from_a_small_file(tmp_path: Path, monkeypatch: pyt
     raw = _text(60).encode()
     (tmp_path / name).write_bytes(gzip.compress(raw) if name.endswith("gz") else raw)
     settings = OpeningSettings(file=name, per="encounter")
-    held = load_suite(settings, seed=3, legs=1, folder=tmp_path)
+    held = load_opening_book(settings, seed=3, legs=1, folder=tmp_path)
     monkeypatch.setattr(suites, "LARGE", 10)
     monkeypatch.setattr(suites, "PACKED_LARGE", 10)
-    large = load_suite(settings, seed=3, legs=1, folder=tmp_path)
+    large = load_opening_book(settings, seed=3, legs=1, folder=tmp_path)
     assert isinstance(large.openings, IndexedPositions)
     games = [Pairing("a", "b", encounter=number) for number in range(1, 130)]
     assert [large.pick(game) for game in games] == [held.pick(game) for game in games]
@@ -51,12 +51,12 @@ def test_the_same_openings_as_from_a_small_file(tmp_path: Path, monkeypatch: pyt
 def test_a_bad_line_of_a_large_file(tmp_path: Path) -> None:
     """An invalid line raises an error with its line number if a game may need it, or is skipped."""
     (tmp_path / "s.epd").write_text(f'{KINGS}\n\n{KINGS} id "x";\n8/8/8/8/8/8/8/8 w - -\n{KINGS} id "y";\n')
-    suite = load_suite(OpeningSettings(file="s.epd", order="sequential"), seed=1, legs=2, folder=tmp_path)
+    suite = load_opening_book(OpeningSettings(file="s.epd", order="sequential"), seed=1, legs=2, folder=tmp_path)
     suite.check(2)
     with pytest.raises(InputRefused, match=r"s\.epd:4: invalid opening: impossible position .*skip_bad"):
         suite.check(3)
     wished = OpeningSettings(file="s.epd", order="sequential", skip_bad=True)
-    skipping = load_suite(wished, seed=1, legs=2, folder=tmp_path)
+    skipping = load_opening_book(wished, seed=1, legs=2, folder=tmp_path)
     assert not skipping.left_out.count
     skipping.check(4)
     first = f"{tmp_path / 's.epd'}:4: impossible position "
@@ -107,7 +107,7 @@ def test_a_keyed_permutation_is_one() -> None:
 def test_a_suite_too_large_to_order_is_scattered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A very large book uses every opening once in each pass."""
     monkeypatch.setattr(choice, "HELD_ORDER", 10)
-    suite = load_suite(OpeningSettings(per="encounter"), seed=1, legs=1, folder=tmp_path)
+    suite = load_opening_book(OpeningSettings(per="encounter"), seed=1, legs=1, folder=tmp_path)
     picks = [suite.pick(Pairing("a", "b", encounter=number)).index for number in range(1, 121)]
     assert sorted(picks[:60]) == sorted(picks[60:]) == list(range(1, 61))
     assert picks[:60] != picks[60:]

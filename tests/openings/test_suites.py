@@ -13,9 +13,9 @@ from enginetour.interop.files import bundled_openings
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Opening
 from enginetour.openings import choice
-from enginetour.openings.choice import OpeningSettings, OpeningSuite
+from enginetour.openings.choice import OpeningBook, OpeningSettings
 from enginetour.openings.positions import BadOpening
-from enginetour.openings.suites import HeldGames, read_suite
+from enginetour.openings.suites import HeldGames, read_openings
 from tests.support.tournaments import config, tour
 
 # Large books of PGN games, which are read as a whole and checked on request.
@@ -31,11 +31,11 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choice, "GAMES_AHEAD", 3)
 
 
-def suite(tmp_path: Path, *games: str, **settings: object) -> OpeningSuite:
+def suite(tmp_path: Path, *games: str, **settings: object) -> OpeningBook:
     """Return the book of these games, in order, one per encounter."""
     (tmp_path / "a.pgn").write_text("".join(games))
     read = OpeningSettings(file="a.pgn", order="sequential", **settings)  # type: ignore[arg-type]
-    return choice.load_suite(read, seed=1, legs=1, folder=tmp_path)
+    return choice.load_opening_book(read, seed=1, legs=1, folder=tmp_path)
 
 
 @pytest.mark.usefixtures("few")
@@ -43,7 +43,7 @@ def suite(tmp_path: Path, *games: str, **settings: object) -> OpeningSuite:
 def test_they_are_those_that_are_checked_at_once(plies: int | None) -> None:
     """A large book gives the same openings as a small one."""
     held = HeldGames(bundled_openings(), plies)
-    assert list(held) == list(read_suite(bundled_openings(), plies))
+    assert list(held) == list(read_openings(bundled_openings(), plies))
     assert held[-1] == held[59]
     assert held[3:9:2] == [held[3], held[5], held[7]]
     with pytest.raises(IndexError):
@@ -97,7 +97,7 @@ MATED = "rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR w KQkq - 1 3"
 
 def _read(tmp_path: Path, text: str, name: str, plies: int | None = None) -> list[Opening | BadOpening]:
     (tmp_path / name).write_text(text, encoding="utf-8", newline="")
-    return list(read_suite(tmp_path / name, plies))
+    return list(read_openings(tmp_path / name, plies))
 
 
 PGN = """\
@@ -212,7 +212,7 @@ def test_packed_or_nameless(tmp_path: Path, name: str) -> None:
     """Gzip is recognized by its first bytes, PGN by its first character."""
     text = b'\n[Event "x"]\n\n1. e4 *'
     (tmp_path / name).write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
-    assert list(read_suite(tmp_path / name)) == [Opening("x", 1, None, ("e2e4",))]
+    assert list(read_openings(tmp_path / name)) == [Opening("x", 1, None, ("e2e4",))]
 
 
 def test_hostile(tmp_path: Path) -> None:
@@ -222,10 +222,10 @@ def test_hostile(tmp_path: Path) -> None:
     assert found == [BadOpening(1, "the line is longer than 65,536 bytes"), Opening("", 1, fen)]
     (tmp_path / "s.epd.gz").write_bytes(gzip.compress(b"hello " * 1000)[:30])
     with pytest.raises(InputRefused, match="damaged gzip"):
-        list(read_suite(tmp_path / "s.epd.gz"))
+        list(read_openings(tmp_path / "s.epd.gz"))
     for name in ("none.pgn", "none.epd"):
         with pytest.raises(InputRefused, match="not found"):
-            list(read_suite(tmp_path / name))
+            list(read_openings(tmp_path / name))
     assert _read(tmp_path, "1. e4 {never closed", "s.pgn") == [BadOpening(1, "a comment or variation is not closed")]
 
 
@@ -261,10 +261,10 @@ def test_files_of_windows(tmp_path: Path) -> None:
     """Names in cp1252 are kept; UTF-16 raises an error that names it."""
     text = '[Opening "Grünfeld"]\r\n\r\n1. d4 {für} Nf6 *\r\n'
     (tmp_path / "s.pgn").write_bytes(text.encode("cp1252") + b"\x1a")  # DOS programs end files with ^Z
-    assert list(read_suite(tmp_path / "s.pgn")) == [Opening("Grünfeld", 1, None, ("d2d4", "g8f6"))]
+    assert list(read_openings(tmp_path / "s.pgn")) == [Opening("Grünfeld", 1, None, ("d2d4", "g8f6"))]
     (tmp_path / "s.pgn").write_bytes(text.encode("utf-16"))
     with pytest.raises(InputRefused, match="UTF-16"):
-        list(read_suite(tmp_path / "s.pgn"))
+        list(read_openings(tmp_path / "s.pgn"))
 
 
 def test_packed_otherwise(tmp_path: Path) -> None:
@@ -272,7 +272,7 @@ def test_packed_otherwise(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "s.pgn.zip", "w") as packed:
         packed.writestr("s.pgn", "1. e4 *")
     with pytest.raises(InputRefused, match="zip files are not supported"):
-        list(read_suite(tmp_path / "s.pgn.zip"))
+        list(read_openings(tmp_path / "s.pgn.zip"))
 
 
 def test_an_opening_behind_a_wall_of_pawns_is_no_game(tmp_path: Path) -> None:
@@ -299,7 +299,7 @@ CASES = Path(__file__).parents[1] / "cases" / "openings"
 )
 def test_files_of_other_programs(name: str, found: Opening) -> None:
     """Annotations of moves and a byte order mark are ignored."""
-    assert list(read_suite(CASES / f"{name}.pgn")) == [found]
+    assert list(read_openings(CASES / f"{name}.pgn")) == [found]
 
 
 @pytest.mark.parametrize(

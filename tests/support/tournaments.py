@@ -538,7 +538,7 @@ class Tour:
         if self.slots == 1 and self.in_order:
             assert pairings == played
         assert as_json(notes) == as_json(note for _, note in log.notes())
-        suite = prepare(self.path, None).suite
+        suite = prepare(self.path, None).book
         assert all(stored.game.opening == suite.pick(stored.game.pairing) for stored in log.full_games())
 
 

@@ -14,10 +14,10 @@ from enginetour.model.errors import EngineRefused
 from enginetour.model.game import Opening, Pairing
 from enginetour.model.task import EngineSpec, ProbeResult, Side
 from enginetour.model.timecontrol import TimeControl
-from enginetour.openings.choice import OpeningSuite
+from enginetour.openings.choice import OpeningBook
 from enginetour.openings.polyglot import BookLines
 from enginetour.openings.positions import needs_setboard
-from enginetour.openings.suites import read_suite
+from enginetour.openings.suites import read_openings
 from enginetour.tournament.probing import unsupported_openings
 from tests.support.tournaments import config, scripted, tour
 
@@ -36,7 +36,7 @@ def named(openings: tuple[Opening, ...], setboard: str | None, protocol: str = "
     side = Side(EngineSpec("Shy", ("/x",), protocol), TimeControl.parse("1"))  # type: ignore[arg-type]
     features = () if setboard is None else (("setboard", setboard),)
     return list(
-        unsupported_openings(OpeningSuite(openings), {"Shy": side}, {"Shy": ProbeResult("Shy", features=features)})
+        unsupported_openings(OpeningBook(openings), {"Shy": side}, {"Shy": ProbeResult("Shy", features=features)})
     )
 
 
@@ -70,7 +70,7 @@ CASE = Path(__file__).parents[1] / "cases" / "openings" / "counters-and-rights.e
 
 def test_spares_are_a_matter_of_the_numbers_alone() -> None:
     """Every game has an opening that edit can express, the same for both colors and for each replay."""
-    suite = OpeningSuite(tuple(cast("Iterable[Opening]", read_suite(CASE))), seed=3, order="random")
+    suite = OpeningBook(tuple(cast("Iterable[Opening]", read_openings(CASE))), seed=3, order="random")
     assert [needs_setboard(opening) for opening in suite.openings] == [False, False, True, False]
     games = [Pairing("Shy", "Ada", n, leg, n) for n in range(1, 13) for leg in (1, 2)]
     spares = [spare for game in games if (spare := suite.spare(game)) is not None]
@@ -86,7 +86,7 @@ def test_endless_lines_of_a_book_are_not_all_looked_at(monkeypatch: pytest.Monke
     book.choice = "weight"
     monkeypatch.setattr(BookLines, "__getitem__", lambda book, place: SUITE[0])
     side = Side(EngineSpec("Shy", ("/x",), "cecp"), TimeControl.parse("1"))
-    assert not list(unsupported_openings(OpeningSuite(book), {"Shy": side}, {"Shy": ProbeResult("Shy")}))
+    assert not list(unsupported_openings(OpeningBook(book), {"Shy": side}, {"Shy": ProbeResult("Shy")}))
 
 
 @pytest.fixture

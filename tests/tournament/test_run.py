@@ -128,7 +128,7 @@ def test_cycles_may_grow_and_not_shrink(tmp_path: Path, before: int, now: int) -
     """Cycles can be increased, but not reduced."""
     plan = prepare(config(tmp_path, ("wren1", "wren2"), "roundrobin", f"cycles = {now}"), tmp_path / "t.db")
     stored = plan.config.frozen_part()
-    log = _log(config={**stored, "format": {**stored["format"], "cycles": before}, "suite": plan.suite.digest})
+    log = _log(config={**stored, "format": {**stored["format"], "cycles": before}, "suite": plan.book.digest})
     if before <= now:
         assert grown_settings(plan, log) == ({"cycles": now} if before < now else {})
         return
@@ -143,7 +143,7 @@ def test_a_test_of_before_there_was_a_choice_of_units(tmp_path: Path, now: str) 
     plan = prepare(path, tmp_path / "t.db")
     stored = plan.config.frozen_part()
     sprt = {key: value for key, value in stored["format"]["sprt"].items() if key != "pairs"}
-    log = _log(config={**stored, "format": {**stored["format"], "sprt": sprt}, "suite": plan.suite.digest})
+    log = _log(config={**stored, "format": {**stored["format"], "sprt": sprt}, "suite": plan.book.digest})
     if not now:
         assert grown_settings(plan, log) == {}
         return
@@ -215,7 +215,7 @@ def test_a_damaged_control_is_refused_in_one_line(tmp_path: Path) -> None:
 
 
 def _frozen_log(plan: Plan, **changes: Any) -> TournamentLog:
-    stored = {**plan.config.frozen_part(), "suite": plan.suite.digest, **changes}
+    stored = {**plan.config.frozen_part(), "suite": plan.book.digest, **changes}
     return cast("TournamentLog", SimpleNamespace(config=stored, extended_settings={}, title="trial"))
 
 

@@ -60,7 +60,7 @@ def _results(names: Iterable[str], games: Iterable[GameLine]) -> dict[str, list[
     return found
 
 
-def ladder_picture(
+def bubble_picture(
     notes: Sequence[Note],
     games: int,
     placed: Sequence[StandingsRow],
@@ -149,14 +149,14 @@ def crosstable(log: TournamentReader) -> Picture:
     return lists.crosstable_chart(drawn, title=f"crosstable · {log.title}")
 
 
-def ladder(log: TournamentReader, *, by_games: bool | None = None) -> Picture:
+def bubble(log: TournamentReader, *, by_games: bool | None = None) -> Picture:
     """Return the chart of a bubble. Raise UsageRefused if the tournament has another format."""
     if log.system != "bubble":
         what = f"{log.title} is a {log.system} tournament, and only a bubble tournament has a bubble history"
         raise UsageRefused(what, step="use enginetour chart score")
     format_, state = fold(log)
     notes, games, placed = format_.notes(state), len(log.games(counting=True)), format_.standings(state)
-    return ladder_picture(notes, games, placed, f"bubble history · {log.title}", by_games=by_games)
+    return bubble_picture(notes, games, placed, f"bubble history · {log.title}", by_games=by_games)
 
 
 def scores(log: TournamentReader, names: Collection[str] = ()) -> Picture:

@@ -9,13 +9,13 @@ from functools import partial
 from markupsafe import Markup, escape
 
 from enginetour.reports import editions, ratinglist, standings
+from enginetour.reports.bubble import orders_sheet
 from enginetour.reports.charts import lists
 from enginetour.reports.charts.canvas import Picture
 from enginetour.reports.charts.output import CHART_WIDTH, PHONE_WIDTH, svg
 from enginetour.reports.games import incident_lines
 from enginetour.reports.html.page import format_utc, render_page
 from enginetour.reports.html.tables import Site, crosstable_markup, list_address, list_parts, list_table, notes_list
-from enginetour.reports.ladder import orders_sheet
 from enginetour.reports.ratinglist import matrix_sheet
 from enginetour.reports.review import charts, fairness
 from enginetour.reports.review import lists as histories
@@ -119,7 +119,7 @@ def _crosstable_page(review: TournamentReview, site: Site) -> str:
 def _bubble_page(review: TournamentReview, site: Site) -> str:
     here, facts = "bubble.html", review.facts
     title = "Engines in the section and their places"
-    draw = partial(charts.ladder_picture, review.notes, facts.games, review.standings, title)
+    draw = partial(charts.bubble_picture, review.notes, facts.games, review.standings, title)
     orders, chart = orders_sheet(review.standings, review.by_rating), _both_widths(draw)
 
     steps, finished = review.bubble, facts.finished

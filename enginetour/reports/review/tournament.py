@@ -19,10 +19,10 @@ from enginetour.model.variants import STANDARD, VARIANTS, describe_start
 from enginetour.ratings.matrices import matrix_of
 from enginetour.ratings.ratinglist import RatingList, Row
 from enginetour.reports import sprt
+from enginetour.reports.bubble import bubble_steps
 from enginetour.reports.games import averages_sheet, count_endings, endings_sheet, format_endings
 from enginetour.reports.html.game import GamePage
 from enginetour.reports.html.tables import CrossGames
-from enginetour.reports.ladder import ladder_steps
 from enginetour.reports.progress import is_open_ended
 from enginetour.reports.review.engines import EngineReview, color_results, opponents_of, page_slugs
 from enginetour.reports.review.fairness import Fairness, fairness_of, repeated_games_note, reused_openings_note
@@ -525,7 +525,7 @@ def review_tournament(
         odds=log.odds_by_entrant(),
         ratings=found,
         crosstable=crosstable_rows(names, games),
-        bubble=ladder_steps(notes) if is_bubble else None,
+        bubble=bubble_steps(notes) if is_bubble else None,
         by_rating=rating_order(log, placed) if is_bubble else (),
         rounds=rounds,
         figures=figures,

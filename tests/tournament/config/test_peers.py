@@ -14,7 +14,7 @@ from enginetour.formats.base import make_format
 from enginetour.interop.toml import ConfigDraft
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Entrant, Termination
-from enginetour.openings.choice import load_suite
+from enginetour.openings.choice import load_opening_book
 from enginetour.store.tournaments import Store
 from enginetour.tournament.config.load import load
 from enginetour.tournament.config.peers import parse_limits, translate_command
@@ -150,7 +150,7 @@ def test_how_long_cutechess_keeps_an_opening(words: str, engines: int, openings:
     system = make_format(draft.format["system"], config.format_options)
     offers = system.offers(system.start(tuple(Entrant(name) for name in "abcd"[:engines])))
     legs = min(2, draft.format["games_per_pairing"])
-    suite = load_suite(config.play.openings, seed=1, legs=legs, folder=tmp_path)
+    suite = load_opening_book(config.play.openings, seed=1, legs=legs, folder=tmp_path)
     dealt = [suite.pick(offer).index for offer in sorted(offers, key=lambda offer: (offer.encounter, offer.leg))]
     assert "".join(map(str, dealt[: len(openings)])) == openings
 

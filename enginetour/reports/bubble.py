@@ -15,7 +15,7 @@ _DECIDES = ("park", "drop", "finish")
 _TEXT_WIDTH = 78
 
 
-def ladder_steps(notes: Iterable[Note]) -> list[dict[str, Any]]:
+def bubble_steps(notes: Iterable[Note]) -> list[dict[str, Any]]:
     """Return one JSON-ready entry for each round robin: its decision, its table and the texts of its notes."""
     found: dict[int, dict[str, Any]] = {}
     for note in notes:
@@ -32,7 +32,7 @@ def ladder_steps(notes: Iterable[Note]) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def ladder_text(
+def bubble_text(
     title: str,
     notes: Sequence[Note],
     ranking: Sequence[StandingsRow],
@@ -61,7 +61,7 @@ def ladder_text(
     return "\n".join(lines) + "\n"
 
 
-def ladder_sheet(title: str, notes: Sequence[Note], ranking: Sequence[StandingsRow]) -> Sheet:
+def bubble_sheet(title: str, notes: Sequence[Note], ranking: Sequence[StandingsRow]) -> Sheet:
     """Return the bubble history as a table: each decision with its round robin and the games finished by then."""
     columns = (Column("step", "RR"), Column("games", "games"), Column("told", "decision", left=True))
     decisions = bubble_decisions(notes, ranking)
