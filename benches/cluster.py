@@ -36,6 +36,7 @@ from enginetour.store.log import TournamentLog
 from enginetour.tournament import run as tournament
 from enginetour.tournament.cluster import executor as cluster_executor
 from enginetour.tournament.executor import probe_executor
+from enginetour.tournament.plan import prepare
 from enginetour.tournament.scheduler import Scheduler
 
 PARTS: dict[str, tuple[type, str]] = {
@@ -160,7 +161,16 @@ def measured(given: argparse.Namespace, folder: Path) -> Iterator[str]:
         stack.enter_context(redirect_stdout(output))
         stack.enter_context(meter.metering())
         executor = stack.enter_context(probe_executor())
-        run = Run(path, db, executor, new=False, accept_change=False, live=False, cluster="dask=tcp://127.0.0.1:1")
+        run = Run(
+            prepare(path, db),
+            db,
+            executor,
+            {},
+            new=False,
+            accept_change=False,
+            live=False,
+            cluster="dask=tcp://127.0.0.1:1",
+        )
         run.go(given.slots, most_games=given.games)
     yield from _results(given, meter, built[0])
 

@@ -189,10 +189,11 @@ def match(
     # Engines are probed by the slots that play the games. Other modules load while the first slot starts.
     slots = click.get_current_context().with_resource(probe_executor(hidden, start=True))
     from enginetour.engines.registry import of_workspace
-    from enginetour.tournament.config.quickmatch import MatchRequest, draft_match, parse_setting, parse_value
+    from enginetour.tournament.config.quickmatch import MatchRequest, draft_match, parse_setting
     from enginetour.tournament.config.sections import PlaySection
     from enginetour.tournament.config.write import locate_typed, remove_draft
-    from enginetour.tournament.probing import Detected, detect_each
+    from enginetour.tournament.plan import prepare
+    from enginetour.tournament.probing import Detected, detect_each, known_probes
 
     under_play: dict[str, Any] = {} if tc is None else {"tc": tc}
     if openings is not None or order is not None:
@@ -201,10 +202,9 @@ def match(
         if value is not None:
             key = key.removeprefix("play_")
             under_play[key] = parse_setting(PlaySection, key, value) if isinstance(value, str) else value
-    table = parse_value(sprt) if sprt is not None else None
-    if table is not None and not isinstance(table, Mapping):
-        raise UsageRefused(f"must be a table such as elo0=0 elo1=5 (found {sprt!r})", place="--sprt")
-    asked = MatchRequest(engine, under_play, games, table, error, system, seeds, options, settings, name or "", seed)
+    asked = MatchRequest(
+        engine, under_play, games, _table(sprt), error, system, seeds, options, settings, name or "", seed
+    )
     detected: list[Detected] = []
 
     def detect(commands: Sequence[tuple[str, ...]], protocol: str | None, folder: Path) -> list[Detected]:
@@ -217,8 +217,7 @@ def match(
     draft = draft_match(asked, of_workspace(workspace), Path.cwd(), detect)
     from enginetour.cli.session import Run
 
-    directory = workspace / "results"
-    fresh = not directory.exists()
+    fresh = not (directory := workspace / "results").exists()
     path, made = _written(draft, directory, words := _typed(draft, engine))
     kept = not made  # true: keep the file; a new file is removed if the tournament does not start
 
@@ -233,7 +232,8 @@ def match(
         return 0
     try:
         how: dict[str, Any] = {"new": True, "resume_new": True, "accept_change": False, "live": False}
-        run = Run(path, db, slots, **how, settled=announce, detected=detected)
+        plan = prepare(path, db)
+        run = Run(plan, db, slots, known_probes(plan.sides, detected), **how, settled=announce)
         code = run.go(concurrency, force=force)
     except TourError as error:
         locate_typed(error, path, path.read_text("utf-8", "replace"), words)
@@ -242,6 +242,15 @@ def match(
         raise
     _print_result(run)
     return code
+
+
+def _table(sprt: str | None) -> Mapping[str, Any] | None:
+    from enginetour.tournament.config.quickmatch import parse_value
+
+    table = None if sprt is None else parse_value(sprt)
+    if table is None or isinstance(table, Mapping):
+        return table
+    raise UsageRefused(f"must be a table such as elo0=0 elo1=5 (found {sprt!r})", place="--sprt")
 
 
 def _suite(openings: str | None, order: str | None) -> dict[str, Any]:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +18,11 @@ from enginetour.cli.printing import is_live_terminal
 from enginetour.model.errors import UsageRefused
 from enginetour.store.address import Address, database_of, results_of, workspace_of
 from enginetour.tournament.executor import LocalExecutor, probe_executor
+
+if TYPE_CHECKING:
+    from enginetour.cli.output import SignalState
+    from enginetour.tournament.plan import Plan
+    from enginetour.tournament.probing import Begun
 
 
 @click.command()
@@ -55,11 +64,17 @@ def run(
     """
     until = stop_time(stop_at) if stop_at is not None else None
     live = is_live_terminal() and not plain
-    with _slots(config, db) as slots:
-        from enginetour.cli.session import Run  # imported here: the database module loads while the first slot starts
+    with _starting(config, db, new=new, here=executor is None) as start:
+        from enginetour.cli.session import Run
 
-        session = Run(config, db, slots, new=new, accept_change=accept_change, live=live, cluster=executor)
-        return session.go(concurrency, force=force, most_games=max_games, until=until, strict=fail_on is not None)
+        run = Run(
+            *(start.plan, db, start.executor, start.begun, start.signals),
+            new=new,
+            accept_change=accept_change,
+            live=live,
+            cluster=executor,
+        )
+        return run.go(concurrency, force=force, most_games=max_games, until=until, strict=fail_on is not None)
 
 
 @click.command()
@@ -81,17 +96,42 @@ def demo(directory: Path | None) -> int:
     database = results / "demo.db"
     if database.exists() and not os.access(database, os.W_OK):
         raise UsageRefused("cannot be written", place=str(database), step="choose another directory with --dir")
-    with _slots(config, database) as slots:
+    new = database.exists()
+    with _starting(config, database, new=new) as start:
         from enginetour.cli.session import Run
 
-        new = database.exists()
-        session = Run(config, database, slots, new=new, accept_change=True, live=is_live_terminal(), resume_new=True)
-        return session.go()
+        run = Run(
+            *(start.plan, database, start.executor, start.begun, start.signals),
+            new=new,
+            accept_change=True,
+            live=is_live_terminal(),
+            resume_new=True,
+        )
+        return run.go()
 
 
-def _slots(config: Path, db: Address | None) -> LocalExecutor:
+@dataclass(frozen=True, slots=True)
+class _Start:
+    plan: Plan
+    executor: LocalExecutor
+    begun: Begun
+    signals: SignalState
+
+
+@contextmanager
+def _starting(config: Path, db: Address | None, *, new: bool, here: bool = True) -> Iterator[_Start]:
+    """Start slots and prepare a run. In a first tournament, engines start while the database modules load."""
     directory = config.resolve().parent
-    return probe_executor(results_of(directory, database_of(directory, db)), start=True)
+    with probe_executor(results_of(directory, database_of(directory, db)), start=True) as executor:
+        from enginetour.cli.output import EARLY, SignalState
+        from enginetour.tournament.plan import prepare
+        from enginetour.tournament.probing import begin_probes
+
+        plan, signals = prepare(config, db, resumes=not new), SignalState()
+        is_first = isinstance(plan.database, Path) and not plan.database.exists()
+        signals.last_line = EARLY
+        with signals.noting():
+            yield _Start(plan, executor, begin_probes(plan.sides, executor) if here and is_first else {}, signals)
 
 
 def stop_time(text: str, now: datetime | None = None) -> float:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -38,14 +37,14 @@ from enginetour.tournament.changes import RunController, TournamentEditor
 from enginetour.tournament.control import ControlServer, socket_path
 from enginetour.tournament.events import EventLog, RunEvents, Sink, catch_up
 from enginetour.tournament.executor import LocalExecutor
-from enginetour.tournament.plan import overload_warnings, own_cores, prepare, refuse_few_files, refuse_overload
+from enginetour.tournament.plan import overload_warnings, own_cores, refuse_few_files, refuse_overload
 from enginetour.tournament.scheduler import RunEnd, Scheduler, Watcher
 
 if TYPE_CHECKING:
     from enginetour.store.log import TournamentLog
     from enginetour.tournament.cluster.executor import DaskExecutor
     from enginetour.tournament.plan import Plan
-    from enginetour.tournament.probing import Detected
+    from enginetour.tournament.probing import Begun
     from enginetour.tournament.run import Session
 
 
@@ -155,9 +154,11 @@ class Run:
 
     def __init__(
         self,
-        config: Path,
+        plan: Plan,
         db: Address | None,
         executor: LocalExecutor,
+        begun: Begun,
+        signals: SignalState | None = None,
         *,
         new: bool,
         accept_change: bool,
@@ -165,26 +166,26 @@ class Run:
         resume_new: bool = False,
         cluster: str | None = None,
         settled: Callable[[], None] = lambda: None,
-        detected: Sequence[Detected] = (),
     ) -> None:
         """Prepare a run.
 
         Args:
-            config: the configuration file.
+            plan: the plan of the configuration.
             db: the database; None for the database of the workspace.
             executor: its slots play the games; the caller closes it.
+            begun: probes of the engines that have been started in `executor`.
+            signals: where signals are noted since the start of the probes.
             new: start the next edition of the tournament if the newest edition is finished.
             accept_change: resume although an engine has changed.
             live: show a live table instead of one line per game.
             resume_new: resume an unfinished tournament although `new` is set, as the demo does.
             cluster: the Dask cluster of --executor; None to play on this machine.
             settled: called when the run can no longer fail before its first game.
-            detected: engines that were detected a moment ago and are not probed again.
         """
-        self.path, self.db = config, db
-        self.plan, self.signals = prepare(config, db, resumes=not new), SignalState()
+        self.plan, self.path, self.db = plan, plan.config.path, db
+        self.signals = signals or SignalState()
         self._executor = executor
-        self._detected = detected
+        self._begun = begun
         self.cluster = cluster
         self.new, self.accept_change, self.live = new, accept_change, live
         self.resume_new, self.settled = resume_new, settled
@@ -252,7 +253,7 @@ class Run:
                 accept_change=self.accept_change,
                 tell=show,
                 check_stop=check,
-                detected=self._detected,
+                begun=self._begun,
             ) as session,
         ):
             self.settled()

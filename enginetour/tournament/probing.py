@@ -35,7 +35,13 @@ MOST_FAILURES = 3  # failures of the machine in a row, after which probing ends 
 
 StopRequested = Callable[[Mapping[str, ProbeResult]], bool]
 Detected = tuple[EngineSpec, ProbeResult]  # an engine that responded in a protocol, and its probe
+Begun = Mapping[str, Future[Any]]  # probes by the name of the entrant
 _Tried = dict[tuple[int, str], ProbeResult]
+
+
+def begin_probes(sides: Mapping[str, Side], executor: LocalExecutor) -> Begun:
+    """Start to probe engines in an executor without waiting, and return a future for each name."""
+    return {name: executor.submit(ProbeTask(side.spec, side.variant)) for name, side in sides.items()}
 
 
 def probe_all(
@@ -44,6 +50,7 @@ def probe_all(
     hidden: Path | None = None,
     enough: StopRequested = lambda _: False,
     executor: LocalExecutor | None = None,
+    begun: Begun | None = None,
 ) -> dict[str, ProbeResult]:
     """Start every engine once, a few at a time, in slot processes. Return one probe per name, in the given order.
 
@@ -56,13 +63,15 @@ def probe_all(
         hidden: A directory that sandboxes hide.
         enough: Function that returns whether the given probes are enough. If so, the others are dropped.
         executor: Executor that starts the engines. Default: a new `probe_executor`.
+        begun: Probes in the same executor that `begin_probes` started, by name.
     """
+    started = dict(begun or {})
     tasks = {name: ProbeTask(side.spec, side.variant) for name, side in sides.items()}
     found: dict[str, ProbeResult] = {}
     failures = 0
     with nullcontext(executor) if executor is not None else probe_executor(hidden) as slots:
         while len(found) < len(tasks) and not enough(found):
-            probed, failure = _round(slots, tasks, found, check_stop, enough)
+            probed, failure = _round(slots, tasks, started, found, check_stop, enough)
             found |= probed
             failures = 0 if probed else failures + 1
             if failure is not None:
@@ -79,6 +88,7 @@ def probe_all(
 def _round(
     executor: LocalExecutor,
     tasks: Mapping[str, ProbeTask],
+    started: dict[str, Future[Any]],
     known: Mapping[str, ProbeResult],
     check_stop: Callable[[], None],
     enough: StopRequested,
@@ -86,7 +96,11 @@ def _round(
     found: dict[str, ProbeResult] = {}
     failure: TaskFailed | None = None
     try:
-        futures = {name: executor.submit(task) for name, task in tasks.items() if name not in known}
+        futures = {
+            name: started.pop(name) if name in started else executor.submit(task)
+            for name, task in tasks.items()
+            if name not in known
+        }
     except TaskFailed as none:
         return found, none
     waiting = set(futures.values())
@@ -171,14 +185,15 @@ def _spoken(found: _Tried, number: int) -> str | None:
     return next((word for word in _PROTOCOLS if (number, word) in found and not found[number, word].problems), None)
 
 
-def known_probes(sides: Mapping[str, Side], detected: Iterable[Detected]) -> dict[str, ProbeResult]:
+def known_probes(sides: Mapping[str, Side], detected: Iterable[Detected]) -> Begun:
     """Return the probes of engines that were detected just before, if they play with the same settings."""
-    return {
-        name: replace(probe, name=name)
-        for name, side in sides.items()
-        for spec, probe in detected
-        if side.variant == STANDARD and replace(side.spec, name=spec.name, fingerprint=spec.fingerprint) == spec
-    }
+    found: dict[str, Future[Any]] = {}
+    for name, side in sides.items():
+        for spec, probe in detected:
+            if side.variant == STANDARD and replace(side.spec, name=spec.name, fingerprint=spec.fingerprint) == spec:
+                found[name] = Future()
+                found[name].set_result(replace(probe, name=name))
+    return found
 
 
 def refuse_unfit(found: Mapping[str, ProbeResult], sides: Mapping[str, Side]) -> None:

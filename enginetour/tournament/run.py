@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import wait
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -41,8 +42,7 @@ from enginetour.tournament.plan import (
     scale_doubts,
 )
 from enginetour.tournament.probing import (
-    Detected,
-    known_probes,
+    Begun,
     probe_all,
     refuse_unfit,
     release_warnings,
@@ -291,16 +291,16 @@ def open_session(
     accept_change: bool,
     tell: Callable[[str], None],
     check_stop: Callable[[], None] = lambda: None,
-    detected: Sequence[Detected] = (),
+    begun: Begun | None = None,
 ) -> Iterator[Session]:
     """Lock, probe engines, and create or resume the tournament. Nothing is written before all engines can play.
 
     `check_stop` is called during probes, before writes, and while another program has locked the database; an error
-    that it raises ends the session. Engines in `detected` are not probed again.
+    that it raises ends the session. `begun` are probes that have been started.
     """
     with ExitStack() as stack:
         lock = lock_of(plan.database, slug_of(plan.config.tournament.name))
-        opening = _Opening(plan, executor, tell, check_stop, accept_change, stack, lock, detected)
+        opening = _Opening(plan, executor, tell, check_stop, accept_change, stack, lock, begun or {})
         yield opening.session(new=new)
 
 
@@ -315,7 +315,7 @@ class _Opening:
     accept_change: bool
     stack: ExitStack
     lock: Lock
-    detected: Sequence[Detected]
+    begun: Begun
 
     def session(self, *, new: bool) -> Session:
         plan, name = self.plan, self.plan.config.tournament.name
@@ -324,6 +324,7 @@ class _Opening:
         backend.require_writable()
         edition = 1
         if made:
+            wait(self.begun.values())  # a resumed tournament needs no probes, but its games need free slots
             # Open an existing database before the lock: a database of another program must not get a lock file.
             store = self._store(create=False)
             if store.has(name) and not new:
@@ -359,9 +360,7 @@ class _Opening:
         return store
 
     def _probe(self, sides: Mapping[str, Side]) -> dict[str, ProbeResult]:
-        known = known_probes(sides, self.detected)
-        unknown = {name: side for name, side in sides.items() if name not in known}
-        probes = known | probe_all(unknown, check_stop=self.check_stop, executor=self.executor)
+        probes = probe_all(sides, check_stop=self.check_stop, executor=self.executor, begun=self.begun)
         refuse_unfit(probes, sides)
         return probes
 

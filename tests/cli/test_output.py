@@ -296,13 +296,13 @@ def test_whoever_waits_for_a_file_is_ended_at_once(workspace: Path, words: tuple
 
 def computing(place: Path) -> None:
     """In the new process: reading the configuration is an endless computation in C."""
-    from enginetour.cli import session
+    from enginetour.tournament import plan
 
     def prepare(*_: object, **__: object) -> None:
         place.touch()
         re.match("(x+x+)+y", "x" * 200)
 
-    session.prepare = prepare  # type: ignore[assignment, attr-defined]
+    plan.prepare = prepare  # type: ignore[assignment]
 
 
 @pytest.mark.parametrize("number", [INT, TERM, HUP])
