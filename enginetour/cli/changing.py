@@ -324,7 +324,7 @@ def machines(drain: str | None, use: str | None) -> dict[str, Any]:
 def pause() -> dict[str, Any]:
     """Pause a running tournament: start no new games until `unpause`.
 
-    The games in progress are finished. The run waits.
+    enginetour finishes the games in progress and then waits.
 
     Example: enginetour pause -t autumn-bubble
     """

@@ -168,7 +168,8 @@ def check(engine: tuple[str, ...], write: bool, only: tuple[str, ...], verbose: 
     a step is ok, warn, FAIL or not offered. The exit code is 4 if a step
     failed.
 
-    ENGINE is an id or a name in `engines list`, the beginning of one, or all.
+    ENGINE is an id or a name in `engines list`, or the beginning of one. The
+    word `all` checks every engine whose program is on this machine.
 
     Example: enginetour engines check stockfish fairymax --verbose
     """

@@ -127,7 +127,13 @@ _OPTIONS = (
         show_default="ml",
         help="Rating system: maximum likelihood, Elo, Czech GoR or EGF GoR.",
     ),
-    _many("--setting", "settings", metavar="KEY=VALUE", callback=table, help="Setting of an incremental system."),
+    _many(
+        "--setting",
+        "settings",
+        metavar="KEY=VALUE",
+        callback=table,
+        help="Set a key of the rating system, such as k=20 for elo (not for ml).",
+    ),
     _one(
         "--model",
         "likelihood",

@@ -19,7 +19,9 @@ from enginetour import __version__
 from enginetour.model.errors import SchemaOutdated, StorageFailed, TourError, UsageRefused, closest_match
 
 LONGEST_LINE = 2000  # maximum number of characters of an error; about one screen
-GARBAGE = 20_000  # objects between two garbage collections; with Python's 700, they take 10 % of the start (measured)
+# Objects between two garbage collections. With Python's default of 700, collections take 10 % of the startup time
+# (measured).
+GARBAGE = 20_000
 # command -> (group in the help, module, function, summary)
 COMMANDS: dict[str, tuple[str, str, str, str]] = {
     "init": ("Setup", "setup", "init", "Write a commented configuration to start from"),

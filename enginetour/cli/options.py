@@ -203,7 +203,10 @@ tournament_argument = click.argument("which", metavar="[TOURNAMENT]", required=F
 
 
 def _is_config(word: object) -> bool:
-    """Return whether a word is a configuration file: it ends in .toml, and it exists or contains a directory."""
+    """Return whether a word names a configuration file.
+
+    It ends in .toml, and it contains a path separator or the file exists.
+    """
     return isinstance(word, str) and word.endswith(".toml") and (os.sep in word or Path(word).is_file())
 
 

@@ -62,7 +62,7 @@ def print_json(value: object) -> None:
 
 
 def print_sheet(sheet: Sheet, value: object | None = None) -> None:
-    """Print a sheet in the format of this command. `value` is the value for JSON; None stands for the list of rows."""
+    """Print a sheet in the format of this command. `value` is the value for JSON; None means the list of rows."""
     if output_form() == "json":
         print_json(value if value is not None else [dict(row) for row in sheet.rows])
     else:

@@ -54,8 +54,8 @@ def run(
 
     Ctrl-C stops after the games in progress. A second Ctrl-C stops at once;
     the next run replays the interrupted games. After the time of --stop-at,
-    the games in progress are finished, and the exit code is 8 if games
-    remain.
+    enginetour starts no new games and finishes the games in progress. The
+    exit code is 8 if games remain.
 
     Commands for a running tournament, in another terminal: status,
     concurrency N, pause, unpause, finish; with a cluster also machines.

@@ -75,7 +75,8 @@ def time_lines(tc: TimeControl, quirks: Quirks, *, nps: bool) -> list[bytes]:
     """
     if tc.nodes is not None:
         if not nps or tc.stages or tc.movetime_ms is not None:
-            raise Unsupported("does not support the search limit nodes: it needs the feature nps and no time limit")
+            why = "in CECP, nodes requires the feature nps and cannot be combined with a time"
+            raise Unsupported(f"does not support the search limit nodes: {why}")
         lines = [f"nps {tc.nodes}".encode("ascii"), b"st 1"]
     elif tc.movetime_ms is not None:
         lines = [_movetime_line(tc.movetime_ms, quirks)]

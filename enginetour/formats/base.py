@@ -149,13 +149,13 @@ SYSTEMS: dict[str, System] = {
     ),
     "entropy": System(
         "information.Entropy",
-        "pairs the games with the least predictable results; ranks by rating",
+        "pairs entrants so that the results are as unpredictable as possible; ranks by rating",
         "Vuorinen 2010, 2.2",
         rounds=True,
     ),
     "gor-drift": System(
         "information.Drift",
-        "pairs the games with the largest expected change of Go ratings; ranks by rating",
+        "pairs entrants so that Go ratings are expected to change as much as possible; ranks by rating",
         "Vuorinen 2010, 2.2.2",
         rounds=True,
     ),
@@ -295,7 +295,10 @@ ForbidFamily = Annotated[
 ]
 Strict = Annotated[
     bool,
-    Setting(description="Stop if every possible round has a rematch; otherwise play the fewest and oldest rematches."),
+    Setting(
+        description="Stop if every possible round has a rematch; false: play the round with the fewest and oldest "
+        "rematches."
+    ),
 ]
 
 

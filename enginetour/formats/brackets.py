@@ -34,7 +34,7 @@ class KnockoutOptions(ColourOptions):
         default="fold", description="fold: the first entrant meets the last, in entry order; lottery: random pairs."
     )
     extra_pairs: int = Setting(
-        default=2, ge=0, le=50, description="Maximum number of game pairs added to a level match."
+        default=2, ge=0, le=50, description="Maximum number of game pairs added to a tied match."
     )
     sudden_death: bool = Setting(
         default=True,
@@ -106,7 +106,7 @@ class Knockout(PairingSystem):
         return 0
 
     def more(self, _field: Field, _board: Board, points: tuple[int, int], played: int) -> int:
-        """Return the number of games to add to a level match: 2 as long as pairs are left, then 1, then 0."""
+        """Return the number of games to add to a tied match: 2 as long as pairs are left, then 1, then 0."""
         extra, limit = played - self.options.games_per_pairing, 2 * self.options.extra_pairs
         if points[0] != points[1] or extra > limit:
             return 0
@@ -228,7 +228,7 @@ def bracket_leaves(order: Sequence[int], passing: Collection[int], *, folded: bo
 def family_crowding(row: Sequence[Node], families: Sequence[str]) -> tuple[int, ...]:
     """Return the number of pairs of the same family that can meet inside a quarter, an eighth, ... of the bracket.
 
-    `families` has the family of each entrant in entry order, or "" if it has none.
+    `families` contains the family of each entrant in entry order, or "" for an entrant without a family.
     """
     found, size = [], len(row) // 4
     while size > 1:

@@ -37,8 +37,8 @@ class BubbleOptions(ColourOptions):
     unpark_threshold: int = Setting(
         default=5,
         ge=0,
-        description="A parked engine returns if it has met fewer than this number of the remaining members of the "
-        "section (matches, not games); at most size - 1.",
+        description="A parked engine returns if it has met fewer than this number of the remaining engines in the "
+        "section; at most size - 1. Finished matches count, not games.",
     )
     games_per_pairing: GamesOfMatch = 1
 

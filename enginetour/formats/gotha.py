@@ -47,6 +47,13 @@ from enginetour.formats.pairing.tiebreaks import PlacementTerms
 from enginetour.formats.rounds import PairingSystem, Reason, WeightedRound
 from enginetour.formats.starts import BandOptions
 
+FLOAT_RULES = (
+    "Which entrants float. position: by float_down and float_up; sos-even: highest SOS down, lowest up; godraw: down "
+    "after a loss, up after a float down and a win; information: entrants with the most wins float up, to opponents "
+    "100 to 300 points above the strongest opponent they have beaten; compensate: only floats that undo earlier "
+    "floats; fide: the bottom of a group floats down and the top floats up, considering the floats of two rounds."
+)
+
 
 class Handicap(BaseModel):
     """Handicap in bands that the stronger entrant gives. Source: OpenGotha 3.51."""
@@ -356,14 +363,7 @@ class CriteriaOptions(GothaOptions):
         "earlier float counts two steps.",
     )
     compensate: bool = Setting(default=True, description="Prefer floats that undo earlier floats.")
-    float_rule: FloatRule = Setting(
-        default="position",
-        description="Which entrants float. position: by float_down and float_up; sos-even: highest SOS down, lowest "
-        "up; godraw: down after a loss, up after a float down and a win; information: entrants with the most wins "
-        "float up, to opponents 100 to 300 points above the strongest opponent they have beaten; compensate: only "
-        "floats that undo earlier floats; fide: the bottom of a group floats down and the top floats up, considering "
-        "the floats of two rounds.",
-    )
+    float_rule: FloatRule = Setting(default="position", description=FLOAT_RULES)
     float_down: FloatPosition = Setting(
         default="middle",
         description="Position, inside its group, of the entrant that floats down; only used with float_rule = "

@@ -221,7 +221,7 @@ class Information(PairingSystem):
 
 
 class Entropy(Information):
-    """Pairing system that pairs the games with the least predictable results."""
+    """Pairing system that pairs entrants so that the results are as unpredictable as possible."""
 
     name = "entropy"
     options: EntropyOptions
@@ -244,7 +244,7 @@ class Entropy(Information):
 
 
 class Drift(Information):
-    """Pairing system that pairs the games with the largest expected change of ratings."""
+    """Pairing system that pairs entrants so that ratings are expected to change as much as possible."""
 
     name = "gor-drift"
     options: DriftOptions

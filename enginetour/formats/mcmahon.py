@@ -15,6 +15,7 @@ from pydantic import Field as Setting
 from pydantic import model_validator
 
 from enginetour.formats.gotha import (
+    FLOAT_RULES,
     ByCriteria,
     CriteriaInput,
     CriteriaOptions,
@@ -142,9 +143,7 @@ class GerlachOptions(McMahonOptions):
     float_weight: Weight = Setting(
         default=10**11, description=f"Weight of one step of the float criterion, in weight units. {_RECONSTRUCTED}"
     )
-    float_rule: FloatRule = Setting(
-        default="sos-even", description="Which entrants float: the highest SOS down, the lowest up (Gerlach)."
-    )
+    float_rule: FloatRule = Setting(default="sos-even", description=FLOAT_RULES)
     compensate: bool = Setting(default=False, description=f"Prefer floats that undo earlier floats. {_RECONSTRUCTED}")
     seeding_weight: Weight = Setting(
         default=10**9, description=f"Weight of the seeding inside a group, in weight units. {_RECONSTRUCTED}"

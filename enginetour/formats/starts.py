@@ -135,8 +135,9 @@ class Starting(PairingSystem):
             if unrated:
                 found.append(("warning", f"no rating: {listed(unrated)}. The lowest rating is used instead"))
         if len(by_start) == 1 and options.groups != 1:
-            why = "change groups, bar or floor to make groups" if found else "no entrant has a rating"
-            found.append(("warning", f"all entrants start equal, as in a Swiss: {why}"))
+            step = ". Hint: change the settings groups, bar or floor to get more than one group"
+            why = step if found else ": no entrant has a rating"
+            found.append(("warning", f"all entrants start equal, as in a Swiss{why}"))
         return tuple(found)
 
     def terms(self, field: Field) -> PlacementTerms:

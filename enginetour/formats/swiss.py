@@ -105,11 +105,13 @@ class SwissCatOptions(CriteriaOptions):
     )
     bar: Band | Literal["auto"] = Setting(
         default="auto",
-        description="Band from which McMahon scores start equal; Gotha: 8 (9 dan). auto: the highest band.",
+        description="Entrants in this band and in higher bands start with the same McMahon score; Gotha: 8 "
+        "(9 dan). auto: the highest band.",
     )
     floor: Band | Literal["auto"] = Setting(
         default="auto",
-        description="Band up to which McMahon scores start equal; Gotha: -30 (30 kyu). auto: the lowest band.",
+        description="Entrants in this band and in lower bands start with the same McMahon score; Gotha: -30 "
+        "(30 kyu). auto: the lowest band.",
     )
     exempt_wins: bool = Setting(
         default=True, description="Exempt entrants that have won half of all rounds from the handicap criterion."

@@ -104,7 +104,7 @@ class GameFilter:
             except ValueError as error:
                 raise UsageRefused(str(error), place="--variant") from None
         if self.since and self.until and self.until < self.since:
-            raise UsageRefused(f"until {self.until} is before since {self.since}", place="--until")
+            raise UsageRefused(f"the date {self.until} is before the date of --since ({self.since})", place="--until")
         for kind, names, known in (
             ("time class", self.time_classes, TIME_CLASSES),
             ("exclude termination", self.exclude_termination, tuple(ENDINGS)),
@@ -391,9 +391,8 @@ def read_aliases(path: Path) -> dict[str, str]:
             if found.setdefault(other, name) != name:
                 raise InputRefused(f"{other!r} is also an alias of {found[other]!r}", place=f"{path}:{number}")
     for alias, name in found.items():
-        if name in found and found[name] != name:
-            step = f"write all aliases on one line after {found[name]!r}"
-            raise InputRefused(f"{name!r} is itself an alias", place=f"{path}:{lines_of[name]}", step=step)
         if alias in lines_of and alias != name:
-            raise InputRefused(f"{alias!r} is an alias of {name!r}", place=f"{path}:{lines_of[alias]}")
+            message = f"{alias!r} is listed as a name, but is also an alias of {name!r}"
+            step = f"write all aliases on one line after {name!r}"
+            raise InputRefused(message, place=f"{path}:{lines_of[alias]}", step=step)
     return found

@@ -203,7 +203,7 @@ Progress = Callable[[int], object]
 # line with only a bracket between blocks.
 _THREE_TAGS = rb'\[White "(?<=\n\[White ")(%(any)b*)"\]%(n)b\[Black "(%(any)b*)"\]%(n)b\[Result "([^"\r\n]*)"\]'
 _NEXT_THREE = rb'\[White "%(any)b*%(n)b\[Black "%(any)b*%(n)b\[Result "'
-# The first letter is tried first and excludes most other tags; this takes two thirds of the time (measured).
+# The test of the first letter comes first and excludes most other tags; this reduces the time by a third (measured).
 _OTHERS = rb'(?:(?<=[][]%(end)b)\[(?:[AC-QS-VX-Z]|(?!(?i:White|Black|Result)[\s"])\w)[^[]*+)*+'
 _BOTH = rb"(?:[^[]*+" + _OTHERS + rb"(?<=\]%(end)b(%(end)b))\[%(end)b" + _OTHERS + rb"(?=" + _NEXT_THREE + rb"|\Z)|)"
 
@@ -215,7 +215,7 @@ def _games_of(n: bytes, sign: bytes, end: bytes) -> re.Pattern[bytes]:
 
 # Here a bare newline ends a line too; a block with such lines has several games and is left to the careful reader.
 _GAME = _games_of(rb"\r?\n", rb"[^\r\n]", rb"\r\n")
-# Without carriage returns a dot and a bare newline suffice; this takes two thirds of the time (measured).
+# Without carriage returns a dot and a bare newline suffice; this reduces the time by a third (measured).
 _GAME_LF = _games_of(rb"\n", b".", rb"\n")
 _RESULT_TAG = re.compile(rb"\[\s*Result", re.IGNORECASE)
 _ANY_OF_THREE = re.compile(rb'\[\s*(?:White|Black|Result)[\s"]', re.IGNORECASE)

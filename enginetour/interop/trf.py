@@ -104,7 +104,7 @@ class TrfEntrant:
 
 @dataclass(frozen=True, slots=True)
 class TrfLine:
-    """Any other line, unchanged; `number` counts from 1."""
+    """A line of a TRF file that is not a line 001, unchanged; `number` is its line number, from 1."""
 
     text: str
     number: int = 0
@@ -202,7 +202,7 @@ def _records(lines: Sequence[str], place: str) -> tuple[TrfEntrant | TrfLine, ..
         if line[:3] == "001":
             entry = _entry(line, count, place)
             if entry.number in numbers:
-                taken = f"{entry.number} is also in line {numbers[entry.number]}"
+                taken = f"{entry.number}, which is also in line {numbers[entry.number]}"
                 refuse_line(place, count, "a different number for each entrant", taken)
             numbers[entry.number] = count
             records.append(entry)

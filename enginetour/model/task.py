@@ -69,7 +69,8 @@ class Quirks:
     )
     tells_features: Annotated[
         bool,
-        "CECP: true treats an engine that sends no features as failed to start; false uses protocol 1 for it.",
+        "CECP: true: an engine that sends no features counts as an engine that cannot start; false: enginetour uses "
+        "protocol 1 for it.",
     ] = False
     protover_delay_ms: Annotated[
         int,

@@ -79,9 +79,9 @@ class Curvature:
     """The negative second derivatives of log likelihood and log prior. Unknowns that are not in `free` are constant."""
 
     pairs: Pairs
-    rows: Vector  # negative second derivative by the gap, for each row of `pairs`
-    cross: Vector  # negative mixed derivative by the gap and the draw parameter, for each row of `pairs`
-    draw: float  # negative second derivative by the draw parameter
+    rows: Vector  # negative second derivative with respect to the gap, for each row of `pairs`
+    cross: Vector  # negative mixed derivative with respect to the gap and the draw parameter, for each row of `pairs`
+    draw: float  # negative second derivative with respect to the draw parameter
     stiff: Vector  # diagonal of the prior's curvature
     lifted: Vector | None  # weights of a prior around the pool's average; None without such a prior
     free: Index

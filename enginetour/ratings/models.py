@@ -60,14 +60,15 @@ class ResultColumns:
 class Slopes:
     """The first and the negative second derivatives of the log likelihood.
 
-    Derivatives by the gap are given for each row. Derivatives by the draw parameter alone are summed over the rows.
+    Derivatives with respect to the gap are given for each row. Derivatives with respect to the draw parameter alone
+    are summed over the rows.
     """
 
-    score: Vector  # first derivative by the gap
-    curve: Vector  # negative second derivative by the gap
-    cross: Vector  # negative mixed derivative by the gap and the draw parameter
-    draw_score: float  # first derivative by the draw parameter
-    draw_curve: float  # negative second derivative by the draw parameter
+    score: Vector  # first derivative with respect to the gap
+    curve: Vector  # negative second derivative with respect to the gap
+    cross: Vector  # negative mixed derivative with respect to the gap and the draw parameter
+    draw_score: float  # first derivative with respect to the draw parameter
+    draw_curve: float  # negative second derivative with respect to the draw parameter
 
 
 class Model(Protocol):

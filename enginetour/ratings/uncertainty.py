@@ -2,7 +2,7 @@
 
 The models davidson and raokupper include draws, so the covariance is C = H^-1, the inverse curvature. In the logistic
 model draws make errors smaller, so the covariance is the sandwich C = H^-1 V H^-1. V is the variance of games with
-draws. If opening pairs are known, V includes their variance in all models. Errors are relative to the pool's average or
+draws. If game pairs are known, V includes their variance in all models. Errors are relative to the pool's average or
 to the anchors.
 """
 
@@ -177,7 +177,7 @@ def sandwich_middle(fit: Fit) -> _Middle | None:
 
 
 def pair_score_spread(fit: Fit, openings: OpeningPairs) -> PairScoreSpread:
-    """Return how much the scores of opening pairs vary around the scores that the fit expects."""
+    """Return how much the scores of game pairs vary around the scores that the fit expects."""
     number = openings.counts.sum(axis=1)
     if not number.any():
         return PairScoreSpread()

@@ -191,7 +191,7 @@ def start_failed(faults: dict[Seat, EngineFault], halt: str = "") -> Verdict:
 
 
 def by_message(seat: Seat, message: Message, *, thinking: bool, aborts: int) -> Verdict | None:
-    """Return the verdict after a CECP line that is not a move (runner spec 7, table), or None if the game goes on."""
+    """Return the verdict after a CECP line that is not a move (runner spec 7, table), or None if the game continues."""
     if message.kind is MessageKind.RESIGN:
         return resignation(seat)
     if message.kind is MessageKind.ABORT:

@@ -245,7 +245,7 @@ def machine_lines(game: Game) -> Iterator[str]:
             if game.load_average > game.cores
             else ""
         )
-        stolen = f", {game.steal_percent:.1f} % of their time used by the host" if game.steal_percent else ""
+        stolen = f", {game.steal_percent:.1f} % of their time taken by the host" if game.steal_percent else ""
         yield f"machine: load {game.load_average:.1f} on {game.cores} processors{stolen}{busy}"
     if game.relay_gap_us is not None:
         median, high, largest = (f"{gap / 1000:.1f}" for gap in game.relay_gap_us)

@@ -134,7 +134,7 @@ def points_notes(
             (void if more > 0 else withdrawn).append(f"{line.name} {format_points(abs(more))}")
     found = {
         "points without a game (byes)": byes,
-        "points of games that became void after they had decided a pairing": void,
+        "points of voided games that still count, because a later round was paired with their results": void,
         "points against withdrawn engines, not included in the standings": withdrawn,
     }
     notes = [f"{what}: {', '.join(who)}" for what, who in found.items() if who]

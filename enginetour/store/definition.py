@@ -98,7 +98,7 @@ class ListDefinition(BaseModel):
     @model_validator(mode="after")
     def _fits_together(self) -> ListDefinition:
         if self.since and self.until and self.until < self.since:
-            raise ValueError(f"until {self.until} is before since {self.since}")
+            raise ValueError(f"the date of until ({self.until}) is before the date of since ({self.since})")
         if (self.anchors or self.loose) and self.average is not None:
             raise ValueError("average cannot be combined with anchors, which define the rating level")
         if self.loose and self.prior not in ("auto", "none") and not self.prior.startswith("gaussian"):

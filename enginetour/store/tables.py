@@ -238,9 +238,7 @@ class GameConditions(_Game):
         description="delay from a move to the `go` command for the opponent, in microseconds: median, p99, max",
     )
     hardware: str = _added("", sa_type=CleanText, about="processor model of the machine")
-    steal_percent: float | None = Field(
-        description="processor time that was taken by the host (steal time), in percent"
-    )
+    steal_percent: float | None = Field(description="processor time taken by the host (steal time), in percent")
 
     @property
     def sides(self) -> tuple[SideRecord, SideRecord]:

@@ -33,7 +33,8 @@ from enginetour.store.tables import (
     TournamentEntry,
 )
 
-IMPORT = "import"  # the column `system` of an import; a tournament contains the name of its format there
+# Value of the column `system` for an import. For a tournament, the column contains the name of its format.
+IMPORT = "import"
 
 
 class _ImportedEvent(TournamentLog):

@@ -256,8 +256,8 @@ class RunEnd(Enum):
     BLOCKED = "blocked"
     STOPPED = "stopped"
     ENOUGH = "enough"
-    BUSY = "busy"  # as BLOCKED, if all remaining games are open only because the machine was too busy
-    FAILED = "failed"  # as BLOCKED or ENOUGH, if a game is open because of an internal error
+    BUSY = "busy"  # like BLOCKED, but all remaining games are open only because the machine was too busy
+    FAILED = "failed"  # like BLOCKED or ENOUGH, but a game is open because of an internal error
 
 
 class Watcher:

@@ -206,7 +206,8 @@ def test_aliases_join_engines(games: Path, tmp_path: Path) -> None:
     ("lines", "line", "words"),
     [
         ("A,B\nC,B\n", 2, "'B' is also an alias of 'A'"),
-        ("A,B\nB,C\n", 2, "'B' is"),
+        ("A,B\nB,C\n", 2, "'B' is listed as a name, but is also an alias of 'A'"),
+        ("B,C\nA,B\n", 1, "'B' is listed as a name, but is also an alias of 'A'"),
         ("A\n", 1, "at least one alias"),
         ('A,B\n"C,D\n', 2, "not a valid list of names"),
     ],

@@ -138,7 +138,7 @@ def test_the_criteria_of_a_pair() -> None:
     """The criteria of a pair are reported with whether they are met."""
     field = field_of(entered(4, 3).members, "A1C B1D", total=3)
     told = {name: met for name, met, _ in explain(field, 1, 0)}
-    assert told["not met before"] and told["inside the same score group"] and told["no third color in a row"]
+    assert told["not met before"] and told["inside the same score group"] and told["no color three times in a row"]
     assert not told["color preferences"]
     across = {name: met for name, met, _ in explain(field, 0, 2)}
     assert not across["not met before"] and not across["inside the same score group"] and across["color preferences"]

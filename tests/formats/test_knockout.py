@@ -95,7 +95,7 @@ def test_lots_depend_on_the_seed() -> None:
 
 
 def test_a_level_match_goes_on_until_it_is_decided() -> None:
-    """A level match gets extra pairs, then a game in which a draw counts for Black."""
+    """A tied match gets extra pairs, then a game in which a draw counts for Black."""
     format_ = knockout(games_per_pairing=2, extra_pairs=1)
     state = format_.start(letters(2))
     assert [(game.white, game.black) for game in format_.offers(state)] == [("B", "A"), ("A", "B")]

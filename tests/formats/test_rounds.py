@@ -50,7 +50,7 @@ class FirstLegal(PairingSystem):
 
 
 class Decided(FirstLegal):
-    """Adds two games to level matches, up to four."""
+    """Adds two games to tied matches, up to four."""
 
     def more(self, _field: Field, _board: Board, points: tuple[int, int], played: int) -> int:
         return 2 if points[0] == points[1] and played < 4 else 0

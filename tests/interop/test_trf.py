@@ -117,7 +117,7 @@ def test_padding_before_the_first_round(names: list[str], by_bytes: bool) -> Non
     [
         (entry(1).replace("001    1", "001    x"), r"f.trf:2: expected a starting number in columns 5-8 .found ' x'"),
         (entry(1).replace("001    1", "001    0"), "starting number"),
-        (entry(9), "a different number for each entrant .found 9 is also in line 1"),
+        (entry(9), "a different number for each entrant .found 9, which is also in line 1"),
         (entry(1).replace("E1", "  "), "a name in columns 15-47 .found none"),
         (entry(1).replace("2000", "20x0"), "a whole number in columns 49-52 .found '20x0'"),
         (entry(1, points="1.25"), "points such as 11.5 in columns 81-84 .found '1.25'"),

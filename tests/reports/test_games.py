@@ -169,8 +169,8 @@ BUSY = replace(game(), load_average=3.14, cores=2, steal_percent=5.1, relay_gap_
 def test_words() -> None:
     """Only measured values are shown."""
     assert list(machine_lines(BUSY)) == [
-        "machine: load 3.1 on 2 processors, 5.1 % of their time used by the host: the load is higher than the number of"
-        " processors, so clocks are unreliable",
+        "machine: load 3.1 on 2 processors, 5.1 % of their time taken by the host: the load is higher than the number "
+        "of processors, so clocks are unreliable",
         "latency: median 0.1 ms, 99 % up to 0.9 ms, maximum 2.1 ms",
         "late move: the latency of enginetour was at most 3.3 ms",
     ]

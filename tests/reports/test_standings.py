@@ -225,7 +225,7 @@ def test_a_crosstable_says_why_its_signs_and_the_points_differ() -> None:
     told = points_notes(placed, {"A": 4, "B": 2, "C": 4, "D": 2})
     assert told == (
         "points without a game (byes): A 1",
-        "points of games that became void after they had decided a pairing: B 1",
+        "points of voided games that still count, because a later round was paired with their results: B 1",
         "points against withdrawn engines, not included in the standings: C 1½",
     )
     assert points_notes(placed[3:], {"D": 2}) == ()

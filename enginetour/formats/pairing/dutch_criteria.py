@@ -281,7 +281,8 @@ class Bracket:
     def _colours(self) -> Iterator[Allowed]:
         """Yield the pairs that meet each of the criteria C10 to C13.
 
-        These are: a small color difference, no third color in a row, color preferences, and strong color preferences.
+        These are: a small color difference, no color three times in a row, color preferences, and strong color
+        preferences.
         """
         colours = [card.colours for card in self.cards]
         wish = np.array([each.wish for each in colours])
@@ -336,7 +337,7 @@ class Bracket:
 
 _COLOUR_CRITERIA = (
     ("small color difference", "C10"),
-    ("no third color in a row", "C11"),
+    ("no color three times in a row", "C11"),
     ("color preferences", "C12"),
     ("strong color preferences", "C13"),
 )

@@ -1,8 +1,8 @@
 """McMahon starting scores: bands, bar, floor, groups.
 
 band      floor((rating - base) / width): one grade, by default 100 points
-bar       the band from which all entrants start equal, so that each of them can still win
-floor     the band up to which all entrants start equal
+bar       entrants in this band and in higher bands start with the same score, so that each of them can still win
+floor     entrants in this band and in lower bands start with the same score
 start     min(max(band, floor), bar) - zero + correction, in won matches
 groups    bands are merged until the number of groups suits the rounds; then a start is the number of the group
 

@@ -143,7 +143,10 @@ _HEADING = re.compile(r"(</?)h([1-5])(?=[\s>])")
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A page of a single file, without head and foot. With a `summary`, the section is closed and shows only this."""
+    """One page of a report as a section of a single-file report, without head and foot.
+
+    With a `summary`, the section is collapsed and shows only the summary until the reader opens it.
+    """
 
     address: str
     text: Markup

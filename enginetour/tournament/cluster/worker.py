@@ -279,7 +279,7 @@ def missing_requirements(demand: Demand, slots: int, start: Path, speed: float) 
         if not Path(path).is_file():
             yield f"book: file {path} not found"
         elif digest and file_digest(Path(path)) != digest:
-            yield f"book: {path} is a different file"
+            yield f"book: {path} differs from the file on the machine that runs the tournament"
     yield from shortages(demand, slots, allowed_processors().count, memory_mb())
     for clock in demand.clocks:
         try:

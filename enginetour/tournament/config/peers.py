@@ -548,8 +548,8 @@ class _PeerSchedule:
                 openings["repeat"] = games
             return openings
         if self.program == "fastchess" and "file" in openings:
-            why = "fastchess uses one opening per round and the same ones for each pair"
-            self.notes.append(f"-openings: {why}; here each encounter has its own opening")
+            why = "fastchess uses one opening per round, the same for all pairs"
+            self.notes.append(f"-openings: {why}; in enginetour each encounter has its own opening")
         openings["per"] = "round" if per_round else "encounter"
         games = self.games + self.games % 2 if self.games > 1 else 1
         repeat = games if per_pair else min(self.repeat, games)
@@ -790,7 +790,7 @@ def _note_differences(reading: _Translation) -> None:
         notes.append(f"{theirs}; enginetour counts it as a loss and continues")
     if reading.program == "cutechess-cli" and any(engine.is_nameless for engine in reading.engines):
         theirs = "without name=, cutechess-cli uses the name that the engine sends"
-        notes.append(f"{theirs}; enginetour uses the name of its program")
+        notes.append(f"{theirs}; enginetour uses the file name of the engine's program")
     openings = play.get("openings", {})
     book = openings.get("file", "")
     if "max_moves" in play and reading.program == "fastchess" and book and not book.endswith(".epd"):

@@ -423,7 +423,7 @@ def test_all_that_is_missing_is_told(tmp_path: Path) -> None:
     told = list(missing_requirements(much, 2, tmp_path, 1.0))
     assert [words.partition(":")[0] for words in told] == ["tablebases", "book", "book", "processors", "memory"]
     assert "0 of 5 files" in told[0]
-    assert "is a different file" in told[1]
+    assert "differs from the file on the machine that runs the tournament" in told[1]
     assert "file /no/book not found" in told[2]
     assert (
         next(missing_requirements(replace(much, folders=("/no/tables",)), 1, tmp_path, 1.0))
