@@ -241,7 +241,7 @@ def test_other_orders_are_whole_round_robins(order: Literal["seats", "circle"]) 
 
 def test_rows_need_rows() -> None:
     """colours = rows does not work with the Berger tables."""
-    with pytest.raises(ValidationError, match="needs order"):
+    with pytest.raises(ValidationError, match="requires order"):
         RoundRobinOptions(colours="rows")
     state = RoundRobin(RoundRobinOptions(order="seats", colours="rows")).start(field(6))
     assert {game.white for game in state.schedule.games[:3]} == {"E0", "E1", "E2"}
