@@ -49,6 +49,7 @@ COMMANDS: dict[str, tuple[str, str, str, str]] = {
     "export": ("Results", "games", "export", "Export games and results"),
     "ratings": ("Rating lists", "lists", "ratings", "Show a rating list from the database"),
     "rate": ("Rating lists", "rate", "rate", "Compute a rating list from PGN files"),
+    "sprt": ("Rating lists", "match", "sprt", "Compute an SPRT and Elo from counts of games"),
     "lists": ("Rating lists", "lists", "lists", "List, define and show named rating lists"),
     "publish": ("Rating lists", "lists", "publish", "Publish an edition of a rating list"),
     "editions": ("Rating lists", "lists", "editions", "List the published editions"),
@@ -69,7 +70,6 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("resume", "continue"), ("run", "unpause")),  # `run` after a stop, `unpause` after a pause
     **dict.fromkeys(("stop", "quit", "abort", "cancel", "kill"), ("finish",)),
     **dict.fromkeys(("remove", "delete"), ("withdraw", "void")),  # `withdraw` for an engine, `void` for a game
-    "sprt": ("match",),
     **dict.fromkeys(("table", "results", "result", "score"), ("standings",)),
     **dict.fromkeys(("elo", "rating"), ("ratings",)),
     **dict.fromkeys(("pgn", "save"), ("export",)),

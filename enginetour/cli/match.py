@@ -1,10 +1,10 @@
-"""Command match, and the option --sprt of rating lists: the sequential test of two engines."""
+"""Commands match and sprt, and the option --sprt of rating lists: the sequential test of two engines."""
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,8 +14,16 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from enginetour.cli.options import count_option, database_option, gathered, many_option, open_store, quote_command
-from enginetour.cli.printing import echo, output_form, print_sheet
+from enginetour.cli.options import (
+    count_option,
+    database_option,
+    gathered,
+    many_option,
+    open_store,
+    quote_command,
+    usage_errors,
+)
+from enginetour.cli.printing import echo, output_form, output_options, print_sheet
 from enginetour.model.errors import TourError, UsageRefused
 from enginetour.store.address import Address, database_of, results_of, workspace_of
 
@@ -23,7 +31,7 @@ if TYPE_CHECKING:
     from enginetour.cli.session import Run
     from enginetour.interop.gametags import GameColumns
     from enginetour.interop.toml import ConfigDraft
-    from enginetour.ratings.sequential import Sprt
+    from enginetour.ratings.sequential import MatchTest, Sprt
     from enginetour.store.log import TournamentLog
     from enginetour.store.tournaments import Store
 
@@ -330,27 +338,22 @@ def _requested(
             if value is not None:
                 raise UsageRefused("needs --sprt", place=option, step="add --sprt A B ELO0 ELO1")
         return None
+    with usage_errors("--sprt"):
+        return TestRequest(sprt[:2], _made_test(*sprt[2:], model, alpha, beta))
+
+
+def _made_test(elo0: float, elo1: float, model: str | None, alpha: float | None, beta: float | None) -> Sprt:
     from enginetour.ratings.sequential import ERROR, Sprt
 
     errors = (ERROR if alpha is None else alpha, ERROR if beta is None else beta)
-    try:
-        test = Sprt(*sprt[2:], model or "logistic", *errors)  # type: ignore[arg-type]  # click has checked the model
-    except ValueError as error:
-        raise UsageRefused(str(error), place="--sprt") from None
-    return TestRequest(sprt[:2], test)
+    return Sprt(elo0, elo1, model or "logistic", *errors)  # type: ignore[arg-type]  # click has checked the model
 
 
-# The options of a test, passed to the command as `test`: a TestRequest, or None if ``--sprt`` is not given.
-sprt_options = gathered(
-    (
+def _test_options(*model: str) -> tuple[Callable[[Any], Any], ...]:
+    """Return the options of the model, under the names `model`, and of the error rates."""
+    return (
         click.option(
-            "--sprt",
-            type=(str, str, float, float),
-            metavar="A B ELO0 ELO1",
-            help="Run an SPRT of A vs B (H0: elo=ELO0, H1: elo=ELO1) instead of printing the list.",
-        ),
-        click.option(
-            "--sprt-model",
+            *model,
             "model",
             type=click.Choice(["logistic", "normalized", "bayesian"]),
             show_default="logistic",
@@ -362,6 +365,19 @@ sprt_options = gathered(
         click.option(
             "--beta", type=float, metavar="P", show_default="0.05", help="Probability of accepting H0 if H1 is true."
         ),
+    )
+
+
+# The options of a test, passed to the command as `test`: a TestRequest, or None if ``--sprt`` is not given.
+sprt_options = gathered(
+    (
+        click.option(
+            "--sprt",
+            type=(str, str, float, float),
+            metavar="A B ELO0 ELO1",
+            help="Run an SPRT of A vs B (H0: elo=ELO0, H1: elo=ELO1) instead of printing the list.",
+        ),
+        *_test_options("--sprt-model"),
     ),
     "test",
     _requested,
@@ -373,6 +389,7 @@ def print_test(store: Store, log: TournamentLog | None, asked: TestRequest) -> N
 
     Game pairs are evaluated in the order of the schedule, as in a match with this test.
     """
+    from enginetour.ratings.sequential import match_test
     from enginetour.reports.sheet import format_count
     from enginetour.store.games import head_to_head
 
@@ -386,7 +403,7 @@ def print_test(store: Store, log: TournamentLog | None, asked: TestRequest) -> N
         )
     title = "all tournaments" if log is None else log.title
     value = {"versions": [list(versions) for versions in met.versions], "openings_not_kept": dict(met.unopened)}
-    _print_figures(asked.test, met.names, met.scheduled, title, notes, value)
+    _print_figures(match_test(asked.test, met.scheduled), met.names, title, notes, value)
 
 
 def print_file_test(
@@ -398,27 +415,97 @@ def print_file_test(
 ) -> None:
     """Print the test over the games of two engines in PGN files, in the order of the files."""
     from enginetour.interop.gamepairs import match_games, meant_engines
+    from enginetour.ratings.sequential import match_test
 
     engines = meant_engines(games, naming, asked.engines)
     met = match_games(games, naming, *engines)
     title = ", ".join(path.name for path in files)
-    _print_figures(asked.test, engines, met, title, notes, {"files": list(map(str, files))})
+    _print_figures(match_test(asked.test, met), engines, title, notes, {"files": list(map(str, files))})
 
 
 def _print_figures(
-    test: Sprt,
-    engines: tuple[str, str],
-    games: Sequence[tuple[Hashable, int]],
-    title: str,
-    notes: Sequence[str],
-    value: Mapping[str, object],
+    found: MatchTest, engines: tuple[str, str], title: str, notes: Sequence[str], value: Mapping[str, object]
 ) -> None:
-    from enginetour.ratings.sequential import match_test
     from enginetour.reports.sprt import sprt_row, sprt_sheet
 
-    found = match_test(test, games)
     if output_form() == "csv":
         print_sheet(sprt_row(engines, found))
     else:
         sheet = sprt_sheet(f"{engines[0]} against {engines[1]} · {title}", engines, found, notes)
         print_sheet(sheet, {"engines": list(engines), **value, **found.to_json()})
+
+
+# `enginetour sprt`: the same test from counts on the command line.
+
+_COUNTED = ("first engine", "second engine")
+_WITHOUT_ORDER = (
+    "counts do not show the order of the results: the bounds are Wald's, and Elo is not corrected for an early stop"
+)
+_MOST_GAMES = 10**12
+
+
+class _Counts(click.ParamType[tuple[int, ...]]):
+    """A parameter type for counts such as ``30,440,1100,500,30``, also in brackets and with spaces."""
+
+    name = "counts"
+
+    def __init__(self, kinds: Sequence[str]) -> None:
+        self._kinds = kinds
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        """Return the counts in the order of the text. Raise click.BadParameter if they are not valid."""
+        words = str(value).strip(" []").split(",")
+        if len(words) != len(self._kinds) or not all(re.fullmatch(r" *[0-9]{1,13} *", word) for word in words):
+            self.fail(
+                f"must be {len(self._kinds)} counts separated by commas: {','.join(self._kinds)} (found {value!r})"
+            )
+        counts = tuple(map(int, words))
+        if not 0 < sum(counts) <= _MOST_GAMES:
+            self.fail(f"the sum of the counts must be between 1 and {_MOST_GAMES} (found {sum(counts)})")
+        return counts
+
+
+def _counted_test(**given: Any) -> Sprt:
+    with usage_errors("--elo0, --elo1"):
+        return _made_test(**given)
+
+
+@click.command()
+@click.option(
+    "--penta",
+    type=_Counts(("LL", "LD", "DD", "WD", "WW")),
+    metavar="LL,LD,DD,WD,WW",
+    help="Game pairs of the first engine with 0, 1/2, 1, 1 1/2 and 2 points, as in Ptnml(0-2) of fastchess.",
+)
+@click.option(
+    "--wdl", type=_Counts(("W", "D", "L")), metavar="W,D,L", help="Wins, draws and losses of the first engine."
+)
+@gathered(
+    (
+        click.option("--elo0", type=float, default=0, show_default="0", help="Elo difference of hypothesis H0."),
+        click.option("--elo1", type=float, default=5, show_default="5", help="Elo difference of hypothesis H1."),
+        *_test_options("--model"),
+    ),
+    "test",
+    _counted_test,
+)
+@output_options
+def sprt(penta: tuple[int, ...] | None, wdl: tuple[int, ...] | None, test: Sprt) -> None:
+    """Compute an SPRT and Elo from counts of games.
+
+    Give game pairs (--penta), single games (--wdl), or both. Pairs give more
+    accurate errors. The counts do not show the order of the games, so the
+    bounds are those of Wald. To play a test, use `enginetour match --sprt`;
+    for games in files or in the database, use `rate --sprt` or
+    `ratings --sprt`.
+
+    Example: enginetour sprt --penta 30,440,1100,500,30 --elo0 0 --elo1 5
+    """
+    from enginetour.ratings.sequential import counted_test
+
+    if penta is None and wdl is None:
+        step = "give --penta LL,LD,DD,WD,WW or --wdl W,D,L; to play a test, use enginetour match A B --sprt"
+        raise UsageRefused("no counts are given", step=step)
+    with usage_errors("--penta" if wdl is None else "--wdl"):
+        found = counted_test(test, wdl and wdl[::-1], penta)
+    _print_figures(found, _COUNTED, "counts", [_WITHOUT_ORDER], {})

@@ -374,13 +374,13 @@ OPEN_GAMES = 1_000_000  # maximum number of games if none is given; a test stops
 class MatchTest:
     """The result of a test of one engine against another engine.
 
-    `games` counts losses, draws and wins of the first engine. `pairs` counts its game pairs from the worst to the best
-    outcome; it is None if the games are not in pairs. The bayesian model always tests single games, but the statistics
-    still use pairs.
+    `games` counts losses, draws and wins of the first engine; it is None if only counts of pairs are known. `pairs`
+    counts its game pairs from the worst to the best outcome; it is None if the games are not in pairs. The bayesian
+    model always tests single games, but the statistics still use pairs.
     """
 
     test: Sprt
-    games: tuple[int, ...]
+    games: tuple[int, ...] | None
     pairs: tuple[int, ...] | None
     walk: Walk
     statistics: MatchStatistics
@@ -389,7 +389,7 @@ class MatchTest:
     @property
     def lone(self) -> int:
         """Return the number of games that do not belong to a complete pair, or 0 if games are not in pairs at all."""
-        return 0 if self.pairs is None else sum(self.games) - 2 * sum(self.pairs)
+        return 0 if self.pairs is None or self.games is None else sum(self.games) - 2 * sum(self.pairs)
 
     @property
     def walks_by_pairs(self) -> bool:
@@ -398,9 +398,9 @@ class MatchTest:
 
     def to_json(self) -> dict[str, object]:
         """Return the result as a dictionary for json.dumps. Unknown values are None."""
-        (losses, draws, wins), after = self.games, self.after_stop
+        (losses, draws, wins), after = self.games or (None,) * GAME_CLASSES, self.after_stop
         return {
-            "games": sum(self.games),
+            "games": 2 * sum(self.pairs or ()) if self.games is None else sum(self.games),
             "wins": wins,
             "draws": draws,
             "losses": losses,
@@ -432,3 +432,30 @@ def match_test(test: Sprt, games: Sequence[tuple[Hashable, int]]) -> MatchTest:
     else:
         walk = _follow(test, [half_points for _, half_points in games], GAME_CLASSES)
     return MatchTest(test, won, pairs, walk, statistics_of(pairs or won), estimate(test, walk))
+
+
+def counted_test(test: Sprt, games: Sequence[int] | None, pairs: Sequence[int] | None) -> MatchTest:
+    """Evaluate the test on counts without an order, and return its result. Either counts may be None.
+
+    The order of the results is not known, so the bounds are Wald's, and Elo is not corrected for an early stop. `games`
+    and `pairs` are counts as in `MatchTest`. The test uses pairs if the model supports them. Raises ValueError without
+    results, for contradictory counts, and for the bayesian model without counts of games.
+    """
+    if games is not None and pairs is not None:
+        lone = sum(games) - 2 * sum(pairs)
+        points = sum(place * count for place, count in enumerate(games))
+        in_pairs = sum(place * count for place, count in enumerate(pairs))
+        if not 0 <= points - in_pairs <= 2 * lone:
+            raise ValueError("the counts of games and of game pairs contradict each other")
+    if test.model == "bayesian":
+        pairs_tested = None
+        if games is None:
+            raise ValueError("the bayesian model needs wins, draws and losses")
+    else:
+        pairs_tested = pairs
+    counts = tuple(pairs_tested or games or ())
+    found = statistics_of(pairs or counts)
+    llr, (low, high) = test.llr(counts), test.bounds
+    verdict: _Verdict = "H1" if llr >= high else "H0" if llr <= low else ""
+    walk = Walk(counts, llr, verdict=verdict, stopped=counts if verdict else ())
+    return MatchTest(test, games and tuple(games), pairs and tuple(pairs), walk, found, None)

@@ -27,8 +27,10 @@ def sprt_sheet(
 
     `ended` means that no more games will be played: a test without a verdict has then reached its game limit.
     """
-    losses, draws, wins = found.games
-    lines = [("W / D / L", f"{wins} / {draws} / {losses}")]
+    lines = []
+    if found.games is not None:
+        losses, draws, wins = found.games
+        lines.append(("W / D / L", f"{wins} / {draws} / {losses}"))
     if found.pairs is not None:
         shares = " · ".join(f"{points}: {count}" for points, count in zip(_PAIR_POINTS, found.pairs, strict=True))
         lines.append(("game pairs", f"{sum(found.pairs)}, by points: {shares}"))
@@ -95,8 +97,10 @@ def sprt_lines(engines: tuple[str, str], found: MatchTest) -> tuple[str, str]:
     walk, (low, high) = found.walk, found.test.bounds
     share = 100 * walk.llr / (high if walk.llr >= 0 else -low)
     ended = f" - {walk.verdict} was accepted" if walk.verdict else ""
-    losses, draws, wins = found.games
-    parts = [safe_text(f"{engines[0]} - {engines[1]}"), f"W {wins} D {draws} L {losses}"]
+    parts = [safe_text(f"{engines[0]} - {engines[1]}")]
+    if found.games is not None:
+        losses, draws, wins = found.games
+        parts.append(f"W {wins} D {draws} L {losses}")
     if found.pairs is not None:
         parts.append(f"pairs {'-'.join(map(str, found.pairs))}")
     parts += [f"{what} {figure}" for what, figure in _strength(found)]

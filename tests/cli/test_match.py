@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
+import operator
 import shlex
 import sys
 from pathlib import Path
@@ -14,7 +16,7 @@ import pytest
 from enginetour.cli.lists import ratings
 from enginetour.cli.session import Run
 from enginetour.model.game import Outcome
-from enginetour.ratings.sequential import MODELS
+from enginetour.ratings.sequential import MODELS, Sprt, match_test
 from enginetour.store.tournaments import Store
 from tests.support.databases import add_game, draft, game
 from tests.support.engines import PLAYING_SCRIPT
@@ -247,3 +249,106 @@ def test_settings_of_play_are_options_where_one_is_typed(tmp_path: Path) -> None
     said = refused(tmp_path, "--fiftyfive", "60", code=2)
     assert "unknown option --fiftyfive. Hint: did you mean '--fifty'" in said
     assert "--fifty VALUE" in tour(tmp_path, "match", "--help").stdout
+
+
+# `enginetour sprt`: the same figures from counts.
+
+PENTA, WDL = (30, 440, 1100, 500, 30), (1000, 2100, 900)
+
+
+def _fastchess(counts: tuple[int, ...], elo0: float, elo1: float) -> dict[str, float]:
+    """Return the figures of fastchess (elo_pentanomial.cpp, elo_wdl.cpp, sprt.cpp), with bisection for its roots."""
+    number, top = sum(counts), len(counts) - 1
+    scores, shares = [i / top for i in range(top + 1)], [count / number for count in counts]
+    score = sum(map(operator.mul, scores, shares))
+    variance = sum(share * (a - score) ** 2 for a, share in zip(scores, shares, strict=True))
+    low, high = (score + sign * 1.959963984540054 * math.sqrt(variance / number) for sign in (-1, 1))
+
+    def elo(share: float) -> float:
+        return -400 * math.log10(1 / share - 1)
+
+    def nelo(share: float) -> float:
+        return (share - 0.5) / math.sqrt(top / 2 * variance) * 800 / math.log(10)
+
+    def likeliest(mean: float) -> list[float]:
+        least, most = -1 / (1 - mean), 1 / mean
+        for _ in range(200):
+            theta = (least + most) / 2
+            slope = sum(s * (a - mean) / (1 + theta * (a - mean)) for a, s in zip(scores, shares, strict=True))
+            least, most = (theta, most) if slope > 0 else (least, theta)
+        return [s / (1 + theta * (a - mean)) for a, s in zip(scores, shares, strict=True)]
+
+    zero, one = (likeliest(1 / (1 + 10 ** (-bound / 400))) for bound in (elo0, elo1))
+    return {
+        "score": score,
+        "elo": elo(score),
+        "error": (elo(high) - elo(low)) / 2,
+        "nelo": nelo(score),
+        "nelo_error": (nelo(high) - nelo(low)) / 2,
+        "los": (1 + math.erf((score - 0.5) / math.sqrt(2 * variance / number))) / 2,
+        "llr": number * sum(s * math.log(q / p) for s, p, q in zip(shares, zero, one, strict=True)),
+    }
+
+
+@pytest.mark.parametrize("option", ["--penta", "--wdl"])
+def test_counts_give_the_figures_of_fastchess(tmp_path: Path, option: str) -> None:
+    """Elo, nElo, LOS and LLR are those of fastchess; its error of nElo leaves out the estimated variance."""
+    given, counts = (PENTA, PENTA) if option == "--penta" else (WDL, WDL[::-1])
+    words = ("sprt", option, ",".join(map(str, given)), "--elo0", "-1", "--elo1", "4", "--json")
+    value = json.loads(tour(tmp_path, *words).stdout)
+    expected = _fastchess(counts, -1, 4)
+    assert value["nelo_error"] == pytest.approx(expected.pop("nelo_error"), rel=0.01)
+    assert {**value, **value["sprt"]} == {
+        **value,
+        **value["sprt"],
+        **{k: pytest.approx(v) for k, v in expected.items()},
+    }
+    assert value["sprt"]["bounds"] == value["sprt"]["decides_at"] == pytest.approx([-2.944439, 2.944439], abs=1e-6)
+    assert (value["games"], value["wins"]) == ((4200, None) if option == "--penta" else (4000, 1000))
+
+
+def test_counts_and_games_give_the_same_ratio(tmp_path: Path) -> None:
+    """The counts of a list of games give its statistics and its ratio, in JSON, in CSV and in the table."""
+    games = [(n, 1 + (n % 3 > 0)) for n in range(60) for _ in range(2)]
+    found = match_test(Sprt(0, 5, "normalized"), games)
+    wins, draws = 2 * 40, 2 * 20
+    counts = ("--penta", "0,0,20,0,40", "--wdl", f"{wins},{draws},0")
+    words = ("sprt", *counts, "--model", "normalized", "--alpha", "0.05")
+    value = json.loads(tour(tmp_path, *words, "--json").stdout)
+    theirs = json.loads(json.dumps(found.to_json()))
+    assert {key: value[key] for key in ("wins", "pentanomial", "elo", "nelo", "los")} == {
+        key: theirs[key] for key in ("wins", "pentanomial", "elo", "nelo", "los")
+    }
+    assert value["sprt"]["llr"] == pytest.approx(theirs["sprt"]["llr"])
+    row = next(csv.DictReader(io.StringIO(tour(tmp_path, *words, "--csv").stdout)))
+    assert (row["pairs_4"], row["model"], float(row["llr"])) == ("40", "normalized", value["sprt"]["llr"])
+    table = tour(tmp_path, *words).stdout
+    assert "80 / 40 / 0" in table and "120" not in table and "Wald's" in table
+
+
+def test_counts_beyond_a_bound_give_a_verdict(tmp_path: Path) -> None:
+    """A ratio beyond one of Wald's bounds is a verdict; one below it is not."""
+    told = tour(tmp_path, "sprt", "--penta", "[60, 880, 2200, 1100, 80]").stdout
+    assert "H1 after 4320 game pairs: first engine is more than 0 Elo stronger" in told
+    assert "H0 after" in tour(tmp_path, "sprt", "--wdl", "1000,2100,1300", "--model", "bayesian").stdout
+    assert "none: the LLR" in tour(tmp_path, "sprt", "--wdl", "100,210,110").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        ((), "no counts are given"),
+        (("--wdl", "1,2"), "--wdl: must be 3 counts separated by commas: W,D,L (found '1,2')"),
+        (("--penta", "1,2,-3,4,5"), "--penta: must be 5 counts"),
+        (("--wdl", "0,0,0"), "the sum of the counts must be between 1 and"),
+        (("--penta", "1,2,3,4,5", "--model", "bayesian"), "--penta: the bayesian model needs wins"),
+        (("--penta", "1,1,1,1,1", "--wdl", "10,0,0"), "contradict each other"),
+        (("--penta", "1,1,1,1,1", "--wdl", "3,3,3"), "contradict each other"),
+        (("--wdl", "1,2,3", "--elo0", "9"), "--elo0, --elo1: the first bound must be below"),
+        (("--wdl", "1,2,3", "--beta", "1"), "alpha, beta and their sum"),
+    ],
+)
+def test_counts_that_are_not_valid(tmp_path: Path, words: tuple[str, ...], what: str) -> None:
+    """Invalid counts and bounds are usage errors of one line."""
+    done = tour(tmp_path, "sprt", *words, expect=2)
+    assert what in done.stderr and done.stderr.count("\n") == 1
