@@ -434,7 +434,7 @@ def match_test(test: Sprt, games: Sequence[tuple[Hashable, int]]) -> MatchTest:
     return MatchTest(test, won, pairs, walk, statistics_of(pairs or won), estimate(test, walk))
 
 
-def counted_test(test: Sprt, games: Sequence[int] | None, pairs: Sequence[int] | None) -> MatchTest:
+def counted_test(test: Sprt, games: tuple[int, ...] | None, pairs: tuple[int, ...] | None) -> MatchTest:
     """Evaluate the test on counts without an order, and return its result. Either counts may be None.
 
     The order of the results is not known, so the bounds are Wald's, and Elo is not corrected for an early stop. `games`
@@ -447,15 +447,12 @@ def counted_test(test: Sprt, games: Sequence[int] | None, pairs: Sequence[int] |
         in_pairs = sum(place * count for place, count in enumerate(pairs))
         if not 0 <= points - in_pairs <= 2 * lone:
             raise ValueError("the counts of games and of game pairs contradict each other")
-    if test.model == "bayesian":
-        pairs_tested = None
-        if games is None:
-            raise ValueError("the bayesian model needs wins, draws and losses")
-    else:
-        pairs_tested = pairs
-    counts = tuple(pairs_tested or games or ())
+    counts = games if test.model == "bayesian" else pairs or games
+    if counts is None:
+        needed = "wins, draws and losses" if test.model == "bayesian" else "games or game pairs"
+        raise ValueError(f"the {test.model} model needs counts of {needed}")
     found = statistics_of(pairs or counts)
     llr, (low, high) = test.llr(counts), test.bounds
     verdict: _Verdict = "H1" if llr >= high else "H0" if llr <= low else ""
     walk = Walk(counts, llr, verdict=verdict, stopped=counts if verdict else ())
-    return MatchTest(test, games and tuple(games), pairs and tuple(pairs), walk, found, None)
+    return MatchTest(test, games, pairs, walk, found, None)

@@ -341,7 +341,7 @@ def test_counts_beyond_a_bound_give_a_verdict(tmp_path: Path) -> None:
         (("--wdl", "1,2"), "--wdl: must be 3 counts separated by commas: W,D,L (found '1,2')"),
         (("--penta", "1,2,-3,4,5"), "--penta: must be 5 counts"),
         (("--wdl", "0,0,0"), "the sum of the counts must be between 1 and"),
-        (("--penta", "1,2,3,4,5", "--model", "bayesian"), "--penta: the bayesian model needs wins"),
+        (("--penta", "1,2,3,4,5", "--model", "bayesian"), "--penta: the bayesian model needs counts of wins"),
         (("--penta", "1,1,1,1,1", "--wdl", "10,0,0"), "contradict each other"),
         (("--penta", "1,1,1,1,1", "--wdl", "3,3,3"), "contradict each other"),
         (("--wdl", "1,2,3", "--elo0", "9"), "--elo0, --elo1: the first bound must be below"),
