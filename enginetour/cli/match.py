@@ -501,11 +501,11 @@ def sprt(penta: tuple[int, ...] | None, wdl: tuple[int, ...] | None, test: Sprt)
 
     Example: enginetour sprt --penta 30,440,1100,500,30 --elo0 0 --elo1 5
     """
-    from enginetour.ratings.sequential import counted_test
+    from enginetour.ratings.sequential import MatchTest
 
     if penta is None and wdl is None:
         step = "give --penta LL,LD,DD,WD,WW or --wdl W,D,L; to play a test, use enginetour match A B --sprt"
         raise UsageRefused("no counts are given", step=step)
     with usage_errors("--penta" if wdl is None else "--wdl"):
-        found = counted_test(test, wdl and wdl[::-1], penta)
+        found = MatchTest.of_counts(test, wdl and wdl[::-1], penta)
     _print_figures(found, _COUNTED, "counts", [_WITHOUT_ORDER], {})

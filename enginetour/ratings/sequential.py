@@ -386,6 +386,30 @@ class MatchTest:
     statistics: MatchStatistics
     after_stop: _Estimate | None
 
+    @classmethod
+    def of_counts(cls, test: Sprt, games: tuple[int, ...] | None, pairs: tuple[int, ...] | None) -> MatchTest:
+        """Evaluate the test on counts without an order, and return its result. Either counts may be None.
+
+        The order of the results is not known, so the bounds are Wald's, and Elo is not corrected for an early stop. The
+        test uses pairs if the model supports them. Raises ValueError without results, for contradictory counts, and for
+        the bayesian model without counts of games.
+        """
+        if games is not None and pairs is not None:
+            lone = sum(games) - 2 * sum(pairs)
+            points = sum(place * count for place, count in enumerate(games))
+            in_pairs = sum(place * count for place, count in enumerate(pairs))
+            if not 0 <= points - in_pairs <= 2 * lone:
+                raise ValueError("the counts of games and of game pairs contradict each other")
+        counts = games if test.model == "bayesian" else pairs or games
+        if counts is None:
+            needed = "wins, draws and losses" if test.model == "bayesian" else "games or game pairs"
+            raise ValueError(f"the {test.model} model needs counts of {needed}")
+        found = statistics_of(pairs or counts)
+        llr, (low, high) = test.llr(counts), test.bounds
+        verdict: _Verdict = "H1" if llr >= high else "H0" if llr <= low else ""
+        walk = Walk(counts, llr, verdict=verdict, stopped=counts if verdict else ())
+        return cls(test, games, pairs, walk, found, None)
+
     @property
     def lone(self) -> int:
         """Return the number of games that do not belong to a complete pair, or 0 if games are not in pairs at all."""
@@ -432,27 +456,3 @@ def match_test(test: Sprt, games: Sequence[tuple[Hashable, int]]) -> MatchTest:
     else:
         walk = _follow(test, [half_points for _, half_points in games], GAME_CLASSES)
     return MatchTest(test, won, pairs, walk, statistics_of(pairs or won), estimate(test, walk))
-
-
-def counted_test(test: Sprt, games: tuple[int, ...] | None, pairs: tuple[int, ...] | None) -> MatchTest:
-    """Evaluate the test on counts without an order, and return its result. Either counts may be None.
-
-    The order of the results is not known, so the bounds are Wald's, and Elo is not corrected for an early stop. `games`
-    and `pairs` are counts as in `MatchTest`. The test uses pairs if the model supports them. Raises ValueError without
-    results, for contradictory counts, and for the bayesian model without counts of games.
-    """
-    if games is not None and pairs is not None:
-        lone = sum(games) - 2 * sum(pairs)
-        points = sum(place * count for place, count in enumerate(games))
-        in_pairs = sum(place * count for place, count in enumerate(pairs))
-        if not 0 <= points - in_pairs <= 2 * lone:
-            raise ValueError("the counts of games and of game pairs contradict each other")
-    counts = games if test.model == "bayesian" else pairs or games
-    if counts is None:
-        needed = "wins, draws and losses" if test.model == "bayesian" else "games or game pairs"
-        raise ValueError(f"the {test.model} model needs counts of {needed}")
-    found = statistics_of(pairs or counts)
-    llr, (low, high) = test.llr(counts), test.bounds
-    verdict: _Verdict = "H1" if llr >= high else "H0" if llr <= low else ""
-    walk = Walk(counts, llr, verdict=verdict, stopped=counts if verdict else ())
-    return MatchTest(test, games, pairs, walk, found, None)
