@@ -68,7 +68,7 @@ SINGLE = {
     "enginetour.referee.game": "one game, loaded when a slot has one",
     "enginetour.referee.reenactment": "replaying a recorded game, loaded when a slot has one",
     "enginetour.referee.relay": "the Python twin of the compiled plies",
-    "enginetour.reports.charts.ladder": "one picture",
+    "enginetour.reports.charts.bubble": "one picture",
     "enginetour.reports.review.write": "writes files; the command has options only",
     "enginetour.store.postgres": "one of two databases, loaded for its addresses",
     "enginetour.tournament.cluster.worker": "runs in Dask's workers on other machines",

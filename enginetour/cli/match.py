@@ -205,7 +205,7 @@ def match(
 
     under_play: dict[str, Any] = {} if tc is None else {"tc": tc}
     if openings is not None or order is not None:
-        under_play["openings"] = _suite(openings, order)
+        under_play["openings"] = _openings(openings, order)
     for key, value in play.items():
         if value is not None:
             key = key.removeprefix("play_")
@@ -261,13 +261,13 @@ def _table(sprt: str | None) -> Mapping[str, Any] | None:
     raise UsageRefused(f"must be a table such as elo0=0 elo1=5 (found {sprt!r})", place="--sprt")
 
 
-def _suite(openings: str | None, order: str | None) -> dict[str, Any]:
+def _openings(openings: str | None, order: str | None) -> dict[str, Any]:
     from enginetour.tournament.config.quickmatch import parse_setting
     from enginetour.tournament.config.sections import PlaySection
 
     read = parse_setting(PlaySection, "openings", openings) if openings is not None else {}
-    suite = dict(read) if isinstance(read, Mapping) else {"file": openings}
-    return suite if order is None else {**suite, "order": order}
+    found = dict(read) if isinstance(read, Mapping) else {"file": openings}
+    return found if order is None else {**found, "order": order}
 
 
 def _typed(draft: ConfigDraft, engines: Sequence[str]) -> dict[str, str]:

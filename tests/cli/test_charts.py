@@ -22,8 +22,8 @@ from enginetour.formats.pairing.standings import CrossRow
 from enginetour.model.errors import TourError, UsageRefused
 from enginetour.model.game import Entrant, GameFinished, Outcome, StandingsRow
 from enginetour.reports.charts import canvas, curves, lists
+from enginetour.reports.charts.bubble import SectionRound, bubble_chart
 from enginetour.reports.charts.canvas import Area, Label, Picture
-from enginetour.reports.charts.ladder import SectionRound, ladder_chart
 from enginetour.reports.charts.lists import CrossScore, RatedEngine, crosstable_chart, rating_chart
 from enginetour.reports.charts.output import MARGIN, PHONE_WIDTH, PNG_SCALE, fit_text, png, svg, svg_file, text_width
 from enginetour.store.tournaments import Draft, Store
@@ -51,7 +51,7 @@ def pictures() -> dict[str, Picture]:
             [RatedEngine(NAMES[0], 2600.0, 20.0, None, 9), RatedEngine(ODD, nan, inf, 1.0, 1)], title=ODD
         ),
         "crosstable": crosstable_chart([CrossRow(n, 3, 2, c) for n, c in zip(NAMES, cells, strict=True)], title="c"),
-        "ladder": ladder_chart(
+        "ladder": bubble_chart(
             rounds, [StandingsRow(i, n, 0, 0, "active") for i, n in enumerate(NAMES)], title="ladder"
         ),
         "history": curves.rating_history_chart([curves.Curve(ODD, points), curves.Curve("B", points[:1])], title="h"),
@@ -64,7 +64,7 @@ def pictures() -> dict[str, Picture]:
         "opponents": lists.score_by_rating_chart(2600.0, [lists.OpponentScore(ODD, 2500.0, 3, 2)], title="o"),
         "nothing": rating_chart([], title="n"),
         "nobody": crosstable_chart([], title="n"),
-        "no round": ladder_chart([], [], title="n"),
+        "no round": bubble_chart([], [], title="n"),
         "no line": curves.rating_history_chart([], title="n"),
         "no gap": curves.histogram([], title="n", unit="ms"),
         "no opponent": lists.score_by_rating_chart(None, [], title="n"),
@@ -222,7 +222,7 @@ def test_matplotlib_is_loaded_by_the_first_picture_only_and_heeds_no_settings_of
     code = (
         "import sys\n"
         "import enginetour.cli.charts, enginetour.cli.lists, enginetour.cli.rate\n"
-        "from enginetour.reports.charts import curves, ladder, output, lists as ratinglist\n"
+        "from enginetour.reports.charts import bubble, curves, output, lists as ratinglist\n"
         "assert 'matplotlib' not in sys.modules\n"
         "rows = [ratinglist.RatedEngine('Toga', 1.0, None, None, 3)]\n"
         "print(output.svg(ratinglist.rating_chart(rows, title='t')), end='')\n"
@@ -242,7 +242,7 @@ def test_long_names_are_whole_on_a_phone() -> None:
     rows = [StandingsRow(place, name, 0, 0, "active") for place, name in enumerate(names)]
     for made in (
         rating_chart([RatedEngine(name, 2600.0, 20.0, 20.0, 9) for name in names], title="t", width=PHONE_WIDTH),
-        ladder_chart([SectionRound(1, 2, tuple(names), order=tuple(names))], rows, title="t", width=PHONE_WIDTH),
+        bubble_chart([SectionRound(1, 2, tuple(names), order=tuple(names))], rows, title="t", width=PHONE_WIDTH),
         curves.score_chart(dict.fromkeys(names, (2, 1)), title="t", width=PHONE_WIDTH),
     ):
         labels = [mark for mark in made.marks if isinstance(mark, Label)]

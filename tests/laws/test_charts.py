@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from enginetour.formats.bubble import Bubble
 from enginetour.interop.bubblecase import read_case
 from enginetour.model.game import Entrant, GameFinished
+from enginetour.reports.charts.bubble import SectionRound, bubble_chart, round_robins
 from enginetour.reports.charts.canvas import clean_text, linear_scale
 from enginetour.reports.charts.curves import Curve, Point, rating_history_chart
-from enginetour.reports.charts.ladder import SectionRound, ladder_chart, round_robins
 from enginetour.reports.charts.lists import RatedEngine, rating_chart
 from enginetour.reports.charts.output import svg, svg_file
 from tests.laws.bubble_cases import random_case
@@ -80,7 +80,7 @@ def test_a_ladder_tells_what_its_bubble_did(seed: int, dice: random.Random) -> N
         assert rounds[-1].parking == state.parked
     assert [one.dropped for one in rounds if one.dropped] == [*state.new][: sum(bool(one.dropped) for one in rounds)]
     placed = bubble.standings(state)
-    picture = ladder_chart(rounds, placed, title="t")
+    picture = bubble_chart(rounds, placed, title="t")
     assert picture.title == "t" and len(placed) == len(case.ranking)
 
 

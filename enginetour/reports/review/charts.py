@@ -10,9 +10,9 @@ from enginetour.model.errors import UsageRefused, match_name, no_match_hint, sug
 from enginetour.model.game import Note, StandingsRow
 from enginetour.ratings.ratinglist import RatingList
 from enginetour.reports.charts import curves, lists
+from enginetour.reports.charts.bubble import bubble_chart, round_robins
 from enginetour.reports.charts.canvas import Picture, with_title
 from enginetour.reports.charts.curves import Curve, Point
-from enginetour.reports.charts.ladder import ladder_chart, round_robins
 from enginetour.reports.charts.output import CHART_WIDTH
 from enginetour.reports.review.engines import opponents_of
 from enginetour.reports.review.fairness import Fairness, fairness_of
@@ -74,7 +74,7 @@ def bubble_picture(
     `games` is the number of games so far. The x axis counts games if `by_games` is true, and round robins if it is
     false.
     """
-    return ladder_chart(round_robins(notes, games), placed, title=title, by_games=by_games, width=width)
+    return bubble_chart(round_robins(notes, games), placed, title=title, by_games=by_games, width=width)
 
 
 def opponents_picture(rating: float | None, faced: Sequence[lists.OpponentScore]) -> Picture | None:

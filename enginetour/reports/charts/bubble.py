@@ -135,7 +135,7 @@ _ROOMY = 24.0  # units; the chart becomes wider until the average width of a rou
 _TIPS_UP_TO = 1500  # cells; with more cells, the tooltips would be most of the file
 
 
-def ladder_chart(
+def bubble_chart(
     rounds: Sequence[SectionRound],
     ranking: Sequence[StandingsRow],
     *,
