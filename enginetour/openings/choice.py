@@ -19,6 +19,7 @@ from enginetour.interop.files import bundled_openings, file_digest
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Opening, Pairing
 from enginetour.model.variants import STANDARD, VARIANTS, BackRanks, describe_start, start_count
+from enginetour.openings.books import MOST_OPENINGS, HeldGames, holds_games, open_large_positions, read_openings
 from enginetour.openings.polyglot import MOST_PLIES, BookChoice, BookLines
 from enginetour.openings.positions import (
     MEND_OR_SKIP,
@@ -27,7 +28,6 @@ from enginetour.openings.positions import (
     SkippedOpenings,
     needs_setboard,
 )
-from enginetour.openings.suites import MOST_OPENINGS, HeldGames, holds_games, open_large_positions, read_openings
 
 # How many openings the earlier games have taken: determined only by the numbers of the pairing and the policy.
 

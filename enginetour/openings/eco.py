@@ -16,8 +16,8 @@ from pathlib import Path
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Game, Opening
 from enginetour.model.variants import STANDARD, board_of
+from enginetour.openings.books import read_openings
 from enginetour.openings.positions import BadOpening, WrittenOpening, check_opening
-from enginetour.openings.suites import read_openings
 
 _LARGEST = 10_000_000  # bytes; pgn-extract's file has 0.2 million, the five files of lichess together have 0.4 million
 _NUMBER = re.compile(r"^\d+\.+")

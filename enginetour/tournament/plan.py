@@ -24,11 +24,11 @@ from enginetour.model.game import Entrant, Pairing
 from enginetour.model.task import DeclaredOption, EngineSpec, GameTask, Rules, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.model.variants import STANDARD
+from enginetour.openings.books import HeldGames
 from enginetour.openings.choice import OpeningBook, OpeningScope, load_opening_book
 from enginetour.openings.eco import OpeningNames, read_opening_names
 from enginetour.openings.polyglot import BookLines
 from enginetour.openings.positions import needs_setboard
-from enginetour.openings.suites import HeldGames
 from enginetour.reports.sheet import format_count
 from enginetour.store.address import Address, database_of, results_of, workspace_of
 from enginetour.tournament.config import load

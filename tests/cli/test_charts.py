@@ -51,8 +51,8 @@ def pictures() -> dict[str, Picture]:
             [RatedEngine(NAMES[0], 2600.0, 20.0, None, 9), RatedEngine(ODD, nan, inf, 1.0, 1)], title=ODD
         ),
         "crosstable": crosstable_chart([CrossRow(n, 3, 2, c) for n, c in zip(NAMES, cells, strict=True)], title="c"),
-        "ladder": bubble_chart(
-            rounds, [StandingsRow(i, n, 0, 0, "active") for i, n in enumerate(NAMES)], title="ladder"
+        "bubble": bubble_chart(
+            rounds, [StandingsRow(i, n, 0, 0, "active") for i, n in enumerate(NAMES)], title="bubble"
         ),
         "history": curves.rating_history_chart([curves.Curve(ODD, points), curves.Curve("B", points[:1])], title="h"),
         "score": curves.score_chart(dict.fromkeys(NAMES, (2, 1, 0, 2)), title="s"),
@@ -110,7 +110,7 @@ def test_the_same_rows_are_the_same_text(picture: Picture) -> None:
     assert "var(" not in whole and canvas.LIGHT_COLORS["paper"] in whole
 
 
-@pytest.mark.parametrize("name", ["list", "ladder", "no line"])
+@pytest.mark.parametrize("name", ["list", "bubble", "no line"])
 def test_the_same_rows_are_the_same_png(name: str) -> None:
     """Equal rows give equal PNG bytes, of twice the width of the chart, with a margin and without metadata."""
     picture = pictures()[name]
@@ -122,12 +122,12 @@ def test_the_same_rows_are_the_same_png(name: str) -> None:
         assert "Software" not in image.info
 
 
-@pytest.mark.parametrize("name", ["list", "crosstable", "ladder", "history", "score", "white", "opponents"])
+@pytest.mark.parametrize("name", ["list", "crosstable", "bubble", "history", "score", "white", "opponents"])
 def test_names_are_text_as_they_are(name: str) -> None:
     """Names are plain text, never formulas or tags; the tooltip has a long name in full."""
     told = _words(ET.fromstring(svg(pictures()[name])))
     assert ODD in told
-    if name in ("crosstable", "ladder", "score"):
+    if name in ("crosstable", "bubble", "score"):
         assert "x" * 100 in told or name == "score"
 
 
@@ -370,7 +370,7 @@ def bubble(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_ladder_of_a_bubble(bubble: Path, tmp_path: Path) -> None:
+def test_a_chart_of_a_bubble(bubble: Path, tmp_path: Path) -> None:
     """The bubble chart is drawn by games or by round robins; another format is an error."""
     path = bubble
     for by in ("games", "rounds"):
@@ -381,7 +381,7 @@ def test_a_ladder_of_a_bubble(bubble: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "x.svg").exists()
 
 
-def test_a_ladder_is_a_table_too(bubble: Path) -> None:
+def test_a_bubble_chart_is_a_table_too(bubble: Path) -> None:
     """The bubble history and one round robin are available in every table format."""
     rows = ask(bubble, "bubble", "-t", "b", "--csv").stdout.splitlines()
     assert rows[:3] == [

@@ -984,7 +984,7 @@ def test_init_names_what_was_typed(tmp_path: Path, words: tuple[str, ...], told:
     assert not (tmp_path / "night.toml").exists()
 
 
-def test_init_for_another_folder_keeps_the_suite(tmp_path: Path) -> None:
+def test_init_for_another_folder_keeps_the_book(tmp_path: Path) -> None:
     """Paths given to `init` start at the current directory, also for a file in another directory."""
     (tmp_path / "lists").mkdir()
     (tmp_path / "some.epd").write_text("rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -\n")

@@ -24,7 +24,7 @@ from enginetour.interop.files import (
 )
 from enginetour.interop.pgn import scan
 from enginetour.model.errors import InputRefused
-from enginetour.openings.suites import read_openings
+from enginetour.openings.books import read_openings
 
 
 def test_as_large_as_may_be(tmp_path: Path) -> None:

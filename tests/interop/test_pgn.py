@@ -32,8 +32,8 @@ from enginetour.interop.pgn import GameReader, game_start, read_games, scan
 from enginetour.interop.tally import MOST_TAGS, RESULTS, UNFINISHED, Tally, escaped, result_code, tag_text, unescaped
 from enginetour.interop.toml import read_toml
 from enginetour.model.errors import InputRefused
+from enginetour.openings.books import MOST_PLIES, read_openings
 from enginetour.openings.positions import BadOpening
-from enginetour.openings.suites import MOST_PLIES, read_openings
 from enginetour.reports.sheet import Column, Sheet, render
 from enginetour.store.address import Address
 from enginetour.store.definition import ListDefinition
@@ -954,10 +954,10 @@ def test_a_game_of_endless_moves_or_tags(tmp_path: Path) -> None:
     assert not isinstance(good, BadOpening)
 
 
-def test_a_suite_that_begins_with_blank_lines(tmp_path: Path) -> None:
+def test_a_book_that_begins_with_blank_lines(tmp_path: Path) -> None:
     """Blank lines at the start of a book are not kept: 50 MB of them took 2.9 GB."""
-    (tmp_path / "suite").write_text("\n" * 1000 + "1. e4 *\n")
-    (found,) = read_openings(tmp_path / "suite")
+    (tmp_path / "book").write_text("\n" * 1000 + "1. e4 *\n")
+    (found,) = read_openings(tmp_path / "book")
     assert not isinstance(found, BadOpening)
     assert found.moves == ("e2e4",)
 

@@ -120,9 +120,9 @@ def test_unreadable(tmp_path: Path) -> None:
     """A missing file, a directory and binary content have different errors."""
     (tmp_path / "latin").write_bytes(b'a = "\xe9"')
     for name, words in (
-        ("none", "file not found, expected a suite. Hint: go"),
+        ("none", "file not found, expected an opening book. Hint: go"),
         (".", "a directory"),
         ("latin", "not UTF-8"),
     ):
         with pytest.raises(InputRefused, match=words):
-            read_toml(tmp_path / name, "a suite", step="go")
+            read_toml(tmp_path / name, "an opening book", step="go")

@@ -65,7 +65,7 @@ def test_a_scale_holds_its_numbers(values: list[float | None], least: float) -> 
 
 @settings(max_examples=25, deadline=None)
 @given(seeds, st.randoms(use_true_random=False))
-def test_a_ladder_tells_what_its_bubble_did(seed: int, dice: random.Random) -> None:
+def test_a_bubble_chart_tells_what_its_bubble_did(seed: int, dice: random.Random) -> None:
     """The chart has the members, order, parking and games of the bubble at any time."""
     case = read_case(random_case(seed, longest=14), "case")
     bubble = Bubble(case.options, due=case.withdrawals)

@@ -23,7 +23,7 @@ def _outcome(pairing: Pairing) -> Outcome:
     return RESULTS[hashlib.blake2b(repr(pairing.key).encode()).digest()[0] % len(RESULTS)]
 
 
-def _played(system: str, seed: int, suite: OpeningBook, slots: int, dice: random.Random) -> dict[GameKey, Opening]:
+def _played(system: str, seed: int, book: OpeningBook, slots: int, dice: random.Random) -> dict[GameKey, Opening]:
     """Play a tournament with concurrent games, void games, replays and resumes."""
     entrants = tuple(Entrant(f"E{n}", rating=2000.0 - 50 * n) for n in range(2 if system == "match" else 5))
     options = options_model(system).model_validate(settings_of(system, random.Random(seed), len(entrants)))
@@ -34,7 +34,7 @@ def _played(system: str, seed: int, suite: OpeningBook, slots: int, dice: random
         for pairing in format_.offers(state):
             if len(air) < slots and pairing.key not in air:
                 air[pairing.key] = pairing
-                assert found.setdefault(pairing.key, suite.pick(pairing)) == suite.pick(pairing)
+                assert found.setdefault(pairing.key, book.pick(pairing)) == book.pick(pairing)
         if not air:
             break
         pairing = air.pop(dice.choice(sorted(air)))
@@ -51,8 +51,8 @@ def _played(system: str, seed: int, suite: OpeningBook, slots: int, dice: random
 @given(seed=st.integers(0, 2**32), per=st.sampled_from(["pairing", "round", "encounter"]), luck=st.integers(0, 2**32))
 def test_openings_are_a_matter_of_numbers(system: str, seed: int, per: OpeningScope, luck: int) -> None:
     """Games have the same openings with 1, 2 and 4 slots."""
-    suite = load_opening_book(OpeningSettings(per=per), seed=seed, legs=2, folder=Path("/"))
-    one, two, four = (_played(system, seed, suite, slots, random.Random(luck + slots)) for slots in (1, 2, 4))
+    book = load_opening_book(OpeningSettings(per=per), seed=seed, legs=2, folder=Path("/"))
+    one, two, four = (_played(system, seed, book, slots, random.Random(luck + slots)) for slots in (1, 2, 4))
     for other in (two, four):
         assert all(other[key] == opening for key, opening in one.items() if key in other)
         assert set(one) & set(other)

@@ -90,8 +90,8 @@ OTHERS: dict[str, list[Any]] = {
 
 SOS: Settings = {"placement": ["NBW", "SOS", "SOSOS"]}
 RATED: Settings = {"handicap": {"correction": 0, "per": 50.0}}
-LADDER: Settings = {"bar": 19, "floor": 15, "groups": "bands"}
-GIVEN: Settings = {"handicap": {"correction": 0}, **LADDER}
+LIMITED_BANDS: Settings = {"bar": 19, "floor": 15, "groups": "bands"}
+GIVEN: Settings = {"handicap": {"correction": 0}, **LIMITED_BANDS}
 BY_SCORE = ("mcmahon", "gerlach", "gotha-2005", "swiss-cat")
 SECTION: Settings = {"size": 4, "min_matches": 5, "unpark_threshold": 2}
 ONE_KIND: Settings = {"categories": 1, "handicap_weight": 0, "family_weight": 0}
@@ -131,7 +131,7 @@ WITH: dict[str, Settings] = {
     "bar": BANDS,
     "floor": BANDS,
     "groups": {"bar": 19, "floor": 15},
-    "cup_top_group": {"placement": ["STS"], **LADDER},
+    "cup_top_group": {"placement": ["STS"], **LIMITED_BANDS},
     "colours": {"order": "seats"},
     "draw_rate": {"model": "elo-draw"},
     "integer_steps": {"model": "gor"},

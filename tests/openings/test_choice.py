@@ -17,10 +17,10 @@ from enginetour.formats.pairing.schedule import match_games
 from enginetour.interop.files import bundled_openings
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Opening, Pairing
-from enginetour.openings import choice, suites
+from enginetour.openings import books, choice
+from enginetour.openings.books import read_openings
 from enginetour.openings.choice import OpeningBook, OpeningSettings, load_opening_book, shuffled_places
 from enginetour.openings.positions import WrittenOpening, check_opening
-from enginetour.openings.suites import read_openings
 from enginetour.tournament.config import load
 from tests.support.tournaments import audit, config, entrant, read, tour
 
@@ -36,21 +36,21 @@ def _after(opening: Opening) -> chess.Board:
     return board
 
 
-def test_own_suite() -> None:
+def test_bundled_book() -> None:
     """The bundled book has 60 different named lines of 6 to 10 plies, quiet and with equal material."""
-    suite = load_opening_book(OpeningSettings(), seed=1, legs=2, folder=Path("/"))
-    assert [opening.name for opening in suite.openings] == [f"balanced {number}" for number in range(1, 61)]
-    boards = [_after(opening) for opening in suite.openings]
+    book = load_opening_book(OpeningSettings(), seed=1, legs=2, folder=Path("/"))
+    assert [opening.name for opening in book.openings] == [f"balanced {number}" for number in range(1, 61)]
+    boards = [_after(opening) for opening in book.openings]
     assert len({board.epd() for board in boards}) == 60
-    assert len({opening.moves[:4] for opening in suite.openings}) == 60
-    for opening, board in zip(suite.openings, boards, strict=True):
+    assert len({opening.moves[:4] for opening in book.openings}) == 60
+    for opening, board in zip(book.openings, boards, strict=True):
         assert len(opening.moves) in (6, 8, 10)
         assert not board.is_check()
         worth = [sum(board.piece_map()[s].piece_type for s in chess.SquareSet(board.occupied_co[c])) for c in (0, 1)]
         assert abs(worth[0] - worth[1]) <= 1
 
 
-def test_own_suite_is_balanced() -> None:
+def test_bundled_book_is_balanced() -> None:
     """Each line of the bundled book has an evaluation of at most 0.35 pawns."""
     lines = bundled_openings().read_text().splitlines()
     evals = [float(line.split('"')[1]) for line in lines if line.startswith("[Eval ")]
@@ -60,10 +60,10 @@ def test_own_suite_is_balanced() -> None:
 
 def test_pairings_compare() -> None:
     """By default the n-th encounter of every pair uses the same opening in both games."""
-    suite = OpeningBook(OPENINGS, seed=5, order="random")
+    book = OpeningBook(OPENINGS, seed=5, order="random")
     for meeting in range(1, 10):
         picks = {
-            suite.pick(Pairing(white, black, meeting=meeting, leg=leg, encounter=encounter, round=encounter))
+            book.pick(Pairing(white, black, meeting=meeting, leg=leg, encounter=encounter, round=encounter))
             for encounter, (white, black) in enumerate([("a", "b"), ("c", "a"), ("b", "c")], 10 * meeting)
             for leg in (1, 2)
         }
@@ -82,8 +82,8 @@ def test_single_games_vary() -> None:
 @pytest.mark.parametrize(("listed", "indices"), [(False, [1, 2, 3]), (True, [1, 1, 1])])
 def test_pairs_that_results_make_vary(listed: bool, indices: list[int]) -> None:
     """If all pairs are listed they share openings; if results decide who plays whom they do not."""
-    suite = load_opening_book(OpeningSettings(order="sequential"), seed=1, legs=2, listed=listed, folder=Path("/"))
-    assert [suite.pick(Pairing("a", name, encounter=n)).index for n, name in enumerate("bcd", 1)] == indices
+    book = load_opening_book(OpeningSettings(order="sequential"), seed=1, legs=2, listed=listed, folder=Path("/"))
+    assert [book.pick(Pairing("a", name, encounter=n)).index for n, name in enumerate("bcd", 1)] == indices
 
 
 def test_both_games_of_a_decider_have_one_opening() -> None:
@@ -95,9 +95,9 @@ def test_both_games_of_a_decider_have_one_opening() -> None:
 
 def test_rounds() -> None:
     """With `per` round all games of a round share an opening."""
-    suite = OpeningBook(OPENINGS, per="round")
+    book = OpeningBook(OPENINGS, per="round")
     games = (Pairing(white, "z", round=r, encounter=e) for r, e, white in ((1, 1, "a"), (1, 2, "b"), (2, 3, "a")))
-    assert [suite.pick(game).index for game in games] == [1, 1, 2]
+    assert [book.pick(game).index for game in games] == [1, 1, 2]
 
 
 @pytest.mark.parametrize(
@@ -106,9 +106,9 @@ def test_rounds() -> None:
 )
 def test_repeat(repeat: int, legs: int, indices: list[int]) -> None:
     """An opening is used for `repeat` games of a pair."""
-    suite = OpeningBook(OPENINGS, repeat=repeat, legs=legs)
+    book = OpeningBook(OPENINGS, repeat=repeat, legs=legs)
     games = [Pairing("a", "b", meeting=n // legs + 1, leg=n % legs + 1) for n in range(6)]
-    assert [suite.pick(game).index for game in games] == indices
+    assert [book.pick(game).index for game in games] == indices
 
 
 @given(
@@ -119,12 +119,12 @@ def test_repeat(repeat: int, legs: int, indices: list[int]) -> None:
 )
 def test_every_pass_uses_all(seed: int, start: int, cycle: int, order: str) -> None:
     """Each pass through the book uses every opening once, from any start, and passes are counted."""
-    suite = OpeningBook(OPENINGS, seed=seed, order="random" if order == "random" else "sequential", start=start)
+    book = OpeningBook(OPENINGS, seed=seed, order="random" if order == "random" else "sequential", start=start)
     meetings = [Pairing("a", "b", meeting=n) for n in range(7 * cycle + 1, 7 * cycle + 8)]
-    assert Counter(suite.pick(meeting) for meeting in meetings) == Counter(OPENINGS)
-    assert {suite.dealing.uses(meeting) for meeting in meetings} == {cycle}
+    assert Counter(book.pick(meeting) for meeting in meetings) == Counter(OPENINGS)
+    assert {book.dealing.uses(meeting) for meeting in meetings} == {cycle}
     if order == "sequential":
-        assert suite.pick(meetings[0]).index == start
+        assert book.pick(meetings[0]).index == start
 
 
 def test_passes_differ() -> None:
@@ -134,8 +134,8 @@ def test_passes_differ() -> None:
 
 def test_random_is_dealt_in_the_order_of_the_shuffle() -> None:
     """The n-th opening of a pass is the n-th of the random order of that pass."""
-    suite = OpeningBook(OPENINGS, seed=5, order="random")
-    dealt = [suite.pick(Pairing("a", "b", meeting=n)) for n in range(1, 15)]
+    book = OpeningBook(OPENINGS, seed=5, order="random")
+    dealt = [book.pick(Pairing("a", "b", meeting=n)) for n in range(1, 15)]
     for cycle in (0, 1):
         assert dealt[7 * cycle : 7 * cycle + 7] == [OPENINGS[place] for place in shuffled_places(5, cycle, 7)]
     assert dealt[:7] != dealt[7:] != list(OPENINGS)
@@ -159,14 +159,14 @@ def test_bad_openings(tmp_path: Path) -> None:
     (tmp_path / "s.epd").write_text("4k3/8/8/8/8/8/P7/4K3 w - -\n8/8/8/8/8/8/8/8 w - -\n")
     with pytest.raises(InputRefused, match=r"s\.epd:2: invalid opening: impossible position .*skip_bad"):
         load_opening_book(OpeningSettings(file="s.epd"), seed=1, legs=2, folder=tmp_path)
-    suite = load_opening_book(OpeningSettings(file="s.epd", skip_bad=True), seed=1, legs=2, folder=tmp_path)
-    assert len(suite.openings) == 1
+    book = load_opening_book(OpeningSettings(file="s.epd", skip_bad=True), seed=1, legs=2, folder=tmp_path)
+    assert len(book.openings) == 1
     words = (
         f"openings: 1 of 2 skipped because they cannot be played; first: {tmp_path / 's.epd'}:2: impossible position "
     )
-    assert suite.left_out.count == 1
-    assert suite.left_out.first.startswith(f"{tmp_path / 's.epd'}:2: ")
-    assert str(suite.left_out).startswith(words)
+    assert book.left_out.count == 1
+    assert book.left_out.first.startswith(f"{tmp_path / 's.epd'}:2: ")
+    assert str(book.left_out).startswith(words)
 
 
 def test_openings_that_were_left_out_are_told(tmp_path: Path) -> None:
@@ -197,9 +197,9 @@ def test_no_openings(tmp_path: Path) -> None:
 
 def test_start_wraps() -> None:
     """A `start` beyond the end continues from the beginning."""
-    suite = load_opening_book(OpeningSettings(order="sequential", start=63), seed=1, legs=2, folder=Path("/"))
-    assert suite.pick(Pairing("a", "b")).index == 3
-    assert suite.dealing.uses(Pairing("a", "b")) == 0
+    book = load_opening_book(OpeningSettings(order="sequential", start=63), seed=1, legs=2, folder=Path("/"))
+    assert book.pick(Pairing("a", "b")).index == 3
+    assert book.dealing.uses(Pairing("a", "b")) == 0
 
 
 def test_plies_cut() -> None:
@@ -244,12 +244,12 @@ def test_init_takes_openings_and_variant(tmp_path: Path) -> None:
     assert (play.openings.file, play.variant) == (str(here / "my book.bin"), "chess960")
 
 
-def test_a_suite_that_was_used_up_is_told() -> None:
+def test_a_book_that_was_used_up_is_told() -> None:
     """The note about a book that was used up appears with the first repeated opening."""
-    suite = OpeningBook(OPENINGS)
-    assert suite.wrapped(Pairing("a", "b", meeting=n) for n in range(1, 8)) == ""
+    book = OpeningBook(OPENINGS)
+    assert book.wrapped(Pairing("a", "b", meeting=n) for n in range(1, 8)) == ""
     told = "all 7 openings were used, and the book was started again once"
-    assert suite.wrapped([Pairing("a", "b", meeting=8)]) == told
+    assert book.wrapped([Pairing("a", "b", meeting=8)]) == told
     alone = OpeningBook(OPENINGS[:1], source="the initial position of horde")
     told = "all games started from the only opening (the initial position of horde)"
     assert alone.wrapped([Pairing("a", "b", meeting=8)]) == told
@@ -267,11 +267,11 @@ def test_a_run_tells_at_its_end_that_openings_came_again(tmp_path: Path) -> None
 
 def test_a_plan_says_how_many_of_the_openings_are_played() -> None:
     """The plan shows how many openings of a larger book are played."""
-    suite = OpeningBook(OPENINGS)
+    book = OpeningBook(OPENINGS)
     fresh = 'to use different openings for each pair, set per = "encounter" in openings'
-    assert suite.shared(2) == f", of which all pairs play the same one; {fresh}"
-    assert "the same 2;" in suite.shared(4)
-    assert suite.shared(2 * len(OPENINGS)) == replace(suite, per="encounter").shared(2) == ""
+    assert book.shared(2) == f", of which all pairs play the same one; {fresh}"
+    assert "the same 2;" in book.shared(4)
+    assert book.shared(2 * len(OPENINGS)) == replace(book, per="encounter").shared(2) == ""
 
 
 def test_positions_by_number(tmp_path: Path) -> None:
@@ -280,9 +280,9 @@ def test_positions_by_number(tmp_path: Path) -> None:
     picks = [drawn.pick(Pairing("a", "b", meeting=n)) for n in range(1, 961)]
     assert {pick.index for pick in picks} == set(range(1, 961))
     named = OpeningSettings(positions=(518, 0), order="sequential")
-    suite = load_opening_book(named, seed=4, legs=2, folder=tmp_path, variant="chess960")
-    assert [opening.name for opening in suite.openings] == ["SP 518", "SP 0"]
-    assert suite.openings[0].fen == chess.STARTING_FEN
+    book = load_opening_book(named, seed=4, legs=2, folder=tmp_path, variant="chess960")
+    assert [opening.name for opening in book.openings] == ["SP 518", "SP 0"]
+    assert book.openings[0].fen == chess.STARTING_FEN
     double = load_opening_book(OpeningSettings(), seed=4, legs=2, folder=tmp_path, variant="double-chess960")
     assert len(double.openings) == 960 * 960
     fen = double.pick(Pairing("a", "b")).fen
@@ -308,7 +308,7 @@ def test_colours_are_a_setting_of_the_format(key: str) -> None:
 
 
 @pytest.mark.parametrize(("cycles", "told"), [(2, False), (3, True)])
-def test_a_suite_that_was_used_up_is_told_in_the_report(tmp_path: Path, cycles: int, told: bool) -> None:
+def test_a_book_that_was_used_up_is_told_in_the_report(tmp_path: Path, cycles: int, told: bool) -> None:
     """The report notes that openings were used again."""
     (tmp_path / "two.epd").write_text("4k3/8/8/8/8/8/P7/4K3 w - -\n4k3/p7/8/8/8/8/8/4K3 w - -\n")
     path = config(tmp_path, ("wren1", "wren2"), "roundrobin", f"games_per_pairing = 2\ncycles = {cycles}")
@@ -331,7 +331,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Treat a file of forty positions as a large one."""
-    monkeypatch.setattr(suites, "LARGE", 1000)
+    monkeypatch.setattr(books, "LARGE", 1000)
 
 
 def written(folder: Path, *bad: int) -> None:
@@ -343,8 +343,8 @@ def written(folder: Path, *bad: int) -> None:
 def tournament(folder: Path, engines: tuple[str, ...], settings: str = "", *, order: str = "file", **more: str) -> Path:
     """Write a configuration that uses the book; `order` is that of the starting list."""
     path = config(folder, engines, "roundrobin", settings or "games_per_pairing = 1", more.get("entrants", ""))
-    suite = f'[play.openings]\nfile = "suite.epd"\norder = "{more.get("dealt", "sequential")}"\n[report]'
-    text = path.read_text().replace("[report]", suite).replace("seed = 4", f'seed = 4\norder = "{order}"')
+    book = f'[play.openings]\nfile = "suite.epd"\norder = "{more.get("dealt", "sequential")}"\n[report]'
+    text = path.read_text().replace("[report]", book).replace("seed = 4", f'seed = 4\norder = "{order}"')
     path.write_text(text)
     return path
 
@@ -369,8 +369,8 @@ def test_an_edition_deals_in_its_own_order(tmp_path: Path) -> None:
     written(tmp_path)
     path = tournament(tmp_path, ("wren1", "wren2"), dealt="random")
     read = OpeningSettings(file="suite.epd")
-    suite = choice.load_opening_book(read, seed=4, legs=1, folder=tmp_path)
-    first, second = (suite.seeded(4 + (number - 1) * (1 << 32))._place(0) + 1 for number in (1, 2))
+    book = choice.load_opening_book(read, seed=4, legs=1, folder=tmp_path)
+    first, second = (book.seeded(4 + (number - 1) * (1 << 32))._place(0) + 1 for number in (1, 2))
     assert first != second
     written(tmp_path, second)
     tour(tmp_path, "run", str(path))

@@ -139,12 +139,12 @@ def test_the_file_of_pgn_extract_gives_its_codes(tmp_path: Path) -> None:
     """pgn-extract gives the same code and name for each line of the bundled book."""
     program = shutil.which("pgn-extract") or "/usr/games/pgn-extract"
     codes = Path(program).parents[1] / "share" / "pgn-extract" / "eco.pgn"
-    suite = Path(__file__).parents[2] / "configs" / "suite.pgn"
+    bundled = Path(__file__).parents[2] / "configs" / "suite.pgn"
     done = subprocess.run(
-        [program, "--quiet", f"-e{codes}", suite], cwd=tmp_path, capture_output=True, text=True, check=True
+        [program, "--quiet", f"-e{codes}", bundled], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     names, text, seen = read_opening_names(codes, "eco"), iter(done.stdout.split("[Event ")[1:]), 0
-    with suite.open() as source:
+    with bundled.open() as source:
         while (one := chess.pgn.read_game(source)) is not None:
             found = names.of(replace(game(), opening=Opening(), moves=tuple(
                 MoveMade(move.uci(), "") for move in one.mainline_moves()

@@ -60,14 +60,14 @@ def test_best_and_cut(tmp_path: Path) -> None:
 def test_both_legs_have_one_line_and_it_is_a_matter_of_numbers(tmp_path: Path) -> None:
     """An encounter has the same line in both games and in any order of requests; the next has another."""
     settings = OpeningSettings(file=str(book(tmp_path / "b.bin")), per="encounter")
-    suite = load_opening_book(settings, seed=4, legs=2, folder=tmp_path)
+    loaded = load_opening_book(settings, seed=4, legs=2, folder=tmp_path)
     games = [Pairing("a", "b", encounter=number, leg=leg) for number in range(1, 30) for leg in (1, 2)]
-    there = [suite.pick(game) for game in games]
-    back = [suite.pick(game) for game in reversed(games)]
+    there = [loaded.pick(game) for game in games]
+    back = [loaded.pick(game) for game in reversed(games)]
     assert there == back[::-1]
     assert there[0::2] == there[1::2]
     assert len(set(there)) == 29
-    assert suite.dealing.uses(games[-1]) == 0
+    assert loaded.dealing.uses(games[-1]) == 0
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Opening, Pairing
-from enginetour.openings import choice, suites
+from enginetour.openings import books, choice
 from enginetour.openings.choice import OpeningSettings, load_opening_book, permuted_place
 from enginetour.openings.positions import IndexedPositions, parse_position
 
@@ -27,8 +27,8 @@ def _text(number: int) -> str:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Treat every file as a large one."""
-    monkeypatch.setattr(suites, "LARGE", 10)
-    monkeypatch.setattr(suites, "PACKED_LARGE", 10)
+    monkeypatch.setattr(books, "LARGE", 10)
+    monkeypatch.setattr(books, "PACKED_LARGE", 10)
 
 
 @pytest.mark.parametrize("name", ["s.epd", "s.epd.gz"])
@@ -38,8 +38,8 @@ def test_the_same_openings_as_from_a_small_file(tmp_path: Path, monkeypatch: pyt
     (tmp_path / name).write_bytes(gzip.compress(raw) if name.endswith("gz") else raw)
     settings = OpeningSettings(file=name, per="encounter")
     held = load_opening_book(settings, seed=3, legs=1, folder=tmp_path)
-    monkeypatch.setattr(suites, "LARGE", 10)
-    monkeypatch.setattr(suites, "PACKED_LARGE", 10)
+    monkeypatch.setattr(books, "LARGE", 10)
+    monkeypatch.setattr(books, "PACKED_LARGE", 10)
     large = load_opening_book(settings, seed=3, legs=1, folder=tmp_path)
     assert isinstance(large.openings, IndexedPositions)
     games = [Pairing("a", "b", encounter=number) for number in range(1, 130)]
@@ -51,10 +51,10 @@ def test_the_same_openings_as_from_a_small_file(tmp_path: Path, monkeypatch: pyt
 def test_a_bad_line_of_a_large_file(tmp_path: Path) -> None:
     """An invalid line raises an error with its line number if a game may need it, or is skipped."""
     (tmp_path / "s.epd").write_text(f'{KINGS}\n\n{KINGS} id "x";\n8/8/8/8/8/8/8/8 w - -\n{KINGS} id "y";\n')
-    suite = load_opening_book(OpeningSettings(file="s.epd", order="sequential"), seed=1, legs=2, folder=tmp_path)
-    suite.check(2)
+    book = load_opening_book(OpeningSettings(file="s.epd", order="sequential"), seed=1, legs=2, folder=tmp_path)
+    book.check(2)
     with pytest.raises(InputRefused, match=r"s\.epd:4: invalid opening: impossible position .*skip_bad"):
-        suite.check(3)
+        book.check(3)
     wished = OpeningSettings(file="s.epd", order="sequential", skip_bad=True)
     skipping = load_opening_book(wished, seed=1, legs=2, folder=tmp_path)
     assert not skipping.left_out.count
@@ -104,10 +104,10 @@ def test_a_keyed_permutation_is_one() -> None:
     assert [permuted_place(7, 0, 1000, place) for place in range(4)] == [666, 347, 614, 268]
 
 
-def test_a_suite_too_large_to_order_is_scattered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_book_too_large_to_order_is_scattered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A very large book uses every opening once in each pass."""
     monkeypatch.setattr(choice, "HELD_ORDER", 10)
-    suite = load_opening_book(OpeningSettings(per="encounter"), seed=1, legs=1, folder=tmp_path)
-    picks = [suite.pick(Pairing("a", "b", encounter=number)).index for number in range(1, 121)]
+    book = load_opening_book(OpeningSettings(per="encounter"), seed=1, legs=1, folder=tmp_path)
+    picks = [book.pick(Pairing("a", "b", encounter=number)).index for number in range(1, 121)]
     assert sorted(picks[:60]) == sorted(picks[60:]) == list(range(1, 61))
     assert picks[:60] != picks[60:]

@@ -23,10 +23,10 @@ def bubble(folder: Path, names: tuple[str, ...], most: int = 10_000) -> Path:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished bubble of five engines, one of them with the longest allowed name."""
-    return bubble(tmp_path_factory.mktemp("ladder"), (*FOUR, "x" * 100))
+    return bubble(tmp_path_factory.mktemp("bubble"), (*FOUR, "x" * 100))
 
 
-def test_the_ladder_fits_the_window(folder: Path) -> None:
+def test_the_bubble_history_fits_the_window(folder: Path) -> None:
     """Long names are shortened in the table of both rankings."""
     both = tour(folder, "bubble").stdout.split("final ranking")[1]
     assert max(map(len, both.splitlines())) <= 80

@@ -744,7 +744,7 @@ TOKENS = (
     *(b"[" * 600, b"{" * 600, b"(" * 600, b"a." * 600, b"A" * 70_000, b"../../x", b"/dev/null", b"%s%n{0}", b"\\ud800"),
 )  # fmt: skip
 
-SUITE = b"""[Event "one"]\n\n1. e4 e5 2. Nf3 {a comment} (2. f4) *\n
+BOOK = b"""[Event "one"]\n\n1. e4 e5 2. Nf3 {a comment} (2. f4) *\n
 [Event "two"]\n[FEN "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"]\n[SetUp "1"]\n\n1. e4 *\n"""
 EPD = b"""rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - hmvc 0; fmvn 1; id "start";
 4k3/8/8/8/8/8/4P3/4K3 w - - 0 1\n# a comment\n"""
@@ -799,7 +799,7 @@ class Door:
 
 
 _BESIDE = {
-    "suite.pgn": SUITE,
+    "suite.pgn": BOOK,
     "engines/mine.toml": ENGINE,
     "engines/x.py": b"",
     "club.toml": CONFIG,
@@ -810,8 +810,8 @@ DOORS: Mapping[str, Door] = {
     "config": Door("club.toml", CONFIG, _PLAY, _BESIDE),
     "engine-file": Door("engines/mine.toml", ENGINE, _PLAY, _BESIDE),
     "engines-list": Door("engines/mine.toml", ENGINE, ("engines", "list"), _BESIDE),
-    "suite-pgn": Door("suite.pgn", SUITE, _PLAY, _BESIDE),
-    "suite-epd": Door("suite.epd", EPD, _PLAY, {**_BESIDE, "club.toml": CONFIG.replace(b".pgn", b".epd")}),
+    "book-pgn": Door("suite.pgn", BOOK, _PLAY, _BESIDE),
+    "book-epd": Door("suite.epd", EPD, _PLAY, {**_BESIDE, "club.toml": CONFIG.replace(b".pgn", b".epd")}),
     "rate": Door("games.pgn", GAMES, ("rate", "games.pgn", "-o", "made")),
     "import": Door("games.pgn", GAMES, ("import", "games.pgn", "--dry-run", "--name", "x")),
     "aliases": Door("names.csv", ALIASES, ("rate", "games.pgn", "--aliases", "names.csv"), _BESIDE),

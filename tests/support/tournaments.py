@@ -538,8 +538,8 @@ class Tour:
         if self.slots == 1 and self.in_order:
             assert pairings == played
         assert as_json(notes) == as_json(note for _, note in log.notes())
-        suite = prepare(self.path, None).book
-        assert all(stored.game.opening == suite.pick(stored.game.pairing) for stored in log.full_games())
+        book = prepare(self.path, None).book
+        assert all(stored.game.opening == book.pick(stored.game.pairing) for stored in log.full_games())
 
 
 class _Opened:
@@ -637,7 +637,7 @@ def killed(folder: Path, tours: Iterable[Tour], wanted: int) -> str:
 
 FIELD = (("Ada", "uci"), ("Bea", "cecp"), ("Cid", "uci"), ("Dot", "cecp"))
 # Two draws by repetition, and two games that the engine without a knight loses by an illegal move.
-SUITE = """\
+BOOK = """\
 rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq -
 rnbqkbnr/ppp1pppp/8/3p4/3P4/8/PPP1PPPP/RNBQKB1R w KQkq -
 rnbqkb1r/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq -
@@ -751,7 +751,7 @@ def quick(
 ) -> Path:
     """Write a configuration with four scripted engines of both protocols and very short games."""
     entrants = "".join(scripted(*who) for who in FIELD)
-    (folder / "suite.epd").write_text(SUITE)
+    (folder / "suite.epd").write_text(BOOK)
     play = f'openings = {{ file = "suite.epd" }}\n{play}'.strip()
     return config(folder, (), system, settings, entrants + more, name=name, tc="60+1", play=play)
 

@@ -14,17 +14,17 @@ from enginetour.model.errors import EngineRefused
 from enginetour.model.game import Opening, Pairing
 from enginetour.model.task import EngineSpec, ProbeResult, Side
 from enginetour.model.timecontrol import TimeControl
+from enginetour.openings.books import read_openings
 from enginetour.openings.choice import OpeningBook
 from enginetour.openings.polyglot import BookLines
 from enginetour.openings.positions import needs_setboard
-from enginetour.openings.suites import read_openings
 from enginetour.tournament.probing import unsupported_openings
 from tests.support.tournaments import config, scripted, tour
 
 ENDING = "4k3/8/8/8/8/8/4P3/4K3 b - - 0 1"
 NO_RIGHTS = "r3k2r/8/8/8/8/8/8/R3K2R w - - 0 1"
 COUNTED = "4k3/8/8/8/8/8/4P3/4K3 w - - 7 40"
-SUITE = (
+BOOK = (
     Opening("moves", 1, None, ("e2e4",)),
     Opening("ending", 2, ENDING),
     Opening("bare", 3, NO_RIGHTS),
@@ -43,19 +43,19 @@ def named(openings: tuple[Opening, ...], setboard: str | None, protocol: str = "
 @pytest.mark.parametrize("setboard", ["0", None])
 def test_what_edit_cannot_express(setboard: str | None) -> None:
     """Unsupported openings are counted and the first is named; Black to move and move counters are supported."""
-    (words,) = named(SUITE, setboard)
+    (words,) = named(BOOK, setboard)
     assert words.startswith(
         "Shy does not support setboard, so it cannot play 1 of 4 openings; the first of these is number 3 (bare): "
     )
     with pytest.raises(EngineRefused, match="cannot play any of 1 openings; the first of these is number 3"):
-        named(SUITE[2:3], setboard)
+        named(BOOK[2:3], setboard)
 
 
 def test_what_can_be_told() -> None:
     """Moves and plain positions are supported, and everything by engines with setboard or UCI."""
-    assert not named(SUITE[:2], "0")
-    assert not named(SUITE, "1")
-    assert not named(SUITE, None, "uci")
+    assert not named(BOOK[:2], "0")
+    assert not named(BOOK, "1")
+    assert not named(BOOK, None, "uci")
 
 
 def test_variants_begin_where_edit_does_not() -> None:
@@ -70,21 +70,21 @@ CASE = Path(__file__).parents[1] / "cases" / "openings" / "counters-and-rights.e
 
 def test_spares_are_a_matter_of_the_numbers_alone() -> None:
     """Every game has an opening that edit can express, the same for both colors and for each replay."""
-    suite = OpeningBook(tuple(cast("Iterable[Opening]", read_openings(CASE))), seed=3, order="random")
-    assert [needs_setboard(opening) for opening in suite.openings] == [False, False, True, False]
+    book = OpeningBook(tuple(cast("Iterable[Opening]", read_openings(CASE))), seed=3, order="random")
+    assert [needs_setboard(opening) for opening in book.openings] == [False, False, True, False]
     games = [Pairing("Shy", "Ada", n, leg, n) for n in range(1, 13) for leg in (1, 2)]
-    spares = [spare for game in games if (spare := suite.spare(game)) is not None]
+    spares = [spare for game in games if (spare := book.spare(game)) is not None]
     assert len(spares) == len(games)
     assert not any(map(needs_setboard, spares))
-    assert spares[::2] == spares[1::2] == [suite.spare(game) for game in games[::2]]
-    assert replace(suite, openings=(Opening("bare", 1, NO_RIGHTS),)).spare(games[0]) is None
+    assert spares[::2] == spares[1::2] == [book.spare(game) for game in games[::2]]
+    assert replace(book, openings=(Opening("bare", 1, NO_RIGHTS),)).spare(games[0]) is None
 
 
 def test_endless_lines_of_a_book_are_not_all_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of an endless book only one line is checked, because all lines start in the initial position."""
     book = BookLines.__new__(BookLines)
     book.choice = "weight"
-    monkeypatch.setattr(BookLines, "__getitem__", lambda book, place: SUITE[0])
+    monkeypatch.setattr(BookLines, "__getitem__", lambda book, place: BOOK[0])
     side = Side(EngineSpec("Shy", ("/x",), "cecp"), TimeControl.parse("1"))
     assert not list(unsupported_openings(OpeningBook(book), {"Shy": side}, {"Shy": ProbeResult("Shy")}))
 

@@ -228,14 +228,14 @@ def test_settings_that_an_older_enginetour_did_not_have(tmp_path: Path) -> None:
     assert grown_settings(plan, _frozen_log(plan, play=older)) == {}
 
 
-def test_a_suite_that_changed_is_another(tmp_path: Path) -> None:
+def test_a_book_that_changed_is_another(tmp_path: Path) -> None:
     """An opening book with the same name but other content is an error."""
     plan = prepare(config(tmp_path, ("wren1", "wren2")), tmp_path / "t.db")
     with pytest.raises(TourError, match="the openings of trial have changed since it started"):
         grown_settings(plan, _frozen_log(plan, suite="0"))
 
 
-def test_a_tournament_begun_with_the_first_labels_of_our_suite_goes_on(tmp_path: Path) -> None:
+def test_a_tournament_with_the_first_labels_of_the_bundled_book_continues(tmp_path: Path) -> None:
     """The bundled openings may have their former labels; other books may not change."""
     first = "858bde0be4a96838daf3e837b9d749dc"
     path = config(tmp_path, ("wren1", "wren2"))

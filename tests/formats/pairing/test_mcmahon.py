@@ -27,7 +27,7 @@ def test_bands_are_grades() -> None:
     assert band(30.0, 0.0, 15.0) == 2
 
 
-def test_bar_and_floor_limit_the_ladder() -> None:
+def test_bar_and_floor_limit_the_bands() -> None:
     """Bar, floor, zero and corrections work as in Gotha."""
     starts = band_starts((8, 3, 0, -25, 8), bar=3, floor=-20, zero=-30, corrections=(0, 0, 0, 0, 2))
     assert starts.wins == (33, 33, 30, 10, 35) and (starts.top, starts.bottom) == (33, 10)

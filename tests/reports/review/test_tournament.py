@@ -131,7 +131,7 @@ def test_voided_games_are_listed_and_not_counted(tmp_path: Path) -> None:
     assert "1 game was voided later." in [one.text for one in review.summary]
 
 
-def test_bubble_tells_its_ladder(tmp_path: Path) -> None:
+def test_the_page_of_a_bubble_has_its_history(tmp_path: Path) -> None:
     """The bubble history has a table and a decision for each round robin."""
     store, log = reported_played(tmp_path / "db", ("A", "B", "C", "D", "E", "F"), "bubble", BUBBLE)
     with store:

@@ -150,8 +150,8 @@ def test_how_long_cutechess_keeps_an_opening(words: str, engines: int, openings:
     system = make_format(draft.format["system"], config.format_options)
     offers = system.offers(system.start(tuple(Entrant(name) for name in "abcd"[:engines])))
     legs = min(2, draft.format["games_per_pairing"])
-    suite = load_opening_book(config.play.openings, seed=1, legs=legs, folder=tmp_path)
-    dealt = [suite.pick(offer).index for offer in sorted(offers, key=lambda offer: (offer.encounter, offer.leg))]
+    book = load_opening_book(config.play.openings, seed=1, legs=legs, folder=tmp_path)
+    dealt = [book.pick(offer).index for offer in sorted(offers, key=lambda offer: (offer.encounter, offer.leg))]
     assert "".join(map(str, dealt[: len(openings)])) == openings
 
 

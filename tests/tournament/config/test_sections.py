@@ -130,7 +130,7 @@ def test_rules_have_the_same_defaults() -> None:
 
 
 @pytest.mark.usefixtures("_nothing_is_left_running")
-def test_a_bubble_ends_with_ladder_list_and_pgn(workspace: Path) -> None:
+def test_a_bubble_ends_with_history_list_and_pgn(workspace: Path) -> None:
     """A bubble of both protocols ends with its history, the rating list and a complete PGN."""
     path = config(workspace, FOUR)
     done = tour(workspace, "run", str(path))

@@ -1,4 +1,4 @@
-"""Tests of openings/suites."""
+"""Tests of openings/books."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from enginetour.interop.files import bundled_openings
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Opening
 from enginetour.openings import choice
+from enginetour.openings.books import HeldGames, read_openings
 from enginetour.openings.choice import OpeningBook, OpeningSettings
 from enginetour.openings.positions import BadOpening
-from enginetour.openings.suites import HeldGames, read_openings
 from tests.support.tournaments import config, tour
 
 # Large books of PGN games, which are read as a whole and checked on request.
@@ -31,7 +31,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choice, "GAMES_AHEAD", 3)
 
 
-def suite(tmp_path: Path, *games: str, **settings: object) -> OpeningBook:
+def book(tmp_path: Path, *games: str, **settings: object) -> OpeningBook:
     """Return the book of these games, in order, one per encounter."""
     (tmp_path / "a.pgn").write_text("".join(games))
     read = OpeningSettings(file="a.pgn", order="sequential", **settings)  # type: ignore[arg-type]
@@ -53,31 +53,31 @@ def test_they_are_those_that_are_checked_at_once(plies: int | None) -> None:
 @pytest.mark.usefixtures("few")
 def test_only_what_is_needed_is_checked(tmp_path: Path) -> None:
     """Only openings that are needed are checked; an error names the line of the illegal move."""
-    found = suite(tmp_path, *[GOOD] * 4, ILLEGAL)
+    found = book(tmp_path, *[GOOD] * 4, ILLEGAL)
     assert isinstance(found.openings, HeldGames)
     found.check(4)
     bad = r"a\.pgn:24: invalid opening: illegal or unreadable move 'Ke3' after 2 plies.*correct.*skip_bad = true"
     with pytest.raises(InputRefused, match=bad):
         found.openings[4]
     with pytest.raises(InputRefused, match=r"a\.pgn:4: invalid opening: illegal"):
-        suite(tmp_path, ILLEGAL, *[GOOD] * 4).check(1)
+        book(tmp_path, ILLEGAL, *[GOOD] * 4).check(1)
     with pytest.raises(
         InputRefused, match=r"a\.pgn:17: invalid opening: illegal"
     ):  # a small book is checked as a whole
-        suite(tmp_path, GOOD, GOOD, ILLEGAL.replace("\n", "\n\n\n\n", 1))
+        book(tmp_path, GOOD, GOOD, ILLEGAL.replace("\n", "\n\n\n\n", 1))
 
 
 @pytest.mark.usefixtures("few")
 def test_what_is_no_game_is_refused_at_once(tmp_path: Path) -> None:
     """A game that cannot be read raises an error at once, or is skipped and counted."""
     with pytest.raises(InputRefused, match=r"a\.pgn:21: invalid opening: the game is of variant 'atomic'"):
-        suite(tmp_path, *[GOOD] * 4, BROKEN)
-    found = suite(tmp_path, *[GOOD] * 4, BROKEN, ILLEGAL, skip_bad=True)
+        book(tmp_path, *[GOOD] * 4, BROKEN)
+    found = book(tmp_path, *[GOOD] * 4, BROKEN, ILLEGAL, skip_bad=True)
     assert (len(found.openings), found.left_out.count) == (4, 2)
 
 
 @pytest.mark.usefixtures("few")
-def test_a_tournament_from_a_large_suite(tmp_path: Path) -> None:
+def test_a_tournament_from_a_large_book(tmp_path: Path) -> None:
     """A large book is checked and played; lines longer than the games raise an error."""
     (tmp_path / "a.pgn").write_text("".join(itertools.repeat(GOOD, 8)))
     path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "games_per_pairing = 2")
@@ -207,7 +207,7 @@ def test_variants(tmp_path: Path) -> None:
     assert found == [BadOpening(1, "the game is of variant 'Crazyhouse', but the variant is standard")]
 
 
-@pytest.mark.parametrize("name", ["s.pgn.gz", "s.gz", "suite"])
+@pytest.mark.parametrize("name", ["s.pgn.gz", "s.gz", "book"])
 def test_packed_or_nameless(tmp_path: Path, name: str) -> None:
     """Gzip is recognized by its first bytes, PGN by its first character."""
     text = b'\n[Event "x"]\n\n1. e4 *'
