@@ -224,6 +224,8 @@ def systems(name: str | None) -> None:
             for row in rows:
                 for head, words in ((row["name"], row["summary"]), ("", f"source: {row['source']}")):
                     click.echo(click.wrap_text(words, 79, f"{head:<{wide}}", " " * wide))
+        for fault in SYSTEMS.faults():
+            echo(f"warning: {fault}", err=True)
         return
     name = system_name(name)
     if name not in SYSTEMS:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from importlib import import_module
@@ -16,6 +16,7 @@ from enginetour.formats.pairing.field import NEITHER, Board, Field, Paired
 from enginetour.formats.pairing.schedule import MOST_EACH, fair_count
 from enginetour.model.errors import did_you_mean
 from enginetour.model.game import Entrant, Event, Note, Pairing, StandingsRow
+from enginetour.model.plugins import Registry
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,141 +86,160 @@ class Format(Protocol[S]):
 class System:
     """One entry of the registry; its module is imported only when the system is used."""
 
-    # `module.Class`, called with an instance of its options model `ClassOptions`
+    # `module:Class`, called with an instance of its options model `ClassOptions`
     factory: str
     summary: str
     source: str
     rounds: bool = False  # whether the factory is a PairingSystem, which needs the format `Rounds`
+    # Returns settings for the laws of `enginetour.testing`, chosen with a random generator for a number of entrants.
+    examples: Callable[[Any, int], dict[str, object]] | None = None
 
     def load(self, suffix: str = "") -> Any:
         """Import the factory, or the object of its module that has the same name plus `suffix`."""
-        module, name = self.factory.split(".")
-        return getattr(import_module(f"enginetour.formats.{module}"), name + suffix)
+        module, _, name = self.factory.partition(":")
+        return getattr(import_module(module, __package__), name + suffix)
+
+    def fault(self) -> str:
+        """Return what is wrong with the factory or its options, for plug-ins; "" if they are valid."""
+        made, model = self.load(), self.load("Options")
+        if not (isinstance(model, type) and issubclass(model, BaseModel)):
+            return f"{self.factory}Options must be a pydantic model"
+        if self.rounds:
+            from enginetour.formats.rounds import PairingSystem
+
+            return "" if issubclass(made, PairingSystem) else f"{self.factory} must be a PairingSystem"
+        lacking = [name for name in _REQUIRED if getattr(made, name, None) is getattr(Format, name, None)]
+        return f"{self.factory} has no {lacking[0]}" if lacking else ""
 
 
-SYSTEMS: dict[str, System] = {
+_REQUIRED = ("version", "start", "offers", "step", "remaining", "standings")
+CONTRACT = 1  # version of the contract of a format, for plug-ins
+FORMER_NAMES = {"cup": "knockout"}  # still accepted: configurations and databases contain them
+
+_OWN: dict[str, System] = {
     "bubble": System(
-        "bubble.Bubble",
+        ".bubble:Bubble",
         "bubbling round robin with parking: a complete ranking with far fewer games than a round robin",
         "H.G. Muller, WinBoard forum, 19 June 2007",
     ),
     "roundrobin": System(
-        "roundrobin.RoundRobin",
+        ".roundrobin:RoundRobin",
         "every entrant meets every other entrant once per cycle",
         "Berger tables, FIDE C.05 annex 1",
     ),
     "gauntlet": System(
-        "roundrobin.Gauntlet",
+        ".roundrobin:Gauntlet",
         "one or several seeds meet all other entrants",
         "same as in cutechess and fastchess",
     ),
     "scheveningen": System(
-        "roundrobin.Scheveningen",
+        ".roundrobin:Scheveningen",
         "two teams; every entrant meets all entrants of the other team",
         "the Scheveningen tournament of 1923",
     ),
     "knockout": System(
-        "knockout.SingleElimination",
+        ".knockout:SingleElimination",
         "an entrant that loses a match is out",
         "Vuorinen 2010; standard seeding (first against last)",
         rounds=True,
     ),
     "double-elimination": System(
-        "elimination.DoubleElimination",
+        ".elimination:DoubleElimination",
         "an entrant that loses two matches is out",
         "Vuorinen 2010 (score groups); two fixed brackets (fixed form)",
         rounds=True,
     ),
     "match": System(
-        "match.Match",
+        ".match:Match",
         "two entrants play a fixed number of games, or until a sequential test ends the match",
         "Wald 1945; Van den Bergh (fishtest)",
     ),
     "dutch": System(
-        "dutch.Dutch",
+        ".dutch:Dutch",
         "FIDE Swiss: score groups, colors and floats by the rules of chess federations",
         "FIDE Handbook C.04.3, Dutch system, in force since 2026",
         rounds=True,
     ),
     "swiss": System(
-        "dutch.Dutch",
+        ".dutch:Dutch",
         "same as dutch, under the usual name among chess players",
         "same as dutch",
         rounds=True,
     ),
     "entropy": System(
-        "information.Entropy",
+        ".information:Entropy",
         "pairs entrants so that the results are as unpredictable as possible; ranks by rating",
         "Vuorinen 2010, 2.2",
         rounds=True,
     ),
     "gor-drift": System(
-        "information.Drift",
+        ".information:Drift",
         "pairs entrants so that Go ratings are expected to change as much as possible; ranks by rating",
         "Vuorinen 2010, 2.2.2",
         rounds=True,
     ),
     "probe": System(
-        "information.Probe",
+        ".information:Probe",
         "winners meet stronger entrants, losers weaker ones: finds the level of new engines quickly",
         "Vuorinen 2010, grade probing",
         rounds=True,
     ),
     "accelrat": System(
-        "accelrat.AccelRat",
+        ".accelrat:AccelRat",
         "pairs entrants of similar rating and updates the ratings after each round; ranks by rating",
         "AccelRat of the American Go Association",
         rounds=True,
     ),
     "gopair": System(
-        "gopair.Gopair",
+        ".gopair:Gopair",
         "weighs pairs by rating, wins and family; keeps the most interesting games for later rounds",
         "gopair manual, Augustin 2005",
         rounds=True,
     ),
     "mcmahon": System(
-        "mcmahon.McMahon",
+        ".mcmahon:McMahon",
         "stronger entrants start with more points, so similar strengths meet; OpenGotha criteria",
         "Vuorinen 2010; OpenGotha 3.51",
         rounds=True,
     ),
     "swiss-gotha": System(
-        "swiss.SwissGotha",
+        ".swiss:SwissGotha",
         "Swiss that weighs scores, floats, seeding and colors together; OpenGotha criteria",
         "Vuorinen 2010; OpenGotha 3.51",
         rounds=True,
     ),
     "swiss-cat": System(
-        "swiss.SwissCat",
+        ".swiss:SwissCat",
         "swiss-gotha within rating categories; entrants of two categories meet only if necessary",
         "OpenGotha 3.51",
         rounds=True,
     ),
     "gotha-2005": System(
-        "mcmahon.Gotha2005",
+        ".mcmahon:Gotha2005",
         "McMahon with the older Gotha criteria",
         "Gotha documentation, about 2005",
         rounds=True,
     ),
     "gerlach": System(
-        "mcmahon.Gerlach",
+        ".mcmahon:Gerlach",
         "McMahon that balances SOS by its choice of floats; a reconstruction of MacMahon",
         "C. Gerlach, MacMahon: only its architecture is public",
         rounds=True,
     ),
     "godraw": System(
-        "godraw.GoDraw",
+        ".godraw:GoDraw",
         "McMahon by a random draw within score groups, guided by origin, family and colors",
         "GoDraw, as described by Vuorinen 2010",
         rounds=True,
     ),
     "epm": System(
-        "epm.Epm",
+        ".epm:Epm",
         "McMahon with floats from the middle of a group and backtracking through lists of opponents",
         "EPM, as described by Vuorinen 2010; weights of Gotha 2005",
         rounds=True,
     ),
 }
+SYSTEMS = Registry("enginetour.formats", System, CONTRACT, _OWN, reserved=tuple(FORMER_NAMES), fault_of=System.fault)
 
 
 def refuse_twice(names: Iterable[str], what: str) -> None:
@@ -237,9 +257,6 @@ def check_present(name: str, names: Collection[str], gone: Collection[str], what
         raise ValueError(f"{name} is not in this {what}")
     if name in gone:
         raise ValueError(f"{name} has already withdrawn")
-
-
-FORMER_NAMES = {"cup": "knockout"}  # still accepted: configurations and databases contain them
 
 
 def system_name(name: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import resource
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import permutations
@@ -19,8 +20,9 @@ from enginetour.engines.machine import Cores, SpeedSetting, allowed_processors, 
 from enginetour.engines.registry import of_workspace
 from enginetour.formats.base import SYSTEMS, Format
 from enginetour.model import task
-from enginetour.model.errors import InputRefused, UsageRefused, suggest
+from enginetour.model.errors import InputRefused, StoreRefused, UsageRefused, suggest
 from enginetour.model.game import Entrant, Pairing
+from enginetour.model.plugins import UnknownName, refuse_missing
 from enginetour.model.task import DeclaredOption, EngineSpec, GameTask, Rules, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.model.variants import STANDARD
@@ -219,7 +221,11 @@ def prepare(path: Path, db: Address | None, *, resumes: bool = False) -> Plan:
         db: Address of the database; None for the default of the workspace.
         resumes: Whether to omit an entrant that has withdrawn and whose engine cannot be found.
     """
-    config = load.load(path)
+    try:
+        config = load.load(path)
+    except UnknownName as error:
+        _refuse_missing(path, error.tournament, db)
+        raise
     folder = config.path.resolve().parent
     workspace = workspace_of(folder)
     registry = of_workspace(workspace)
@@ -262,6 +268,19 @@ def prepare(path: Path, db: Address | None, *, resumes: bool = False) -> Plan:
     if whole and config.tournament.order in (None, "file"):  # other orders need the database
         refuse_field(plan)
     return plan
+
+
+def _refuse_missing(path: Path, name: str, db: Address | None) -> None:
+    """Raise PluginRefused if the stored tournament of a configuration needs a plug-in that is not installed."""
+    from enginetour.store.database import database_exists  # imported here, as below
+    from enginetour.store.tournaments import Store
+
+    database = database_of(path.resolve().parent, db)
+    with suppress(StoreRefused):  # then the configuration is the first thing to correct
+        if database_exists(database):
+            with Store.open(database, readonly=True) as store:
+                if store.has(name):
+                    refuse_missing(store.tournament(name).config.get("plugins", {}), str(path))
 
 
 def _gone(database: Address, name: str) -> set[str]:

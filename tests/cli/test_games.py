@@ -12,8 +12,9 @@ import chess.pgn
 import pytest
 
 from enginetour.referee.record import KEPT_LENGTH, KEPT_LINES, matching_lines
+from enginetour.testing import PLAYING
 from tests.openings.test_polyglot import book
-from tests.support.engines import PLAYING_SCRIPT, scripted
+from tests.support.engines import scripted
 from tests.support.tournaments import config, entrant, left_running, read, tour
 
 # `enginetour export`: PGN with more in its comments, final positions, checksums; and the settings of records.
@@ -159,9 +160,7 @@ engine = "wren1"
 def broken(folder: Path, at: int = 2) -> Path:
     """A tournament of one game that a crash decides; the engine is a script beside it."""
     program = folder / "broken"
-    program.write_text(
-        f"#!/bin/sh\nexec {sys.executable} -E -S {PLAYING_SCRIPT} --protocol uci --fault crash --at {at}\n"
-    )
+    program.write_text(f"#!/bin/sh\nexec {sys.executable} -E -S {PLAYING} --protocol uci --fault crash --at {at}\n")
     program.chmod(0o755)
     return config(folder, (), "roundrobin", "", BROKEN.format(program=program))
 

@@ -19,8 +19,8 @@ from click.testing import CliRunner, Result
 from enginetour import __version__
 from enginetour.cli.main import COMMANDS, PREVIOUS_COMMANDS, SYNONYMS, cli
 from enginetour.referee import compiled
+from enginetour.testing import PLAYING
 from enginetour.tournament import setbacks
-from tests.support.engines import PLAYING_SCRIPT
 from tests.support.tournaments import audit, config, entrant, loaded_by, scripted, tour, try_engines_once, typed
 
 START = "from enginetour.__main__ import main; main()"
@@ -248,7 +248,7 @@ def test_a_run_that_only_lacks_what_cannot_be_played_ends_with_4(
     once = "import os, sys; open(__file__ + '.been', 'x'); os.execv(sys.argv[1], sys.argv[1:])"
     (tmp_path / "once.py").write_text(once)
     python = [sys.executable, "-I", "-S"]
-    unfit = entrant("Eve", [*python, str(tmp_path / "once.py"), *python, PLAYING_SCRIPT])
+    unfit = entrant("Eve", [*python, str(tmp_path / "once.py"), *python, PLAYING])
     path = config(tmp_path, (), "roundrobin", "", unfit + scripted("Ada", "uci") + scripted("Bea", "uci"), tc="60")
     done = tour(tmp_path, "run", str(path), expect=4)
     assert "the remaining games cannot be played; repair the engine, then resume with enginetour run" in done.stderr

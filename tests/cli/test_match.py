@@ -18,8 +18,8 @@ from enginetour.cli.session import Run
 from enginetour.model.game import Outcome
 from enginetour.ratings.sequential import MODELS, Sprt, match_test
 from enginetour.store.tournaments import Store
+from enginetour.testing import PLAYING
 from tests.support.databases import add_game, draft, game
-from tests.support.engines import PLAYING_SCRIPT
 from tests.support.tournaments import tour
 
 # `enginetour ratings --sprt`: figures, refusals, the three ways to print.
@@ -232,7 +232,7 @@ def test_a_match_that_was_stopped_before_it_began_has_no_result(
 @pytest.mark.parametrize(("words", "starts"), [((), 2), (("--option", "a.Hash=2"), 3)])
 def test_a_command_is_started_once_before_the_game(tmp_path: Path, words: tuple[str, ...], starts: int) -> None:
     """The detection of the protocol is the probe of the engine, unless it plays with other settings."""
-    run = f"exec {shlex.join((sys.executable, '-I', '-S', PLAYING_SCRIPT, '--protocol', 'uci'))}"
+    run = f"exec {shlex.join((sys.executable, '-I', '-S', PLAYING, '--protocol', 'uci'))}"
     for name in ("a", "b"):
         (tmp_path / name).write_text(f"#!/bin/sh\necho >>{shlex.quote(str(tmp_path / name))}.starts\n{run}\n")
         (tmp_path / name).chmod(0o755)

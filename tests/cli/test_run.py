@@ -35,6 +35,7 @@ from enginetour.store.database import Database
 from enginetour.store.replay import fold
 from enginetour.store.sqlite import TournamentLock
 from enginetour.store.tournaments import Store
+from enginetour.testing import PLAYING
 from enginetour.tournament import run as run_module
 from enginetour.tournament.changes import StoppedTournament, TournamentEditor
 from enginetour.tournament.cluster import executor
@@ -43,7 +44,6 @@ from enginetour.tournament.executor import probe_executor
 from enginetour.tournament.plan import prepare
 from enginetour.tournament.scheduler import RunEnd
 from tests.support.databases import STOPS, WITH_NET, foreign, garbage, newer, with_trigger
-from tests.support.engines import PLAYING_SCRIPT
 from tests.support.tournaments import (
     BUSY_S,
     GONE_S,
@@ -400,7 +400,7 @@ def test_closed_streams_harm_nothing(tmp_path: Path, streams: str) -> None:
 def test_an_engine_whose_file_says_that_it_does_not_ponder(tmp_path: Path) -> None:
     """The setting ponder overrides the engine file, and the engine counts as unchanged."""
     (tmp_path / "engines").mkdir()
-    command = json.dumps([sys.executable, "-I", "-S", PLAYING_SCRIPT])
+    command = json.dumps([sys.executable, "-I", "-S", PLAYING])
     for name in ("a", "b"):
         text = f'name = "{name}"\nprotocol = "uci"\ncommand = {command}\n[options]\nPonder = false\n'
         (tmp_path / "engines" / f"{name}.toml").write_text(text)

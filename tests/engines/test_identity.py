@@ -17,8 +17,8 @@ from enginetour.interop.files import bundled_directory
 from enginetour.model.errors import EngineRefused, InputRefused
 from enginetour.model.task import EngineSpec, Quirks, Side
 from enginetour.model.timecontrol import TimeControl
+from enginetour.testing import PLAYING
 from tests.support.databases import STOPS, WITH_NET
-from tests.support.engines import PLAYING_SCRIPT
 from tests.support.tournaments import audit, config, entrant, read, scripted, tour
 
 # What makes two versions of an engine the same.
@@ -157,7 +157,7 @@ LOUD = f"""
 [[entrants]]
 name = "loud"
 protocol = "uci"
-command = {json.dumps([sys.executable, "-I", "-S", PLAYING_SCRIPT])}
+command = {json.dumps([sys.executable, "-I", "-S", PLAYING])}
 options = {{ Log = "out.log", Hash = 2 }}
 """
 
@@ -206,9 +206,9 @@ def test_what_is_not_there(tmp_path: Path, option: str, told: str) -> None:
 def test_run_and_check_warn_of_it(tmp_path: Path) -> None:
     """`run` and `check` warn before the first game."""
     reader = tmp_path / "reader.py"
-    text = Path(PLAYING_SCRIPT).with_name("scripted.py").read_text()
+    text = Path(PLAYING).with_name("scripted.py").read_text()
     reader.write_text(text.replace("option name Log ", "option name BookFile "))
-    loud = LOUD.replace(PLAYING_SCRIPT, str(reader)).replace('Log = "out.log"', 'BookFile = "/no.bin"')
+    loud = LOUD.replace(PLAYING, str(reader)).replace('Log = "out.log"', 'BookFile = "/no.bin"')
     path = config(tmp_path, ("wren1",), "roundrobin", "", loud)
     for command in ("check", "run"):
         done = tour(tmp_path, command, str(path))

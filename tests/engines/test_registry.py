@@ -14,7 +14,7 @@ from enginetour.engines.registry import candidates, find, find_program, load, na
 from enginetour.interop.files import bundled_directory
 from enginetour.model.errors import EngineRefused, InputRefused
 from enginetour.model.task import Quirks
-from tests.support.engines import PLAYING_SCRIPT
+from enginetour.testing import PLAYING
 from tests.support.tournaments import config, tour
 
 DEBIAN = {
@@ -315,7 +315,7 @@ def test_check_run_and_find_tell_another_release(tmp_path: Path, monkeypatch: py
     (tmp_path / "bin").mkdir()
     program = tmp_path / "bin" / "stockfish"
     threads = "s/^uciok/option name Threads type spin default 1 min 1 max 1\\nuciok/"
-    script = f'{sys.executable} -E -S {PLAYING_SCRIPT} --protocol uci --fault "17.1" | /bin/sed -u "{threads}"'
+    script = f'{sys.executable} -E -S {PLAYING} --protocol uci --fault "17.1" | /bin/sed -u "{threads}"'
     program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from enginetour.formats.base import Format
 from enginetour.model.game import Game
 from enginetour.model.task import GameTask
+from enginetour.testing.formats import ALL, is_decided, outcome_of, tournament
 from enginetour.tournament.cluster import executor as module
 from enginetour.tournament.cluster.executor import DaskExecutor
 from enginetour.tournament.cluster.machines import Demand
 from enginetour.tournament.scheduler import RunEnd, Scheduler
 from tests.laws.restless import Restless, Verdict
-from tests.laws.test_formats import ALL, is_decided, outcome_of, tournament
 from tests.laws.test_running import Air
 from tests.support.tournaments import Heard, Inline, MemoryLog, ended, logged, task_for
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from enginetour.formats.base import SYSTEMS, make_format, options_model
 from enginetour.model.game import Entrant, Game, Note, Pairing
 from enginetour.model.task import GameTask
+from enginetour.testing.formats import settings_of
 from enginetour.tournament.scheduler import RunEnd, Scheduler
-from tests.laws.test_formats import settings_of
 from tests.support.tournaments import Landing, MemoryLog, task_for
 
 

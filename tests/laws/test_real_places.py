@@ -21,12 +21,12 @@ from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.game import play
 from enginetour.referee.link import Link
 from enginetour.referee.startup import EnginePool
+from enginetour.testing.formats import settings_of
 from enginetour.tournament.cluster.executor import DaskExecutor
 from enginetour.tournament.cluster.machines import Demand
 from enginetour.tournament.executor import LocalExecutor
 from enginetour.tournament.scheduler import RunEnd
 from tests.laws.test_anywhere import loop_of
-from tests.laws.test_formats import settings_of
 from tests.support.tournaments import Inline, logged
 
 FIRST = tuple(

@@ -22,10 +22,10 @@ from enginetour.store.log import TournamentLog
 from enginetour.store.ratings import update_ratings
 from enginetour.store.replay import audit, format_of
 from enginetour.store.tournaments import Draft, Store
+from enginetour.testing.formats import extension, settings_of, takes
 from enginetour.tournament.changes import TournamentEditor
 from enginetour.tournament.requests import parsed
 from enginetour.tournament.scheduler import RunEnd, Scheduler, Watcher
-from tests.laws.test_formats import extension, settings_of, takes
 from tests.support.databases import counts_are_kept
 from tests.support.tournaments import ended
 

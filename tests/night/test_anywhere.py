@@ -7,10 +7,10 @@ import random
 import pytest
 from distributed import SpecCluster
 
+from enginetour.testing.formats import ALL
 from enginetour.tournament.executor import LocalExecutor
 from tests.laws import test_real_places
 from tests.laws.test_anywhere import at_once, on_a_cluster, out_of_order
-from tests.laws.test_formats import ALL
 
 pytestmark = pytest.mark.night
 

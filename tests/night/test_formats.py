@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.laws.test_formats import ALL, any_order, promises
+from enginetour.testing.formats import ALL, any_order, promises
 from tests.laws.test_running import one_life
 
 pytestmark = pytest.mark.night

@@ -36,9 +36,10 @@ from enginetour.referee.startup import EnginePool, Seat
 from enginetour.referee.talk import describe_exit
 from enginetour.reports import pgn
 from enginetour.store.tournaments import Store
+from enginetour.testing import MISBEHAVING, PLAYING
 from tests.programs.variantplayer import choice
 from tests.support import engines
-from tests.support.engines import BOTH, PLAYING_SCRIPT, Eavesdropper, Protocol, drawn, game, lost, scripted, sound
+from tests.support.engines import BOTH, Eavesdropper, Protocol, drawn, game, lost, scripted, sound
 from tests.support.tournaments import Forked, audit, config, entrant, left_running, read, slots_of, tour
 from tests.support.tournaments import scripted as tournaments_scripted
 
@@ -1121,13 +1122,11 @@ def test_every_variant_is_played() -> None:
 
 # Games that were once judged or reported wrongly.
 
-MISBEHAVING = str(Path(PLAYING_SCRIPT).with_name("misbehaving.py"))
-
 
 def misbehaving(protocol: Protocol, fault: str, **more: float) -> EngineSpec:
     """Return an engine of the script with more faults."""
     spec = scripted(protocol, fault, **more)  # type: ignore[arg-type]
-    command = tuple(word.replace(PLAYING_SCRIPT, MISBEHAVING) for word in spec.command)
+    command = tuple(word.replace(PLAYING, MISBEHAVING) for word in spec.command)
     return EngineSpec(spec.name, command, spec.protocol, dir=spec.dir, quirks=spec.quirks)
 
 

@@ -24,9 +24,10 @@ from enginetour.referee import probe as probes
 from enginetour.referee import talk
 from enginetour.referee.link import Link
 from enginetour.referee.probe import probe
+from enginetour.testing import MISBEHAVING
 from enginetour.tournament.config.entrants import refuse_limits
 from enginetour.tournament.probing import refuse_unfit
-from tests.support.engines import BOTH, PLAYING_SCRIPT, Eavesdropper, Protocol, deaf_at_first, game, scripted, sound
+from tests.support.engines import BOTH, Eavesdropper, Protocol, deaf_at_first, game, scripted, sound
 
 # Probes: what is reported of an engine before it plays.
 
@@ -127,7 +128,7 @@ def test_only_an_empty_line_that_wakes_it_twice_shows_a_reader_of_single_lines(
     """Only an engine that an empty line wakes twice is a reader of single lines."""
     monkeypatch.setattr(cecp, "SILENT_NS", 300 * base.MS)
     monkeypatch.setattr(base, "WOKEN_NS", (5_000 if answers else 200) * base.MS)
-    script = str(Path(PLAYING_SCRIPT).with_name("misbehaving.py"))
+    script = MISBEHAVING
     spec = slow("cecp", "start", "1")
     if answers == 0:
         command = (sys.executable, script, "--protocol", "cecp", "--fault", "line-by-line")

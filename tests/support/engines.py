@@ -36,12 +36,12 @@ from enginetour.referee.compliance.exam import Compliance, ComplianceTask
 from enginetour.referee.game import play
 from enginetour.referee.link import Link
 from enginetour.referee.startup import EnginePool
+from enginetour.testing import BABBLING, scripted_engine
 
 # Games between scripted engines in the process of the test.
 
 Protocol = Literal["uci", "cecp"]
 BOTH = pytest.mark.parametrize("protocol", ["uci", "cecp"])
-PLAYING_SCRIPT = str(Path(__file__).parents[1] / "programs" / "playing.py")
 SHUFFLE = ("g1f3", "g8f6", "f3g1", "f6g8")  # knights move back and forth
 LONG = "60"  # enough time for every test, even on a busy machine
 
@@ -70,9 +70,7 @@ def scripted(
     **quirks: Any,
 ) -> EngineSpec:
     """Make an engine with a fault at its search number `at`."""
-    command = [sys.executable, "-E", "-S", PLAYING_SCRIPT, "--protocol", protocol, "--fault", fault, "--at", str(at)]
-    if moves:
-        command += ["--moves", moves]
+    command = list(scripted_engine(fault, protocol=protocol, at=at, moves=moves))
     if variants:
         command += ["--variants", variants]
     if told:
@@ -157,7 +155,6 @@ def game(
 
 # Games against engines that print random text: each game must end with a valid verdict.
 
-SCRIPT = str(Path(__file__).parents[1] / "programs" / "babbling.py")
 QUICK = Quirks(handshake_timeout=0.6, ready_timeout=0.4)  # short, because a lost line is not repeated
 CLOCK = "0.3"  # seconds; a lost move loses the game soon
 MEMORY_KB = 20_000  # largest growth with any fault (reliability spec 6)
@@ -166,7 +163,7 @@ MEMORY_KB = 20_000  # largest growth with any fault (reliability spec 6)
 def babbler(protocol: Protocol, seed: int) -> EngineSpec:
     """Make an engine that prints random text: with a seed, from a line on, and with a frequency."""
     dice = random.Random(seed)
-    words: tuple[str, ...] = (sys.executable, "-E", "-S", SCRIPT, "--protocol", protocol, "--seed", str(seed))
+    words: tuple[str, ...] = (sys.executable, "-E", "-S", BABBLING, "--protocol", protocol, "--seed", str(seed))
     words += ("--calm", str(dice.choice([0, 3, 8, 12, 16])), "--rate", str(dice.choice([1, 2, 4, 8])))
     return EngineSpec("babbler", words, protocol, dir="scratch", quirks=QUICK)
 

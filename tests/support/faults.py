@@ -29,6 +29,7 @@ from enginetour.model.game import Entrant, Game, Incident, Opening, Outcome, Pai
 from enginetour.model.task import EngineSpec, GameTask, Quirks, Rules, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.store.tournaments import Draft, Store
+from enginetour.testing import MISBEHAVING
 from enginetour.tournament.executor import LocalExecutor, SlotSettings
 from enginetour.tournament.scheduler import RunEnd, Scheduler, Watcher
 from tests.support.engines import LONG, Protocol
@@ -36,7 +37,6 @@ from tests.support.tournaments import BUSY_S, GONE_S, default_signals, left_runn
 
 # A faulty engine plays a tournament of six games with two sound engines.
 
-SCRIPT = str(Path(__file__).parents[1] / "programs" / "misbehaving.py")
 ODD, SOUND = "odd", ("sound one", "sound two")
 MEMORY_KB = 20_000  # largest growth of scheduler and slot with any fault (reliability 6)
 LOG_BYTES = 1_000_000  # largest growth of the log with any fault (reliability 6)
@@ -134,7 +134,7 @@ def _most_kb(pid: int | str = "self") -> int:
 
 def spec(kind: Kind, folder: Path, name: str = ODD) -> EngineSpec:
     """Return the specification of an engine of this kind, with the directory in its command and environment."""
-    words = [sys.executable, "-E", "-S", SCRIPT, "--protocol", kind.protocol, "--fault", kind.fault]
+    words = [sys.executable, "-E", "-S", MISBEHAVING, "--protocol", kind.protocol, "--fault", kind.fault]
     words += ["--at", str(kind.at), "--seconds", str(kind.seconds), "--marks", str(folder / "marks")]
     command = tuple(words)
     if kind.fault == "vanishes":

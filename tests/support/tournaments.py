@@ -51,13 +51,14 @@ from enginetour.store.check import inspect
 from enginetour.store.log import TournamentLog
 from enginetour.store.replay import fold, format_of
 from enginetour.store.tournaments import Store
+from enginetour.testing import PLAYING
 from enginetour.tournament import executor
 from enginetour.tournament.control import ask as control_ask
 from enginetour.tournament.control import socket_path
 from enginetour.tournament.plan import prepare
 from enginetour.tournament.scheduler import Scheduler, Watcher
 from tests.support.databases import counts_are_kept
-from tests.support.engines import PLAYING_SCRIPT, alive
+from tests.support.engines import alive
 
 FORKS = multiprocessing.get_context("forkserver")
 
@@ -742,7 +743,7 @@ def live(
 
 def scripted(name: str, protocol: str, *more: str) -> str:
     """Return the section of a configuration for an engine that moves its knights back and forth."""
-    words = [sys.executable, "-I", "-S", PLAYING_SCRIPT, "--protocol", protocol, *more]
+    words = [sys.executable, "-I", "-S", PLAYING, "--protocol", protocol, *more]
     return entrant(name, words, protocol)
 
 

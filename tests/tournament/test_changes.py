@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from enginetour.model.errors import UsageRefused
+from enginetour.testing import PLAYING
 from enginetour.tournament.changes import RunController
 from enginetour.tournament.requests import parsed
 from enginetour.tournament.scheduler import RunEnd
-from tests.support.engines import PLAYING_SCRIPT
 from tests.support.tournaments import (
     FOUR,
     THREE,
@@ -155,7 +155,7 @@ def test_a_report_of_before_a_change_is_named(stopped: Path, tmp_path_factory: p
 def test_who_left_may_be_gone_from_the_disk(tmp_path: Path) -> None:
     """`run` does not need the program of a withdrawn engine."""
     program = tmp_path / "gone.sh"
-    program.write_text(f"#!/bin/sh\nexec {sys.executable} -I -S {PLAYING_SCRIPT} --protocol uci\n")
+    program.write_text(f"#!/bin/sh\nexec {sys.executable} -I -S {PLAYING} --protocol uci\n")
     program.chmod(0o755)
     engines = scripted("Ada", "uci") + scripted("Bo", "uci") + entrant("Gone", [str(program)])
     path = config(tmp_path, (), "gauntlet", 'seeds = ["Gone", "Ada"]\ngames_per_pairing = 2', engines, tc="60+1")

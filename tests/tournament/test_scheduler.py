@@ -39,10 +39,10 @@ from enginetour.model.game import (
 )
 from enginetour.model.task import EngineSpec, GameTask, Side
 from enginetour.model.timecontrol import TimeControl
+from enginetour.testing import PLAYING
 from enginetour.tournament.events import RunEvents
 from enginetour.tournament.scheduler import Allotment, Offers, RunEnd, Scheduler, unshared
 from enginetour.tournament.setbacks import AGAIN_S, END_OF_PAUSES, GAME_BYTES, MIN_FREE, Setbacks
-from tests.support.engines import PLAYING_SCRIPT
 from tests.support.tournaments import (
     ENTRANTS,
     LONG_S,
@@ -893,7 +893,7 @@ def test_a_run_keeps_to_the_copies_of_an_engine_file(tmp_path: Path) -> None:
     """In a run with two slots, an engine with one copy never has two processes."""
     (tmp_path / "alone.py").write_text(ALONE)
     python = [sys.executable, "-I", "-S"]
-    command = [*python, str(tmp_path / "alone.py"), *python, PLAYING_SCRIPT]
+    command = [*python, str(tmp_path / "alone.py"), *python, PLAYING]
     (tmp_path / "engines").mkdir()
     (tmp_path / "engines" / "one.toml").write_text(
         f'name = "One"\nprotocol = "uci"\ndir = "scratch"\nmax_copies = 1\ncommand = {json.dumps(command)}\n'

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from enginetour.formats.base import SYSTEMS, Format, make_format, options_model, system_name
 from enginetour.interop.toml import known_keys, line_of_key, read_toml, validation_error
 from enginetour.model.errors import InputRefused, did_you_mean, suggest
+from enginetour.model.plugins import UnknownName, plugins_used
 from enginetour.model.renamed import RenamedKey, rename_keys
 from enginetour.ratings import grades
 from enginetour.tournament.config.sections import (
@@ -148,7 +149,9 @@ class Config(BaseModel):
 
     def as_stored(self) -> dict[str, Any]:
         """Return the configuration as the database stores it, ready for JSON."""
-        return self.frozen_part() | self.model_dump(mode="json", include={"tournament", "ratings"})
+        stored = self.frozen_part() | self.model_dump(mode="json", include={"tournament", "ratings"})
+        used = plugins_used((SYSTEMS, self.system))
+        return stored | ({"plugins": used} if used else {})
 
 
 def slug(name: str) -> str:
@@ -168,10 +171,13 @@ def load(path: Path) -> Config:
     scale = _scale(path, text, table)
     if scale is not None:
         table["tournament"] = {**table["tournament"], "rating_scale": scale}
-    options = _format_options(path, text, table.get("format"), scale)
-    read = {**table, "path": path, "text": text, "format_options": options, "notices": notices}
     try:
+        options = _format_options(path, text, table.get("format"), scale)
+        read = {**table, "path": path, "text": text, "format_options": options, "notices": notices}
         config = Config.model_validate(read)
+    except UnknownName as error:
+        error.tournament = str(table["tournament"].get("name", ""))
+        raise
     except ValidationError as error:
         raise validation_error(error, path, text, Config, meant=_suggestion) from None
     for number, entrant in enumerate(config.entrants):
@@ -272,7 +278,7 @@ def _format_options(path: Path, text: str, table: object, scale: object) -> Any:
     if not isinstance(system, str) or system_name(system) not in SYSTEMS:
         what = f"unknown format {system!r}{suggest(str(system), SYSTEMS)}"
         step = "list the formats: enginetour systems"
-        raise InputRefused(what, place=_at(path, text, ("format", "system")), step=step)
+        raise UnknownName(what, place=_at(path, text, ("format", "system")), step=step)
     model = options_model(system_name(system))
     settings = {key: value for key, value in table.items() if key != "system"}
     if scale == "go" and "base" in model.model_fields:

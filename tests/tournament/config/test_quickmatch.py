@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from enginetour.engines.registry import candidates, of_workspace
 from enginetour.model.errors import InputRefused, UsageRefused
 from enginetour.model.task import EngineSpec, ProbeResult
+from enginetour.testing import PLAYING
 from enginetour.tournament.config.load import load
 from enginetour.tournament.config.quickmatch import (
     MatchRequest,
@@ -25,7 +26,6 @@ from enginetour.tournament.config.quickmatch import (
     with_number,
 )
 from enginetour.tournament.config.sections import EntrantSection, PlaySection
-from tests.support.engines import PLAYING_SCRIPT
 from tests.support.tournaments import config, tour, try_engines_once
 
 
@@ -327,7 +327,7 @@ def test_a_test_is_played_to_its_verdict(tmp_path: Path) -> None:
     """A test stops after the pair that decides it, and prints the decision."""
     (tmp_path / "engines").mkdir()
     for name, move in (("Ada", "g1f3"), ("Bea", "a1a1")):
-        words = [sys.executable, "-I", "-S", PLAYING_SCRIPT, "--moves", move]
+        words = [sys.executable, "-I", "-S", PLAYING, "--moves", move]
         file = f'name = "{name}"\nprotocol = "uci"\ndir = "scratch"\ncommand = {json.dumps(words)}\n'
         (tmp_path / "engines" / f"{name.lower()}.toml").write_text(file)
     (tmp_path / "one.epd").write_text("rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq -\n")

@@ -1,0 +1,31 @@
+"""For authors of formats and engines: laws that each format must keep, and scripted engines with one fault each.
+
+``pytest --pyargs enginetour.testing`` tries the laws on each registered format, also on one of a plug-in. It needs the
+extra `testing`.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+_ENGINES = Path(__file__).parent / "engines"
+PLAYING = str(_ENGINES / "playing.py")  # one game with one fault; see scripted.py
+MISBEHAVING = str(_ENGINES / "misbehaving.py")  # whole tournaments, with more faults
+BABBLING = str(_ENGINES / "babbling.py")  # lines that are changed randomly
+
+
+def scripted_engine(
+    fault: str = "", *, protocol: str = "uci", at: int = 2, moves: str = "", program: str = PLAYING
+) -> tuple[str, ...]:
+    """Return the command of a scripted engine, which moves knights back and forth.
+
+    Args:
+        fault: The fault, such as "crash", "illegal" or "slow"; "" for none. The programs list their faults.
+        protocol: "uci" or "cecp".
+        at: Number of the search with the fault, from 1.
+        moves: Moves instead, such as "e2e4,d2d4"; with a slash between those of White and those of Black.
+        program: `PLAYING` or `MISBEHAVING`.
+    """
+    command = [sys.executable, "-E", "-S", program, "--protocol", protocol, "--fault", fault, "--at", str(at)]
+    return (*command, "--moves", moves) if moves else tuple(command)

@@ -1,0 +1,4 @@
+"""Scripted engines: programs with one fault each.
+
+`enginetour.testing.scripted_engine` returns the command of one.
+"""
