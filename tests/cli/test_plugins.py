@@ -1,0 +1,90 @@
+"""Plug-ins on the command line: the example distribution from its installation to its removal, and faulty plug-ins."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.support.tournaments import audit, config, running, tour
+
+EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "enginetour-hill"
+WRENS = ("wren1", "wren2", "wren3", "wren4")
+MISSING = "the format 'hill' is not installed; it is part of the package enginetour-hill 1.0. Hint: pip install"
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the wheel of the example, and install it into a directory."""
+    folder = tmp_path_factory.mktemp("plug-ins")
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    subprocess.run(build, cwd=EXAMPLE, check=True, capture_output=True)
+    (wheel,) = folder.glob("*.whl")
+    with zipfile.ZipFile(wheel) as packed:
+        packed.extractall(folder / "site")
+    return folder / "site"
+
+
+def test_the_format_of_an_installed_package_from_start_to_removal(tmp_path: Path, installed: Path) -> None:
+    """Real engines play it; it is killed, resumed, simulated and reported. Without the package there is one line."""
+    path = config(tmp_path, WRENS, "hill", "games_per_pairing = 2", tc="0.1+0.01", strong=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(installed))
+        with running(tmp_path, path) as process:
+            process.send(signal.SIGKILL)
+        assert 1 <= audit(tmp_path) < 6
+        tour(tmp_path, "run", str(path))
+        assert audit(tmp_path) == 6
+        assert "king" in tour(tmp_path, "standings").stdout
+        assert "6" in tour(tmp_path, "simulate", str(path)).stdout
+        tour(tmp_path, "report", "-o", "report")
+        assert "king of the hill" in tour(tmp_path, "systems", "hill").stdout
+        assert "the winner is the king" in (tmp_path / "report" / "index.html").read_text()
+    for words, code in (
+        (("run", str(path)), 3),
+        (("check", str(path)), 3),
+        (("simulate", str(path)), 3),
+        (("status",), 3),
+        (("standings",), 3),
+        (("crosstable",), 3),
+        (("report",), 3),
+        (("withdraw", "Wren 1"), 3),
+    ):
+        told = tour(tmp_path, *words, expect=code).stderr.strip().splitlines()
+        assert MISSING in told[-1], words
+        assert all(line.startswith("tournament trial, edition 1") for line in told[:-1])
+    assert "Wren 1" in tour(tmp_path, "games").stdout  # the games do not need the format
+    assert "Wren 1" in tour(tmp_path, "ratings").stdout
+
+
+def test_the_laws_include_the_format_of_a_plug_in(installed: Path) -> None:
+    """The package's tests pass, and `pytest --pyargs enginetour.testing` tries the laws on its format."""
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull]
+    words += [str(EXAMPLE / "tests"), "--pyargs", "enginetour.testing", "-k", "hill"]
+    done = subprocess.run(words, env={**os.environ, "PYTHONPATH": str(installed)}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+    assert "6 passed" in done.stdout
+
+
+def test_a_list_of_formats_reports_faulty_plug_ins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`systems` lists the other formats, and one line for each faulty plug-in."""
+    about = tmp_path / "odd-1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: odd\nVersion: 1\n")
+    (about / "entry_points.txt").write_text("[enginetour.formats]\nodd = no_such_module\nbubble = os\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    done = tour(tmp_path, "systems")
+    assert "roundrobin" in done.stdout and "odd" not in done.stdout
+    assert done.stderr.splitlines() == [
+        "warning: odd 1: the name of the format 'bubble' already exists in enginetour. Hint: use another name for it.",
+        "warning: odd 1: the format 'odd' cannot be imported (ModuleNotFoundError: No module named 'no_such_module'). "
+        "Hint: install it again: pip install -U odd.",
+    ]
+    tour(tmp_path, "systems", "bubble")
+    refused = tour(tmp_path, "systems", "odd", expect=3).stderr.splitlines()
+    assert len(refused) == 1 and refused[0].startswith("enginetour: odd 1: the format 'odd' cannot be imported")
