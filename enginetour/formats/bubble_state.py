@@ -13,11 +13,11 @@ from fractions import Fraction
 from math import prod
 from typing import Literal, Self
 
-from immutables import Map
 from pydantic import Field as Setting
 from pydantic import ValidationInfo, field_validator
 
 from enginetour.formats.base import ColourOptions, FormatState, GamesOfMatch
+from enginetour.formats.pairing.persistent import Map
 from enginetour.formats.pairing.schedule import GameSchedule, games_per_opening, match_games, window_size
 from enginetour.formats.pairing.standings import Grid, Scored, table, total, with_game
 from enginetour.formats.pairing.tiebreaks import NOTHING, Tally, against

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from immutables import Map
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from enginetour.formats.base import Format, FormatState, check_present
+from enginetour.formats.pairing.persistent import Map
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import (
     Entrant,

@@ -13,13 +13,13 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Annotated, Self
 
-from immutables import Map
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationInfo, model_validator
 from pydantic import Field as Setting
 
 from enginetour.formats.base import BY_RATING, Format, FormatState, RatingHandicap, check_present, refuse_twice
 from enginetour.formats.pairing import standings
 from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Field, Kind, Member, Turn
+from enginetour.formats.pairing.persistent import Map
 from enginetour.formats.pairing.schedule import (
     MOST_GAMES,
     Colours,

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from dataclasses import field as made
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from immutables import Map
 from pydantic import BaseModel, model_validator
 from pydantic import Field as Setting
 
@@ -31,6 +30,7 @@ from enginetour.formats.base import (
 )
 from enginetour.formats.pairing import standings, tiebreaks
 from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Board, Field, Kind, Member, Paired, Turn, Unpairable
+from enginetour.formats.pairing.persistent import Map
 from enginetour.formats.pairing.schedule import GameSchedule, fair_count, games_per_opening, match_games, window_size
 from enginetour.formats.pairing.standings import Codes
 from enginetour.model.game import (

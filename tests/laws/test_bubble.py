@@ -6,11 +6,11 @@ from functools import reduce
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from immutables import Map
 
 from enginetour.cli.simulate import decisions
 from enginetour.formats.bubble import Bubble
 from enginetour.formats.bubble_state import BubbleState
+from enginetour.formats.pairing.persistent import Map
 from enginetour.interop.bubblecase import read_case, trace_bubble
 from enginetour.model.game import Added, Entrant, Event, GameFinished, GameKey, GameVoided, Outcome, Pairing, Withdrawn
 from tests.laws.bubble_cases import check_invariants, random_case

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Literal
 
-from immutables import Map
-
+from enginetour.formats.pairing.persistent import Map
 from enginetour.model.game import GameKey, Outcome, Pairing
 
 # Number of games offered at once: two games of an encounter for each of 1000 slots, and some more (enginetour's

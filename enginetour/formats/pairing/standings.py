@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Annotated, Generic, TypeVar
 
-from immutables import Map
 from pydantic import AfterValidator, BeforeValidator
 
 from enginetour.formats.pairing.field import Field
+from enginetour.formats.pairing.persistent import Map
 from enginetour.formats.pairing.tiebreaks import (
     CODES,
     EVENED,
@@ -80,6 +80,8 @@ def table(names: Sequence[str], tallies: Cross, codes: Sequence[str] = _DEFAULT_
     Each code separates the entrants that are tied on all values before it. Entrants that are tied on all codes share a
     rank and keep the order of `names`. The units of the values are listed in `tiebreaks`.
     """
+    # Plain rows, because the codes look up each pair several times.
+    tallies = {name: dict(row.items()) for name in names if (row := tallies.get(name)) is not None}
     sums = {name: total(tallies, name, names) for name in names}
     scores = {name: tally.half_points for name, tally in sums.items()}
     keys: dict[str, tuple[int, ...]] = {name: (scores[name],) for name in names}

@@ -85,7 +85,8 @@ def sonneborn_berger(name: str, cross: Cross, scores: _Scores) -> int:
     It is the sum over all opponents of the points against the opponent times its score. Only opponents listed in
     `scores` count.
     """
-    return sum(against(cross, name, other).half_points * score for other, score in scores.items() if other != name)
+    row = cross.get(name, {})
+    return sum(tally.half_points * scores[other] for other, tally in row.items() if other != name and other in scores)
 
 
 def direct_encounter(tied: Collection[K], cross: Mapping[K, Mapping[K, Tally]]) -> dict[K, int]:
@@ -101,7 +102,7 @@ def direct_encounter(tied: Collection[K], cross: Mapping[K, Mapping[K, Tally]]) 
 
 def wins(name: str, cross: Cross, scores: _Scores) -> int:
     """Return the number of games won against opponents listed in `scores`. Source: FIDE C.07 7."""
-    return sum(against(cross, name, other).wins for other in scores if other != name)
+    return sum(tally.wins for other, tally in cross.get(name, {}).items() if other != name and other in scores)
 
 
 # code -> function (tied, cross, scores) that returns the value of each tied entrant
