@@ -29,7 +29,6 @@ from unittest import mock
 from benches.cluster_machines import Machinery
 from benches.cluster_place import Simulated
 from enginetour.cli.session import Run
-from enginetour.cli.watching import RunWatcher
 from enginetour.model.task import ProbeResult
 from enginetour.store.address import Address, parse_address
 from enginetour.store.log import TournamentLog
@@ -38,6 +37,7 @@ from enginetour.tournament.cluster import executor as cluster_executor
 from enginetour.tournament.executor import probe_executor
 from enginetour.tournament.plan import prepare
 from enginetour.tournament.scheduler import Scheduler
+from enginetour.tournament.watching import RunWatcher
 
 PARTS: dict[str, tuple[type, str]] = {
     "record": (TournamentLog, "record_games"),

@@ -156,8 +156,8 @@ def _update_results(results: Path, log: TournamentLog, database: Address | None)
     The change is already in the database, so a file that cannot be written causes only a warning. `database` is the
     address for the --db option of a suggested command, or None if the command does not need this option.
     """
-    from enginetour.cli.report import has_report
     from enginetour.reports.pgn import PgnFile
+    from enginetour.tournament.recorded import has_report
 
     path = results / f"{log.slug}.pgn"
     try:

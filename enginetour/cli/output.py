@@ -26,7 +26,7 @@ import click
 from enginetour.engines.process import block_ending_signals
 from enginetour.model.game import Game, Note
 from enginetour.reports.sheet import safe_text
-from enginetour.tournament.scheduler import Scheduler, Watcher
+from enginetour.tournament.scheduler import Scheduler, Screen, Watcher
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 GONE = (errno.EPIPE, errno.EIO)  # the reader has ended, or the terminal is closed; later writes fail, too
 
 
-class Console(Watcher):
+class Console(Screen):
     """A watcher that passes everything to a screen. Errors of the output are reported once and never raised."""
 
     def __init__(self) -> None:

@@ -75,8 +75,7 @@ def _status(chosen: TournamentChoice) -> tuple[dict[str, object], TournamentChoi
     if answer is not None and "tournament" in answer:
         edition = str(answer["tournament"]).removeprefix(f"{chosen.name} #")
         return _without_ok(answer), replace(chosen, edition=int(edition) if edition.isdecimal() else 1)
-    from enginetour.cli.screen import status as status_json
-    from enginetour.reports.progress import Progress
+    from enginetour.reports.progress import Progress, status_json
     from enginetour.store.replay import fold
     from enginetour.tournament.control import ask, socket_path
 

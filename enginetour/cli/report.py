@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -20,11 +19,8 @@ from enginetour.cli.options import (
     tournament_options,
 )
 from enginetour.cli.printing import echo
-from enginetour.model.errors import TourError, UsageRefused
+from enginetour.model.errors import UsageRefused
 from enginetour.store.address import Address, database_of, report_of, results_of
-
-if TYPE_CHECKING:
-    from enginetour.store.games import TournamentReader
 
 
 @click.command()
@@ -63,68 +59,6 @@ def report(list_name: str | None, chosen: TournamentChoice, output: Path | None)
             log = chosen.log(store)
             written = write_report(log, output or report_of(results, log.slug))
         echo(f"report: {written.start}")
-
-
-class _StopRequested(Exception):
-    """Raised when a signal has requested that the run ends at once."""
-
-
-def has_report(results: Path, log: TournamentReader) -> bool:
-    """Return whether the tournament has a report in the directory where a run writes it."""
-    return (report_of(results, log.slug) / "index.html").exists()
-
-
-def outdate_report(results: Path, log: TournamentReader) -> None:
-    """Mark an existing report as out of date. Called when a run starts; the run replaces the report at its end."""
-    if has_report(results, log):
-        from enginetour.reports.review.write import mark_outdated
-
-        mark_outdated(report_of(results, log.slug))
-
-
-def has_newest_report(results: Path, log: TournamentReader) -> bool:
-    """Return whether there is a report that is newer than the last event. After a killed run, the report is older."""
-    try:
-        return (report_of(results, log.slug) / "index.html").stat().st_mtime >= log.last_at
-    except OSError:
-        return False
-
-
-def report_at_end(
-    results: Path,
-    log: TournamentReader,
-    show: Callable[[str], None],
-    hurried: Callable[[], bool],
-    again: str,
-    suspended: Sequence[str],
-) -> None:
-    """Write the report at the end of a run; a failure is only printed, because the run itself is complete.
-
-    Args:
-        results: directory of the report.
-        log: the tournament.
-        show: function that prints a line.
-        hurried: function that returns whether a signal has requested that the run ends at once.
-        again: the command that resumes the tournament.
-        suspended: entrants whose engines were suspended.
-    """
-    from enginetour.reports.review.write import write_report
-
-    def check_hurry() -> None:
-        if hurried():
-            raise _StopRequested
-
-    try:
-        check_hurry()
-        directory = report_of(results, log.slug)
-        written = write_report(log, directory, again=again, suspended=suspended, before_page=check_hurry)
-        show(f"report: {written.start}")
-    except _StopRequested:
-        show("no report was written, because the run was stopped at once; enginetour report writes one")
-    except (OSError, TourError) as error:
-        show(f"no report was written: {error}")
-    except Exception as error:  # not an error of the run, because all its games are in the database
-        show(f"no report was written, internal error, {type(error).__name__}: {error}; enginetour report shows more")
 
 
 PORT = 8390

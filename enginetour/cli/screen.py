@@ -16,7 +16,6 @@ from enginetour.reports import progress, sprt
 from enginetour.reports.progress import Progress, headline, live_table, playing_line, sequential_lines
 from enginetour.reports.sheet import render, safe_text, wrap_sentence
 from enginetour.store.replay import fold
-from enginetour.tournament.control import ControlServer
 from enginetour.tournament.scheduler import Scheduler, Watcher
 
 if TYPE_CHECKING:
@@ -260,79 +259,3 @@ def format_history(log: TournamentLog, *, most: int | None = None) -> str:
             sprt.sprt_sheet(f"test · {log.title}", *test, ended=format_.remaining(state)[1] == 0), width()
         )
     return text
-
-
-def status(picture: Progress, state: str) -> dict[str, Any]:
-    """Return the JSON of `enginetour status`."""
-    from enginetour.reports.sheet import iso_timestamp  # imported here: a run starts faster without it
-
-    return {
-        "tournament": picture.name,
-        "system": picture.system,
-        "state": state,
-        "games_done": picture.done,
-        "remaining": list(picture.remaining),
-        "open_ended": picture.planned is None,
-        **({"round": list(picture.stage)} if picture.stage else {}),
-        "eta": picture.estimate,
-        "eta_range": list(picture.spread) if picture.spread else None,
-        "playing": list(picture.live.values()),
-        "incidents": sum(picture.incidents.values()),
-        "endings": dict(picture.endings),
-        "warnings": [*filter(None, [picture.banner]), *picture.warnings],
-        **({"stop_at": iso_timestamp(picture.stop_at)} if picture.stop_at is not None else {}),
-        **({"sprt": sprt.sprt_json(*picture.test)} if picture.test else {}),
-    }
-
-
-# Live events for subscribers of the socket, such as the live page.
-#
-# event      fields besides `event`
-# start      slot, white, black, opening, variant, fen, moves (UCI, of the opening), clocks (ms), tc, at
-# move       slot, ply, uci, san, score, depth, nodes, pv, elapsed_ms, clock_ms, clocks, at (UTC seconds, of the slot)
-# end        slot, outcome, cause
-# progress   the fields of `status --json` without `playing`: games_done, remaining, eta, state, slots, ...
-# others     the fields of the event log, with `at` as text
-#
-# Moves may be missing if the machine was too busy to send them; gaps in `ply` show that.
-
-BROADCAST_S = 10.0  # seconds; after this time, progress is published again even if only the estimate has changed
-
-
-class Broadcast(Watcher):
-    """A watcher that publishes events to subscribers of the control socket, if there are any."""
-
-    def __init__(self, picture: Progress) -> None:
-        self.picture = picture
-        self.server: ControlServer | None = None  # set when the run has a socket
-        self._published: tuple[object, ...] = ()
-
-    def event(self, slot: int, name: str, payload: Any) -> None:
-        """Publish an event of a slot. Called in the thread of the slots."""
-        if self.server is not None and self.server.listeners:
-            self.server.publish({"event": name, "slot": slot, **payload})
-
-    def publish(self, event: Mapping[str, Any]) -> None:
-        """Publish one event."""
-        if self.server is not None and self.server.listeners:
-            self.server.publish(event)
-
-    def progress(self, scheduler: Scheduler) -> None:
-        """Publish the progress if it has changed, or if it was last published more than `BROADCAST_S` ago."""
-        if self.server is None or not self.server.listeners:
-            self._published = ()
-            return
-        picture = self.picture
-        state = run_state(scheduler)
-        settings = picture.slots, bool(picture.banner)
-        now = state, picture.done, picture.remaining, *settings, time.monotonic() // BROADCAST_S
-        if now == self._published:
-            return
-        self._published = now
-        found = {key: value for key, value in status(picture, state).items() if key != "playing"}
-        self.publish({"event": "progress", **found, "slots": scheduler.slots})
-
-
-def run_state(scheduler: Scheduler) -> str:
-    """Return the state as `enginetour status` shows it: running, paused or stopping."""
-    return "stopping" if scheduler.stopping else "paused" if scheduler.paused else "running"

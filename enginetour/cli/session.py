@@ -2,46 +2,39 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour import __version__
 from enginetour.cli.options import quote_command, rows_of_others
 from enginetour.cli.output import EARLY, Console, SignalState, discard_output, nonblocking_output
 from enginetour.cli.printing import echo, width
-from enginetour.cli.report import has_newest_report, outdate_report, report_at_end
-from enginetour.cli.screen import Broadcast, Lines, LiveTable, format_history
-from enginetour.cli.watching import PgnExport, RequestHandler, RunProgress, RunWatcher
+from enginetour.cli.screen import Lines, LiveTable, format_history
 from enginetour.engines import process
-from enginetour.engines.identity import missing_paths, path_options
+from enginetour.engines.identity import missing_paths
 from enginetour.engines.machine import Cores
-from enginetour.model.errors import InputRefused, TourError, UsageRefused
+from enginetour.model.errors import InputRefused, UsageRefused
 from enginetour.model.game import GameFinished
 from enginetour.reports.pgn import PgnFile
-from enginetour.reports.progress import format_clock, format_games
+from enginetour.reports.progress import format_clock
 from enginetour.reports.sheet import render
-from enginetour.store.address import Address, slug_of
+from enginetour.store.address import Address
 from enginetour.store.dialect import StoreBusy
 from enginetour.store.games import repeated_games
 from enginetour.store.replay import fold
 from enginetour.tournament import run
-from enginetour.tournament.changes import RunController, TournamentEditor
-from enginetour.tournament.control import ControlServer, socket_path
-from enginetour.tournament.events import EventLog, RunEvents, Sink, catch_up
 from enginetour.tournament.executor import LocalExecutor
-from enginetour.tournament.plan import overload_warnings, own_cores, refuse_few_files, refuse_overload
+from enginetour.tournament.plan import overload_warnings, own_cores
+from enginetour.tournament.recorded import ENDS, Dropped, RecordedRun, check_limits
 from enginetour.tournament.scheduler import RunEnd, Scheduler, Watcher
+from enginetour.tournament.watching import RunProgress
 
 if TYPE_CHECKING:
-    from enginetour.store.log import TournamentLog
     from enginetour.tournament.cluster.executor import DaskExecutor
     from enginetour.tournament.plan import Plan
     from enginetour.tournament.probing import Begun
@@ -134,19 +127,9 @@ _BLOCKED_CODE = 4
 _FAILED_CODE = 1
 _INCIDENTS_CODE = 6
 
-_ENDS = {
-    RunEnd.BLOCKED: "the remaining games cannot be played",
-    RunEnd.BUSY: "the machine was too busy for the remaining games",
-    RunEnd.FAILED: "games were not finished because of internal errors",
-}
-
 
 class _StoppedEarly(Exception):
     """Raised after a signal that arrived before the first game."""
-
-
-class _Dropped(Exception):
-    """Raised after a signal that ends the run at once, while another program has locked the database."""
 
 
 class Run:
@@ -192,7 +175,7 @@ class Run:
         self.until: float | None = None
         self.console = Console()
         self.closing = ExitStack()  # closed after the last output, because it may take a while
-        self._playing = False
+        self._made: RecordedRun | None = None
         self._cores: Cores | None = None
         self._dask: DaskExecutor | None = None
 
@@ -272,9 +255,13 @@ class Run:
     def _print(self, text: str) -> None:
         self.console.try_to(lambda: echo(text))
 
+    @property
+    def _playing(self) -> bool:
+        return self._made is not None and self._made.playing
+
     def _check_signals(self) -> None:
         if self._playing and self.signals.is_hard():
-            raise _Dropped
+            raise Dropped
         if self.signals and not self._playing:
             raise _StoppedEarly
 
@@ -292,99 +279,54 @@ class Run:
             return bool(format_.offers(state))
 
     def _play(self, session: Session, slots: int, most_games: int | None) -> int:
-        log, results, settings = session.log, session.plan.results, self.plan.config.play
-        sides = (
-            () if self.cluster else session.sides.values()
-        )  # games on a cluster do not use processors of this machine
-        progress = RunProgress(log, session.plan.config.system, partial(overload_warnings, sides))
-        progress.look(*(session.folded or fold(log)))
+        self._made = made = RecordedRun(session, self.console.trouble, lambda: bool(self.signals), self.signals.is_hard)
         if session.resumed:
-            self._print_resumed(progress)
-        with suppress(OSError):  # writing the PGN file fails, too, and reports the error
-            results.mkdir(parents=True, exist_ok=True)
-        idle = session.resumed and not progress.remaining[1]  # the tournament is finished, so no games will be played
-        if not idle:
-            outdate_report(results, log)
-        hurry, trouble, names = self.signals.is_hard, self.console.trouble, self.plan.names
-        pgn = PgnFile(results / f"{log.slug}.pgn", log, hurry, settings.pgn, trouble, names, growing=not idle)
-        screen: LiveTable | Lines = LiveTable(progress) if self.live else Lines(progress)
-        self.console.screen = screen
-        exports, broadcast = PgnExport(pgn, self.console), Broadcast(progress)
-        event_log = EventLog(pgn.path.with_suffix(".log.jsonl"), trouble)
-        last = self._catch_up(log, event_log)
-        events = RunEvents(log.title, () if idle else (*self._sinks(event_log), broadcast.publish))
-        watcher = RunWatcher(progress, exports, self.console, broadcast, events, *self._stop_watcher(progress))
+            self._print_resumed(made)
+        self.console.screen = screen = LiveTable(made.progress) if self.live else Lines(made.progress)
+        watchers = self._stop_watcher(made.progress)
 
-        def ready(scheduler: Scheduler, editor: TournamentEditor) -> Sequence[AbstractContextManager[Any]]:
+        def ready(scheduler: Scheduler) -> None:
             self.signals.last_line = f"stopped; {self.again} resumes it"
             self.signals.act = lambda: scheduler.inbox.put(lambda: self._stop(scheduler))
             if self.signals:
                 self.signals.act()
-            controller = RunController(scheduler, self._check_limits, trouble, events.asked)
-            inbox = RequestHandler(controller, editor, settings.grace, watcher)
-            broadcast.server = ControlServer(socket_path(session.plan.database, slug_of(log.name)), inbox)
-            return [broadcast.server, exports]
 
-        _publish_start(events, progress, session, last)
         try:
-            end = self._play_games(session, watcher, ready, slots, most_games)
-            _publish_end(events, progress, "" if end is RunEnd.FINISHED else str(session.refusal or self._why(end)))
-        except BaseException as error:
-            _publish_end(events, progress, f"{type(error).__name__}: {error}")
-            raise
+            end = made.play(
+                self._executor,
+                self.console,
+                slots=slots,
+                closing=self.closing,
+                limits=self._check_limits,
+                ready=ready,
+                cause=self._why,
+                most_games=most_games,
+                cluster=self._dask,
+                watchers=watchers,
+            )
         finally:
             if isinstance(screen, LiveTable):
                 self.console.try_to(screen.close)
-        suspended = sorted(events.suspended)
         if not self.signals.is_hard():  # SIGTERM leaves no time for this; the user can print and export all of it later
-            exports.finish()
-            with suppress(_Dropped):
-                run.update_rating_systems(session.store, session.plan.config.ratings)
+            made.finish()
+            with suppress(Dropped):
                 if isinstance(screen, Lines):
                     self.console.try_to(screen.strength)
-                self.console.try_to(lambda: _print_summary(session, pgn, end, progress.warnings))
-            if self.plan.config.report.write and not (idle and has_newest_report(results, log)):
-                report_at_end(results, log, self.console.echo, hurry, self.again, suspended)
-        return self._code(end, session, suspended)
+                self.console.try_to(lambda: _print_summary(session, made.pgn, end, made.progress.warnings))
+            made.report(self.again, self.console.echo)
+        return self._code(end, session, made.suspended)
 
-    def _play_games(
-        self, session: Session, watcher: RunWatcher, ready: Any, slots: int, most_games: int | None
-    ) -> RunEnd:
-        self._playing = True
-        with suppress(_Dropped):
-            how: dict[str, Any] = {"slots": slots, "most_games": most_games, "ready": ready, "cluster": self._dask}
-            return run.play(session, self._executor, watcher, **how)
-        return RunEnd.STOPPED
-
-    def _print_resumed(self, progress: RunProgress) -> None:
-        title = progress.log.title
-        if progress.remaining[1]:
-            self.console.echo(f"{title}: resuming after {_games_so_far(progress)}")
+    def _print_resumed(self, made: RecordedRun) -> None:
+        title, progress = made.session.log.title, made.progress
+        if not made.idle:
+            self.console.echo(f"{title}: resuming after {made.games_so_far()}")
         else:
             again = f"{self.again} --new starts the next edition"
             self.console.echo(f"{title} finished after {progress.done} games; {again}")
 
-    def _catch_up(self, log: TournamentLog, event_log: EventLog) -> int:
-        """Write the games that are missing in the event log after a kill; return the number of its last game."""
-        try:
-            return catch_up(log, event_log, lambda: bool(self.signals))
-        except TourError as error:
-            self.console.trouble(f"games are missing in {event_log.path} ({error})")
-            return log.last_number
-
-    def _sinks(self, event_log: EventLog) -> Sequence[Sink]:
-        settings = self.plan.config.notify
-        if not settings.channels():
-            return (event_log,)
-        from enginetour.tournament.notify import Notifier
-
-        notifier = Notifier(settings, self.path.resolve().parent, self.console.trouble)
-        self.closing.callback(notifier.close, self.signals.is_hard)
-        return (event_log, notifier)
-
     def _why(self, end: RunEnd) -> str:
-        if end in _ENDS:
-            return _ENDS[end]
+        if end in ENDS:
+            return ENDS[end]
         if self.signals:
             return self.signals.name
         if end is RunEnd.ENOUGH:
@@ -403,14 +345,8 @@ class Run:
         return (StopAt(self.until, self.console),)
 
     def _check_limits(self, slots: int, force: bool) -> None:
-        """Raise UsageRefused if this machine has too few processors, cores or open files for `slots` games."""
-        if self.cluster is not None:
-            return
-        refuse_few_files(slots)
-        if self._cores is None:
-            refuse_overload(slots, force=force)
-        elif lacking := self._cores.lacking(slots):
-            raise UsageRefused(f"affinity: {lacking}")
+        if self.cluster is None:
+            check_limits(self._cores, slots, force)
 
     def _code(self, end: RunEnd, session: Session, suspended: Sequence[str]) -> int:
         """Print the next step and return the exit code."""
@@ -421,13 +357,13 @@ class Run:
         name, show = session.log.name, self.console.echo
         if end is RunEnd.FAILED:
             incidents = quote_command("games", "-t", name, "--incidents")
-            show(f"{_ENDS[end]}; {incidents} lists them, {self.again} plays them again")
+            show(f"{ENDS[end]}; {incidents} lists them, {self.again} plays them again")
             return _FAILED_CODE
         if end is RunEnd.BUSY:
-            show(f"{_ENDS[end]}; {self.again} plays them")
+            show(f"{ENDS[end]}; {self.again} plays them")
             return _BLOCKED_CODE
         if end is RunEnd.BLOCKED:
-            show(f"{_ENDS[end]}; repair the engine, then resume with {self.again}")
+            show(f"{ENDS[end]}; repair the engine, then resume with {self.again}")
             for engine in suspended or ("ENGINE",):
                 show(f"or withdraw it with {quote_command('withdraw', '-t', name, engine)}")
             return _BLOCKED_CODE
@@ -446,34 +382,6 @@ class Run:
             what = f"games in progress have {grace:g} s to finish"
             self.console.trouble(f"stopping: {what}; Ctrl-C again stops at once")
             scheduler.stop(now=False, grace=grace)
-
-
-def _games_so_far(progress: RunProgress) -> str:
-    return format_games(progress.done, progress.remaining)
-
-
-def _publish_start(events: RunEvents, progress: RunProgress, session: Session, last_game: int) -> None:
-    events.tell(
-        "started",
-        _games_so_far(progress),
-        games_done=progress.done,
-        last_game=last_game,
-        remaining=progress.remaining,
-        resumed=session.resumed,
-        paths=list(path_options(session.sides.values())),
-        pid=os.getpid(),
-        version=__version__,
-    )
-
-
-def _publish_end(events: RunEvents, progress: RunProgress, cause: str) -> None:
-    """Publish the last event of a run: "stopped" if there is a cause, otherwise "finished"."""
-    done = progress.done
-    if cause:
-        text = f"stopped, {_games_so_far(progress)}: {cause}"
-        events.tell("stopped", text, games_done=done, remaining=progress.remaining, cause=cause)
-    else:
-        events.tell("finished", f"finished after {done} game{'s' * (done != 1)}", games_done=done)
 
 
 _MOST_SHOWN = 12  # number of round robins of a bubble that are shown; about one screen

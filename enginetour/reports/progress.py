@@ -499,3 +499,26 @@ def _clock(seconds: float) -> str:
 def format_clock(at: float) -> str:
     """Format UTC seconds as local time: ``Sun 04:10``."""
     return time.strftime("%a %H:%M", time.localtime(at))
+
+
+def status_json(picture: Progress, state: str) -> dict[str, Any]:
+    """Return the JSON of `enginetour status`."""
+    from enginetour.reports.sheet import iso_timestamp  # imported here: a run starts faster without it
+
+    return {
+        "tournament": picture.name,
+        "system": picture.system,
+        "state": state,
+        "games_done": picture.done,
+        "remaining": list(picture.remaining),
+        "open_ended": picture.planned is None,
+        **({"round": list(picture.stage)} if picture.stage else {}),
+        "eta": picture.estimate,
+        "eta_range": list(picture.spread) if picture.spread else None,
+        "playing": list(picture.live.values()),
+        "incidents": sum(picture.incidents.values()),
+        "endings": dict(picture.endings),
+        "warnings": [*filter(None, [picture.banner]), *picture.warnings],
+        **({"stop_at": iso_timestamp(picture.stop_at)} if picture.stop_at is not None else {}),
+        **({"sprt": sprt.sprt_json(*picture.test)} if picture.test else {}),
+    }

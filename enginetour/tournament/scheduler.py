@@ -279,6 +279,13 @@ class Watcher:
         """Show the progress. This is called after every change, when the next games have started, and every second."""
 
 
+class Screen(Watcher):
+    """A watcher that also receives the events of games in progress."""
+
+    def event(self, slot: int, name: str, payload: Any) -> None:
+        """Receive an event of a slot, in the thread of the slots."""
+
+
 @dataclass
 class Scheduler:
     """Plays a tournament to its end, or until it is stopped. It is used once, in one thread.

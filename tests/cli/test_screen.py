@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 
-from enginetour.cli import screen as screen_module
-from enginetour.cli.screen import REDRAW_S, Broadcast, LiveTable
+from enginetour.cli.screen import REDRAW_S, LiveTable
 from enginetour.reports.progress import Progress
+from enginetour.tournament import watching
 from enginetour.tournament.control import ask, socket_path, subscribe
+from enginetour.tournament.watching import Broadcast
 from tests.support.tournaments import config, default_signals, ended, running, scripted, task_for, until
 from tests.support.tournaments import scheduler as tournaments_scheduler
 
@@ -149,7 +150,7 @@ def test_nobody_listening_costs_nothing() -> None:
 def test_progress_is_told_when_it_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Progress is published after a change, and again after some time."""
     now = 0.0
-    monkeypatch.setattr(screen_module, "time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr(watching, "time", SimpleNamespace(monotonic=lambda: now))
     made, server = heard(1)
     for _ in range(3):
         made.progress(scheduler())
@@ -158,7 +159,7 @@ def test_progress_is_told_when_it_changed(monkeypatch: pytest.MonkeyPatch) -> No
     made.picture.done = 1
     made.progress(scheduler())
     made.progress(scheduler(paused=True))
-    now = screen_module.BROADCAST_S
+    now = watching.BROADCAST_S
     made.progress(scheduler(paused=True))
     assert [(event["games_done"], event["state"]) for event in server.told[1:]] == [
         (1, "running"), (1, "paused"), (1, "paused"),

@@ -22,8 +22,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enginetour.cli.output import Console
-from enginetour.cli.screen import Broadcast
-from enginetour.cli.watching import PgnExport, RunProgress, RunWatcher
 from enginetour.engines.uci_lines import last_search_info
 from enginetour.interop import trf
 from enginetour.model.game import Game, GameVoided, MoveMade, Opening, Outcome, Pairing, SideRecord, Termination
@@ -33,6 +31,7 @@ from enginetour.reports.pgn import UNFINISHED_LINE, PgnFile, export_pgn
 from enginetour.reports.progress import Progress, playing_line
 from enginetour.store.log import TournamentLog
 from enginetour.tournament.scheduler import Watcher
+from enginetour.tournament.watching import Broadcast, PgnExport, RunProgress, RunWatcher
 from tests.support.databases import add_game, open_log, sound_log
 from tests.support.databases import game as databases_game
 from tests.support.tournaments import FOUR, THREE, config, ended, pgn_games, scheduler, tour

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from enginetour.cli.screen import Lines, WrongClaims, status
+from enginetour.cli.screen import Lines, WrongClaims
 from enginetour.model.game import Game, Incident, Note, Outcome, Pairing, SideRecord, StandingsRow, Termination
 from enginetour.ratings.sequential import OPEN_GAMES, Sprt, match_test
 from enginetour.reports import progress
@@ -28,6 +28,7 @@ from enginetour.reports.progress import (
     headline,
     live_table,
     playing_line,
+    status_json,
 )
 from enginetour.reports.sheet import render
 from tests.support.tournaments import LONG_S, config, ended, read, scheduler, tour
@@ -95,7 +96,7 @@ def test_a_busy_machine_has_a_banner_until_it_is_less_busy(monkeypatch: pytest.M
     made.event(1, "crowd", {"crowded": True, "share": 0.06, "load": 3.0, "processors": 2})
     words = "load 15 on 2 processors: clocks are unreliable. Engines waited for a processor in 31% of the last moves"
     assert made.banner == words
-    assert words in status(made, "running")["warnings"]
+    assert words in status_json(made, "running")["warnings"]
     made.event(0, "crowd", {"crowded": False, "share": 0.0, "load": 1.0, "processors": 2})
     made.event(2, "crowd", {"crowded": False, "share": 0.0, "load": 1.0, "processors": 2})
     assert made.banner == words

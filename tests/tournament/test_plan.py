@@ -10,20 +10,19 @@ from types import SimpleNamespace
 
 import pytest
 
-from enginetour.cli.screen import status
-from enginetour.cli.watching import RunProgress
 from enginetour.engines.machine import ProcessorAllowance
 from enginetour.model.errors import InputRefused, UsageRefused
 from enginetour.model.game import Outcome
 from enginetour.model.task import EngineSpec, Quirks, Side
 from enginetour.model.timecontrol import TimeControl
-from enginetour.reports.progress import format_status
+from enginetour.reports.progress import format_status, status_json
 from enginetour.store.definition import ListDefinition, define_list
 from enginetour.store.editions import publish
 from enginetour.store.replay import fold
 from enginetour.store.tournaments import Store
 from enginetour.tournament import plan as plan_module
 from enginetour.tournament.plan import Plan, ordered, prepare, scale_doubts
+from enginetour.tournament.watching import RunProgress
 from tests.support.databases import draft, record, spec
 from tests.support.tournaments import config, read, tour
 
@@ -283,8 +282,8 @@ def test_status_tells_the_warning_of_as_many_slots_as_there_are(tmp_path: Path) 
                 format=format_, state=state, slots=slots, paused=False, stopping="", flying={}, estimate=lambda: None
             )
             picture.take(running)
-            told.append(status(picture, "running")["warnings"])
+            told.append(status_json(picture, "running")["warnings"])
     assert told == [[], [], ["too many: 2"], ["too many: 2"], []]
     assert asked == [1, 2, 1]
     picture.warnings = ("too many: 2",)
-    assert format_status(status(picture, "running")).endswith("\nwarning: too many: 2")
+    assert format_status(status_json(picture, "running")).endswith("\nwarning: too many: 2")

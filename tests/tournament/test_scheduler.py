@@ -22,7 +22,6 @@ from typing import Any, cast
 
 import pytest
 
-from enginetour.cli.watching import WatcherGroup
 from enginetour.model.errors import InputRefused, MachineFailure, StorageFailed, TourError
 from enginetour.model.game import (
     Entrant,
@@ -43,6 +42,7 @@ from enginetour.testing import PLAYING
 from enginetour.tournament.events import RunEvents
 from enginetour.tournament.scheduler import Allotment, Offers, RunEnd, Scheduler, unshared
 from enginetour.tournament.setbacks import AGAIN_S, END_OF_PAUSES, GAME_BYTES, MIN_FREE, Setbacks
+from enginetour.tournament.watching import WatcherGroup
 from tests.support.tournaments import (
     ENTRANTS,
     LONG_S,

@@ -1,4 +1,4 @@
-"""Watchers of a running tournament: progress, PGN export, screen, and requests through the control socket."""
+"""Watchers of a running tournament: progress, PGN export, live events, and requests through the control socket."""
 
 from __future__ import annotations
 
@@ -8,17 +8,15 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from enginetour.cli.output import Console
-from enginetour.cli.screen import Broadcast, run_state, status
 from enginetour.formats.base import Format
 from enginetour.model.errors import TourError, UsageRefused
 from enginetour.model.game import Game, Incident, Note, Outcome
 from enginetour.reports.pgn import PgnFile, write_engine_log
-from enginetour.reports.progress import MatchScore, Progress, RunView, match_terms
+from enginetour.reports.progress import MatchScore, Progress, RunView, match_terms, status_json
 from enginetour.tournament.changes import RunController, TournamentEditor
-from enginetour.tournament.control import PendingRequest, refusal
+from enginetour.tournament.control import ControlServer, PendingRequest, refusal
 from enginetour.tournament.requests import Request, parsed
-from enginetour.tournament.scheduler import Scheduler, Watcher
+from enginetour.tournament.scheduler import Scheduler, Screen, Watcher
 
 
 class RunProgress(Progress):
@@ -169,6 +167,59 @@ class PgnExport(Watcher):
             self._failed = False
 
 
+# Live events for subscribers of the socket, such as the live page.
+#
+# event      fields besides `event`
+# start      slot, white, black, opening, variant, fen, moves (UCI, of the opening), clocks (ms), tc, at
+# move       slot, ply, uci, san, score, depth, nodes, pv, elapsed_ms, clock_ms, clocks, at (UTC seconds, of the slot)
+# end        slot, outcome, cause
+# progress   the fields of `status --json` without `playing`: games_done, remaining, eta, state, slots, ...
+# others     the fields of the event log, with `at` as text
+#
+# Moves may be missing if the machine was too busy to send them; gaps in `ply` show that.
+
+BROADCAST_S = 10.0  # seconds; after this time, progress is published again even if only the estimate has changed
+
+
+class Broadcast(Watcher):
+    """A watcher that publishes events to subscribers of the control socket, if there are any."""
+
+    def __init__(self, picture: Progress) -> None:
+        self.picture = picture
+        self.server: ControlServer | None = None  # set when the run has a socket
+        self._published: tuple[object, ...] = ()
+
+    def event(self, slot: int, name: str, payload: Any) -> None:
+        """Publish an event of a slot. Called in the thread of the slots."""
+        if self.server is not None and self.server.listeners:
+            self.server.publish({"event": name, "slot": slot, **payload})
+
+    def publish(self, event: Mapping[str, Any]) -> None:
+        """Publish one event."""
+        if self.server is not None and self.server.listeners:
+            self.server.publish(event)
+
+    def progress(self, scheduler: Scheduler) -> None:
+        """Publish the progress if it has changed, or if it was last published more than `BROADCAST_S` ago."""
+        if self.server is None or not self.server.listeners:
+            self._published = ()
+            return
+        picture = self.picture
+        state = run_state(scheduler)
+        settings = picture.slots, bool(picture.banner)
+        now = state, picture.done, picture.remaining, *settings, time.monotonic() // BROADCAST_S
+        if now == self._published:
+            return
+        self._published = now
+        found = {key: value for key, value in status_json(picture, state).items() if key != "playing"}
+        self.publish({"event": "progress", **found, "slots": scheduler.slots})
+
+
+def run_state(scheduler: Scheduler) -> str:
+    """Return the state as `enginetour status` shows it: running, paused or stopping."""
+    return "stopping" if scheduler.stopping else "paused" if scheduler.paused else "running"
+
+
 class WatcherGroup(Watcher):
     """A group of watchers that are called one after another."""
 
@@ -205,7 +256,7 @@ class RunWatcher(WatcherGroup):
     """The watchers of a run, in this order: progress figures, exports, screen, subscribers, others."""
 
     def __init__(
-        self, picture: RunProgress, exports: PgnExport, screen: Console, broadcast: Broadcast, *others: Watcher
+        self, picture: RunProgress, exports: PgnExport, screen: Screen, broadcast: Broadcast, *others: Watcher
     ) -> None:
         super().__init__(exports, screen, broadcast, *others)
         self.screen = screen
@@ -281,7 +332,7 @@ class RequestHandler:
     def _answer(self, request: Request) -> dict[str, Any]:
         if request.do == "status":
             self.watcher.picture.take(self.scheduler)
-            found = status(self.watcher.picture, run_state(self.scheduler))
+            found = status_json(self.watcher.picture, run_state(self.scheduler))
             return {"ok": True, **found, "slots": self.scheduler.slots}
         if request.do == "stop":
             self.scheduler.stop(now=False, grace=self.grace)
