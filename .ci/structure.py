@@ -51,7 +51,6 @@ WIDE = {
 # One importer, and the separate subject that keeps them apart.
 SINGLE = {
     "enginetour.cli.changing": "a command group, loaded by its name",
-    "enginetour.cli.games": "a command group, loaded by its name",
     "enginetour.cli.lists": "a command group, loaded by its name",
     "enginetour.cli.pairing": "a command group, loaded by its name",
     "enginetour.cli.rate": "a command group, loaded by its name",

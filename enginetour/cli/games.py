@@ -37,10 +37,10 @@ from enginetour.model.errors import (
     TourError,
     UsageRefused,
     match_name,
-    no_match_hint,
     suggest,
 )
 from enginetour.model.game import Pairing, Termination
+from enginetour.reports.games import game_row
 from enginetour.reports.sheet import Column, Sheet, iso_timestamp, json_text, safe_text
 
 if TYPE_CHECKING:
@@ -123,7 +123,10 @@ def games(
             else:
                 print_text(_game_text(stored, log.title, log.known_ratings))
             return
-        engine = None if engine is None else entrant_named(log, engine)
+        if engine is not None:
+            from enginetour.tournament.rating import entrant_named
+
+            engine = entrant_named(log, engine)
         endings_known = ["adjudication", *map(str, Termination)]
         if termination is not None and termination not in endings_known:
             what = f"{termination!r} is not a valid ending{suggest(termination, endings_known)}"
@@ -137,41 +140,6 @@ def games(
             print_sheet(endings_sheet(f"endings · {log.title}", list(log.specs), lines))
         else:
             print_sheet(_games_sheet(f"games · {log.title}", lines))
-
-
-def entrant_named(log: TournamentLog, word: str, option: str = "--engine") -> str:
-    """Return the entrant whose name equals `word`, or the only entrant whose name begins with it.
-
-    Raise UsageRefused, which names `option`, if there is no such entrant.
-    """
-    name = match_name(word, log.specs)
-    if name is None:
-        hint = no_match_hint(word, log.specs) or suggest(word, log.specs)
-        raise UsageRefused(f"{word!r} is not an entrant of {log.title}{hint}", place=option)
-    return name
-
-
-def game_row(line: GameLine) -> dict[str, object]:
-    """Return the JSON of a game in a list."""
-    return {
-        "number": line.number,
-        "white": line.white,
-        "black": line.black,
-        "result": "*" if line.voided else str(line.outcome),
-        "termination": line.termination,
-        "cause": line.cause,
-        "plies": line.plies,
-        "load_average": line.load_average,
-        "cores": line.cores,
-        "busy": line.busy,
-        "referee_us": line.referee_us,
-        "handicap": line.handicap,
-        "white_tc": line.white_tc,
-        "black_tc": line.black_tc,
-        "started": iso_timestamp(line.started_unix),
-        "ended": iso_timestamp(line.ended_unix),
-        "incident": bool(line.incidents),
-    }
 
 
 def _games_sheet(title: str, lines: list[GameLine]) -> Sheet:

@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginetour.cli.listoptions import without_collecting
-from enginetour.cli.options import PATH, database_option, many_option, open_store, rows_of_others, usage_errors
+from enginetour.cli.options import PATH, database_option, many_option, open_store
 from enginetour.cli.printing import echo, output_form, output_options, print_json, print_sheet, refuse_tables
-from enginetour.cli.rate import describe_left_out, reading_bar, report_broken_games
-from enginetour.model.errors import InputRefused, UsageRefused
+from enginetour.cli.rate import reading_bar, report_broken_games
+from enginetour.model.errors import InputRefused, UsageRefused, usage_errors
 from enginetour.model.variants import variant_named
 from enginetour.reports.sheet import Column, Sheet, format_count, iso_timestamp
 from enginetour.store.address import Address, database_of
+from enginetour.store.opening import rows_of_others
+from enginetour.tournament.rating import describe_left_out
 
 if TYPE_CHECKING:
     from enginetour.interop.gamefilter import RatableGames

@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
@@ -19,7 +19,7 @@ import click
 
 from enginetour.cli.options import PATH, gathered
 from enginetour.cli.printing import format_sheet
-from enginetour.model.errors import UsageRefused, did_you_mean, match_name, no_match_hint
+from enginetour.model.errors import UsageRefused, did_you_mean
 from enginetour.ratings.incremental import LARGEST
 from enginetour.reports.sheet import COLUMN_KEYS, WIDE_COLUMNS, json_text
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from enginetour.ratings.matrices import MatrixName
     from enginetour.ratings.pairs import Pairs
     from enginetour.ratings.ratinglist import RatingList
-    from enginetour.store.definition import ListDefinition
 
 
 # Filters and model terms, shared by every command that computes a list.
@@ -246,31 +245,10 @@ file_list_options = gathered(
 )
 
 
-def resolve_names(fixed: Mapping[str, T], find: Callable[[str], str], place: str = "--anchor") -> dict[str, T]:
-    """Return the mapping with each key replaced by `find`. Raise UsageRefused if two keys mean the same engine."""
-    resolved: dict[str, T] = {}
-    for word, value in fixed.items():
-        name = find(word)
-        if name in resolved:
-            raise UsageRefused(f"{name!r} has two values (the second one is given as {word!r})", place=place)
-        resolved[name] = value
-    return resolved
-
-
 def flags(fields: Iterable[str]) -> str:
     """Return the options that set these fields of a list definition, separated by commas."""
     typed = {_field(words): words[0].partition("/")[0] for words, _ in _OPTIONS}
     return ", ".join(typed.get(field, "--alias" if field == "aliases" else f"--{field}") for field in fields)
-
-
-def definition_from(fields: Mapping[str, Any], base: ListDefinition | None = None) -> ListDefinition:
-    """Return `base` (or the default list definition) changed by `fields`. Raise UsageRefused for invalid values."""
-    from enginetour.store.definition import ListDefinition, parse_definition
-
-    before = (base or ListDefinition()).model_dump()
-    kept = {name: value for name, value in before.items() if name not in fields}
-    changed = {name: value for name, value in fields.items() if value is not None}
-    return parse_definition({**kept, **changed}, "list options")
 
 
 def _aliases(pairs: tuple[tuple[str, str], ...], path: Path | None) -> dict[str, str]:
@@ -399,6 +377,8 @@ def _head_to_head(
     from enginetour.reports import ratinglist as sheets
 
     word, confidence, wide = display.versus or _EVERYBODY, display.confidence, quantile(display.confidence)
+    from enginetour.tournament.rating import name_with_games
+
     only = None if word == _EVERYBODY else name_with_games(word, pairs.names, "--against")
     met = dict(opponents_of(pairs, list(fit_bases(found.rows).values()), only=only))
     if form == "json":
@@ -413,17 +393,6 @@ def _head_to_head(
     return format_sheet(sheet, form, columns)
 
 
-def name_with_games(word: str, names: Sequence[str], place: str = "--anchor") -> str:
-    """Return the engine whose name equals `word`, or the only engine whose name begins with it.
-
-    Raise UsageRefused, which names the option `place`, if there is no such engine.
-    """
-    name = match_name(word, names)
-    if name is None:
-        raise UsageRefused(f"no games of {word!r} found{no_match_hint(word, names)}", place=place)
-    return name
-
-
 # The option whose patterns `requested_errors` evaluates.
 errors_option = click.option(
     "--errors-for",
@@ -431,23 +400,6 @@ errors_option = click.option(
     metavar="GLOB",
     help="In rating pools of over 4,000 engines, compute errors only for these engines. Can be given several times.",
 )
-
-
-def requested_errors(patterns: Sequence[str], pairs: Pairs) -> set[str] | None:
-    """Return the engines that match the patterns, or None if there are no patterns.
-
-    Raise UsageRefused if a pattern does not match any engine.
-    """
-    from fnmatch import fnmatchcase
-
-    wanted: set[str] = set()
-    for pattern in patterns:
-        found = {name for name in pairs.names if fnmatchcase(name, pattern)}
-        if not found:
-            step = "use a pattern such as 'F*'"
-            raise UsageRefused(f"no engine matches {pattern!r}", place="--errors-for", step=step)
-        wanted |= found
-    return wanted or None
 
 
 def _columns(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from functools import partial
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour.cli.games import entrant_named
 from enginetour.cli.listoptions import (
     TERMS,
     Display,
-    definition_from,
     display_options,
     errors_option,
     flags,
     list_options,
     present,
-    requested_errors,
-    resolve_names,
     without_collecting,
 )
 from enginetour.cli.match import TestRequest, print_test, sprt_options
@@ -42,16 +37,15 @@ from enginetour.cli.printing import echo, format_option, json_option, output_for
 from enginetour.model.errors import UsageRefused
 from enginetour.reports.sheet import iso_timestamp
 from enginetour.store.address import Address
+from enginetour.tournament.rating import ONLY_ANCHORS, definition_from, rate_stored
 
 if TYPE_CHECKING:
     from enginetour.ratings.ratinglist import RatingList
     from enginetour.store.log import TournamentLog
-    from enginetour.store.selection import Selection
     from enginetour.store.tournaments import Store
 
 
 _ML_ONLY = "columns, layouts, matrices, errors and confidence need --system ml"  # only this system computes errors
-_STORED = {"system", "anchors"}  # with only these options, the tournament's list or stored ratings are shown
 
 
 @click.command()
@@ -100,7 +94,9 @@ def ratings(
     if test is not None and (fields or list_name or as_of):
         other = flags(fields) or "LIST and --as-of"
         raise UsageRefused(f"cannot be combined with {other}", place="--sprt", step=f"omit {other}")
-    stored = list_name is None and as_of is None and set(fields) <= _STORED and fields.get("system") not in (None, "ml")
+    stored = (
+        list_name is None and as_of is None and set(fields) <= ONLY_ANCHORS and fields.get("system") not in (None, "ml")
+    )
     if stored and shown:
         raise UsageRefused(_ML_ONLY)
     if stored and "anchors" in fields:
@@ -157,66 +153,8 @@ class ListSelection:
 
     def rate(self, store: Store, fields: dict[str, Any], errors_for: tuple[str, ...] = ()) -> tuple[str, RatingList]:
         """Return the heading and the rating list. `fields`: the values of `list_options`."""
-        from enginetour.reports.ratinglist import SYSTEM_NAMES
-        from enginetour.store.lists import rate_selection, tournament_rating_list
-
-        title, found = "all tournaments", None
-        if self.list_name is not None:
-            title, selection = self._defined(store, self.list_name, fields)
-        else:
-            log = self.log(store, fields)
-            if log is not None:
-                title = log.title
-                if self.as_of is None:
-                    log.require_not_removed()
-                find = partial(entrant_named, log, option="--anchor")
-                anchors = {key: resolve_names(fields[key], find) for key in ("anchors", "loose") if fields.get(key)}
-                fields = {**fields, **anchors}
-            if log is not None and self.as_of is None and set(fields) <= _STORED and not errors_for:
-                anchor = log.config.get("ratings", {}).get("anchor", {})
-                found = tournament_rating_list(log, definition_from(fields).anchors or anchor)
-            else:
-                selection = self._selection(store, log, fields)
-        if found is None:
-            found = rate_selection(store, selection, errors_for=requested_errors(errors_for, selection.pairs))
-        then = f", as of {self.as_of}" if self.as_of else ""
-        # The heading names an incremental system, because the lists of two systems look alike.
-        return f"{SYSTEM_NAMES.get(found.model, 'ratings')} · {title}{then}", found
-
-    def _defined(self, store: Store, name: str, fields: dict[str, Any]) -> tuple[str, Selection]:
-        from enginetour.store.counts import edition_in
-        from enginetour.store.definition import revisions_of
-        from enginetour.store.editions import read_edition
-        from enginetour.store.selection import select_games
-
-        revisions, number = revisions_of(store, name), edition_in(self.as_of)
-        made = None if number is None else read_edition(store, name, number)
-        revision = revisions[-1] if made is None else next(one for one in revisions if one.revision == made.revision)
-        title = f"{name}, revision {revision.revision}" + (", changed by options" if fields else "")
-        definition = definition_from(fields, revision.definition)
-        return title, select_games(store, definition, made.moment if made else self.as_of)
-
-    def _selection(self, store: Store, log: TournamentLog | None, fields: dict[str, Any]) -> Selection:
-        """Return the games of a tournament, or of the whole database if `log` is None.
-
-        If no anchors are given, the anchors of the tournament apply.
-        """
-        from enginetour.store.counts import moment_of
-        from enginetour.store.selection import select_games
-
-        definition = definition_from(fields)
-        if log is None:
-            return select_games(store, definition, self.as_of)
-        inside = {"tournaments": (f"{log.name} #{log.edition}",), "by": fields.get("by") or "name"}
-        inside["variant"] = log.config.get("play", {}).get("variant", definition.variant)
-        with store.database.reading() as connection:
-            moment = None if self.as_of is None else moment_of(connection, self.as_of, log.id)
-        selection = select_games(store, definition.model_copy(update=inside), moment)
-        if definition.system == "ml" and not definition.anchors and not definition.loose and definition.average is None:
-            anchor = log.config.get("ratings", {}).get("anchor", {})
-            anchors = {name: rating for name, rating in anchor.items() if selection.names_by_term.get(name)}
-            selection = replace(selection, definition=selection.definition.model_copy(update={"anchors": anchors}))
-        return selection
+        log = None if self.list_name is not None else self.log(store, fields)
+        return rate_stored(store, self.list_name, log, fields, as_of=self.as_of, errors_for=errors_for)
 
 
 def _print_stream(store: Store, log: TournamentLog | None, system: str, into: ListOutput) -> None:

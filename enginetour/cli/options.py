@@ -16,9 +16,10 @@ from click.shell_completion import CompletionItem
 
 from enginetour.cli.printing import echo, format_sheet, hold_view, output_form, set_form, width
 from enginetour.interop.files import is_special, refuse_valuable, replace_bytes
-from enginetour.model.errors import InputRefused, StoreRefused, TourError, UsageRefused
+from enginetour.model.errors import InputRefused, UsageRefused
 from enginetour.reports.sheet import MARKUPS, PLAIN_WIDTH, Sheet, json_text
 from enginetour.store.address import Address, database_of, parse_address, slug_of
+from enginetour.store.opening import rows_of_others
 
 if TYPE_CHECKING:
     from enginetour.ratings.ratinglist import RatingList
@@ -233,15 +234,6 @@ def config_home() -> Path:
     return Path.cwd() if context is None else context.meta.get(_HOME) or Path.cwd()
 
 
-@contextmanager
-def usage_errors(place: str) -> Iterator[None]:
-    """Turn a ValueError about the value of the option `place` into UsageRefused."""
-    try:
-        yield
-    except ValueError as error:
-        raise UsageRefused(str(error), place=place) from None
-
-
 def quote_command(*words: object, db: Address | None = None) -> str:
     """Return an enginetour command as the user can type it, with shell quotes and the same database."""
     return shlex.join(map(str, ["enginetour", *words, *([] if db is None else ["--db", db])]))
@@ -263,29 +255,6 @@ def open_store(db: Address | None, *, change: bool = False, lasting: bool = Fals
             view.enter_context(store.database.snapshot())
             hold_view(view)
         yield store
-
-
-@contextmanager
-def rows_of_others(path: Address) -> Iterator[None]:
-    """If reading the database fails, inspect it; raise StoreRefused if it is damaged.
-
-    If it is not damaged, the failure is an internal error and is raised unchanged.
-    """
-    from enginetour.store.dialect import UNREADABLE
-
-    try:
-        yield
-    except TourError:
-        raise
-    except UNREADABLE as error:
-        from enginetour.store.check import first_fault
-        from enginetour.store.database import database_exists
-
-        found = first_fault(path) if database_exists(path) else ""
-        if not found:
-            raise
-        step = f"run {quote_command('db', 'check', '--db', path)}, or use a backup with --db"
-        raise StoreRefused(f"cannot be read, {found}", place=str(path), step=step) from error
 
 
 _BY_ENDING = {".json": "json", ".csv": "csv", ".md": "markdown", ".html": "html"}

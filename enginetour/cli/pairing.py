@@ -10,12 +10,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from enginetour.cli.options import PATH, count_option, many_option, usage_errors
+from enginetour.cli.options import PATH, count_option, many_option
 from enginetour.cli.printing import echo, output_form, output_options, print_json, print_sheet, refuse_tables
 from enginetour.formats.base import system_name
 from enginetour.formats.pairing.field import Kind, Unpairable
 from enginetour.interop.files import read_whole, refuse_valuable, replace_bytes
-from enginetour.model.errors import PAIRINGS_DIFFER, InputRefused, TourError, UsageRefused, no_match_hint, suggest
+from enginetour.model.errors import (
+    PAIRINGS_DIFFER,
+    InputRefused,
+    TourError,
+    UsageRefused,
+    no_match_hint,
+    suggest,
+    usage_errors,
+)
 from enginetour.reports.standings import (
     CheckedRound,
     checked_json,

@@ -15,12 +15,12 @@ from enginetour.cli.options import (
     database_option,
     many_option,
     open_store,
-    rows_of_others,
     tournament_options,
 )
 from enginetour.cli.printing import echo
 from enginetour.model.errors import UsageRefused
 from enginetour.store.address import Address, database_of, report_of, results_of
+from enginetour.store.opening import rows_of_others
 
 
 @click.command()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour.cli.options import quote_command, rows_of_others
+from enginetour.cli.options import quote_command
 from enginetour.cli.output import EARLY, Console, SignalState, discard_output, nonblocking_output
 from enginetour.cli.printing import echo, width
 from enginetour.cli.screen import Lines, LiveTable, format_history
@@ -26,6 +26,7 @@ from enginetour.reports.sheet import render
 from enginetour.store.address import Address
 from enginetour.store.dialect import StoreBusy
 from enginetour.store.games import repeated_games
+from enginetour.store.opening import rows_of_others
 from enginetour.store.replay import fold
 from enginetour.tournament import run
 from enginetour.tournament.executor import LocalExecutor

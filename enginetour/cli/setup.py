@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour.cli.options import PATH, database_option, many_option, quote_command, rows_of_others, usage_errors
+from enginetour.cli.options import PATH, database_option, many_option, quote_command
 from enginetour.cli.printing import echo, is_live_terminal, json_option, output_form, print_json, print_sheet
 from enginetour.engines.identity import missing_paths, path_options
 from enginetour.engines.machine import allowed_processors, this_machine
 from enginetour.engines.process import describe_safeguards
 from enginetour.formats.base import SYSTEMS, options_model, own_decisions, system_name
 from enginetour.interop.files import replace_file
-from enginetour.model.errors import InputRefused, StoreRefused, TourError, UsageRefused, did_you_mean
+from enginetour.model.errors import InputRefused, StoreRefused, TourError, UsageRefused, did_you_mean, usage_errors
 from enginetour.model.timecontrol import TimeControl
 from enginetour.model.variants import variant_named
 from enginetour.reports.sheet import format_duration
@@ -30,6 +30,7 @@ from enginetour.reports.standings import probes_sheet
 from enginetour.store.address import Address, workspace_of
 from enginetour.store.database import database_exists
 from enginetour.store.log import TournamentLog
+from enginetour.store.opening import rows_of_others
 from enginetour.store.replay import fold
 from enginetour.store.tournaments import Store
 from enginetour.tournament import plan as limits

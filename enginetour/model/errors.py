@@ -28,7 +28,8 @@ Exit codes, as in the README:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 GAMES_LEFT_OUT = 9  # exit code of ``rate --strict``; the list is printed nevertheless
 PAIRINGS_DIFFER = 10  # exit code of ``pair --check-all``
@@ -61,6 +62,15 @@ class UsageRefused(TourError):
     """The command line is not valid."""
 
     exit_code = 2
+
+
+@contextmanager
+def usage_errors(place: str) -> Iterator[None]:
+    """Turn a ValueError about the value of the option `place` into UsageRefused."""
+    try:
+        yield
+    except ValueError as error:
+        raise UsageRefused(str(error), place=place) from None
 
 
 class InputRefused(TourError):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from enginetour.interop.toml import toml_value
 from enginetour.model.game import Game, Incident, SideRecord, Termination
-from enginetour.reports.sheet import Column, Sheet, format_yes, percent_format, safe_text
+from enginetour.reports.sheet import Column, Sheet, format_yes, iso_timestamp, percent_format, safe_text
 
 if TYPE_CHECKING:
     from enginetour.referee.compliance.exam import Compliance, Verdict
@@ -369,3 +369,26 @@ def compliance_sheet(found: Sequence[tuple[str, Compliance]]) -> tuple[Sheet, di
         for row, (_, result) in zip(rows, found, strict=True)
     ]
     return Sheet("", columns, rows), {"engines": value}
+
+
+def game_row(line: GameLine) -> dict[str, object]:
+    """Return the JSON of a game in a list."""
+    return {
+        "number": line.number,
+        "white": line.white,
+        "black": line.black,
+        "result": "*" if line.voided else str(line.outcome),
+        "termination": line.termination,
+        "cause": line.cause,
+        "plies": line.plies,
+        "load_average": line.load_average,
+        "cores": line.cores,
+        "busy": line.busy,
+        "referee_us": line.referee_us,
+        "handicap": line.handicap,
+        "white_tc": line.white_tc,
+        "black_tc": line.black_tc,
+        "started": iso_timestamp(line.started_unix),
+        "ended": iso_timestamp(line.ended_unix),
+        "incident": bool(line.incidents),
+    }

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text, update
 
-from enginetour.cli.options import rows_of_others
 from enginetour.engines.enginefile import stored_spec
 from enginetour.model.errors import StoreRefused
 from enginetour.store.address import Address
@@ -19,6 +18,7 @@ from enginetour.store.check import Inspection, damages, inspect, repair
 from enginetour.store.database import Database
 from enginetour.store.definition import ListDefinition, define_list
 from enginetour.store.editions import publish
+from enginetour.store.opening import rows_of_others
 from enginetour.store.tables import ENTRANTS
 from enginetour.store.tournaments import Store
 from tests.support.databases import add_game, full_game, game, meddled, open_log, sound_log
