@@ -51,7 +51,6 @@ _EXAMPLES = {  # values that are tables or lists
 }
 _TYPED = f"{__name__}.typed"  # key in the meta data of click's context, for the options on the command line
 _PAIR = re.compile(r"[a-z][a-z0-9_]*=")
-_MOST_FILES = 1000  # maximum number of configurations with the same name
 
 
 class _Match(click.Command):
@@ -199,7 +198,7 @@ def match(
     from enginetour.engines.registry import of_workspace
     from enginetour.tournament.config.quickmatch import MatchRequest, draft_match, parse_setting
     from enginetour.tournament.config.sections import PlaySection
-    from enginetour.tournament.config.write import locate_typed, remove_draft
+    from enginetour.tournament.config.write import locate_typed, remove_draft, write_match
     from enginetour.tournament.plan import prepare
     from enginetour.tournament.probing import Detected, detect_each, known_probes
 
@@ -226,7 +225,7 @@ def match(
     from enginetour.cli.session import Run
 
     fresh = not (directory := workspace / "results").exists()
-    path, made = _written(draft, directory, words := _typed(draft, engine))
+    path, made = write_match(draft, directory, words := _typed(draft, engine))
     kept = not made  # true: keep the file; a new file is removed if the tournament does not start
 
     def announce() -> None:
@@ -279,25 +278,6 @@ def _typed(draft: ConfigDraft, engines: Sequence[str]) -> dict[str, str]:
         words |= {f"{number}.{key}": option for key, option in own.items()}
         words |= {f"{number}.{key}": typed for key in ("", "engine", "command", "name", "protocol")}
     return words
-
-
-def _written(draft: ConfigDraft, folder: Path, words: Mapping[str, str]) -> tuple[Path, bool]:
-    """Return the file of this configuration, and whether it is new; equal configurations have the same file."""
-    from enginetour.tournament.config.load import current_text, slug
-    from enginetour.tournament.config.quickmatch import with_number
-    from enginetour.tournament.config.write import write_draft
-
-    for number in range(1, _MOST_FILES):
-        numbered = with_number(draft, number)
-        path = folder / f"{slug(str(numbered.tournament['name']))}.toml"
-        if not path.exists():
-            write_draft(numbered, path, words)
-            return path, True
-        text = path.read_text(encoding="utf-8", errors="replace")
-        if numbered.text() in (text, current_text(text)):
-            return path, False
-    what = f"has {_MOST_FILES} configurations of this name already"
-    raise UsageRefused(what, place=str(folder), step="choose another name with --name")
 
 
 def _print_result(run: Run) -> None:

@@ -350,9 +350,8 @@ def picture_ending(path: Path) -> str | None:
 def put_picture(path: Path, picture: Picture, title: str | None = None) -> None:
     """Write a picture in the format that the ending of the file selects; `title` replaces the title of the picture."""
     from enginetour.reports.charts.canvas import with_title
-    from enginetour.reports.charts.output import png, svg_file
+    from enginetour.reports.charts.output import picture_file
 
     if title is not None:
         picture = with_title(picture, title)
-    data = png(picture) if picture_ending(path) == ".png" else svg_file(picture).encode()
-    _write_whole(path, data, picture.title)
+    _write_whole(path, picture_file(picture, path), picture.title)

@@ -11,7 +11,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from enginetour.model.errors import InputRefused
+from enginetour.model.errors import InputRefused, UsageRefused, did_you_mean
+from enginetour.model.frames import to_arrow, to_frame
 from enginetour.ratings.connectivity import (
     Parts,
     connecting_games,
@@ -481,13 +482,46 @@ class RatingList:
         sd = None if basis is None else basis.errors.advantage_sd
         return None if basis is None or sd is None else sd * basis.shown.point
 
+    def los(self, one: str, other: str) -> float:
+        """Return the likelihood that `one` is stronger than `other`. Raise UsageRefused if it is not known."""
+        return self._between("los", one, other)[0]
+
+    def difference(self, one: str, other: str) -> tuple[float, float]:
+        """Return the rating of `one` minus that of `other`, and half the width of its 95 % interval."""
+        return self._between("diff", one, other)
+
+    def _between(self, kind: Literal["los", "diff"], one: str, other: str) -> tuple[float, float]:
+        from enginetour.ratings.matrices import matrix_of
+
+        matrix = matrix_of(kind, self, None)
+        for name in (one, other):
+            if name not in matrix.names:
+                raise UsageRefused(f"{name!r} is not rated in this list{did_you_mean(name, matrix.names)}")
+        cell = matrix.names.index(one), matrix.names.index(other)
+        value, error = matrix.values[cell], 0.0 if matrix.errors is None else matrix.errors[cell]
+        if isnan(value) or isnan(error):
+            raise UsageRefused(f"{one!r} and {other!r} cannot be compared in this list")
+        return float(value), float(error)
+
+    def to_frame(self) -> Any:
+        """Return the rows as a `pandas.DataFrame`. Raise UsageRefused if pandas is not installed."""
+        return to_frame(self.to_rows())
+
+    def to_arrow(self) -> Any:
+        """Return the rows as a `pyarrow.Table`. Raise UsageRefused if pyarrow is not installed."""
+        return to_arrow(self.to_rows())
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return the rows as dictionaries for json.dumps, without NaN."""
+        return [
+            {name: getattr(row, name) for name in Row.__slots__ if name != "basis"} | {"remarks": list(row.remarks)}
+            for row in self.rows
+        ]
+
     def to_json(self) -> dict[str, object]:
         """Return the list as a dictionary for json.dumps, without NaN."""
         return {
-            "list": [
-                {name: getattr(row, name) for name in Row.__slots__ if name != "basis"} | {"remarks": list(row.remarks)}
-                for row in self.rows
-            ],
+            "list": self.to_rows(),
             "unrated": [asdict(engine) for engine in self.unrated],
             "model": self.model,
             "white_advantage": self.white_advantage,

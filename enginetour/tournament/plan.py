@@ -211,7 +211,7 @@ class Plan:
         return side_of(self.config, spec, section)
 
 
-def prepare(path: Path, db: Address | None, *, resumes: bool = False) -> Plan:
+def prepare(path: Path, db: Address | None, *, resumes: bool = False, workspace: Path | None = None) -> Plan:
     """Read a configuration and find everything that it refers to. Nothing is written.
 
     Errors contain the place and the next step. The openings of a large book are checked later, by `refuse_openings`.
@@ -220,6 +220,7 @@ def prepare(path: Path, db: Address | None, *, resumes: bool = False) -> Plan:
         path: The configuration file.
         db: Address of the database; None for the default of the workspace.
         resumes: Whether to omit an entrant that has withdrawn and whose engine cannot be found.
+        workspace: Directory whose engine files are used; None for the workspace of the configuration.
     """
     try:
         config = load.load(path)
@@ -227,7 +228,7 @@ def prepare(path: Path, db: Address | None, *, resumes: bool = False) -> Plan:
         _refuse_missing(path, error.tournament, db)
         raise
     folder = config.path.resolve().parent
-    workspace = workspace_of(folder)
+    workspace = workspace or workspace_of(folder)
     registry = of_workspace(workspace)
     _refuse_streams(config)
     resources = _Resources(config)

@@ -370,3 +370,8 @@ def _y_ticks(scale: Scale) -> list[float]:
 def empty_message(text: str, y: float, width: float = CHART_WIDTH) -> Mark:
     """Return the mark of a text for a chart without data."""
     return Label(width / 2, y, text, "muted", TEXT_SIZE, "middle")
+
+
+def picture_file(picture: Picture, path: File) -> bytes:
+    """Return a picture in the format that the ending of the file selects: PNG for .png, otherwise SVG."""
+    return png(picture) if path.suffix.lower() == ".png" else svg_file(picture).encode()

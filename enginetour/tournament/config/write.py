@@ -19,7 +19,7 @@ from enginetour.model.timecontrol import TimeControl
 from enginetour.ratings import grades
 from enginetour.store.address import workspace_of
 from enginetour.tournament.config.entrants import refuse_limits
-from enginetour.tournament.config.load import load
+from enginetour.tournament.config.load import current_text, load, slug
 from enginetour.tournament.config.sections import LARGEST_RATING
 
 if TYPE_CHECKING:
@@ -233,6 +233,29 @@ def write_draft(draft: ConfigDraft, path: Path, words: Mapping[str, str] | None 
         if isinstance(error, TourError):
             locate_typed(error, path, text, words or {})
         raise
+
+
+_MOST_FILES = 1000  # maximum number of configurations with the same name
+
+
+def write_match(draft: ConfigDraft, folder: Path, words: Mapping[str, str] | None = None) -> tuple[Path, bool]:
+    """Write the configuration of a match into a directory. Return its file, and whether it is new.
+
+    Equal configurations have the same file.
+    """
+    from enginetour.tournament.config.quickmatch import with_number
+
+    for number in range(1, _MOST_FILES):
+        numbered = with_number(draft, number)
+        path = folder / f"{slug(str(numbered.tournament['name']))}.toml"
+        if not path.exists():
+            write_draft(numbered, path, words)
+            return path, True
+        text = path.read_text(encoding="utf-8", errors="replace")
+        if numbered.text() in (text, current_text(text)):
+            return path, False
+    what = f"has {_MOST_FILES} configurations of this name already"
+    raise UsageRefused(what, place=str(folder), step="choose another name with --name")
 
 
 def remove_draft(path: Path, *, with_folder: bool) -> None:
