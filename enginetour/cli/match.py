@@ -21,10 +21,9 @@ from enginetour.cli.options import (
     many_option,
     open_store,
     quote_command,
-    usage_errors,
 )
 from enginetour.cli.printing import echo, output_form, output_options, print_sheet
-from enginetour.model.errors import TourError, UsageRefused
+from enginetour.model.errors import TourError, UsageRefused, usage_errors
 from enginetour.store.address import Address, database_of, results_of, workspace_of
 
 if TYPE_CHECKING:
