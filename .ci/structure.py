@@ -46,6 +46,7 @@ WIDE = {
     "enginetour.store.counts": "pair counts at a moment, without imports that were removed",
     "enginetour.store.games": "all reads of one tournament",
     "enginetour.store.tables": "a class and a constant for each table",
+    "enginetour.web.schemas": "a type for each document of the HTTP interface",
     "enginetour.tournament.plan": "what can be played, and the limits that are checked before game 1",
 }
 # One importer, and the separate subject that keeps them apart.
@@ -75,7 +76,9 @@ SINGLE = {
     "enginetour.tournament.cluster.worker": "runs in Dask's workers on other machines",
     "enginetour.tournament.config.peers": "translates the commands of other programs",
     "enginetour.tournament.config.reference": "keys and schema of a configuration, for the documentation too",
+    "enginetour.web.api": "the HTTP interface, loaded at its first request",
     "enginetour.web.app": "the routes",
+    "enginetour.web.schemas": "types of documents, without the paths",
     "enginetour.web.server": "socket, limits and guard",
 }
 

@@ -40,8 +40,9 @@ from enginetour.model.errors import (
     suggest,
 )
 from enginetour.model.game import Pairing, Termination
+from enginetour.reports.documents import whole_game
 from enginetour.reports.games import game_row
-from enginetour.reports.sheet import Column, Sheet, iso_timestamp, json_text, safe_text
+from enginetour.reports.sheet import Column, Sheet, json_text, safe_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -119,7 +120,7 @@ def games(
             refuse_tables("a single game")
             stored = log.game(number)
             if output_form() == "json":
-                print_json(_game_json(stored))
+                print_json(whole_game(stored))
             else:
                 print_text(_game_text(stored, log.title, log.known_ratings))
             return
@@ -186,13 +187,6 @@ def _game_text(stored: StoredGame, title: str, ratings: Mapping[str, float]) -> 
     for incident in stored.game.incidents:
         lines += incident_lines(incident, width())
     return game_pgn(stored.game, stored.number, title, ratings=ratings) + "".join(f"{line}\n" for line in lines)
-
-
-def _game_json(stored: StoredGame) -> dict[str, object]:
-    game = stored.game
-    times = {"started": iso_timestamp(game.started_unix), "ended": iso_timestamp(game.ended_unix)}
-    moves = [move._asdict() for move in game.moves]
-    return {"number": stored.number, "voided": stored.voided, **asdict(game), "moves": moves, **times}
 
 
 @click.command()

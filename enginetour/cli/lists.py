@@ -35,6 +35,7 @@ from enginetour.cli.options import (
 )
 from enginetour.cli.printing import echo, format_option, json_option, output_form, output_options, print_sheet, set_form
 from enginetour.model.errors import UsageRefused
+from enginetour.reports import documents
 from enginetour.reports.sheet import iso_timestamp
 from enginetour.store.address import Address
 from enginetour.tournament.rating import ONLY_ANCHORS, definition_from, rate_stored
@@ -192,19 +193,9 @@ def lists(ctx: click.Context, db: Address | None) -> None:
             raise UsageRefused("options must follow the subcommand", place=f"lists {ctx.invoked_subcommand}")
         return
     from enginetour.reports import editions as sheets
-    from enginetour.store.definition import describe_definition, lists_of
 
     with open_store(db) as store:
-        rows = [
-            {
-                "name": one.revision.name,
-                "revision": one.revision.revision,
-                "edition": one.edition or None,
-                "published": None if one.published is None else iso_timestamp(one.published),
-                "definition": describe_definition(one.revision.definition),
-            }
-            for one in lists_of(store)
-        ]
+        rows = documents.lists(store)
         print_sheet(sheets.lists_sheet(rows), rows)
 
 
@@ -250,12 +241,9 @@ def show_list(name: str, db: Address | None) -> None:
 
     with open_store(db) as store:
         found = revisions_of(store, name)
-        rows = [{"revision": one.revision, "made": iso_timestamp(one.made_unix), "why": one.why} for one in found]
-        dumped = [
-            {**row, "definition": one.definition.model_dump(mode="json")} for row, one in zip(rows, found, strict=True)
-        ]
-        sheet = sheets.revisions_sheet(name, describe_definition(found[-1].definition), rows)
-        print_sheet(sheet, {"name": name, "revisions": dumped})
+        value = documents.revisions(found)
+        rows = [{key: row[key] for key in ("revision", "made", "why")} for row in value["revisions"]]
+        print_sheet(sheets.revisions_sheet(name, describe_definition(found[-1].definition), rows), value)
 
 
 @click.command()
@@ -274,7 +262,7 @@ def publish(name: str, db: Address | None, note: str, again: bool) -> None:
 
     with open_store(db, change=True) as store:
         made = freeze(store, name, note=note, again=again)
-        value = made.to_json() | {"made": iso_timestamp(made.made_unix)}
+        value = documents.edition(made)
         print_sheet(sheets.edition_sheet(value), value)
 
 
@@ -291,27 +279,15 @@ def editions(name: str | None, number: int | None, db: Address | None) -> None:
     Example: enginetour editions blitz 3 --csv
     """
     from enginetour.reports import editions as sheets
-    from enginetour.store.editions import editions_of, read_edition
+    from enginetour.store.editions import read_edition
 
     with open_store(db) as store:
         if name is not None and number is not None:
             made = read_edition(store, name, number)
-            value = made.to_json() | {"made": iso_timestamp(made.made_unix)}
+            value = documents.edition(made)
             print_sheet(sheets.edition_sheet(value), value)
             return
-        rows = [
-            {
-                "list": one.list,
-                "edition": one.number,
-                "made": iso_timestamp(one.made_unix),
-                "revision": one.revision,
-                "games": one.games,
-                "last_game": one.last_game,
-                "last_imported": one.last_imported,
-                "note": one.note,
-            }
-            for one in editions_of(store, name)
-        ]
+        rows = documents.editions(store, name)
         print_sheet(sheets.editions_sheet(rows), rows)
 
 

@@ -6,7 +6,7 @@ import os
 import sys
 import textwrap
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,16 +16,15 @@ import click
 from enginetour.cli.options import TournamentChoice, count_option, tournament_argument, tournament_options
 from enginetour.cli.printing import json_option, output_form, output_options, print_json, print_sheet, print_text, width
 from enginetour.formats.pairing.standings import Scored, cross, table
-from enginetour.formats.pairing.standings import crosstable as cross_rows
 from enginetour.model.errors import UsageRefused
 from enginetour.model.game import GameFinished, GameKey, GameVoided, Note, StandingsRow
+from enginetour.reports import documents
 from enginetour.reports.bubble import bubble_sheet, bubble_steps, round_robin_text
 from enginetour.reports.games import averages_sheet, count_endings, pairings_sheet
 from enginetour.reports.standings import (
     crosstable_sheet,
     pairing_figures,
     pairing_report,
-    points_notes,
     standings_sheet,
     tiebreak_values,
 )
@@ -155,8 +154,7 @@ def standings(
             sheet = _pairing_report(log, format_, state)
             print_sheet(sheet, {"rounds": sheet.rows})
             return
-        sheet = standings_sheet(f"standings · {log.title}", format_.standings(state), log.odds_by_entrant())
-        print_sheet(sheet, {"table": sheet.rows, "finished": not format_.offers(state)})
+        print_sheet(*documents.standings(log, format_, state))
 
 
 def _is_outside(name: str) -> bool:
@@ -214,27 +212,7 @@ def crosstable(chosen: TournamentChoice, pairs: bool) -> None:
         if pairs:
             _print_pairs(log)
             return
-        format_, state = fold(log)
-        placed = format_.standings(state)
-        names = [line.name for line in placed]
-        games = [Scored(game.white, game.black, game.outcome) for game in log.games(counting=True)]
-        cells = _cells(names, games)
-        rows = [
-            {"rank": n, "name": line.name, "points": line.half_points / 2, "against": _against(line.name, names, cells)}
-            for n, line in enumerate(placed, 1)
-        ]
-        sums = {row.name: row.half_points for row in cross_rows(names, games)}
-        notes = points_notes(placed, sums, by_match=log.config.get("format", {}).get("scoring") == "match")
-        print_sheet(crosstable_sheet(f"crosstable · {log.title}", names, cells, placed, notes=notes), {"table": rows})
-
-
-def _cells(names: Sequence[str], games: Iterable[Scored]) -> dict[tuple[str, str], str]:
-    met = ((row, name, cell) for row in cross_rows(names, games) for name, cell in zip(names, row.cells, strict=True))
-    return {(row.name, name): cell for row, name, cell in met if cell}
-
-
-def _against(one: str, names: Sequence[str], cells: Mapping[tuple[str, str], str]) -> dict[str, str]:
-    return {other: cells[one, other] for other in names if (one, other) in cells}
+        print_sheet(*documents.crosstable(log, *fold(log)))
 
 
 def _print_pairs(log: TournamentLog) -> None:
@@ -314,13 +292,13 @@ def _round_robin(log: TournamentLog, number: int) -> tuple[dict[str, Any], Sheet
     active = [line.name for line in placed if line.status == "active"]
     lines = _deciding(step) if step["decision"] else table(active, cross(games.values()), ("SB",))
     names = [line.name for line in lines]
-    cells = _cells(names, games.values())
+    cells = documents.cross_cells(names, games.values())
     step["table"] = [
         {
             "engine": line.name,
             "points": line.half_points / 2,
             "sonneborn_berger": tiebreak_values(line)["SB"],
-            "against": _against(line.name, names, cells),
+            "against": documents.against(line.name, names, cells),
         }
         for line in lines
     ]

@@ -165,6 +165,9 @@ class GameRunner:
         return {
             "white": task.pairing.white,
             "black": task.pairing.black,
+            "round": task.pairing.round,
+            "encounter": task.pairing.encounter,
+            "leg": task.pairing.leg,
             "opening": task.opening.name,
             "variant": task.opening.variant,
             "fen": task.opening.fen,

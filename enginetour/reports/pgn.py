@@ -73,14 +73,16 @@ def game_pgn(
     comments: tuple[str, ...] = (),
     ratings: Mapping[str, float] = _NO_RATINGS,
     names: OpeningNames | None = None,
+    bare: int = 0,
 ) -> str:
     """Return one game as PGN with tags and comments, and an empty line after it.
 
     `comments` selects the fields of `COMMENT_FIELDS` to write. `ratings` maps entrants to their ratings. `names` finds
-    the ECO code and the name of the opening. If it does not find them, those of the opening book are used.
+    the ECO code and the name of the opening. If it does not find them, those of the opening book are used. The first
+    `bare` plies have no comment.
     """
     eco = (names.of(game) if names is not None else None) or (game.opening.eco, game.opening.name)
-    return "\n".join((*_tags(game, number, event, site, ratings, eco), "", *_movetext(game, comments), "", ""))
+    return "\n".join((*_tags(game, number, event, site, ratings, eco), "", *_movetext(game, comments, bare), "", ""))
 
 
 def move_comments(moves: Sequence[MoveMade], extras: tuple[str, ...] = ()) -> list[str]:
@@ -224,12 +226,13 @@ def _duration(game: Game) -> str:
     return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
 
 
-def _movetext(game: Game, extras: tuple[str, ...]) -> list[str]:
+def _movetext(game: Game, extras: tuple[str, ...], bare: int) -> list[str]:
     number, white = first_move(game.opening.fen)
     plies = [
         f"{f'P{move.san}' if move.san[:1] == '@' else move.san} {{{comment}}}"  # a drop as in cutechess and xboard
         for move, comment in zip(game.moves, move_comments(game.moves, extras), strict=True)
     ]
+    plies[:bare] = [ply.partition(" {")[0] for ply in plies[:bare]]
     plies[not white :: 2] = [f"{n}. {ply}" for n, ply in enumerate(plies[not white :: 2], number + (not white))]
     if plies and not white:
         plies[0] = f"{number}... {plies[0]}"

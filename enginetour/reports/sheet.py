@@ -186,9 +186,16 @@ def render(sheet: Sheet, width: int | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
+SCHEMA = 1  # version of the form of all JSON documents; a change that readers notice increases it
+
+
 def json_text(value: object) -> str:
-    """Return JSON as every ``--json`` prints it: keys in the documented order, without NaN."""
-    text = json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False)
+    """Return the JSON document of a value: keys in the documented order, without NaN.
+
+    The document is an object with its version in ``schema``. A list becomes its ``rows``.
+    """
+    document = {"schema": SCHEMA, **(value if isinstance(value, Mapping) else {"rows": value})}
+    text = json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False)
     return _RAW.sub(lambda char: f"\\u{ord(char[0]):04x}", text)
 
 

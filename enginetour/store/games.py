@@ -315,6 +315,7 @@ class TournamentReader:
         counting: bool = False,
         first: int = 1,
         limit: int | None = None,
+        oldest: bool = False,
     ) -> list[GameLine]:
         """Return games as rows of a list, in the order of their numbers.
 
@@ -327,6 +328,7 @@ class TournamentReader:
             counting: Only games that count.
             first: Only games from this number on.
             limit: Largest number of games; the last ones are returned.
+            oldest: With `limit`, return the first ones instead.
         """
         wanted = [GAMES.c.tournament == self.id, GAMES.c.number >= first]
         named = [name for name in (engine, opponent) if name is not None]
@@ -339,9 +341,9 @@ class TournamentReader:
             wanted.append(exists().where(INCIDENTS.c.game == GAMES.c.id))
         if counting:
             wanted.append(STANDING)
-        rows = select(*_LINE).where(*wanted).order_by(GAMES.c.number.desc())
+        rows = select(*_LINE).where(*wanted).order_by(GAMES.c.number if oldest else GAMES.c.number.desc())
         found = self.database.rows(rows if limit is None else rows.limit(limit))
-        return [GameLine.model_construct(**row._mapping) for row in reversed(found)]
+        return [GameLine.model_construct(**row._mapping) for row in (found if oldest else reversed(found))]
 
     def game(self, number: int) -> StoredGame:
         """Return one game with its moves. Raise UsageRefused for an unknown number."""

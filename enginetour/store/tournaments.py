@@ -23,11 +23,13 @@ from enginetour.store.engines import add_entrant, engine_names, rated_names
 from enginetour.store.games import scores_at_odds
 from enginetour.store.log import TournamentLog, write_notes
 from enginetour.store.tables import (
+    EDITIONS,
     ENTRANTS,
     EVENTS,
     GAMES,
     IMPORTED_GAMES,
     IMPORTS,
+    LISTS,
     STANDING,
     TOURNAMENTS,
     TournamentEntry,
@@ -239,6 +241,15 @@ class Store:
 def tournament_entries(store: Store) -> list[TournamentEntry]:
     """Return all tournaments (not imports), oldest first."""
     return [TournamentEntry.model_construct(**_entry_values(row)) for row in store.database.rows(_ENTRIES)]
+
+
+def database_position(store: Store) -> tuple[int, ...]:
+    """Return numbers that change with every event, tournament, import, list and edition of the database."""
+    newest = select(func.coalesce(func.max(EVENTS.c.position), 0)).where(EVENTS.c.tournament == TOURNAMENTS.c.id)
+    counts = [select(func.count()).select_from(table).scalar_subquery() for table in (LISTS, EDITIONS)]
+    sums = select(func.count(), func.coalesce(func.sum(newest.scalar_subquery()), 0), *counts).select_from(TOURNAMENTS)
+    ((*found,),) = store.database.rows(sums)
+    return tuple(map(int, found))
 
 
 def _entry_values(row: Any) -> dict[str, Any]:

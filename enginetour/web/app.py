@@ -8,6 +8,7 @@ address                        content
 /t/SLUG/events                 events for the live page: all, then board, table, progress, game-line, incident-line
 /t/SLUG/assets/NAME            bundled style sheets and scripts
 /t/SLUG/...                    the pages of the report, as `enginetour report` writes them
+/api/v1/...                    documents for programs
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
-from starlette.routing import Route
-from starlette.types import Message, Receive, Scope, Send
+from starlette.routing import Mount, Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from enginetour.model.errors import TourError
 from enginetour.reports.html import game, page
@@ -111,6 +112,7 @@ def create_app(hub: TournamentHub, reader: DatabaseReader) -> Starlette:
             Route("/events", site.index_events),
             Route("/favicon.ico", _no_icon),
             Route("/assets/{name}", site.asset),
+            Mount("/api/v1", _LazyApi(hub, reader, site.stream)),
             Route("/t/{slug}/", site.tournament),
             Route("/t/{slug}/live.html", site.live),
             Route("/t/{slug}/events", site.events),
@@ -120,6 +122,29 @@ def create_app(hub: TournamentHub, reader: DatabaseReader) -> Starlette:
         exception_handlers={HTTPException: _not_here, TourError: _refused},
         lifespan=lifespan,
     )
+
+
+class _LazyApi:
+    """The HTTP interface. It is made at its first request, because that takes a second; pages do not wait for it."""
+
+    def __init__(
+        self,
+        hub: TournamentHub,
+        reader: DatabaseReader,
+        stream: Callable[[set[Listener], Callable[[Listener], None]], Response],
+    ) -> None:
+        self._parts = hub, reader, stream
+        self._app: asyncio.Task[ASGIApp] | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._app is None:
+            self._app = asyncio.create_task(asyncio.to_thread(self._make))
+        await (await asyncio.shield(self._app))(scope, receive, send)
+
+    def _make(self) -> ASGIApp:
+        from enginetour.web.api import Api
+
+        return Api(*self._parts).app
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +158,8 @@ class _Site:
             raise HTTPException(404)
         return entry
 
-    def _stream(self, listeners: set[Listener], enter: Callable[[Listener], None]) -> Response:
+    def stream(self, listeners: set[Listener], enter: Callable[[Listener], None]) -> Response:
+        """Return the events of one listener, or status 503 if too many pages are open."""
         streams = len(self.hub.listeners) + sum(len(live.listeners) for live in self.hub.tournaments.values())
         if streams >= MAX_STREAMS or self.hub.closing:
             return PlainTextResponse("too many open pages\n", 503, {"retry-after": "10"})
@@ -145,7 +171,7 @@ class _Site:
         return _html(request, await self.reader.index(hub.entries, running, hub.shown()))
 
     async def index_events(self, _: Request) -> Response:
-        return self._stream(self.hub.listeners, self.hub.add_listener)
+        return self.stream(self.hub.listeners, self.hub.add_listener)
 
     async def tournament(self, request: Request) -> Response:
         entry = self._entry(request)
@@ -157,7 +183,7 @@ class _Site:
 
     async def events(self, request: Request) -> Response:
         live = await self.hub.ready(self._entry(request))
-        return self._stream(live.listeners, live.add_listener)
+        return self.stream(live.listeners, live.add_listener)
 
     async def asset(self, request: Request) -> Response:
         name = request.path_params["name"]

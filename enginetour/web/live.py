@@ -12,9 +12,9 @@ from operator import itemgetter
 from time import thread_time
 from typing import TYPE_CHECKING, Any
 
-from enginetour.model.game import Incident
+from enginetour.model.game import Game, Incident, MoveMade, Opening, Outcome, Pairing, Termination
 from enginetour.model.variants import VARIANTS, board_of
-from enginetour.reports.pgn import format_score
+from enginetour.reports.pgn import format_score, game_pgn
 from enginetour.reports.sheet import safe_text
 
 if TYPE_CHECKING:
@@ -44,9 +44,14 @@ class LiveGame:
         self.over = False
         self.incomplete = False  # moves are missing, so the board is not updated any more
         self._searched: list[Mapping[str, Any] | None] = [None, None]
+        self._events: dict[int, Mapping[str, Any]] = {}  # by ply
+        self._numbers = [int(start.get(name) or 1) for name in ("encounter", "leg", "round")]
+        self._booked = 0 if "ply" in start else len(self.moves)
         self._sans: list[str] = []
         self._variant = str(start.get("variant") or "standard")
-        self._board = self._first_board(start.get("fen"))
+        self._variant = self._variant if self._variant in VARIANTS else "standard"
+        self._fen = start.get("fen")
+        self._board = self._first_board(self._fen)
         self._white_first, self._number = self._board.turn, self._board.fullmove_number
         if "ply" in start:  # the game has already started
             self.incomplete = start["ply"] != len(self.moves)
@@ -54,7 +59,7 @@ class LiveGame:
 
     def _first_board(self, fen: str | None) -> chess.Board:
         try:
-            return board_of(self._variant if self._variant in VARIANTS else "standard", fen)
+            return board_of(self._variant, fen)
         except ValueError:
             self.incomplete = True
             return board_of("standard")
@@ -74,7 +79,7 @@ class LiveGame:
         self.clocks = list(event.get("clocks") or self.clocks)
         self.at = float(event.get("at") or time.time())
         white = event["ply"] % 2 == self._white_first  # plies of White are odd if White started
-        self._searched[not white] = event
+        self._searched[not white] = self._events[event["ply"]] = event
         score = event.get("score")
         if isinstance(score, int) and self.scores:
             self.scores[-1] = max(-_MAX_SCORE, min(_MAX_SCORE, score if white else -score))
@@ -115,6 +120,37 @@ class LiveGame:
             "searches": [self._search(0), self._search(1)],
             "graph": self.scores if whole else self.scores[-_SHOWN_SCORES:],
         }
+
+    def to_pgn(self, event: str, number: int) -> str:
+        """Return the game as PGN with the result ``*``. Moves that were made before the connection have no comments."""
+        self._catch_up()
+        moves = [
+            MoveMade(uci, san, book=True)
+            if ply <= self._booked
+            else MoveMade(uci, san, *_figures(self._events.get(ply, {})))
+            for ply, (uci, san) in enumerate(zip(self.moves, self._sans, strict=False), 1)
+        ]
+        encounter, leg, round_ = self._numbers
+        game = Game(
+            Pairing(self.white, self.black, leg=leg, encounter=encounter, round=round_),
+            Outcome.VOID,
+            Termination.ABORTED,
+            opening=Opening(
+                self.opening, fen=self._fen, moves=tuple(self.moves[: self._booked]), variant=self._variant
+            ),
+            moves=tuple(moves),
+            white_tc=self.controls[0],
+            black_tc=self.controls[1],
+            started_unix=self._begun_at,
+            ended_unix=self.at,
+        )
+        unseen = max((ply for ply in range(self._booked + 1, len(moves) + 1) if ply not in self._events), default=0)
+        return game_pgn(game, number, event, bare=unseen)
+
+    @property
+    def version(self) -> tuple[float, int]:
+        """Numbers that change with every move and every game."""
+        return self._begun_at, len(self.moves)
 
     def _movetext(self) -> str:
         """Return the last moves with their numbers: ``34. Nf3 Nc6 35. e5``."""
@@ -159,6 +195,11 @@ class LiveGame:
                 break
             line.append(move)
         return before.variation_san(line) if line else safe_text(pv)[:MAX_PV_LENGTH]
+
+
+def _figures(event: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return time, clock, score and depth of a move event."""
+    return event.get("elapsed_ms") or 0, event.get("clock_ms"), event.get("score"), event.get("depth")
 
 
 def _squares(move: chess.Move) -> list[str]:

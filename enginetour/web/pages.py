@@ -73,6 +73,10 @@ class DatabaseReader:
         """Return the live page of a tournament."""
         return await self._run(partial(self._pages.live, entry, snapshot))
 
+    async def read(self, work: Callable[[Store, StandingsCache], _T]) -> _T:
+        """Return the result of a function that reads the database in its thread."""
+        return await self._run(lambda: work(self._store, self._standings))
+
     async def index(self, entries: list[TournamentEntry], running: Mapping[str, Any], shown: str) -> str:
         """Return the page of all tournaments.
 
@@ -271,7 +275,7 @@ class StandingsData:
 
 
 @dataclass
-class _Fold:
+class Fold:
     """The state of a tournament at a `position` of its event log."""
 
     log: TournamentLog
@@ -287,13 +291,12 @@ class StandingsCache:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._folds: OrderedDict[int, _Fold] = OrderedDict()
+        self._folds: OrderedDict[int, Fold] = OrderedDict()
         self._states: dict[int, tuple[int, str]] = {}  # tournament -> position of its event log, its state
 
     def read(self, entry: TournamentEntry, *, lines: bool) -> StandingsData:
         """Return the current standings and progress, and the last games and incidents if `lines` is true."""
-        fold = self._folded(entry)
-        _keep(self._folds, entry.id, fold, _MAX_TOURNAMENTS)
+        fold = self.fold(entry)
         log = fold.log
         if fold.rated != fold.position:
             rows = tournament_rating_list(log, log.config.get("ratings", {}).get("anchor") or {}).rows
@@ -317,6 +320,12 @@ class StandingsCache:
         ]
         return StandingsData(_table(fold, wrong), progress, tuple(games), tuple(incidents))
 
+    def fold(self, entry: TournamentEntry) -> Fold:
+        """Return the current state of a tournament, and keep it for the next call."""
+        fold = self._folded(entry)
+        _keep(self._folds, entry.id, fold, _MAX_TOURNAMENTS)
+        return fold
+
     def states(self, wanted: Sequence[TournamentEntry]) -> dict[str, str]:
         """Return the state of each tournament by slug, or the reason why it cannot be read."""
         return {entry.slug: self._state_of(entry) for entry in wanted}
@@ -330,13 +339,13 @@ class StandingsCache:
             return f"cannot be read: {refused.what}"
         return self._states[entry.id][1]
 
-    def _folded(self, entry: TournamentEntry) -> _Fold:
+    def _folded(self, entry: TournamentEntry) -> Fold:
         """Return the state after all events of the log. Raise StoreRefused if the format does not allow an event."""
         fold = self._folds.get(entry.id)
         if fold is None:
             log = self._store.tournament(entry.name, entry.edition)
             format_ = format_of(log)
-            fold = _Fold(log, format_, format_.start(log.entrants))
+            fold = Fold(log, format_, format_.start(log.entrants))
         last = fold.log.last_position
         if last > fold.position:
             try:
@@ -350,7 +359,7 @@ class StandingsCache:
         return fold
 
 
-def _table(fold: _Fold, wrong: Counter[str]) -> dict[str, Any]:
+def _table(fold: Fold, wrong: Counter[str]) -> dict[str, Any]:
     placed = fold.format.standings(fold.state)
     slugs = page_slugs([*(line.name for line in placed), *fold.log.specs])
     rows = []
@@ -372,7 +381,7 @@ def _table(fold: _Fold, wrong: Counter[str]) -> dict[str, Any]:
     return {"rows": rows, "more": max(0, len(placed) - _MAX_ENGINES), "decisions": _decisions(fold, placed)}
 
 
-def _decisions(fold: _Fold, placed: Sequence[StandingsRow]) -> list[dict[str, Any]] | None:
+def _decisions(fold: Fold, placed: Sequence[StandingsRow]) -> list[dict[str, Any]] | None:
     """Return the last decisions of a bubble, or None for another format."""
     if fold.log.system != "bubble":
         return None
@@ -380,7 +389,7 @@ def _decisions(fold: _Fold, placed: Sequence[StandingsRow]) -> list[dict[str, An
     return [{"step": step, "text": safe_text(text)} for step, _, text in found]
 
 
-def _state(fold: _Fold) -> str:
+def _state(fold: Fold) -> str:
     if fold.format.offers(fold.state):
         return "stopped"
     return end_state(undecided=is_undecided(fold.format, fold.state))

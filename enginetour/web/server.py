@@ -1,8 +1,8 @@
 """The server of the live page: its socket, its limits and its access checks.
 
 The server answers GET and HEAD requests with a known Host and without a foreign Origin. If a token is set, they must
-also contain the token: once in the address (`?token=`), afterwards as a cookie that is derived from it. The token is
-compared in constant time and never stored.
+also contain the token: once in the address (`?token=`), afterwards as a cookie that is derived from it. A program can
+send it in each request as `Authorization: Bearer TOKEN`. The token is compared in constant time and never stored.
 """
 
 from __future__ import annotations
@@ -114,13 +114,20 @@ class RequestGuard:
                 raise _RequestRefused(HTTPStatus.FORBIDDEN, "requests from other sites are not allowed")
         if headers.get("sec-fetch-site", ["none"])[0] == "cross-site" and headers.get("sec-fetch-mode") != ["navigate"]:
             raise _RequestRefused(HTTPStatus.FORBIDDEN, "requests from other sites are not allowed")
-        if self._token:
+        if self._token and not self._has_token(headers.get("authorization", [])):
             self._check_token(scope, headers.get("cookie", []))
 
     def _is_known(self, host: str, scope: Scope) -> bool:
         """Return whether a host is a known name, or the address to which the client connected."""
         here = scope.get("server")
         return host in self._hosts or (here is not None and host == str(here[0]).lower())
+
+    def _has_token(self, credentials: list[str]) -> bool:
+        """Return whether a program has sent the token (RFC 6750, 2.1)."""
+        given = [
+            value for scheme, _, value in (one.partition(" ") for one in credentials) if scheme.lower() == "bearer"
+        ]
+        return len(given) == 1 and hmac.compare_digest(given[0].strip().encode(), self._token.encode())
 
     def _check_token(self, scope: Scope, cookies: list[str]) -> None:
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)

@@ -46,6 +46,7 @@ from enginetour.model.task import EngineSpec, GameTask, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee import probe, slot
 from enginetour.referee.compliance import common, course
+from enginetour.reports.sheet import SCHEMA
 from enginetour.store import replay
 from enginetour.store.check import inspect
 from enginetour.store.log import TournamentLog
@@ -272,8 +273,15 @@ def usage_error(done: Result) -> str:
 
 
 def read(folder: Path, *words: str) -> Any:
-    """Return the JSON output of a command."""
-    return json.loads(tour(folder, *words, "--json").stdout)
+    """Return the JSON output of a command without its version; a list for a document with rows only."""
+    return unwrapped(tour(folder, *words, "--json").stdout)
+
+
+def unwrapped(text: str) -> Any:
+    """Return a JSON document without its version; a list for a document with rows only."""
+    document = json.loads(text)
+    assert document.pop("schema") == SCHEMA
+    return document["rows"] if list(document) == ["rows"] else document
 
 
 def loaded_by(*words: str, folder: Path | None = None, code: int = 0) -> tuple[str, set[str]]:

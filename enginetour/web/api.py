@@ -1,0 +1,466 @@
+"""The HTTP interface `/api/v1`: documents in JSON, games as PGN, and events, next to the pages.
+
+It is read-only. The guard of the server checks its requests as it checks those of the pages. A document is made once
+for a position of the event log, and its ETag contains this position.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Annotated, Any
+from zlib import crc32
+
+from fastapi import FastAPI, Path, Query, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from enginetour import __version__
+from enginetour.model.errors import TourError, UsageRefused, suggest
+from enginetour.model.game import Outcome
+from enginetour.reports import documents
+from enginetour.reports.pgn import export_pgn, game_pgn
+from enginetour.reports.sheet import iso_timestamp, json_text
+from enginetour.store.codecs import LARGEST_NUMBER
+from enginetour.store.definition import ListDefinition, revisions_of
+from enginetour.store.editions import list_revision, read_edition
+from enginetour.store.lists import rate_selection, tournament_rating_list
+from enginetour.store.selection import select_games
+from enginetour.store.tables import TournamentEntry
+from enginetour.store.tournaments import Store, database_position
+from enginetour.web import schemas
+from enginetour.web.hub import TournamentHub
+from enginetour.web.live import Listener
+from enginetour.web.pages import DatabaseReader, StandingsCache
+
+PREFIX = "/api/v1"
+_JSON, _PGN, _EVENTS = "application/json", "application/x-chess-pgn; charset=utf-8", "text/event-stream"
+_Document = Mapping[str, object] | Sequence[object] | str
+_Make = Callable[[Store, StandingsCache], _Document]
+_Stream = Callable[[set[Listener], Callable[[Listener], None]], Response]
+
+_FRESH_S = 0.1  # seconds for which a position of the event log is used again, so that 1,000 requests read it 10 times
+_MOST_KEPT = 256  # documents
+_MOST_KEPT_BYTES = 32 << 20
+_MOST_WAITING = 64  # requests that wait for the database; further ones are asked to try again later
+_MOST_ROWS = 1000
+_CONFIDENCE = 95.0  # percent, as `ratings` without options
+
+_Slug = Annotated[str, Path(description="slug of a tournament, as in /tournaments", max_length=200)]
+_Name = Annotated[str, Path(description="name of a rating list", max_length=200)]
+_Number = Annotated[int, Path(ge=1, le=LARGEST_NUMBER, description="number of the game in the tournament")]
+_Edition = Annotated[int, Path(ge=1, le=LARGEST_NUMBER, description="number of the edition")]
+_Engine = Annotated[str | None, Query(max_length=200, description="only games of this entrant")]
+_Opponent = Annotated[str | None, Query(max_length=200, description="only games that this entrant played too")]
+_Ending = Annotated[
+    str | None, Query(max_length=40, description="only games with this termination: time, mate, adjudication, ...")
+]
+_Result = Annotated[Outcome | None, Query(description="only games with this result")]
+_OnlyIncidents = Annotated[bool, Query(description="only games with incidents")]
+_After = Annotated[int, Query(ge=0, le=LARGEST_NUMBER, description="only games after this number")]
+_Limit = Annotated[int, Query(ge=1, le=_MOST_ROWS, description="largest number of games on a page")]
+_Finished = Annotated[int, Query(ge=0, le=_MOST_ROWS, description="number of finished games before those in progress")]
+
+
+class Api:
+    """The documents of a database, as an application for the path `/api/v1`."""
+
+    def __init__(self, hub: TournamentHub, reader: DatabaseReader, stream: _Stream) -> None:
+        """`stream` returns the response with the events of a listener."""
+        self._hub, self._reader, self._stream = hub, reader, stream
+        self._tags: dict[int, tuple[float, asyncio.Task[str]]] = {}  # tournament, or 0 -> until when it is used, tag
+        self._kept: OrderedDict[str, tuple[str, bytes]] = OrderedDict()  # address -> tag, document
+        self._kept_bytes = 0
+        self._waiting = 0
+        self.app = FastAPI(
+            title="enginetour",
+            version="1",
+            description="Tournaments between chess engines, their games and rating lists. All requests only read.",
+            servers=[{"url": PREFIX}],
+            root_path_in_servers=False,
+            openapi_url=None,
+            docs_url=None,
+            redoc_url=None,
+            redirect_slashes=False,
+            exception_handlers={HTTPException: _failed, RequestValidationError: _invalid, TourError: _refused},
+        )
+        for path, endpoint, answer in self._paths():
+            self._add(path, endpoint, answer)
+        self._openapi = json_document(self.app.openapi())
+        self.app.add_api_route("/openapi.json", self._openapi_document, include_in_schema=False)
+        for route in self.app.routes:
+            route.methods.add("HEAD")  # type: ignore[attr-defined]
+
+    def _paths(self) -> Sequence[tuple[str, Callable[..., Awaitable[Response]], type[BaseModel] | str]]:
+        return (
+            ("/tournaments", self.tournaments, schemas.Tournaments),
+            ("/tournaments/{slug}", self.tournament, schemas.Tournament),
+            ("/tournaments/{slug}/standings", self.standings, schemas.Standings),
+            ("/tournaments/{slug}/crosstable", self.crosstable, schemas.Crosstable),
+            ("/tournaments/{slug}/games", self.games, schemas.Games),
+            ("/tournaments/{slug}/games/{number}.pgn", self.game_pgn, _PGN),
+            ("/tournaments/{slug}/games/{number}", self.game, schemas.WholeGame),
+            ("/tournaments/{slug}/incidents", self.incidents, schemas.Incidents),
+            ("/tournaments/{slug}/ratings", self.tournament_ratings, schemas.Ratings),
+            ("/tournaments/{slug}/live", self.live, schemas.Live),
+            ("/tournaments/{slug}/live.pgn", self.live_pgn, _PGN),
+            ("/tournaments/{slug}/events", self.events, _EVENTS),
+            ("/ratings", self.ratings, schemas.Ratings),
+            ("/lists", self.lists, schemas.Lists),
+            ("/lists/{name}", self.list_revisions, schemas.ListRevisions),
+            ("/lists/{name}/ratings", self.list_ratings, schemas.Ratings),
+            ("/lists/{name}/editions", self.list_editions, schemas.Editions),
+            ("/lists/{name}/editions/{number}", self.edition, schemas.Edition),
+            ("/editions", self.editions, schemas.Editions),
+        )
+
+    def _add(self, path: str, endpoint: Callable[..., Awaitable[Response]], answer: type[BaseModel] | str) -> None:
+        """Add a path. Its responses are made by `_answer`, so that FastAPI does not check them again."""
+        what = {"description": "The result."}
+        if isinstance(answer, str):
+            what["content"] = {answer.partition(";")[0]: {"schema": {"type": "string"}}}  # type: ignore[assignment]
+        failures = {
+            404: {"model": schemas.Error, "description": "There is no such tournament, game, list or edition."},
+            422: {"model": schemas.Error, "description": "A parameter is not valid."},
+            503: {"model": schemas.Error, "description": "The database cannot be read now; try again later."},
+        }
+        self.app.add_api_route(
+            path,
+            endpoint,
+            response_class=Response,
+            response_model=None if isinstance(answer, str) else answer,
+            responses={200: what, **failures},  # type: ignore[dict-item]
+            operation_id=endpoint.__name__,
+            name=endpoint.__name__,
+        )
+
+    async def _openapi_document(self, request: Request) -> Response:
+        return _response(request, f"{__version__}-{crc32(self._openapi)}", self._openapi, _JSON)
+
+    # Tournaments.
+
+    async def tournaments(self, request: Request) -> Response:
+        """Return all tournaments."""
+        running = [entry.slug for entry in self._hub.entries if self._hub.runs(entry)]
+
+        def make(store: Store, _: StandingsCache) -> _Document:
+            return [
+                {
+                    **_entry(line, running=line.slug in running),
+                    "entrants": line.entrants,
+                    "games": line.games,
+                    "last": None if line.last is None else iso_timestamp(line.last),
+                }
+                for line in store.tournaments()
+            ]
+
+        return await self._answer(request, None, make, extra=f"-{crc32(' '.join(running).encode()):x}")
+
+    async def tournament(self, request: Request, slug: _Slug) -> Response:
+        """Return a tournament with its progress."""
+        entry = self._found(slug)
+        if self._hub.runs(entry):
+            value = {**_entry(entry, running=True), "progress": self._hub.live(entry).progress}
+            return _response(request, "", json_document(value), _JSON)
+
+        def make(_: Store, standings: StandingsCache) -> _Document:
+            return {**_entry(entry, running=False), "progress": standings.read(entry, lines=False).progress}
+
+        return await self._answer(request, entry, make, extra="-stopped")
+
+    async def standings(self, request: Request, slug: _Slug) -> Response:
+        """Return the standings of a tournament."""
+        entry = self._found(slug)
+
+        def make(_: Store, standings: StandingsCache) -> _Document:
+            fold = standings.fold(entry)
+            return documents.standings(fold.log, fold.format, fold.state)[1]
+
+        return await self._answer(request, entry, make)
+
+    async def crosstable(self, request: Request, slug: _Slug) -> Response:
+        """Return the head-to-head results of a tournament."""
+        entry = self._found(slug)
+
+        def make(_: Store, standings: StandingsCache) -> _Document:
+            fold = standings.fold(entry)
+            return documents.crosstable(fold.log, fold.format, fold.state)[1]
+
+        return await self._answer(request, entry, make)
+
+    async def games(
+        self,
+        request: Request,
+        slug: _Slug,
+        engine: _Engine = None,
+        opponent: _Opponent = None,
+        termination: _Ending = None,
+        result: _Result = None,
+        incidents: _OnlyIncidents = False,  # noqa: FBT002 - a parameter of the address
+        after: _After = 0,
+        limit: _Limit = 100,
+    ) -> Response:
+        """Return games of a tournament, page by page, in the order of their numbers."""
+        entry = self._found(slug)
+
+        def make(store: Store, _: StandingsCache) -> _Document:
+            log = store.tournament(entry.name, entry.edition)
+            for name in (engine, opponent):
+                if name is not None and name not in log.specs:
+                    raise HTTPException(422, f"{name!r} is not an entrant of {log.title}{suggest(name, log.specs)}")
+            lines = log.games(
+                engine=engine,
+                opponent=opponent,
+                termination=termination,
+                outcome=result,
+                incidents=incidents,
+                first=after + 1,
+                limit=limit + 1,
+                oldest=True,
+            )
+            page = lines[:limit]
+            rows = [game_row(line) for line in page]
+            return {"rows": rows, "next": page[-1].number if len(lines) > limit else None}
+
+        return await self._answer(request, entry, make)
+
+    async def game(self, request: Request, slug: _Slug, number: _Number) -> Response:
+        """Return a game with its moves."""
+        entry = self._found(slug)
+
+        def make(store: Store, _: StandingsCache) -> _Document:
+            return documents.whole_game(store.tournament(entry.name, entry.edition).game(number))
+
+        return await self._answer(request, entry, make)
+
+    async def game_pgn(self, request: Request, slug: _Slug, number: _Number) -> Response:
+        """Return a game as PGN."""
+        entry = self._found(slug)
+
+        def make(store: Store, _: StandingsCache) -> _Document:
+            log = store.tournament(entry.name, entry.edition)
+            return game_pgn(log.game(number).game, number, log.title, ratings=log.known_ratings)
+
+        return await self._answer(request, entry, make, _PGN)
+
+    async def incidents(self, request: Request, slug: _Slug) -> Response:
+        """Return the incidents of a tournament."""
+        entry = self._found(slug)
+
+        def make(store: Store, _: StandingsCache) -> _Document:
+            return documents.incidents(store.tournament(entry.name, entry.edition))
+
+        return await self._answer(request, entry, make)
+
+    async def tournament_ratings(self, request: Request, slug: _Slug) -> Response:
+        """Return the rating list of a tournament."""
+        entry = self._found(slug)
+
+        def make(store: Store, _: StandingsCache) -> _Document:
+            log = store.tournament(entry.name, entry.edition)
+            anchor = log.config.get("ratings", {}).get("anchor") or {}
+            return documents.ratings(tournament_rating_list(log, anchor), _CONFIDENCE)
+
+        return await self._answer(request, entry, make)
+
+    async def live(self, request: Request, slug: _Slug) -> Response:
+        """Return the games in progress, standings, and the last games and incidents."""
+        live = await self._hub.ready(self._found(slug))
+        return _response(request, "", json_document(live.snapshot()), _JSON)
+
+    async def live_pgn(self, request: Request, slug: _Slug, games: _Finished = 64) -> Response:
+        """Return the last finished games, then the games in progress with the result `*`, as PGN."""
+        entry = self._found(slug)
+
+        def make(store: Store, _: StandingsCache) -> _Document:
+            log = store.tournament(entry.name, entry.edition)
+            last = log.games(counting=True, limit=games) if games else []
+            return "".join(export_pgn(log, last[0].number)) if last else ""
+
+        tag, finished = await self._document(request, entry, make)
+        played = [game for _, game in sorted(self._hub.live(entry).games.items()) if not game.over]
+        number = self._hub.live(entry).progress.get("games_done", 0)
+        texts = [game.to_pgn(entry.title, number + place) for place, game in enumerate(played, 1)]
+        tag = f"{tag}-{crc32(str([game.version for game in played]).encode()):x}"
+        return _response(request, tag, finished + "".join(texts).encode("utf-8", "replace"), _PGN)
+
+    async def events(self, slug: _Slug) -> Response:
+        """Return server-sent events: `all`, then `board`, `table`, `progress`, `game-line` and `incident-line`."""
+        live = await self._hub.ready(self._found(slug))
+        return self._stream(live.listeners, live.add_listener)
+
+    # Rating lists.
+
+    async def ratings(self, request: Request) -> Response:
+        """Return the rating list of all games of the database."""
+        return await self._answer(request, None, lambda store, _: _rated(store, ListDefinition(), None))
+
+    async def lists(self, request: Request) -> Response:
+        """Return all named rating lists."""
+        return await self._answer(request, None, lambda store, _: documents.lists(store))
+
+    async def list_revisions(self, request: Request, name: _Name) -> Response:
+        """Return a rating list with the revisions of its definition."""
+        named = _printable(name)
+        return await self._answer(request, None, lambda store, _: documents.revisions(revisions_of(store, named)))
+
+    async def list_ratings(self, request: Request, name: _Name) -> Response:
+        """Return the present state of a rating list."""
+        named = _printable(name)
+
+        def make(store: Store, _: StandingsCache) -> _Document:
+            revision, moment = list_revision(store, named)
+            return _rated(store, revision.definition, moment)
+
+        return await self._answer(request, None, make)
+
+    async def list_editions(self, request: Request, name: _Name) -> Response:
+        """Return the published editions of a rating list."""
+        named = _printable(name)
+        return await self._answer(request, None, lambda store, _: documents.editions(store, named))
+
+    async def edition(self, request: Request, name: _Name, number: _Edition) -> Response:
+        """Return an edition of a rating list as it was published."""
+        named = _printable(name)
+        return await self._answer(request, None, lambda store, _: documents.edition(read_edition(store, named, number)))
+
+    async def editions(self, request: Request) -> Response:
+        """Return the published editions of all rating lists."""
+        return await self._answer(request, None, lambda store, _: documents.editions(store))
+
+    # Documents.
+
+    def _found(self, slug: str) -> TournamentEntry:
+        entry = self._hub.entry(slug)
+        if entry is None:
+            raise HTTPException(404, "tournament not found. Hint: /api/v1/tournaments lists them")
+        return entry
+
+    async def _answer(
+        self, request: Request, entry: TournamentEntry | None, make: _Make, media: str = _JSON, extra: str = ""
+    ) -> Response:
+        """Return a document, or status 304 if the client has it.
+
+        `entry` is the tournament whose event log determines the document, or None for the whole database. `extra` is
+        added to the tag.
+        """
+        tag = await self._tag(entry)
+        if _is_known(request, tag + extra):
+            return _response(request, tag + extra, b"", media)
+        tag, body = await self._document(request, entry, make, extra)
+        return _response(request, tag, body, media)
+
+    async def _document(
+        self, request: Request, entry: TournamentEntry | None, make: _Make, extra: str = ""
+    ) -> tuple[str, bytes]:
+        tag = await self._tag(entry) + extra
+        address = f"{request.scope['path']}?{request.scope['query_string'].decode('latin-1')}"
+        kept = self._kept.get(address)
+        if kept is not None and kept[0] == tag:
+            self._kept.move_to_end(address)
+            return kept
+
+        def work(store: Store, standings: StandingsCache) -> tuple[str, bytes]:
+            now = _tag_of(store, entry) + extra
+            again = self._kept.get(address)  # made for another request meanwhile
+            if again is not None and again[0] == now:
+                return again
+            made = make(store, standings)
+            return now, made.encode("utf-8", "replace") if isinstance(made, str) else json_document(made)
+
+        made: tuple[str, bytes] = await self._read(work)
+        self._keep(address, made)
+        return made
+
+    async def _read(self, work: Callable[[Store, StandingsCache], Any]) -> Any:
+        if self._waiting >= _MOST_WAITING:
+            raise HTTPException(503, "too many requests", {"retry-after": "2"})
+        self._waiting += 1
+        try:
+            return await self._reader.read(work)
+        finally:
+            self._waiting -= 1
+
+    def _keep(self, address: str, made: tuple[str, bytes]) -> None:
+        self._kept_bytes += len(made[1]) - len(self._kept.pop(address, ("", b""))[1])
+        self._kept[address] = made
+        while len(self._kept) > _MOST_KEPT or self._kept_bytes > _MOST_KEPT_BYTES:
+            self._kept_bytes -= len(self._kept.popitem(last=False)[1][1])
+
+    async def _tag(self, entry: TournamentEntry | None) -> str:
+        """Return the tag of the newest position that is at most `_FRESH_S` old. Concurrent requests share one read."""
+        key, now = 0 if entry is None else entry.id, asyncio.get_running_loop().time()
+        until, task = self._tags.get(key, (0.0, None))
+        if task is None or (task.done() and now >= until):
+            task = asyncio.ensure_future(self._read(lambda store, _: _tag_of(store, entry)))
+            self._tags[key] = now + _FRESH_S, task
+        return await asyncio.shield(task)
+
+
+def json_document(value: Mapping[str, object] | Sequence[object]) -> bytes:
+    """Return a JSON document as bytes."""
+    return f"{json_text(value)}\n".encode()
+
+
+def _tag_of(store: Store, entry: TournamentEntry | None) -> str:
+    if entry is None:
+        return f"{__version__}-all-{'-'.join(map(str, database_position(store)))}"
+    return f"{__version__}-{entry.id}-{store.tournament(entry.name, entry.edition).last_position}"
+
+
+def _entry(entry: TournamentEntry, *, running: bool) -> dict[str, object]:
+    own = {name: getattr(entry, name) for name in ("slug", "name", "edition", "system", "title")}
+    return {**own, "created": iso_timestamp(entry.created_unix), "running": running}
+
+
+def _rated(store: Store, definition: ListDefinition, moment: Any) -> dict[str, object]:
+    return documents.ratings(rate_selection(store, select_games(store, definition, moment)), _CONFIDENCE)
+
+
+def _printable(name: str) -> str:
+    """Return a name. Raise status 404 for control characters, which PostgreSQL does not accept."""
+    if not name.isprintable():
+        raise HTTPException(404, "list not found. Hint: /api/v1/lists lists them")
+    return name
+
+
+def _is_known(request: Request, tag: str) -> bool:
+    return f'"{tag}"' in request.headers.get("if-none-match", "")
+
+
+def _response(request: Request, tag: str, body: bytes, media: str) -> Response:
+    if not tag:
+        return Response(body, headers={"cache-control": "no-store"}, media_type=media)
+    headers = {"cache-control": "no-cache", "etag": f'"{tag}"'}
+    if _is_known(request, tag):
+        return Response(status_code=304, headers=headers)
+    return Response(body, headers=headers, media_type=media)
+
+
+def _error(status: int, text: str, headers: Mapping[str, str] | None = None) -> Response:
+    body = json_document({"error": " ".join(text.split())})
+    return Response(body, status, {"cache-control": "no-store", **(headers or {})}, _JSON)
+
+
+async def _failed(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    standard = {404: "path not found. Hint: /api/v1/openapi.json lists them", 405: "only GET and HEAD are allowed"}
+    plain = error.detail in ("Not Found", "Method Not Allowed")
+    return _error(error.status_code, standard[error.status_code] if plain else error.detail, error.headers)
+
+
+async def _invalid(_: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    return _error(422, f"{first['loc'][-1]}: {first['msg']} (found {str(first['input'])[:80]!r})")
+
+
+async def _refused(_: Request, error: Exception) -> Response:
+    """Return one line about an unknown name, or about a problem of the database."""
+    assert isinstance(error, TourError)
+    if isinstance(error, UsageRefused):
+        return _error(404, error.what)
+    return _error(503, error.what, {"retry-after": "5"})
