@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 from enginetour.formats.base import SYSTEMS, own_decisions
 from enginetour.tournament.config.reference import ConfigKey, list_engine_keys, list_keys
@@ -26,7 +27,7 @@ _SECTIONS = {
 
 def pages() -> dict[str, str]:
     """Return the text of each page by its name, with the part between the two comments made again."""
-    made = {"configuration": _configuration(), "formats": _formats(), "engine-files": _engine_files()}
+    made = {"configuration": _configuration(), "formats": _formats(), "engine-files": _engine_files(), "http": _http()}
     return {f"{name}.md": _filled((FOLDER / f"{name}.md").read_text("utf-8"), part) for name, part in made.items()}
 
 
@@ -78,6 +79,59 @@ def _table(keys: Iterable[ConfigKey], section: str) -> Iterator[str]:
         default = "required" if key.required else f"`{key.default.replace('{  }', '{}')}`" if key.default else ""
         name = key.key.removeprefix(f"{section}.")
         yield f"| `{name}` | {_cell(kind)} | {_cell(default)} | {_cell(key.description)} |"
+
+
+def _http() -> str:
+    """Return the paths and types of the OpenAPI document, which needs neither a database nor a server."""
+    from enginetour.web.api import PREFIX, Api
+
+    document = Api(*[None] * 3).openapi
+    parts = ["## Paths\n", f"All paths begin with `{PREFIX}`.\n"]
+    for path, item in document["paths"].items():
+        made = item["get"]["responses"]["200"]["content"]
+        kind, form = next(iter(made.items()))
+        answer = _type(form["schema"]) if kind == "application/json" else f"`{kind}`"
+        parts += [f"### {path}\n", f"{item['get']['description']} Answer: {answer}.\n"]
+        if rows := item["get"].get("parameters", []):
+            parts += ["| parameter | type | default | meaning |", "|---|---|---|---|"]
+            for row in rows:
+                default = row["schema"].get("default")
+                shown = "required" if row["required"] else f"`{str(default).lower()}`" if default is not None else ""
+                parts.append(f"| `{row['name']}` | {_type(row['schema'])} | {shown} | {row.get('description', '')} |")
+            parts.append("")
+    parts.append("## Types\n")
+    for name, schema in document["components"]["schemas"].items():
+        about = f"{schema['description']}\n" if "description" in schema else ""
+        if "enum" in schema:
+            parts += [
+                f"### {name}\n",
+                *filter(None, [about]),
+                f"{', '.join(f'`{value}`' for value in schema['enum'])}\n",
+            ]
+            continue
+        parts += [f"### {name}\n", *filter(None, [about]), "| key | type | meaning |", "|---|---|---|"]
+        for key, field in schema["properties"].items():
+            parts.append(f"| `{key}` | {_type(field)} | {_cell(field.get('description', ''))} |")
+        parts.append("")
+    return "\n".join(parts)
+
+
+def _type(schema: dict[str, Any]) -> str:
+    """Return the type of a value: a link to a type below, or words."""
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        return f"[{name}](#{name.lower()})"
+    if "anyOf" in schema:
+        return " or ".join(map(_type, schema["anyOf"]))
+    if "const" in schema:
+        return f"`{schema['const']}`"
+    kind = schema.get("type", "any value")
+    if kind == "array":
+        return f"list of {_type(schema['items'])}" if "items" in schema else "list"
+    if kind == "object" and isinstance(schema.get("additionalProperties"), dict):
+        return f"object of {_type(schema['additionalProperties'])}"
+    limits = [f"{word} {schema[key]}" for key, word in (("minimum", "from"), ("maximum", "to")) if key in schema]
+    return " ".join([{"date-time": "time"}.get(schema.get("format", ""), kind), *limits])
 
 
 def _cell(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
@@ -11,7 +10,6 @@ import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -21,7 +19,7 @@ from enginetour.store.backup import upgrade_database
 from enginetour.store.tables import METADATA
 from tests.support.databases import older
 from tests.support.engines import loaded
-from tests.support.tournaments import tour
+from tests.support.tournaments import tour, unwrapped
 
 DOCS = Path(__file__).parents[1] / "docs"
 ANSWERS = {  # columns and first row of each query for the recorded league
@@ -94,7 +92,7 @@ def test_the_json_documents_have_the_keys_of_their_page(tmp_path: Path) -> None:
     assert len(found) > 8
     for command, kind, keys in found:
         words = [*shlex.split(command), "--json", "--db", "league.db"]
-        made: Any = json.loads(tour(tmp_path, *words).stdout)
+        made = unwrapped(tour(tmp_path, *words).stdout)
         assert isinstance(made, dict if kind == "object" else list)
         row = made if kind == "object" else made[0]
         assert re.findall(r"`(\w+)`", keys) == list(row), command

@@ -92,6 +92,9 @@ def serve(db: Address | None, host: str, port: int, token: str | None, names: tu
     8390:localhost:8390 HOST. With --host 0.0.0.0, everyone who has the token
     can open them from other machines, without encryption.
 
+    Programs get the same data as JSON and PGN from addresses that begin with
+    /api/v1; openapi.json there lists them.
+
     Example: enginetour serve
 
     Example: enginetour serve --host 0.0.0.0 --token new

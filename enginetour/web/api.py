@@ -7,6 +7,7 @@ for a position of the event log, and its ETag contains this position.
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Annotated, Any
@@ -16,7 +17,7 @@ from fastapi import FastAPI, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
 from enginetour import __version__
 from enginetour.model.errors import TourError, UsageRefused, suggest
@@ -24,7 +25,6 @@ from enginetour.model.game import Outcome
 from enginetour.reports import documents
 from enginetour.reports.pgn import export_pgn, game_pgn
 from enginetour.reports.sheet import iso_timestamp, json_text
-from enginetour.store.codecs import LARGEST_NUMBER
 from enginetour.store.definition import ListDefinition, revisions_of
 from enginetour.store.editions import list_revision, read_edition
 from enginetour.store.lists import rate_selection, tournament_rating_list
@@ -47,12 +47,13 @@ _MOST_KEPT = 256  # documents
 _MOST_KEPT_BYTES = 32 << 20
 _MOST_WAITING = 64  # requests that wait for the database; further ones are asked to try again later
 _MOST_ROWS = 1000
+_MOST_NUMBER = (1 << 31) - 1
 _CONFIDENCE = 95.0  # percent, as `ratings` without options
 
 _Slug = Annotated[str, Path(description="slug of a tournament, as in /tournaments", max_length=200)]
 _Name = Annotated[str, Path(description="name of a rating list", max_length=200)]
-_Number = Annotated[int, Path(ge=1, le=LARGEST_NUMBER, description="number of the game in the tournament")]
-_Edition = Annotated[int, Path(ge=1, le=LARGEST_NUMBER, description="number of the edition")]
+_Number = Annotated[int, Path(ge=1, le=_MOST_NUMBER, description="number of the game in the tournament")]
+_Edition = Annotated[int, Path(ge=1, le=_MOST_NUMBER, description="number of the edition")]
 _Engine = Annotated[str | None, Query(max_length=200, description="only games of this entrant")]
 _Opponent = Annotated[str | None, Query(max_length=200, description="only games that this entrant played too")]
 _Ending = Annotated[
@@ -60,7 +61,7 @@ _Ending = Annotated[
 ]
 _Result = Annotated[Outcome | None, Query(description="only games with this result")]
 _OnlyIncidents = Annotated[bool, Query(description="only games with incidents")]
-_After = Annotated[int, Query(ge=0, le=LARGEST_NUMBER, description="only games after this number")]
+_After = Annotated[int, Query(ge=0, le=_MOST_NUMBER, description="only games after this number")]
 _Limit = Annotated[int, Query(ge=1, le=_MOST_ROWS, description="largest number of games on a page")]
 _Finished = Annotated[int, Query(ge=0, le=_MOST_ROWS, description="number of finished games before those in progress")]
 
@@ -89,7 +90,8 @@ class Api:
         )
         for path, endpoint, answer in self._paths():
             self._add(path, endpoint, answer)
-        self._openapi = json_document(self.app.openapi())
+        self.openapi = self.app.openapi()
+        self._openapi = json.dumps(self.openapi, ensure_ascii=False).encode()
         self.app.add_api_route("/openapi.json", self._openapi_document, include_in_schema=False)
         for route in self.app.routes:
             route.methods.add("HEAD")  # type: ignore[attr-defined]
@@ -130,7 +132,7 @@ class Api:
         self.app.add_api_route(
             path,
             endpoint,
-            response_class=Response,
+            response_class=Response if isinstance(answer, str) else JSONResponse,
             response_model=None if isinstance(answer, str) else answer,
             responses={200: what, **failures},  # type: ignore[dict-item]
             operation_id=endpoint.__name__,
