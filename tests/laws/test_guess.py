@@ -37,7 +37,6 @@ QUESTIONS = (
     ("Where does a run append to its PGN file?", "reports/pgn.py"),
     ("Where is a failing engine set aside?", "tournament/setbacks.py"),
     ("Where are server-sent events framed?", "web/app.py"),
-    ("Which HTTP requests does the interface /api/v1 answer?", "web/api.py"),
     ("Where is the games table defined?", "store/tables.py"),
     ("Where is an older database upgraded?", "store/migrations.py"),
     ("What handles Ctrl-C?", "cli/output.py"),
