@@ -21,7 +21,6 @@ from enginetour.cli.options import PATH, gathered
 from enginetour.cli.printing import format_sheet
 from enginetour.model.errors import UsageRefused, did_you_mean
 from enginetour.ratings.incremental import LARGEST
-from enginetour.reports.documents import ratings
 from enginetour.reports.sheet import COLUMN_KEYS, WIDE_COLUMNS, json_text
 
 if TYPE_CHECKING:
@@ -335,7 +334,7 @@ def present(
         pairs = rated_games(list(fit_bases(found.rows).values()))
         apart = "games between engines of different rating pools are not shown"
         notes = (*notes, *((apart,) if len(found.pools) > 1 else ()))
-    json = {**ratings(found, confidence), **(value or {})} if form == "json" else {}
+    json = {**sheets.list_json(found, confidence), **(value or {})} if form == "json" else {}
     if display.matrix is not None:
         from enginetour.ratings.matrices import matrix_of
 

@@ -16,7 +16,6 @@ from enginetour.reports.standings import crosstable_sheet, points_notes, standin
 
 if TYPE_CHECKING:
     from enginetour.formats.base import Format
-    from enginetour.ratings.ratinglist import RatingList
     from enginetour.store.definition import Revision
     from enginetour.store.editions import Edition
     from enginetour.store.games import StoredGame, TournamentReader
@@ -75,11 +74,6 @@ def incidents(log: TournamentReader) -> list[dict[str, object]]:
 
 
 # Rating lists.
-
-
-def ratings(found: RatingList, confidence: float) -> dict[str, object]:
-    """Return a rating list whose intervals have this confidence in percent."""
-    return {**found.to_json(), "confidence": confidence}
 
 
 def lists(store: Store) -> list[dict[str, object]]:

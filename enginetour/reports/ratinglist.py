@@ -385,6 +385,11 @@ def matrix_sheet(title: str, matrix: Matrix, *, confidence: float = 95, notes: S
     return Sheet(title, columns, tuple(rows), tuple(shown), (*footnotes, *notes))
 
 
+def list_json(found: RatingList, confidence: float) -> dict[str, object]:
+    """Return a rating list whose intervals have this confidence in percent, ready for JSON."""
+    return {**found.to_json(), "confidence": confidence}
+
+
 def matrix_json(matrix: Matrix, *, confidence: float = 95) -> dict[str, object]:
     """Return the matrix as JSON: the names, and rows of numbers in the order of the names. A missing number is null."""
     value: dict[str, object] = {

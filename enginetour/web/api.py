@@ -24,6 +24,7 @@ from enginetour.model.errors import TourError, UsageRefused, suggest
 from enginetour.model.game import Outcome
 from enginetour.reports import documents
 from enginetour.reports.pgn import export_pgn, game_pgn
+from enginetour.reports.ratinglist import list_json
 from enginetour.reports.sheet import iso_timestamp, json_text
 from enginetour.store.definition import ListDefinition, revisions_of
 from enginetour.store.editions import list_revision, read_edition
@@ -264,7 +265,7 @@ class Api:
         def make(store: Store, _: StandingsCache) -> _Document:
             log = store.tournament(entry.name, entry.edition)
             anchor = log.config.get("ratings", {}).get("anchor") or {}
-            return documents.ratings(tournament_rating_list(log, anchor), _CONFIDENCE)
+            return list_json(tournament_rating_list(log, anchor), _CONFIDENCE)
 
         return await self._answer(request, entry, make)
 
@@ -419,7 +420,7 @@ def _entry(entry: TournamentEntry, *, running: bool) -> dict[str, object]:
 
 
 def _rated(store: Store, definition: ListDefinition, moment: Any) -> dict[str, object]:
-    return documents.ratings(rate_selection(store, select_games(store, definition, moment)), _CONFIDENCE)
+    return list_json(rate_selection(store, select_games(store, definition, moment)), _CONFIDENCE)
 
 
 def _printable(name: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import re
 import shlex
@@ -28,7 +27,7 @@ from enginetour.reports.charts.lists import CrossScore, RatedEngine, crosstable_
 from enginetour.reports.charts.output import MARGIN, PHONE_WIDTH, PNG_SCALE, fit_text, png, svg, svg_file, text_width
 from enginetour.store.tournaments import Draft, Store
 from tests.support.databases import STORING_NAMES, add_game, draft, game, open_log, spec
-from tests.support.tournaments import ask
+from tests.support.tournaments import ask, unwrapped
 
 # Charts: what every picture keeps to, whichever it is.
 
@@ -449,7 +448,7 @@ def test_lists_are_written_as_pictures(db: Path, tmp_path: Path) -> None:
 def test_a_crosstable_has_the_points_of_the_table(db: Path) -> None:
     """A crosstable shows games against a withdrawn entrant, but the points are those of the table."""
     assert ask(db, "withdraw", "Phalanx").exit_code == 0
-    table = {row["name"]: row["points"] for row in json.loads(ask(db, "standings", "--json").stdout)["table"]}
+    table = {row["name"]: row["points"] for row in unwrapped(ask(db, "standings", "--json").stdout)["table"]}
     assert table["Fruit"] == 1
     lines = [line for line in chart(db, "crosstable").splitlines() if line]
     assert lines[lines.index("Fruit") + 1] == "1", "it was 1½"

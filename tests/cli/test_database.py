@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 from enginetour.store.tables import SCHEMA_VERSION
 from tests.cli.test_main import invoke
 from tests.support.databases import add_game, game, meddled, older, open_log
-from tests.support.tournaments import audit, config, read, running, tour
+from tests.support.tournaments import audit, config, read, running, tour, unwrapped
 
 
 @pytest.fixture
@@ -46,7 +45,7 @@ def test_findings_are_lines_and_exit_5(store: Path, tmp_path: Path) -> None:
     done = tour(tmp_path, "db", "check", expect=5)
     assert [line for line in done.stdout.splitlines() if "stored as +7" in line]
     assert "finding" in done.stderr
-    found = json.loads(tour(tmp_path, "db", "check", "--json", expect=5).stdout)
+    found = unwrapped(tour(tmp_path, "db", "check", "--json", expect=5).stdout)
     assert not found["sound"]
     assert len(found["findings"]) == len(done.stdout.splitlines())
 

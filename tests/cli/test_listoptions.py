@@ -25,7 +25,7 @@ from enginetour.reports.sheet import COLUMN_KEYS
 from enginetour.store.tournaments import Store
 from tests.cli.test_rate import pgn
 from tests.support.databases import draft, record
-from tests.support.tournaments import usage_error
+from tests.support.tournaments import unwrapped, usage_error
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "lists"
 # Wide signs, a name longer than a window, markup, an unbeaten engine, few games, and a pool apart.
@@ -188,7 +188,7 @@ def test_columns_come_in_the_order_asked_for(games: Path) -> None:
 def test_the_footing_tells_the_confidence(games: Path) -> None:
     """Text and JSON show the confidence level."""
     assert "+ and - are 99 %" in " ".join(rate(games, "--confidence", "99").stdout.split())
-    assert json.loads(rate(games, "--confidence", "99", "--json").stdout)["confidence"] == 99
+    assert unwrapped(rate(games, "--confidence", "99", "--json").stdout)["confidence"] == 99
 
 
 def test_errors_are_asked_for_by_pattern(games: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,7 +196,7 @@ def test_errors_are_asked_for_by_pattern(games: Path, monkeypatch: pytest.Monkey
     from enginetour.ratings import ratinglist as rows
 
     monkeypatch.setattr(rows, "DENSE_ERRORS", 2)
-    found = json.loads(rate(games, "--errors-for", "T*", "--json").stdout)["list"]
+    found = unwrapped(rate(games, "--errors-for", "T*", "--json").stdout)["list"]
     assert [row["name"] for row in found if row["plus"] is not None] == ["Toga"]
     assert isinstance(rate(games, "--errors-for", "X*").exception, UsageRefused)
 
@@ -218,8 +218,8 @@ def test_a_list_of_the_store_is_shown_likewise(tmp_path: Path) -> None:
         return CliRunner().invoke(cli, ["ratings", "--db", str(path), "--all", *words])
 
     assert "CFS" in ratings("--layout", "ordo", "--columns", "all").stdout
-    assert json.loads(ratings("--matrix", "score", "--json").stdout)["matrix"]["games"][0].count(0) <= 2
-    against = json.loads(ratings("--against", "Fruit", "--json").stdout)["head_to_head"]["engines"]["Fruit"]
+    assert unwrapped(ratings("--matrix", "score", "--json").stdout)["matrix"]["games"][0].count(0) <= 2
+    against = unwrapped(ratings("--against", "Fruit", "--json").stdout)["head_to_head"]["engines"]["Fruit"]
     assert {each["opponent"]: each["games"] for each in against} == {"Toga": 2, "Phalanx": 1}
     assert usage_error(ratings("--system", "elo", "--matrix", "los"))
     assert usage_error(ratings("--sprt", "Fruit", "Toga", "0", "5", "--matrix", "los"))

@@ -21,7 +21,17 @@ from enginetour.cli.main import COMMANDS, PREVIOUS_COMMANDS, SYNONYMS, cli
 from enginetour.referee import compiled
 from enginetour.testing import PLAYING
 from enginetour.tournament import setbacks
-from tests.support.tournaments import audit, config, entrant, loaded_by, scripted, tour, try_engines_once, typed
+from tests.support.tournaments import (
+    audit,
+    config,
+    entrant,
+    loaded_by,
+    scripted,
+    tour,
+    try_engines_once,
+    typed,
+    unwrapped,
+)
 
 START = "from enginetour.__main__ import main; main()"
 HEAVY = ("sqlalchemy", "pydantic", "numpy", "networkx", "chess", "rich", "jinja2", "matplotlib")
@@ -278,7 +288,7 @@ def test_init_writes_a_configuration_that_runs(tmp_path: Path) -> None:
 def test_systems_tell_settings_defaults_and_sources() -> None:
     """`systems` shows all formats, or one with its settings, as text and JSON."""
     assert "Muller" in invoke("systems").output
-    told = json.loads(invoke("systems", "bubble", "--json").output)
+    told = unwrapped(invoke("systems", "bubble", "--json").output)
     assert {setting["key"]: setting["default"] for setting in told["settings"]} == {
         "size": 10,
         "min_matches": 15,
@@ -289,18 +299,18 @@ def test_systems_tell_settings_defaults_and_sources() -> None:
 
 def test_systems_tell_what_no_setting_says() -> None:
     """`systems` shows the rules of a format that are not settings: tie-breaks, unplayed rounds, byes."""
-    told = json.loads(invoke("systems", "gopair", "--json").output)["own"]
+    told = unwrapped(invoke("systems", "gopair", "--json").output)["own"]
     assert told["placement"] == "PTS, SOS, SODOS" and told["unplayed"] == "own" and "BYE" in told["bye"]
     assert "  placement: PTS, BH-C1, BH, SB, DE\n  unplayed: fide\n  bye: the lowest score" in (
         invoke("systems", "dutch").output
     )
-    assert "bye" not in json.loads(invoke("systems", "mcmahon", "--json").output)["own"]
-    assert json.loads(invoke("systems", "knockout", "--json").output)["own"] == {}
+    assert "bye" not in unwrapped(invoke("systems", "mcmahon", "--json").output)["own"]
+    assert unwrapped(invoke("systems", "knockout", "--json").output)["own"] == {}
 
 
 def test_engines_list_has_every_bundled_file() -> None:
     """`engines list` shows fourteen engines of Debian and the eight bundled engines."""
-    rows = json.loads(invoke("engines", "list", "--json").output)["engines"]
+    rows = unwrapped(invoke("engines", "list", "--json").output)["engines"]
     assert len(rows) >= 22
     assert {"stockfish", "gnuchess-cecp", "fairymax", "wren1", "wren8"} <= {row["id"] for row in rows}
 
@@ -309,7 +319,7 @@ def test_engines_check_tells_each_step() -> None:
     """The bundled engines pass steps of both protocols."""
     done = invoke("engines", "check", "wren1", "wren2", "--step", "name", "--step", "limit-clock", "--json")
     assert done.exit_code == 0, done.output
-    for found in json.loads(done.output)["engines"]:
+    for found in unwrapped(done.output)["engines"]:
         assert found["fit"]
         assert [step["key"] for step in found["steps"]] == ["handshake", "name", "limit-clock"]
 

@@ -20,7 +20,7 @@ from enginetour.ratings.sequential import MODELS, Sprt, match_test
 from enginetour.store.tournaments import Store
 from enginetour.testing import PLAYING
 from tests.support.databases import add_game, draft, game
-from tests.support.tournaments import tour
+from tests.support.tournaments import tour, unwrapped
 
 # `enginetour ratings --sprt`: figures, refusals, the three ways to print.
 
@@ -50,7 +50,7 @@ def store(tmp_path: Path) -> Path:
 def test_json_tells_all(store: Path) -> None:
     """JSON has counts of games and pairs, the ratio of the pairs, the bounds, and no verdict yet."""
     words = ("ratings", "-t", "autumn", "--sprt", "Fruit", "Toga", "0", "5", "--json")
-    value = json.loads(tour(store, *words).stdout)
+    value = unwrapped(tour(store, *words).stdout)
     assert value["engines"] == ["Fruit", "Toga"]
     assert value["pentanomial"] == list(COUNTS)
     assert (value["wins"], value["draws"], value["losses"], value["games"]) == (11, 33, 6, 50)
@@ -92,7 +92,7 @@ def test_csv_is_one_line(store: Path) -> None:
     """CSV has one line with the same figures as JSON."""
     words = ("ratings", "--all", "--sprt", "Toga", "Fruit", "-5", "0", "--sprt-model", "normalized")
     rows = list(csv.DictReader(io.StringIO(tour(store, *words, "--csv").stdout)))
-    value = json.loads(tour(store, *words, "--json").stdout)
+    value = unwrapped(tour(store, *words, "--json").stdout)
     assert len(rows) == 1
     assert float(rows[0]["llr"]) == value["sprt"]["llr"]
     assert [int(rows[0][f"pairs_{points}"]) for points in range(5)] == list(reversed(COUNTS))
@@ -138,7 +138,7 @@ def test_every_model_is_on_offer() -> None:
 def test_the_errors_of_the_test_may_be_told(store: Path) -> None:
     """--alpha and --beta change Wald's bounds, and are shown with the verdict."""
     words = ("ratings", "-t", "autumn", "--sprt", "Fruit", "Toga", "300", "400", "--alpha", "0.02", "--beta", "0.1")
-    value = json.loads(tour(store, *words, "--json").stdout)
+    value = unwrapped(tour(store, *words, "--json").stdout)
     assert value["sprt"]["bounds"] == pytest.approx([-2.282382, 3.806662], abs=1e-6)
     assert "error rate 10 %" in tour(store, *words).stdout
 
@@ -156,7 +156,7 @@ def test_pairs_are_looked_at_in_the_order_of_the_schedule(tmp_path: Path) -> Non
                 first, second = RESULTS[meeting % 5 if meeting <= 30 else 4]
                 add_game(log, game("Fruit", "Toga", first, meeting=meeting, leg=1))
                 add_game(log, game("Toga", "Fruit", second, meeting=meeting, leg=2))
-        told.append(json.loads(tour(folder, "ratings", "--sprt", "Fruit", "Toga", "0", "150", "--json").stdout)["sprt"])
+        told.append(unwrapped(tour(folder, "ratings", "--sprt", "Fruit", "Toga", "0", "150", "--json").stdout)["sprt"])
     assert told[0]["verdict"] is not None
     assert told[0] == told[1]
 
@@ -295,7 +295,7 @@ def test_counts_give_the_figures_of_fastchess(tmp_path: Path, option: str) -> No
     """Elo, nElo, LOS and LLR are those of fastchess; its error of nElo leaves out the estimated variance."""
     given, counts = (PENTA, PENTA) if option == "--penta" else (WDL, WDL[::-1])
     words = ("sprt", option, ",".join(map(str, given)), "--elo0", "-1", "--elo1", "4", "--json")
-    value = json.loads(tour(tmp_path, *words).stdout)
+    value = unwrapped(tour(tmp_path, *words).stdout)
     expected = _fastchess(counts, -1, 4)
     assert value["nelo_error"] == pytest.approx(expected.pop("nelo_error"), rel=0.01)
     assert {**value, **value["sprt"]} == {
@@ -314,7 +314,7 @@ def test_counts_and_games_give_the_same_ratio(tmp_path: Path) -> None:
     wins, draws = 2 * 40, 2 * 20
     counts = ("--penta", "0,0,20,0,40", "--wdl", f"{wins},{draws},0")
     words = ("sprt", *counts, "--model", "normalized", "--alpha", "0.05")
-    value = json.loads(tour(tmp_path, *words, "--json").stdout)
+    value = unwrapped(tour(tmp_path, *words, "--json").stdout)
     theirs = json.loads(json.dumps(found.to_json()))
     assert {key: value[key] for key in ("wins", "pentanomial", "elo", "nelo", "los")} == {
         key: theirs[key] for key in ("wins", "pentanomial", "elo", "nelo", "los")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from tests.interop.test_tde import REGISTER, folder
 from tests.interop.test_trf import entry
-from tests.support.tournaments import read, tour
+from tests.support.tournaments import read, tour, unwrapped
 
 CASES = Path(__file__).parents[1] / "cases" / "pairing"
 STARTS = CASES.parent / "mcmahon"
@@ -91,7 +90,7 @@ def test_every_round_is_checked(tmp_path: Path) -> None:
     """--check-all compares every round with the system, shows both versions of a difference, and exits with code 10."""
     assert "all 7 rounds are the same" in tour(tmp_path, "pair", str(GOLDEN), "--check-all").stdout
     file = str(CASES / "accelerated-absent-in-round-1.trf")
-    found = json.loads(tour(tmp_path, "pair", file, "--check-all", "--json", expect=10).stdout)
+    found = unwrapped(tour(tmp_path, "pair", file, "--check-all", "--json", expect=10).stdout)
     assert (found["system"], found["differing"], found["warnings"]) == ("dutch", 3, [])
     assert found["rounds"][1] == {
         "round": 2,
@@ -123,7 +122,7 @@ def test_a_round_without_a_legal_pairing_is_named(tmp_path: Path) -> None:
         tour(tmp_path, "pair", str(file), "-o", str(file), "--overwrite")
         text = file.read_bytes().decode().split("\r\n")
         file.write_text("\n".join(_all_whites_win(text)))
-    found = json.loads(tour(tmp_path, "pair", str(file), "--check-all", "--json").stdout)
+    found = unwrapped(tour(tmp_path, "pair", str(file), "--check-all", "--json").stdout)
     assert found["differing"] == 0
     told = [text for text in found["warnings"] if text.startswith("round")]
     assert len(told) == 2 and all(text.startswith("round 4: ") for text in told)

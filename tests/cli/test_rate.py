@@ -19,7 +19,7 @@ from enginetour.model.errors import InputRefused, UsageRefused
 from enginetour.ratings import elo, gor
 from enginetour.ratings.incremental import RatedGame
 from enginetour.ratings.systems import SYSTEMS
-from tests.support.tournaments import loaded_by, usage_error
+from tests.support.tournaments import loaded_by, unwrapped, usage_error
 
 CASES = Path(__file__).parents[1] / "cases" / "lists"
 WORDS = {"w": "1-0", "d": "1/2-1/2", "l": "0-1", "*": "*"}
@@ -51,7 +51,7 @@ def invoke(*words: object) -> Result:
 def listed(*words: object) -> dict[str, Any]:
     done = invoke(*words, "--json")
     assert done.exit_code == 0, done.output
-    found: dict[str, Any] = json.loads(done.stdout)
+    found: dict[str, Any] = unwrapped(done.stdout)
     return found
 
 
@@ -271,7 +271,7 @@ def test_results_in_usual_spellings_count(tmp_path: Path) -> None:
     assert found["contradicted"] == 9
     strict = invoke(CASES / "results.pgn", "--strict", "--json")
     assert strict.exit_code == 9
-    assert json.loads(strict.stdout) == found
+    assert unwrapped(strict.stdout) == found
     assert invoke(CASES / "results.pgn", "--strict", "-o", tmp_path / "list.png").exit_code == 9
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import time
 from contextlib import ExitStack
@@ -15,7 +14,7 @@ from enginetour.cli.reading import wrap_sentences
 from enginetour.interop.files import bundled_directory
 from tests.support.databases import Server, add_game, draft, game, open_log
 from tests.support.network import Stage, move, start
-from tests.support.tournaments import Forked, config, loaded_by, pgn_games, read, running, tour
+from tests.support.tournaments import Forked, config, loaded_by, pgn_games, read, running, tour, unwrapped
 
 # What reading commands say to what they do not know, and what a run says of itself.
 
@@ -138,9 +137,9 @@ def test_the_crosstable_as_json_names_the_opponents(folder: Path) -> None:
 def test_every_json_is_one_object_or_the_list_of_games(folder: Path) -> None:
     """JSON output is an object; only that of `games` is a list."""
     for command in ("status", "standings", "crosstable", "ratings", "systems"):
-        assert isinstance(json.loads(tour(folder, command, "--json").stdout), dict)
+        assert isinstance(unwrapped(tour(folder, command, "--json").stdout), dict)
     assert isinstance(read(folder, "games"), list)
-    assert isinstance(json.loads(tour(folder, "engines", "list", "--json").stdout), dict)
+    assert isinstance(unwrapped(tour(folder, "engines", "list", "--json").stdout), dict)
 
 
 def test_a_run_tells_the_command_that_resumes_it(tmp_path: Path) -> None:

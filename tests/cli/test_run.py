@@ -62,6 +62,7 @@ from tests.support.tournaments import (
     scheduler,
     scripted,
     tour,
+    unwrapped,
 )
 
 # What once broke a run, or made it say what was not so.
@@ -346,7 +347,7 @@ def test_more_cycles_in_the_file(tmp_path: Path) -> None:
     robin(tmp_path, 2)
     assert "cycles cannot change in trial: it was 3" in tour(tmp_path, "run", str(path), expect=5).stderr
     assert audit(tmp_path) == 18
-    decisions = json.loads(tour(tmp_path, "export", "json").stdout)["decisions"]
+    decisions = unwrapped(tour(tmp_path, "export", "json").stdout)["decisions"]
     assert decisions[-1] == "3 cycles instead of 1: 12 more games"
 
 

@@ -64,6 +64,7 @@ from tests.support.tournaments import (
     tour,
     try_engines_once,
     until,
+    unwrapped,
 )
 
 # What an engine may use and reach: memory, files, niceness, and the two sandboxes.
@@ -557,7 +558,7 @@ def test_pgn_header_and_comment_injection(folder: Path) -> None:
     """python-chess and pgn-extract read back the same games and tags."""
     path = folder / "out.pgn"
     tour(folder, "export", "pgn", "-t", TITLES["roundrobin"], "-o", str(path))
-    played = json.loads(tour(folder, "games", "-t", TITLES["roundrobin"], "--json").stdout)
+    played = unwrapped(tour(folder, "games", "-t", TITLES["roundrobin"], "--json").stdout)
     program = shutil.which("pgn-extract") or "/usr/games/pgn-extract"
     again = subprocess.run([program, "-s", str(path)], capture_output=True, text=True, check=True)
     assert again.stderr == ""
@@ -608,7 +609,7 @@ def test_words_that_are_no_text(folder: Path) -> None:
     ):
         assert tour(folder, *words, expect=2).stderr.count("\n") == 1
     shutil.copy(folder / "games.pgn", folder / "\udcff.pgn")
-    assert json.loads(tour(folder, "rate", "\udcff.pgn", "--json").stdout)["files"] == ["\udcff.pgn"]
+    assert unwrapped(tour(folder, "rate", "\udcff.pgn", "--json").stdout)["files"] == ["\udcff.pgn"]
 
 
 def test_format_strings_and_shell_text(folder: Path, tmp_path: Path) -> None:
@@ -809,7 +810,7 @@ def test_an_unprivileged_user_has_namespace_and_sandboxes(sandbox: str, unprivil
             interpreter(), *words, cwd=unprivileged_folder, env={**surroundings, "PYTHONPATH": str(unprivileged_folder)}
         )
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
+    told = unwrapped(done.stdout)
     assert told["user"] == (OTHER.get("user") or os.geteuid())
     for missing in ("no PID namespace", f"{sandbox} no"):
         if missing in told["guards"]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from click.testing import CliRunner
 from enginetour.cli.main import cli
 from enginetour.store.tournaments import Store
 from tests.support.databases import enter
+from tests.support.tournaments import unwrapped
 
 GAMES = (
     ("A", "B", "1-0", '[Date "2026.01.05"]\n[TimeControl "60+0.5"]\n'),
@@ -47,7 +47,7 @@ def path(tmp_path: Path) -> Path:
 def asked(*words: object) -> Any:
     done = CliRunner().invoke(cli, [*map(str, words), "--json"], standalone_mode=True)
     assert done.exit_code == 0, done.output
-    return json.loads(done.stdout)
+    return unwrapped(done.stdout)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 from collections import defaultdict
 from pathlib import Path
 from unittest.mock import patch
@@ -29,6 +28,7 @@ from enginetour.store.tournaments import Store
 from tests.cli.test_rate import invoke as invoke_rate
 from tests.cli.test_rate import listed, row
 from tests.support.databases import add_game, draft, game
+from tests.support.tournaments import unwrapped
 
 # Openings of games in files, and the rule for pairs.
 
@@ -264,8 +264,8 @@ def test_a_file_says_what_the_store_says(tmp_path: Path) -> None:
             names = ("Fruit", "Toga") if number % 2 == 0 else ("Toga", "Fruit")
             add_game(log, game(*names, outcome, meeting=number // 2 + 1, leg=number % 2 + 1))
         path.write_text("".join(export_pgn(log)))
-    ours = json.loads(invoke("ratings", "--all", "--sprt", "Fruit", "Toga", "0", "5", "--db", tmp_path / "x.db").stdout)
-    theirs = json.loads(invoke("rate", path, "--sprt", "Fruit", "Toga", "0", "5").stdout)
+    ours = unwrapped(invoke("ratings", "--all", "--sprt", "Fruit", "Toga", "0", "5", "--db", tmp_path / "x.db").stdout)
+    theirs = unwrapped(invoke("rate", path, "--sprt", "Fruit", "Toga", "0", "5").stdout)
     for key in ("games", "wins", "pentanomial", "elo", "los", "sprt"):
         assert ours[key] == theirs[key]
     assert theirs["lone_games"] == 1
@@ -293,4 +293,4 @@ def test_names_and_refusals(path: Path) -> None:
     error = str(invoke("rate", path, "--sprt", "A", "B", 0, 5, "--pairs").exception)
     assert "--sprt: cannot be combined with --pairs" in error
     assert "--alpha: needs --sprt" in str(invoke("rate", path, "--alpha", "0.1").exception)
-    assert json.loads(invoke("rate", path, "--sprt", "A", "B", 0, 5, "--alias", "A 2=A").stdout)["games"] == 2
+    assert unwrapped(invoke("rate", path, "--sprt", "A", "B", 0, 5, "--alias", "A 2=A").stdout)["games"] == 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,7 @@ from enginetour.store.ratings import ratings_of, update_ratings
 from enginetour.store.selection import select_games
 from enginetour.store.tournaments import Store
 from tests.support.databases import add_game, draft, enter, game, invoke, meddled, rows
-from tests.support.tournaments import tour
+from tests.support.tournaments import tour, unwrapped
 
 # Games at odds in files are recognized by their tags and left out of lists unless requested.
 
@@ -134,7 +133,7 @@ def test_rate_leaves_them_out_and_says_so(tmp_path: Path, export: Path) -> None:
     text = export.read_text()
     second = text.split("\n\n[Event")[1].replace('[Result "1/2-1/2"]', '[Result "*"]')
     export.write_text(f"{text}[Event{second}\n\n")
-    told = json.loads(CliRunner().invoke(cli, ["rate", str(export), "--json"]).stdout)
+    told = unwrapped(CliRunner().invoke(cli, ["rate", str(export), "--json"]).stdout)
     assert (told["games"], told["left_out"]["apart"], told["left_out"]["others"]) == (3, {"odds": 3}, {"*": 1})
 
 
@@ -201,11 +200,11 @@ def test_a_list_of_files_is_of_one_variant(tmp_path: Path) -> None:
     """A list of files is of standard chess unless a variant is given, with a note about other games."""
     path = tmp_path / "mixed.pgn"
     path.write_text(games("A", "B", "Standard") + games("C", "D", "Fischerandom") + games("E", "F", "Atomic"))
-    assert names(json.loads(tour(tmp_path, "rate", str(path), "--json").stdout)) == {"A", "B"}
+    assert names(unwrapped(tour(tmp_path, "rate", str(path), "--json").stdout)) == {"A", "B"}
     assert "games left out: 8 of other variants (chess960 4, atomic 4; select one with --variant NAME)" in " ".join(
         tour(tmp_path, "rate", str(path)).stdout.split()
     )
-    shuffled = json.loads(tour(tmp_path, "rate", str(path), "--variant", "chess960", "--json").stdout)
+    shuffled = unwrapped(tour(tmp_path, "rate", str(path), "--variant", "chess960", "--json").stdout)
     assert names(shuffled) == {"C", "D"}
     done = tour(tmp_path, "rate", str(path), "--variant", "atomics", expect=2)
     assert "did you mean 'atomic'" in done.stderr
@@ -226,16 +225,16 @@ def test_an_import_is_of_one_variant(tmp_path: Path) -> None:
     (tmp_path / "mixed.pgn").write_text(games("A", "B") + games("C", "D", "Atomic"))
     (tmp_path / "atomic.pgn").write_text(games("C", "D", "Atomic"))
     assert "games left out: 4 of other variants" in tour(tmp_path, "import", "mixed.pgn").stdout
-    assert names(json.loads(tour(tmp_path, "ratings", "--all", "--json").stdout)) == {"A", "B"}
+    assert names(unwrapped(tour(tmp_path, "ratings", "--all", "--json").stdout)) == {"A", "B"}
     assert "4 of other variants" in tour(tmp_path, "import", "atomic.pgn", expect=3).stderr
     told = " ".join(tour(tmp_path, "import", "mixed.pgn", "--variant", "atomic", "--name", "loud").stdout.split())
     assert "4 games imported" in told and "games left out: 4 of other variants (standard 4;" in told
     assert "nothing new" in tour(tmp_path, "import", "mixed.pgn").stdout
     for more in ((), ("--as-of", "2100-01-01"), ("--tc", "*")):  # by kept counts, and by games
         every = ("ratings", "--all", "--json", *more)
-        assert names(json.loads(tour(tmp_path, *every).stdout)) == {"A", "B"}
-        assert names(json.loads(tour(tmp_path, *every, "--variant", "atomic").stdout)) == {"C", "D"}
+        assert names(unwrapped(tour(tmp_path, *every).stdout)) == {"A", "B"}
+        assert names(unwrapped(tour(tmp_path, *every, "--variant", "atomic").stdout)) == {"C", "D"}
     assert "have no games" in tour(tmp_path, "ratings", "--all", "--sprt", "C", "D", "0", "5", expect=2).stderr
-    assert names(json.loads(tour(tmp_path, "ratings", "--all", "--system", "elo", "--json").stdout)) == {"A", "B"}
+    assert names(unwrapped(tour(tmp_path, "ratings", "--all", "--system", "elo", "--json").stdout)) == {"A", "B"}
     assert tour(tmp_path, "db", "check").stdout.startswith("sound")
     assert "did you mean 'atomic'" in tour(tmp_path, "import", "mixed.pgn", "--variant", "atomics", expect=2).stderr

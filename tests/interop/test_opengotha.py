@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from enginetour.interop.h9 import read
 from enginetour.interop.opengotha import read as read_gotha
 from enginetour.interop.pairers import make_pairing_system, on_rating_scale
 from enginetour.model.errors import InputRefused
-from tests.support.tournaments import tour
+from tests.support.tournaments import tour, unwrapped
 
 CASES = Path(__file__).parents[1] / "cases" / "opengotha"
 EVENING = (CASES / "evening.xml").read_text("utf-8")
@@ -125,7 +124,7 @@ def test_the_next_round(tmp_path: Path) -> None:
 
 def test_another_system_for_a_file(tmp_path: Path) -> None:
     """Settings that the chosen system does not have are listed in one note."""
-    told = json.loads(tour(tmp_path, "pair", str(CASES / "evening.xml"), "--system", "dutch", "--json").stdout)
+    told = unwrapped(tour(tmp_path, "pair", str(CASES / "evening.xml"), "--system", "dutch", "--json").stdout)
     idle = [warning for warning in told["warnings"] if warning.startswith("settings of the file that dutch ignores")]
     assert len(idle) == 1 and "corrections" in idle[0] and "handicap" in idle[0]
     assert {pair.get("handicap", 0) for pair in told["pairs"]} == {0}
@@ -365,7 +364,7 @@ def test_all_rounds_are_compared(tmp_path: Path) -> None:
 
 def table(folder: Path, file: str | Path, *words: str) -> list[dict[str, object]]:
     """Return the rows of ``enginetour standings``."""
-    found: list[dict[str, object]] = json.loads(tour(folder, "standings", str(file), "--json", *words).stdout)["table"]
+    found: list[dict[str, object]] = unwrapped(tour(folder, "standings", str(file), "--json", *words).stdout)["table"]
     return found
 
 
@@ -402,5 +401,5 @@ def test_standings_of_a_register(tmp_path: Path) -> None:
     assert [(row["name"], row["points"]) for row in rows][:2] == [("Bar, B.", 2), ("Quux, E.", 1)]
     (tmp_path / "register.tde").write_text("## TOURNEY Winter\nA Foo 3k\nB Bar 4k\n")
     (tmp_path / "1.tde").write_text("A B ? 0 6.5\n")
-    told = json.loads(tour(tmp_path, "standings", ".", "--json").stdout)
+    told = unwrapped(tour(tmp_path, "standings", ".", "--json").stdout)
     assert not told["finished"] and tour(tmp_path, "standings", ".").stdout.startswith("standings · Winter")

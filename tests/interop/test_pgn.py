@@ -43,7 +43,7 @@ from enginetour.store.tournaments import Store
 from enginetour.tournament.config.load import load
 from enginetour.tournament.config.sections import EntrantSection
 from tests.support.faults import TRF
-from tests.support.tournaments import config, tour
+from tests.support.tournaments import config, tour, unwrapped
 
 # Games one by one: bytes, offsets, dates and time controls; both readers agree.
 
@@ -1136,7 +1136,7 @@ def test_what_no_terminal_can_show(tmp_path: Path) -> None:
     }  # fmt: skip
     (tmp_path / "case.json").write_text(json.dumps(case))
     assert "A\\ud800" in tour(tmp_path, "simulate", "--case", "case.json").stdout
-    assert "A\ud800" in json.loads(tour(tmp_path, "simulate", "--case", "case.json", "--json").stdout)["ranking"]
+    assert "A\ud800" in unwrapped(tour(tmp_path, "simulate", "--case", "case.json", "--json").stdout)["ranking"]
 
 
 def test_xboard_that_says_no_text() -> None:

@@ -1,6 +1,5 @@
 """Tests of ratings/priors."""
 
-import json
 from math import log, log10
 from pathlib import Path
 
@@ -26,7 +25,7 @@ from enginetour.ratings.priors import (
 from enginetour.ratings.ratinglist import rating_list
 from enginetour.store.tournaments import Store
 from tests.support.databases import draft, record, row
-from tests.support.tournaments import tour
+from tests.support.tournaments import tour, unwrapped
 
 MATCH = {("A", "B"): (30, 40, 15)}
 
@@ -145,7 +144,7 @@ def folder(tmp_path: Path) -> Path:
 def test_every_list_takes_loose_anchors(folder: Path, command: tuple[str, ...]) -> None:
     """Lists of files, tournaments and the database take loose anchors in the same form and show the level."""
     words = (*command, "--loose-anchor", "Toga=2600+-30")
-    found = json.loads(tour(folder, *words, "--json").stdout)
+    found = unwrapped(tour(folder, *words, "--json").stdout)
     assert {each["name"]: round(each["rating"], 6) for each in found["list"]}["Toga"] == 2600
     assert "maximum likelihood (logistic), Toga = 2600 ± 30; 4 games" in tour(folder, *words).stdout
 
@@ -155,12 +154,12 @@ def test_a_list_keeps_its_loose_anchors(folder: Path) -> None:
     tour(folder, "lists", "define", "blitz", "--loose-anchor", "Toga=2600+-30")
     assert "Toga = 2600 ± 30" in tour(folder, "lists", "show", "blitz").stdout
     tour(folder, "publish", "blitz")
-    edition = json.loads(tour(folder, "editions", "blitz", "1", "--json").stdout)
+    edition = unwrapped(tour(folder, "editions", "blitz", "1", "--json").stdout)
     assert {each["name"]: round(each["rating"], 6) for each in edition["list"]}["Toga"] == 2600
     assert "Toga = 2600 ± 30" in tour(folder, "editions", "blitz", "1").stdout
     told = tour(folder, "lists", "define", "blitz", "--loose-anchor", "").stdout
     assert "loose: Toga = 2600 ± 30 -> none" in told
-    assert json.loads(tour(folder, "history", "Toga", "--json").stdout)["rating"] < 0
+    assert unwrapped(tour(folder, "history", "Toga", "--json").stdout)["rating"] < 0
 
 
 @pytest.mark.parametrize(

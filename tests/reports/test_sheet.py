@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -26,7 +25,7 @@ from enginetour.reports.sheet import (
     shorten_middle,
 )
 from tests.support.databases import add_game, game, open_log
-from tests.support.tournaments import ask, usage_error
+from tests.support.tournaments import ask, unwrapped, usage_error
 
 # Text and CSV.
 
@@ -231,7 +230,7 @@ def test_every_table_comes_in_every_format(db: Path, words: tuple[str, ...]) -> 
     told = {form: ask(db, *words, "--format", form) for form in ("text", "markdown", "bbcode", "html", "csv", "json")}
     assert {done.exit_code for done in told.values()} == {0}, {form: done.output for form, done in told.items()}
     assert told["text"].stdout == ask(db, *words).stdout
-    assert told["json"].stdout == ask(db, *words, "--json").stdout and json.loads(told["json"].stdout) is not None
+    assert told["json"].stdout == ask(db, *words, "--json").stdout and unwrapped(told["json"].stdout) is not None
     assert told["csv"].stdout == ask(db, *words, "--csv").stdout
     assert "\n| " in f"\n{told['markdown'].stdout}" and "---" in told["markdown"].stdout
     assert told["bbcode"].stdout.startswith("[code]\n") and told["bbcode"].stdout.endswith("[/code]\n")

@@ -23,7 +23,7 @@ from enginetour.store.tables import ENTRANTS
 from enginetour.store.tournaments import Store
 from tests.support.databases import add_game, full_game, game, meddled, open_log, sound_log
 from tests.support.faults import SPOILT, spoil, tried
-from tests.support.tournaments import THREE, config, read, running, tour
+from tests.support.tournaments import THREE, config, read, running, tour, unwrapped
 
 # Cells with values that enginetour never writes.
 
@@ -210,7 +210,7 @@ def test_a_repair_keeps_what_is_valid_and_the_database_as_it_was(begun: Path) ->
 
 
 def read_all(folder: Path, copy: Path) -> object:
-    return json.loads(tour(folder, "db", "check", "--json", "--db", str(copy), expect=5).stdout)
+    return unwrapped(tour(folder, "db", "check", "--json", "--db", str(copy), expect=5).stdout)
 
 
 def test_a_lost_command_names_what_to_do(begun: Path) -> None:

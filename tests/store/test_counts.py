@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -50,7 +49,7 @@ from tests.support.databases import (
     rows,
     spec,
 )
-from tests.support.tournaments import usage_error
+from tests.support.tournaments import unwrapped, usage_error
 
 # Pair counts: the rows of a tournament and the packed counts of an import are read alike.
 
@@ -236,9 +235,9 @@ def test_list_and_remove_on_the_command_line(tmp_path: Path, club: Path) -> None
     invoke(tmp_path, "import", club)
     assert invoke(tmp_path, "import", "--list").output == invoke(tmp_path, "imports").output
     assert "would be removed" in invoke(tmp_path, "import", "--remove", "club", "--dry-run").output
-    told = json.loads(invoke(tmp_path, "import", "--remove", "club", "--why", "wrong clocks", "--json").stdout)
+    told = unwrapped(invoke(tmp_path, "import", "--remove", "club", "--why", "wrong clocks", "--json").stdout)
     assert [(one["name"], one["edition"], one["games"]) for one in told["removed"]] == [("club", 1, 3)]
-    [line] = json.loads(invoke(tmp_path, "import", "--list", "--json").stdout)
+    [line] = unwrapped(invoke(tmp_path, "import", "--list", "--json").stdout)
     assert (line["removed"], line["why"]) == (told["removed"][0]["at"], "wrong clocks")
     assert "club #1 was removed: wrong clocks" in invoke(tmp_path, "imports").output
     refused = invoke(tmp_path, "ratings", "-t", "club")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from pathlib import Path
 
@@ -28,7 +27,7 @@ from enginetour.store.tournaments import Store
 from tests.support.databases import add_game, counted_pairs, draft, enter, game, meddled, open_log, record, rows
 from tests.support.databases import invoke as databases_invoke
 from tests.support.databases import pgn as databases_pgn
-from tests.support.tournaments import usage_error
+from tests.support.tournaments import unwrapped, usage_error
 
 # Games of files and the commands for imports.
 
@@ -217,9 +216,9 @@ def test_import_and_imports(tmp_path: Path, file: Path) -> None:
     again = databases_invoke(tmp_path, "import", file)
     assert (again.exit_code, "nothing new: all 3 games" in again.output) == (0, True)
     file.write_text(FIELD + databases_pgn(("New", "Toga", "1-0")))
-    told = json.loads(databases_invoke(tmp_path, "import", file, "--dry-run", "--json").stdout)
+    told = unwrapped(databases_invoke(tmp_path, "import", file, "--dry-run", "--json").stdout)
     assert (told["games"], told["duplicates"], told["dry_run"], told["left_out"]["alone"]) == (1, 3, True, 1)
-    listed = json.loads(databases_invoke(tmp_path, "imports", "--json").stdout)
+    listed = unwrapped(databases_invoke(tmp_path, "imports", "--json").stdout)
     assert [(line["name"], line["games"], line["files"]) for line in listed] == [("ccrl", 3, [str(file)])]
     assert "ccrl" in databases_invoke(tmp_path, "imports").output
 
@@ -231,14 +230,14 @@ def test_an_import_notes_what_rate_notes(tmp_path: Path) -> None:
     assert "results: 9 games imported" in text
     assert "1 with result 0-0 (results.pgn:61)" in text
     assert "1 '1:0' (results.pgn:71)" in text
-    found = json.loads(databases_invoke(tmp_path, "import", cases / "mismatch.pgn", "--json").stdout)
+    found = unwrapped(databases_invoke(tmp_path, "import", cases / "mismatch.pgn", "--json").stdout)
     assert (found["games"] + found["duplicates"], found["contradicted"]) == (2, 3)
     assert found["left_out"]["others"] == {"*": 1}
     assert "Müller 1.0" in databases_invoke(tmp_path, "import", cases / "nfd.pgn").stdout
     assert "2 games imported" in databases_invoke(tmp_path, "import", cases / "multiline_tag.pgn").stdout
     assert "2 games imported" in databases_invoke(tmp_path, "import", cases / "space.pgn").stdout
     names = {
-        line["name"] for line in json.loads(databases_invoke(tmp_path, "ratings", "--all", "--json").stdout)["list"]
+        line["name"] for line in unwrapped(databases_invoke(tmp_path, "ratings", "--all", "--json").stdout)["list"]
     }
     assert names == {"A", "B", "M\N{LATIN SMALL LETTER U WITH DIAERESIS}ller 1.0"}
 
@@ -255,7 +254,7 @@ def test_each_event_is_a_tournament(tmp_path: Path) -> None:
     dry = databases_invoke(tmp_path, "import", path, "--by-event", "--dry-run").stdout
     assert "autumn 2: 2 games would be imported, 0 duplicates; 2 engines, 2 of them new" in dry
     assert "spring: 2 games would be imported, 0 duplicates; 2 engines, 1 of them new" in dry
-    told = json.loads(databases_invoke(tmp_path, "import", path, "--by-event", "--json").stdout)
+    told = unwrapped(databases_invoke(tmp_path, "import", path, "--by-event", "--json").stdout)
     assert [(one["name"], one["edition"], one["games"]) for one in told["events"]] == [
         *(("autumn 2", 1, 2), ("spring", 1, 2), ("club", 1, 1))
     ]
@@ -276,7 +275,7 @@ def test_a_tournament_is_rated_with_the_ratings_before_it(tmp_path: Path) -> Non
         db = tmp_path / (event or "each")
         db.mkdir()
         databases_invoke(db, "import", path, *words)
-        found = json.loads(databases_invoke(db, "ratings", "--all", "--system", "gor", "--json").stdout)["list"]
+        found = unwrapped(databases_invoke(db, "ratings", "--all", "--system", "gor", "--json").stdout)["list"]
         rated = [
             RatedGame(white, black, points[result], number, event or own)
             for number, (white, black, result, own) in enumerate(games, 1)
@@ -293,11 +292,11 @@ def test_events_that_cannot_be_tournaments(tmp_path: Path, played: Path) -> None
     assert "a tournament 'club' already exists" in str(
         databases_invoke(tmp_path, "import", played, "--by-event").exception
     )
-    assert json.loads(databases_invoke(tmp_path, "imports", "--json").stdout) == []
+    assert unwrapped(databases_invoke(tmp_path, "imports", "--json").stdout) == []
     played.write_text(
         databases_pgn(("A", "B", "1-0"), event="x" * 99) + databases_pgn(("A", "B", "0-1"), event="a\x07b")
     )
-    told = json.loads(databases_invoke(tmp_path, "import", played, "--by-event", "--json").stdout)
+    told = unwrapped(databases_invoke(tmp_path, "import", played, "--by-event", "--json").stdout)
     assert [one["name"] for one in told["events"]] == ["x" * 64, "a b"]
     assert usage_error(databases_invoke(tmp_path, "import", "--list", "--by-event"))
 
@@ -323,15 +322,15 @@ def test_names_of_engines_that_are_there_are_warned_of(tmp_path: Path, played: P
         assert "versions: Fruit, Toga. Hint: use --match-names" in done.stderr
         assert "warning: the anchor Toga of the list main is now ambiguous" in done.stderr
     assert "Toga' has several versions" in str(databases_invoke(tmp_path, "ratings", "main").exception)
-    told = json.loads(databases_invoke(tmp_path, "import", played, "--name", "again", "--json").stdout)
+    told = unwrapped(databases_invoke(tmp_path, "import", played, "--name", "again", "--json").stdout)
     assert (told["namesakes"], told["anchors"]) == ([], [])
 
 
 def test_match_names_merges_names(tmp_path: Path, played: Path) -> None:
     """With --match-names, the games count for the known engine."""
-    told = json.loads(databases_invoke(tmp_path, "import", played, "--match-names", "--json").stdout)
+    told = unwrapped(databases_invoke(tmp_path, "import", played, "--match-names", "--json").stdout)
     assert (told["new_engines"], told["namesakes"], told["matched"]) == (1, [], ["Fruit", "Toga"])
-    found = json.loads(databases_invoke(tmp_path, "ratings", "main", "--json").stdout)
+    found = unwrapped(databases_invoke(tmp_path, "ratings", "main", "--json").stdout)
     assert {row["name"]: row["games"] for row in found["list"]} == {"Fruit": 3, "Toga": 4, "Rebel": 1}
     assert found["anchors"] == {"Toga": 2700}
     assert "nothing new" in databases_invoke(tmp_path, "import", played, "--match-names").stdout
@@ -355,7 +354,7 @@ def test_lists_count_imports(tmp_path: Path, file: Path) -> None:
         ("-t", "ccrl", "--anchor", "Toga=2500"),
         ("-t", "ccrl", "--system", "elo"),
     ):
-        found = json.loads(databases_invoke(tmp_path, "ratings", *words, "--json").stdout)
+        found = unwrapped(databases_invoke(tmp_path, "ratings", *words, "--json").stdout)
         assert {row.get("name") or row["engine"] for row in found["list"]} == {"Fruit", "Toga", "Rebel"}
 
 
@@ -464,7 +463,7 @@ def test_an_import_that_kept_no_openings_is_told(tmp_path: Path) -> None:
     assert pairs_in(tmp_path) == ([], {"my games": 2})
     told = " ".join(invoke(tmp_path, *WORDS).output.split())
     assert "2 games of my games not counted as game pairs, because the import has no openings" in told
-    assert json.loads(invoke(tmp_path, *WORDS, "--json").stdout)["openings_not_kept"] == {"my games": 2}
+    assert unwrapped(invoke(tmp_path, *WORDS, "--json").stdout)["openings_not_kept"] == {"my games": 2}
     invoke(tmp_path, "import", "--remove", "my games")
     invoke(tmp_path, "import", path, "--name", "my games")
     assert pairs_in(tmp_path) == ([4], {})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +18,7 @@ from enginetour.openings.choice import OpeningBook
 from enginetour.openings.polyglot import BookLines
 from enginetour.openings.positions import needs_setboard
 from enginetour.tournament.probing import unsupported_openings
-from tests.support.tournaments import config, scripted, tour
+from tests.support.tournaments import config, scripted, tour, unwrapped
 
 ENDING = "4k3/8/8/8/8/8/4P3/4K3 b - - 0 1"
 NO_RIGHTS = "r3k2r/8/8/8/8/8/8/R3K2R w - - 0 1"
@@ -116,7 +115,7 @@ def test_another_opening_is_dealt(shy: Path) -> None:
     assert note in tour(shy.parent, "check", str(shy)).stdout
     run = tour(shy.parent, "run", str(shy))
     assert note in run.stdout
-    games = json.loads(tour(shy.parent, "games", "--json").stdout)
+    games = unwrapped(tour(shy.parent, "games", "--json").stdout)
     assert len(games) == 2 and all(game["result"] != "*" for game in games)
     pgn = tour(shy.parent, "export", "pgn").stdout
     assert pgn.count('[FEN "4k3/') == 2

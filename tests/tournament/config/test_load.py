@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -15,7 +14,7 @@ from enginetour.model.renamed import RENAMED_KEYS
 from enginetour.tournament.config import load
 from tests.openings.test_polyglot import book
 from tests.support.databases import meddled
-from tests.support.tournaments import FOUR, config, read, tour
+from tests.support.tournaments import FOUR, config, read, tour, unwrapped
 
 # Loading and validation.
 
@@ -335,7 +334,7 @@ def test_a_former_name_of_a_system_is_accepted(tmp_path: Path) -> None:
         raw.execute("UPDATE tournaments SET system = 'cup', config = replace(config, '\"knockout\"', '\"cup\"')")
     path.write_text(path.read_text().replace('"cup"', '"knockout"'))
     tour(tmp_path, "run", str(path), "--plain")
-    assert json.loads(tour(tmp_path, "status", "--json").stdout)["system"] == "knockout"
+    assert unwrapped(tour(tmp_path, "status", "--json").stdout)["system"] == "knockout"
 
 
 @pytest.mark.parametrize(
@@ -411,7 +410,7 @@ def test_contradictory_criteria_are_told(tmp_path: Path, command: str) -> None:
     path = config(tmp_path, TWO, "swiss-gotha", 'rounds = 1\nplacement = ["NBW", "DC", "SDC"]')
     assert "warning: placement has both DC and SDC" in tour(tmp_path, command, str(path)).stdout
     if command == "check":
-        assert "DC and SDC" in json.loads(tour(tmp_path, command, str(path), "--json").stdout)["warnings"][0]
+        assert "DC and SDC" in unwrapped(tour(tmp_path, command, str(path), "--json").stdout)["warnings"][0]
 
 
 def test_a_first_round_that_nobody_can_play(tmp_path: Path) -> None:

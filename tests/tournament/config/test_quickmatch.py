@@ -26,7 +26,7 @@ from enginetour.tournament.config.quickmatch import (
     with_number,
 )
 from enginetour.tournament.config.sections import EntrantSection, PlaySection
-from tests.support.tournaments import config, tour, try_engines_once
+from tests.support.tournaments import config, tour, try_engines_once, unwrapped
 
 
 def detect(
@@ -333,7 +333,7 @@ def test_a_test_is_played_to_its_verdict(tmp_path: Path) -> None:
     (tmp_path / "one.epd").write_text("rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq -\n")
     given = ("--sprt", "elo0=0", "elo1=100", "--tc", "60", "--openings", "file=one.epd")
     told = tour(tmp_path, "match", "ada", "bea", *given).stdout
-    found = json.loads(tour(tmp_path, "status", "--json").stdout)
+    found = unwrapped(tour(tmp_path, "status", "--json").stdout)
     test = found["sprt"]
     pairs = test["stopped_after"]
     assert (found["state"], found["games_done"], test["wins"]) == ("finished", 2 * pairs, 2 * pairs)

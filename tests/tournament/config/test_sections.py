@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import subprocess
 import sys
@@ -38,6 +37,7 @@ from tests.support.tournaments import (
     running,
     tour,
     try_engines_once,
+    unwrapped,
 )
 
 # [notify].
@@ -383,7 +383,7 @@ def test_exports_and_tables_in_every_form(workspace: Path) -> None:
 
 
 def read_plain(folder: Path, *words: str) -> Any:
-    return json.loads(tour(folder, *words).stdout)
+    return unwrapped(tour(folder, *words).stdout)
 
 
 @pytest.fixture
