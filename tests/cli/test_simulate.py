@@ -15,6 +15,7 @@ from enginetour.interop.bubblecase import trace_bubble
 from enginetour.model.errors import InputRefused, TourError, UsageRefused
 from tests.laws.bubble_cases import check_invariants
 from tests.laws.bubble_oracle import MISREADINGS, oracle_trace
+from tests.support.tournaments import unwrapped
 
 # Cases played without engines, against golden traces made by the naive second bubble.
 
@@ -92,7 +93,7 @@ def test_systems_side_by_side() -> None:
     text = simulate(*words)
     assert text.startswith("5 fields of 6 engines, 3 rounds, strengths ± 150, noise 150\n")
     assert "entropy:placement=['PTS','SOS']:model=gor over roundrobin: by table" in " ".join(text.split())
-    rows = json.loads(simulate(*words, "--json"))
+    rows = unwrapped(simulate(*words, "--json"))
     assert [row["system"] for row in rows] == ["roundrobin", "entropy:placement=['PTS','SOS']:model=gor"]
     assert [row["games"] for row in rows] == [15, 9]
     assert f"{rows[0]['tau_table']:.3f}±{rows[0]['tau_table_error']:.3f}" in text
@@ -106,7 +107,7 @@ def test_a_configuration_without_its_engines() -> None:
     assert text.startswith("quickstart: 4 simulations, random strengths ± 150")
     for word in ("games, at least", "games, expected", "games, at most", "time, expected", "tau by table"):
         assert word in text
-    found = json.loads(simulate(str(QUICK), "--fields", "4", "--json"))
+    found = unwrapped(simulate(str(QUICK), "--fields", "4", "--json"))
     assert found["fewest"] <= found["games"] <= found["most"]
     assert found["hours"] > 0
 
@@ -120,14 +121,14 @@ def test_a_rated_configuration(tmp_path: Path) -> None:
     )
     text = simulate(str(config), "--fields", "10")
     assert "strengths as rated, noise 0" in text and "time, expected" not in text
-    assert json.loads(simulate(str(config), "--fields", "10", "--json"))["tau_fit"] == 1
+    assert unwrapped(simulate(str(config), "--fields", "10", "--json"))["tau_fit"] == 1
     assert "--spread: has no effect" in refused(UsageRefused, str(config), "--spread", "100")
 
 
 def test_a_case() -> None:
     """JSON of a case is its trace."""
     case = json.loads(CASE.read_text("utf-8"))
-    assert json.loads(simulate("--case", str(CASE), "--json")) == case["expected"]
+    assert unwrapped(simulate("--case", str(CASE), "--json")) == case["expected"]
     assert "ranking, best first: " in simulate("--case", str(CASE))
 
 
