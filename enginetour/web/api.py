@@ -23,15 +23,16 @@ from enginetour import __version__
 from enginetour.model.errors import TourError, UsageRefused, suggest
 from enginetour.model.game import Outcome
 from enginetour.reports import documents
+from enginetour.reports.games import game_row
 from enginetour.reports.pgn import export_pgn, game_pgn
 from enginetour.reports.ratinglist import list_json
 from enginetour.reports.sheet import iso_timestamp, json_text
-from enginetour.store.definition import ListDefinition, revisions_of
-from enginetour.store.editions import list_revision, read_edition
-from enginetour.store.lists import rate_selection, tournament_rating_list
-from enginetour.store.selection import select_games
+from enginetour.store.definition import revisions_of
+from enginetour.store.editions import read_edition
+from enginetour.store.log import TournamentLog
 from enginetour.store.tables import TournamentEntry
 from enginetour.store.tournaments import Store, database_position
+from enginetour.tournament.rating import rate_stored
 from enginetour.web import schemas
 from enginetour.web.hub import TournamentHub
 from enginetour.web.live import Listener
@@ -263,9 +264,7 @@ class Api:
         entry = self._found(slug)
 
         def make(store: Store, _: StandingsCache) -> _Document:
-            log = store.tournament(entry.name, entry.edition)
-            anchor = log.config.get("ratings", {}).get("anchor") or {}
-            return list_json(tournament_rating_list(log, anchor), _CONFIDENCE)
+            return _rated(store, None, store.tournament(entry.name, entry.edition))
 
         return await self._answer(request, entry, make)
 
@@ -299,7 +298,7 @@ class Api:
 
     async def ratings(self, request: Request) -> Response:
         """Return the rating list of all games of the database."""
-        return await self._answer(request, None, lambda store, _: _rated(store, ListDefinition(), None))
+        return await self._answer(request, None, lambda store, _: _rated(store, None, None))
 
     async def lists(self, request: Request) -> Response:
         """Return all named rating lists."""
@@ -313,12 +312,7 @@ class Api:
     async def list_ratings(self, request: Request, name: _Name) -> Response:
         """Return the present state of a rating list."""
         named = _printable(name)
-
-        def make(store: Store, _: StandingsCache) -> _Document:
-            revision, moment = list_revision(store, named)
-            return _rated(store, revision.definition, moment)
-
-        return await self._answer(request, None, make)
+        return await self._answer(request, None, lambda store, _: _rated(store, named, None))
 
     async def list_editions(self, request: Request, name: _Name) -> Response:
         """Return the published editions of a rating list."""
@@ -419,8 +413,8 @@ def _entry(entry: TournamentEntry, *, running: bool) -> dict[str, object]:
     return {**own, "created": iso_timestamp(entry.created_unix), "running": running}
 
 
-def _rated(store: Store, definition: ListDefinition, moment: Any) -> dict[str, object]:
-    return list_json(rate_selection(store, select_games(store, definition, moment)), _CONFIDENCE)
+def _rated(store: Store, name: str | None, log: TournamentLog | None) -> dict[str, object]:
+    return list_json(rate_stored(store, name, log, {})[1], _CONFIDENCE)
 
 
 def _printable(name: str) -> str:
