@@ -20,6 +20,10 @@ _SECTIONS = {
     "ratings": "",
     "notify": "",
     "report": "",
+    "defaults": "Settings of all entrants, such as `options = { Hash = 64, Threads = 1 }` and `timemargin = 100`. They "
+    "have priority over an engine file, and the keys of an entrant have priority over them. The keys of the tables "
+    "`options`, `env`, `quirks` and `resources` are combined. An option that an engine does not have is left out, and "
+    "`check` and `run` print a note. In an engine file or an `[[entrants]]` table, such an option is an error.",
     "entrants": "One `[[entrants]]` table for each engine. An entrant also takes the keys of an "
     "[engine file](engine-files.md), and they have priority over those of the file.",
 }

@@ -141,7 +141,7 @@ def _send(chosen: TournamentChoice, request: dict[str, Any]) -> int:
             if answer is None:
                 log.require_lock(lock)
                 format_, state = fold(log)
-                newcomer = partial(find_newcomer, workspace=workspace)
+                newcomer = partial(find_newcomer, workspace=workspace, log=log)
                 editor = TournamentEditor(log, format_, StoppedTournament(state), newcomer)
                 answer = editor.carry_out(parsed(request))
                 if answer["ok"]:
@@ -251,7 +251,7 @@ def _probed(engine: str, name: str | None, log: TournamentLog, workspace: Path, 
     from enginetour.tournament.changes import default_side, find_newcomer
     from enginetour.tournament.probing import probe_all, refuse_unfit, release_warnings
 
-    entrant, spec = find_newcomer(engine, name, workspace)
+    entrant, spec = find_newcomer(engine, name, workspace, log)
     sides = {entrant.name: default_side(log, spec)}
     probes = probe_all(sides, hidden=results)
     refuse_unfit(probes, sides)

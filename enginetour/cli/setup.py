@@ -22,6 +22,7 @@ from enginetour.engines.machine import allowed_processors, this_machine
 from enginetour.engines.process import describe_safeguards
 from enginetour.formats.base import SYSTEMS, options_model, own_decisions, system_name
 from enginetour.interop.files import replace_file
+from enginetour.interop.toml import toml_value
 from enginetour.model.errors import InputRefused, StoreRefused, TourError, UsageRefused, did_you_mean, usage_errors
 from enginetour.model.timecontrol import TimeControl
 from enginetour.model.variants import variant_named
@@ -37,7 +38,7 @@ from enginetour.tournament import plan as limits
 from enginetour.tournament import probing
 from enginetour.tournament.config.load import load
 from enginetour.tournament.plan import Plan
-from enginetour.tournament.run import grown_settings, refuse_openings_to_come, same_engines
+from enginetour.tournament.run import as_recorded, grown_settings, refuse_openings_to_come, same_engines
 
 if TYPE_CHECKING:
     from enginetour.engines.machine import Machine
@@ -276,10 +277,14 @@ def check(config: Path, db: Address | None, notify: bool) -> int:
     sheet = probes_sheet(probes)
     if plan.config.play.affinity is True:
         limits.own_cores(plan.sides.values(), plan.config.play.concurrency, plan.config.at("play", "affinity"))
+    sides, notes = probing.without_lacking(plan.sides, probes)
+    plan = replace(plan, sides=sides)
     machine = this_machine(plan.config.play.speed)
     estimate, paths = _estimate(replace(plan, speed=machine.speed)), path_options(plan.sides.values())
     left_out = plan.book.left_out
-    value = {"engines": sheet.rows, "paths": list(paths), "openings_left_out": asdict(left_out), **estimate}
+    options = {name: dict(side.spec.options) for name, side in sides.items()}
+    value = {"engines": sheet.rows, "options": options, "notes": list(notes), "paths": list(paths)}
+    value |= {"openings_left_out": asdict(left_out), **estimate}
     print_sheet(sheet, value)
     probing.refuse_unfit(probes, plan.sides)
     if output_form() == "json":
@@ -288,6 +293,10 @@ def check(config: Path, db: Address | None, notify: bool) -> int:
         _print_plan(plan, estimate, probes, machine)
     else:
         echo(f"games: not known yet; the run reads the ratings for order = {plan.config.tournament.order} first")
+    if usual := plan.config.defaults.model_dump(exclude_unset=True):
+        echo(f"defaults of all entrants: {', '.join(f'{key} = {toml_value(each)}' for key, each in usual.items())}")
+    for note in notes:
+        echo(f"note: {note}")
     if left_out.count:
         echo(f"warning: {left_out}")
     for line in paths:
@@ -368,7 +377,7 @@ def _how_to_run(plan: Plan) -> list[str]:
             _refuse_openings(plan, log.edition + 1)
             return [*force, "--new"]
         refuse_openings_to_come(plan, log, grown_settings(plan, log), format_, state)
-        same_engines(plan, log, accept_change=False, check_stop=lambda: None)
+        same_engines(as_recorded(plan, log), log, accept_change=False, check_stop=lambda: None)
     return force
 
 

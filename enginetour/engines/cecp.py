@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import chess
@@ -51,10 +51,17 @@ def feature_wishes(
         elif feature == "smp" and (spec.quirks.no_cores or (value == "1" and not features.on("smp"))):
             continue
         elif not features.on(feature):
+            if name.casefold() in spec.optional:
+                continue
             problems.append(f"unknown option {name!r}: the engine declares neither such an option nor {feature}=1")
         else:
             lines.append(f"{_COMMANDS[feature]} {int(value)}".encode("ascii"))
     return tuple(wanted), lines, tuple(problems)
+
+
+def feature_options(features: Mapping[str, str]) -> frozenset[str]:
+    """Return the names, in lower case, of options that a command stands for, given the values of the features."""
+    return frozenset(name for name, feature in _WISHES.items() if features.get(feature, "0") not in ("0", ""))
 
 
 def table_paths(spec: EngineSpec, features: Features) -> list[bytes]:

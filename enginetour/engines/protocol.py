@@ -419,8 +419,11 @@ class Engine(ABC):
     ) -> tuple[Setting, ...]:
         """Return the settings to send, with the standard settings first.
 
-        Raise StartFailed if a setting is not possible, or if there are earlier `problems`.
+        Optional settings that the engine does not declare are left out. Raise StartFailed if another setting is not
+        possible, or if there are earlier `problems`.
         """
+        known = {option.name.casefold() for option in self.declared}
+        wanted = [one for one in wanted if one[0].casefold() in known or one[0].casefold() not in self.spec.optional]
         chosen = (*standard_settings(self.declared, wanted, self.spec.offered), *wanted)
         settings, found = check_settings(self.declared, chosen)
         self.problems = (*problems, *found)

@@ -140,6 +140,7 @@ class EngineSpec:
     """How to start an engine, and its limits; `name` is the entrant's name, which identifies it everywhere.
 
     `command` is absolute and may contain ``{scratch}``; `files` are first written into the scratch directory.
+    `optional` names options of ``[defaults]``; those that the engine does not declare are left out of `options`.
     """
 
     name: str
@@ -160,6 +161,7 @@ class EngineSpec:
     offered: _Pairs = ()  # options that are set only if the engine declares them
     ponder: bool = False  # whether the engine thinks in its opponent's time
     restart: Restart = "auto"
+    optional: Annotated[tuple[str, ...], Bounds(strict=False)] = ()  # options that an engine may lack, in lower case
 
     @property
     def threads(self) -> int:

@@ -24,7 +24,7 @@ from enginetour.model.timecontrol import TimeControl, format_controls
 from enginetour.model.variants import STANDARD
 from enginetour.store.log import TournamentLog
 from enginetour.tournament.config.entrants import CLOCK_MARGIN_MS, refuse_limits, resolve
-from enginetour.tournament.config.sections import EntrantSection
+from enginetour.tournament.config.sections import DefaultsSection, EntrantSection
 from enginetour.tournament.control import refusal
 from enginetour.tournament.requests import Add, Machines, Plain, Replace, Request, Slots, Void, Withdraw
 from enginetour.tournament.scheduler import Scheduler
@@ -37,8 +37,8 @@ _Joining = Callable[[str, str | None], tuple[Entrant, EngineSpec]]  # arguments:
 _COLORS = ("white_tc", "black_tc")  # keys of [play]; their default is tc
 
 
-def find_newcomer(engine: str, name: str | None, workspace: Path) -> tuple[Entrant, EngineSpec]:
-    """Return the engine of an engine file of a workspace as a new entrant.
+def find_newcomer(engine: str, name: str | None, workspace: Path, log: TournamentLog) -> tuple[Entrant, EngineSpec]:
+    """Return the engine of an engine file of a workspace as a new entrant, with the defaults of the tournament.
 
     Raise UsageRefused or InputRefused if the engine file does not exist or is not valid.
     """
@@ -48,10 +48,11 @@ def find_newcomer(engine: str, name: str | None, workspace: Path) -> tuple[Entra
         step = f"write an engine file first: {shlex.join(['enginetour', 'engines', 'add', made, engine])}"
         raise UsageRefused(f"{engine!r} is a path, not the id of an engine file", step=step)
     try:
-        section = EntrantSection(engine=engine, name=name, new=True)
+        defaults = DefaultsSection.model_validate(log.config.get("defaults", {}))
+        section = EntrantSection(engine=engine, name=name, new=True).with_defaults(defaults)
     except ValidationError as error:
         raise UsageRefused(validation_error(error, Path(), "", EntrantSection).what) from None
-    return next(iter(resolve(section, registry, Path.cwd(), f"engine {engine}")))[:2]
+    return next(iter(resolve(section, registry, Path.cwd(), f"engine {engine}", defaults=defaults)))[:2]
 
 
 def default_side(log: TournamentLog, spec: EngineSpec) -> Side:
@@ -59,8 +60,8 @@ def default_side(log: TournamentLog, spec: EngineSpec) -> Side:
 
     Raise InputRefused if the engine does not support the limit.
     """
-    play = log.config["play"]
-    tcs = [TimeControl.parse(play.get(key) or play["tc"]) for key in _COLORS]
+    play, usual = log.config["play"], log.config.get("defaults", {})
+    tcs = [TimeControl.parse(usual.get(key) or usual.get("tc") or play.get(key) or play["tc"]) for key in _COLORS]
     for tc in tcs:
         refuse_limits(spec, tc, log.title)
     white, black = tcs

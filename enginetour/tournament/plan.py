@@ -245,7 +245,8 @@ def prepare(path: Path, db: Address | None, *, resumes: bool = False, workspace:
         return name in absent
 
     for number, section in enumerate(config.entrants):
-        for entrant, spec, entry in resolve(section, registry, folder, config.at("entrants", number), is_gone):
+        at = config.at("entrants", number)
+        for entrant, spec, entry in resolve(section, registry, folder, at, is_gone, defaults=config.defaults):
             if entrant.name in sides:
                 at = config.at("entrants", number, "name" if section.name else "engine")
                 step = "give each entrant its own name"

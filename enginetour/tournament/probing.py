@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from enginetour.engines.cecp import feature_options
 from enginetour.engines.enginefile import EngineEntry, version_in_name
 from enginetour.engines.registry import candidates
 from enginetour.interop.files import bundled_directory
@@ -22,6 +23,7 @@ from enginetour.model.timecontrol import TimeControl
 from enginetour.model.variants import STANDARD
 from enginetour.openings.choice import OpeningBook
 from enginetour.openings.positions import needs_setboard
+from enginetour.tournament.config.entrants import without_options
 from enginetour.tournament.executor import LocalExecutor, probe_executor
 
 if TYPE_CHECKING:
@@ -218,6 +220,28 @@ def refuse_unfit(found: Mapping[str, ProbeResult], sides: Mapping[str, Side]) ->
         asked = f"check that it uses {sides[name].spec.protocol}; " if spoke and len(probe.problems) == 1 else ""
         by_hand = f"{asked}start it by hand: {shlex.join(sides[name].spec.command)}"
         raise EngineRefused(f"{'; '.join(probe.problems)}{more}", place=f"engine {name}", step=by_hand)
+
+
+def without_lacking(
+    sides: Mapping[str, Side], probes: Mapping[str, ProbeResult]
+) -> tuple[dict[str, Side], tuple[str, ...]]:
+    """Return the sides without options of ``[defaults]`` that the probed engines do not have, and notes about them."""
+    found, lacking = dict(sides), dict[str, list[str]]()
+    for name, probe in probes.items():
+        if probe.problems:
+            continue
+        spec = sides[name].spec
+        has = {option.name.casefold() for option in probe.options} | feature_options(dict(probe.features))
+        missing = [option for option, _ in spec.options if option.casefold() in {*spec.optional} - has]
+        found[name] = replace(sides[name], spec=without_options(spec, [option.casefold() for option in missing]))
+        for option in missing:
+            lacking.setdefault(option, []).append(name)
+    return found, tuple(
+        f"option {option} of [defaults] is left out for {', '.join(names)}: the engine does not have it"
+        if len(names) == 1
+        else f"option {option} of [defaults] is left out for {', '.join(names)}: these engines do not have it"
+        for option, names in lacking.items()
+    )
 
 
 def release_warnings(found: Mapping[str, ProbeResult], files: Mapping[str, EngineEntry]) -> Iterator[str]:

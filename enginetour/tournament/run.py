@@ -28,7 +28,7 @@ from enginetour.store.log import TournamentLog
 from enginetour.store.replay import audit, fold, last_standings, require_finished
 from enginetour.store.tournaments import Draft, Store
 from enginetour.tournament.changes import StoppedTournament, TournamentEditor, find_newcomer
-from enginetour.tournament.config.entrants import control_warnings
+from enginetour.tournament.config.entrants import control_warnings, without_options
 from enginetour.tournament.config.sections import PlaySection, RatingsSection, listed_order
 from enginetour.tournament.executor import LocalExecutor, SlotSettings, end_leftovers
 from enginetour.tournament.plan import (
@@ -47,6 +47,7 @@ from enginetour.tournament.probing import (
     refuse_unfit,
     release_warnings,
     unsupported_openings,
+    without_lacking,
 )
 from enginetour.tournament.scheduler import RunEnd, Scheduler, Watcher
 from enginetour.tournament.setbacks import Standstill
@@ -211,9 +212,22 @@ def same_engines(
         raise changed_engines_error(changed, log.title)
     if changed:
         tried = {name: sides[name] for name in changed}
-        refuse_unfit(probe_all(tried, check_stop=check_stop, hidden=plan.results, executor=executor), sides)
-        log.accept_change(changed)
+        probes = probe_all(tried, check_stop=check_stop, hidden=plan.results, executor=executor)
+        refuse_unfit(probes, sides)
+        sides |= without_lacking(tried, probes)[0]
+        log.accept_change({name: sides[name].spec for name in changed})
     return sides
+
+
+def as_recorded(plan: Plan, log: TournamentLog) -> Plan:
+    """Return the plan without options of ``[defaults]`` that the engines of a tournament turned out not to have."""
+    sides = dict(plan.sides)
+    for name, spec in log.specs.items():
+        if name in sides and spec.optional:
+            has = {option.casefold() for option, _ in spec.options}
+            lacking = [option for option in spec.optional if option not in has]
+            sides[name] = replace(sides[name], spec=without_options(sides[name].spec, lacking))
+    return replace(plan, sides=sides)
 
 
 def left_out(plan: Plan, log: TournamentLog) -> list[str]:
@@ -341,6 +355,7 @@ class _Opening:
             refuse_field(plan)  # there is no database with ratings
         refuse_openings(plan, edition)
         probes = self._probe(plan.sides)
+        plan = self._without_lacking(plan, probes)
         self._warn(release_warnings(probes, plan.files))
         self._warn(unsupported_openings(plan.book, plan.sides, probes))
         self._warn(control_warnings(plan.sides.values()))
@@ -363,6 +378,13 @@ class _Opening:
         probes = probe_all(sides, check_stop=self.check_stop, executor=self.executor, begun=self.begun)
         refuse_unfit(probes, sides)
         return probes
+
+    def _without_lacking(self, plan: Plan, probes: Mapping[str, ProbeResult]) -> Plan:
+        """Return the plan without options of ``[defaults]`` that the probed engines do not have; report them."""
+        sides, notes = without_lacking(plan.sides, probes)
+        for note in notes:
+            self.tell(f"note: {note}")
+        return replace(plan, sides=sides)
 
     def _warn(self, warnings: Iterable[str]) -> None:
         for text in warnings:
@@ -394,7 +416,8 @@ class _Opening:
         return Session(plan, store, log, dict(plan.sides), resumed=False, folded=fold(log))
 
     def _resume(self, store: Store) -> Session:
-        plan, log = self.plan, store.tournament(self.plan.config.tournament.name)
+        log = store.tournament(self.plan.config.tournament.name)
+        plan = as_recorded(self.plan, log)
         log.require_lock(self.lock)
         grown = grown_settings(plan, log)
         format_, state = audit(log)
@@ -411,7 +434,8 @@ class _Opening:
             self.tell(editor.extend(grown, "in the file"))
         joining = [entrant for entrant in plan.entrants if entrant.name not in log.specs]
         if joining:
-            self._probe({entrant.name: plan.sides[entrant.name] for entrant in joining})
+            probes = self._probe({entrant.name: plan.sides[entrant.name] for entrant in joining})
+            plan = self._without_lacking(plan, probes)
         for entrant in joining:
             side = session.sides[entrant.name] = plan.sides[entrant.name]
             try:
@@ -488,7 +512,7 @@ def play(
         session.sides[entrant.name] = session.plan.side(spec)
         copies[entrant.name] = spec.max_copies
 
-    newcomer = partial(find_newcomer, workspace=session.plan.workspace)
+    newcomer = partial(find_newcomer, workspace=session.plan.workspace, log=session.log)
     editor = TournamentEditor(session.log, format_, scheduler, newcomer, joined)
     try:
         with ExitStack() as stack:

@@ -847,3 +847,26 @@ def test_a_list_takes_one_processor_unless_told(
     (tmp_path / "g.pgn").write_text(GAMES, "utf-8")
     tour(tmp_path, "rate", "g.pgn")
     assert os.environ["OPENBLAS_NUM_THREADS"] == used
+
+
+def test_defaults_that_an_engine_does_not_have(tmp_path: Path) -> None:
+    """Options of [defaults] that no engine has are left out with a note; a changed option is a changed engine."""
+    more = "".join(f'\n[[entrants]]\nengine = "wren{level}"' for level in (1, 3, 2))
+    usual = "\n[defaults]\noptions = { Seed = 2, Threads = 1, Contempt = 7 }"
+    path = config(tmp_path, (), "roundrobin", "", usual + more, strong=True)
+    note = "option Contempt of [defaults] is left out for Wren 1, Wren 3, Wren 2: these engines do not have it"
+    checked = tour(tmp_path, "check", str(path)).stdout
+    assert note in checked and "defaults of all entrants: options = { Seed = 2, Threads = 1, Contempt = 7 }" in checked
+    assert note in tour(tmp_path, "run", str(path), "--max-games", "1", expect=8).stdout
+    with Store.open(tmp_path / "results" / "enginetour.db", create=False) as store:
+        log = store.tournament("trial")
+        assert {spec.options for spec in log.specs.values()} == {(("Seed", "2"),)}
+        assert log.config["defaults"] == {"options": {"Seed": 2, "Threads": 1, "Contempt": 7}}
+    path.write_text(path.read_text().replace("Contempt = 7", "Contempt = 8"))  # no engine has it
+    assert "resuming after 1 of" in tour(tmp_path, "run", str(path), "--max-games", "1", expect=8).stderr
+    path.write_text(path.read_text().replace("Seed = 2", "Seed = 3"))
+    assert "changed since the last game: Wren 1, Wren 3, Wren 2" in tour(tmp_path, "run", str(path), expect=None).stderr
+    tour(tmp_path, "run", str(path), "--accept-change", "--max-games", "1", expect=8)
+    assert "resuming after 3 of" in tour(tmp_path, "run", str(path), "--max-games", "1", expect=8).stderr
+    path.write_text(f"{path.read_text()}\noptions = {{ Contempt = 7 }}")
+    assert "engine Wren 2: unknown option 'Contempt'" in tour(tmp_path, "check", str(path), expect=3).stderr

@@ -355,7 +355,7 @@ def _origins(plan: Plan) -> dict[str, Origin]:
             continue
         options = tuple(
             (name, str(value).lower() if isinstance(value, bool) else str(value))
-            for name, value in section.options.items()
+            for name, value in {**plan.config.defaults.options, **section.options}.items()
         )
         for entry in engines_of(section, registry, folder):
             found[section.name or entry.name] = Origin(entry.id, options)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from enginetour.model.game import Entrant
 from enginetour.model.task import (
     DrawRule,
     EngineSpec,
+    OptionValue,
     OwnBook,
     ResignRule,
     Rules,
@@ -37,7 +38,7 @@ from enginetour.openings.polyglot import PolyglotBook
 from enginetour.referee import tablebases
 from enginetour.referee.tablebases import FEWEST_PIECES, TableFiles
 from enginetour.tournament.config.load import Config
-from enginetour.tournament.config.sections import EntrantSection, TableSettings
+from enginetour.tournament.config.sections import DefaultsSection, EntrantSection, TableSettings
 
 # Engines of an entrant: its engine file, the engine files of a glob, or a command.
 
@@ -277,18 +278,22 @@ def resolve(
     folder: Path,
     place: str,
     is_gone: Callable[[str], bool] = lambda _name: False,
+    *,
+    defaults: DefaultsSection,
 ) -> Iterable[tuple[Entrant, EngineSpec, EngineEntry]]:
     """Yield each entrant of a section with its engine specification (including the fingerprint) and its engine file.
 
-    If an engine cannot be used and `is_gone` is true for its entrant, the entrant is omitted.
+    Options of `defaults` have priority over those of the engine file. They are optional unless the engine file or the
+    section sets them too. If an engine cannot be used and `is_gone` is true for its entrant, the entrant is omitted.
     """
     try:
         for entry in engines_of(section, registry, folder, place):
             name = section.name or entry.name
-            options = {**entry.options, **section.options}
+            known = {option.casefold() for option in (*entry.options, *section.options)}
+            optional = tuple(sorted(option.casefold() for option in defaults.options if option.casefold() not in known))
             try:
-                spec = to_spec(entry, name=name, options=options)
-                spec = replace(spec, fingerprint=fingerprint(spec))
+                spec = to_spec(entry, name=name, options=_combined(defaults.options, section.options))
+                spec = replace(spec, optional=optional, fingerprint=fingerprint(spec))
             except EngineRefused:
                 if is_gone(name):
                     continue
@@ -302,9 +307,24 @@ def resolve(
         raise
 
 
+def _combined(usual: Mapping[str, OptionValue], own: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
+    """Return options of ``[defaults]`` and of an entrant, whose own options have priority, also in another case."""
+    names = {option.casefold() for option in own}
+    return {**{option: value for option, value in usual.items() if option.casefold() not in names}, **own}
+
+
+def without_options(spec: EngineSpec, names: Collection[str]) -> EngineSpec:
+    """Return the engine without the options `names`, which are in lower case, and with its fingerprint."""
+    kept = tuple((name, value) for name, value in spec.options if name.casefold() not in names)
+    if kept == spec.options:
+        return spec
+    fewer = replace(spec, options=kept)
+    return replace(fewer, fingerprint=fingerprint(fewer)) if spec.fingerprint else fewer
+
+
 def side_of(config: Config, spec: EngineSpec, section: EntrantSection | None = None) -> Side:
     """Return an engine with its time controls, margins and sandbox. Raise InputRefused for an unsupported limit."""
-    own = section or EntrantSection(engine=spec.name)
+    own = section or EntrantSection(engine=spec.name).with_defaults(config.defaults)
     white, black = (_terms(config, spec, own, white=is_white) for is_white in (True, False))
     if own.sandbox is None and spec.sandbox == "none":
         spec = replace(spec, sandbox=config.play.sandbox)

@@ -17,6 +17,7 @@ from enginetour.model.plugins import UnknownName, plugins_used
 from enginetour.model.renamed import RenamedKey, rename_keys
 from enginetour.ratings import grades
 from enginetour.tournament.config.sections import (
+    DefaultsSection,
     EntrantSection,
     NotifySection,
     PlaySection,
@@ -30,9 +31,10 @@ from enginetour.tournament.config.sections import (
 _FORMAT = "this key under [format]"
 _LIMIT = 'tc = "10+0.1", "movetime=0.1", "nodes=1000" or "depth=8"'
 _OPTION = "options = {{ {} = ... }} of an entrant"
+_OPTION_OF_ALL = "options = {{ {} = ... }} under [defaults]"
 _LIMIT_KEYS = ("depth", "inc", "movetime", "nodes", "st", "time", "time_control", "timecontrol")
 _OTHER_KEYS: Mapping[str, Mapping[str, str]] = {
-    "": dict.fromkeys(("engine", "engines", "player", "players"), "'entrants'"),
+    "": dict.fromkeys(("engine", "engines", "player", "players"), "'entrants'") | {"each": "'defaults'"},
     "tournament": {
         **dict.fromkeys(("format", "system"), "[format] with system = ..."),
         **dict.fromkeys(("cycles", "games", "games_per_pairing", "rounds"), _FORMAT),
@@ -43,8 +45,8 @@ _OTHER_KEYS: Mapping[str, Mapping[str, str]] = {
         **dict.fromkeys(("egtb", "syzygy", "syzygypath", "tb"), "'tablebases'"),
         **dict.fromkeys(_LIMIT_KEYS, _LIMIT),
         **dict.fromkeys(("cycles", "games", "games_per_pairing", "rounds"), _FORMAT),
-        "hash": _OPTION.format("Hash"),
-        **dict.fromkeys(("cores", "threads"), _OPTION.format("Threads")),
+        "hash": _OPTION_OF_ALL.format("Hash"),
+        **dict.fromkeys(("cores", "threads"), _OPTION_OF_ALL.format("Threads")),
     },
     "entrants": {
         "args": "command = [PROGRAM, ARGUMENT, ...]",
@@ -76,12 +78,14 @@ def suggest_key(path: tuple[str | int, ...], known: Collection[str], sections: M
     if section == "entrants" and key[:1].isupper():  # names of engine options usually begin with a capital letter
         return f", did you mean {_OPTION.format(key)}?"
     having = [name for name, keys in sections.items() if key in keys and name != section]
+    if having == ["defaults", "entrants"] and not section:
+        return f", did you mean {key} = ... under [defaults], or of an entrant, after its [[entrants]]?"
     if having == ["entrants"] and not section:
         return f", did you mean {key} = ... of an entrant, after its [[entrants]]?"
     return f", did you mean this key under [{having[0]}]?" if having else ""
 
 
-_SECTIONS = ("tournament", "format", "play", "ratings", "notify", "report", "entrants")
+_SECTIONS = ("tournament", "format", "play", "ratings", "notify", "report", "defaults", "entrants")
 # Keys of [play] that may change on resume: they control the run and do not change the results of games.
 _CHANGEABLE = {
     "concurrency",
@@ -114,6 +118,7 @@ class Config(BaseModel):
     ratings: RatingsSection = RatingsSection.model_construct()
     notify: NotifySection = NotifySection.model_construct()
     report: ReportSection = ReportSection.model_construct()
+    defaults: DefaultsSection = DefaultsSection.model_construct()
     entrants: Annotated[tuple[EntrantSection, ...], Field(min_length=1, strict=False)]
     path: Path
     text: str
@@ -135,7 +140,11 @@ class Config(BaseModel):
         return make_format(self.system, self.format_options, self.tournament.seed)
 
     def at(self, *keys: str | int) -> str:
-        """Return ``file:line`` of a key, for messages."""
+        """Return ``file:line`` of a key, for messages. A key that an entrant inherits is that of ``[defaults]``."""
+        if len(keys) == 3 and keys[0] == "entrants" and (usual := ("defaults", keys[2])):
+            own = line_of_key(self.text, keys[:2]) != line_of_key(self.text, keys)
+            if not own and line_of_key(self.text, usual) != line_of_key(self.text, usual[:1]):
+                keys = usual
         return _at(self.path, self.text, keys)
 
     def frozen_part(self) -> dict[str, Any]:
@@ -150,6 +159,7 @@ class Config(BaseModel):
     def as_stored(self) -> dict[str, Any]:
         """Return the configuration as the database stores it, ready for JSON."""
         stored = self.frozen_part() | self.model_dump(mode="json", include={"tournament", "ratings"})
+        stored["defaults"] = self.defaults.model_dump(mode="json", exclude_unset=True)
         used = plugins_used((SYSTEMS, self.system))
         return stored | ({"plugins": used} if used else {})
 
@@ -184,7 +194,7 @@ def load(path: Path) -> Config:
         if entrant.glob and config.tournament.order is None:
             step = 'add order = "rating" or order = "file" under [tournament]'
             raise InputRefused("glob needs an order", place=config.at("entrants", number, "glob"), step=step)
-    return config
+    return config.model_copy(update={"entrants": tuple(one.with_defaults(config.defaults) for one in config.entrants)})
 
 
 def _refuse_both(path: Path, text: str, renamed: Sequence[RenamedKey]) -> None:

@@ -12,6 +12,7 @@ from enginetour.engines.enginefile import file_model
 from enginetour.formats.base import SYSTEMS, options_model
 from enginetour.interop.toml import toml_value
 from enginetour.tournament.config.sections import (
+    DefaultsSection,
     EntrantSection,
     NotifySection,
     PlaySection,
@@ -24,6 +25,7 @@ _Schema = Mapping[str, Any]
 _ENGINE_TABLES = ("quirks", "resources")  # tables of an engine file, which an entrant may have too
 # Keys that also accept text, which a validator converts: a grade, a file, directories as in PATH, or "all".
 _ALSO_TEXT = {
+    "DefaultsSection": ("own_book",),
     "EntrantSection": ("own_book", "rating"),
     "TableSettings": ("path",),
     "PlaySection": ("pgn",),
@@ -43,6 +45,7 @@ class _File(BaseModel):
     ratings: RatingsSection | None = Field(default=None, description="Rating systems and their settings.")
     notify: NotifySection | None = Field(default=None, description="Notifications.")
     report: ReportSection | None = Field(default=None, description="HTML report.")
+    defaults: DefaultsSection | None = Field(default=None, description="Settings of all entrants.")
     entrants: Annotated[list[EntrantSection], Field(min_length=1)] = Field(description="Entrants, best first.")
 
 
@@ -75,12 +78,13 @@ def json_schema() -> dict[str, Any]:
     definitions = schema["$defs"]
     engine_file = file_model().model_json_schema()
     definitions |= engine_file["$defs"]
-    for key in _ENGINE_TABLES:
-        entry = definitions["EntrantSection"]["properties"][key]
-        definitions["EntrantSection"]["properties"][key] = {
-            "description": entry["description"],
-            "$ref": f"#/$defs/{key.title()}",
-        }
+    for name in ("DefaultsSection", "EntrantSection"):
+        for key in _ENGINE_TABLES:
+            entry = definitions[name]["properties"][key]
+            definitions[name]["properties"][key] = {
+                "description": entry["description"],
+                "$ref": f"#/$defs/{key.title()}",
+            }
     for name, keys in _ALSO_TEXT.items():
         for key in keys:
             entry = definitions[name]["properties"][key]
@@ -142,7 +146,7 @@ def _keys_of(table: _Schema, schema: _Schema, path: str) -> Iterator[ConfigKey]:
             description=entry.get("description", ""),
         )
         for kind in kinds:
-            if "properties" in kind and not (path == "entrants" and name in _ENGINE_TABLES):
+            if "properties" in kind and not (path in ("defaults", "entrants") and name in _ENGINE_TABLES):
                 yield from _keys_of(kind, schema, key)
 
 

@@ -1,4 +1,4 @@
-"""All sections of a configuration as pydantic models: tournament, play, entrants, ratings, report, notify."""
+"""All sections of a configuration as pydantic models: tournament, play, defaults, entrants, ratings, report, notify."""
 
 from __future__ import annotations
 
@@ -129,9 +129,7 @@ class _OwnBookSection(_Section):
     plies: int = Field(default=40, ge=1, le=400, description="Last ply of the game that may come from the book.")
 
 
-class EntrantSection(_Section):
-    """``[[entrants]]``: an engine file by its id, a command, or a glob over the ids of engine files."""
-
+class _SourceSection(_Section):
     engine: str | None = Field(default=None, description="Id of an engine file (see `enginetour engines list`).")
     glob: str | None = Field(default=None, description="Pattern of engine ids; each matching engine is an entrant.")
     name: _Name | None = Field(default=None, description="Name of the entrant. Default: the name in the engine file.")
@@ -139,6 +137,11 @@ class EntrantSection(_Section):
         default=None, description="Program and arguments of an engine without an engine file."
     )
     protocol: Literal["uci", "cecp"] | None = Field(default=None, description="Protocol of an engine with a command.")
+
+
+class DefaultsSection(_Section):
+    """``[defaults]``: settings of all entrants that do not set them themselves."""
+
     dir: str | None = Field(
         default=None,
         description='Working directory of the engine, or "scratch" for a temporary one. '
@@ -181,6 +184,17 @@ class EntrantSection(_Section):
     own_book: _OwnBookSection | None = Field(
         default=None, description="Polyglot book of this entrant: a file, or a table. Default: none."
     )
+    _options = field_validator("options")(refuse_equal_options)
+
+    @field_validator("own_book", mode="before")
+    @classmethod
+    def _book(cls, value: object) -> object:
+        return {"file": value} if isinstance(value, str) else value
+
+
+class EntrantSection(DefaultsSection, _SourceSection):
+    """``[[entrants]]``: an engine file by its id, a command, or a glob over the ids of engine files."""
+
     new: bool = Field(default=False, description="Whether the entrant is a newcomer without a known rank.")
     rating: float | None = Field(
         default=None,
@@ -197,12 +211,6 @@ class EntrantSection(_Section):
         description="Origin of the engine. Some formats avoid pairs of entrants with the same origin.",
     )
     _name = field_validator("name", "family", "origin")(_printable)
-    _options = field_validator("options")(refuse_equal_options)
-
-    @field_validator("own_book", mode="before")
-    @classmethod
-    def _book(cls, value: object) -> object:
-        return {"file": value} if isinstance(value, str) else value
 
     @field_validator("rating", mode="before")
     @classmethod
@@ -229,7 +237,24 @@ class EntrantSection(_Section):
             raise ValueError("name cannot be used with glob; the names are those of the engine files")
         return self
 
+    def with_defaults(self, defaults: DefaultsSection) -> EntrantSection:
+        """Return the entrant with the settings of `defaults` that it does not set itself, except options.
 
+        The keys of tables are combined. A time control of the entrant replaces all time controls of `defaults`.
+        """
+        own, found = self.model_fields_set, dict[str, Any]()
+        for key in defaults.model_fields_set - {"options"}:
+            usual, given = getattr(defaults, key), getattr(self, key)
+            if isinstance(usual, dict):
+                found[key] = usual | given
+            elif key == "pass_env":
+                found[key] = (*usual, *given)
+            elif key not in own and not (key in _COLOR_CONTROLS and "tc" in own):
+                found[key] = usual
+        return self.model_copy(update=found) if found else self
+
+
+_COLOR_CONTROLS = ("white_tc", "black_tc")
 _Extra = Literal["timeleft", "latency", "nodes", "seldepth", "nps", "hashfull", "tbhits", "pv", "lines"]
 _Divisor = Annotated[float, Field(gt=1, le=1000)]
 

@@ -12,6 +12,7 @@ import pytest
 from enginetour.model.errors import InputRefused
 from enginetour.model.renamed import RENAMED_KEYS
 from enginetour.tournament.config import load
+from enginetour.tournament.plan import prepare
 from tests.openings.test_polyglot import book
 from tests.support.databases import meddled
 from tests.support.tournaments import FOUR, config, read, tour, unwrapped
@@ -121,7 +122,12 @@ def test_a_format_named_under_tournament_is_told_where_it_belongs(tmp_path: Path
         ("[play]", '[play]\nponder = "yes"', 8, "play.ponder: input should be true or false (found 'yes')"),
         ("[play]", "[openings]\n[play]", 7, "unknown key 'openings', did you mean this key under [play]?"),
         ("[play]", '[rating]\nsystems = ["ml"]\n[play]', 7, "unknown key 'rating', did you mean 'ratings'?"),
-        ("[play]", "[options]\n[play]", 7, "did you mean options = ... of an entrant, after its [[entrants]]?"),
+        (
+            "[play]",
+            "[options]\n[play]",
+            7,
+            "did you mean options = ... under [defaults], or of an entrant, after its [[entrants]]?",
+        ),
         ('engine = "wren1"', 'engine = "wren1"\nnodes = 100', 11, 'did you mean tc = "10+0.1"'),
         (
             'engine = "wren1"',
@@ -486,3 +492,61 @@ def test_an_opening_drawn_on_its_way(tmp_path: Path) -> None:
     path = config(tmp_path, TWO, "match", "games = 2", play='openings = { file = "late.pgn" }')
     said = tour(tmp_path, "check", str(path), expect=3).stderr
     assert "the fifty-move rule applies after 2 plies" in said
+
+
+# Settings of all entrants.
+
+DEFAULTS = """[defaults]
+tc = "2+0.02"
+white_tc = "3+0.03"
+timemargin = 70
+env = { A = "1", B = "1" }
+options = { Level = 2, Contempt = 7 }
+[[entrants]]
+engine = "wren1"
+env = { B = "2" }
+options = { level = 3 }
+[[entrants]]
+engine = "wren2"
+tc = "4+0.04"
+timemargin = 0
+"""
+
+
+def test_entrants_inherit_defaults(tmp_path: Path) -> None:
+    """Own keys have priority, tables are combined, and an own time control replaces those of both colors."""
+    read = load.load(written(tmp_path, GOOD.partition("[[entrants]]")[0] + DEFAULTS))
+    first, second = read.entrants
+    assert (first.tc, first.white_tc, first.timemargin, first.env) == ("2+0.02", "3+0.03", 70, {"A": "1", "B": "2"})
+    assert (second.tc, second.white_tc, second.timemargin) == ("4+0.04", None, 0)
+    assert read.at("entrants", 0, "timemargin").endswith(":12") and read.at("entrants", 1, "timemargin").endswith(":22")
+    assert read.as_stored()["defaults"]["options"] == {"Level": 2, "Contempt": 7}
+    sides = prepare(read.path, None).sides
+    assert sides["Wren 1"].spec.options == (("Contempt", "7"), ("level", "3"))
+    assert sides["Wren 1"].spec.optional == ("contempt",)
+    assert sides["Wren 2"].spec.options == (("Level", "2"), ("Contempt", "7"))
+    assert sides["Wren 2"].spec.optional == ("contempt", "level")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "words"),
+    [
+        ("timemargin = 70", "timemargin = -1", 12, "defaults.timemargin: input should be greater than or equal to 0"),
+        ("timemargin = 70", 'engine = "wren1"', 12, "unknown key 'defaults.engine'"),
+        ("Contempt = 7", "level = 7", 14, "defaults.options: 'Level' and 'level' are the same option"),
+        ('tc = "2+0.02"', 'tc = "2+"', 10, "defaults.tc"),
+        ("[defaults]", "[each]", 9, "unknown key 'each', did you mean 'defaults'?"),
+    ],
+)
+def test_wrong_defaults_have_their_line(tmp_path: Path, old: str, new: str, line: int, words: str) -> None:
+    """An error in the defaults names their line, not that of an entrant."""
+    text = GOOD.partition("[[entrants]]")[0] + DEFAULTS
+    told = refused(tmp_path, text.replace(old, new, 1))
+    assert f"trial.toml:{line}: {words}" in told
+
+
+def test_an_unsupported_default_has_its_line(tmp_path: Path) -> None:
+    """A limit that an engine does not support is reported where it is set."""
+    text = GOOD.partition("[[entrants]]")[0] + '[defaults]\ntc = "nodes=100"\n[[entrants]]\nengine = "wren2"\n'
+    with pytest.raises(InputRefused, match=r"trial.toml:10: .*does not support nodes"):
+        prepare(written(tmp_path, text), None)
