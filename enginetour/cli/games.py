@@ -122,7 +122,7 @@ def games(
             if output_form() == "json":
                 print_json(whole_game(stored))
             else:
-                print_text(_game_text(stored, log.title, log.known_ratings))
+                print_text(_game_text(stored, log, log.known_ratings))
             return
         if engine is not None:
             from enginetour.tournament.rating import entrant_named
@@ -176,7 +176,7 @@ def _odds(line: GameLine) -> str:
     return f"{'White' if line.handicap > 0 else 'Black'} {abs(line.handicap)}: {line.white_tc} v {line.black_tc}"
 
 
-def _game_text(stored: StoredGame, title: str, ratings: Mapping[str, float]) -> str:
+def _game_text(stored: StoredGame, log: TournamentLog, ratings: Mapping[str, float]) -> str:
     from enginetour.reports.games import claim_lines, incident_lines, machine_lines, wrap_lines
     from enginetour.reports.pgn import game_pgn
 
@@ -186,7 +186,8 @@ def _game_text(stored: StoredGame, title: str, ratings: Mapping[str, float]) -> 
     lines += claim_lines(stored.game, width())
     for incident in stored.game.incidents:
         lines += incident_lines(incident, width())
-    return game_pgn(stored.game, stored.number, title, ratings=ratings) + "".join(f"{line}\n" for line in lines)
+    text = game_pgn(stored.game, stored.number, log.title, ratings=ratings, more=log.pgn_tags)
+    return text + "".join(f"{line}\n" for line in lines)
 
 
 @click.command()

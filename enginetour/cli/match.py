@@ -47,9 +47,10 @@ _EXAMPLES = {  # values that are tables or lists
     "resign": "movecount=4 score=600",
     "tablebases": "path=/syzygy",
     "pgn": "nodes,nps,pv",
+    "tags": "Site=Berlin",
 }
 _TYPED = f"{__name__}.typed"  # key in the meta data of click's context, for the options on the command line
-_PAIR = re.compile(r"[a-z][a-z0-9_]*=")
+_PAIR = re.compile(r"[A-Za-z][A-Za-z0-9_]*=")
 
 
 class _Match(click.Command):

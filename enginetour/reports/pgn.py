@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from itertools import chain, count
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from enginetour.interop.files import is_special, replace_bytes, replace_file
 from enginetour.model.game import Game, MoveMade, Outcome, Termination
@@ -31,6 +31,12 @@ _MATE_RANGE = 1000
 _LARGEST_SCORE = 100_000  # centipawns; larger scores are shown as this value
 _MAX_DEPTH = 999  # plies; larger depths are shown as this value
 _ROSTER = {"Event", "Site", "Date", "Round", "White", "Black", "Result"}  # required tags (PGN standard 8.1.1)
+# Tags that `game_pgn` writes itself, except Site, which the user may set.
+OWN_TAGS = (_ROSTER - {"Site"}) | set(
+    "Variant SetUp FEN WhiteElo BlackElo ECO Opening TimeControl WhiteTimeControl BlackTimeControl Handicap PlyCount "  # noqa: SIM905
+    "Termination GameStartTime GameEndTime GameDuration WhiteEngine BlackEngine Encounter Leg OpeningName "
+    "OpeningNumber OpeningPlies Hardware".split()
+)
 _LINE = re.compile(r"(.{1,80}|[^ ]{81,})(?: |\Z)", re.DOTALL)  # takes a twentieth of the time of textwrap
 _NUMBER = re.compile("[0-9]{1,5}")  # a move number; numbers with more digits are not move numbers
 _MAX_TAG_LENGTH = 255  # characters; the limit of lines and tokens (PGN standard 4)
@@ -47,6 +53,7 @@ _TERMINATIONS = {
 
 _MAX_PV_LENGTH = 2048  # bytes; longer PVs are cut (runner spec 6)
 _NO_RATINGS: Mapping[str, float] = MappingProxyType({})
+_NO_TAGS: Mapping[str, str] = MappingProxyType({})
 
 # Optional fields of a move comment. Their names are those of fastchess, their order is that of runner spec 12.
 _FIELD_WRITERS: Mapping[str, Callable[[MoveMade], str | None]] = MappingProxyType({
@@ -68,21 +75,22 @@ def game_pgn(
     game: Game,
     number: int,
     event: str,
-    site: str = "?",
     *,
     comments: tuple[str, ...] = (),
     ratings: Mapping[str, float] = _NO_RATINGS,
+    more: Mapping[str, str] = _NO_TAGS,
     names: OpeningNames | None = None,
     bare: int = 0,
 ) -> str:
     """Return one game as PGN with tags and comments, and an empty line after it.
 
-    `comments` selects the fields of `COMMENT_FIELDS` to write. `ratings` maps entrants to their ratings. `names` finds
-    the ECO code and the name of the opening. If it does not find them, those of the opening book are used. The first
-    `bare` plies have no comment.
+    `comments` selects the fields of `COMMENT_FIELDS` to write. `ratings` maps entrants to their ratings. `more` has
+    Site and other tags of the user. `names` finds the ECO code and the name of the opening. If it does not find them,
+    those of the opening book are used. The first `bare` plies have no comment.
     """
     eco = (names.of(game) if names is not None else None) or (game.opening.eco, game.opening.name)
-    return "\n".join((*_tags(game, number, event, site, ratings, eco), "", *_movetext(game, comments, bare), "", ""))
+    return "
+".join((*_tags(game, number, event, more, ratings, eco), "", *_movetext(game, comments, bare), "", ""))
 
 
 def move_comments(moves: Sequence[MoveMade], extras: tuple[str, ...] = ()) -> list[str]:
@@ -164,12 +172,12 @@ _VALUES = Texts(_quoted)
 
 
 def _tags(
-    game: Game, number: int, event: str, site: str, ratings: Mapping[str, float], eco: tuple[str, str]
+    game: Game, number: int, event: str, more: Mapping[str, str], ratings: Mapping[str, float], eco: tuple[str, str]
 ) -> Iterator[str]:
     began, pairing = _utc_tag(game.started_unix), game.pairing
     tags = {
         "Event": event,
-        "Site": site,
+        "Site": more.get("Site", "?"),
         "Date": began[:10].replace("-", "."),
         "Round": f"{pairing.round}.{number}",
         "White": pairing.white,
@@ -209,6 +217,7 @@ def _tags(
         "OpeningPlies": str(len(opening.moves) or ""),
         "Hardware": game.hardware,
     }
+    tags |= {name: value for name, value in more.items() if name not in OWN_TAGS}
     for name, value in tags.items():
         if value or name in _ROSTER:
             yield f'[{name} "{_VALUES[value] or "?"}"]'
@@ -309,9 +318,9 @@ def export_pgn(
 
     `comments` and `names` are passed to `game_pgn`.
     """
-    ratings = log.known_ratings
+    same: dict[str, Any] = {"comments": comments, "ratings": log.known_ratings, "more": log.pgn_tags, "names": names}
     for stored in _counting(log, first):
-        yield game_pgn(stored.game, stored.number, log.title, comments=comments, ratings=ratings, names=names)
+        yield game_pgn(stored.game, stored.number, log.title, **same)
 
 
 def export_epd(log: TournamentLog) -> Iterable[str]:
@@ -449,8 +458,9 @@ class PgnFile:
             self.mend()
             return
         ratings = self.log.known_ratings
-        title, comments, names = self.log.title, self._comments, self._names
-        made = [game_pgn(one, number, title, comments=comments, ratings=ratings, names=names) for number, one in games]
+        same: dict[str, Any] = {"comments": self._comments, "ratings": ratings, "names": self._names}
+        title, tags = self.log.title, self.log.pgn_tags
+        made = [game_pgn(one, number, title, more=tags, **same) for number, one in games]
         whole = size - len(self._tail)
         try:
             with self.path.open("r+b") as sink:

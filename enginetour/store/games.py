@@ -233,6 +233,13 @@ class TournamentReader:
         return title_of(self.name, self.edition)
 
     @property
+    def pgn_tags(self) -> Mapping[str, str]:
+        """PGN tags of the user for every game; empty for an import or a damaged configuration."""
+        play = self.config.get("play") if isinstance(self.config, Mapping) else None
+        tags = play.get("tags") if isinstance(play, Mapping) else None
+        return tags if isinstance(tags, Mapping) else {}
+
+    @property
     def entrants(self) -> tuple[Entrant, ...]:
         """The starting list, best first, as it was before the first event. A replay starts from it."""
         first = select(ENTRANTS).where(ENTRANTS.c.tournament == self.id, ENTRANTS.c.since_event == 0)

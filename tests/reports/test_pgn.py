@@ -24,12 +24,15 @@ from hypothesis import strategies as st
 from enginetour.cli.output import Console
 from enginetour.engines.uci_lines import last_search_info
 from enginetour.interop import trf
+from enginetour.interop.toml import toml_value
 from enginetour.model.game import Game, GameVoided, MoveMade, Opening, Outcome, Pairing, SideRecord, Termination
 from enginetour.reports import pgn as pgn_module
 from enginetour.reports import progress
 from enginetour.reports.pgn import UNFINISHED_LINE, PgnFile, export_pgn
 from enginetour.reports.progress import Progress, playing_line
 from enginetour.store.log import TournamentLog
+from enginetour.tournament.config.load import load
+from enginetour.tournament.config.sections import check_tags
 from enginetour.tournament.scheduler import Watcher
 from enginetour.tournament.watching import Broadcast, PgnExport, RunProgress, RunWatcher
 from tests.support.databases import add_game, open_log, sound_log
@@ -133,9 +136,9 @@ def test_every_tag_in_its_place() -> None:
         pairing=Pairing("Ada 1.0", "Bea", round=2, encounter=5, leg=2, handicap=-1),
         hardware="Ryzen 9",
     )
-    tags, _, _ = pgn_module.game_pgn(one, 7, "trial", "here", ratings={"Ada 1.0": 2_811.6, "Bea": 2_700.0}).partition(
-        "\n\n"
-    )
+    tags, _, _ = pgn_module.game_pgn(
+        one, 7, "trial", more={"Site": "here"}, ratings={"Ada 1.0": 2_811.6, "Bea": 2_700.0}
+    ).partition("\n\n")
     assert tags.splitlines() == [
         '[Event "trial"]',
         '[Site "here"]',
@@ -747,3 +750,61 @@ def test_a_bound_at_the_end_of_its_line_is_one(word: str, bound: int) -> None:
     line = f"info depth 4 score cp 90 {word}".encode()
     assert last_search_info(line).bound == bound
     assert last_search_info(b"info depth 3 score cp 20\n" + line, bounds=False).score == 20
+
+
+# Tags of the user.
+
+
+def test_tags_of_the_user_round_trip(tmp_path: Path) -> None:
+    """Site and other tags are in exports, in `games N`, on the game's page and in the PGN of a run."""
+    tags = {"Site": 'Room "7" \\ Berlin', "Annotator": "[Ann] {é}", "WhiteTeam": "Köln"}
+    more = "\n[[entrants]]\nengine = 'wren1'\n[[entrants]]\nengine = 'wren3'"
+    play = f"tags = {toml_value(tags)}"
+    path = config(tmp_path, (), "match", "games = 2", more, play=play, strong=True)
+    tour(tmp_path, "run", str(path))
+    run = tmp_path / "results" / "trial.pgn"
+    assert run.read_text() == tour(tmp_path, "export", "pgn").stdout
+    for one in read(run.read_text()):
+        assert (one.headers["Annotator"], one.headers["WhiteTeam"]) == ("[Ann] {é}", "Köln")
+        assert list(one.headers)[:7] == ["Event", "Site", "Date", "Round", "White", "Black", "Result"]
+    line = '[Site "Room \\"7\\" \\\\ Berlin"]'
+    assert line in run.read_text() and line in tour(tmp_path, "games", "1").stdout
+    tour(tmp_path, "report", "-o", "pages")
+    assert "WhiteTeam &#34;Köln&#34;" in (tmp_path / "pages" / "games" / "1.html").read_text()
+    assert "all 2 games are in the database already" in tour(tmp_path, "import", str(run)).stdout
+    assert "2 games imported" in tour(tmp_path, "import", str(run), "--db", "other.db").stdout
+    assert load(path).frozen_part()["play"]["tags"] == tags
+
+
+def test_every_own_tag_is_reserved() -> None:
+    """A user cannot set the tags that `game_pgn` writes, except Site."""
+    start = Opening("Back rank 0", 3, chess.Board.from_chess960_pos(0).fen(), ("g2g3", "g7g6"), "A00", "chess960")
+    pairing = Pairing("Ada 1.0", "Bea", encounter=5, leg=2, handicap=-1)
+    sides = {"white": SideRecord(own_name="Ada"), "black": SideRecord(own_name="Bea")}
+    one = game(opening=start, moves=(), pairing=pairing, hardware="Ryzen 9", **sides)
+    text = "".join(
+        pgn_module.game_pgn(replace(one, black_tc=tc), 1, "x", ratings={"Ada 1.0": 1.0, "Bea": 2.0})
+        for tc in (one.white_tc, "5+0.05")
+    )
+    assert {*re.findall(r"^\[(\w+) ", text, re.MULTILINE)} == {*pgn_module.OWN_TAGS, "Site"}
+
+
+@pytest.mark.parametrize(
+    ("tags", "why"),
+    [
+        ({"Event": "x"}, "enginetour writes the tag Event itself"),
+        ({"whiteelo": "1"}, "must be a capital letter"),
+        ({"WHITEELO": "1"}, "enginetour writes the tag WHITEELO itself"),
+        ({"TimeOdds": "1"}, "enginetour writes the tag TimeOdds itself"),
+        ({"Site": ""}, "the value of Site must have 1 to 246 characters"),
+        ({"Site": "x" * 250}, "the value of Site must have 1 to 246 characters"),
+        ({"Site": "a\nb"}, "must be printable text"),
+        ({"Site": "a", "SITE": "b"}, "two names differ only in case"),
+        ({"A b": "1"}, "must be a capital letter"),
+        ({f"T{n}": "1" for n in range(33)}, "at most 32 tags (found 33)"),
+    ],
+)
+def test_tags_that_are_not_valid(tags: dict[str, str], why: str) -> None:
+    """Tags of enginetour cannot be overwritten, and names and values must be valid in PGN."""
+    with pytest.raises(ValueError, match=re.escape(why)):
+        check_tags(tags)

@@ -45,6 +45,7 @@ class GamePage:
     neighbors: tuple[GameLine, ...] = ()
     before: int | None = None
     after: int | None = None
+    tags: Mapping[str, str] | None = None  # PGN tags of the user
 
 
 # The start of a game.
@@ -582,7 +583,7 @@ def game_page(row: GamePage, site: Site) -> str:
     game, here = row.game, f"games/{row.number}.html"
     moves = game.moves[:_MAX_PLIES]
     start = start_position(game)
-    text = pgn.game_pgn(game, row.number, site.title)
+    text = pgn.game_pgn(game, row.number, site.title, more=row.tags or {})
     lines, remarks = _line_list(start, moves)
     if game.plies > _MAX_PLIES:
         remarks.insert(0, f"Only the first {_MAX_PLIES} plies are shown. For all moves, use enginetour export pgn.")

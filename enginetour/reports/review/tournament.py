@@ -600,4 +600,4 @@ def game_rows(
         same = encounters.get((frozenset(pairing.pair), pairing.meeting), ())
         others = tuple(line for line in same if line.number != number)
         before, after = number - 1 if number > 1 else None, number + 1 if number < newest else None
-        yield GamePage(number, stored.game, stored.voided, others, before, after)
+        yield GamePage(number, stored.game, stored.voided, others, before, after, log.pgn_tags)

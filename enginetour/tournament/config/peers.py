@@ -393,7 +393,6 @@ _ELSEWHERE: Mapping[str, str] = {
     "strict": "use enginetour run FILE --fail-on incidents",
     "epdout": "enginetour export epd writes the last position of each game",
     "crc32": "compute a checksum of the PGN in results/ with another program, such as sha256sum",
-    "site": "the PGN has no Site tag",
     "debug": "incidents always include the engine log; engine_log = true writes it for all games",
     "config": "enginetour run resumes a tournament by itself; enginetour import reads earlier games from their PGN",
 }
@@ -667,6 +666,8 @@ def _take(reading: _Translation, given: _PeerOption) -> None:
             reading.tournament["name"] = name[:LONGEST_NAME].strip()
         if len(name) > LONGEST_NAME:
             reading.notes.append(f"-event {name}: cut to {LONGEST_NAME} characters")
+    elif option == "site":
+        play["tags"] = {"Site": " ".join(given.words)}
     elif option == "variant":
         if given.first != "standard":
             play["variant"] = _VARIANTS.get(given.first, given.first)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeVar, get_args
 from urllib.parse import urlsplit
 
@@ -259,6 +261,30 @@ _Extra = Literal["timeleft", "latency", "nodes", "seldepth", "nps", "hashfull", 
 _Divisor = Annotated[float, Field(gt=1, le=1000)]
 
 
+_TAG_NAME = re.compile("[A-Z][A-Za-z0-9_]{0,63}")  # the form of tag names in PGN standard 8.1
+_MOST_TAGS = 32
+_LONGEST_TAG = 255  # characters of a line (PGN standard 4.3)
+
+
+def check_tags(tags: Mapping[str, str]) -> None:
+    """Raise ValueError if a PGN tag of the user is not valid, or has a meaning of its own for enginetour."""
+    from enginetour.interop.gametags import is_odds_tag  # imported here: tags are rarely given
+    from enginetour.reports.pgn import OWN_TAGS
+
+    own = {name.casefold() for name in OWN_TAGS}
+    if len(tags) > _MOST_TAGS:
+        raise ValueError(f"must have at most {_MOST_TAGS} tags (found {len(tags)})")
+    if len({name.casefold() for name in tags}) < len(tags):
+        raise ValueError("two names differ only in case")
+    for name, value in tags.items():
+        if not _TAG_NAME.fullmatch(name):
+            raise ValueError(f"a name must be a capital letter, then letters, digits and _ (found {name!r})")
+        if name.casefold() in own or is_odds_tag(name.encode()):
+            raise ValueError(f"enginetour writes the tag {name} itself; choose another name")
+        if _printable(value) == "" or len(name) + len(json.dumps(value, ensure_ascii=False)) + 3 > _LONGEST_TAG:
+            raise ValueError(f"the value of {name} must have 1 to {_LONGEST_TAG - len(name) - 5} characters")
+
+
 class PlaySection(_Section):
     """``[play]``: time control, concurrency, openings, and the rules by which the referee ends a game.
 
@@ -339,6 +365,10 @@ class PlaySection(_Section):
     pgn: _ListOf[_Extra] = Field(
         default=(), description='Data in PGN comments in addition to score, depth and time, or "all".'
     )
+    tags: dict[str, str] = Field(
+        default={},
+        description='PGN tags of every game, such as { Site = "Berlin" }, except those that enginetour writes itself.',
+    )
     eco: str = Field(default="", description="File of opening names and ECO codes for the PGN. Default: none.")
     keep_lines: str = Field(
         default="", description="Regular expression; engine output lines that match it are stored with the moves."
@@ -360,6 +390,13 @@ class PlaySection(_Section):
     @classmethod
     def _all(cls, names: object) -> object:
         return get_args(_Extra) if names in ("all", ["all"], ("all",)) else names
+
+    @field_validator("tags")
+    @classmethod
+    def _usable(cls, tags: dict[str, str]) -> dict[str, str]:
+        if tags:
+            check_tags(tags)
+        return tags
 
     @field_validator("keep_lines")
     @classmethod
