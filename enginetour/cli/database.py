@@ -11,7 +11,7 @@ import click
 from enginetour.cli.options import PATH, Database, database_option, quote_command
 from enginetour.cli.printing import echo, json_option, output_form, print_json
 from enginetour.model.errors import StoreRefused
-from enginetour.store.address import Address, database_of
+from enginetour.store.address import Address, existing_database
 
 
 @click.group()
@@ -142,7 +142,7 @@ def upgrade(db: Address | None, no_backup: bool) -> None:
     """
     from enginetour.store.backup import upgrade_database
 
-    database = database_of(Path.cwd(), db)
+    database = existing_database(Path.cwd(), db)
     made = upgrade_database(database, backup=not no_backup)
     if output_form() == "json":
         value = {"database": str(database), "from": made.before, "to": made.after, "backup": made.backup}
@@ -180,6 +180,6 @@ def copy(source: Address, target: Address) -> None:
 def _existing(db: Address | None) -> Address:
     from enginetour.store.database import schema_version
 
-    database = database_of(Path.cwd(), db)
+    database = existing_database(Path.cwd(), db)
     schema_version(database)
     return database

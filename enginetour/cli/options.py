@@ -18,7 +18,7 @@ from enginetour.cli.printing import echo, format_sheet, hold_view, output_form, 
 from enginetour.interop.files import is_special, refuse_valuable, replace_bytes
 from enginetour.model.errors import InputRefused, UsageRefused
 from enginetour.reports.sheet import MARKUPS, PLAIN_WIDTH, Sheet, json_text
-from enginetour.store.address import Address, database_of, parse_address, slug_of
+from enginetour.store.address import Address, database_of, existing_database, parse_address, slug_of
 from enginetour.store.opening import rows_of_others
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class TournamentChoice:
     @property
     def database(self) -> Address:
         """Return the selected database, or the database of the workspace if none was selected."""
-        return database_of(Path.cwd(), self.db)
+        return existing_database(Path.cwd(), self.db)
 
     @contextmanager
     def open(self, *, change: bool = False, lasting: bool = False, quiet: bool = False) -> Iterator[TournamentLog]:
@@ -249,7 +249,9 @@ def open_store(db: Address | None, *, change: bool = False, lasting: bool = Fals
     """
     from enginetour.store.tournaments import Store
 
-    path = database_of(Path.cwd(), db)
+    path = existing_database(Path.cwd(), db)
+    if path != database_of(Path.cwd(), db):
+        echo(f"database {path}", err=True)
     with rows_of_others(path), Store.open(path, create=False, readonly=not change) as store, ExitStack() as view:
         if not (change or lasting):
             view.enter_context(store.database.snapshot())

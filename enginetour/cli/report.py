@@ -19,7 +19,7 @@ from enginetour.cli.options import (
 )
 from enginetour.cli.printing import echo
 from enginetour.model.errors import UsageRefused
-from enginetour.store.address import Address, database_of, report_of, results_of
+from enginetour.store.address import Address, existing_database, report_of, results_of
 from enginetour.store.opening import rows_of_others
 
 
@@ -119,7 +119,7 @@ def serve(db: Address | None, host: str, port: int, token: str | None, names: tu
     if not token and not server.is_loopback(host):
         what = "needs a token, because other machines can reach this address"
         raise UsageRefused(what, place=f"--host {host}", step=f"add --token {NEW}, or set ENGINETOUR_TOKEN")
-    database = database_of(Path.cwd(), db)
+    database = existing_database(Path.cwd(), db)
     with rows_of_others(database):
         reader = DatabaseReader(database)
         listener = server.open_socket(host, port)

@@ -86,6 +86,8 @@ def demo(directory: Path | None) -> int:
 
     UCI and CECP engines play for one or two minutes. At the end, the bubble
     history and the rating list are printed. Each call plays a new tournament.
+    In the same directory, commands such as `report`, `ratings` and `games`
+    read its database if there is no other one.
 
     Example: enginetour demo
     """

@@ -116,6 +116,39 @@ def database_of(start: Path, db: Address | None) -> Address:
     return db.absolute() if isinstance(db, Path) else db
 
 
+_FEW = 3  # databases that an error names
+_SQLITE = b"SQLite format 3\0"  # SQLite file format 1.3
+
+
+def existing_database(start: Path, db: Address | None) -> Address:
+    """Return the address of a database to read: that of `database_of`, or else the only database in its directory.
+
+    `enginetour demo` writes such a database. If the directory has none, those in `start` count. Raise UsageRefused if
+    there are several databases.
+    """
+    usual = database_of(start, db)
+    if db is not None or not isinstance(usual, Path) or usual.exists():
+        return usual
+    for folder in dict.fromkeys((usual.parent, start.resolve())):
+        found = sorted(path for path in folder.glob("*.db") if _is_sqlite(path))
+        if len(found) == 1:
+            return found[0]
+        if found:
+            names = ", ".join(path.name for path in found[:_FEW])
+            more = f" and {len(found) - _FEW} more" if len(found) > _FEW else ""
+            step = f"choose one, for example --db {found[0]}"
+            raise UsageRefused(f"contains several databases: {names}{more}", place=str(folder), step=step)
+    return usual
+
+
+def _is_sqlite(path: Path) -> bool:
+    try:
+        with path.open("rb") as source:
+            return path.is_file() and source.read(len(_SQLITE)) == _SQLITE
+    except OSError:
+        return False
+
+
 def report_of(results: Path, slug: str) -> Path:
     """Return the default directory of a tournament's report."""
     return results / f"{slug}-report"

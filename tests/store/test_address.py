@@ -7,7 +7,12 @@ from pathlib import Path
 import pytest
 
 from enginetour.model.errors import UsageRefused
-from enginetour.store.address import ServerAddress, parse_address
+from enginetour.store.address import ServerAddress, database_of, existing_database, parse_address
+from enginetour.store.backup import upgrade_database
+from tests.support.databases import older
+from tests.support.tournaments import tour
+
+SQLITE = b"SQLite format 3\0"
 
 
 @pytest.mark.parametrize(
@@ -76,3 +81,36 @@ def test_a_name_is_all_that_libpq_takes_for_it() -> None:
     found = [parse_address(words) for words in ("postgresql://host/a#b", "postgresql://host/a", "postgresql://[abc]/a")]
     assert [address.name for address in found if isinstance(address, ServerAddress)] == ["a#b", "a", "a"]
     assert len({address.identity for address in found if isinstance(address, ServerAddress)}) == 3
+
+
+def test_the_only_database_is_found(tmp_path: Path) -> None:
+    """A command that reads finds the only database; the usual one has priority, and several are an error."""
+    results = tmp_path / "results"
+    results.mkdir()
+    assert existing_database(tmp_path, None) == results / "enginetour.db"
+    (tmp_path / "near.db").write_bytes(SQLITE)
+    (results / "notes.db").write_text("no database")
+    assert existing_database(tmp_path, None) == tmp_path / "near.db"
+    (results / "demo.db").write_bytes(SQLITE)
+    assert existing_database(tmp_path, None) == results / "demo.db"
+    assert existing_database(tmp_path, tmp_path / "x.db") == tmp_path / "x.db"
+    for name in ("a.db", "b.db", "c.db"):
+        (results / name).write_bytes(SQLITE)
+    with pytest.raises(UsageRefused) as caught:
+        existing_database(tmp_path, None)
+    step = f"choose one, for example --db {results / 'a.db'}"
+    assert str(caught.value) == f"{results}: contains several databases: a.db, b.db, c.db and 1 more. Hint: {step}."
+    (results / "enginetour.db").write_bytes(SQLITE)
+    assert existing_database(tmp_path, None) == results / "enginetour.db"
+
+
+def test_commands_after_a_demo(tmp_path: Path) -> None:
+    """Commands in the directory of a demo read its database without --db, and name it; a run does not write to it."""
+    (tmp_path / "results").mkdir()
+    upgrade_database(older(tmp_path / "results" / "demo.db", "league"))
+    for words in (("report", "-o", "pages"), ("ratings",), ("bubble",), ("games",), ("status",), ("db", "check")):
+        done = tour(tmp_path, *words, expect=None)
+        assert "not found" not in done.stderr and "internal error" not in done.stderr, words
+    assert f"database {tmp_path / 'results' / 'demo.db'}" in tour(tmp_path, "games", "--csv").stderr
+    assert (tmp_path / "pages" / "index.html").exists()
+    assert database_of(tmp_path, None) == tmp_path / "results" / "enginetour.db"
