@@ -89,8 +89,7 @@ def game_pgn(
     those of the opening book are used. The first `bare` plies have no comment.
     """
     eco = (names.of(game) if names is not None else None) or (game.opening.eco, game.opening.name)
-    return "
-".join((*_tags(game, number, event, more, ratings, eco), "", *_movetext(game, comments, bare), "", ""))
+    return "\n".join((*_tags(game, number, event, more, ratings, eco), "", *_movetext(game, comments, bare), "", ""))
 
 
 def move_comments(moves: Sequence[MoveMade], extras: tuple[str, ...] = ()) -> list[str]:

@@ -244,7 +244,7 @@ class Database:
 
 def _pgn_reader(log: TournamentLog, number: int) -> Callable[[], str]:
     def read() -> str:
-        return game_pgn(log.game(number).game, number, log.title, ratings=log.known_ratings)
+        return game_pgn(log.game(number).game, number, log.title, ratings=log.known_ratings, more=log.pgn_tags)
 
     return read
 

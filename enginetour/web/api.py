@@ -246,7 +246,7 @@ class Api:
 
         def make(store: Store, _: StandingsCache) -> _Document:
             log = store.tournament(entry.name, entry.edition)
-            return game_pgn(log.game(number).game, number, log.title, ratings=log.known_ratings)
+            return game_pgn(log.game(number).game, number, log.title, ratings=log.known_ratings, more=log.pgn_tags)
 
         return await self._answer(request, entry, make, _PGN)
 
