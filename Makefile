@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 PYTHON ?= python3
 PYTEST_ARGS ?=
 
-.PHONY: demo test check docs night bench clean
+.PHONY: demo test check docs dist night bench clean
 
 $(VENV)/.run-ready: pyproject.toml $(wildcard enginetour/native/*)
 	@if command -v uv >/dev/null 2>&1; then \
@@ -40,6 +40,14 @@ check: $(VENV)/.test-ready
 # Pages for a browser, from disk and without network; any warning is an error.
 docs: $(VENV)/.test-ready
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet && echo build/docs/index.html
+
+# dist/: the source archive, one wheel for every machine, and one with the compiled module for this machine.
+dist:
+	@rm -rf dist && $(PYTHON) -m venv build/dist-tools
+	@build/dist-tools/bin/python -m pip install --quiet --disable-pip-version-check build twine
+	@build/dist-tools/bin/python -m build --outdir dist
+	@ENGINETOUR_NO_NATIVE=1 build/dist-tools/bin/python -m build --wheel --outdir dist
+	@build/dist-tools/bin/python -m twine check --strict dist/*
 
 night: $(VENV)/.test-ready
 	@$(BIN)/python -m pytest -q -m night --timeout 0 $(PYTEST_ARGS)

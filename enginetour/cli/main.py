@@ -78,6 +78,11 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("web", "live"), ("serve",)),
 }
 
+# Commands that start engines or reach a running tournament; the others work on each system that has Python.
+NEED_LINUX = frozenset(
+    "add check concurrency demo engines finish machines match pause replace run serve status unpause void withdraw".split()
+)
+
 # previous name -> the present one; the previous names still work
 PREVIOUS_COMMANDS = {"ladder": "bubble", "slots": "concurrency"}
 PREVIOUS_OPTIONS = {"--slots": "--concurrency", "--place": "--executor"}
@@ -118,6 +123,7 @@ class _Lazy(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Resolve the command, and replace previous names of commands and options."""
+        _require_linux(PREVIOUS_COMMANDS.get(args[0], args[0]))
         name, command, rest = super().resolve_command(ctx, [_present_name(args[0], PREVIOUS_COMMANDS), *args[1:]])
         if name == "chart" and rest:
             rest = [_present_name(rest[0], PREVIOUS_COMMANDS), *rest[1:]]
@@ -133,6 +139,13 @@ class _Lazy(click.Group):
         for group, rows in groups.items():
             with formatter.section(group):
                 formatter.write_dl(rows)
+
+
+def _require_linux(command: str) -> None:
+    """Raise UsageRefused if the command needs Linux and this is another system."""
+    if command in NEED_LINUX and not sys.platform.startswith("linux"):
+        step = "rate, ratings, report, pair, simulate and other commands that read results work here"
+        raise UsageRefused(f"enginetour {command} needs Linux (found {sys.platform})", step=step)
 
 
 def _present_name(word: str, renamed: Mapping[str, str]) -> str:

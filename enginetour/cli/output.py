@@ -232,7 +232,7 @@ def _by_thread(stream: TextIO, outlets: dict[tuple[int, int], NonBlockingStream]
 # Signals of one run, and a time limit for stopping, which applies even if a disk hangs or a step takes long.
 
 # Signals that stop the games in progress at once; after SIGINT, they may finish.
-_HARD = (signal.SIGTERM, signal.SIGHUP)
+_HARD = (signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else []))  # Windows has no SIGHUP
 _BEFORE_S = 0.7  # seconds from a signal to the end of a run before its first game; the documented limit is 1 s
 _PLAYING_S = 4.5  # seconds from a hard signal to the end of a run; the documented limit is 5 s (reliability spec 3)
 EARLY = "stopped before the first game"

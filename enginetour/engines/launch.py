@@ -11,7 +11,6 @@ This module does not import other modules of the package.
 import _signal as signal  # type: ignore[import-not-found]  # not `signal`, whose import takes a third longer
 import ctypes
 import os
-import resource
 
 _library = ctypes.CDLL(None, use_errno=True)  # the libraries that are already loaded: dlopen(3)
 
@@ -71,6 +70,8 @@ def _forget_signals() -> None:
 
 
 def _limit(settings: dict[str, str]) -> None:
+    import resource  # imported here: other systems than Linux do not have it
+
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     for key, kind in (("files", resource.RLIMIT_NOFILE), ("file_size", resource.RLIMIT_FSIZE)):
         if key in settings:

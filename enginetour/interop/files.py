@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import re
@@ -18,7 +17,7 @@ from enginetour.model.errors import InputRefused, TourError, UsageRefused
 
 # Whole files: reading files of users within limits, packed or not, and replacing files by rename.
 
-_NULL_DEVICE = os.makedev(1, 3)  # Linux, Documentation/admin-guide/devices.txt
+_NULL_DEVICE = (1, 3)  # major and minor number; Linux, Documentation/admin-guide/devices.txt
 _UNPACKED_AT_LEAST = 10_000_000  # bytes; smaller unpacked sizes are harmless
 # Measured compression factors: games of one night 5, their tags alone 27, one repeated game 238 (zstd -19); zeros 1,029
 # with gzip and 32,000 with zstd.
@@ -42,8 +41,10 @@ def refuse_special(path: Path, *, named: bool = False) -> None:
     """
     found = path.stat()
     kind = found.st_mode
-    if stat.S_ISREG(kind) or stat.S_ISDIR(kind) or (named and stat.S_ISFIFO(kind)) or found.st_rdev == _NULL_DEVICE:
+    if stat.S_ISREG(kind) or stat.S_ISDIR(kind) or (named and stat.S_ISFIFO(kind)):
         return  # directories have their own error
+    if stat.S_ISCHR(kind) and (os.major(found.st_rdev), os.minor(found.st_rdev)) == _NULL_DEVICE:
+        return
     what = "a pipe" if stat.S_ISFIFO(kind) else "a socket" if stat.S_ISSOCK(kind) else "a device"
     raise InputRefused(
         f"found {what}, expected a regular file{' or a pipe' if named else ''}",
@@ -152,7 +153,7 @@ def replacement_file(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
     name = path.with_name(f".{path.name}.new")
     while True:
         with open(name, "ab", opener=partial(_open_without_link, mode)) as sink:
-            fcntl.flock(sink, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock_file(sink.fileno(), wait=False)
             if not has_name(sink.fileno(), name):
                 continue  # another process renamed it just now
             try:
@@ -165,7 +166,18 @@ def replacement_file(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
 
 
 def _open_without_link(mode: int, name: str, flags: int) -> int:
-    return os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK, mode)
+    return os.open(name, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), mode)
+
+
+def lock_file(fd: int, *, wait: bool) -> None:
+    """Lock an open file for this process; raise OSError if this is not possible.
+
+    If `wait` is false, BlockingIOError is raised while another process has the lock. Systems without flock do not lock.
+    """
+    with suppress(ImportError):
+        import fcntl  # imported here: other systems than Linux do not have it
+
+        fcntl.flock(fd, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def has_name(fd: int, path: Path) -> bool:
@@ -178,6 +190,8 @@ def has_name(fd: int, path: Path) -> bool:
 
 def sync_directory(folder: Path) -> None:
     """Sync a directory, so that new names in it survive a power failure."""
+    if not hasattr(os, "O_DIRECTORY"):  # Windows cannot open directories
+        return
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -261,7 +261,12 @@ def _middle(file: BinaryIO, size: int) -> int:
 
     The second process reads the larger part.
     """
-    if size < WORTH_TWO or len(os.sched_getaffinity(0)) < 2 or threading.active_count() > 1:
+    if (
+        size < WORTH_TWO
+        or not hasattr(os, "sched_getaffinity")
+        or len(os.sched_getaffinity(0)) < 2
+        or threading.active_count() > 1
+    ):
         return 0
     near = (size - START) // 2
     cut = game_start(os.pread(file.fileno(), PIECE, near))

@@ -5,7 +5,6 @@ A file of another program is only read, without creating side files.
 
 from __future__ import annotations
 
-import fcntl
 import math
 import os
 import re
@@ -31,7 +30,7 @@ from sqlalchemy import (
     create_engine,
 )
 
-from enginetour.interop.files import SQLITE_MAGIC, has_name
+from enginetour.interop.files import SQLITE_MAGIC, has_name, lock_file
 from enginetour.model.errors import StorageFailed, StoreRefused, TourError
 from enginetour.store import dialect, migrations
 from enginetour.store.codecs import JsonText, stored_type
@@ -104,7 +103,7 @@ def free_bytes(directory: Path) -> float:
     """Return the free bytes on the disk of a directory, or infinity if unknown."""
     try:
         found = os.statvfs(directory)
-    except OSError:
+    except (OSError, AttributeError):  # a system without statvfs
         return math.inf  # the next write reports a missing directory
     return found.f_bavail * found.f_frsize if found.f_blocks else math.inf
 
@@ -253,7 +252,7 @@ class TournamentLock(dialect.Lock):
             step = "check the permissions of its directory, and that it is not a symbolic link"
             raise StorageFailed(f"cannot be locked: {error.strerror}", place=str(self.path), step=step) from error
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock_file(fd, wait=False)
         except BlockingIOError:
             refused = _already_running(fd)
             os.close(fd)

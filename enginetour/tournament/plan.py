@@ -5,7 +5,6 @@ Nothing here writes. All errors of a configuration are found before the first ga
 
 from __future__ import annotations
 
-import resource
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -553,6 +552,8 @@ def silent_ponderers(side: Side, declared: Iterable[DeclaredOption]) -> Iterator
 
 
 def _few_files(slots: int) -> tuple[int, int] | None:
+    import resource  # imported here: other systems than Linux do not have it
+
     most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = FILES + _SLOT_FILES * slots
     return (most, needed) if most != resource.RLIM_INFINITY and most < needed else None

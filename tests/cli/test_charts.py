@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import os
 import re
@@ -13,14 +14,14 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from click.testing import CliRunner
-from PIL import Image
+from PIL import Image, ImageFont
 
 from enginetour.cli.main import cli
 from enginetour.formats.base import make_format, options_model
 from enginetour.formats.pairing.standings import CrossRow
 from enginetour.model.errors import TourError, UsageRefused
 from enginetour.model.game import Entrant, GameFinished, Outcome, StandingsRow
-from enginetour.reports.charts import canvas, curves, lists
+from enginetour.reports.charts import canvas, curves, lists, output
 from enginetour.reports.charts.bubble import SectionRound, bubble_chart
 from enginetour.reports.charts.canvas import Area, Label, Picture
 from enginetour.reports.charts.lists import CrossScore, RatedEngine, crosstable_chart, rating_chart
@@ -452,3 +453,24 @@ def test_a_crosstable_has_the_points_of_the_table(db: Path) -> None:
     assert table["Fruit"] == 1
     lines = [line for line in chart(db, "crosstable").splitlines() if line]
     assert lines[lines.index("Fruit") + 1] == "1", "it was 1½"
+
+
+def test_an_svg_needs_no_matplotlib_and_a_png_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without matplotlib, an SVG is the same as before, and a PNG is one error with the command that installs it."""
+    picture = rating_chart([RatedEngine("Toga", 1.0, None, None, 3)], title="t")
+    before = svg(picture)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    output._prepare.cache_clear()
+    assert svg(picture) == before
+    with pytest.raises(UsageRefused, match=r"PNG need the package matplotlib.*") as error:
+        output.png(picture)
+    assert "pip install 'enginetour[charts]'" in str(error.value)
+
+
+def test_the_bundled_widths_are_those_of_the_font() -> None:
+    """The widths of characters in widths.zlib are those of DejaVu Sans, which matplotlib contains."""
+    for bold in (False, True):
+        path = output._data_dir() / "fonts" / "ttf" / f"DejaVuSans{'-Bold' if bold else ''}.ttf"
+        font = ImageFont.truetype(str(path), 100, layout_engine=ImageFont.Layout.BASIC)
+        widths = output._widths(bold=bold)
+        assert all(font.getlength(chr(code)) == widths[code] for code in (*range(0x2C00), 0x1D400, 0x1FFFF))

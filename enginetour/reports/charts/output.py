@@ -11,6 +11,7 @@ import logging
 import os
 import threading
 import warnings
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Literal
 from unicodedata import east_asian_width
 from xml.sax.saxutils import escape, quoteattr
 
+from enginetour.model.errors import UsageRefused
 from enginetour.reports.charts.canvas import (
     LIGHT_COLORS,
     SMALL_SIZE,
@@ -43,11 +45,10 @@ from enginetour.reports.charts.canvas import (
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.figure import Figure
-    from PIL import ImageFont
 
 # PNG, drawn by matplotlib.
 
-_EM = 100  # font size used to measure characters
+_EM = 100  # unit of the widths of characters
 _UNIT_DPI = 72  # dots per inch, so that one unit of a picture is one point of matplotlib
 PNG_SCALE = 2  # pixels per unit, for screens with a high resolution
 _LONGEST_SIDE = 16_000  # pixels; a longer PNG is made smaller, because browsers and forums do not show larger pictures
@@ -84,26 +85,31 @@ def text_width(text: str, size: float, *, bold: bool = False) -> float:
     return sum(_advance(char, bold=bold) for char in text) * size
 
 
-@cache
 def _advance(char: str, *, bold: bool) -> float:
     """Return the width of one character in ems. Wide characters are not in the font; their width is one em."""
-    return 1.0 if east_asian_width(char) in "WF" else _font(bold=bold).getlength(char) / _EM
+    widths = _widths(bold=bold)
+    return 1.0 if east_asian_width(char) in "WF" else widths[min(ord(char), len(widths) - 1)] / _EM
 
 
 @cache
-def _font(*, bold: bool) -> ImageFont.FreeTypeFont:
-    """Load the font of matplotlib without loading matplotlib, which takes as long as the rest of a report."""
-    from PIL import ImageFont
+def _widths(*, bold: bool) -> bytes:
+    """Return the width of each character of DejaVu Sans in hundredths of an em, measured at the size of 100 pixels.
 
-    path = _data_dir() / "fonts" / "ttf" / f"DejaVuSans{'-Bold' if bold else ''}.ttf"
-    return ImageFont.truetype(str(path), _EM, layout_engine=ImageFont.Layout.BASIC)
+    Characters that the font does not have, among them the last one, get the width of the box that is shown for them.
+    The widths are bundled, so that SVG charts need neither matplotlib nor its font.
+    """
+    both = zlib.decompress((File(__file__).parent / "widths.zlib").read_bytes())
+    half = len(both) // 2
+    return both[half:] if bold else both[:half]
 
 
 def _data_dir() -> File:
     import importlib.util
 
     spec = importlib.util.find_spec("matplotlib")
-    assert spec is not None and spec.origin is not None, "matplotlib is a dependency of enginetour"
+    if spec is None or spec.origin is None:
+        step = "run pip install 'enginetour[charts]', or draw an SVG file"
+        raise UsageRefused("charts as PNG need the package matplotlib, which is not installed", step=step)
     return File(spec.origin).parent / "mpl-data"
 
 

@@ -5,7 +5,6 @@ The complete new report replaces the old report in one step. Files that are not 
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shlex
 import shutil
@@ -19,7 +18,7 @@ from glob import escape
 from itertools import chain
 from pathlib import Path
 
-from enginetour.interop.files import named_errors, replace_file
+from enginetour.interop.files import lock_file, named_errors, replace_file
 from enginetour.model.errors import UsageRefused
 from enginetour.reports.html import game
 from enginetour.reports.html.game import GamePage, game_page
@@ -215,10 +214,10 @@ def _temporary_dir(target: Path) -> Iterator[Path]:
     """Create a locked directory next to the target, and remove it at the end unless it was renamed."""
     target.parent.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    held = _opened(folder)
     try:
         with suppress(OSError):  # without locks in the file system, `_sweep` does not remove anything either
-            fcntl.flock(held, fcntl.LOCK_EX)
+            lock_file(held, wait=True)
         mask = os.umask(0)
         os.umask(mask)
         folder.chmod(0o777 & ~mask)  # mkdtemp gives permissions only to the owner
@@ -228,6 +227,12 @@ def _temporary_dir(target: Path) -> Iterator[Path]:
         os.close(held)
 
 
+def _opened(folder: Path) -> int:
+    """Open a directory, or the null device on Windows, which cannot open directories and has no locks."""
+    directory = hasattr(os, "O_DIRECTORY")
+    return os.open(folder, os.O_RDONLY | os.O_DIRECTORY) if directory else os.open(os.devnull, os.O_RDONLY)
+
+
 def _sweep(target: Path) -> None:
     """Remove temporary directories that killed processes left: old directories that are not locked."""
     for left in target.parent.glob(f".{escape(target.name)}.{'?' * _RANDOM}"):
@@ -235,9 +240,9 @@ def _sweep(target: Path) -> None:
             fresh = left.lstat().st_mtime > time.time() - _JUST_NOW_S
             if fresh or left.is_symlink() or any(not _is_report_entry(e) and e.name != "old" for e in left.iterdir()):
                 continue
-            held = os.open(left, os.O_RDONLY | os.O_DIRECTORY)
+            held = _opened(left)
             try:
-                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                lock_file(held, wait=False)
                 shutil.rmtree(left, ignore_errors=True)
             finally:
                 os.close(held)
