@@ -80,7 +80,24 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
 
 # Commands that start engines or reach a running tournament; the others work on each system that has Python.
 NEED_LINUX = frozenset(
-    "add check concurrency demo engines finish machines match pause replace run serve status unpause void withdraw".split()
+    [
+        "add",
+        "check",
+        "concurrency",
+        "demo",
+        "engines",
+        "finish",
+        "machines",
+        "match",
+        "pause",
+        "replace",
+        "run",
+        "serve",
+        "status",
+        "unpause",
+        "void",
+        "withdraw",
+    ]
 )
 
 # previous name -> the present one; the previous names still work
