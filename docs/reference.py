@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import enginetour
 from enginetour.formats.base import SYSTEMS, own_decisions
 from enginetour.tournament.config.reference import ConfigKey, list_engine_keys, list_keys
 
@@ -29,15 +32,80 @@ _SECTIONS = {
 }
 
 
+_OTHERS = {  # names of other packages
+    "enginetour.models": "The tables of the database as SQLModel classes, such as `models.Game` and `models.Engine`. "
+    "[Database](../schema.md) describes the columns.",
+    "enginetour.select": "Make a query for a session: `select` of SQLModel.",
+}
+
+
 def pages() -> dict[str, str]:
     """Return the text of each page by its name, with the part between the two comments made again."""
-    made = {"configuration": _configuration(), "formats": _formats(), "engine-files": _engine_files(), "http": _http()}
+    made = {
+        "configuration": _configuration(),
+        "formats": _formats(),
+        "engine-files": _engine_files(),
+        "http": _http(),
+        "python": _python(),
+    }
     return {f"{name}.md": _filled((FOLDER / f"{name}.md").read_text("utf-8"), part) for name, part in made.items()}
 
 
 def _filled(page: str, part: str) -> str:
     before, rest = page.split(_BEGIN)
     return f"{before}{_BEGIN}\n{part.strip()}\n\n{_END}{rest.split(_END)[1]}"
+
+
+def _python() -> str:
+    """Return a section for each name of `enginetour.__all__`: functions, then classes with their public members."""
+    found = {name: getattr(enginetour, name) for name in enginetour.__all__}
+    ordered = sorted(found.items(), key=lambda item: (isinstance(item[1], type), item[0]))
+    return "\n".join(_documented(f"## {name}", f"enginetour.{name}", value) for name, value in ordered)
+
+
+def _documented(heading: str, path: str, value: Any) -> str:
+    signature = path
+    if callable(value) and not isinstance(value, type):
+        words = re.sub(r"(: |-> )'([^']*)'", r"\1\2", str(inspect.signature(value)))  # annotations are texts
+        words = words.replace("(self, ", "(").replace("(cls, ", "(").replace("(self)", "()")
+        signature = f"{path}{re.sub(r'<function .*?>', '...', words)}"
+    text = _OTHERS.get(path) or inspect.getdoc(value.fget if isinstance(value, property) else value) or ""
+    lines = [f"{heading}\n", f"```text\n{signature}\n```\n", f"{_markdown(text)}\n"]
+    own = (
+        value.__module__ == "enginetour.tournament.api" or value.__name__ == "RatingList"
+        if isinstance(value, type)
+        else False
+    )
+    for name, member in list(vars(value).items()) if own else ():
+        member = getattr(member, "__func__", member)  # of a class method
+        if _is_public(value, name) and inspect.getdoc(member) and _is_shown(member):
+            shown = f"{value.__name__}(...)" if name == "__init__" else f"{value.__name__}.{name}"
+            lines.append(_documented(f"### {shown}", shown.replace("(...)", ""), member))
+    return "\n".join(lines)
+
+
+def _is_public(owner: type, name: str) -> bool:
+    """Return whether a member is for users: `Run` is the only class that they make themselves."""
+    return (
+        name == "__init__" if name.startswith("_") and owner.__name__ == "Run" else not name.startswith(("_", "model_"))
+    )
+
+
+def _is_shown(member: Any) -> bool:
+    return isinstance(member, property) or inspect.isfunction(member)
+
+
+def _markdown(doc: str) -> str:
+    """Return a docstring in Google's style as Markdown: its sections become lists."""
+    made: list[str] = []
+    for line in doc.splitlines():
+        if re.fullmatch(r"(Args|Raises|Attributes):", line):
+            made += [f"{line}\n".replace("Args", "Arguments")]
+        elif found := re.fullmatch(r"    (\w+): (.*)", line):
+            made.append(f"* `{found[1]}`: {found[2]}")
+        else:
+            made.append(re.sub(r"^        ", "  ", line))
+    return "\n".join(made).replace("``", "`")
 
 
 def _configuration() -> str:

@@ -9,6 +9,7 @@ __version__ = "1.0.0"
 __all__ = [
     "Database",
     "Game",
+    "MatchTest",
     "RatingList",
     "Run",
     "Session",
@@ -22,12 +23,14 @@ __all__ = [
     "rate",
     "run",
     "select",
+    "sprt",
 ]
 
 if TYPE_CHECKING:
     from enginetour.tournament.api import (
         Database,
         Game,
+        MatchTest,
         RatingList,
         Run,
         Session,
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
         rate,
         run,
         select,
+        sprt,
     )
 else:
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+import enginetour
 from enginetour.cli.main import cli
 from enginetour.store.backup import upgrade_database
 from enginetour.store.tables import METADATA
@@ -123,3 +124,22 @@ def test_the_queries_answer(tmp_path: Path, name: str) -> None:
         found = raw.execute((DOCS / "queries" / f"{name}.sql").read_text("utf-8"))
         columns = tuple(column[0] for column in found.description)
         assert (columns, found.fetchone()) == ANSWERS[name]
+
+
+def test_python_blocks_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The blocks run one after another, as a script in an empty workspace, and draw their charts."""
+    (tmp_path / "results").mkdir()
+    monkeypatch.chdir(tmp_path)
+    page, names = DOCS / "howto" / "python.md", dict[str, Any]()
+    for language, _, text in BLOCK.findall(page.read_text("utf-8")):
+        if language == "python":
+            exec(compile(text, str(page), "exec"), names)
+    assert names["run"].state == "finished"
+    assert {path.name for path in tmp_path.glob("*.svg")} == {"lengths.svg", "ratings.svg"}
+
+
+def test_the_python_page_has_every_name_of_the_api() -> None:
+    """Each name that stays stable has a section with a text, also those of other packages."""
+    page = (DOCS / "reference" / "python.md").read_text("utf-8")
+    sections = re.findall(r"^## (\w+)\n\n```text\n.*\n```\n\n(.)", page, re.MULTILINE)
+    assert sorted(name for name, _ in sections) == sorted(enginetour.__all__)

@@ -22,6 +22,7 @@ from enginetour.cli.printing import format_sheet
 from enginetour.model.errors import UsageRefused, did_you_mean
 from enginetour.ratings.incremental import LARGEST
 from enginetour.reports.sheet import COLUMN_KEYS, WIDE_COLUMNS, json_text
+from enginetour.tournament.rating import STORE_ONLY
 
 if TYPE_CHECKING:
     from enginetour.ratings.matrices import MatrixName
@@ -214,10 +215,6 @@ def _field(words: tuple[str, ...]) -> str:
     return words[-1].partition("/")[0].lstrip("-").replace("-", "_")
 
 
-# Options that do not apply to PGN files, because these have no versions, families, machines or tournaments.
-_STORE_ONLY = ("tournaments", "not_tournaments", "hardware", "best_of_family", "by")
-
-
 def _fields(**asked: Any) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for name, value in asked.items():
@@ -239,7 +236,7 @@ def _fields(**asked: Any) -> dict[str, Any]:
 # `file_list_options` has only those that apply to PGN files.
 list_options = gathered([click.option(*words, **settings) for words, settings in _OPTIONS], "fields", _fields)
 file_list_options = gathered(
-    [click.option(*words, **settings) for words, settings in _OPTIONS if _field(words) not in _STORE_ONLY],
+    [click.option(*words, **settings) for words, settings in _OPTIONS if _field(words) not in STORE_ONLY],
     "fields",
     _fields,
 )

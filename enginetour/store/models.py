@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 from sqlmodel import Session, select
 
+from enginetour.model.errors import StorageFailed, UsageRefused
 from enginetour.store.database import Database
 from enginetour.store.tables import EditionLineRow as EditionLine
 from enginetour.store.tables import EditionRow as Edition
@@ -54,6 +55,14 @@ def session_of(database: Database) -> Iterator[Session]:
     with database.reading() if database.readonly else database.writing() as connection:
         if not connection.in_transaction():
             connection.begin()  # `commit` of the session does not end the transaction of the block
-        with Session(connection) as session:
-            yield session
+        with Session(connection, expire_on_commit=False) as session:
+            try:
+                yield session
+            except StorageFailed as error:
+                if not (
+                    database.readonly and "readonly" in error.what
+                ):  # SQLite's "attempt to write a readonly database"
+                    raise
+                what, step = "was opened for reading", "open it with writable=True"
+                raise UsageRefused(what, place=error.place, step=step) from None
             session.commit()

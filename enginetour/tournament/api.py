@@ -6,7 +6,7 @@ import io
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
@@ -21,10 +21,11 @@ from pydantic import PrivateAttr
 from enginetour.engines.registry import of_workspace
 from enginetour.interop.files import replace_bytes
 from enginetour.model import frames
-from enginetour.model.errors import TaskFailed, TourError, UsageRefused
+from enginetour.model.errors import TaskFailed, TourError, UsageRefused, usage_errors
 from enginetour.model.game import Game as PlayedGame
 from enginetour.model.game import Opening, Pairing
 from enginetour.ratings.ratinglist import RatingList
+from enginetour.ratings.sequential import ERROR, MatchTest, Model, Sprt, match_test
 from enginetour.reports.games import game_row
 from enginetour.reports.pgn import game_pgn
 from enginetour.reports.progress import status_json
@@ -45,7 +46,7 @@ from enginetour.tournament.events import make_event
 from enginetour.tournament.executor import LocalExecutor, probe_executor
 from enginetour.tournament.plan import own_cores, prepare
 from enginetour.tournament.probing import detect_each
-from enginetour.tournament.rating import entrant_named, rate_files, rate_stored
+from enginetour.tournament.rating import definition_from, entrant_named, rate_files, rate_stored
 from enginetour.tournament.recorded import ENDS, Dropped, RecordedRun, check_limits
 from enginetour.tournament.run import open_session
 from enginetour.tournament.scheduler import RunEnd, Scheduler, Screen
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Database",
     "Game",
+    "MatchTest",
     "RatingList",
     "Run",
     "Session",
@@ -71,6 +73,7 @@ __all__ = [
     "rate",
     "run",
     "select",
+    "sprt",
 ]
 
 Place = str | os.PathLike[str]
@@ -86,7 +89,7 @@ class Game(GameLine):
     _pgn: Callable[[], str] = PrivateAttr()
 
     @classmethod
-    def of(cls, values: Mapping[str, Any], pgn: Callable[[], str]) -> Self:
+    def _of(cls, values: Mapping[str, Any], pgn: Callable[[], str]) -> Self:
         """Return a game with these columns, whose moves come from `pgn`."""
         made = cls.model_construct(**values)
         made._pgn = pgn
@@ -158,7 +161,7 @@ class Database:
             log = self._store.tournament(tournament, edition)
             named = None if engine is None else entrant_named(log, engine, option="engine")
             lines = log.games(engine=named, termination=termination, incidents=incidents)
-        return [Game.of(dict(line), _pgn_reader(log, line.number)) for line in lines]
+        return [Game._of(dict(line), _pgn_reader(log, line.number)) for line in lines]
 
     def standings(self, tournament: str | None = None, *, edition: int | None = None) -> list[dict[str, object]]:
         """Return the rows of the table, as `enginetour standings --json` prints them under ``table``."""
@@ -194,7 +197,7 @@ class Database:
         if list is not None and (tournament or edition):
             what = "list and tournament cannot be combined, because a list defines its tournaments"
             raise UsageRefused(what, step="omit one of them")
-        given = fields if anchor is None else {**fields, "anchors": dict(anchor)}
+        given = _fields(fields, anchor)
         with self._readable(), self._store.database.snapshot():
             named = tournament is not None or edition is not None
             log = self._store.tournament(tournament, edition) if named else None
@@ -230,10 +233,11 @@ class Database:
     def session(self) -> Iterator[Session]:
         """Yield a SQLModel session for queries over `models`.
 
-        The session has one state of the database. If the database was opened with ``writable=True``, changes are
-        written together when the block ends, and no game can be stored until then.
+        The session has one state of the database. Rows cannot be changed. If the database was opened with
+        ``writable=True``, statements such as `insert` of SQLAlchemy write together when the block ends, and no game can
+        be stored until then.
         """
-        with self._readable(), models.session_of(self._store.database) as session:
+        with models.session_of(self._store.database) as session:
             yield session
 
     @contextmanager
@@ -273,6 +277,11 @@ def open(place: Place | None = None, writable: bool = False) -> Database:  # noq
 # Rating lists and charts.
 
 
+def _fields(fields: Mapping[str, Any], anchor: Mapping[str, float] | None) -> dict[str, Any]:
+    given = {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
+    return given if anchor is None else {**given, "anchors": dict(anchor)}
+
+
 def rate(
     files: Place | Sequence[Place],
     *,
@@ -296,7 +305,8 @@ def rate(
         TourError: A file cannot be read or has no game to rate, or a field is not valid.
     """
     named = [files] if isinstance(files, str | os.PathLike) else files
-    given = fields if anchor is None else {**fields, "anchors": dict(anchor)}
+    given = _fields(fields, anchor)
+    definition_from(given)  # raises an error for an unknown field
     made = rate_files(
         [Path(name) for name in named],
         given,
@@ -320,6 +330,43 @@ def chart(found: RatingList, file: Place, title: str = "ratings") -> Path:
         raise UsageRefused(what, step="use .png or .svg")
     replace_bytes(path, [picture_file(list_chart(found, title), path)])
     return path
+
+
+def sprt(
+    games: Iterable[Game],
+    engine: str,
+    *,
+    elo0: float,
+    elo1: float,
+    model: Model = "logistic",
+    alpha: float = ERROR,
+    beta: float = ERROR,
+) -> MatchTest:
+    """Evaluate a sequential test of one engine over any games, in their order.
+
+    Games of other engines, games that do not count, and games at time odds are left out. The two games of a pair are
+    used as a pair if both are given. The verdict is ``walk.verdict`` of the result; `statistics` contains Elo and LOS.
+
+    Args:
+        games: the games, for example some of those of `Database.games`.
+        engine: name of the engine that is tested against all its opponents.
+        elo0: difference of the hypothesis H0, in Elo.
+        elo1: difference of the hypothesis H1, in Elo.
+        model: ``logistic``, ``normalized`` or ``bayesian``.
+        alpha: probability of the verdict H1 if H0 is true.
+        beta: probability of the verdict H0 if H1 is true.
+
+    Raises:
+        TourError: There are no such games, or a number is not valid.
+    """
+    played = [game for game in games if engine in (game.white, game.black) and game.counts and not game.handicap]
+    if not played:
+        raise UsageRefused(f"no games of {engine!r} that count", place="sprt", step="choose another engine or filter")
+    keys = [(game.white, game.black) if game.white < game.black else (game.black, game.white) for game in played]
+    pairs = [(*key, game.meeting, (game.leg + 1) // 2) for key, game in zip(keys, played, strict=True)]
+    points = [game.outcome.half_points(white=game.white == engine) for game in played]
+    with usage_errors("sprt"):
+        return match_test(Sprt(elo0, elo1, model, alpha, beta), [*zip(pairs, points, strict=True)])
 
 
 # Playing.
@@ -642,4 +689,4 @@ def _played(game: PlayedGame) -> Game:
     values |= {name: getattr(pairing, name) for name in GameLine.model_fields if hasattr(pairing, name)}
     values |= {"number": 1, "voided": False, "incidents": len(game.incidents)}
     values |= {"white": pairing.white, "black": pairing.black}
-    return Game.of(values, lambda: game_pgn(game, 1, "enginetour.play"))
+    return Game._of(values, lambda: game_pgn(game, 1, "enginetour.play"))

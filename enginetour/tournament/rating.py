@@ -190,6 +190,8 @@ def requested_errors(patterns: Sequence[str], pairs: Pairs) -> set[str] | None:
 
 # Lists of PGN files, without a database.
 
+# Fields that do not apply to PGN files, because these have no versions, families, machines or tournaments.
+STORE_ONLY = ("tournaments", "not_tournaments", "hardware", "best_of_family", "by")
 _NO_PAIRS = (
     "no game pairs found. A game pair is two games with the same opening (FEN tag or book moves) and swapped colors"
 )
@@ -239,6 +241,8 @@ def rate_files(
         InputRefused: A file cannot be read, or has no game to rate.
     """
     refuse_twice(files)
+    if lost := [name for name in STORE_ONLY if name in fields]:
+        raise UsageRefused(f"{lost[0]} applies only to lists of a database", step="import the files first")
     incremental = {"--start": start, "--by-event": by_event, "--setting": "settings" in fields}
     system = fields.get("system", "ml")
     if system == "ml" and (only := [option for option, there in incremental.items() if there]):
