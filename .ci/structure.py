@@ -47,6 +47,7 @@ WIDE = {
     "enginetour.store.games": "all reads of one tournament",
     "enginetour.store.tables": "a class and a constant for each table",
     "enginetour.web.schemas": "a type for each document of the HTTP interface",
+    "enginetour.tournament.rating": "every list that users ask for, and the names of engines in them",
     "enginetour.tournament.plan": "what can be played, and the limits that are checked before game 1",
 }
 # One importer, and the separate subject that keeps them apart.

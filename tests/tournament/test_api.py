@@ -97,8 +97,11 @@ def test_rows_equal_those_of_the_commands(league: Path) -> None:
     """Games, standings and ratings are those that the commands print as JSON."""
     with et.open(league) as db:
         name = db.tournaments()[-1].name
-        assert as_json(db.rows("games")) == printed(league, "games")
-        assert as_json(db.rows("games", tournament=name, incidents=True)) == printed(league, "games", "--incidents")
+        assert as_json(db.rows("games")) == printed(league, "games")["rows"]
+        assert (
+            as_json(db.rows("games", tournament=name, incidents=True))
+            == printed(league, "games", "--incidents")["rows"]
+        )
         assert as_json(db.rows("standings")) == printed(league, "standings")["table"]
         for found, words in (
             (db.ratings(), ["--all"]),
