@@ -10,6 +10,7 @@ import asyncio
 import json
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
 from zlib import crc32
 
@@ -18,6 +19,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
+from starlette.types import Receive, Scope, Send
 
 from enginetour import __version__
 from enginetour.model.errors import TourError, UsageRefused, suggest
@@ -68,6 +70,16 @@ _Limit = Annotated[int, Query(ge=1, le=_MOST_ROWS, description="largest number o
 _Finished = Annotated[int, Query(ge=0, le=_MOST_ROWS, description="number of finished games before those in progress")]
 
 
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A document that was made for a tag. `key` is that of the tag if the document is the whole answer, or None."""
+
+    tag: str
+    body: bytes
+    media: str
+    key: int | None
+
+
 class Api:
     """The documents of a database, as an application for the path `/api/v1`."""
 
@@ -75,7 +87,7 @@ class Api:
         """`stream` returns the response with the events of a listener."""
         self._hub, self._reader, self._stream = hub, reader, stream
         self._tags: dict[int, tuple[float, asyncio.Task[str]]] = {}  # tournament, or 0 -> until when it is used, tag
-        self._kept: OrderedDict[str, tuple[str, bytes]] = OrderedDict()  # address -> tag, document
+        self._kept: OrderedDict[str, _Kept] = OrderedDict()  # by address
         self._kept_bytes = 0
         self._waiting = 0
         self.app = FastAPI(
@@ -97,6 +109,20 @@ class Api:
         self.app.add_api_route("/openapi.json", self._openapi_document, include_in_schema=False)
         for route in self.app.routes:
             route.methods.add("HEAD")  # type: ignore[attr-defined]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request: from a kept document without looking for its path, which takes a tenth of the time."""
+        await (self._at_hand(scope) or self.app)(scope, receive, send)
+
+    def _at_hand(self, scope: Scope) -> Response | None:
+        """Return the answer if its document is kept and its tag is fresh."""
+        kept = self._kept.get(_address(scope))
+        if kept is None or kept.key is None or scope["method"] not in ("GET", "HEAD"):
+            return None
+        until, task = self._tags[kept.key]
+        if asyncio.get_running_loop().time() >= until or not task.done() or task.exception() is not None:
+            return None
+        return _response(Request(scope), kept.tag, kept.body, kept.media) if task.result() == kept.tag else None
 
     def _paths(self) -> Sequence[tuple[str, Callable[..., Awaitable[Response]], type[BaseModel] | str]]:
         return (
@@ -282,12 +308,12 @@ class Api:
             last = log.games(counting=True, limit=games) if games else []
             return "".join(export_pgn(log, last[0].number)) if last else ""
 
-        tag, finished = await self._document(request, entry, make)
+        finished = await self._document(request, entry, make)
         played = [game for _, game in sorted(self._hub.live(entry).games.items()) if not game.over]
         number = self._hub.live(entry).progress.get("games_done", 0)
         texts = [game.to_pgn(entry.title, number + place) for place, game in enumerate(played, 1)]
-        tag = f"{tag}-{crc32(str([game.version for game in played]).encode()):x}"
-        return _response(request, tag, finished + "".join(texts).encode("utf-8", "replace"), _PGN)
+        tag = f"{finished.tag}-{crc32(str([game.version for game in played]).encode()):x}"
+        return _response(request, tag, finished.body + "".join(texts).encode("utf-8", "replace"), _PGN)
 
     async def events(self, slug: _Slug) -> Response:
         """Return server-sent events: `all`, then `board`, `table`, `progress`, `game-line` and `incident-line`."""
@@ -347,28 +373,30 @@ class Api:
         tag = await self._tag(entry)
         if _is_known(request, tag + extra):
             return _response(request, tag + extra, b"", media)
-        tag, body = await self._document(request, entry, make, extra)
-        return _response(request, tag, body, media)
+        made = await self._document(request, entry, make, media, extra)
+        return _response(request, made.tag, made.body, media)
 
     async def _document(
-        self, request: Request, entry: TournamentEntry | None, make: _Make, extra: str = ""
-    ) -> tuple[str, bytes]:
+        self, request: Request, entry: TournamentEntry | None, make: _Make, media: str = "", extra: str = ""
+    ) -> _Kept:
+        """Return a document. It is a part of the answer if `media` is empty."""
         tag = await self._tag(entry) + extra
-        address = f"{request.scope['path']}?{request.scope['query_string'].decode('latin-1')}"
+        address = _address(request.scope)
         kept = self._kept.get(address)
-        if kept is not None and kept[0] == tag:
+        if kept is not None and kept.tag == tag:
             self._kept.move_to_end(address)
             return kept
 
-        def work(store: Store, standings: StandingsCache) -> tuple[str, bytes]:
+        def work(store: Store, standings: StandingsCache) -> _Kept:
             now = _tag_of(store, entry) + extra
             again = self._kept.get(address)  # made for another request meanwhile
-            if again is not None and again[0] == now:
+            if again is not None and again.tag == now:
                 return again
             made = make(store, standings)
-            return now, made.encode("utf-8", "replace") if isinstance(made, str) else json_document(made)
+            body = made.encode("utf-8", "replace") if isinstance(made, str) else json_document(made)
+            return _Kept(now, body, media, _key(entry) if media and not extra else None)
 
-        made: tuple[str, bytes] = await self._read(work)
+        made: _Kept = await self._read(work)
         self._keep(address, made)
         return made
 
@@ -381,15 +409,16 @@ class Api:
         finally:
             self._waiting -= 1
 
-    def _keep(self, address: str, made: tuple[str, bytes]) -> None:
-        self._kept_bytes += len(made[1]) - len(self._kept.pop(address, ("", b""))[1])
+    def _keep(self, address: str, made: _Kept) -> None:
+        before = self._kept.pop(address, None)
+        self._kept_bytes += len(made.body) - (0 if before is None else len(before.body))
         self._kept[address] = made
         while len(self._kept) > _MOST_KEPT or self._kept_bytes > _MOST_KEPT_BYTES:
-            self._kept_bytes -= len(self._kept.popitem(last=False)[1][1])
+            self._kept_bytes -= len(self._kept.popitem(last=False)[1].body)
 
     async def _tag(self, entry: TournamentEntry | None) -> str:
         """Return the tag of the newest position that is at most `_FRESH_S` old. Concurrent requests share one read."""
-        key, now = 0 if entry is None else entry.id, asyncio.get_running_loop().time()
+        key, now = _key(entry), asyncio.get_running_loop().time()
         until, task = self._tags.get(key, (0.0, None))
         if task is None or (task.done() and now >= until):
             task = asyncio.ensure_future(self._read(lambda store, _: _tag_of(store, entry)))
@@ -400,6 +429,14 @@ class Api:
 def json_document(value: Mapping[str, object] | Sequence[object]) -> bytes:
     """Return a JSON document as bytes."""
     return f"{json_text(value)}\n".encode()
+
+
+def _key(entry: TournamentEntry | None) -> int:
+    return 0 if entry is None else entry.id
+
+
+def _address(scope: Scope) -> str:
+    return f"{scope['path']}?{scope['query_string'].decode('latin-1')}"
 
 
 def _tag_of(store: Store, entry: TournamentEntry | None) -> str:

@@ -144,7 +144,7 @@ class _LazyApi:
     def _make(self) -> ASGIApp:
         from enginetour.web.api import Api
 
-        return Api(*self._parts).app
+        return Api(*self._parts)
 
 
 @dataclass(frozen=True, slots=True)
