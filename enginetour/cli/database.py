@@ -123,7 +123,9 @@ def backup(file: Path, db: Address | None, replace: bool) -> None:
     if output_form() == "json":
         print_json({**asdict(made), "path": str(made.path)})
     else:
-        echo(f"{made.path} written and verified: {made.rows:,} rows, {made.bytes:,} bytes, schema {made.schema}")
+        echo(
+            f"{made.path} written and verified: {made.rows:,} rows, {made.bytes:,} bytes, schema {made.database_schema}"
+        )
 
 
 @db.command()

@@ -194,6 +194,7 @@ def json_text(value: object) -> str:
 
     The document is an object with its version in ``schema``. A list becomes its ``rows``.
     """
+    assert not (isinstance(value, Mapping) and "schema" in value)
     document = {"schema": SCHEMA, **(value if isinstance(value, Mapping) else {"rows": value})}
     text = json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False)
     return _RAW.sub(lambda char: f"\\u{ord(char[0]):04x}", text)

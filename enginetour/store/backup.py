@@ -151,7 +151,7 @@ class _Backup:
     path: Path
     bytes: int
     rows: int
-    schema: int
+    database_schema: int
 
 
 def back_up(source: Address, target: Path, *, replace: bool = False) -> _Backup:

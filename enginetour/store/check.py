@@ -445,7 +445,7 @@ class Inspection:
 
     def to_json(self) -> dict[str, object]:
         """Return the result ready for JSON."""
-        return {"schema": SCHEMA_VERSION, "sound": not self.findings, **asdict(self)}
+        return {"database_schema": SCHEMA_VERSION, "sound": not self.findings, **asdict(self)}
 
 
 def inspect(store: Store) -> Inspection:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import gzip
-import json
 import os
 import sys
 from pathlib import Path
@@ -100,7 +99,7 @@ def test_csv_and_output_files(games: Path, tmp_path: Path) -> None:
     assert (tmp_path / "list.csv").read_text() == printed
     rows = list(csv.DictReader(printed.splitlines()))
     assert [cells["points"] for cells in rows] == ["50.0", "20.0", "55.0"]
-    assert json.loads((tmp_path / "list.json").read_text()) == listed(games)
+    assert unwrapped((tmp_path / "list.json").read_text()) == listed(games)
     assert "maximum likelihood" in (tmp_path / "list.txt").read_text()
     assert sorted(os.listdir(tmp_path)) == ["games.pgn", "list.csv", "list.json", "list.txt"]
 
