@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour.cli.listoptions import list_options
+from enginetour.cli.listoptions import SystemChoice, list_options
 from enginetour.cli.lists import ListSelection
 from enginetour.cli.options import (
     PATH,
@@ -148,7 +148,7 @@ def bubble(log: TournamentReader, by: str | None) -> Picture:
 @tournament_options
 @click.option(
     "--system",
-    type=click.Choice(["elo", "gor", "egf", "egf2021"]),
+    type=SystemChoice(["elo", "gor", "egf", "egf2021"]),
     help="Draw the ratings of a tournament game by game, in this rating system.",
 )
 @many_option("--engine", "engines", metavar="NAME", help="Draw only this engine.")

@@ -30,11 +30,24 @@ if TYPE_CHECKING:
     from enginetour.ratings.ratinglist import RatingList
 
 
+class SystemChoice(click.Choice[str]):
+    """A rating system: one of the built-in ones, or one of a plug-in."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name; the registry is loaded only for a name that is not built in."""
+        if value not in self.choices:
+            from enginetour.ratings.systems import SYSTEMS
+
+            if value in SYSTEMS:
+                return value
+        return super().convert(value, param, ctx)
+
+
 # Filters and model terms, shared by every command that computes a list.
 
 T = TypeVar("T")
 _SYSTEMS = ("ml", "elo", "gor", "egf", "egf2021")
-_MODELS = ("logistic", "davidson", "raokupper")
+LIKELIHOODS = ("logistic", "davidson", "raokupper")
 TERMS = ("system", "settings", "model", "prior", "advantage", "anchors", "loose", "average", "scale", "by")
 _RESTORED = ""  # the value that restores the default
 _SMALLEST_SCALE = 1  # smallest value of --scale, in rating points
@@ -123,7 +136,7 @@ def _one(*words: str, **settings: Any) -> tuple[tuple[str, ...], dict[str, Any]]
 _OPTIONS = (
     _one(
         "--system",
-        type=click.Choice(_SYSTEMS),
+        type=SystemChoice(_SYSTEMS),
         show_default="ml",
         help="Rating system: maximum likelihood, Elo, Czech GoR or EGF GoR.",
     ),
@@ -137,7 +150,7 @@ _OPTIONS = (
     _one(
         "--model",
         "likelihood",
-        type=click.Choice(_MODELS),
+        type=click.Choice(LIKELIHOODS),
         show_default="logistic",
         help="Draw model: half a win, Davidson, or Rao-Kupper as in BayesElo.",
     ),

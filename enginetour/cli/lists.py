@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginetour.cli.listoptions import (
+    LIKELIHOODS,
     TERMS,
     Display,
     display_options,
@@ -113,7 +114,7 @@ def ratings(
         heading, found = which.rate(store, fields, errors_for)
     if into.put_picture(found, heading, display=display != Display()):
         return
-    if found.model in ("logistic", "davidson", "raokupper"):
+    if found.model in LIKELIHOODS:
         into.put(present(found, None, display, output_form(), into.columns, title=heading), size_of(found))
         return
     if shown:
@@ -163,6 +164,7 @@ def _print_stream(store: Store, log: TournamentLog | None, system: str, into: Li
 
     Only the entrants of the tournament `log` are printed, or all engines if `log` is None.
     """
+    from enginetour.ratings.systems import system_title
     from enginetour.reports import ratinglist as sheets
     from enginetour.store.ratings import ratings_of, update_ratings
 
@@ -171,7 +173,7 @@ def _print_stream(store: Store, log: TournamentLog | None, system: str, into: Li
     update_ratings(store, system)
     known = ratings_of(store, system, None if log is None else log.id)
     title = "all tournaments" if log is None else log.title
-    sheet = sheets.incremental_sheet(f"{sheets.SYSTEM_NAMES[system]} · {title}", known)
+    sheet = sheets.incremental_sheet(f"{system_title(system)} · {title}", known)
     into.put_sheet(sheet, {"list": sheet.rows, "model": system})
 
 

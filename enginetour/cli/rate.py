@@ -103,10 +103,10 @@ def rate(
             how: dict[str, Any] = {"value": made.value, "notes": made.notes}
             into.put(present(found, made.pairs, display, output_form(), into.columns, **how), size_of(found))
     else:
+        from enginetour.ratings.systems import system_title
         from enginetour.reports.editions import list_sheet
-        from enginetour.reports.ratinglist import SYSTEM_NAMES
 
-        title = f"{SYSTEM_NAMES[found.model]} · {names}"
+        title = f"{system_title(found.model)} · {names}"
         if not into.put_picture(found, title, display=False):
             into.put_sheet(list_sheet(title, found), {**found.to_json(), **made.value}, found)
     sys.exit(GAMES_LEFT_OUT if strict and made.left_out else 0)

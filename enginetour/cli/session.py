@@ -389,6 +389,7 @@ _MOST_SHOWN = 12  # number of round robins of a bubble that are shown; about one
 
 
 def _print_summary(session: Session, pgn: PgnFile, end: RunEnd, warnings: Iterable[str] = ()) -> None:
+    from enginetour.ratings.systems import system_title
     from enginetour.reports import ratinglist
     from enginetour.reports.review.fairness import repeated_games_note
     from enginetour.store.lists import tournament_rating_list
@@ -402,7 +403,7 @@ def _print_summary(session: Session, pgn: PgnFile, end: RunEnd, warnings: Iterab
             sheet = ratinglist.likelihood_sheet(f"ratings · {log.title}", rated)
         else:
             known = ratings_of(session.store, system, log.id)
-            sheet = ratinglist.incremental_sheet(ratinglist.SYSTEM_NAMES[system], known)
+            sheet = ratinglist.incremental_sheet(system_title(system), known)
         click.echo(f"\n{render(sheet, width())}", nl=False)
     found = [incident for _, incident in log.incidents()]
     wrong = sum(not incident.is_warning for incident in found)

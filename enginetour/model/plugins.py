@@ -12,12 +12,15 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from pydantic import BaseModel, ValidationError
+
 from enginetour.model.errors import InputRefused
 
 if TYPE_CHECKING:
     from importlib import metadata
 
 T = TypeVar("T")
+M = TypeVar("M", bound=BaseModel)
 KINDS = {
     "enginetour.formats": "format",
     "enginetour.ratings": "rating system",
@@ -107,6 +110,10 @@ class Registry(Mapping[str, T], Generic[T]):
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
+    def place(self, name: str) -> int:
+        """Return the place of a built-in entry, from 0; plug-ins have the place after all of them."""
+        return [*self._own].index(name) if name in self._own else len(self._own)
+
     def package_of(self, name: str) -> str:
         """Return the name and version of the package that contains a plug-in, or "" for a built-in name."""
         return "" if name in self._own else _package(_entry_points(self.group)[name][0])
@@ -163,6 +170,19 @@ class Registry(Mapping[str, T], Generic[T]):
         return (fault, "report it to its author") if fault else None
 
 
+def validated(model: type[M], given: Mapping[str, Any], *under: str) -> M:
+    """Return the settings of a plug-in or of a rating system, which are in the tables `under`.
+
+    Raise ValueError for the first invalid setting.
+    """
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        what = first["msg"].removeprefix("Value error, ")
+        raise ValueError(f"{'.'.join(map(str, (*under, *first['loc'])))}: {what}") from None
+
+
 Used = dict[str, dict[str, str]]  # group of entry points -> name -> package with version
 
 
@@ -175,9 +195,13 @@ def plugins_used(*names: tuple[Registry[Any], str]) -> Used:
     return used
 
 
-def refuse_missing(used: Mapping[str, Mapping[str, str]], place: str) -> None:
-    """Raise PluginRefused for the first plug-in that is not installed; `used` is the result of `plugins_used`."""
-    for group, packages in used.items():
+def refuse_missing(used: Mapping[str, Mapping[str, str]], place: str, *groups: str) -> None:
+    """Raise PluginRefused for the first plug-in of these groups that is not installed, by default of all groups.
+
+    `used` is the result of `plugins_used`, as it was stored.
+    """
+    for group in groups or KINDS:
+        packages = used.get(group, {})
         for name, package in packages.items():
             if name not in _entry_points(group):
                 what = f"the {KINDS[group]} {name!r} is not installed; it is part of the package {package}"

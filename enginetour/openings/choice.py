@@ -7,7 +7,7 @@ positions of Chess960 by number, or lines drawn from a Polyglot book.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -18,14 +18,18 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from enginetour.interop.files import bundled_openings, file_digest
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Opening, Pairing
+from enginetour.model.plugins import Registry
 from enginetour.model.variants import STANDARD, VARIANTS, BackRanks, describe_start, start_count
 from enginetour.openings.books import MOST_OPENINGS, HeldGames, holds_games, open_large_positions, read_openings
 from enginetour.openings.polyglot import MOST_PLIES, BookChoice, BookLines
 from enginetour.openings.positions import (
     MEND_OR_SKIP,
     NONE_SKIPPED,
+    BadOpening,
     IndexedPositions,
     SkippedOpenings,
+    WrittenOpening,
+    check_opening,
     needs_setboard,
 )
 
@@ -335,7 +339,38 @@ def _open_book(
             raise InputRefused(what, place=str(path), step="use PGN games, EPD or FEN lines")
         plies = min(MOST_PLIES, most_plies) if settings.longest is None else settings.longest
         return BookLines(path, settings.choice, seed, plies), str(path), NONE_SKIPPED
+    kind = path.suffix.lower().removeprefix(".")
+    if kind in READERS:
+        return _checked(settings, path, _by_plugin(READERS[kind], path, settings.longest, variant))
     return _read(settings, path, variant)
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """A reader of opening books, from a plug-in; the name of its entry point is the ending of the files, without a dot.
+
+    `read` yields the openings of a file as written. It raises ValueError or OSError if it cannot read the file.
+    """
+
+    read: Callable[[Path], Iterable[WrittenOpening]]
+
+
+CONTRACT = 1  # version of the contract of a reader, for plug-ins
+BUILT_IN = ("", "pgn", "epd", "fen", "bin", "gz", "txt")  # endings of files that enginetour reads itself
+READERS = Registry("enginetour.openings", Reader, CONTRACT, {}, reserved=BUILT_IN)
+
+
+def _by_plugin(reader: Reader, path: Path, plies: int | None, variant: str) -> Iterator[Opening | BadOpening]:
+    index = 0
+    try:
+        for written in reader.read(path):
+            found = check_opening(written, plies, variant)
+            index += isinstance(found, Opening)
+            if index > MOST_OPENINGS:
+                raise ValueError(f"more than {MOST_OPENINGS:,} openings")
+            yield replace(found, index=index) if isinstance(found, Opening) else found
+    except (OSError, ValueError) as error:
+        raise InputRefused(f"opening book cannot be read: {error}", place=str(path)) from None
 
 
 def _read(settings: OpeningSettings, path: Path, variant: str) -> tuple[Sequence[Opening], str, SkippedOpenings]:
@@ -353,9 +388,15 @@ def _read(settings: OpeningSettings, path: Path, variant: str) -> tuple[Sequence
             games.check_readable()
         if games:
             return games if len(games) > GAMES_AHEAD else tuple(games), str(path), NONE_SKIPPED
+    return _checked(settings, path, read_openings(path, settings.longest, variant))
+
+
+def _checked(
+    settings: OpeningSettings, path: Path, openings: Iterable[Opening | BadOpening]
+) -> tuple[Sequence[Opening], str, SkippedOpenings]:
     good: list[Opening] = []
     count, first = 0, ""
-    for found in read_openings(path, settings.longest, variant):
+    for found in openings:
         if isinstance(found, Opening):
             good.append(found)
             continue

@@ -1,4 +1,4 @@
-"""Registry of the incremental rating systems (Elo, GoR, EGF), by name."""
+"""Registry of the incremental rating systems by name: Elo, GoR, EGF, and those of plug-ins."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from enginetour.model.errors import suggest
+from enginetour.model.plugins import Registry, UnknownName, validated
 from enginetour.ratings import elo, gor, incremental
 from enginetour.ratings.grades import Scale
 from enginetour.ratings.incremental import Lineage, RatedGame, RatingEvent, RatingState
@@ -22,6 +24,7 @@ class IncrementalSystem:
 
     settings: BaseModel
     begin: Callable[[Any, Mapping[str, float], Lineage | None], RatingState]
+    title: str  # heading of lists
     scale: Scale = "go"  # scale of the start ratings
     lowest: float = float("-inf")
     below: float = float("inf")
@@ -41,9 +44,36 @@ class IncrementalSystem:
         return {engine: rating for engine, rating in brought.items() if self.lowest <= rating < self.below}
 
 
-SYSTEMS: dict[str, IncrementalSystem] = {
-    "elo": IncrementalSystem(elo.EloSettings(), elo.begin, "elo"),
-    "gor": IncrementalSystem(gor.CzechSettings(), gor.begin, lowest=gor.FLOOR),
-    "egf": IncrementalSystem(gor.EgfSettings(), gor.begin, lowest=gor.FLOOR),
-    "egf2021": IncrementalSystem(gor.Egf2021Settings(), gor.begin_egf2021, below=gor.CEILING),
+CONTRACT = 1  # version of the contract of a rating system, for plug-ins
+_OWN: dict[str, IncrementalSystem] = {
+    "elo": IncrementalSystem(elo.EloSettings(), elo.begin, "Elo, incremental", "elo"),
+    "gor": IncrementalSystem(gor.CzechSettings(), gor.begin, "GoR, Czech 1998", lowest=gor.FLOOR),
+    "egf": IncrementalSystem(gor.EgfSettings(), gor.begin, "GoR, EGF as in the thesis of 2010", lowest=gor.FLOOR),
+    "egf2021": IncrementalSystem(gor.Egf2021Settings(), gor.begin_egf2021, "GoR, EGF 2021", below=gor.CEILING),
 }
+SYSTEMS = Registry("enginetour.ratings", IncrementalSystem, CONTRACT, _OWN, reserved=("ml",))
+
+
+def system_title(name: str) -> str:
+    """Return the heading of a list of this system; its name if its plug-in is not installed."""
+    return SYSTEMS[name].title if name in SYSTEMS else name
+
+
+def known_system(name: str) -> str:
+    """Return the name of a rating system, incremental or ml. Raise UnknownName for any other name."""
+    if name != "ml" and name not in SYSTEMS:
+        names = ["ml", *SYSTEMS]
+        step = f"choose one of: {', '.join(names)}; or install the package that contains it"
+        raise UnknownName(f"unknown rating system {name!r}", step=step)
+    return name
+
+
+def settings_for(system: str, given: Mapping[str, Any]) -> BaseModel:
+    """Return the settings of an incremental system. Raise ValueError for an unknown or invalid setting."""
+    own = SYSTEMS[system].settings
+    fixed = {"variant"} & set(type(own).model_fields)  # set by the name of the rating system
+    known = sorted(set(type(own).model_fields) - fixed)
+    for name in given:
+        if name not in known:
+            raise ValueError(f"unknown setting {name!r} of {system}{suggest(name, known)}")
+    return validated(type(own), {**own.model_dump(), **given})

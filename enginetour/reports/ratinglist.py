@@ -41,12 +41,6 @@ from enginetour.reports.sheet import (
 
 _MAX_NAMED = 10  # engines that a note names
 _MIN_NAME_WIDTH = 20  # characters; columns are left out so that names are not shortened below this width
-SYSTEM_NAMES = {
-    "elo": "Elo, incremental",
-    "gor": "GoR, Czech 1998",
-    "egf": "GoR, EGF as in the thesis of 2010",
-    "egf2021": "GoR, EGF 2021",
-}
 
 
 def likelihood_sheet(

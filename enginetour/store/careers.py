@@ -12,13 +12,12 @@ from sqlalchemy import Connection, func, or_, select
 from enginetour.model.errors import UsageRefused
 from enginetour.ratings.incremental import RatingEvent
 from enginetour.ratings.pentanomial import ELO_SCALE
-from enginetour.ratings.systems import SYSTEMS
 from enginetour.store.counts import import_stands
 from enginetour.store.definition import ListDefinition, revisions_of
 from enginetour.store.editions import Edition, editions_of, read_edition
 from enginetour.store.engines import engine_names, rated_names, versions_named
 from enginetour.store.lists import rate_selection
-from enginetour.store.ratings import rating_history
+from enginetour.store.ratings import rating_history, stored_systems
 from enginetour.store.selection import Selection, select_games
 from enginetour.store.tables import GAMES, IMPORTED_GAMES, STANDING, EditionLine, RankedEngine
 from enginetour.store.tournaments import Store
@@ -103,8 +102,9 @@ def career(store: Store, engine: str, *, list_name: str | None = None) -> _Caree
     with store.database.reading() as connection:
         first, last = _days(connection, own)
         names = rated_names(connection)
+        systems = stored_systems(connection)
     mine = {names[version] for version in versions}
-    events = [event for system in SYSTEMS for event in rating_history(store, system, plain) if event.engine in mine]
+    events = [event for system in systems for event in rating_history(store, system, plain) if event.engine in mine]
     ratings = {row.name: row.rating for row in found.rows}
     met = tuple(opponents_of(ratings.get(name), results_by_opponent(selection, {name}).get(name, {}), ratings))
     games = sum(opponent.games for opponent in met)

@@ -17,7 +17,7 @@ from enginetour.model.timecontrol import TIME_CLASSES
 from enginetour.model.variants import STANDARD, variant_named
 from enginetour.ratings.pentanomial import ELO_SCALE
 from enginetour.ratings.priors import parse_loose_anchor, parse_prior
-from enginetour.ratings.systems import SYSTEMS
+from enginetour.ratings.systems import SYSTEMS, known_system, settings_for
 from enginetour.store.address import LONGEST_NAME
 from enginetour.store.tables import EDITIONS, LISTS, ListRevision
 from enginetour.store.tournaments import Store
@@ -37,7 +37,7 @@ class ListDefinition(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
-    system: Literal["ml", "elo", "gor", "egf", "egf2021"] = "ml"
+    system: str = "ml"
     settings: dict[str, Any] = {}
     model: Literal["logistic", "davidson", "raokupper"] = "logistic"
     prior: str = "auto"
@@ -111,7 +111,8 @@ class ListDefinition(BaseModel):
             own = self.changed()
             if odd := [name for name in _ML_ONLY if name in own]:
                 raise ValueError(f"{odd[0]} is only valid for the rating system ml (found {self.system})")
-            self.system_settings()
+            if self.system in SYSTEMS:  # a stored list can be read without the plug-in of its system
+                self.system_settings()
         for alias, name in self.aliases.items():
             if self.aliases.get(name, name) != name:
                 raise ValueError(f"alias {alias!r} refers to {name!r}, which is also an alias")
@@ -124,19 +125,7 @@ class ListDefinition(BaseModel):
 
     def system_settings(self) -> BaseModel:
         """Return the settings of the incremental rating system. Raise ValueError for an unknown or invalid setting."""
-        own = SYSTEMS[self.system].settings
-        fixed = {"variant"} & set(type(own).model_fields)  # set by the name of the rating system
-        known = sorted(set(type(own).model_fields) - fixed)
-        for name in self.settings:
-            if name not in known:
-                raise ValueError(f"unknown setting {name!r} of {self.system}{suggest(name, known)}")
-        try:
-            return type(own).model_validate({**own.model_dump(), **self.settings})
-        except ValidationError as error:
-            first = error.errors()[0]
-            raise ValueError(
-                f"{'.'.join(map(str, first['loc']))}: {first['msg'].removeprefix('Value error, ')}"
-            ) from None
+        return settings_for(self.system, self.settings)
 
 
 _DEFAULT: dict[str, Any] = {
@@ -147,6 +136,7 @@ _DEFAULT |= {name: list(value) for name, value in _DEFAULT.items() if isinstance
 
 def parse_definition(values: Mapping[str, Any], place: str) -> ListDefinition:
     """Validate plain values as the definition of a list. Raise UsageRefused for the first error."""
+    known_system(str(values.get("system", "ml")))
     try:
         return ListDefinition.model_validate(dict(values))
     except ValidationError as error:

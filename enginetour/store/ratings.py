@@ -408,6 +408,12 @@ def system_named(name: str) -> IncrementalSystem:
     return SYSTEMS[name]
 
 
+def stored_systems(connection: Connection) -> list[str]:
+    """Return the incremental systems with rating events, without those whose plug-in is not installed."""
+    found = connection.execute(select(RATING_REVISIONS.c.system).distinct()).scalars()
+    return sorted((name for name in found if name in SYSTEMS), key=lambda name: (SYSTEMS.place(name), name))
+
+
 def update_ratings(store: Store, system: str, settings: BaseModel | None = None) -> int:
     """Rate new games with a system and return the number of appended rating events.
 
@@ -509,7 +515,7 @@ def ratings_by_game(store: Store, tournament: int) -> dict[tuple[str, str], tupl
         own = select(GAMES.c.id, GAMES.c.number).where(GAMES.c.tournament == tournament, STANDING, EVEN)
         numbers = {row.id: row.number for row in connection.execute(own)}
         found: dict[tuple[str, str], tuple[float, list[tuple[int, float]]]] = {}
-        for system in SYSTEMS:
+        for system in stored_systems(connection):
             rows = [row for row in stream(connection, system).rows() if row.tournament == tournament and row.game]
             if {row.game for row in rows} == numbers.keys():
                 for row in rows:

@@ -52,7 +52,7 @@ def _as_json(note: Note) -> str:
 def format_of(log: TournamentReader) -> Format[Any]:
     """Make the format of a stored tournament from its stored settings."""
     if log.system not in SYSTEMS:
-        refuse_missing(log.config.get("plugins", {}), log.title)
+        refuse_missing(log.config.get("plugins", {}), log.title, SYSTEMS.group)
         step = "use the enginetour version that wrote it"
         raise StoreRefused(f"unknown format {log.system!r}", place=log.title, step=step)
     settings = {key: value for key, value in log.config["format"].items() if key != "system"}

@@ -1,4 +1,4 @@
-"""Notifications of a run: a command, a webhook or apprise services, sent by their own thread.
+"""Notifications of a run: a command, a webhook, apprise services or plug-ins, sent by their own thread.
 
 Output of engines reaches a command only by its stdin and environment, never by its command line or a shell. Nothing
 here can delay or harm a tournament: a full queue drops events, and the failure of a channel is reported once.
@@ -16,12 +16,18 @@ import time
 import urllib.request
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from queue import Full, Queue
 from typing import Any
 
+from pydantic import BaseModel
+
 from enginetour import __version__
 from enginetour.engines.process import unblock_signals
+from enginetour.model.errors import TourError
+from enginetour.model.plugins import Registry
 from enginetour.tournament.config.sections import NotifySection
 
 COMMAND_S = 30.0  # seconds until a command and its children are killed; a slow mail server may need long
@@ -41,14 +47,30 @@ class NotifyFailed(Exception):
     """A channel did not accept an event. The text contains the reason."""
 
 
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """A way to send events.
+
+    `send` gets the settings of the channel, the event, and the directory of the configuration. It raises NotifyFailed
+    if the event was not accepted. `settings` is the pydantic model of the settings of a plug-in.
+    """
+
+    send: Callable[[Any, Event, Path], None]
+    settings: type[BaseModel] = BaseModel
+
+
 def channels(section: NotifySection, folder: Path) -> dict[str, Send]:
     """Return the send function of each channel. The path of a relative command starts at the directory `folder`."""
-    ways: dict[str, Send] = {
-        "command": lambda event: send_to_command(section.command, event, folder),
-        "webhook": lambda event: send_to_webhook(section.webhook or "", event),
-        "apprise": lambda event: send_to_apprise(section.apprise, event),
-    }
-    return {name: ways[name] for name in section.channels()}
+    return {name: partial(_send, name, settings, folder) for name, settings in section.channels().items()}
+
+
+def _send(name: str, settings: Any, folder: Path, event: Event) -> None:
+    try:
+        NOTIFIERS[name].send(settings, event, folder)
+    except (NotifyFailed, TourError):
+        raise
+    except Exception as error:  # a plug-in may raise anything: only the notification is lost
+        raise NotifyFailed(f"{type(error).__name__}: {error}") from error
 
 
 def send_to_command(command: tuple[str, ...], event: Event, folder: Path) -> None:
@@ -119,6 +141,15 @@ def send_to_apprise(urls: tuple[str, ...], event: Event) -> None:
         raise NotifyFailed("a service did not accept the event")
 
 
+CONTRACT = 1  # version of the contract of a notifier, for plug-ins
+_OWN = {
+    "command": Channel(send_to_command),
+    "webhook": Channel(lambda url, event, _: send_to_webhook(url, event)),
+    "apprise": Channel(lambda urls, event, _: send_to_apprise(urls, event)),
+}
+NOTIFIERS = Registry("enginetour.notifiers", Channel, CONTRACT, _OWN)
+
+
 class Notifier:
     """Delivers events to the channels of a section until `close`. `complain` reports a failing channel once."""
 
@@ -161,7 +192,7 @@ class Notifier:
                 try:
                     send(event)
                     self._failing.discard(name)
-                except Exception as error:  # also errors of the package apprise: only the notification is lost
+                except (NotifyFailed, TourError) as error:
                     if name not in self._failing:
                         self._failing.add(name)
                         self._complain(f"notify {name} failed: {error}; test it with enginetour check CONFIG --notify")

@@ -26,7 +26,7 @@ from enginetour.model.task import DeclaredOption, EngineSpec, GameTask, Rules, S
 from enginetour.model.timecontrol import TimeControl
 from enginetour.model.variants import STANDARD
 from enginetour.openings.books import HeldGames
-from enginetour.openings.choice import OpeningBook, OpeningScope, load_opening_book
+from enginetour.openings.choice import BUILT_IN, READERS, OpeningBook, OpeningScope, load_opening_book
 from enginetour.openings.eco import OpeningNames, read_opening_names
 from enginetour.openings.polyglot import BookLines
 from enginetour.openings.positions import needs_setboard
@@ -231,7 +231,12 @@ def prepare(path: Path, db: Address | None, *, resumes: bool = False, workspace:
     registry = of_workspace(workspace)
     _refuse_streams(config)
     resources = _Resources(config)
-    resources.refuse_long()
+    try:
+        resources.refuse_long()
+    except InputRefused:
+        if config.book_kind not in BUILT_IN:  # a plug-in may have read this book
+            _refuse_missing(path, config.tournament.name, db, READERS.group)
+        raise
     database = database_of(folder, db)
     entrants: list[Entrant] = []
     sides: dict[str, Side] = {}
@@ -271,7 +276,7 @@ def prepare(path: Path, db: Address | None, *, resumes: bool = False, workspace:
     return plan
 
 
-def _refuse_missing(path: Path, name: str, db: Address | None) -> None:
+def _refuse_missing(path: Path, name: str, db: Address | None, *groups: str) -> None:
     """Raise PluginRefused if the stored tournament of a configuration needs a plug-in that is not installed."""
     from enginetour.store.database import database_exists  # imported here, as below
     from enginetour.store.tournaments import Store
@@ -281,7 +286,7 @@ def _refuse_missing(path: Path, name: str, db: Address | None) -> None:
         if database_exists(database):
             with Store.open(database, readonly=True) as store:
                 if store.has(name):
-                    refuse_missing(store.tournament(name).config.get("plugins", {}), str(path))
+                    refuse_missing(store.tournament(name).config.get("plugins", {}), str(path), *groups)
 
 
 def _gone(database: Address, name: str) -> set[str]:

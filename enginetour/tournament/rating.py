@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from stat import S_ISREG
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from enginetour.interop.tally import normal_name
 from enginetour.model.errors import (
@@ -61,7 +61,8 @@ def rate_stored(
         as_of: a day, a time, ``edition N`` or ``game N``; None for the present state.
         errors_for: patterns of the engines that have errors in a pool of more than 4,000 engines.
     """
-    from enginetour.reports.ratinglist import SYSTEM_NAMES
+    from enginetour.ratings.likelihood import ModelName
+    from enginetour.ratings.systems import system_title
     from enginetour.store.lists import rate_selection, tournament_rating_list
 
     title, found = "all tournaments", None
@@ -84,7 +85,7 @@ def rate_stored(
         found = rate_selection(store, selection, errors_for=requested_errors(errors_for, selection.pairs))
     then = f", as of {as_of}" if as_of else ""
     # The heading names an incremental system, because the lists of two systems look alike.
-    return f"{SYSTEM_NAMES.get(found.model, 'ratings')} · {title}{then}", found
+    return f"{'ratings' if found.model in get_args(ModelName) else system_title(found.model)} · {title}{then}", found
 
 
 def _defined_games(store: Store, name: str, fields: Mapping[str, Any], as_of: str | None) -> tuple[str, Selection]:

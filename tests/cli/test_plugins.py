@@ -88,3 +88,75 @@ def test_a_list_of_formats_reports_faulty_plug_ins(tmp_path: Path, monkeypatch: 
     tour(tmp_path, "systems", "bubble")
     refused = tour(tmp_path, "systems", "odd", expect=3).stderr.splitlines()
     assert len(refused) == 1 and refused[0].startswith("enginetour: odd 1: the format 'odd' cannot be imported")
+
+
+EXTRAS = """
+import json
+from pydantic import BaseModel
+from enginetour.openings.choice import Reader
+from enginetour.openings.positions import WrittenOpening
+from enginetour.ratings import elo
+from enginetour.ratings.systems import IncrementalSystem
+from enginetour.tournament.notify import Channel
+
+class Settings(BaseModel):
+    file: str
+
+def send(settings, event, folder):
+    with (folder / settings.file).open("a") as sink:
+        sink.write(json.dumps(event) + "\\n")
+
+def read(path):
+    for line, words in enumerate(path.read_text().splitlines(), 1):
+        yield WrittenOpening(line, words, sans=tuple((line, san) for san in words.split()))
+
+KIND = {kind!r}
+CONTRACT = 1
+PLUGIN = {{
+    "ratings": IncrementalSystem(elo.EloSettings(k=100), elo.begin, "Elo, fast", "elo"),
+    "notifiers": Channel(send, Settings),
+    "openings": Reader(read),
+}}[KIND]
+"""
+
+
+def test_a_rating_system_a_notifier_and_a_reader_of_a_package(tmp_path: Path) -> None:
+    """One run uses all three. After the removal of the package, one line names it."""
+    site, names = tmp_path / "site", {"ratings": "fast", "notifiers": "lines", "openings": "sans"}
+    about = site / "extras-2.1.dist-info"
+    about.mkdir(parents=True)
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: extras\nVersion: 2.1\n")
+    points = [f"[enginetour.{kind}]\n{name} = extras_{kind}\n" for kind, name in names.items()]
+    (about / "entry_points.txt").write_text("".join(points))
+    for kind in names:
+        (site / f"extras_{kind}.py").write_text(EXTRAS.format(kind=kind))
+    more = '\n[ratings]\nsystems = ["ml", "fast"]\nplugins = { fast = { k = 50 } }\n'
+    more += '[notify]\nplugins = { lines = { file = "lines.txt" } }\n'
+    play = 'openings = { file = "book.sans" }'
+    path = config(tmp_path, WRENS[:2], "roundrobin", "cycles = 1\ngames_per_pairing = 2", more, play=play)
+    (tmp_path / "book.sans").write_text("e4 e5 Nf3\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(site))
+        assert "Elo, fast" in tour(tmp_path, "run", str(path)).stdout
+        assert '"event": "finished"' in (tmp_path / "lines.txt").read_text()
+        assert "e4 e5 Nf3" in tour(tmp_path, "games", "1").stdout
+        assert "Elo, fast" in tour(tmp_path, "ratings", "--system", "fast").stdout
+        tour(tmp_path, "lists", "define", "quick", "--system", "fast")
+        pgn = str(tmp_path / "results" / "trial.pgn")
+        assert "Elo, fast" in tour(tmp_path, "rate", pgn, "--system", "fast").stdout
+        text = path.read_text()
+        path.write_text(text.replace('file = "lines', 'fil = "lines'))
+        assert "notify: plugins.lines.file: Field required" in tour(tmp_path, "check", str(path), expect=3).stderr
+        (tmp_path / "book.sans").write_text("e4 e5 Ke3\n")
+        path.write_text(text)
+        assert "book.sans:1: invalid opening: illegal" in tour(tmp_path, "check", str(path), expect=3).stderr
+    told = tour(tmp_path, "run", str(path), expect=3).stderr.splitlines()
+    assert len(told) == 1 and "is not installed; it is part of the package extras 2.1." in told[0]
+    without = text.partition("\n[ratings]")[0] + text.partition('"lines.txt" } }\n')[2]
+    path.write_text(without)
+    told = tour(tmp_path, "run", str(path), expect=3).stderr.splitlines()
+    assert len(told) == 1 and "the reader of openings 'sans' is not installed" in told[0]
+    assert "Wren 1" in tour(tmp_path, "standings").stdout
+    assert "quick" in tour(tmp_path, "lists").stdout
+    told = tour(tmp_path, "ratings", "quick", expect=3).stderr.splitlines()
+    assert "unknown rating system 'fast'" in told[-1]

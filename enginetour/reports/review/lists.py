@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enginetour.model.game import format_fixed
 from enginetour.ratings.matrices import Matrix, matrix_of
 from enginetour.ratings.ratinglist import SHARED, RatingList, Row
+from enginetour.ratings.systems import system_title
 from enginetour.reports.html.page import format_utc
-from enginetour.reports.ratinglist import SYSTEM_NAMES
 from enginetour.reports.review.engines import page_slugs
 from enginetour.reports.sheet import Column, Sheet
 from enginetour.store.careers import Opponent, PublishedRating, opponents_of, results_by_opponent
@@ -197,7 +197,7 @@ def format_rating(point: PublishedRating) -> str:
 def paths_by_system(history: RatingHistory) -> Iterator[tuple[str, tuple[RatingPath, ...]]]:
     """Yield the name of each incremental system with its paths."""
     for system in dict.fromkeys(path.system for path in history.paths):
-        yield SYSTEM_NAMES[system], tuple(path for path in history.paths if path.system == system)
+        yield system_title(system), tuple(path for path in history.paths if path.system == system)
 
 
 def paths_sheet(own: Sequence[RatingPath]) -> Sheet:

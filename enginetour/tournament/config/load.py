@@ -13,9 +13,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from enginetour.formats.base import SYSTEMS, Format, make_format, options_model, system_name
 from enginetour.interop.toml import known_keys, line_of_key, read_toml, validation_error
 from enginetour.model.errors import InputRefused, did_you_mean, suggest
-from enginetour.model.plugins import UnknownName, plugins_used
+from enginetour.model.plugins import Registry, UnknownName, plugins_used
 from enginetour.model.renamed import RenamedKey, rename_keys
+from enginetour.openings.choice import READERS
 from enginetour.ratings import grades
+from enginetour.ratings.systems import SYSTEMS as RATINGS
 from enginetour.tournament.config.sections import (
     DefaultsSection,
     EntrantSection,
@@ -160,8 +162,26 @@ class Config(BaseModel):
         """Return the configuration as the database stores it, ready for JSON."""
         stored = self.frozen_part() | self.model_dump(mode="json", include={"tournament", "ratings"})
         stored["defaults"] = self.defaults.model_dump(mode="json", exclude_unset=True)
-        used = plugins_used((SYSTEMS, self.system))
+        systems = [(RATINGS, system) for system in self.ratings.systems if system != "ml"]
+        used = plugins_used((SYSTEMS, self.system), *systems, *self._readers(), *self._notifiers())
         return stored | ({"plugins": used} if used else {})
+
+    def _readers(self) -> Iterator[tuple[Registry[Any], str]]:
+        """Yield the reader of the opening book, if a plug-in contains it."""
+        if (kind := self.book_kind) in READERS:
+            yield READERS, kind
+
+    def _notifiers(self) -> Iterator[tuple[Registry[Any], str]]:
+        """Yield the notifiers of plug-ins."""
+        if self.notify.plugins:
+            from enginetour.tournament.notify import NOTIFIERS  # imported here, because it is rarely used
+
+            yield from ((NOTIFIERS, name) for name in self.notify.plugins)
+
+    @property
+    def book_kind(self) -> str:
+        """The ending of the opening book without its dot, or "" if there is none."""
+        return Path(self.play.openings.file or "").suffix.lower().removeprefix(".")
 
 
 def slug(name: str) -> str:
@@ -187,6 +207,7 @@ def load(path: Path) -> Config:
         config = Config.model_validate(read)
     except UnknownName as error:
         error.tournament = str(table["tournament"].get("name", ""))
+        error.place = error.place or _at(path, text, ("ratings", "systems"))
         raise
     except ValidationError as error:
         raise validation_error(error, path, text, Config, meant=_suggestion) from None

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from enginetour.engines.enginefile import file_model
 from enginetour.formats.base import SYSTEMS, options_model
 from enginetour.interop.toml import toml_value
+from enginetour.ratings.systems import SYSTEMS as RATINGS
 from enginetour.tournament.config.sections import (
     DefaultsSection,
     EntrantSection,
@@ -93,6 +94,7 @@ def json_schema() -> dict[str, Any]:
                 "anyOf": [*entry.get("anyOf", [entry]), {"type": "string"}],
                 **about,
             }
+    definitions["RatingsSection"]["properties"]["systems"]["items"]["enum"] = ["ml", *RATINGS]
     formats: list[_Schema] = []
     for name, system in SYSTEMS.items():
         made = options_model(name).model_json_schema()

@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validat
 
 from enginetour.engines.enginefile import refuse_equal_options
 from enginetour.model.errors import did_you_mean
+from enginetour.model.plugins import UnknownName, validated
 from enginetour.model.task import LimitName, OptionValue, Restart, Sandbox, VariableName
 from enginetour.model.timecontrol import TimeControl
 from enginetour.model.variants import STANDARD, variant_named
@@ -21,6 +22,7 @@ from enginetour.ratings import grades
 from enginetour.ratings.elo import EloSettings
 from enginetour.ratings.gor import CzechSettings, Egf2021Settings, EgfSettings
 from enginetour.ratings.grades import Scale
+from enginetour.ratings.systems import known_system, settings_for
 
 _Item = TypeVar("_Item")
 _ListOf = Annotated[tuple[_Item, ...], Field(strict=False)]  # TOML arrays are lists; strict mode would reject them
@@ -428,7 +430,7 @@ class RatingsSection(_Section):
     Settings apply to all games of the database. A system without settings here keeps its last settings.
     """
 
-    systems: _ListOf[Literal["ml", "elo", "gor", "egf", "egf2021"]] = Field(
+    systems: _ListOf[Annotated[str, AfterValidator(known_system)]] = Field(
         default=("ml",), description="Rating systems to show."
     )
     anchor: dict[str, float] = Field(
@@ -438,6 +440,9 @@ class RatingsSection(_Section):
     gor: CzechSettings | None = Field(default=None, description="Settings of the system gor (Czech GoR).")
     egf: EgfSettings | None = Field(default=None, description="Settings of the system egf (European Go Federation).")
     egf2021: Egf2021Settings | None = Field(default=None, description="Settings of the system egf2021.")
+    plugins: dict[str, dict[str, Any]] = Field(
+        default={}, description="Settings of rating systems of plug-ins, a table for each name."
+    )
 
     @model_validator(mode="after")
     def _settings_are_used(self) -> RatingsSection:
@@ -448,8 +453,9 @@ class RatingsSection(_Section):
 
     def settings(self) -> dict[str, BaseModel]:
         """Return the settings that are given, by system."""
-        found = ((system, getattr(self, system)) for system in ("elo", "gor", "egf", "egf2021"))
-        return {system: settings for system, settings in found if settings is not None}
+        found = {system: getattr(self, system) for system in ("elo", "gor", "egf", "egf2021")}
+        found |= {known_system(name): settings_for(name, given) for name, given in self.plugins.items()}
+        return {system: settings for system, settings in found.items() if settings is not None}
 
 
 class ReportSection(_Section):
@@ -495,13 +501,16 @@ _Text = Annotated[str, Field(min_length=1)]
 
 
 class NotifySection(_Section):
-    """``[notify]``: notifications by a command, a webhook, or apprise services."""
+    """``[notify]``: notifications by a command, a webhook, apprise services, or plug-ins."""
 
     command: _ListOf[_Text] = Field(
         default=(), description="Program and arguments. The program receives the event as JSON on its standard input."
     )
     webhook: str | None = Field(default=None, description="URL that receives the event as JSON by POST.")
     apprise: _ListOf[_Text] = Field(default=(), description="URLs of apprise services.")
+    plugins: dict[str, dict[str, Any]] = Field(
+        default={}, description="Settings of notifiers of plug-ins, a table for each name."
+    )
     on: _ListOf[_Notice] = Field(default=ALL, description="Events that cause a notification.")
 
     @field_validator("webhook")
@@ -518,6 +527,20 @@ class NotifySection(_Section):
             raise ValueError("must be a URL that begins with http:// or https://")
         return url
 
-    def channels(self) -> tuple[str, ...]:
-        """Return the notification channels that are configured."""
-        return tuple(name for name in ("command", "webhook", "apprise") if getattr(self, name))
+    @model_validator(mode="after")
+    def _known_plugins(self) -> NotifySection:
+        self.channels()
+        return self
+
+    def channels(self) -> dict[str, Any]:
+        """Return the settings of the channels that are configured, by name."""
+        found = {name: getattr(self, name) for name in ("command", "webhook", "apprise") if getattr(self, name)}
+        if self.plugins:
+            from enginetour.tournament.notify import NOTIFIERS  # imported here, because it imports this module
+
+            for name, given in self.plugins.items():
+                if name in found or name not in NOTIFIERS:
+                    what = f"unknown notifier {name!r}{did_you_mean(name, NOTIFIERS)}"
+                    raise UnknownName(what, step="install the package that contains it, or remove its table")
+                found[name] = validated(NOTIFIERS[name].settings, given, "plugins", name)
+        return found

@@ -51,7 +51,7 @@ def test_read(tmp_path: Path) -> None:
     """All channels are read; by default all events are sent."""
     path = written(tmp_path, 'command = ["./tell", "me"]\nwebhook = "https://x.org:8/y?z=1"\napprise = ["ntfy://x"]')
     found = load(path).notify
-    assert found.channels() == ("command", "webhook", "apprise")
+    assert tuple(found.channels()) == ("command", "webhook", "apprise")
     assert found.on == ALL
     assert load(written(tmp_path, 'on = ["finished"]')).notify.on == ("finished",)
     assert load(config(tmp_path, ("wren1", "wren2"))).notify == NotifySection()
