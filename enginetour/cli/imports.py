@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -95,7 +95,8 @@ def _remove_imports(db: Address | None, names: tuple[str, ...], why: str, *, dry
         echo(f"{one.title}: {format_count(one.games, 'game')} {done}; published editions do not change")
 
 
-_ENDINGS = {".gz", ".zst", ".pgn"}  # endings of a file name that are not part of the name of the import
+_CONFIG = ".json"  # ending of a config.json of fastchess
+_ENDINGS = {".gz", ".zst", ".pgn", _CONFIG}  # endings of a file name that are not part of the name of the import
 
 
 @click.command("import")
@@ -150,6 +151,10 @@ def import_(
     already, imported or played here, is not counted again. So a file that has
     grown can be imported again.
 
+    A file that ends in .json is a config.json of fastchess. Its counts of
+    results become games with both colors in each game pair. If its PGN file
+    still exists, import that file instead.
+
     An import takes only the games of one variant (--variant), as given by the
     Variant tags. They count in the lists of that variant (ratings --variant).
 
@@ -183,8 +188,8 @@ def import_(
     naming = EngineNames(read_aliases(aliases) if aliases else {}, include, exclude)
     database = database_of(Path.cwd(), db)
     events = _titles(database)
-    with reading_bar(files) as progress, without_collecting():
-        games = read_games(files, events, progress, by_event=by_event)
+    with _as_pgn(files) as sources, reading_bar(sources) as progress, without_collecting():
+        games = read_games(sources, events, progress, by_event=by_event)
     report_broken_games(games)
     rated = ratable_games(games, naming, variant)
     left = describe_left_out(rated.left_out)
@@ -214,6 +219,24 @@ def import_(
         echo(f"counted for existing engines with the same name: {list_few(matched)}")
     for note in spelling_notes(games, rated.names):
         echo(note)
+
+
+@contextmanager
+def _as_pgn(files: tuple[Path, ...]) -> Iterator[tuple[Path, ...]]:
+    """Yield the files, with a temporary PGN file instead of each config.json of fastchess."""
+    if not any(path.suffix == _CONFIG for path in files):
+        yield files
+        return
+    from enginetour.interop.fastchess import read_fastchess
+
+    with TemporaryDirectory() as folder:
+        made = []
+        for number, path in enumerate(files):
+            made.append(path if path.suffix != _CONFIG else Path(folder) / f"{number}.pgn")
+            if path.suffix == _CONFIG:
+                read_fastchess(path).write_games(made[-1])
+                echo(f"note: {path} has counts only: enginetour chose the colors, and dates are unknown", err=True)
+        yield tuple(made)
 
 
 def _check_mode(

@@ -95,6 +95,7 @@ _WRITES = {  # key of a starter configuration -> option that sets the key
     "--variant", default="standard", show_default=True, metavar="NAME", help="Variant: chess960, crazyhouse, ..."
 )
 @click.option("--from-command", metavar="COMMAND", help="Translate this cutechess-cli or fastchess command.")
+@click.option("--from-config", type=PATH, metavar="FILE", help="Translate this config.json of fastchess.")
 @click.pass_context
 def init(
     ctx: click.Context,
@@ -107,6 +108,7 @@ def init(
     openings: str | None,
     variant: str,
     from_command: str | None,
+    from_config: Path | None,
 ) -> None:
     """Write a commented configuration to start from.
 
@@ -116,19 +118,25 @@ def init(
 
     --from-command translates a complete command of cutechess-cli or
     fastchess, in quotes, for example "$(cat test.sh)". It lists everything
-    that it cannot translate.
+    that it cannot translate. --from-config translates the config.json that
+    fastchess writes; `enginetour import config.json` imports its results.
 
     Example: enginetour init autumn.toml --engine stockfish --engine fairymax
     """
-    if from_command is not None:
-        from enginetour.tournament.config.peers import from_command as written
+    if from_command is not None or from_config is not None:
+        from enginetour.tournament.config import peers
 
+        used = "--from-config" if from_config is not None else "--from-command"
         for option in ctx.command.params:
             given = ctx.get_parameter_source(option.name or "") is click.core.ParameterSource.COMMANDLINE
-            if given and option.name not in ("file", "name", "from_command"):
+            if given and option.name not in ("file", "name") and used not in option.opts:
                 step = f"omit {option.opts[0]}, and edit the file that enginetour writes"
-                raise UsageRefused("cannot be combined with --from-command", place=option.opts[0], step=step)
-        for line in written(from_command, file, name):
+                raise UsageRefused(f"cannot be combined with {used}", place=option.opts[0], step=step)
+        if from_config is not None:
+            notes = peers.from_file(from_config, file, name)
+        else:
+            notes = peers.from_command(from_command or "", file, name)
+        for line in notes:
             echo(line, err=True)
         _print_written(file)
         return

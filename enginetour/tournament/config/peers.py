@@ -27,6 +27,7 @@ from pathlib import Path, PurePath, PureWindowsPath
 from typing import Any, Literal
 
 from enginetour.engines.registry import of_workspace
+from enginetour.interop.fastchess import read_fastchess
 from enginetour.interop.toml import ConfigDraft, absolute_if_exists, read_option, read_value, unique_names
 from enginetour.model.errors import InputRefused, suggest
 from enginetour.model.timecontrol import TimeControl
@@ -596,6 +597,17 @@ def translate_command(
     name in the engine list of cutechess.
     """
     program, options, around = _parse_command(text)
+    return _translated(program, options, around, name, find_id)
+
+
+def _translated(
+    program: _Program,
+    options: Sequence[_PeerOption],
+    around: Sequence[str],
+    name: str,
+    find_id: Callable[[str], str | None],
+    source: str = "a command",
+) -> tuple[ConfigDraft, tuple[str, ...]]:
     reading = _Translation(program, notes=list(around), by_games=program == "cutechess-cli")
     gathered: dict[str, tuple[str, ...]] = {}
     for given in options:
@@ -616,7 +628,7 @@ def translate_command(
     for engine in reading.engines:
         notes += [line for line in engine.notes if line not in notes]
     tournament = {"name": name, "seed": 1, **reading.tournament}
-    remarks = (f"from a command of {program}", *notes)
+    remarks = (f"from {source} of {program}", *notes)
     return ConfigDraft(tournament, reading.format, entrants, reading.play, remarks), tuple(notes)
 
 
@@ -838,12 +850,35 @@ def from_command(text: str, file: Path, name: str | None) -> tuple[str, ...]:
 
     Relative paths of the command start in the current directory.
     """
+    return _write(translate_command(text, name or file.stem, _engine_ids()), file, name, _PLACE)
+
+
+def from_file(source: Path, file: Path, name: str | None) -> tuple[str, ...]:
+    """Write the configuration of a config.json of fastchess; return notes about what differs.
+
+    Relative paths in the file start in the current directory, as in fastchess.
+    """
+    config = read_fastchess(source)
+    options = [_PeerOption(option, words) for option, words in config.options()]
+    try:
+        made = _translated("fastchess", options, (), name or file.stem, _engine_ids(), source.name)
+        return _write(made, file, name, str(source))
+    except InputRefused as error:
+        error.place = error.place.replace(_PLACE, str(source))
+        raise
+
+
+def _engine_ids() -> Callable[[str], str | None]:
     registry = of_workspace(workspace_of(Path.cwd()))
     ids = {entry.name: entry.id for entry in reversed(registry.entries())} | {id_: id_ for id_ in registry.paths}
-    draft, notes = translate_command(text, name or file.stem, ids.get)
-    if name:  # the given name has priority over -event
+    return ids.get
+
+
+def _write(made: tuple[ConfigDraft, tuple[str, ...]], file: Path, name: str | None, place: str) -> tuple[str, ...]:
+    draft, notes = made
+    if name:  # the given name has priority over the name of the event
         draft = replace(draft, tournament={**draft.tournament, "name": name})
     if file.parent.resolve() != Path.cwd().resolve():
         draft = draft.anchored(Path.cwd())
-    write_draft(draft, file, {"*": _PLACE})
+    write_draft(draft, file, {"*": place})
     return notes
