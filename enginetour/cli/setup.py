@@ -124,19 +124,7 @@ def init(
     Example: enginetour init autumn.toml --engine stockfish --engine fairymax
     """
     if from_command is not None or from_config is not None:
-        from enginetour.tournament.config import peers
-
-        used = "--from-config" if from_config is not None else "--from-command"
-        for option in ctx.command.params:
-            given = ctx.get_parameter_source(option.name or "") is click.core.ParameterSource.COMMANDLINE
-            if given and option.name not in ("file", "name") and used not in option.opts:
-                step = f"omit {option.opts[0]}, and edit the file that enginetour writes"
-                raise UsageRefused(f"cannot be combined with {used}", place=option.opts[0], step=step)
-        if from_config is not None:
-            notes = peers.from_file(from_config, file, name)
-        else:
-            notes = peers.from_command(from_command or "", file, name)
-        for line in notes:
+        for line in _translated(ctx, from_command or "", from_config, file, name):
             echo(line, err=True)
         _print_written(file)
         return
@@ -187,6 +175,19 @@ def init(
         echo(f'{what}, or add order = "rating" under [tournament] if the database has games of these engines')
     _write_schema(folder)
     _print_written(file)
+
+
+def _translated(ctx: click.Context, command: str, config: Path | None, file: Path, name: str | None) -> tuple[str, ...]:
+    """Write the configuration of another program's command or file, and return notes. Other options are an error."""
+    from enginetour.tournament.config.peers import from_command, from_file
+
+    used = "--from-command" if config is None else "--from-config"
+    for option in ctx.command.params:
+        given = ctx.get_parameter_source(option.name or "") is click.core.ParameterSource.COMMANDLINE
+        if given and option.name not in ("file", "name") and used not in option.opts:
+            step = f"omit {option.opts[0]}, and edit the file that enginetour writes"
+            raise UsageRefused(f"cannot be combined with {used}", place=option.opts[0], step=step)
+    return from_command(command, file, name) if config is None else from_file(config, file, name)
 
 
 def _schema_line(folder: Path) -> str:
