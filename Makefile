@@ -42,8 +42,9 @@ docs: $(VENV)/.test-ready
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet && echo build/docs/index.html
 
 # dist/: the source archive, one wheel for every machine, and one with the compiled module for this machine.
-dist:
-	@rm -rf dist && $(PYTHON) -m venv build/dist-tools
+dist: $(VENV)/.run-ready
+	@rm -rf dist share && $(BIN)/python docs/manual.py
+	@ $(PYTHON) -m venv build/dist-tools
 	@build/dist-tools/bin/python -m pip install --quiet --disable-pip-version-check build twine
 	@build/dist-tools/bin/python -m build --outdir dist
 	@ENGINETOUR_NO_NATIVE=1 build/dist-tools/bin/python -m build --wheel --outdir dist

@@ -21,9 +21,11 @@ class NativeHook(BuildHookInterface):
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile the module into the package; the wheel is then only for this platform and interpreter."""
-        del version
         if self.target_name != "wheel":
             return
+        share = Path(self.root) / "share"  # man pages and completion files, which `make dist` writes before
+        if share.is_dir() and version != "editable":
+            build_data["shared_data"][str(share)] = "share"
         built = compiled(Path(self.root))
         if built is not None:
             build_data["pure_python"] = False
