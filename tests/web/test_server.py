@@ -485,3 +485,11 @@ def test_a_log_that_cannot_be_read_stops_nothing_else(stage: Stage) -> None:
     assert other.name.encode() in index.body
     assert (live.status, report.status, sound.status) == (503, 503, 200)
     assert str(stage.database).encode() not in live.body + report.body
+
+
+def test_answers_are_sent_at_once() -> None:
+    """Accepted connections do not wait for an acknowledgement of the first part of an answer."""
+    with server.open_socket("127.0.0.1", 0) as listener, socket.create_connection(listener.getsockname()):
+        accepted, _ = listener.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
