@@ -9,7 +9,7 @@ from typing import Any
 from enginetour.formats.base import SYSTEMS, Format, make_format, options_model, replay
 from enginetour.model.errors import StoreRefused, UsageRefused
 from enginetour.model.game import Note
-from enginetour.model.plugins import refuse_missing
+from enginetour.model.plugins import PluginRefused, refuse_missing
 from enginetour.store.games import TournamentReader
 from enginetour.store.tournaments import Store
 
@@ -51,10 +51,14 @@ def _as_json(note: Note) -> str:
 
 def format_of(log: TournamentReader) -> Format[Any]:
     """Make the format of a stored tournament from its stored settings."""
-    if log.system not in SYSTEMS:
-        refuse_missing(log.config.get("plugins", {}), log.title, SYSTEMS.group)
-        step = "use the enginetour version that wrote it"
-        raise StoreRefused(f"unknown format {log.system!r}", place=log.title, step=step)
+    try:
+        if log.system not in SYSTEMS:
+            refuse_missing(log.config.get("plugins", {}), log.title, SYSTEMS.group)
+            step = "use the enginetour version that wrote it"
+            raise StoreRefused(f"unknown format {log.system!r}", place=log.title, step=step)
+        _ = SYSTEMS[log.system]  # to load a plug-in
+    except PluginRefused as error:  # only this tournament of the database cannot be read
+        raise StoreRefused(error.what, place=error.place, step=error.step) from None
     settings = {key: value for key, value in log.config["format"].items() if key != "system"}
     # The settings are validated as JSON, because JSON has lists where the options have tuples.
     options = options_model(log.system).model_validate_json(json.dumps(settings))

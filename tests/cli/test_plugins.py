@@ -49,11 +49,11 @@ def test_the_format_of_an_installed_package_from_start_to_removal(tmp_path: Path
         (("run", str(path)), 3),
         (("check", str(path)), 3),
         (("simulate", str(path)), 3),
-        (("status",), 3),
-        (("standings",), 3),
-        (("crosstable",), 3),
-        (("report",), 3),
-        (("withdraw", "Wren 1"), 3),
+        (("status",), 5),
+        (("standings",), 5),
+        (("crosstable",), 5),
+        (("report",), 5),
+        (("withdraw", "Wren 1"), 5),
     ):
         told = tour(tmp_path, *words, expect=code).stderr.strip().splitlines()
         assert MISSING in told[-1], words
