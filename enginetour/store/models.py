@@ -1,5 +1,6 @@
 """The tables as SQLModel classes, and sessions for queries of your own. docs/schema.md describes the columns."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -59,9 +60,8 @@ def session_of(database: Database) -> Iterator[Session]:
             try:
                 yield session
             except StorageFailed as error:
-                if not (
-                    database.readonly and "readonly" in error.what
-                ):  # SQLite's "attempt to write a readonly database"
+                # SQLite: "attempt to write a readonly database"; PostgreSQL: "in a read-only transaction".
+                if not (database.readonly and re.search("read-?only", error.what)):
                     raise
                 what, step = "was opened for reading", "open it with writable=True"
                 raise UsageRefused(what, place=error.place, step=step) from None
