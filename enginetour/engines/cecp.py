@@ -60,7 +60,7 @@ def feature_wishes(
 
 
 def feature_options(features: Mapping[str, str]) -> frozenset[str]:
-    """Return the names, in lower case, of options that a command stands for, given the values of the features."""
+    """Return the names, in lower case, of options that are set by a command, given the values of the features."""
     return frozenset(name for name, feature in _WISHES.items() if features.get(feature, "0") not in ("0", ""))
 
 

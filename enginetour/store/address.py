@@ -123,8 +123,8 @@ _SQLITE = b"SQLite format 3\0"  # SQLite file format 1.3
 def existing_database(start: Path, db: Address | None) -> Address:
     """Return the address of a database to read: that of `database_of`, or else the only database in its directory.
 
-    `enginetour demo` writes such a database. If the directory has none, those in `start` count. Raise UsageRefused if
-    there are several databases.
+    `enginetour demo` writes such a database. If the directory does not have one, those in `start` count. Raise
+    UsageRefused if there are several databases.
     """
     usual = database_of(start, db)
     if db is not None or not isinstance(usual, Path) or usual.exists():

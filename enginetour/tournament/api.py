@@ -31,7 +31,7 @@ from enginetour.reports.pgn import game_pgn
 from enginetour.reports.progress import status_json
 from enginetour.reports.standings import standings_sheet
 from enginetour.store import models
-from enginetour.store.address import Address, database_of, parse_address, results_of, workspace_of
+from enginetour.store.address import Address, database_of, existing_database, parse_address, results_of, workspace_of
 from enginetour.store.games import GameLine
 from enginetour.store.log import TournamentLog
 from enginetour.store.models import Session, select
@@ -269,7 +269,7 @@ def open(place: Place | None = None, writable: bool = False) -> Database:  # noq
     Raises:
         TourError: The database does not exist, is not of enginetour, or has an older schema.
     """
-    address = database_of(Path.cwd(), _address(place))
+    address = existing_database(Path.cwd(), _address(place))
     with rows_of_others(address):
         return Database(Store.open(address, create=False, readonly=not writable))
 

@@ -12,7 +12,6 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from enginetour.engines.cecp import feature_options
 from enginetour.engines.enginefile import EngineEntry, version_in_name
 from enginetour.engines.registry import candidates
 from enginetour.interop.files import bundled_directory
@@ -228,9 +227,11 @@ def without_lacking(
     """Return the sides without options of ``[defaults]`` that the probed engines do not have, and notes about them."""
     found, lacking = dict(sides), dict[str, list[str]]()
     for name, probe in probes.items():
-        if probe.problems:
-            continue
         spec = sides[name].spec
+        if probe.problems or not spec.optional:
+            continue
+        from enginetour.engines.cecp import feature_options  # imported here: a match starts faster without it
+
         has = {option.name.casefold() for option in probe.options} | feature_options(dict(probe.features))
         missing = [option for option, _ in spec.options if option.casefold() in {*spec.optional} - has]
         found[name] = replace(sides[name], spec=without_options(spec, [option.casefold() for option in missing]))
