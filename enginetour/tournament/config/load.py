@@ -17,7 +17,6 @@ from enginetour.model.plugins import Registry, UnknownName, plugins_used
 from enginetour.model.renamed import RenamedKey, rename_keys
 from enginetour.openings.choice import READERS
 from enginetour.ratings import grades
-from enginetour.ratings.systems import SYSTEMS as RATINGS
 from enginetour.tournament.config.sections import (
     DefaultsSection,
     EntrantSection,
@@ -162,7 +161,11 @@ class Config(BaseModel):
         """Return the configuration as the database stores it, ready for JSON."""
         stored = self.frozen_part() | self.model_dump(mode="json", include={"tournament", "ratings"})
         stored["defaults"] = self.defaults.model_dump(mode="json", exclude_unset=True)
-        systems = [(RATINGS, system) for system in self.ratings.systems if system != "ml"]
+        systems: list[Any] = []
+        if incremental := [system for system in self.ratings.systems if system != "ml"]:
+            from enginetour.ratings.systems import SYSTEMS as RATINGS  # imported here: a match starts faster without it
+
+            systems = [(RATINGS, system) for system in incremental]
         used = plugins_used((SYSTEMS, self.system), *systems, *self._readers(), *self._notifiers())
         return stored | ({"plugins": used} if used else {})
 

@@ -22,7 +22,6 @@ from enginetour.ratings import grades
 from enginetour.ratings.elo import EloSettings
 from enginetour.ratings.gor import CzechSettings, Egf2021Settings, EgfSettings
 from enginetour.ratings.grades import Scale
-from enginetour.ratings.systems import known_system, settings_for
 
 _Item = TypeVar("_Item")
 _ListOf = Annotated[tuple[_Item, ...], Field(strict=False)]  # TOML arrays are lists; strict mode would reject them
@@ -424,13 +423,19 @@ class PlaySection(_Section):
         return value
 
 
+def _known_system(name: str) -> str:
+    from enginetour.ratings.systems import known_system  # imported here: a match starts faster without it
+
+    return known_system(name)
+
+
 class RatingsSection(_Section):
     """``[ratings]``: rating systems to show, the engine with a fixed rating, and settings of incremental systems.
 
     Settings apply to all games of the database. A system without settings here keeps its last settings.
     """
 
-    systems: _ListOf[Annotated[str, AfterValidator(known_system)]] = Field(
+    systems: _ListOf[Annotated[str, AfterValidator(_known_system)]] = Field(
         default=("ml",), description="Rating systems to show."
     )
     anchor: dict[str, float] = Field(
@@ -454,7 +459,10 @@ class RatingsSection(_Section):
     def settings(self) -> dict[str, BaseModel]:
         """Return the settings that are given, by system."""
         found = {system: getattr(self, system) for system in ("elo", "gor", "egf", "egf2021")}
-        found |= {known_system(name): settings_for(name, given) for name, given in self.plugins.items()}
+        if self.plugins:
+            from enginetour.ratings.systems import settings_for
+
+            found |= {_known_system(name): settings_for(name, given) for name, given in self.plugins.items()}
         return {system: settings for system, settings in found.items() if settings is not None}
 
 
