@@ -24,8 +24,9 @@ class NativeHook(BuildHookInterface):
         if self.target_name != "wheel":
             return
         share = Path(self.root) / "share"  # man pages and completion files, which `make dist` writes before
-        if share.is_dir() and version != "editable":
-            build_data["shared_data"][str(share)] = "share"
+        if version != "editable":
+            files = (path for path in share.rglob("*") if path.is_file())  # single files, because Git ignores share/
+            build_data["shared_data"] |= {str(path): f"share/{path.relative_to(share).as_posix()}" for path in files}
         built = compiled(Path(self.root))
         if built is not None:
             build_data["pure_python"] = False
