@@ -64,7 +64,7 @@ def run(
     """
     until = stop_time(stop_at) if stop_at is not None else None
     live = is_live_terminal() and not plain
-    with _starting(config, db, new=new, here=executor is None) as start:
+    with _starting(config, db, concurrency, new=new, here=executor is None) as start:
         from enginetour.cli.session import Run
 
         run = Run(
@@ -121,16 +121,20 @@ class _Start:
 
 
 @contextmanager
-def _starting(config: Path, db: Address | None, *, new: bool, here: bool = True) -> Iterator[_Start]:
+def _starting(
+    config: Path, db: Address | None, concurrency: int | None = None, *, new: bool, here: bool = True
+) -> Iterator[_Start]:
     """Start slots and prepare a run. In a first tournament, engines start while the database modules load."""
     directory = config.resolve().parent
     with probe_executor(results_of(directory, database_of(directory, db)), start=True) as executor:
         from enginetour.cli.output import EARLY, SignalState
-        from enginetour.tournament.plan import prepare
+        from enginetour.tournament.plan import prepare, refuse_few_files
         from enginetour.tournament.probing import begin_probes
 
         plan, signals = prepare(config, db, resumes=not new), SignalState()
         is_first = isinstance(plan.database, Path) and not plan.database.exists()
+        if here:
+            refuse_few_files(concurrency or plan.config.play.concurrency)
         signals.last_line = EARLY
         with signals.noting():
             yield _Start(plan, executor, begin_probes(plan.sides, executor) if here and is_first else {}, signals)

@@ -442,6 +442,7 @@ ONCE = (
     *("chart list -t {odd} -o l.svg", "chart crosstable -t {escapes} -o {odd}.svg", "chart {odd} -o c.png"),
     *("machines", "machines --drain {odd}"),
     *("report {odd}", "report -t {odd}", "report -o {odd}.html", "report l -o engines", "report -o {odd}/{bidi}"),
+    *("sprt --penta 1,2,3,4,5", "sprt --wdl 3,4,5 --csv", "sprt --wdl {odd}"),
     *("concurrency 3", "pause -t {odd}", "unpause --json", "finish", "serve --token {odd}"),
     *("serve --db {odd}.db", "serve --host {odd}", "serve --host {odd} --token 0123456789abcdef"),
     *("db check", "db check --json", "db backup {odd}.db", "db upgrade", "db check --db {odd}.db"),
@@ -810,7 +811,7 @@ def test_an_unprivileged_user_has_namespace_and_sandboxes(sandbox: str, unprivil
             interpreter(), *words, cwd=unprivileged_folder, env={**surroundings, "PYTHONPATH": str(unprivileged_folder)}
         )
     assert done.returncode == 0, done.stderr
-    told = unwrapped(done.stdout)
+    told = json.loads(done.stdout)
     assert told["user"] == (OTHER.get("user") or os.geteuid())
     for missing in ("no PID namespace", f"{sandbox} no"):
         if missing in told["guards"]:

@@ -119,7 +119,9 @@ def test_a_format_rehearsed() -> None:
     assert rehearsed(1) == found != rehearsed(2)
 
 
-@pytest.mark.parametrize("words", ["mcmahon", "mcmahon:base=2000:groups=bands:bar=2:floor=-2"])
+@pytest.mark.parametrize(
+    "words", ["mcmahon", pytest.param("mcmahon:base=2000:groups=bands:bar=2:floor=-2", marks=pytest.mark.night)]
+)
 @pytest.mark.parametrize(("noise", "better"), [(150.0, 1), (400.0, -1)])
 def test_mcmahon_lives_on_good_ratings(words: str, noise: float, better: int) -> None:
     """McMahon is better than a Swiss with errors of 150 Elo, and worse with 400 Elo."""

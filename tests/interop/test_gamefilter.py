@@ -113,7 +113,7 @@ def test_games_are_left_out_by_their_termination(path: Path, words: str, out: in
     [
         (("--time-class", "blizt"), "did you mean 'blitz'"),
         (("--exclude-termination", "time,crsh"), "unknown termination 'crsh', did you mean 'crash'"),
-        (("--since", "2026-03-01", "--until", "2026-02-01"), "before since"),
+        (("--since", "2026-03-01", "--until", "2026-02-01"), "before the date of --since"),
         (("--prior", "strong"), "gaussian=SD"),
         (("--tc", "5+*"), "no game to rate; left out"),
         (("--alias", "A=B", "--alias", "A=C"), "'A' has two values (found B and C)"),

@@ -13,9 +13,11 @@ import pytest
 from enginetour.cli.main import cli
 
 ROOT = Path(__file__).parents[2]
+PLAIN = ("anew", "of then", "in the air", "goes on", "stands", "beside", "has none", "in words", "passed over",
+         "so many", "so often", "what it needs", "comes along", "of yours", "look at", "be had", "befall",
+         "befalls", "be rid of", "for nothing")  # fmt: skip
 IDIOMS = re.compile(
-    r"\b(anew|of then|in the air|goes on|stands|beside|has none|in words|passed over|so many|so often|what it needs"
-    r"|comes along|of yours|look at|be had|befalls?|be rid of|for nothing"
+    rf"\b({'|'.join(PLAIN)}"
     r"|(?<!there )(?<!There )(?:is|are|was|were) no (?!longer\b|more\b|less\b|later\b)\w+)\b"
 )
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("e*/**/*.md"), *ROOT.glob("enginetour/**/*.html")]
@@ -55,7 +57,9 @@ def test_no_text_of_the_program_has_an_idiom() -> None:
         for path in MODULES
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
-        for idiom in IDIOMS.finditer(" ".join(node.value.split()))
+        for text in [" ".join(node.value.split())]
+        if " no " in text or any(idiom in text for idiom in PLAIN)  # the expression alone takes ten times as long
+        for idiom in IDIOMS.finditer(text)
     ]
     assert found == []
 

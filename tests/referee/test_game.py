@@ -1034,7 +1034,8 @@ def holds(played: Game, true: chess.Board, end: str) -> None:
 
 
 SURPLUS = [
-    *(("standard", "101", None, lacks) for lacks in ("", "no-ping", "no-setboard", "no-setboard no-ping")),
+    *(("standard", "101", None, lacks) for lacks in ("", "no-ping", "no-setboard")),
+    pytest.param("standard", "101", None, "no-setboard no-ping", marks=pytest.mark.night),
     ("atomic", "64", None, ""),
     ("atomic", "64", None, "no-setboard"),
     ("chess960", "683", shuffled_fen(322, 322), ""),

@@ -68,7 +68,7 @@ def only_the_worker(dask: Cluster, name: str) -> bool:
 
 @pytest.mark.timeout(300)
 @pytest.mark.engine(*REAL)
-@pytest.mark.parametrize("system", TROUBLED)
+@pytest.mark.parametrize("system", ["bubble", pytest.param("swiss", marks=pytest.mark.night)])
 def test_killed_twice_each_and_nothing_is_lost_or_doubled(tmp_path: Path, server: Server, system: str) -> None:
     """After kills of workers, scheduler and manager the log is complete, and no process is left."""
     folder = tmp_path / "tour"
