@@ -274,9 +274,9 @@ def _control(command: Callable[..., dict[str, Any]]) -> Any:
         from enginetour.tournament.requests import parsed
 
         request = parsed(command(**given)).model_dump(mode="json")
-        if (answer := chosen.ask_running(request)) is not None:
-            return _print_answer(answer)
         quiet = output_form() == "json"
+        if (told := chosen.ask_running(request, quiet=quiet)) is not None:
+            return _print_answer(told[0])
         with chosen.open(lasting=True, quiet=quiet) as log, _ask_run(chosen.database, log, request) as (answer, _):
             if answer is None:
                 option = " --concurrency N" if request["do"] == "slots" else ""

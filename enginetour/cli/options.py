@@ -6,7 +6,7 @@ import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -145,21 +145,32 @@ class TournamentChoice:
             echo(f"tournament {log.name}, edition {log.edition}", err=True)
         return log
 
-    def ask_running(self, request: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Send a request to the tournament that the user named. Return its answer, or None if it is not running.
+    def ask_running(
+        self, request: Mapping[str, Any], *, quiet: bool = False
+    ) -> tuple[dict[str, Any], TournamentChoice] | None:
+        """Send a request to the tournament. Return its answer and the choice with its name; None if it is not running.
 
-        The socket is next to the database file, so no database modules are loaded. Also return None for a database on
-        a server, and for a choice without a name or with an edition, which only the database can resolve.
+        The socket is next to the database file, so the database modules are not loaded. Also return None for a database
+        on a server, and for a choice with an edition. Print the name as `log` does.
         """
         database = self.database
-        if self.name is None or self.edition is not None or not isinstance(database, Path):
+        if self.edition is not None or not isinstance(database, Path):
             return None
+        from enginetour.store.names import newest_tournament
         from enginetour.tournament.control import ConnectionClosed, ask, socket_path
 
+        name, edition = (self.name, None) if self.name is not None else newest_tournament(database)
+        if name is None:
+            return None
         try:
-            return ask(socket_path(database, slug_of(self.name)), request)
+            answer = ask(socket_path(database, slug_of(name)), request)
         except ConnectionClosed:
             return None
+        if answer is None:
+            return None
+        if edition is not None and not quiet:
+            echo(f"tournament {name}, edition {edition}", err=True)
+        return answer, replace(self, name=name)
 
 
 def tournament_options(command: F) -> F:

@@ -70,10 +70,11 @@ def wrap_sentences(text: str) -> str:
 
 def _status(chosen: TournamentChoice) -> tuple[dict[str, object], TournamentChoice]:
     """Return the status, and the tournament choice with the edition that the status describes."""
-    answer = chosen.ask_running({"do": "status"})
-    if answer is not None and "tournament" in answer:
-        edition = str(answer["tournament"]).removeprefix(f"{chosen.name} #")
-        return _without_ok(answer), replace(chosen, edition=int(edition) if edition.isdecimal() else 1)
+    told = chosen.ask_running({"do": "status"})
+    if told is not None and "tournament" in told[0]:
+        status, named = told
+        edition = str(status["tournament"]).removeprefix(f"{named.name} #")
+        return _without_ok(status), replace(named, edition=int(edition) if edition.isdecimal() else 1)
     from enginetour.reports.progress import Progress, status_json
     from enginetour.store.replay import fold
     from enginetour.tournament.control import ask, socket_path

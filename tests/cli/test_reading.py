@@ -154,12 +154,12 @@ def test_a_run_tells_the_command_that_resumes_it(tmp_path: Path) -> None:
     assert "enginetour run trial.toml --db 'my games.db' --new" in again
 
 
-def test_a_named_running_tournament_answers_without_the_database(tmp_path: Path) -> None:
-    """Commands for a running tournament that is named load no module of the database."""
+def test_a_running_tournament_answers_without_the_database(tmp_path: Path) -> None:
+    """Commands for a running tournament load no module of the database."""
     path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "cycles = 500")
     with running(tmp_path, path) as run:
-        for command in ("status", "pause", "concurrency 1", "unpause", "finish"):
-            said, modules = loaded_by(*command.split(), "-t", "trial", folder=tmp_path)
+        for command in ("status", "pause -t trial", "concurrency 1", "unpause", "status -t trial", "finish"):
+            said, modules = loaded_by(*command.split(), folder=tmp_path)
             assert modules.isdisjoint({"sqlmodel", "sqlalchemy"}), command
             assert said
         assert run.ended()[0] == 8
