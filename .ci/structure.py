@@ -74,7 +74,6 @@ SINGLE = {
     "enginetour.referee.relay": "the Python twin of the compiled plies",
     "enginetour.reports.charts.bubble": "one picture",
     "enginetour.store.models": "names for users of the Python API, and sessions",
-    "enginetour.store.names": "names for a shell, without loading the store",
     "enginetour.store.postgres": "one of two databases, loaded for its addresses",
     "enginetour.testing.formats": "random tournaments, for the tests of other packages too",
     "enginetour.tournament.api": "the Python API, which the package loads on its first use",
