@@ -20,7 +20,7 @@ from enginetour.model.errors import InputRefused, UsageRefused, usage_errors
 from enginetour.model.variants import variant_named
 from enginetour.reports.sheet import Column, Sheet, format_count, iso_timestamp
 from enginetour.store.address import Address, database_of
-from enginetour.store.opening import rows_of_others
+from enginetour.store.unreadable import rows_of_others
 from enginetour.tournament.rating import describe_left_out
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from enginetour.interop.files import is_special, refuse_valuable, replace_bytes
 from enginetour.model.errors import InputRefused, UsageRefused
 from enginetour.reports.sheet import MARKUPS, PLAIN_WIDTH, Sheet, json_text
 from enginetour.store.address import Address, database_of, existing_database, parse_address, slug_of
-from enginetour.store.opening import rows_of_others
+from enginetour.store.unreadable import rows_of_others
 
 if TYPE_CHECKING:
     from enginetour.ratings.ratinglist import RatingList

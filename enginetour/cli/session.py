@@ -26,8 +26,8 @@ from enginetour.reports.sheet import render
 from enginetour.store.address import Address
 from enginetour.store.dialect import StoreBusy
 from enginetour.store.games import repeated_games
-from enginetour.store.opening import rows_of_others
 from enginetour.store.replay import fold
+from enginetour.store.unreadable import rows_of_others
 from enginetour.tournament import run
 from enginetour.tournament.executor import LocalExecutor
 from enginetour.tournament.plan import overload_warnings, own_cores

@@ -31,9 +31,9 @@ from enginetour.reports.standings import probes_sheet
 from enginetour.store.address import Address, workspace_of
 from enginetour.store.database import database_exists
 from enginetour.store.log import TournamentLog
-from enginetour.store.opening import rows_of_others
 from enginetour.store.replay import fold
 from enginetour.store.tournaments import Store
+from enginetour.store.unreadable import rows_of_others
 from enginetour.tournament import plan as limits
 from enginetour.tournament import probing
 from enginetour.tournament.config.load import load

@@ -1,7 +1,7 @@
 """Brackets and matches of knockout formats: which entrants advance.
 
-A match consists of the games of a pairing. While it is level, game pairs with reversed colors follow, up to a limit,
-then one last game ("sudden death") in which a draw counts as a win for Black. If the match is still level, the higher
+A match consists of the games of a pairing. While it is tied, game pairs with reversed colors follow, up to a limit,
+then one last game ("sudden death") in which a draw counts as a win for Black. If the match is still tied, the higher
 seed advances. The entry order is the seeding.
 """
 
@@ -38,8 +38,8 @@ class KnockoutOptions(ColourOptions):
     )
     sudden_death: bool = Setting(
         default=True,
-        description="Add a last game to a match that is still level; a draw in it counts as a win for Black. If there "
-        "is no last game or it is void, the higher seed advances.",
+        description="Add a last game to a match that is still tied after the game pairs. A draw in it counts as a win "
+        "for Black. If this game is not played or is void, the higher seed advances.",
     )
 
 

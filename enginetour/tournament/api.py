@@ -35,10 +35,10 @@ from enginetour.store.address import Address, database_of, existing_database, pa
 from enginetour.store.games import GameLine
 from enginetour.store.log import TournamentLog
 from enginetour.store.models import Session, select
-from enginetour.store.opening import rows_of_others
 from enginetour.store.replay import fold
 from enginetour.store.tables import TournamentEntry
 from enginetour.store.tournaments import Store, tournament_entries
+from enginetour.store.unreadable import rows_of_others
 from enginetour.tournament.config.load import Config, load
 from enginetour.tournament.config.quickmatch import MatchRequest, draft_match
 from enginetour.tournament.config.write import write_draft, write_match

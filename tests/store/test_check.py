@@ -18,9 +18,9 @@ from enginetour.store.check import Inspection, damages, inspect, repair
 from enginetour.store.database import Database
 from enginetour.store.definition import ListDefinition, define_list
 from enginetour.store.editions import publish
-from enginetour.store.opening import rows_of_others
 from enginetour.store.tables import ENTRANTS
 from enginetour.store.tournaments import Store
+from enginetour.store.unreadable import rows_of_others
 from tests.support.databases import add_game, full_game, game, meddled, open_log, sound_log
 from tests.support.faults import SPOILT, spoil, tried
 from tests.support.tournaments import THREE, config, read, running, tour, unwrapped
