@@ -230,6 +230,14 @@ class _RaoKupper:
         return 1 / cosh(draw / 2) ** 2
 
 
+def davidson_chances(gap: Vector, nu: Vector | float) -> tuple[Vector, Vector, Vector]:
+    """Return the probabilities of win, draw and loss (Davidson 1970) for gaps of at most 1,400 natural units."""
+    ahead = np.exp(gap / 2)
+    behind = 1 / ahead
+    whole = ahead + behind + nu
+    return ahead / whole, nu / whole, behind / whole
+
+
 def _davidson_sum(gap: Vector, draw: float) -> Vector:
     """Return ln(e^(x/2) + nu + e^(-x/2))."""
     half = np.abs(gap) / 2

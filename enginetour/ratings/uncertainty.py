@@ -17,7 +17,7 @@ from statistics import NormalDist
 import numpy as np
 
 from enginetour.ratings.likelihood import Curvature, Fit
-from enginetour.ratings.models import Model, ResultColumns, logistic
+from enginetour.ratings.models import Model, ResultColumns, davidson_chances, logistic
 from enginetour.ratings.pairs import PAIR_POINTS, Index, OpeningPairs, Pairs, PairScoreSpread, Vector
 from enginetour.ratings.pentanomial import EXTREME_SCORE, NORMAL_95
 
@@ -198,8 +198,7 @@ def moments(fit: Fit, gap: Vector) -> tuple[Vector, Vector]:
         return share, share * (1 - share) - expected_draws(share, draw_rate(fit)) / 4
     draw = float(fit.at[-1])
     if fit.model == "davidson":
-        half = np.exp(np.stack((gap, -gap)) / 2)
-        won, lost = half / (half.sum(axis=0) + np.exp(draw))
+        won, _, lost = davidson_chances(gap, np.exp(draw))
     else:
         won, lost = logistic(gap - draw), logistic(-gap - draw)
     lead = won - lost

@@ -1,0 +1,436 @@
+"""Which game pair tells most about a goal: posterior of the ratings, expected information, gains and stop rules.
+
+part          formula                                                                    source
+posterior     mode and covariance S of Davidson's likelihood with a Gaussian prior       Davidson 1970; Bayes
+information   w = expected curvature of the likelihood of two games with both colors     Fisher; `models`
+gain          w e'SLSe / (1 + w e'Se) with e = e_i - e_j: the fall of trace(L S)         Fedorov 1972, section 2.7
+errors        L = J'J; J subtracts the average of the pool or of `of` (A-optimality)     Fedorov 1972, section 2.9
+places, top   L = Laplacian of the pairs in doubt                                        see `_doubt_slope`
+version       L = cc'; c is the difference between the entrant and the average of `of`   Fedorov 1972
+
+Ratings are in Elo and w is in Elo^-2. The formula of the gain is exact for the matrix (S^-1 + w ee')^-1 (Sherman and
+Morrison 1950). All functions accept arrays with additional leading dimensions, for example one for each simulated
+tournament. They know nothing about formats and use no random numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log, pi, sqrt
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from enginetour.ratings.models import davidson_chances
+from enginetour.ratings.pairs import Vector
+from enginetour.ratings.pentanomial import ELO_SCALE, NORMAL_95
+from enginetour.ratings.priors import GaussianPrior
+
+GoalKind = Literal["errors", "places", "top", "version"]
+Truths = NDArray[np.bool_]
+
+_UNIT = ELO_SCALE / log(10)  # points of the model per natural unit
+_STEP_LIMIT = 4.0  # natural units; as in `likelihood`
+_STEP_DONE = 1e-6  # natural units; the error that remains is about its square
+_OVERSHOT = 0.5  # share of the first slope along a step; beyond the maximum, a steeper fall halves the step
+_MOST_STEPS = 100  # four are usual, and three after one more encounter
+# White's advantage and the draw parameter also have a prior, because the first games do not determine them. It is much
+# wider than the differences between engine tournaments (enginetour's choice). At two standard deviations, White's
+# advantage is about 100 Elo, and between equals 6 % or 79 % of the games are drawn.
+EXTRA_MEAN = np.array((0.0, 0.0))  # White's advantage, logarithm of Davidson's nu; in natural units
+EXTRA_SD = np.array((0.5, 1.0))
+
+
+class Goal(BaseModel):
+    """What a tournament shall find out: exactly one of four goals, which follows from the keys that are given.
+
+    error              the 95 % interval of every entrant is at most ± `error`
+    los                all neighbors in the list are separated, or known to be level
+    top                the first `top` entrants are the true first ones
+    entrant and error  the difference between one entrant and the others is known to ± `error`
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    error: float | None = Field(default=None, gt=0, description="Largest half-width of a 95 % interval, in Elo.")
+    of: tuple[str, ...] = Field(
+        default=(),
+        description="With error: entrants whose average is the zero point of the intervals. Default: all entrants; "
+        "with entrant, all other entrants.",
+    )
+    los: float | None = Field(
+        default=None, gt=0.5, lt=1, description="Likelihood that a place or the first places must reach."
+    )
+    level: float = Field(
+        default=5.0,
+        ge=0,
+        description="With los and without top: neighbors are level if their difference is within this many Elo.",
+    )
+    top: int | None = Field(default=None, ge=1, description="Number of first places to find out.")
+    ordered: bool = Field(default=False, description="With top: also find out the order of the first places.")
+    entrant: str | None = Field(default=None, description="With error: entrant to compare with the others.")
+
+    @model_validator(mode="after")
+    def _one_goal(self) -> Goal:
+        given = self.model_fields_set
+        if self.error is None and self.los is None:
+            raise ValueError("a goal must have error or los. Hint: for example goal = { error = 10 }")
+        if self.error is not None and self.los is not None:
+            raise ValueError("error and los are different goals. Hint: remove one of them")
+        for key, other in (("of", "error"), ("entrant", "error"), ("top", "los"), ("level", "los"), ("ordered", "top")):
+            if key in given and getattr(self, other) is None:
+                raise ValueError(f"{key} has no effect without {other}. Hint: add {other} or remove {key}")
+        if self.top is not None and "level" in given:
+            raise ValueError("level has no effect with top. Hint: remove one of them")
+        return self
+
+    @property
+    def kind(self) -> GoalKind:
+        """Return which of the four goals this is."""
+        if self.error is not None:
+            return "errors" if self.entrant is None else "version"
+        return "places" if self.top is None else "top"
+
+    @property
+    def wanted(self) -> float:
+        """Return the value to reach: the half-width in Elo, or the likelihood."""
+        return self.error if self.error is not None else self.los or 0.0
+
+    def check(self, names: Sequence[str]) -> None:
+        """Raise ValueError if these entrants cannot have this goal."""
+        for name in (*self.of, *(() if self.entrant is None else (self.entrant,))):
+            if name not in names:
+                raise ValueError(f"goal: {name!r} is not an entrant. Hint: use one of {', '.join(names)}")
+        if self.entrant is not None and self.entrant in self.of:
+            raise ValueError(f"goal: of contains the entrant {self.entrant!r} itself. Hint: remove it from of")
+        if self.top is not None and self.top >= len(names):
+            raise ValueError(
+                f"goal: top must be below the number of entrants (found {self.top} of {len(names)}). Hint: set top = 1"
+            )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Posterior:
+    """What is known about the ratings: the most likely values and their covariance.
+
+    The level of the ratings is the mean of the prior. Differences do not depend on it. `mode` has the shape (..., n),
+    `covariance` (..., n, n), and the other arrays have one value for each leading index.
+    """
+
+    names: tuple[str, ...]
+    mode: Vector  # Elo
+    covariance: Vector  # Elo^2
+    advantage: Vector  # White's advantage in Elo
+    draw: Vector  # Davidson's nu
+    at: Vector  # all unknowns in natural units: ratings, White's advantage, logarithm of nu
+
+    @property
+    def point(self) -> Vector:
+        """Return the value of one point of the model in Elo (`models.Model.point`)."""
+        return np.asarray(2 / (2 + self.draw))
+
+    def differences(self) -> tuple[Vector, Vector]:
+        """Return the difference of each pair (row minus column) in Elo, and its variance in Elo^2."""
+        return self.mode[..., :, None] - self.mode[..., None, :], _quadratic(self.covariance)
+
+
+def posterior(names: Sequence[str], counts: Vector, priors: GaussianPrior, start: Posterior | None = None) -> Posterior:
+    """Return mode and covariance of the ratings after these games, by Newton's method.
+
+    `counts` has the shape (..., n, n, 3): White i's wins, draws and losses against Black j. `priors` is in Elo; a mean
+    of None counts as 0, which is the same as the average of the pool if all standard deviations are equal. `start` is
+    the posterior of nearly the same games. The result does not depend on it. The maximum is that of
+    `likelihood.fit` with the model davidson and the same priors.
+    """
+    problem = _Problem.of(tuple(names), counts, priors)
+    at = problem.begin() if start is None or start.names != problem.names else start.at
+    at = np.broadcast_to(at, (*counts.shape[:-3], at.shape[-1]))
+    gradient, curvature = problem.slopes(at)
+    for _ in range(_MOST_STEPS):
+        step = np.linalg.solve(curvature, gradient[..., None])[..., 0]
+        longest = np.abs(step).max(axis=-1, initial=0.0)
+        if (longest < _STEP_DONE).all():
+            at = at + step
+            break
+        step *= (_STEP_LIMIT / np.maximum(longest, _STEP_LIMIT))[..., None]
+        rise = (gradient * step).sum(axis=-1)
+        gradient, curvature = problem.slopes(at + step)
+        while (over := (gradient * step).sum(axis=-1) < -_OVERSHOT * rise).any():  # too far beyond the maximum
+            step = np.where(over[..., None], step / 2, step)
+            rise = np.where(over, rise / 2, rise)
+            gradient, curvature = problem.slopes(at + step)
+        at = at + step
+    count, draw = len(problem.names), np.exp(at[..., -1])
+    elo = _elo_per_unit(draw)
+    covariance = np.linalg.inv(curvature)[..., :count, :count] * (elo * elo)[..., None, None]
+    return Posterior(problem.names, at[..., :count] * elo[..., None], covariance, at[..., count] * elo, draw, at)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Problem:
+    """The function to maximize: Davidson's likelihood of dense counts times the priors."""
+
+    names: tuple[str, ...]
+    net: Vector  # White's wins minus losses, (..., n, n)
+    games: Vector  # (..., n, n)
+    drawn: Vector  # (...)
+    mean: Vector  # Elo
+    sd: Vector  # Elo
+
+    @classmethod
+    def of(cls, names: tuple[str, ...], counts: Vector, priors: GaussianPrior) -> _Problem:
+        mean = np.array([priors.mean_of(name) or 0.0 for name in names])
+        sd = np.array([priors.sd_of(name) for name in names])
+        net, games = counts[..., 0] - counts[..., 2], counts.sum(axis=-1)
+        return cls(names, net.astype(np.float64), games.astype(np.float64), counts[..., 1].sum(axis=(-2, -1)), mean, sd)
+
+    def begin(self) -> Vector:
+        """Return the most likely values before the first game."""
+        elo = float(_elo_per_unit(np.exp(EXTRA_MEAN[1])))
+        return np.append(self.mean / elo, EXTRA_MEAN)
+
+    def slopes(self, at: Vector) -> tuple[Vector, Vector]:
+        """Return the gradient and the negative second derivatives of the logarithm, as `models.Slopes`.
+
+        The priors are in Elo, and the value of a natural unit in Elo depends on nu. It counts as a constant here.
+        """
+        count, nu = len(self.names), np.exp(at[..., -1])
+        gap = at[..., :count, None] - at[..., None, :count] + at[..., count, None, None]
+        won, drawn, lost = davidson_chances(gap, nu[..., None, None])
+        lead, expected = won - lost, self.games * drawn
+        score = (self.net - self.games * lead) / 2
+        rows = self.games * ((won + lost) - lead * lead) / 4
+        cross = -expected * lead / 2
+        elo = _elo_per_unit(nu)[..., None]
+        weights, off = (elo / self.sd) ** 2, at[..., :count] - self.mean / elo
+        extra = EXTRA_SD**-2
+
+        gradient = np.empty(at.shape)
+        gradient[..., :count] = score.sum(axis=-1) - score.sum(axis=-2) - weights * off
+        gradient[..., count] = score.sum(axis=(-2, -1))
+        gradient[..., count + 1] = self.drawn - expected.sum(axis=(-2, -1))
+        gradient[..., count:] -= extra * (at[..., count:] - EXTRA_MEAN)
+
+        curvature = np.empty((*at.shape, count + 2))
+        white, black = rows.sum(axis=-1), rows.sum(axis=-2)
+        curvature[..., :count, :count] = -rows - np.swapaxes(rows, -1, -2)
+        diagonal = np.arange(count)
+        curvature[..., diagonal, diagonal] += white + black + weights
+        curvature[..., :count, count] = curvature[..., count, :count] = white - black
+        beside = cross.sum(axis=-1) - cross.sum(axis=-2)
+        curvature[..., :count, count + 1] = curvature[..., count + 1, :count] = beside
+        curvature[..., count, count] = white.sum(axis=-1) + extra[0]
+        curvature[..., count, count + 1] = curvature[..., count + 1, count] = cross.sum(axis=(-2, -1))
+        curvature[..., count + 1, count + 1] = (expected * (1 - drawn)).sum(axis=(-2, -1)) + extra[1]
+        return gradient, curvature
+
+
+def information(posterior: Posterior) -> Vector:
+    """Return the expected Fisher information of one game pair of each two entrants, in Elo^-2, shape (..., n, n).
+
+    It is the expected curvature of the likelihood of two games with both colors, at the most likely difference. The
+    diagonal is 0.
+    """
+    elo = _elo_per_unit(posterior.draw)[..., None, None]
+    gap = (posterior.mode[..., :, None] - posterior.mode[..., None, :]) / elo
+    lead = posterior.advantage[..., None, None] / elo
+    nu = posterior.draw[..., None, None]
+    found = (_curve(gap + lead, nu) + _curve(gap - lead, nu)) / (elo * elo)
+    diagonal = np.arange(len(posterior.names))
+    found[..., diagonal, diagonal] = 0.0
+    return found
+
+
+def gains(posterior: Posterior, goal: Goal, pending: Vector | None = None) -> Vector:
+    """Return how much one more game pair of each two entrants is expected to reduce the variance of the goal.
+
+    Args:
+        posterior: What is known after the finished games.
+        goal: The goal, whose weights L define the variance trace(L S).
+        pending: Number of encounters in progress for each pair, shape (..., n, n), symmetric. They count with their
+            expected information.
+
+    Returns:
+        An array of the shape (..., n, n) with a zero diagonal: in Elo^2 for the goals errors and version, and without
+        unit for places and top, where L is in Elo^-2.
+    """
+    each = information(posterior)
+    covariance = posterior.covariance
+    if pending is not None and pending.any():
+        covariance = np.asarray(np.linalg.inv(np.linalg.inv(covariance) + _laplacian(pending * each)))
+    weighed = covariance @ _weights(posterior, goal, covariance) @ covariance
+    return np.asarray(each * _quadratic(weighed) / (1 + each * _quadratic(covariance)))
+
+
+def permitted(encounters: Vector, *, opponents: int = 3, fewest: int = 0, share: float = 0.25) -> Truths:
+    """Return the pairs that may play next, shape (..., n, n), so that no list consists of a single matchup.
+
+    Args:
+        encounters: Number of encounters of each pair, finished and in progress, shape (..., n, n), symmetric.
+        opponents: Each entrant meets so many different opponents before any pair meets again.
+        fewest: Each entrant plays so many encounters before entrants that have played as many meet each other again.
+        share: Largest share of one pair in the encounters of an entrant, or twice the even share if that is larger.
+
+    Returns:
+        True for each pair that may play. If the limits leave no pair, all pairs may play.
+    """
+    count = encounters.shape[-1]
+    distinct = ~np.eye(count, dtype=np.bool_)
+    total, met = encounters.sum(axis=-1), (encounters > 0).sum(axis=-1)
+    most = np.maximum(1, np.floor(max(share, 2 / max(count - 1, 1)) * (total + 1)))
+    low = np.minimum(most[..., :, None], most[..., None, :])
+    lonely, late = met < min(opponents, count - 1), total < fewest
+    shared = distinct & (encounters + 1 <= low)
+    found = distinct
+    for allowed in (
+        shared,
+        shared & (late[..., :, None] | late[..., None, :]),
+        distinct & (encounters == 0) & (lonely[..., :, None] | lonely[..., None, :]),
+    ):
+        found = np.where(allowed.any(axis=(-2, -1), keepdims=True), allowed, found)
+    return np.asarray(found)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Progress:
+    """How far a goal is reached.
+
+    `reached` and `done` have one value for each leading index. `reached` and `wanted` are half-widths in Elo (errors,
+    version) or likelihoods (places, top). `doubt` has the shape (..., n, n) and is symmetric: a pair that is not yet
+    separated, or on the diagonal an entrant whose interval is too wide.
+    """
+
+    reached: Vector
+    wanted: float
+    done: Truths
+    doubt: Truths
+
+    def in_doubt(self, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+        """Return the pairs of names in doubt; an entrant whose own interval is too wide is alone. No leading index."""
+        one, other = np.nonzero(np.triu(self.doubt))
+        return tuple(
+            (names[row],) if row == column else (names[row], names[column])
+            for row, column in zip(one.tolist(), other.tolist(), strict=True)
+        )
+
+
+def progress(posterior: Posterior, goal: Goal) -> Progress:
+    """Return how far the goal is reached after the finished games, and what is still in doubt.
+
+    The likelihoods of several pairs are multiplied (top). The differences that decide the first places depend on each
+    other positively, so the product is not above the likelihood that all are separated (Slepian 1962).
+    """
+    count = len(posterior.names)
+    if goal.kind in ("errors", "version"):
+        ways = _contrasts(posterior.names, goal)
+        variances = ((ways @ posterior.covariance) * ways).sum(axis=-1)
+        widths = NORMAL_95 * np.sqrt(np.maximum(variances, 0.0))
+        wide = widths > goal.wanted
+        doubt = np.zeros((*widths.shape[:-1], count, count), dtype=np.bool_)
+        at = np.arange(count) if goal.entrant is None else np.array([posterior.names.index(goal.entrant)])
+        doubt[..., at, at] = wide
+        return Progress(widths.max(axis=-1), goal.wanted, ~wide.any(axis=-1), doubt)
+    difference, variance = posterior.differences()
+    pairs = _deciding_pairs(posterior, goal)
+    sure = np.where(pairs, _normal(np.abs(difference) / np.sqrt(variance + ~pairs)), 1.0)
+    if goal.kind == "top":
+        reached = np.exp(np.log(sure).sum(axis=(-2, -1)) / 2)  # each pair is there twice
+    else:
+        sure = np.maximum(sure, np.where(pairs, _level(difference, variance + ~pairs, goal.level), 1.0))
+        reached = sure.min(axis=(-2, -1))
+    done = reached >= goal.wanted
+    worst = sure <= sure.min(axis=(-2, -1), keepdims=True)
+    return Progress(reached, goal.wanted, done, pairs & ((sure < goal.wanted) | worst) & ~done[..., None, None])
+
+
+def _contrasts(names: tuple[str, ...], goal: Goal) -> Vector:
+    """Return the rows whose products with the ratings must be known: (k, n)."""
+    count = len(names)
+    others = goal.of or tuple(name for name in names if name != goal.entrant)
+    zero = np.isin(names, others) / len(others)
+    if goal.entrant is not None:
+        return np.asarray(np.eye(count)[[names.index(goal.entrant)]] - zero)
+    return np.asarray(np.eye(count) - zero)
+
+
+def _deciding_pairs(posterior: Posterior, goal: Goal) -> Truths:
+    """Return the pairs whose order decides about the goal (symmetric): neighbors, or first entrants and all others."""
+    place = np.argsort(np.argsort(-posterior.mode, axis=-1, kind="stable"), axis=-1, kind="stable")
+    one, other = place[..., :, None], place[..., None, :]
+    if goal.top is None:
+        return np.asarray(np.abs(one - other) == 1)
+    across = (one < goal.top) != (other < goal.top)
+    return (
+        np.asarray(across | ((np.abs(one - other) == 1) & (one < goal.top) & (other < goal.top)))
+        if goal.ordered
+        else across
+    )
+
+
+def _weights(posterior: Posterior, goal: Goal, covariance: Vector) -> Vector:
+    """Return L: shape (n, n), or (..., n, n) if it depends on the ratings."""
+    if goal.kind in ("errors", "version"):
+        ways = _contrasts(posterior.names, goal)
+        return np.asarray(ways.T @ ways)
+    variance = _quadratic(covariance)
+    difference = posterior.mode[..., :, None] - posterior.mode[..., None, :]
+    pairs = ~np.eye(len(posterior.names), dtype=np.bool_)  # any two entrants can still become neighbors
+    if goal.kind == "top":
+        pairs = _deciding_pairs(posterior, goal)
+    variance = np.where(pairs, variance, 1.0)
+    return _laplacian(np.where(pairs, _doubt_slope(difference, variance), 0.0))
+
+
+def _doubt_slope(difference: Vector, variance: Vector) -> Vector:
+    """Return how much the likelihood of the wrong order falls with the variance of the difference, up to a factor.
+
+    For a difference d ~ N(m, v), more games move m to m' ~ N(m, u) and leave the variance v - u. The derivative of the
+    expected likelihood of the wrong order with respect to u is the density of m' at 0 times the density of d at 0:
+    exp(-m^2/(2u)) / sqrt(u (v - u)), up to a factor. It is taken here for the case that the games to come tell nearly
+    everything, u = v.
+    """
+    return np.asarray(np.exp(-difference * difference / (2 * variance)) / variance)
+
+
+def _laplacian(weights: Vector) -> Vector:
+    """Return the sum of weight x ee' over all pairs of a symmetric array with a zero diagonal."""
+    found = -weights
+    diagonal = np.arange(weights.shape[-1])
+    found[..., diagonal, diagonal] = weights.sum(axis=-1)
+    return found
+
+
+def _quadratic(matrix: Vector) -> Vector:
+    """Return e'Me for each pair, e = e_i - e_j."""
+    own = np.diagonal(matrix, axis1=-2, axis2=-1)
+    return np.asarray(np.maximum(own[..., :, None] + own[..., None, :] - 2 * matrix, 0.0))
+
+
+def _curve(gap: Vector, nu: Vector) -> Vector:
+    won, _, lost = davidson_chances(gap, nu)
+    return np.asarray(((won + lost) - (won - lost) ** 2) / 4)
+
+
+def _elo_per_unit(nu: Vector) -> Vector:
+    """Return the value of one natural unit in Elo, for small differences."""
+    return np.asarray(_UNIT * 2 / (2 + nu))
+
+
+def _normal(value: Vector) -> Vector:
+    """Return the normal distribution function with an error below 1e-7 (Abramowitz and Stegun 1964, 26.2.17)."""
+    size = np.abs(value)
+    part = 1 / (1 + 0.2316419 * size)
+    tail = np.zeros_like(part)
+    for factor in (1.330274429, -1.821255978, 1.781477937, -0.356563782, 0.319381530):
+        tail = (tail + factor) * part
+    tail *= np.exp(-size * size / 2) / sqrt(2 * pi)
+    return np.asarray(np.where(value < 0, tail, 1 - tail))
+
+
+def _level(difference: Vector, variance: Vector, level: float) -> Vector:
+    """Return the likelihood that a difference is within `level`."""
+    sd = np.sqrt(variance)
+    return np.asarray(_normal((level - difference) / sd) - _normal((-level - difference) / sd))
