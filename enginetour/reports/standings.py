@@ -99,16 +99,14 @@ def crosstable_sheet(
 ) -> Sheet:
     """Return the crosstable in the order of `names`, with the tie-breaks in `codes`.
 
-    A cell such as ``1=0`` contains the results of the engine in the row. CSV has ``1½0`` instead, because a spreadsheet
-    reads a leading = as a formula.
+    A cell such as ``1=0`` contains the results of the engine in the row. A cell of more than `MAX_CELL_GAMES`
+    games shows points and games instead, such as ``12½/20``. CSV always has all results, as ``1½0``, because a
+    spreadsheet reads a leading = as a formula.
     """
     by_name = {line.name: line for line in totals}
     columns = [Column("rank", "#"), Column("name", "engine", left=True, flexible=True)]
     columns += [Column("points", "points", form=format_halves), *map(_tiebreak_column, codes)]
-    columns += [
-        Column(f"vs{number}", str(number), continues=True, form=lambda cell: cell.replace("½", "="))
-        for number in range(1, len(names) + 1)
-    ]
+    columns += [Column(f"vs{number}", str(number), continues=True, form=_cell) for number in range(1, len(names) + 1)]
     rows = []
     for number, name in enumerate(names, start=1):
         row: dict[str, object] = {"rank": number, "name": name, "points": by_name[name].half_points / 2}
@@ -117,6 +115,15 @@ def crosstable_sheet(
             row[f"vs{place}"] = "x" if other == name else cells.get((name, other), "").replace("=", "½")
         rows.append(row)
     return Sheet(title, tuple(columns), tuple(rows), (), (*notes, *legend(codes)))
+
+
+MAX_CELL_GAMES = 12  # a cell of a crosstable with more games shows points and number of games
+
+
+def _cell(results: str) -> str:
+    if len(results) <= MAX_CELL_GAMES:
+        return results.replace("½", "=")
+    return f"{format_points(2 * results.count('1') + results.count('½'))}/{len(results)}"
 
 
 def points_notes(

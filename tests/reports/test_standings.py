@@ -242,6 +242,15 @@ def test_no_cell_of_a_crosstable_is_a_formula() -> None:
     assert "=10" in render(sheet)
 
 
+def test_a_cell_with_many_games_has_points_and_games() -> None:
+    """All results are in CSV."""
+    placed = (StandingsRow(1, "A", 15, 13), StandingsRow(2, "B", 11, 13))
+    sheet = crosstable_sheet("t", ["A", "B"], {("A", "B"): "1" * 7 + "=" + "0" * 5, ("B", "A"): "=10"}, placed)
+    assert "7½/13" in render(sheet)
+    assert "=10" in render(sheet)
+    assert "1111111½00000" in sheet.csv()
+
+
 def test_an_error_that_was_not_asked_for_is_no_lack_of_games() -> None:
     """Large pools have no errors in the columns, and a remark says why."""
     from enginetour.ratings.ratinglist import NOT_ASKED, Row

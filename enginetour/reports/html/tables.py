@@ -19,6 +19,7 @@ from enginetour.reports.sheet import (
     format_points,
     safe_text,
 )
+from enginetour.reports.standings import MAX_CELL_GAMES
 from enginetour.store.games import GameLine
 
 LEFT_OUT = "left-out"  # id of the section that lists what a single file leaves out
@@ -150,7 +151,6 @@ def facts_list(rows: Iterable[tuple[str, str]]) -> Markup:
 # Crosstable.
 
 RESULT_SIGNS = "0=1"  # the sign of a result, by half points
-_MAX_CELL_GAMES = 12  # a cell with more games shows points and number of games
 _MOST_LINKS = 24_000  # links in a table; each takes about 40 bytes, so together they take 1 MB
 _PHONE_SIGNS, _PAPER_SIGNS = 18, 72  # characters next to the names on a phone, and on a sheet of A4 in portrait
 
@@ -202,7 +202,7 @@ def crosstable_markup(rows: Sequence[CrossRow[CrossGames]], site: Site, here: st
 def _cell_signs(cell: CrossGames | None) -> int:
     """Return the number of characters of a cell, or 6 for points and games."""
     count = len(cell.games) if cell else 0
-    return count if count <= _MAX_CELL_GAMES else 6
+    return count if count <= MAX_CELL_GAMES else 6
 
 
 def _cross_cells(place: int, row: CrossRow[CrossGames], sign: Callable[[int, int], str]) -> str:
@@ -214,7 +214,7 @@ def _cross_cells(place: int, row: CrossRow[CrossGames], sign: Callable[[int, int
         share = cell.half_points - len(cell.games)
         look = ' class="p"' if share > 0 else ' class="m"' if share < 0 else ""
         text = "".join(sign(*game) for game in cell.games)
-        if len(cell.games) > _MAX_CELL_GAMES:
+        if len(cell.games) > MAX_CELL_GAMES:
             text = f"{format_points(cell.half_points)}/{len(cell.games)}"
         found.append(f"<td{look}>{text}</td>")
     return "".join(found)
