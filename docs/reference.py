@@ -199,7 +199,9 @@ def _type(schema: dict[str, Any]) -> str:
         return f"`{schema['const']}`"
     kind = schema.get("type", "any value")
     if kind == "array":
-        return f"list of {_type(schema['items'])}" if "items" in schema else "list"
+        items = schema.get("prefixItems") or [schema["items"]]
+        two = "2 " if schema.get("maxItems") == 2 and "items" in schema else ""
+        return f"list of {two}{', '.join(map(_type, items))}"
     if kind == "object" and isinstance(schema.get("additionalProperties"), dict):
         return f"object of {_type(schema['additionalProperties'])}"
     limits = [f"{word} {schema[key]}" for key, word in (("minimum", "from"), ("maximum", "to")) if key in schema]

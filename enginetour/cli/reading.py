@@ -20,7 +20,7 @@ from enginetour.model.errors import UsageRefused
 from enginetour.model.game import GameFinished, GameKey, GameVoided, Note, StandingsRow
 from enginetour.reports import documents
 from enginetour.reports.bubble import bubble_sheet, bubble_steps, round_robin_text
-from enginetour.reports.games import averages_sheet, count_endings, pairings_sheet
+from enginetour.reports.games import averages_sheet, pairings_sheet
 from enginetour.reports.standings import (
     crosstable_sheet,
     pairing_figures,
@@ -75,7 +75,7 @@ def _status(chosen: TournamentChoice) -> tuple[dict[str, object], TournamentChoi
         status, named = told
         edition = str(status["tournament"]).removeprefix(f"{named.name} #")
         return _without_ok(status), replace(named, edition=int(edition) if edition.isdecimal() else 1)
-    from enginetour.reports.progress import Progress, status_json
+    from enginetour.reports.progress import recorded_progress, status_json
     from enginetour.store.replay import fold
     from enginetour.tournament.control import ask, socket_path
 
@@ -86,11 +86,7 @@ def _status(chosen: TournamentChoice) -> tuple[dict[str, object], TournamentChoi
             return _without_ok(answer), same
         with log.database.snapshot():  # after the request, so that it includes all games of a run that has just ended
             format_, state = fold(log)
-            progress = Progress(system=log.system, name=log.title)
-            progress.stand(format_, state)
-            progress.endings = count_endings(log.games(counting=True))
-            progress.done = progress.endings.total()
-            progress.incidents = {"": sum(not incident.is_warning for _, incident in log.incidents())}
+            progress = recorded_progress(log, format_, state)
             return status_json(progress, "stopped" if format_.offers(state) else "finished"), same
 
 

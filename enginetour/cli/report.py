@@ -103,7 +103,9 @@ def serve(db: Address | None, host: str, port: int, token: str | None, names: tu
     import os
     import secrets
 
-    if lacking := [name for name in ("fastapi", "starlette", "uvicorn") if importlib.util.find_spec(name) is None]:
+    if lacking := [
+        name for name in ("fastapi", "httptools", "starlette", "uvicorn") if importlib.util.find_spec(name) is None
+    ]:
         step = "run pip install 'enginetour[web]'"
         raise UsageRefused(f"{' and '.join(lacking)} not found", place="serve", step=step)
     from enginetour.web import server

@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import cached_property
 from operator import itemgetter
 from pathlib import PurePath
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from enginetour.engines.machine import describe_load
 from enginetour.model.game import Game, Pairing, StandingsRow, format_fixed
@@ -20,6 +20,9 @@ from enginetour.reports import sprt
 from enginetour.reports.games import format_endings
 from enginetour.reports.pgn import clamp_score, format_score, is_mate_score, move_number
 from enginetour.reports.sheet import Column, Sheet, format_duration, format_points, safe_text
+
+if TYPE_CHECKING:
+    from enginetour.store.games import TournamentReader
 
 # Lines of a match. Scripts that read the output of cutechess-cli 1.5.1 can read them; ``Ptnml(0-2)`` is the wording of
 # fastchess 1.8.2. A part that would be ``inf`` or ``nan`` is left out. Strength and error are computed from complete
@@ -451,8 +454,7 @@ def playing_line(picture: Progress) -> str:
 def format_status(found: Mapping[str, Any]) -> str:
     """Format the JSON of `status` as text: progress, endings, games in progress and warnings."""
     fewest, most = found["remaining"]
-    undecided = found["state"] == "finished" and "sprt" in found and not found["sprt"]["verdict"]
-    parts = [found["system"], found["tournament"], found["state"] + " without a verdict" * undecided]
+    parts = [found["system"], found["tournament"], format_state(found)]
     parts += [format_round(found["round"])] if found.get("round") else []
     left = f"{fewest if fewest == most else f'{fewest}-{most}'} remaining"
     left = "no game limit" if is_open_ended(found["games_done"], (fewest, most)) else left
@@ -469,6 +471,12 @@ def format_status(found: Mapping[str, Any]) -> str:
     lines.append(_playing(found["playing"]) if found["playing"] else "")
     lines += [safe_text(f"warning: {text}") for text in found.get("warnings", ())]
     return "\n".join(line for line in lines if line)
+
+
+def format_state(found: Mapping[str, Any]) -> str:
+    """Format the state in the JSON of `status`: ``running``, ``finished without a verdict``."""
+    undecided = found["state"] == "finished" and "sprt" in found and not found["sprt"]["verdict"]
+    return f"{found['state']}{' without a verdict' * undecided}"
 
 
 def _playing(games: Iterable[Mapping[str, Any]]) -> str:
@@ -499,6 +507,18 @@ def _clock(seconds: float) -> str:
 def format_clock(at: float) -> str:
     """Format UTC seconds as local time: ``Sun 04:10``."""
     return time.strftime("%a %H:%M", time.localtime(at))
+
+
+def recorded_progress(log: TournamentReader, format_: Any, state: Any) -> Progress:
+    """Return the progress of a tournament that is not running. `state` is its state after all events of the log."""
+    from enginetour.store.games import incident_counts  # imported here: a slot's progress needs no store
+
+    picture = Progress(system=log.system, name=log.title)
+    picture.stand(format_, state)
+    picture.endings = log.endings()
+    picture.done = picture.endings.total()
+    picture.incidents = dict(incident_counts(log))
+    return picture
 
 
 def status_json(picture: Progress, state: str) -> dict[str, Any]:

@@ -1,21 +1,23 @@
 """The HTTP interface `/api/v1`: documents in JSON, games as PGN, and events, next to the pages.
 
 It is read-only. The guard of the server checks its requests as it checks those of the pages. A document is made once
-for a position of the event log, and its ETag contains this position.
+for a position of the event log, and its ETag contains this position. A document that takes long is made less often.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 from zlib import crc32
 
-from fastapi import FastAPI, Path, Query, Request
+from fastapi import Depends, FastAPI, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
@@ -47,6 +49,9 @@ _Make = Callable[[Store, StandingsCache], _Document]
 _Stream = Callable[[set[Listener], Callable[[Listener], None]], Response]
 
 _FRESH_S = 0.1  # seconds for which a position of the event log is used again, so that 1,000 requests read it 10 times
+_SHARE = (
+    0.1  # largest share of one processor for one document, so that a client that asks again and again slows no game
+)
 _MOST_KEPT = 256  # documents
 _MOST_KEPT_BYTES = 32 << 20
 _MOST_WAITING = 64  # requests that wait for the database; further ones are asked to try again later
@@ -72,12 +77,27 @@ _Finished = Annotated[int, Query(ge=0, le=_MOST_ROWS, description="number of fin
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """A document that was made for a tag. `key` is that of the tag if the document is the whole answer, or None."""
+    """A document that was made for a tag, with the two answers that contain it.
+
+    `until` is the time of the loop until which it is used even if the tag has changed. `entry` is its tournament, or
+    None for the whole database. If `whole` is false, the document is only a part of an answer, or its tag is not that
+    of its tournament or database.
+    """
 
     tag: str
     body: bytes
-    media: str
-    key: int | None
+    answers: tuple[Response, Response]
+    until: float
+    entry: TournamentEntry | None
+    whole: bool
+
+    def answer(self, scope: Scope) -> Response:
+        """Return the document, or status 304 if the client has it."""
+        return self.answers[_has(scope, self.tag)]
+
+    def serves(self, tag: str) -> bool:
+        """Return whether the document is still used when its tag would be `tag`."""
+        return self.tag == tag or asyncio.get_running_loop().time() < self.until
 
 
 class Api:
@@ -86,7 +106,8 @@ class Api:
     def __init__(self, hub: TournamentHub, reader: DatabaseReader, stream: _Stream) -> None:
         """`stream` returns the response with the events of a listener."""
         self._hub, self._reader, self._stream = hub, reader, stream
-        self._tags: dict[int, tuple[float, asyncio.Task[str]]] = {}  # tournament, or 0 -> until when it is used, tag
+        # Tournament, or 0 -> the time of the loop until which the tag is used, and the tag.
+        self._tags: dict[int, tuple[float, asyncio.Task[str]]] = {}
         self._kept: OrderedDict[str, _Kept] = OrderedDict()  # by address
         self._kept_bytes = 0
         self._waiting = 0
@@ -100,6 +121,7 @@ class Api:
             docs_url=None,
             redoc_url=None,
             redirect_slashes=False,
+            dependencies=[Depends(_check_parameters)],
             exception_handlers={HTTPException: _failed, RequestValidationError: _invalid, TourError: _refused},
         )
         for path, endpoint, answer in self._paths():
@@ -111,18 +133,18 @@ class Api:
             route.methods.add("HEAD")  # type: ignore[attr-defined]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request: from a kept document without looking for its path, which takes a tenth of the time."""
-        await (self._at_hand(scope) or self.app)(scope, receive, send)
+        """Answer a request: from a kept document without looking for its path, which takes most of the time."""
+        await (await self._at_hand(scope) or self.app)(scope, receive, send)
 
-    def _at_hand(self, scope: Scope) -> Response | None:
-        """Return the answer if its document is kept and its tag is fresh."""
+    async def _at_hand(self, scope: Scope) -> Response | None:
+        """Return the answer if its document is kept and still used."""
         kept = self._kept.get(_address(scope))
-        if kept is None or kept.key is None or scope["method"] not in ("GET", "HEAD"):
+        if kept is None or not kept.whole or scope["method"] not in ("GET", "HEAD"):
             return None
-        until, task = self._tags[kept.key]
-        if asyncio.get_running_loop().time() >= until or not task.done() or task.exception() is not None:
+        try:
+            return kept.answer(scope) if kept.serves(await self._tag(kept.entry)) else None
+        except (TourError, HTTPException):  # the path gives an answer to it
             return None
-        return _response(Request(scope), kept.tag, kept.body, kept.media) if task.result() == kept.tag else None
 
     def _paths(self) -> Sequence[tuple[str, Callable[..., Awaitable[Response]], type[BaseModel] | str]]:
         return (
@@ -168,7 +190,8 @@ class Api:
         )
 
     async def _openapi_document(self, request: Request) -> Response:
-        return _response(request, f"{__version__}-{crc32(self._openapi)}", self._openapi, _JSON)
+        tag = f"{__version__}-{crc32(self._openapi)}"
+        return _answers(tag, self._openapi, _JSON)[_has(request.scope, tag)]
 
     # Tournaments.
 
@@ -194,7 +217,7 @@ class Api:
         entry = self._found(slug)
         if self._hub.runs(entry):
             value = {**_entry(entry, running=True), "progress": self._hub.live(entry).progress}
-            return _response(request, "", json_document(value), _JSON)
+            return _untagged(value)
 
         def make(_: Store, standings: StandingsCache) -> _Document:
             return {**_entry(entry, running=False), "progress": standings.read(entry, lines=False).progress}
@@ -294,10 +317,10 @@ class Api:
 
         return await self._answer(request, entry, make)
 
-    async def live(self, request: Request, slug: _Slug) -> Response:
+    async def live(self, slug: _Slug) -> Response:
         """Return the games in progress, standings, and the last games and incidents."""
         live = await self._hub.ready(self._found(slug))
-        return _response(request, "", json_document(live.snapshot()), _JSON)
+        return _untagged(live.snapshot())
 
     async def live_pgn(self, request: Request, slug: _Slug, games: _Finished = 64) -> Response:
         """Return the last finished games, then the games in progress with the result `*`, as PGN."""
@@ -313,7 +336,8 @@ class Api:
         number = self._hub.live(entry).progress.get("games_done", 0)
         texts = [game.to_pgn(entry.title, number + place) for place, game in enumerate(played, 1)]
         tag = f"{finished.tag}-{crc32(str([game.version for game in played]).encode()):x}"
-        return _response(request, tag, finished.body + "".join(texts).encode("utf-8", "replace"), _PGN)
+        body = finished.body + "".join(texts).encode("utf-8", "replace")
+        return _answers(tag, body, _PGN)[_has(request.scope, tag)]
 
     async def events(self, slug: _Slug) -> Response:
         """Return server-sent events: `all`, then `board`, `table`, `progress`, `game-line` and `incident-line`."""
@@ -370,11 +394,7 @@ class Api:
         `entry` is the tournament whose event log determines the document, or None for the whole database. `extra` is
         added to the tag.
         """
-        tag = await self._tag(entry)
-        if _is_known(request, tag + extra):
-            return _response(request, tag + extra, b"", media)
-        made = await self._document(request, entry, make, media, extra)
-        return _response(request, made.tag, made.body, media)
+        return (await self._document(request, entry, make, media, extra)).answer(request.scope)
 
     async def _document(
         self, request: Request, entry: TournamentEntry | None, make: _Make, media: str = "", extra: str = ""
@@ -383,18 +403,20 @@ class Api:
         tag = await self._tag(entry) + extra
         address = _address(request.scope)
         kept = self._kept.get(address)
-        if kept is not None and kept.tag == tag:
+        if kept is not None and kept.serves(tag):
             self._kept.move_to_end(address)
             return kept
+        loop = asyncio.get_running_loop()
 
         def work(store: Store, standings: StandingsCache) -> _Kept:
-            now = _tag_of(store, entry) + extra
+            begun, now = time.thread_time(), _tag_of(store, entry) + extra
             again = self._kept.get(address)  # made for another request meanwhile
             if again is not None and again.tag == now:
                 return again
             made = make(store, standings)
             body = made.encode("utf-8", "replace") if isinstance(made, str) else json_document(made)
-            return _Kept(now, body, media, _key(entry) if media and not extra else None)
+            until = loop.time() + (time.thread_time() - begun) / _SHARE
+            return _Kept(now, body, _answers(now, body, media), until, entry, bool(media) and not extra)
 
         made: _Kept = await self._read(work)
         self._keep(address, made)
@@ -461,22 +483,35 @@ def _printable(name: str) -> str:
     return name
 
 
-def _is_known(request: Request, tag: str) -> bool:
-    return f'"{tag}"' in request.headers.get("if-none-match", "")
+def _has(scope: Scope, tag: str) -> bool:
+    """Return whether the client has the document with this tag."""
+    wanted = f'"{tag}"'.encode("latin-1")
+    return any(wanted in value for name, value in scope["headers"] if name == b"if-none-match")
 
 
-def _response(request: Request, tag: str, body: bytes, media: str) -> Response:
-    if not tag:
-        return Response(body, headers={"cache-control": "no-store"}, media_type=media)
+def _answers(tag: str, body: bytes, media: str) -> tuple[Response, Response]:
+    """Return the answers with a document: the whole document, and status 304 for a client that has it."""
     headers = {"cache-control": "no-cache", "etag": f'"{tag}"'}
-    if _is_known(request, tag):
-        return Response(status_code=304, headers=headers)
-    return Response(body, headers=headers, media_type=media)
+    return Response(body, headers=headers, media_type=media), Response(status_code=304, headers=headers)
+
+
+def _untagged(value: Mapping[str, object]) -> Response:
+    """Return a document that changes with each move."""
+    return Response(json_document(value), headers={"cache-control": "no-store"}, media_type=_JSON)
 
 
 def _error(status: int, text: str, headers: Mapping[str, str] | None = None) -> Response:
     body = json_document({"error": " ".join(text.split())})
     return Response(body, status, {"cache-control": "no-store", **(headers or {})}, _JSON)
+
+
+async def _check_parameters(request: Request) -> None:
+    """Raise status 422 for a parameter that the path does not have, because its filter would have no effect."""
+    route = request.scope["route"]
+    known = [field.alias for field in route.dependant.query_params] if isinstance(route, APIRoute) else []
+    for name in request.query_params:
+        if name not in known:
+            raise HTTPException(422, f"unknown parameter {name[:80]!r}{suggest(name[:80], known)}")
 
 
 async def _failed(_: Request, error: Exception) -> Response:

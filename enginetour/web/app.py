@@ -107,12 +107,12 @@ def create_app(hub: TournamentHub, reader: DatabaseReader) -> Starlette:
     site = _Site(hub, reader)
     return Starlette(
         routes=[
+            Mount("/api/v1", _LazyApi(hub, reader, site.stream)),
             Route("/", site.index),
             Route("/index.html", site.index),
             Route("/events", site.index_events),
             Route("/favicon.ico", _no_icon),
             Route("/assets/{name}", site.asset),
-            Mount("/api/v1", _LazyApi(hub, reader, site.stream)),
             Route("/t/{slug}/", site.tournament),
             Route("/t/{slug}/live.html", site.live),
             Route("/t/{slug}/events", site.events),

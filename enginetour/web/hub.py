@@ -89,7 +89,7 @@ class TournamentHub:
     async def ready(self, entry: TournamentEntry) -> LiveTournament:
         """Return the live state for a new page. Its standings are read if no page has kept them up to date."""
         live = self.live(entry)
-        if not (live.table and live.running and live.listeners):
+        if not (live.table and live.running and (live.listeners or not live.stale)):
             try:
                 await self._refresh(entry, live)
             except StoreBusy:

@@ -307,7 +307,7 @@ class LiveTournament:
         known = [_incident_key(line) for line in self.incidents]
         found = [*(line for line in incidents if _incident_key(line) not in known), *self.incidents]
         self.lines = deque(sorted(games, key=itemgetter("number")), MAX_LINES)
-        self.incidents = deque(sorted(found, key=lambda line: line["game"] or line.get("after") or 0), MAX_LINES)
+        self.incidents = deque(sorted(found, key=lambda line: line["game"] or line["after"] or 0), MAX_LINES)
         self.send_all()
 
     def end(self) -> None:
@@ -361,7 +361,7 @@ class LiveTournament:
     def _finished(self, event: Mapping[str, Any]) -> None:
         self.stale = True
         line = {key: event.get(key) for key in ("number", "result", "plies", "seconds")}
-        line |= {key: safe_text(event.get(key, "")) for key in ("white", "black", "cause", "at")}
+        line |= {key: safe_text(event.get(key, "")) for key in ("white", "black", "cause")}
         line["decisions"] = [safe_text(text) for text in event.get("decisions", ())]
         self._line(self.lines, "game", line)
 
@@ -430,7 +430,7 @@ def _as_it_counts(line: dict[str, Any], now: Mapping[str, Any]) -> dict[str, Any
 def incident_line(game: int | None, incident: Incident, kind: str) -> dict[str, Any]:
     """Return an incident of a game as a page shows it. `kind` is "incident" or "warning"."""
     text = f"{safe_text(incident.category)}: {safe_text(incident.cause)}"
-    return {"kind": kind, "game": game, "engine": safe_text(incident.at_fault), "text": text}
+    return {"kind": kind, "game": game, "after": None, "engine": safe_text(incident.at_fault), "text": text}
 
 
 def _incident_key(line: Mapping[str, Any]) -> tuple[object, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -19,14 +19,14 @@ from enginetour.reports.bubble import bubble_decisions
 from enginetour.reports.html.game import game_page
 from enginetour.reports.html.page import LIVE_POLICY, render_page
 from enginetour.reports.html.tables import Site
-from enginetour.reports.progress import format_games, format_round, is_open_ended
+from enginetour.reports.progress import format_games, format_round, format_state, recorded_progress, status_json
 from enginetour.reports.review import pages
 from enginetour.reports.review.engines import page_slugs
 from enginetour.reports.review.tournament import TournamentReview, game_rows, review_tournament
 from enginetour.reports.sheet import format_points, safe_text
 from enginetour.reports.sprt import end_state, is_undecided
 from enginetour.store.address import Address
-from enginetour.store.games import GameLine, incident_counts
+from enginetour.store.games import GameLine
 from enginetour.store.lists import tournament_rating_list
 from enginetour.store.log import TournamentLog
 from enginetour.store.replay import format_of
@@ -253,7 +253,7 @@ def _headline(progress: Mapping[str, Any]) -> str:
     if "games_done" not in progress:
         return ""
     fewest, most = progress["remaining"]
-    parts = [str(progress["system"]), str(progress["state"])]
+    parts = [str(progress["system"]), format_state(progress)]
     parts += [format_round(progress["round"])] if progress.get("round") else []
     return " · ".join([*parts, format_games(int(progress["games_done"]), (fewest, most))])
 
@@ -302,23 +302,15 @@ class StandingsCache:
             rows = tournament_rating_list(log, log.config.get("ratings", {}).get("anchor") or {}).rows
             fold.elo = {row.name: (row.rating, row.plus, row.minus) for row in rows}
             fold.rated = fold.position
-        counts, wrong, remaining = log.endings(), incident_counts(log), fold.format.remaining(fold.state)
-        progress = {
-            "tournament": entry.title,
-            "system": entry.system,
-            "state": _state(fold),
-            "games_done": counts.total(),
-            "remaining": list(remaining),
-            "open_ended": is_open_ended(counts.total(), remaining),
-            "incidents": wrong.total(),
-            "endings": dict(counts),
-        }
+        figures = recorded_progress(log, fold.format, fold.state)
+        progress = status_json(figures, "stopped" if fold.format.offers(fold.state) else "finished")
+        del progress["playing"]
         games = [_game_line(game) for game in log.games(limit=MAX_LINES)] if lines else []
         incidents = [
             incident_line(number, incident, "warning" if incident.is_warning else "incident")
             for number, incident in (log.incidents()[-MAX_LINES:] if lines else ())
         ]
-        return StandingsData(_table(fold, wrong), progress, tuple(games), tuple(incidents))
+        return StandingsData(_table(fold, figures.incidents), progress, tuple(games), tuple(incidents))
 
     def fold(self, entry: TournamentEntry) -> Fold:
         """Return the current state of a tournament, and keep it for the next call."""
@@ -359,7 +351,7 @@ class StandingsCache:
         return fold
 
 
-def _table(fold: Fold, wrong: Counter[str]) -> dict[str, Any]:
+def _table(fold: Fold, wrong: Mapping[str, int]) -> dict[str, Any]:
     placed = fold.format.standings(fold.state)
     slugs = page_slugs([*(line.name for line in placed), *fold.log.specs])
     rows = []
@@ -375,7 +367,7 @@ def _table(fold: Fold, wrong: Counter[str]) -> dict[str, Any]:
                 "games": line.games,
                 **dict(zip(("elo", "plus", "minus"), elo, strict=True)),
                 "status": safe_text(line.status),
-                "incidents": wrong[line.name],
+                "incidents": wrong.get(line.name, 0),
             }
         )
     return {"rows": rows, "more": max(0, len(placed) - _MAX_ENGINES), "decisions": _decisions(fold, placed)}

@@ -1,4 +1,7 @@
-"""The types of the documents of `/api/v1`, made from the rows of the database and the nouns of a game."""
+"""The types of the JSON documents, made from the rows of the database and the nouns of a game.
+
+The HTTP interface sends these documents, and `--json` prints the same ones. A document has no key that its type lacks.
+"""
 
 from __future__ import annotations
 
@@ -8,27 +11,28 @@ from typing import Any, Literal, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from enginetour.model.game import Game, Incident, MoveMade, Outcome
+from enginetour.model.game import Game, Incident, MoveMade, Opening, Outcome, Pairing, SideRecord
 from enginetour.ratings import ratinglist
+from enginetour.ratings.pentanomial import MatchStatistics
+from enginetour.ratings.sequential import Sprt
 from enginetour.reports.sheet import SCHEMA
+from enginetour.store.definition import ListDefinition
 from enginetour.store.games import GameLine
 from enginetour.store.tables import (
     EditionDetails,
     EditionHead,
     EditionLine,
+    GameRow,
     IncidentRow,
     ListRevision,
     TournamentEntry,
-    UnratedEngine,
 )
 
 _Fields = dict[str, Any]
-_STRICT = ConfigDict(extra="forbid")
-_OPEN = ConfigDict(extra="allow")
 _ABOUT = {
-    **{name: field.description for row in (IncidentRow, GameLine) for name, field in row.model_fields.items()},
-    "voided": "true if the game was annulled later",
-    "warning": "true if the incident did not cost a point",
+    name: field.description
+    for row in (EditionLine, EditionHead, IncidentRow, GameLine, GameRow)
+    for name, field in row.model_fields.items()
 }
 
 
@@ -40,25 +44,39 @@ def _columns(row: type[BaseModel], names: str = "") -> _Fields:
     }
 
 
-def _parts(noun: type, without: str = "") -> _Fields:
-    """Return the fields of a dataclass or a named tuple with their types."""
-    hints = get_type_hints(noun)
+def _parts(noun: type, without: str = "", **about: str) -> _Fields:
+    """Return the fields of a dataclass or a named tuple with their types.
+
+    `about` describes fields that have no column, or another meaning than the column of this name.
+    """
+    hints, texts = get_type_hints(noun), {**_ABOUT, **about}
     own = getattr(noun, "__dataclass_fields__", None) or noun._fields  # type: ignore[attr-defined]
-    return {name: (hints[name], Field(description=_ABOUT.get(name))) for name in own if name not in without.split()}
+    return {name: (hints[name], Field(description=texts.get(name))) for name in own if name not in without.split()}
 
 
 def _about(kind: object, text: str) -> tuple[object, Any]:
     return kind, Field(description=text)
 
 
-def _type(name: str, fields: _Fields, config: ConfigDict = _STRICT, doc: str = "") -> type[BaseModel]:
-    made: type[BaseModel] = create_model(name, __config__=config, __doc__=doc or None, **fields)
+def _two(kind: Any, text: str) -> tuple[object, Any]:
+    """Return the type of a list of two values, such as those of White and Black."""
+    return list[kind], Field(description=text, min_length=2, max_length=2)
+
+
+def _if_any(kind: Any, text: str) -> tuple[object, Any]:
+    """Return the type of a key that is missing if there is no value."""
+    return kind, Field(default=None, description=text)
+
+
+def _type(name: str, fields: _Fields, doc: str = "", base: type[BaseModel] | None = None) -> type[BaseModel]:
+    own = None if base else ConfigDict(extra="forbid")
+    made: type[BaseModel] = create_model(name, __config__=own, __base__=base, __doc__=doc or None, **fields)
     return made
 
 
 def _document(name: str, doc: str, fields: Mapping[str, Any]) -> type[BaseModel]:
     schema = Field(alias="schema", description="version of the form of all JSON documents")
-    return _type(name, {"schema_version": (Literal[SCHEMA], schema), **fields}, doc=doc)
+    return _type(name, {"schema_version": (Literal[SCHEMA], schema), **fields}, doc)
 
 
 _TIMES = {
@@ -87,16 +105,77 @@ TournamentItem = _type(
     },
 )
 Tournaments = _document("Tournaments", "All tournaments, oldest first.", {"rows": (list[TournamentItem], ...)})  # type: ignore[valid-type]
-Tournament = _document(
-    "Tournament",
-    "A tournament with its progress.",
+_Test = _type(
+    "SequentialTest",
     {
-        **_ENTRY,
-        "progress": _about(
-            dict[str, Any], "state, games_done, remaining (fewest, most), endings, incidents, eta, ..., as in `status`"
+        "engines": _two(str, "engines of the match; results are those of the first one"),
+        **_parts(
+            Sprt,
+            elo0="strength under H0, in the unit of the model",
+            elo1="strength under H1, in the unit of the model",
+            model="logistic, normalized or bayesian",
+            alpha="largest probability of the verdict H1 if H0 is true",
+            beta="largest probability of the verdict H0 if H1 is true",
+        ),
+        "by": _about(Literal["pairs", "games"], "what the test is evaluated after"),
+        "llr": _about(float, "log likelihood ratio of H1 to H0"),
+        "bounds": _two(float, "Wald's bounds of the ratio for H0 and H1"),
+        "decides_at": _two(float, "bounds of the ratio for H0 and H1, corrected for its jumps"),
+        "verdict": _about(Literal["H0", "H1"] | None, "accepted hypothesis; null: none so far"),
+        "stopped_after": _about(int | None, "number of pairs or games at the verdict"),
+        "estimate": _about(
+            dict[str, float] | None, "elo, low and high, corrected for the early stop; null: no verdict"
+        ),
+        "games": _about(int, "number of games"),
+        "wins": _about(int | None, "number of wins"),
+        "draws": _about(int | None, "number of draws"),
+        "losses": _about(int | None, "number of losses"),
+        "pentanomial": _about(list[int] | None, "number of game pairs with 0, 0.5, 1, 1.5 and 2 points"),
+        "lone_games": _about(int, "number of games without the other game of their pair"),
+        **_parts(
+            MatchStatistics,
+            observations="number of pairs or games that the strength is computed from",
+            score="share of the possible points, from 0 to 1",
+            elo="difference of strength in Elo; null: infinite",
+            error="half the width of the 95 % interval; null: the interval is not symmetric",
+            low="lower end of the 95 % interval in Elo; null: unlimited",
+            high="upper end of the 95 % interval in Elo; null: unlimited",
+            los="likelihood that the first engine is stronger, from 0 to 1",
+            nelo="difference of strength in normalized Elo; null: infinite",
+            nelo_error="half the width of its 95 % interval",
+            by_profile="true if the interval is computed from the profile likelihood, as for few games",
         ),
     },
+    "The sequential test of a match.",
 )
+_PROGRESS = {
+    "tournament": _about(str, "title of the tournament"),
+    "system": _columns(TournamentEntry)["system"],
+    "state": _about(Literal["running", "paused", "stopping", "stopped", "finished"], "state of the tournament"),
+    "games_done": _about(int, "number of games that count"),
+    "remaining": _two(int, "fewest and most games that remain"),
+    "open_ended": _about(bool, "true if only a test ends the tournament"),
+    "round": _if_any(list[int], "current round and number of rounds; missing: a format without rounds"),
+    "eta": _about(float | None, "estimated seconds to the end; null: unknown"),
+    "eta_range": _about(list[float] | None, "estimated seconds for the fewest and for the most games; null: unknown"),
+    "incidents": _about(int, "number of incidents that are not only warnings"),
+    "endings": _about(dict[str, int], "number of games by termination"),
+    "warnings": _about(list[str], "why clocks or ratings may be unreliable"),
+    "stop_at": _if_any(datetime, "time after which no game starts, UTC; missing: none"),
+    "sprt": _if_any(_Test, "the sequential test; missing: none"),
+    "slots": _if_any(int, "number of concurrent games; missing: the tournament does not run"),
+}
+_Progress = _type("Progress", _PROGRESS, "The progress of a tournament, as `status` shows it.")
+Tournament = _document("Tournament", "A tournament with its progress.", {**_ENTRY, "progress": (_Progress, ...)})
+
+
+class _TieBreaks(BaseModel):
+    """Additional keys are codes of tie-breaks."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, float]
+
+
 _Place = _type(
     "StandingsRow",
     {
@@ -104,10 +183,12 @@ _Place = _type(
         "name": _about(str, "name of the entrant"),
         "points": _about(float, "points; a draw is 0.5"),
         "games": _about(int, "number of games"),
+        "unplayed": _if_any(float, "points from byes, included in `points`; missing: nobody had a bye"),
+        "odds": _if_any(int, "number of games at time odds; missing: nobody had such a game"),
         "status": _about(str, "a word of the format: parked, withdrawn, ...; empty for none"),
     },
-    _OPEN,
-    "An entrant in the standings. Tie-breaks of the format follow under their codes.",
+    "An entrant in the standings. The tie-breaks of the format are numbers under their codes.",
+    _TieBreaks,
 )
 Standings = _document(
     "Standings",
@@ -139,7 +220,7 @@ GameItem = _type(
         **_TIMES,
         "incident": _about(bool, "true if the game has an incident"),
     },
-    doc="A game of a list.",
+    "A game of a list.",
 )
 Games = _document(
     "Games",
@@ -149,15 +230,81 @@ Games = _document(
         "next": _about(int | None, "value of `after` for the next page; null: no more games"),
     },
 )
-_Move = _type("Move", _parts(MoveMade), doc="One ply. The score is in centipawns from the view of the engine.")
+_SEARCHED = {
+    "elapsed_ms": "time that the move took, in milliseconds",
+    "score": "evaluation in centipawns from the view of the engine; a mate in n moves is 32000 - n",
+    "depth": "depth of the search",
+    "nodes": "number of nodes of the search",
+    "pv": "principal variation, as the engine sent it",
+}
+_Move = _type(
+    "Move",
+    _parts(
+        MoveMade,
+        uci="the move in UCI notation",
+        san="the move in SAN",
+        clock_ms="time that remains after the move, in milliseconds; null: no clock",
+        book="true for a move of the opening",
+        seldepth="selective depth",
+        nps="nodes per second, as the engine reported it",
+        hashfull="used part of the hash table in permille",
+        tbhits="number of tablebase hits",
+        gap_us="time from the opponent's move to the `go` command, in microseconds",
+        lines="lines of the engine that `keep_lines` selects",
+        **_SEARCHED,
+    ),
+    "One ply.",
+)
+_Pairing = _type("Pairing", _parts(Pairing), "What was to be played.")
+_Opening = _type(
+    "Opening",
+    _parts(
+        Opening,
+        name="name of the opening",
+        index="place in the opening book, from 1; 0: not from a book",
+        fen="first position; null: the initial position",
+        moves="moves of the opening in UCI notation",
+        eco="ECO code; empty: unknown",
+        variant="variant of the game",
+    ),
+    "The start of a game: a position and moves from it.",
+)
+_Side = _type(
+    "SideRecord",
+    _parts(
+        SideRecord,
+        own_name="name that the engine itself reports",
+        moves="number of moves that the engine made",
+        think_ms="time of all moves",
+        longest_ms="time of its longest move",
+        least_clock_ms="least time on its clock; null: no clock",
+        margin_uses="number of moves that used the time margin",
+        warnings="what the engine did wrong without losing the game",
+        cpu_ms="processor time of its processes; null: unknown",
+        ponders="number of ponder searches; null: it did not ponder",
+        ponder_hits="number of ponder searches with the right move",
+        speed="speed of the machine by which times were divided; null: they were not divided",
+        effort="[figure, number of moves that reported it, sum] for depth, nodes and others",
+        claims="[kind, number, first example] of reported lines or mates that proved wrong",
+        waited_ms="longest wait of one of its threads for a processor; null: unknown",
+    ),
+    "Statistics of one engine in one game. Times are in milliseconds.",
+)
+_FAULT = _parts(Incident, **{name: str(field.description) for name, field in IncidentRow.model_fields.items()})
+_Fault = _type("Incident", _FAULT, "An event that a tester should see.")
 WholeGame = _document(
     "Game",
     "A game with its moves.",
     {
         **_columns(GameLine, "number"),
         "voided": _about(bool, "true if the game was annulled later"),
-        **_parts(Game, without="moves"),
+        "pairing": (_Pairing, ...),
+        **_parts(Game, without="moves pairing opening white black incidents", traffic="the whole engine log, if kept"),
+        "opening": (_Opening, ...),
+        "white": (_Side, ...),
+        "black": (_Side, ...),
         "moves": (list[_Move], ...),  # type: ignore[valid-type]
+        "incidents": (list[_Fault], ...),  # type: ignore[valid-type]
         **_TIMES,
     },
 )
@@ -166,29 +313,176 @@ _Incident = _type(
     {
         "game": _about(int, "number of the game in the tournament"),
         "warning": _about(bool, "true if the incident did not cost a point"),
-        **_parts(Incident),
+        **_FAULT,
     },
-    doc="An incident of a game.",
+    "An incident of a game.",
 )
 Incidents = _document("Incidents", "All incidents, oldest first.", {"rows": (list[_Incident], ...)})  # type: ignore[valid-type]
+
+# Games in progress.
+
+_ROUND = {
+    "white": _about(str, "entrant that plays White"),
+    "black": _about(str, "entrant that plays Black"),
+    "tc": _two(str, "search limits of White and Black"),
+    "clocks": _two(int | None, "clocks of White and Black after the last move, in milliseconds; null: no clock"),
+    "opening": _about(str, "name of the opening"),
+    "at": _about(float, "time of the last event of the game, in seconds since 1970 UTC"),
+}
+_Playing = _type(
+    "GameInProgress",
+    {
+        "slot": _about(int, "number of the process that plays the game, from 0"),
+        **_ROUND,
+        **{name: (kind, about) for name, (kind, about) in _columns(GameLine, "round encounter leg").items()},
+        "variant": _about(str, "variant of the game"),
+        "fen": _about(str | None, "first position; null: the initial position"),
+        "moves": _about(list[str], "moves in UCI notation, including those of the opening"),
+        "ply": _if_any(int, "number of the last ply; missing until the first move after the opening, as all others"),
+        "uci": _if_any(str, "the last move in UCI notation"),
+        "san": _if_any(str, "the last move in SAN"),
+        **{name: _if_any(int | None, text) for name, text in _SEARCHED.items()},
+        "pv": _if_any(str, _SEARCHED["pv"]),
+        "clock_ms": _if_any(int | None, "clock of the engine that moved, in milliseconds"),
+    },
+    "A game in progress in the answer to `status`.",
+)
+Status = _document(
+    "Status",
+    "What `enginetour status` prints.",
+    {**_PROGRESS, "playing": (list[_Playing], ...)},  # type: ignore[valid-type]
+)
+_Search = _type(
+    "Search",
+    {
+        "score": _about(str, "evaluation in pawns from White's side, such as +0.35 or -M5; empty: not reported"),
+        "depth": _about(int | None, _SEARCHED["depth"]),
+        "nodes": _about(int | None, _SEARCHED["nodes"]),
+        "ms": _about(int | None, _SEARCHED["elapsed_ms"]),
+        "pv": _about(str, "principal variation in SAN as far as it is legal; empty: none"),
+    },
+    "The last search of an engine.",
+)
+_Board = _type(
+    "Board",
+    {
+        **_ROUND,
+        "variant": _about(str, "variant of the game; empty: standard chess"),
+        "begun": _about(float, "time of the start, in seconds since 1970 UTC"),
+        "ply": _about(int, "number of plies, including the opening"),
+        "placement": _about(str, "first field of the FEN of the position"),
+        "turn": _about(Literal["white", "black"], "side to move"),
+        "first": _about(Literal["white", "black"], "side that made the first move"),
+        "last": _about(list[str], "squares of the last move: from and to, or only to for a drop"),
+        "moves": _about(str, "the last 16 plies in SAN with their numbers"),
+        "extra": _about(list[str], "pieces in hand or checks left of White and Black, in variants that have them"),
+        "since": _about(float, "seconds since the last move"),
+        "over": _about(bool, "true if the game has ended"),
+        "incomplete": _about(bool, "true if moves are missing, so that the board does not change any more"),
+        "searches": _two(_Search | None, "last searches of White and Black"),
+        "graph": _about(list[int | None], "evaluations in centipawns from White's side, one for each ply"),
+    },
+    "A game in progress as the live page shows it.",
+)
+_LiveRow = _type(
+    "LiveRow",
+    {
+        "rank": _about(int | None, "rank; null: not ranked"),
+        "name": _about(str, "name of the entrant"),
+        "slug": _about(str | None, "name of its page in the report, without .html"),
+        "points": _about(str, "points as text, with those from byes"),
+        "games": _about(int, "number of games"),
+        "elo": _about(int | None, "rating; null: not rated"),
+        "plus": _about(int | None, "upper half of the 95 % confidence interval"),
+        "minus": _about(int | None, "lower half of the 95 % confidence interval"),
+        "status": _about(str, "a word of the format: parked, withdrawn, ...; empty for none"),
+        "incidents": _about(int, "number of incidents"),
+    },
+    "A row of the live table.",
+)
+_Decision = _type(
+    "Decision",
+    {"step": _about(int, "number of the round robin"), "text": _about(str, "the decision")},
+    "A decision of the bubble.",
+)
+_LiveTable = _type(
+    "LiveTable",
+    {
+        "rows": (list[_LiveRow], ...),  # type: ignore[valid-type]
+        "more": _about(int, "number of entrants that are not shown"),
+        "decisions": _about(list[_Decision] | None, "last decisions of a bubble; null: another format"),  # type: ignore[valid-type]
+    },
+    "The standings with ratings.",
+)
+_LiveLine = _type(
+    "LiveLine",
+    {
+        **_columns(GameLine, "number white black cause plies"),
+        "result": _about(Outcome, "result as in PGN; * is a void or annulled game"),
+        "seconds": _about(float, "duration in seconds"),
+        "decisions": _about(
+            list[str], "decisions of the format that the game caused; empty for games before the start"
+        ),
+    },
+    "A game that has ended.",
+)
+_Notice = _type(
+    "Notice",
+    {
+        "kind": _about(str, "incident, warning, or the name of an event of the event log"),
+        "game": _about(int | None, "number of the game; null: not about a game"),
+        "after": _about(int | None, "number of the game before it; null: about a game"),
+        "engine": _about(str, "engine at fault; empty: none"),
+        "text": _about(str, "what happened"),
+    },
+    "An incident, a warning or another event for the user.",
+)
 Live = _document(
     "Live",
     "What the live page shows: the games in progress, the standings, the last games and incidents.",
     {
         "running": _about(bool, "true while games are played"),
-        "progress": (dict[str, Any], ...),
-        "games": _about(dict[str, dict[str, Any]], "games in progress by the number of their slot"),
-        "table": (dict[str, Any], ...),
-        "lines": _about(list[dict[str, Any]], "last games"),
-        "incidents": (list[dict[str, Any]], ...),
+        "progress": (_Progress, ...),
+        "games": _about(dict[str, _Board], "games in progress by the number of their slot"),  # type: ignore[valid-type]
+        "table": (_LiveTable, ...),
+        "lines": _about(list[_LiveLine], "the last games, oldest first"),  # type: ignore[valid-type]
+        "incidents": _about(list[_Notice], "the last incidents and notices, oldest first"),  # type: ignore[valid-type]
     },
 )
 
 # Rating lists.
 
-_Rated = _type("RatedEngine", _parts(ratinglist.Row, without="basis"), doc="An engine in a rating list.")
-_Unrated = _type("UnratedEngine", _columns(UnratedEngine), doc="An engine without a rating, and the reason.")
-_LIST_PARTS = _parts(ratinglist.RatingList, without="rows unrated anchors")
+_Rated = _type(
+    "RatedEngine",
+    _parts(
+        ratinglist.Row,
+        "basis",
+        score="score, from 0 to 1",
+        error="half the width of the confidence interval; null: none",
+        opponents_error="mean error of the opponents; null: an opponent has none",
+        opponent_count="number of opponents",
+        diversity="number of equally frequent opponents with the same entropy",
+    ),
+    "An engine in a rating list.",
+)
+_Unrated = _type(
+    "UnratedEngine",
+    {"name": _about(str, "name of the engine"), "why": _about(str, "why it is not rated")},
+    "An engine without a rating, and the reason.",
+)
+_MODEL = {
+    "model": "likelihood model, or rating system of the list",
+    "white_advantage": "advantage of White in rating points",
+    "draw_parameter": "parameter of the draw model; null: a model without draws",
+    "point": "displayed points for one point of the model",
+    "draw_rate": "share of drawn games, from 0 to 1; null: unknown",
+    "pools": "names of the engines of each rating pool",
+    "anchors": "fixed ratings by engine",
+    "level": "what fixes the level of the ratings",
+    "skipped": "number of games that do not count",
+    "caption": "lines below the list",
+}
+_LIST_PARTS = _parts(ratinglist.RatingList, "rows unrated anchors", games="number of games that count", **_MODEL)
 Ratings = _document(
     "Ratings",
     "A rating list.",
@@ -197,7 +491,7 @@ Ratings = _document(
         "unrated": (list[_Unrated], ...),  # type: ignore[valid-type]
         **_LIST_PARTS,
         "white_advantage_sd": _about(float | None, "standard deviation of a fitted advantage; null: it was given"),
-        "anchors": _about(dict[str, float], "fixed ratings by engine"),
+        "anchors": _about(dict[str, float], _MODEL["anchors"]),
         "confidence": _about(float, "confidence of the intervals in percent"),
     },
 )
@@ -216,7 +510,7 @@ _Revision = _type(
     {
         **_columns(ListRevision, "revision why"),
         "made": _MADE,
-        "definition": _about(dict[str, Any], "all settings of the list"),
+        "definition": _about(ListDefinition, "all settings of the list"),
     },
 )
 ListRevisions = _document(
@@ -229,7 +523,7 @@ _NUMBER = {"edition": _columns(EditionHead)["number"], "made": _MADE}
 _EditionItem = _type("EditionItem", {**_columns(EditionHead, "list"), **_NUMBER, **_HEAD})
 Editions = _document("Editions", "Published editions, oldest first.", {"rows": (list[_EditionItem], ...)})  # type: ignore[valid-type]
 _Line = _type("EditionLine", {**_columns(EditionLine), "score": _about(float, "score, from 0 to 1")})
-_DETAILS = {name: part for name, part in _columns(EditionDetails).items() if name not in ("versions", "at", "unrated")}
+_DETAILS = {name: _about(EditionDetails.model_fields[name].annotation, text) for name, text in _MODEL.items()}
 Edition = _document(
     "Edition",
     "A published edition of a rating list.",

@@ -13,7 +13,7 @@ import hmac
 import ipaddress
 import re
 import socket
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
 from types import FrameType
@@ -22,7 +22,7 @@ from urllib.parse import parse_qsl, urlencode
 import uvicorn
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from enginetour.model.errors import UsageRefused
 from enginetour.web.hub import TournamentHub
@@ -32,6 +32,7 @@ from enginetour.web.hub import TournamentHub
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _COOKIE = "enginetour"
 _HOST = re.compile(r"(?:(?P<name>[A-Za-z0-9._-]+)|\[(?P<six>[0-9A-Fa-f:.]+)\])(?::[0-9]{1,5})?")  # RFC 9110, 7.2
+_CHECKED = (b"host", b"origin", b"sec-fetch-site", b"sec-fetch-mode", b"authorization", b"cookie")
 MIN_TOKEN_LENGTH = 16  # characters; they have at least 80 bits in a token made by `--token new`
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; img-src 'self' data:; style-src 'self'; script-src 'self'; connect-src 'self'; "
@@ -103,19 +104,20 @@ class RequestGuard:
     def _check(self, scope: Scope) -> None:
         if scope["method"] not in ("GET", "HEAD"):
             raise _RequestRefused(HTTPStatus.METHOD_NOT_ALLOWED, "only GET and HEAD are allowed", allow="GET, HEAD")
-        headers: dict[str, list[str]] = {}
+        headers: dict[bytes, list[str]] = {name: [] for name in _CHECKED}
         for name, value in scope["headers"]:
-            headers.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
-        hosts = headers.get("host", [])
+            if (name := name.lower()) in headers:
+                headers[name].append(value.decode("latin-1"))
+        hosts = headers[b"host"]
         if len(hosts) != 1 or not self._is_known(_host_of(hosts[0]), scope):
             raise _RequestRefused(HTTPStatus.FORBIDDEN, "unknown host name. Hint: allow it with --allow-host NAME")
-        for origin in headers.get("origin", []):
+        for origin in headers[b"origin"]:
             if origin.lower().partition("://")[2] != hosts[0].lower():
                 raise _RequestRefused(HTTPStatus.FORBIDDEN, "requests from other sites are not allowed")
-        if headers.get("sec-fetch-site", ["none"])[0] == "cross-site" and headers.get("sec-fetch-mode") != ["navigate"]:
+        if headers[b"sec-fetch-site"][:1] == ["cross-site"] and headers[b"sec-fetch-mode"] != ["navigate"]:
             raise _RequestRefused(HTTPStatus.FORBIDDEN, "requests from other sites are not allowed")
-        if self._token and not self._has_token(headers.get("authorization", [])):
-            self._check_token(scope, headers.get("cookie", []))
+        if self._token and not self._has_token(headers[b"authorization"]):
+            self._check_token(scope, headers[b"cookie"])
 
     def _is_known(self, host: str, scope: Scope) -> bool:
         """Return whether a host is a known name, or the address to which the client connected."""
@@ -165,15 +167,21 @@ _REQUEST_TIMEOUT_S = 10.0  # seconds until the end of the first request, and of 
 _IDLE_TIMEOUT_S = 5  # seconds between two requests of one connection
 _LONGEST_HEAD = 16 << 10  # bytes of the head of a request
 _UNREAD_MS = 30_000  # milliseconds until unread data closes a connection: tcp(7), TCP_USER_TIMEOUT
+_MOST_UNREAD = 64 << 20  # bytes of answers that clients have not read yet
 _BACKLOG = 64
 _SHUTDOWN_S = 2  # seconds for pending answers at the end
 
 
-class _TimedConnection(H11Protocol):
-    """A connection that is closed if its request takes too long, or if a new connection needs its place."""
+class _TimedConnection(HttpToolsProtocol):
+    """A connection with limits.
+
+    It is closed if its request takes too long or is too long, if a new connection needs its place, or if its answer is
+    not read and takes too much memory.
+    """
 
     _due: asyncio.TimerHandle | None = None
     _since = 0.0  # time of its start or last answer, by the clock of the loop
+    _head = 0  # bytes of a request whose head has not ended
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Accept a connection. If there are too many, the one that has waited longest without a request is closed."""
@@ -181,8 +189,11 @@ class _TimedConnection(H11Protocol):
         self._since = self.loop.time()
         self._due = self.loop.call_later(_REQUEST_TIMEOUT_S, transport.abort)
         if len(self.connections) > MAX_CONNECTIONS:
-            idle = (one for one in self.connections if isinstance(one, _TimedConnection) and one.rank is not None)
+            idle = (one for one in self._all() if one.rank is not None)
             min(idle, key=lambda one: one.rank or ()).make_room()  # the new connection is one of them
+
+    def _all(self) -> Iterator[_TimedConnection]:
+        return (one for one in self.connections if isinstance(one, _TimedConnection))
 
     @property
     def rank(self) -> tuple[bool, float] | None:
@@ -192,7 +203,12 @@ class _TimedConnection(H11Protocol):
         """
         if self.cycle is not None and not self.cycle.response_complete:
             return None
-        return self.transport.get_write_buffer_size() > 0, self._since
+        return self.unread > 0, self._since
+
+    @property
+    def unread(self) -> int:
+        """The number of bytes that the client has not read and that the kernel does not take."""
+        return self.transport.get_write_buffer_size()
 
     def make_room(self) -> None:
         """Close the connection at once."""
@@ -200,18 +216,29 @@ class _TimedConnection(H11Protocol):
         self.transport.abort()
 
     def on_response_complete(self) -> None:
+        """Note the time. If answers that nobody reads take too much memory, close the connections with the largest."""
         self._since = self.loop.time()
         super().on_response_complete()
+        if self.unread:
+            others = sorted((one for one in self._all() if one is not self), key=lambda one: one.unread)
+            while others and self.unread + sum(one.unread for one in others) > _MOST_UNREAD:
+                others.pop().make_room()
 
     def data_received(self, data: bytes) -> None:
-        """Stop the timeout at the end of the head of a request."""
+        """Stop the timeout at the end of the head of a request, and limit its length."""
         before = self.cycle
         super().data_received(data)
-        if self._due is not None and self.cycle is not before:
-            self._due.cancel()
-            self._due = None
-        elif self._due is None and (self.cycle is None or self.cycle.response_complete):
-            self._due = self.loop.call_later(_REQUEST_TIMEOUT_S, self.transport.abort)
+        if self.cycle is not before:
+            self._head = 0
+            if self._due is not None:
+                self._due.cancel()
+                self._due = None
+        elif (before is None or before.response_complete) and not self.transport.is_closing():
+            self._head += len(data)
+            if self._head > _LONGEST_HEAD:
+                self.send_400_response("the request is too long")
+            elif self._due is None:
+                self._due = self.loop.call_later(_REQUEST_TIMEOUT_S, self.transport.abort)
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._due is not None:
@@ -270,7 +297,6 @@ def server_config(app: ASGIApp) -> uvicorn.Config:
         proxy_headers=False,
         timeout_keep_alive=_IDLE_TIMEOUT_S,
         timeout_graceful_shutdown=_SHUTDOWN_S,
-        h11_max_incomplete_event_size=_LONGEST_HEAD,
         backlog=_BACKLOG,
     )
 

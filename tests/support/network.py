@@ -566,7 +566,7 @@ class Stage:
         """Return the status that a run reports."""
         told = {"tournament": self.log.title, "system": self.log.system, "state": "running", "slots": 1, "incidents": 0}
         far = {"games_done": self.log.last_number, "remaining": [6, 12], "eta": 3600.0, "eta_range": [1800.0, 3600.0]}
-        return {"ok": True, **told, **far, "playing": self.playing, "endings": {}}
+        return {"ok": True, **told, **far, "open_ended": False, "playing": self.playing, "endings": {}, "warnings": []}
 
     @contextmanager
     def running(self) -> Iterator[ControlServer]:

@@ -274,7 +274,12 @@ def usage_error(done: Result) -> str:
 
 def read(folder: Path, *words: str) -> Any:
     """Return the JSON output of a command without its version; a list for a document with rows only."""
-    return unwrapped(tour(folder, *words, "--json").stdout)
+    printed = tour(folder, *words, "--json").stdout
+    if words[0] == "status":
+        from enginetour.web.schemas import Status  # see `stage` in conftest.py
+
+        Status.model_validate_json(printed)
+    return unwrapped(printed)
 
 
 def unwrapped(text: str) -> Any:

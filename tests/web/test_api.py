@@ -9,17 +9,22 @@ import random
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import count
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote
 
 import chess.pgn
+import openapi_spec_validator
 import pytest
 from pydantic import BaseModel
 from starlette.applications import Starlette
 from starlette.types import Message
 
 from enginetour.model.game import Incident, Outcome
+from enginetour.ratings.sequential import Sprt, match_test
 from enginetour.reports.sheet import SCHEMA
+from enginetour.reports.sprt import sprt_json
 from enginetour.store.definition import ListDefinition, define_list
 from enginetour.store.editions import publish
 from enginetour.web import api, schemas
@@ -111,10 +116,11 @@ def test_every_document_has_its_declared_form(played: Stage) -> None:
 
 
 def test_every_declared_path_is_tested(played: Stage) -> None:
-    """The OpenAPI document has the paths of this module, refers only to its own types, and names no other server."""
+    """The OpenAPI document is valid, has the paths of this module and only its own types, and names no other server."""
     (answer,) = asked(played, f"{PREFIX}/openapi.json")
     document = told(answer)
     assert document["openapi"].startswith("3.1")
+    openapi_spec_validator.validate(document)
     assert document["servers"] == [{"url": PREFIX}]
     patterns = [re.sub(r"\\{\w+\\}", "[^/]+", re.escape(path)) for path in document["paths"]]
     paths = [path.removeprefix(PREFIX) for path in (*DOCUMENTS, *TEXTS, STREAM)]
@@ -134,6 +140,70 @@ def test_every_declared_path_is_tested(played: Stage) -> None:
         )
         content = found["responses"]["200"]["content"]
         assert content["application/json"]["schema"]["$ref"] == f"#/components/schemas/{model.__name__}"
+
+
+def _loose(place: str, schema: dict[str, Any]) -> Iterator[str]:
+    """Yield the places below a schema where a document may have anything."""
+    if not {"$ref", "anyOf", "const", "enum", "type"} & set(schema):
+        yield place
+    for one in schema.get("anyOf", ()):
+        yield from _loose(place, one)
+    if schema.get("type") == "object":
+        more = schema.get("additionalProperties", True)
+        if more is True:
+            yield place
+        elif more:
+            yield from _loose(f"{place}.*", more)
+        for name, field in schema.get("properties", {}).items():
+            yield from _loose(f"{place}.{name}", field)
+    if schema.get("type") == "array":
+        if not {"items", "prefixItems"} & set(schema):
+            yield place
+        for one in (*schema.get("prefixItems", ()), *filter(None, [schema.get("items")])):
+            yield from _loose(f"{place}[]", one)
+
+
+def test_every_type_is_closed(played: Stage) -> None:
+    """No document has other keys or values than its type says, except the settings of a plug-in's rating system."""
+    types = told(asked(played, f"{PREFIX}/openapi.json")[0])["components"]["schemas"]
+    own = schemas.Status.model_json_schema(ref_template="#/components/schemas/{model}")
+    own_types = {**own.pop("$defs"), "Status": own}
+    found = [place for name, schema in {**types, **own_types}.items() for place in _loose(name, schema)]
+    assert found == ["ListDefinition.settings"]
+
+
+def test_documents_of_a_running_tournament(played: Stage) -> None:
+    """The state, the boards and the lines of a run have their declared form at every moment."""
+    sprt = {"sprt": json.loads(json.dumps(sprt_json(("A", "B"), match_test(Sprt(0, 5), [(1, 2), (1, 1), (2, 0)]))))}
+    events: list[dict[str, Any]] = [
+        {"event": "start", **start(1, variant="chess960")},
+        {"event": "start", **start(2, variant="crazyhouse", clocks=[None, None])},
+        {"event": "move", **move(1)},
+        {"event": "move", **move(1, slot=2, score=None, depth=None, nodes=None, pv="")},
+        {"event": "move", **move(4)},  # moves are missing
+        {"event": "game", "number": 4, "result": "1-0", "plies": 9, "seconds": 1.5, "white": "A", "black": "B"},
+        {"event": "incident", "game": 4, "engine": "A", "category": "crash", "cause": "signal 11"},
+        {"event": "paused", "text": "autumn: paused"},
+        {"event": "end", "slot": 1},
+        {"event": "progress", **played.status(), "round": [1, 3], "stop_at": "2026-11-27T07:00:00Z", **sprt},
+    ]
+
+    async def scene(hub: TournamentHub, app: Starlette) -> list[tuple[bytes, bytes]]:
+        live = hub.live(hub.entries[0])
+        live.begin({**played.status(), "playing": [start() | {"moves": ["e2e4"], "ply": 1}]})
+        bodies = []
+        for event in [{}, *events]:
+            live.take(event)
+            answers = [await answered(app, scope_of(path)) for path in (HERE, f"{HERE}/live")]
+            bodies.append((answers[0].body, answers[1].body))
+        return bodies
+
+    for tournament, live in in_a_hub(played.database, scene):
+        schemas.Tournament.model_validate_json(tournament)
+        schemas.Live.model_validate_json(live)
+    last = json.loads(live)
+    assert (last["games"].keys(), last["incidents"][-1]["after"]) == ({"0", "1", "2"}, 4)
+    assert last["progress"]["sprt"]["engines"] == ["A", "B"]
 
 
 def test_pages_of_games(played: Stage) -> None:
@@ -181,6 +251,7 @@ CACHED = [path for path in (*DOCUMENTS, *TEXTS) if not path.endswith("/live")]
 def test_etags_follow_the_log(played: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """A client with the current ETag gets status 304 without a body, until an event is written."""
     monkeypatch.setattr(api, "_FRESH_S", 0.0)
+    monkeypatch.setattr(api, "_SHARE", float("inf"))
 
     async def scene(_: TournamentHub, app: Starlette) -> None:
         tags = {path: (await answered(app, scope_of(path))).headers["etag"] for path in CACHED}
@@ -215,6 +286,23 @@ def test_a_document_is_made_once(played: Stage, monkeypatch: pytest.MonkeyPatch)
         return {answer.body for answer in answers}
 
     assert len(in_a_hub(played.database, scene)) == 1
+
+
+def test_a_document_that_takes_long_is_made_less_often(played: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A document is used again, with its tag, until ten times the time that it took, whatever happens meanwhile."""
+    monkeypatch.setattr(api, "_FRESH_S", 0.0)
+    clock = count(0.0, 100.0)  # seconds of processor time
+    monkeypatch.setattr(api, "time", SimpleNamespace(thread_time=clock.__next__))
+
+    async def scene(_: TournamentHub, app: Starlette) -> None:
+        first = await answered(app, scope_of(f"{HERE}/standings"))
+        played.record(game("Fruit", "HoiChess"))
+        again = await answered(app, scope_of(f"{HERE}/standings"))
+        assert (again.body, again.headers["etag"]) == (first.body, first.headers["etag"])
+        assert (await answered(app, scope_of(f"{HERE}/standings", if_none_match=first.headers["etag"]))).status == 304
+        assert (await answered(app, scope_of(f"{HERE}/games"))).body.count(b'"number"') == 4, "another document"
+
+    in_a_hub(played.database, scene)
 
 
 # Live.
@@ -333,6 +421,8 @@ def _hostile() -> list[tuple[str, str, dict[str, str]]]:
         if kind == 0:
             parts[dice.randrange(len(parts))] = word
         query = "&".join(f"{dice.choice(keys)}={word}" for _ in range(kind)) if kind else ""
+        if kind == 1:
+            parts = ["tournaments", "autumn", "games"]
         headers = {"if_none_match": word.encode("utf-8", "replace").decode("latin-1")} if kind == 2 else {}
         headers |= {"range": "bytes=0-", "accept": "*/*" * 900, "content_length": "99"} if kind == 3 else {}
         method = dice.choice(["GET", "GET", "GET", "GET", "HEAD", "POST", "PUT", "OPTIONS", "PROPFIND", "get", "\x00"])
@@ -380,6 +470,8 @@ def test_failures_are_one_line(played: Stage) -> None:
         f"{HERE}/games/99": (404, "game 99 does not exist in autumn"),
         f"{HERE}/games?engine=Togo": (422, "'Togo' is not an entrant of autumn"),
         f"{HERE}/games?limit=0": (422, "limit: "),
+        f"{HERE}/games?engin=Toga": (422, "unknown parameter 'engin', did you mean 'engine'"),
+        f"{HERE}/standings?limit=1": (422, "unknown parameter 'limit'"),
         f"{HERE}/games/{'9' * 5000}": (422, "number: "),
         f"{PREFIX}/lists/none": (404, "'none'"),
         f"{PREFIX}/lists/all/editions/7": (404, "edition 7 of the list 'all' does not exist"),

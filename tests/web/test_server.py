@@ -18,11 +18,11 @@ from urllib.request import HTTPCookieProcessor, Request, build_opener, urlopen
 
 import pytest
 from starlette.applications import Starlette
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from enginetour.cli.main import COMMANDS
 from enginetour.store.tournaments import Store, tournament_entries
-from enginetour.web import app, server
+from enginetour.web import app, hub, server
 from enginetour.web.hub import TournamentHub
 from enginetour.web.pages import DatabaseReader, ReportPages
 from enginetour.web.server import CONTENT_SECURITY_POLICY, SECURITY_HEADERS, RequestGuard
@@ -437,6 +437,109 @@ def test_a_connection_must_come_to_its_request(stage: Stage, monkeypatch: pytest
             return [answer, silent.recv(100), halting.recv(100), twice.recv(100)]
 
     assert in_a_server(stage, scene) == [b"HTTP/1.1 204", b"", b"", b""]
+
+
+def test_a_request_without_an_end_is_closed(stage: Stage) -> None:
+    """A head that is too long, a request that is not HTTP, and bytes after a request get an answer and an end."""
+
+    def scene(port: int) -> list[bytes]:
+        answers = []
+        for first, more in (
+            (b"GET /x HTTP/1.1\r\nHost: localhost\r\nX: ", b"y" * 40_000),
+            (b"GET /" + b"x" * 20_000, b""),
+            (b"\x16\x03\x01\x02", b""),
+            (b"GET /favicon.ico HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4000000\r\n\r\n", b"y" * 40_000),
+        ):
+            with ExitStack() as stack:
+                one = connected(stack, port)
+                one.sendall(first)
+                if first.endswith(b"\n"):
+                    answers.append(one.recv(1000)[:12])
+                with suppress(ConnectionError):
+                    one.sendall(more)
+                answers.append(ended(one)[:12])
+        return answers
+
+    bad = b"HTTP/1.1 400"
+    assert in_a_server(stage, scene) == [bad, bad, bad, b"HTTP/1.1 204", bad]
+
+
+LARGE = 16 << 20  # of which the kernel takes 4 MB at most
+
+
+def with_large(real: Callable[..., Starlette]) -> Callable[..., ASGIApp]:
+    """Make the application with an additional path, whose answer is large."""
+
+    def made(*parts: object) -> ASGIApp:
+        rest = real(*parts)
+
+        async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+            if scope.get("path") == "/large":
+                await send(
+                    {"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"%d" % LARGE)]}
+                )
+                await send({"type": "http.response.body", "body": bytes(LARGE)})
+            else:
+                await rest(scope, receive, send)
+
+        return answer
+
+    return made
+
+
+def unread(stack: ExitStack, port: int, path: str) -> socket.socket:
+    """A connection whose client has read the first bytes of an answer and reads no more."""
+    one = stack.enter_context(socket.socket())
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    one.connect(("127.0.0.1", port))
+    one.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    assert one.recv(12) == b"HTTP/1.1 200"
+    return one
+
+
+def test_answers_that_nobody_reads_take_limited_memory(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If unread answers take too much memory, the largest of them are cut off, except the newest one."""
+    monkeypatch.setattr(server, "_MOST_UNREAD", LARGE + LARGE // 4)
+    monkeypatch.setattr(app, "create_app", with_large(app.create_app))
+
+    def scene(port: int) -> list[bool]:
+        with ExitStack() as stack:
+            return [len(_rest(one)) >= LARGE for one in [unread(stack, port, "/large") for _ in range(4)]]
+
+    assert in_a_server(stage, scene) == [False, False, False, True]
+
+
+def _rest(connection: socket.socket) -> bytes:
+    found = bytearray()
+    with suppress(ConnectionResetError):
+        while len(found) < LARGE and (more := connection.recv(1 << 20)):
+            found += more
+    return bytes(found)
+
+
+def test_clients_that_do_not_read_delay_nobody(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While two streams and a document are not read, another stream gets every event of a run, and others answers."""
+    monkeypatch.setattr(hub, "_POLL_S", 0.05)
+    games = 1500  # more than the kernel keeps for the streams
+    stage.record(game())
+
+    def scene(port: int) -> tuple[bytes, bytes]:
+        with ExitStack() as stack:
+            stack.enter_context(stage.running())
+            for path in ("/t/autumn/events", "/api/v1/tournaments/autumn/events", "/t/autumn/live.html"):
+                unread(stack, port, path)
+            reads = connected(stack, port)
+            reads.sendall(b"GET /t/autumn/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            stream = reads.makefile("rb")
+            next(line for line in stream if b'"running":true' in line)
+            for number in range(2, games + 2):
+                stage.tell("game", number=number, white="A", black="B", result="1-0", cause="x" * 1000)
+            last = next(line for line in stream if b'"number":%d,' % (games + 1) in line)
+            asks = connected(stack, port)
+            asks.sendall(b"GET /api/v1/tournaments/autumn/games/1 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            return last[:6], asks.recv(1000)[:12]
+
+    assert in_a_server(stage, scene) == (b"data: ", b"HTTP/1.1 200")
 
 
 @pytest.mark.parametrize(

@@ -243,7 +243,8 @@
     if (state.games_done === undefined) return;
     const [fewest, most] = state.remaining.map((count) => state.games_done + count);
     const count = state.open_ended ? `${state.games_done} games, no game limit` : `${state.games_done} of ${fewest === most ? fewest : `${fewest}–${most}`} games`;
-    const parts = [state.system, state.state, count];
+    const undecided = state.state === "finished" && state.sprt && !state.sprt.verdict ? " without a verdict" : "";
+    const parts = [state.system, state.state + undecided, count];
     if (state.round) parts.splice(2, 0, `round ${state.round[0]} of ${state.round[1]}`);
     if (state.slots > 1) parts.push(`concurrency ${state.slots}`);
     if (typeof state.eta === "number" && most > state.games_done) {
