@@ -26,6 +26,7 @@ from benches.matches import matches
 from benches.matching import matching
 from benches.measure import Settings
 from benches.pages import pages
+from benches.planning import planning
 from benches.rating import rating
 from benches.realgames import real_games
 from benches.scanning import scanning
@@ -35,7 +36,8 @@ from benches.storing import storing
 LISTS = ("fold", "store", "rate", "step", "scan", "import", "peers")
 PAIRINGS = ("pair", "dutch", "gotha")
 RUNNERS = ("start", "match", "clock", "real", "pages", "crash")
-PARTS = (*LISTS, *PAIRINGS, *RUNNERS)
+FORECASTS = ("plan",)
+PARTS = (*LISTS, *PAIRINGS, *RUNNERS, *FORECASTS)
 
 
 def main() -> None:
@@ -108,6 +110,7 @@ def main() -> None:
             "real": lambda: real_games(settings, program),
             "pages": lambda: pages(settings, program),
             "crash": lambda: crashing(settings, program),
+            "plan": lambda: planning(settings),
         }
         for name in given.parts or PARTS:
             for line in parts[name]():

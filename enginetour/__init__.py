@@ -19,6 +19,7 @@ __all__ = [
     "chart",
     "models",
     "open",
+    "plan",
     "play",
     "rate",
     "run",
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
         chart,
         models,
         open,  # noqa: A004 - opens a database
+        plan,
         play,
         rate,
         run,

@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, str, str, str]] = {
     "init": ("Setup", "setup", "init", "Write a commented configuration to start from"),
     "engines": ("Setup", "engines", "engines", "List, find, add and check engines"),
     "systems": ("Setup", "setup", "systems", "List the tournament formats and their settings"),
+    "plan": ("Setup", "plan", "plan", "Compare formats for a night, and write the best one"),
     "check": ("Setup", "setup", "check", "Check a configuration and start every engine once"),
     "run": ("Play", "run", "run", "Start or resume a tournament"),
     "match": ("Play", "match", "match", "Play engines against each other without a configuration"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from math import sqrt
+from math import isfinite, sqrt
 from statistics import NormalDist, fmean, median, quantiles, stdev
 from typing import Any, Self
 
@@ -39,7 +39,7 @@ class SimulationModel:
     """Properties of simulated engines, in Elo; the defaults are those of the published comparisons."""
 
     spread: float = 150.0  # standard deviation of strengths
-    noise: float = 150.0  # standard deviation of ratings around the true strengths
+    noise: float = 150.0  # standard deviation of ratings around the true strengths; infinite: ratings are unknown
     white: float = 20.0  # advantage of White
     draws: float = 0.45  # share of draws between equal engines; multiplied by 1 - |2e - 1| at expected score e
     level: float = 2000.0  # median of the ratings, well above the floor of Go ratings
@@ -77,14 +77,20 @@ class Population:
 
 
 def draw_population(world: SimulationModel, count: int, seed: str) -> Population:
-    """Return `count` engines of random strength; ratings are strength plus noise, with the median `world.level`."""
+    """Return `count` engines of random strength; ratings are strength plus noise, with the median `world.level`.
+
+    With infinite noise, the engines have no ratings and are in random order.
+    """
     strengths = [world.spread * _normal(seed, "strength", number) for number in range(count)]
-    beliefs = [strength + world.noise * _normal(seed, "noise", at) for at, strength in enumerate(strengths)]
+    known = isfinite(world.noise)
+    noise = [(world.noise if known else 1.0) * _normal(seed, "noise", at) for at in range(count)]
+    beliefs = [strength + error for strength, error in zip(strengths, noise, strict=True)] if known else noise
     middle = median(beliefs)
     order = sorted(range(count), key=lambda at: -beliefs[at])
     names = [f"E{place:0{len(str(count))}}" for place in range(1, count + 1)]
     entrants = tuple(
-        Entrant(name, rating=world.level + beliefs[at] - middle) for name, at in zip(names, order, strict=True)
+        Entrant(name, rating=world.level + beliefs[at] - middle if known else None)
+        for name, at in zip(names, order, strict=True)
     )
     return Population(entrants, {name: strengths[at] for name, at in zip(names, order, strict=True)}, world, seed)
 
@@ -92,10 +98,11 @@ def draw_population(world: SimulationModel, count: int, seed: str) -> Population
 def population_of(world: SimulationModel, entrants: Sequence[Entrant], seed: str) -> Population:
     """Return these entrants with true strengths: rating plus noise.
 
-    If any entrant has no rating, all strengths are random; the list of entrants then counts as an order by rating.
+    If any entrant has no rating, all strengths are random. The list of entrants then counts as an order by rating; with
+    infinite noise, it counts as a random order.
     """
     ratings = [entrant.rating for entrant in entrants if entrant.rating is not None]
-    if len(ratings) == len(entrants):
+    if len(ratings) == len(entrants) and isfinite(world.noise):
         strengths = [rating + world.noise * _normal(seed, "noise", at) for at, rating in enumerate(ratings)]
     else:
         strengths = list(draw_population(world, len(entrants), seed).strengths.values())
@@ -163,6 +170,7 @@ class _Accuracy:
     best_table: float
     best_fit: float
     gap: float  # root mean square of the true rating difference of opponents, after odds, in Elo
+    rms: float  # root mean square error of the fitted ratings, relative to their average, in Elo
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +199,7 @@ def accuracy(course: SimulatedTournament, population: Population) -> _Accuracy:
         names=tuple(truth),
     ).by_name()
     gaps = [population.lead(pairing) for pairing, _ in course.games]
+    errors = np.array([fitted[name] - strength for name, strength in truth.items()])
     return _Accuracy(
         games=len(course.games),
         tau_table=tau(table, truth),
@@ -198,6 +207,7 @@ def accuracy(course: SimulatedTournament, population: Population) -> _Accuracy:
         best_table=_best(table, truth),
         best_fit=_best(fitted, truth),
         gap=sqrt(fmean(gap * gap for gap in gaps)) if gaps else 0.0,
+        rms=float(errors.std()),
     )
 
 

@@ -351,7 +351,7 @@ _SECTIONS = ("tournament", "format", "play")
 class ConfigDraft:
     """Sections of a configuration by key; values are TOML values, and mappings become inline tables.
 
-    `remarks` are comments at the top of the file.
+    `remarks` are comments at the top of the file. `more` are the other sections, such as ``ratings``.
     """
 
     tournament: Mapping[str, Any]
@@ -359,6 +359,7 @@ class ConfigDraft:
     entrants: tuple[Mapping[str, Any], ...]
     play: Mapping[str, Any] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
+    more: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def anchored(self, base: Path) -> ConfigDraft:
         """Return the draft with absolute paths instead of paths relative to `base`, for a file in another directory."""
@@ -366,13 +367,15 @@ class ConfigDraft:
         entrants = tuple(
             {key: _anchored(key, value, base) for key, value in entrant.items()} for entrant in self.entrants
         )
-        return replace(self, play=play, entrants=entrants)
+        defaults = {key: _anchored(key, value, base) for key, value in self.more.get("defaults", {}).items()}
+        more = {**self.more, **({"defaults": defaults} if defaults else {})}
+        return replace(self, play=play, entrants=entrants, more=more)
 
     def text(self) -> str:
         """Return the text of the file, one setting per line, so that errors can name its line."""
         lines = [f"# {line}" for line in self.remarks]
-        for name in _SECTIONS:
-            section: Mapping[str, Any] = getattr(self, name)
+        sections: dict[str, Mapping[str, Any]] = {name: getattr(self, name) for name in _SECTIONS}
+        for name, section in {**sections, **self.more}.items():
             lines += ["", f"[{name}]", *_settings(section)] if section else []
         for entrant in self.entrants:
             lines += ["", "[[entrants]]", *_settings(entrant)]

@@ -1,16 +1,17 @@
-"""Tables of sequential tests (SPRT), of matches and of simulations."""
+"""Tables of sequential tests (SPRT), of matches, of simulations and of planned nights."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from enginetour.model.game import format_fixed
 from enginetour.ratings.pentanomial import MatchStatistics, statistics_of, tally_match
 from enginetour.ratings.sequential import UNITS, MatchTest, corrected_bounds
-from enginetour.reports.sheet import Column, Sheet, format_duration, safe_text
+from enginetour.reports.sheet import Column, Sheet, format_duration, format_whole, percent_format, safe_text
 
 if TYPE_CHECKING:
+    from enginetour.formats.planning import Proposal
     from enginetour.formats.simulation import ComparisonResult, Estimate, SimulationResult
 
 # Sequential tests.
@@ -207,11 +208,13 @@ _FIGURE_COLUMNS = {
     "best_table": ("best first", 2),
     "best_fit": ("by fit", 2),
     "gap": ("gap", 0),
+    "rms": ("error", 0),
 }
 _MEANING = (
     "tau: Kendall's rank correlation with the true strengths, for the table of the format and for ratings fitted to "
     "the games. best first: share of the simulations in which the strongest engine comes first. gap: root mean square "
-    "of the Elo difference between opponents. ±: one standard error."
+    "of the Elo difference between opponents. error: root mean square error of the fitted ratings in Elo. ±: one "
+    "standard error."
 )
 _ABOVE = {"tau_table": "by table", "tau_fit": "by fit"}  # figures whose differences are in the notes
 
@@ -270,6 +273,7 @@ _REHEARSAL_LINES = (
     ("best_table", "best first", 2),
     ("best_fit", "best first by fit", 2),
     ("gap", "gap", 0),
+    ("rms", "error by fit", 1),
 )
 
 
@@ -295,3 +299,91 @@ def _format_estimate(figure: Estimate, places: int, *, signed: bool = False) -> 
         places += 1  # an error above 0 is never shown as 0
     mean = f"{figure.mean:{'+' if signed else ''}.{places}f}"
     return f"{mean} ± {figure.error:.{places}f}" if figure.error else mean
+
+
+# The proposals of a planned night, best first.
+
+_PLANNED = (
+    Column("system", "system", left=True),
+    Column("settings", "settings", left=True, flexible=True),
+    Column("games", "games", form=format_whole),
+    Column("hours", "hours", form="{:.1f}".format),
+    Column("rms", "error", form="{:.1f}".format),
+    Column("tau", "tau", form="{:.2f}".format),
+    Column("best", "first", form=percent_format(0)),
+    Column("reached", "goal", form=percent_format(0)),
+    Column("undecided", "open", form="{:.1f}".format),
+)
+_PLAN_MEANING = (
+    "error: root mean square error of the ratings in Elo. tau: Kendall's rank correlation of the ratings with the true "
+    "strengths. first: probability that the best engine has the highest rating. goal: share of the simulations that "
+    "reach it. open: average number of pairs that it leaves undecided."
+)
+
+
+def plan_sheet(
+    title: str,
+    basis: str,
+    proposals: Sequence[Proposal],
+    hours: Callable[[float], float],
+    needs: Mapping[str, float],
+) -> Sheet:
+    """Return a row for each format, best first.
+
+    Args:
+        title: Engines, hours and time control.
+        basis: How many games the hours allow.
+        proposals: The best settings of each format.
+        hours: Returns the hours that a number of games take.
+        needs: Hours that formats need at least, if they need too many.
+    """
+    rows = [
+        {
+            "system": one.candidate.system,
+            "settings": one.candidate.describe(),
+            "games": one.games.mean,
+            "hours": hours(one.games.mean),
+            "rms": one.rms.mean,
+            "tau": one.tau.mean,
+            "best": one.best.mean,
+            "reached": one.reached,
+            "undecided": one.undecided,
+            "games_low": one.low,
+            "games_high": one.high,
+            "rms_error": one.rms.error,
+            "tau_error": one.tau.error,
+            "best_error": one.best.error,
+            "figure": one.figure,
+            "doubts": [{"places": list(places), "share": share} for places, share in one.doubts],
+            "simulations": one.nights,
+            "format": {"system": one.candidate.system, **one.candidate.settings},
+        }
+        for one in proposals
+    ]
+    notes = [basis, _goal_note(proposals[0]), *_doubt_note(proposals[0])]
+    if needs:
+        notes.append("too long: " + ", ".join(f"{system} ({length:.1f} h)" for system, length in needs.items()))
+    return Sheet(title, _PLANNED, tuple(rows), (), (*notes, _PLAN_MEANING))
+
+
+def _goal_note(best: Proposal) -> str:
+    """Describe the goal, and how far the best proposal gets."""
+    goal = best.goal
+    if goal.error is not None:
+        whose = "all engines" if goal.entrant is None else goal.entrant
+        return (
+            f"goal: 95 % intervals of at most ± {goal.error:g} Elo for {whose}; "
+            f"median of the largest with {best.candidate.system}: ± {best.figure:.1f}"
+        )
+    what = "separate all neighbors" if goal.top is None else f"find the first {goal.top}"
+    of = "smallest likelihood" if goal.top is None else "likelihood"
+    return f"goal: {what} with likelihood {goal.los:g}; median {of} with {best.candidate.system}: {best.figure:.2f}"
+
+
+def _doubt_note(best: Proposal) -> list[str]:
+    """Name the places that the best proposal most often leaves undecided."""
+    shown = ", ".join(
+        f"{'place' if low == high else 'places'} {low if low == high else f'{low} and {high}'} ({_percent(share)})"
+        for (low, high), share in best.doubts
+    )
+    return [f"{best.candidate.system} most often leaves undecided: {shown}"] if shown else []

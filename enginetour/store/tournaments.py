@@ -243,6 +243,19 @@ def tournament_entries(store: Store) -> list[TournamentEntry]:
     return [TournamentEntry.model_construct(**_entry_values(row)) for row in store.database.rows(_ENTRIES)]
 
 
+def mean_seconds(store: Store, controls: Sequence[str], names: Sequence[str]) -> tuple[float, int]:
+    """Return the mean duration and the number of the games with these time controls between some entrants.
+
+    Without names, the games of all entrants count. The duration of 0 games is 0.
+    """
+    each = func.avg(GAMES.c.ended_unix - GAMES.c.started_unix)
+    found = select(each, func.count()).where(STANDING, GAMES.c.white_tc.in_(controls), GAMES.c.black_tc.in_(controls))
+    if names:
+        found = found.where(GAMES.c.white.in_(names), GAMES.c.black.in_(names))
+    ((seconds, games),) = store.database.rows(found)
+    return float(seconds or 0.0), int(games)
+
+
 def database_position(store: Store) -> tuple[int, ...]:
     """Return numbers that change with every event, tournament, import, list and edition of the database."""
     newest = select(func.coalesce(func.max(EVENTS.c.position), 0)).where(EVENTS.c.tournament == TOURNAMENTS.c.id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import os
 import threading
@@ -21,7 +22,7 @@ from pydantic import PrivateAttr
 from enginetour.engines.registry import of_workspace
 from enginetour.interop.files import replace_bytes
 from enginetour.model import frames
-from enginetour.model.errors import TaskFailed, TourError, UsageRefused, usage_errors
+from enginetour.model.errors import TaskFailed, TourError, UsageRefused, did_you_mean, usage_errors
 from enginetour.model.game import Game as PlayedGame
 from enginetour.model.game import Opening, Pairing
 from enginetour.ratings.ratinglist import RatingList
@@ -69,6 +70,7 @@ __all__ = [
     "chart",
     "models",
     "open",
+    "plan",
     "play",
     "rate",
     "run",
@@ -632,6 +634,55 @@ def run(tournament: Tournament, *, on_event: OnEvent | None = None, **settings: 
     made = Run(tournament, on_event=on_event, **settings)
     made.play()
     return made
+
+
+def plan(
+    entrants: int | Sequence[str] | Place,
+    hours: float,
+    *,
+    goal: str = "los=0.95",
+    output: Place | None = None,
+    fields: int = 200,
+    limit: float = 50.0,
+    **settings: Any,
+) -> list[dict[str, Any]]:
+    """Compare formats for a night by simulation, as `enginetour plan` does, in this process.
+
+    Args:
+        entrants: number of engines, ids of engine files, or a configuration.
+        hours: hours that the tournament may take.
+        goal: such as ``top=3``, ``los=0.95``, ``error=10`` or ``entrant=dev,error=8``.
+        output: file for the configuration of the best format.
+        fields: largest number of simulations per format.
+        limit: seconds after which no more simulations start.
+        settings: ``concurrency``, ``tc``, ``ratings``, ``ratings_of`` (a list), ``spread``, ``noise``,
+            ``game_seconds``, ``seed`` and ``database``.
+
+    Returns:
+        The rows of ``enginetour plan --json``, best first.
+
+    Raises:
+        TourError: A setting is not valid, or no format fits the hours.
+    """
+    from enginetour.tournament.planner import PlanRequest, plan_night, refuse_output, write_plan
+
+    if isinstance(entrants, int):
+        settings["entrants"] = entrants
+    elif isinstance(entrants, str | os.PathLike):
+        settings["config"] = Path(entrants)
+    else:
+        settings["engines"] = tuple(entrants)
+    if "database" in settings:
+        settings["database"] = _address(settings["database"])
+    known = [one.name for one in dataclasses.fields(PlanRequest)]
+    if unknown := [name for name in settings if name not in known]:
+        raise UsageRefused(f"unknown setting {unknown[0]!r}{did_you_mean(unknown[0], known)}", place="plan")
+    file = None if output is None else Path(output)
+    refuse_output(file)
+    made = plan_night(PlanRequest(hours=hours, goal=goal, **settings), most=fields, limit=limit)
+    if file is not None:
+        write_plan(made, file)
+    return [*map(dict, made.sheet().rows)]
 
 
 def play(

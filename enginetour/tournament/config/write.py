@@ -60,6 +60,20 @@ def chosen_engines(named: tuple[str, ...], system: str, tc: TimeControl, folder:
     return chosen
 
 
+def placeholders(count: int) -> list[dict[str, object]]:
+    """Return sections of `count` entrants with bundled engines, best first, for engines that are not known yet.
+
+    Further copies of an engine have another random seed.
+    """
+    engines = sorted(_RATINGS, key=lambda engine: -_RATINGS[engine])
+    found: list[dict[str, object]] = []
+    for place in range(count):
+        copy, number = divmod(place, len(engines))
+        section = {"engine": engines[number], "name": f"Engine {place + 1}"}
+        found.append({**section, "options": {"Seed": copy + 1}} if copy else dict(section))
+    return found
+
+
 def new_names(engines: tuple[str, ...], folder: Path) -> tuple[str, ...]:
     """Return a new name for each engine whose name an earlier engine already has, and "" for all other engines."""
     registry = of_workspace(workspace_of(folder))

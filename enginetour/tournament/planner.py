@@ -1,0 +1,511 @@
+"""Planner: plan a night from its engines, hours and goal, simulate the formats in processes, write the best one.
+
+The formats and their settings are from `formats.planning`. Here are the engines with their ratings, the expected
+seconds of a game, the processes, and the configuration.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from math import inf, sqrt
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
+from pathlib import Path
+from statistics import NormalDist, fmean
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal
+
+from enginetour.engines.registry import of_workspace
+from enginetour.formats.planning import Candidate, Night, Played, Proposal, best_of_systems, fitting, parse_goal, play
+from enginetour.formats.simulation import SimulationModel
+from enginetour.interop.toml import ConfigDraft, read_toml
+from enginetour.model.errors import TourError, UsageRefused, usage_errors
+from enginetour.model.game import Entrant
+from enginetour.model.timecontrol import TimeControl
+from enginetour.reports.sheet import Sheet, format_count, format_duration
+from enginetour.reports.sprt import plan_sheet
+from enginetour.store.address import Address, database_of, workspace_of
+from enginetour.store.database import database_exists
+from enginetour.tournament.config.sections import listed_order
+from enginetour.tournament.config.write import chosen_engines, new_names, placeholders, write_draft
+from enginetour.tournament.plan import FEWEST, expected_seconds, prepare, refuse_few
+
+if TYPE_CHECKING:
+    from enginetour.store.tournaments import Store
+
+_Pipe = Connection[Any, Any]
+_ERROR = 50.0  # Elo; standard deviation of known ratings whose errors are unknown, as of a list of another year
+_SPREAD = SimulationModel().spread
+_DEVIATIONS = 1.96  # standard errors in the + and - of a list, which are 95 % confidence intervals
+_MEASURED = 20  # games; with fewer games, the time control tells more about the duration
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRequest:
+    """What the user has and wants.
+
+    Attributes:
+        hours: Hours of the night.
+        goal: Text for `formats.planning.parse_goal`.
+        entrants: Number of engines, if they are not named.
+        engines: Ids of engine files.
+        config: A configuration whose entrants and settings are used.
+        ratings_of: Name of a rating list; "" to use the ratings of the configuration or the engine files.
+        ratings: Whether the formats may use ratings; None if all ratings are known.
+        concurrency: Number of concurrent games; None for that of `config`, or 1.
+        tc: Time control; None for that of `config`, or 10+0.1.
+        spread: Standard deviation of unknown strengths, in Elo; None for the usual one.
+        noise: Standard deviation of known ratings around the true strengths, in Elo; None for the errors of the list.
+        game_seconds: Expected duration of a game; None for that of measured games, or of the time control.
+        seed: Random seed of the simulations.
+        database: Where measured games and rating lists are; None for the database of the workspace.
+    """
+
+    hours: float
+    goal: str
+    entrants: int | None = None
+    engines: tuple[str, ...] = ()
+    config: Path | None = None
+    ratings_of: str = ""
+    ratings: Literal["known", "unknown"] | None = None
+    concurrency: int | None = None
+    tc: str | None = None
+    spread: float | None = None
+    noise: float | None = None
+    game_seconds: float | None = None
+    seed: int = 1
+    database: Address | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """The engines of a night: their part of the configuration, and the time controls of both colors."""
+
+    draft: ConfigDraft
+    entrants: tuple[Entrant, ...]
+    controls: tuple[TimeControl, ...]
+    concurrency: int
+    folder: Path
+    bundled: bool = False  # whether bundled engines represent engines that are not named
+
+
+@dataclass(frozen=True, slots=True)
+class NightPlan:
+    """A night with its proposals, best first; `needs` are the hours that formats need which do not fit."""
+
+    request: PlanRequest
+    field: _Field
+    night: Night
+    seconds: float
+    measured: int  # games whose durations were measured; 0 if the time control gives the duration
+    proposals: tuple[Proposal, ...] = ()
+    needs: Mapping[str, float] = MappingProxyType({})
+
+    def hours(self, games: float) -> float:
+        """Return the hours that a number of games take."""
+        return games * self.seconds / 3600 / self.field.concurrency
+
+    def title(self) -> str:
+        """Return the question in one line."""
+        night, slots = self.night, self.field.concurrency
+        games = "games" if slots > 1 else "game"
+        controls = ", ".join(dict.fromkeys(map(str, self.field.controls)))
+        ratings = f"ratings ± {night.world.noise:g}" if night.rated else f"unknown ratings, ± {night.world.spread:g}"
+        return (
+            f"{len(night.entrants)} engines, {format_duration(self.request.hours * 3600)}, "
+            f"{slots} concurrent {games}, {controls}, {ratings}"
+        )
+
+    @property
+    def bundled(self) -> bool:
+        """Return whether bundled engines represent engines that are not named."""
+        return self.field.bundled
+
+    def to_json(self) -> dict[str, object]:
+        """Return what the night has, ready for JSON."""
+        night = self.night
+        return {
+            "entrants": len(night.entrants),
+            "hours": self.request.hours,
+            "concurrency": self.field.concurrency,
+            "goal": night.goal.model_dump(mode="json", exclude_defaults=True),
+            "ratings": "known" if night.rated else "unknown",
+            "spread": None if night.rated else night.world.spread,
+            "noise": night.world.noise if night.rated else None,
+            "game_seconds": self.seconds,
+            "measured_games": self.measured,
+            "games": night.games,
+            "too_long": dict(self.needs),
+        }
+
+    def sheet(self) -> Sheet:
+        """Return the table of the formats, best first."""
+        return plan_sheet(self.title(), self.basis(), self.proposals, self.hours, self.needs)
+
+    def prediction(self) -> list[str]:
+        """Return the figures of the best proposal in a few lines."""
+        best = self.proposals[0]
+        games, error = f"{best.games.mean:.0f} games", f"error {best.rms.mean:.1f} Elo (root mean square)"
+        return [f"Expected: {games}, {self.hours(best.games.mean):.1f} h, {error}, tau {best.tau.mean:.2f}."]
+
+    def basis(self) -> str:
+        """Return how many games the hours allow, and why."""
+        source = f"mean of {format_count(self.measured, 'game')} of the database" if self.measured else "estimated"
+        if self.request.game_seconds is not None:
+            source = "as given"
+        return f"{self.seconds:.3g} s per game ({source}): at most {format_count(self.night.games, 'game')}"
+
+
+def plan_night(
+    request: PlanRequest,
+    *,
+    processes: int = 1,
+    limit: float = 50.0,
+    most: int = 200,
+    progress: Callable[[float], object] = lambda _: None,
+) -> NightPlan:
+    """Simulate the formats that suit a night, and return the best settings of each.
+
+    Args:
+        request: What the user has and wants.
+        processes: Number of processes; 1 for this process only.
+        limit: Seconds after which no more simulations are started.
+        most: Largest number of simulations of each format.
+        progress: Receives the share of the work that is done, from 0 to 1.
+
+    Raises:
+        TourError: The request is not valid, or no format fits the hours.
+    """
+    begun = time.monotonic()
+    made = _prepared(request)
+    candidates, needed = fitting(made.night)
+    needs = {system: made.hours(games) for system, games in needed.items()}
+    if not candidates:
+        least = min(needs.values())
+        what = f"the hours allow {format_count(made.night.games, 'game')}, too few for any format"
+        raise UsageRefused(what, place="--hours", step=f"use at least {least:.2g} hours")
+    played: dict[int, dict[int, Played]] = {}
+    first, systems = min(_FIRST, most), len({candidate.system for candidate in candidates})
+    total, done = first * len(candidates) + systems * (most - first), 0
+    chosen, until = range(len(candidates)), begun + _FIRST_SHARE * limit
+    for numbers in (range(first), range(first, most)):
+        tasks = [(index, number) for number in numbers for index in chosen]
+        for (index, number), result in _played(made.night, candidates, tasks, processes, until):
+            done += 1
+            progress(min(1.0, max(done / total, (time.monotonic() - begun) / limit)))
+            if result is not None:
+                played.setdefault(index, {})[number] = result
+        best = best_of_systems([_proposal(made.night, candidates[index], played[index]) for index in played])
+        chosen, until = [candidates.index(proposal.candidate) for proposal in best], begun + limit
+    progress(1.0)
+    return replace(made, proposals=tuple(best), needs=needs)
+
+
+def _proposal(night: Night, candidate: Candidate, played: Mapping[int, Played]) -> Proposal:
+    return Proposal.of(candidate, night.goal, [played[number] for number in sorted(played)])
+
+
+# Engines, ratings, and the duration of a game.
+
+
+def _prepared(request: PlanRequest) -> NightPlan:
+    given = [name for name, value in _sources(request) if value]
+    if len(given) != 1:
+        found = " and ".join(given) or "none"
+        step = "for example --entrants 12, --engine stockfish --engine toga2, or a configuration"
+        raise UsageRefused(f"needs exactly one of --entrants, --engine and CONFIG (found {found})", step=step)
+    if request.entrants and request.ratings_of:
+        raise UsageRefused("has no effect without the names of engines", place="--list", step="use --engine or CONFIG")
+    with _store(request) as store:
+        field = _of_config(request) if request.config is not None else _of_engines(request)
+        if len(field.entrants) < FEWEST:
+            raise UsageRefused(f"a plan needs at least two engines (found {len(field.entrants)})", step="name more")
+        field, world = _rated(request, field, store)
+        goal = parse_goal(request.goal, [entrant.name for entrant in field.entrants])
+        seconds, measured = _game_seconds(request, field, store)
+    games = int(request.hours * 3600 * field.concurrency / seconds)
+    if games < 1:
+        what = f"the hours are too short for one game, which takes about {format_duration(seconds)}"
+        raise UsageRefused(what, place="--hours", step="use more hours or a shorter time control")
+    night = Night(field.entrants, world, games, goal, request.seed, field.concurrency)
+    return NightPlan(request, field, night, seconds, measured)
+
+
+def _sources(request: PlanRequest) -> tuple[tuple[str, object], ...]:
+    return ("--entrants", request.entrants), ("--engine", request.engines), ("CONFIG", request.config)
+
+
+@contextmanager
+def _store(request: PlanRequest) -> Iterator[Store | None]:
+    """Yield the database, or None if it does not exist and is not needed."""
+    from enginetour.store.tournaments import Store
+
+    folder = Path.cwd() if request.config is None else request.config.resolve().parent
+    address = database_of(folder, request.database)
+    if not database_exists(address) and not request.ratings_of and request.database is None:
+        yield None
+        return
+    with Store.open(address, create=False, readonly=True) as store:
+        yield store
+
+
+def _of_engines(request: PlanRequest) -> _Field:
+    """Return the named engines, or bundled engines in their place."""
+    folder = Path.cwd()
+    with usage_errors("--tc"):
+        control = TimeControl.parse(request.tc or "10+0.1")
+    sections: list[dict[str, Any]]
+    if request.engines:
+        chosen = chosen_engines(request.engines, "", control, folder)
+        registry = of_workspace(workspace_of(folder))
+        entries = [registry.get(engine) for engine in chosen]
+        names = [new or entry.name for new, entry in zip(new_names(chosen, folder), entries, strict=True)]
+        sections = [{"engine": engine, "name": name} for engine, name in zip(chosen, names, strict=True)]
+        entrants = tuple(
+            Entrant(name, rating=entry.rating, family=entry.family) for name, entry in zip(names, entries, strict=True)
+        )
+    else:
+        sections = placeholders(request.entrants or 0)
+        entrants = tuple(Entrant(section["name"]) for section in sections)
+    slots = request.concurrency or 1
+    draft = ConfigDraft({}, {}, tuple(sections), {"tc": str(control), "concurrency": slots})
+    return _Field(draft, entrants, (control,), slots, folder, bundled=not request.engines)
+
+
+def _of_config(request: PlanRequest) -> _Field:
+    """Return the entrants of a configuration; options of the command have priority over its settings."""
+    path = request.config
+    assert path is not None
+    plan = prepare(path, request.database)
+    refuse_few(plan)
+    table, _ = read_toml(path, "a configuration", named=True)
+    slots = request.concurrency or plan.config.play.concurrency
+    controls = tuple(tc for side in plan.sides.values() for tc in side.controls)
+    play = {**table.get("play", {}), "concurrency": slots}
+    if request.tc is not None:
+        with usage_errors("--tc"):
+            controls = (TimeControl.parse(request.tc),)
+        play["tc"] = str(controls[0])
+    more = {name: table[name] for name in ("defaults", "ratings", "notify", "report") if name in table}
+    draft = ConfigDraft(table["tournament"], {}, tuple(table["entrants"]), play, more=more)
+    return _Field(draft, plan.entrants, controls, slots, path.resolve().parent)
+
+
+def _rated(request: PlanRequest, field: _Field, store: Store | None) -> tuple[_Field, SimulationModel]:
+    """Return the engines with the ratings that the formats may use, and the simulated engines."""
+    if request.ratings == "unknown":
+        _refuse_idle(request)
+        plain = tuple(replace(entrant, rating=None) for entrant in field.entrants)
+        return replace(field, entrants=plain), _world(request, inf)
+    noise = _ERROR if request.noise is None else request.noise
+    order = listed_order(field.draft.tournament.get("order"))
+    name, number = (request.ratings_of, None) if request.ratings_of or order is None else order
+    if name and store is not None:
+        field, errors = _by_list(field, store, name, number, in_file=request.config is not None)
+        noise = sqrt(fmean(error * error for error in errors)) if request.noise is None and errors else noise
+    elif field.bundled and request.ratings == "known":
+        field = _spread_out(field, _SPREAD if request.spread is None else request.spread)
+    lacking = [entrant.name for entrant in field.entrants if entrant.rating is None]
+    if lacking and request.ratings == "known":
+        what = f"the rating of {lacking[0]} is not known"
+        step = "add rating = ... to its engine file or the configuration, name a list with --list, or omit --ratings"
+        raise UsageRefused(what, place="--ratings known", step=step)
+    if lacking:
+        _refuse_idle(request)
+        return replace(field, entrants=tuple(replace(one, rating=None) for one in field.entrants)), _world(request, inf)
+    if request.spread is not None and not field.bundled:
+        what = "has no effect, because all engines have ratings"
+        raise UsageRefused(what, place="--spread", step="omit --spread, or add --ratings unknown")
+    if request.config is None:
+        ordered = sorted(zip(field.entrants, field.draft.entrants, strict=True), key=lambda one: -(one[0].rating or 0))
+        sections = tuple({**section, "rating": round(entrant.rating or 0, 1)} for entrant, section in ordered)
+        draft = replace(field.draft, entrants=sections, tournament={"rating_scale": "elo"})
+        field = replace(field, entrants=tuple(entrant for entrant, _ in ordered), draft=draft)
+    return field, _world(request, noise)
+
+
+def _refuse_idle(request: PlanRequest) -> None:
+    """Raise UsageRefused for options that have no effect if ratings are unknown."""
+    for option, value in (("--noise", request.noise), ("--list", request.ratings_of or None)):
+        if value is not None:
+            raise UsageRefused("has no effect with unknown ratings", place=option, step=f"omit {option}")
+
+
+def _world(request: PlanRequest, noise: float) -> SimulationModel:
+    return SimulationModel(spread=_SPREAD if request.spread is None else request.spread, noise=noise)
+
+
+def _by_list(
+    field: _Field, store: Store, name: str, number: int | None, *, in_file: bool
+) -> tuple[_Field, list[float]]:
+    """Return the entrants with the ratings of a list, and their standard errors.
+
+    The order of the entrants of a configuration file becomes that of the list.
+    """
+    from enginetour.store.editions import current_edition, lines_by_name, read_edition
+
+    made = read_edition(store, name, number) if in_file else current_edition(store, name)
+    lines = lines_by_name(store, made)
+    there = {entrant.name: lines[entrant.name] for entrant in field.entrants if entrant.name in lines}
+    if lacking := [entrant.name for entrant in field.entrants if entrant.name not in there]:
+        what = f"{lacking[0]} is not in the list {name!r}"
+        raise UsageRefused(what, place="--list", step="omit this engine, or omit --list")
+    rated = [replace(entrant, rating=there[entrant.name].rating) for entrant in field.entrants]
+    errors = [
+        (line.plus + line.minus) / 2 / _DEVIATIONS
+        for line in there.values()
+        if line.plus is not None and line.minus is not None
+    ]
+    if not in_file:
+        return replace(field, entrants=tuple(rated)), errors
+    rated.sort(key=lambda entrant: -(entrant.rating or 0.0))
+    order = {"order": f"list:{name}" if number is None else f"list:{name}#{number}"}
+    draft = replace(field.draft, tournament={**field.draft.tournament, **order})
+    return replace(field, entrants=tuple(rated), draft=draft), errors
+
+
+def _spread_out(field: _Field, spread: float) -> _Field:
+    """Return the entrants with ratings at the quantiles of a normal distribution."""
+    count, level, normal = len(field.entrants), SimulationModel().level, NormalDist()
+    entrants = tuple(
+        replace(entrant, rating=level - spread * normal.inv_cdf((place + 0.5) / count))
+        for place, entrant in enumerate(field.entrants)
+    )
+    return replace(field, entrants=entrants)
+
+
+def _game_seconds(request: PlanRequest, field: _Field, store: Store | None) -> tuple[float, int]:
+    """Return the expected seconds of a game, and the number of games that they were measured with."""
+    if request.game_seconds is not None:
+        return request.game_seconds, 0
+    if store is not None:
+        from enginetour.store.tournaments import mean_seconds
+
+        names = () if field.bundled else tuple(entrant.name for entrant in field.entrants)
+        seconds, games = mean_seconds(store, sorted({*map(str, field.controls)}), names)
+        if games >= _MEASURED:
+            return seconds, games
+    expected = expected_seconds(field.controls)
+    if expected is None:
+        what = f"the duration of a game with {field.controls[0]} is unknown"
+        raise UsageRefused(what, place="--tc", step="use a clock or movetime, or add --game-seconds")
+    return expected, 0
+
+
+# Simulations in processes. Each process has one pipe and ends when this process ends, because the pipe is closed then.
+
+_FIRST = 6  # nights after which only the best candidate of each format remains
+_FIRST_SHARE = 0.5  # largest share of the time for these nights
+_Task = tuple[int, int]  # index of a candidate, number of the night
+
+
+def _played(
+    night: Night, candidates: Sequence[Candidate], tasks: Iterable[_Task], processes: int, until: float
+) -> Iterator[tuple[_Task, Played | None]]:
+    """Yield the simulated nights that end until a time; None if the format does not accept the entrants."""
+    waiting = iter(tasks)
+    if processes == 1:
+        for index, number in waiting:
+            if time.monotonic() >= until:
+                return
+            yield (index, number), _play(candidates[index], night, number)
+        return
+    workers = [_start(night, candidates) for _ in range(processes)]
+    busy: dict[Any, _Task] = {}
+
+    def give(connection: _Pipe) -> None:
+        if (task := next(waiting, None)) is not None:
+            connection.send(task)
+            busy[connection] = task
+
+    try:
+        for _, connection in workers:
+            give(connection)
+        while busy and (ready := wait(busy, max(0.0, until - time.monotonic()))):
+            for connection in ready:
+                assert isinstance(connection, Connection)
+                task, result = busy.pop(connection), _received(connection)
+                give(connection)
+                yield task, result
+    finally:
+        for process, _ in workers:
+            process.terminate()
+            process.join()
+
+
+def _play(candidate: Candidate, night: Night, number: int) -> Played | None:
+    try:
+        return play(candidate, night, number)
+    except UsageRefused:
+        return None
+
+
+def _start(night: Night, candidates: Sequence[Candidate]) -> tuple[SpawnProcess, _Pipe]:
+    """Start a process that ignores Ctrl-C until it can end without a traceback."""
+    spawn = multiprocessing.get_context("spawn")
+    own, other = spawn.Pipe()
+    process = spawn.Process(target=_work, args=(other, night, candidates), daemon=True)
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        process.start()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    other.close()
+    return process, own
+
+
+def _work(connection: _Pipe, night: Night, candidates: Sequence[Candidate]) -> None:
+    """Simulate the nights that the pipe asks for, until it is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        while True:
+            index, number = connection.recv()
+            connection.send(_play(candidates[index], night, number))
+    except (EOFError, OSError):
+        return
+
+
+def _received(connection: _Pipe) -> Played | None:
+    try:
+        found: Played | None = connection.recv()
+    except EOFError:
+        step = "run the command again with --processes 1"
+        raise TourError("a process of the simulation has ended unexpectedly", step=step) from None
+    return found
+
+
+# The configuration of a proposal.
+
+
+def refuse_output(path: Path | None) -> None:
+    """Raise UsageRefused if the configuration cannot be written, before the simulations start."""
+    if path is not None and path.exists():
+        raise UsageRefused("already exists", place=str(path), step="choose another name")
+    if path is not None and not path.parent.is_dir():
+        raise UsageRefused("directory does not exist", place=str(path.parent), step="create it first")
+
+
+def write_plan(plan: NightPlan, path: Path) -> None:
+    """Write the best proposal as a configuration. Raise UsageRefused if the file exists."""
+    best, field = plan.proposals[0], plan.field
+    tournament = {"name": path.stem, **{key: value for key, value in field.draft.tournament.items() if key != "name"}}
+    remarks = [f"Made by enginetour plan: {plan.title()}.", *plan.prediction()]
+    if field.bundled:
+        remarks.append("Bundled engines stand in for yours: replace the entrants.")
+    settings = {"system": best.candidate.system, **best.candidate.settings}
+    if best.candidate.system == "adaptive":  # it also ends in time if games are longer than expected
+        settings["hours"] = plan.request.hours * field.concurrency
+    draft = replace(
+        field.draft,
+        tournament=tournament,
+        format=settings,
+        remarks=tuple(remarks),
+    )
+    if path.resolve().parent != field.folder.resolve():
+        draft = draft.anchored(field.folder)
+    write_draft(draft, path)
