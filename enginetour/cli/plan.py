@@ -129,5 +129,5 @@ def plan(
 
 def _print_written(path: Path, *, bundled: bool) -> None:
     if bundled:
-        echo(f"{path} contains bundled engines in the place of yours; --engine ID names your engines")
+        echo(f"{path} contains bundled engines; to plan with your engines, add --engine ID for each of them")
     echo(f"{path} written; {quote_command('check', path)} checks it, {quote_command('run', path)} starts it")

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, isfinite, log2
 from statistics import fmean, quantiles
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from pydantic import ValidationError
@@ -74,6 +74,12 @@ def _value(text: str) -> object:
         return text
 
 
+class _Pipe(Protocol):
+    def recv(self) -> Any: ...
+
+    def send(self, obj: Any) -> None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Night:
     """What a night has: entrants (best first if they have ratings), simulated engines, number of games, goal.
@@ -121,11 +127,13 @@ class Candidate:
         """Make the format."""
         return make_format(self.system, options_model(self.system).model_validate(dict(self.settings)), seed)
 
-    def scaled(self, night: Night) -> Candidate | None:
-        """Return the candidate with the largest number of games that the night allows; None if it allows too few."""
+    def scaled(self, night: Night, once: int) -> Candidate | None:
+        """Return the candidate with the largest number of games that the night allows; None if it allows too few.
+
+        `once` is the number of games with one game per match.
+        """
         if "games" in self.settings:
             return self
-        once = self.length(night)
         key = "cycles" if "cycles" in options_model(self.system).model_fields else "games_per_pairing"
         pairs = min(int(night.games / (2 * once)), MOST_EACH // 2)
         if not pairs:
@@ -136,6 +144,8 @@ class Candidate:
 
     def length(self, night: Night) -> int:
         """Return the number of games with one game per match: exactly, or that of the longest of a few simulations."""
+        if "games" in self.settings:
+            return int(self.settings["games"])
         once = self._with("games_per_pairing", 1)
         format_ = once.format(night.seed)
         fewest, most = format_.remaining(format_.start(night.entrants))
@@ -209,12 +219,11 @@ def fitting(night: Night) -> tuple[list[Candidate], dict[str, int]]:
     needed: dict[str, int] = {}
     for shape in shapes(night):
         try:
-            made = shape.scaled(night)
-            if made is not None:
+            once = shape.length(night)
+            if (made := shape.scaled(night, once)) is not None:
                 found.append(made)
             else:
-                least = shape.length(night)
-                needed[shape.system] = min(least, needed.get(shape.system, least))
+                needed[shape.system] = min(once, needed.get(shape.system, once))
         except (ValueError, InputRefused):  # the format cannot pair so few entrants, or not with this goal
             continue
     there = {candidate.system for candidate in found}
@@ -238,13 +247,13 @@ class Played:
     doubts: tuple[tuple[int, int], ...]
 
 
-def play(candidate: Candidate, night: Night, number: int) -> Played:
-    """Simulate one night; raise UsageRefused if the format does not accept the entrants."""
+def play(candidate: Candidate, night: Night, number: int) -> Played | None:
+    """Simulate one night; return None if the format cannot pair the entrants."""
     population = night.population(number)
     try:
         course = simulate(candidate.format(night.seed + number), population)
-    except (ValueError, InputRefused) as error:
-        raise UsageRefused(str(error), place=candidate.system) from None
+    except (ValueError, InputRefused):
+        return None
     quality = accuracy(course, population)
     known = posterior(night.names, _counts(course, night.names), night.prior())
     state = progress(known, night.goal)
@@ -253,6 +262,16 @@ def play(candidate: Candidate, night: Night, number: int) -> Played:
     doubts = tuple(zip((rows + 1).tolist(), (columns + 1).tolist(), strict=True))
     figures = (quality.rms, quality.tau_fit, quality.best_fit)
     return Played(quality.games, *figures, bool(state.done), float(state.reached), doubts)
+
+
+def serve(pipe: _Pipe, night: Night, candidates: Sequence[Candidate]) -> None:
+    """Simulate the nights that another process asks for, as (index of the candidate, number), until the pipe closes."""
+    try:
+        while True:
+            index, number = pipe.recv()
+            pipe.send(play(candidates[index], night, number))
+    except (EOFError, OSError):
+        return
 
 
 def _counts(course: SimulatedTournament, names: Sequence[str]) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -284,6 +303,7 @@ class Proposal:
     best: Estimate
     reached: float  # share of the nights in which the goal was reached
     figure: float  # median of `Played.figure`
+    score: float  # mean of `Played.figure`; a night with the goal reached counts as the wanted interval, or as 1
     undecided: float  # mean number of `Played.doubts`
     doubts: tuple[tuple[tuple[int, int], float], ...]  # places most often in doubt, with their share of the nights
 
@@ -292,6 +312,7 @@ class Proposal:
         """Summarize simulated nights."""
         games = [float(one.games) for one in played]
         cuts = quantiles(games, n=_TENTHS, method="inclusive") if len(games) > 1 else games
+        wide = goal.error is not None  # a half-width; otherwise a likelihood
         often = Counter(pair for one in played for pair in one.doubts).most_common(_SHOWN)
         return cls(
             candidate,
@@ -305,16 +326,17 @@ class Proposal:
             Estimate.of([one.best for one in played]),
             fmean(one.reached for one in played),
             float(np.median([one.figure for one in played])),
+            fmean(max(one.figure, goal.wanted) if wide else 1.0 if one.reached else one.figure for one in played),
             fmean(len(one.doubts) for one in played),
             tuple((pair, times / len(played)) for pair, times in often),
         )
 
     @property
     def merit(self) -> tuple[float, ...]:
-        """Return a key by which better proposals are larger: the goal reached, games if it is sure, then its figure."""
-        sure = self.reached >= _SURE
-        figure = self.figure if self.goal.error is None else -self.figure
-        return (min(self.reached, _SURE), -self.games.mean if sure else 0.0, figure)
+        """Return a key that is larger for better proposals: how close they get to the goal, or few games if sure."""
+        if self.reached >= _SURE:
+            return (1.0, -self.games.mean)
+        return (0.0, self.score if self.goal.error is None else -self.score)
 
 
 _SHOWN = 3  # pairs of places that are most often in doubt

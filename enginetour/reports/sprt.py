@@ -307,7 +307,7 @@ _PLANNED = (
     Column("system", "system", left=True),
     Column("settings", "settings", left=True, flexible=True),
     Column("games", "games", form=format_whole),
-    Column("hours", "hours", form="{:.1f}".format),
+    Column("hours", "hours", form="{:.3g}".format),
     Column("rms", "error", form="{:.1f}".format),
     Column("tau", "tau", form="{:.2f}".format),
     Column("best", "first", form=percent_format(0)),

@@ -11,17 +11,25 @@ import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import inf, sqrt
-from multiprocessing.connection import Connection, wait
-from multiprocessing.context import SpawnProcess
+from multiprocessing.connection import wait
 from pathlib import Path
 from statistics import NormalDist, fmean
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from enginetour.engines.registry import of_workspace
-from enginetour.formats.planning import Candidate, Night, Played, Proposal, best_of_systems, fitting, parse_goal, play
+from enginetour.formats.planning import (
+    Candidate,
+    Night,
+    Played,
+    Proposal,
+    best_of_systems,
+    fitting,
+    parse_goal,
+    play,
+    serve,
+)
 from enginetour.formats.simulation import SimulationModel
 from enginetour.interop.toml import ConfigDraft, read_toml
 from enginetour.model.errors import TourError, UsageRefused, usage_errors
@@ -36,9 +44,13 @@ from enginetour.tournament.config.write import chosen_engines, new_names, placeh
 from enginetour.tournament.plan import FEWEST, expected_seconds, prepare, refuse_few
 
 if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+    from multiprocessing.context import SpawnProcess
+
     from enginetour.store.tournaments import Store
 
-_Pipe = Connection[Any, Any]
+    _Pipe = Connection[Any, Any]
+
 _ERROR = 50.0  # Elo; standard deviation of known ratings whose errors are unknown, as of a list of another year
 _SPREAD = SimulationModel().spread
 _DEVIATIONS = 1.96  # standard errors in the + and - of a list, which are 95 % confidence intervals
@@ -83,7 +95,7 @@ class PlanRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class _Field:
+class _Lineup:
     """The engines of a night: their part of the configuration, and the time controls of both colors."""
 
     draft: ConfigDraft
@@ -99,22 +111,22 @@ class NightPlan:
     """A night with its proposals, best first; `needs` are the hours that formats need which do not fit."""
 
     request: PlanRequest
-    field: _Field
+    lineup: _Lineup
     night: Night
     seconds: float
     measured: int  # games whose durations were measured; 0 if the time control gives the duration
     proposals: tuple[Proposal, ...] = ()
-    needs: Mapping[str, float] = MappingProxyType({})
+    needs: Mapping[str, float] = field(default_factory=dict)
 
     def hours(self, games: float) -> float:
         """Return the hours that a number of games take."""
-        return games * self.seconds / 3600 / self.field.concurrency
+        return games * self.seconds / 3600 / self.lineup.concurrency
 
     def title(self) -> str:
         """Return the question in one line."""
-        night, slots = self.night, self.field.concurrency
+        night, slots = self.night, self.lineup.concurrency
         games = "games" if slots > 1 else "game"
-        controls = ", ".join(dict.fromkeys(map(str, self.field.controls)))
+        controls = ", ".join(dict.fromkeys(map(str, self.lineup.controls)))
         ratings = f"ratings ± {night.world.noise:g}" if night.rated else f"unknown ratings, ± {night.world.spread:g}"
         return (
             f"{len(night.entrants)} engines, {format_duration(self.request.hours * 3600)}, "
@@ -124,7 +136,7 @@ class NightPlan:
     @property
     def bundled(self) -> bool:
         """Return whether bundled engines represent engines that are not named."""
-        return self.field.bundled
+        return self.lineup.bundled
 
     def to_json(self) -> dict[str, object]:
         """Return what the night has, ready for JSON."""
@@ -132,7 +144,7 @@ class NightPlan:
         return {
             "entrants": len(night.entrants),
             "hours": self.request.hours,
-            "concurrency": self.field.concurrency,
+            "concurrency": self.lineup.concurrency,
             "goal": night.goal.model_dump(mode="json", exclude_defaults=True),
             "ratings": "known" if night.rated else "unknown",
             "spread": None if night.rated else night.world.spread,
@@ -192,16 +204,17 @@ def plan_night(
     played: dict[int, dict[int, Played]] = {}
     first, systems = min(_FIRST, most), len({candidate.system for candidate in candidates})
     total, done = first * len(candidates) + systems * (most - first), 0
-    chosen, until = range(len(candidates)), begun + _FIRST_SHARE * limit
-    for numbers in (range(first), range(first, most)):
-        tasks = [(index, number) for number in numbers for index in chosen]
-        for (index, number), result in _played(made.night, candidates, tasks, processes, until):
-            done += 1
-            progress(min(1.0, max(done / total, (time.monotonic() - begun) / limit)))
-            if result is not None:
-                played.setdefault(index, {})[number] = result
-        best = best_of_systems([_proposal(made.night, candidates[index], played[index]) for index in played])
-        chosen, until = [candidates.index(proposal.candidate) for proposal in best], begun + limit
+    best: list[Proposal] = []
+    with _Players(made.night, candidates, processes) as players:
+        for numbers, share in ((range(first), _FIRST_SHARE), (range(first, most), 1.0)):
+            chosen = [candidates.index(proposal.candidate) for proposal in best] or [*range(len(candidates))]
+            tasks = [(index, number) for number in numbers for index in chosen]
+            for (index, number), result in players.play(tasks, begun + share * limit):
+                done += 1
+                progress(min(1.0, max(done / total, (time.monotonic() - begun) / limit)))
+                if result is not None:
+                    played.setdefault(index, {})[number] = result
+            best = best_of_systems([_proposal(made.night, candidates[index], played[index]) for index in played])
     progress(1.0)
     return replace(made, proposals=tuple(best), needs=needs)
 
@@ -222,18 +235,18 @@ def _prepared(request: PlanRequest) -> NightPlan:
     if request.entrants and request.ratings_of:
         raise UsageRefused("has no effect without the names of engines", place="--list", step="use --engine or CONFIG")
     with _store(request) as store:
-        field = _of_config(request) if request.config is not None else _of_engines(request)
-        if len(field.entrants) < FEWEST:
-            raise UsageRefused(f"a plan needs at least two engines (found {len(field.entrants)})", step="name more")
-        field, world = _rated(request, field, store)
-        goal = parse_goal(request.goal, [entrant.name for entrant in field.entrants])
-        seconds, measured = _game_seconds(request, field, store)
-    games = int(request.hours * 3600 * field.concurrency / seconds)
+        lineup = _of_config(request) if request.config is not None else _of_engines(request)
+        if len(lineup.entrants) < FEWEST:
+            raise UsageRefused(f"a plan needs at least two engines (found {len(lineup.entrants)})", step="name more")
+        lineup, world = _rated(request, lineup, store)
+        goal = parse_goal(request.goal, [entrant.name for entrant in lineup.entrants])
+        seconds, measured = _game_seconds(request, lineup, store)
+    games = int(request.hours * 3600 * lineup.concurrency / seconds)
     if games < 1:
         what = f"the hours are too short for one game, which takes about {format_duration(seconds)}"
         raise UsageRefused(what, place="--hours", step="use more hours or a shorter time control")
-    night = Night(field.entrants, world, games, goal, request.seed, field.concurrency)
-    return NightPlan(request, field, night, seconds, measured)
+    night = Night(lineup.entrants, world, games, goal, request.seed, lineup.concurrency)
+    return NightPlan(request, lineup, night, seconds, measured)
 
 
 def _sources(request: PlanRequest) -> tuple[tuple[str, object], ...]:
@@ -254,7 +267,7 @@ def _store(request: PlanRequest) -> Iterator[Store | None]:
         yield store
 
 
-def _of_engines(request: PlanRequest) -> _Field:
+def _of_engines(request: PlanRequest) -> _Lineup:
     """Return the named engines, or bundled engines in their place."""
     folder = Path.cwd()
     with usage_errors("--tc"):
@@ -271,13 +284,13 @@ def _of_engines(request: PlanRequest) -> _Field:
         )
     else:
         sections = placeholders(request.entrants or 0)
-        entrants = tuple(Entrant(section["name"]) for section in sections)
+        entrants = tuple(Entrant(str(section["name"])) for section in sections)
     slots = request.concurrency or 1
     draft = ConfigDraft({}, {}, tuple(sections), {"tc": str(control), "concurrency": slots})
-    return _Field(draft, entrants, (control,), slots, folder, bundled=not request.engines)
+    return _Lineup(draft, entrants, (control,), slots, folder, bundled=not request.engines)
 
 
-def _of_config(request: PlanRequest) -> _Field:
+def _of_config(request: PlanRequest) -> _Lineup:
     """Return the entrants of a configuration; options of the command have priority over its settings."""
     path = request.config
     assert path is not None
@@ -291,42 +304,46 @@ def _of_config(request: PlanRequest) -> _Field:
         with usage_errors("--tc"):
             controls = (TimeControl.parse(request.tc),)
         play["tc"] = str(controls[0])
-    more = {name: table[name] for name in ("defaults", "ratings", "notify", "report") if name in table}
+    more = {name: section for name, section in table.items() if name in ("defaults", "ratings", "notify", "report")}
     draft = ConfigDraft(table["tournament"], {}, tuple(table["entrants"]), play, more=more)
-    return _Field(draft, plan.entrants, controls, slots, path.resolve().parent)
+    return _Lineup(draft, plan.entrants, controls, slots, path.resolve().parent)
 
 
-def _rated(request: PlanRequest, field: _Field, store: Store | None) -> tuple[_Field, SimulationModel]:
+def _rated(request: PlanRequest, lineup: _Lineup, store: Store | None) -> tuple[_Lineup, SimulationModel]:
     """Return the engines with the ratings that the formats may use, and the simulated engines."""
     if request.ratings == "unknown":
         _refuse_idle(request)
-        plain = tuple(replace(entrant, rating=None) for entrant in field.entrants)
-        return replace(field, entrants=plain), _world(request, inf)
+        plain = tuple(replace(entrant, rating=None) for entrant in lineup.entrants)
+        return replace(lineup, entrants=plain), _world(request, inf)
     noise = _ERROR if request.noise is None else request.noise
-    order = listed_order(field.draft.tournament.get("order"))
+    order = listed_order(lineup.draft.tournament.get("order"))
     name, number = (request.ratings_of, None) if request.ratings_of or order is None else order
     if name and store is not None:
-        field, errors = _by_list(field, store, name, number, in_file=request.config is not None)
+        lineup, errors = _by_list(lineup, store, name, number, in_file=request.config is not None)
         noise = sqrt(fmean(error * error for error in errors)) if request.noise is None and errors else noise
-    elif field.bundled and request.ratings == "known":
-        field = _spread_out(field, _SPREAD if request.spread is None else request.spread)
-    lacking = [entrant.name for entrant in field.entrants if entrant.rating is None]
+    elif lineup.bundled and request.ratings == "known":
+        lineup = _spread_out(lineup, _SPREAD if request.spread is None else request.spread)
+    lacking = [entrant.name for entrant in lineup.entrants if entrant.rating is None]
     if lacking and request.ratings == "known":
         what = f"the rating of {lacking[0]} is not known"
         step = "add rating = ... to its engine file or the configuration, name a list with --list, or omit --ratings"
         raise UsageRefused(what, place="--ratings known", step=step)
     if lacking:
         _refuse_idle(request)
-        return replace(field, entrants=tuple(replace(one, rating=None) for one in field.entrants)), _world(request, inf)
-    if request.spread is not None and not field.bundled:
+        return replace(lineup, entrants=tuple(replace(one, rating=None) for one in lineup.entrants)), _world(
+            request, inf
+        )
+    if request.spread is not None and not lineup.bundled:
         what = "has no effect, because all engines have ratings"
         raise UsageRefused(what, place="--spread", step="omit --spread, or add --ratings unknown")
     if request.config is None:
-        ordered = sorted(zip(field.entrants, field.draft.entrants, strict=True), key=lambda one: -(one[0].rating or 0))
+        ordered = sorted(
+            zip(lineup.entrants, lineup.draft.entrants, strict=True), key=lambda one: -(one[0].rating or 0)
+        )
         sections = tuple({**section, "rating": round(entrant.rating or 0, 1)} for entrant, section in ordered)
-        draft = replace(field.draft, entrants=sections, tournament={"rating_scale": "elo"})
-        field = replace(field, entrants=tuple(entrant for entrant, _ in ordered), draft=draft)
-    return field, _world(request, noise)
+        draft = replace(lineup.draft, entrants=sections, tournament={"rating_scale": "elo"})
+        lineup = replace(lineup, entrants=tuple(entrant for entrant, _ in ordered), draft=draft)
+    return lineup, _world(request, noise)
 
 
 def _refuse_idle(request: PlanRequest) -> None:
@@ -341,8 +358,8 @@ def _world(request: PlanRequest, noise: float) -> SimulationModel:
 
 
 def _by_list(
-    field: _Field, store: Store, name: str, number: int | None, *, in_file: bool
-) -> tuple[_Field, list[float]]:
+    lineup: _Lineup, store: Store, name: str, number: int | None, *, in_file: bool
+) -> tuple[_Lineup, list[float]]:
     """Return the entrants with the ratings of a list, and their standard errors.
 
     The order of the entrants of a configuration file becomes that of the list.
@@ -351,48 +368,48 @@ def _by_list(
 
     made = read_edition(store, name, number) if in_file else current_edition(store, name)
     lines = lines_by_name(store, made)
-    there = {entrant.name: lines[entrant.name] for entrant in field.entrants if entrant.name in lines}
-    if lacking := [entrant.name for entrant in field.entrants if entrant.name not in there]:
+    there = {entrant.name: lines[entrant.name] for entrant in lineup.entrants if entrant.name in lines}
+    if lacking := [entrant.name for entrant in lineup.entrants if entrant.name not in there]:
         what = f"{lacking[0]} is not in the list {name!r}"
         raise UsageRefused(what, place="--list", step="omit this engine, or omit --list")
-    rated = [replace(entrant, rating=there[entrant.name].rating) for entrant in field.entrants]
+    rated = [replace(entrant, rating=there[entrant.name].rating) for entrant in lineup.entrants]
     errors = [
         (line.plus + line.minus) / 2 / _DEVIATIONS
         for line in there.values()
         if line.plus is not None and line.minus is not None
     ]
     if not in_file:
-        return replace(field, entrants=tuple(rated)), errors
+        return replace(lineup, entrants=tuple(rated)), errors
     rated.sort(key=lambda entrant: -(entrant.rating or 0.0))
     order = {"order": f"list:{name}" if number is None else f"list:{name}#{number}"}
-    draft = replace(field.draft, tournament={**field.draft.tournament, **order})
-    return replace(field, entrants=tuple(rated), draft=draft), errors
+    draft = replace(lineup.draft, tournament={**lineup.draft.tournament, **order})
+    return replace(lineup, entrants=tuple(rated), draft=draft), errors
 
 
-def _spread_out(field: _Field, spread: float) -> _Field:
+def _spread_out(lineup: _Lineup, spread: float) -> _Lineup:
     """Return the entrants with ratings at the quantiles of a normal distribution."""
-    count, level, normal = len(field.entrants), SimulationModel().level, NormalDist()
+    count, level, normal = len(lineup.entrants), SimulationModel().level, NormalDist()
     entrants = tuple(
         replace(entrant, rating=level - spread * normal.inv_cdf((place + 0.5) / count))
-        for place, entrant in enumerate(field.entrants)
+        for place, entrant in enumerate(lineup.entrants)
     )
-    return replace(field, entrants=entrants)
+    return replace(lineup, entrants=entrants)
 
 
-def _game_seconds(request: PlanRequest, field: _Field, store: Store | None) -> tuple[float, int]:
+def _game_seconds(request: PlanRequest, lineup: _Lineup, store: Store | None) -> tuple[float, int]:
     """Return the expected seconds of a game, and the number of games that they were measured with."""
     if request.game_seconds is not None:
         return request.game_seconds, 0
     if store is not None:
         from enginetour.store.tournaments import mean_seconds
 
-        names = () if field.bundled else tuple(entrant.name for entrant in field.entrants)
-        seconds, games = mean_seconds(store, sorted({*map(str, field.controls)}), names)
+        names = () if lineup.bundled else tuple(entrant.name for entrant in lineup.entrants)
+        seconds, games = mean_seconds(store, sorted({*map(str, lineup.controls)}), names)
         if games >= _MEASURED:
             return seconds, games
-    expected = expected_seconds(field.controls)
+    expected = expected_seconds(lineup.controls)
     if expected is None:
-        what = f"the duration of a game with {field.controls[0]} is unknown"
+        what = f"the duration of a game with {lineup.controls[0]} is unknown"
         raise UsageRefused(what, place="--tc", step="use a clock or movetime, or add --game-seconds")
     return expected, 0
 
@@ -404,75 +421,73 @@ _FIRST_SHARE = 0.5  # largest share of the time for these nights
 _Task = tuple[int, int]  # index of a candidate, number of the night
 
 
-def _played(
-    night: Night, candidates: Sequence[Candidate], tasks: Iterable[_Task], processes: int, until: float
-) -> Iterator[tuple[_Task, Played | None]]:
-    """Yield the simulated nights that end until a time; None if the format does not accept the entrants."""
-    waiting = iter(tasks)
-    if processes == 1:
-        for index, number in waiting:
+class _Players:
+    """Processes that simulate nights; with one process, it is this one."""
+
+    def __init__(self, night: Night, candidates: Sequence[Candidate], processes: int) -> None:
+        self._night, self._candidates, self._count = night, candidates, processes
+        self._workers: dict[_Pipe, SpawnProcess] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for pipe in [*self._workers]:
+            self._end(pipe)
+
+    def play(self, tasks: Iterable[_Task], until: float) -> Iterator[tuple[_Task, Played | None]]:
+        """Yield the simulated nights that end until a time; None if the format cannot pair the entrants."""
+        if self._count > 1:
+            yield from self._play_elsewhere(iter(tasks), until)
+            return
+        for index, number in tasks:
             if time.monotonic() >= until:
                 return
-            yield (index, number), _play(candidates[index], night, number)
-        return
-    workers = [_start(night, candidates) for _ in range(processes)]
-    busy: dict[Any, _Task] = {}
+            yield (index, number), play(self._candidates[index], self._night, number)
 
-    def give(connection: _Pipe) -> None:
-        if (task := next(waiting, None)) is not None:
-            connection.send(task)
-            busy[connection] = task
+    def _play_elsewhere(self, tasks: Iterator[_Task], until: float) -> Iterator[tuple[_Task, Played | None]]:
+        busy: dict[_Pipe, _Task] = {}
 
-    try:
-        for _, connection in workers:
-            give(connection)
-        while busy and (ready := wait(busy, max(0.0, until - time.monotonic()))):
-            for connection in ready:
-                assert isinstance(connection, Connection)
-                task, result = busy.pop(connection), _received(connection)
-                give(connection)
+        def give(pipe: _Pipe) -> None:
+            if (task := next(tasks, None)) is not None:
+                pipe.send(task)
+                busy[pipe] = task
+
+        while len(self._workers) < self._count:
+            self._start()
+        for pipe in self._workers:
+            give(pipe)
+        while busy and (ready := wait([*busy], max(0.0, until - time.monotonic()))):
+            for pipe in busy.keys() & {*ready}:
+                task, result = busy.pop(pipe), _received(pipe)
+                give(pipe)
                 yield task, result
-    finally:
-        for process, _ in workers:
-            process.terminate()
-            process.join()
+        for pipe in busy:  # their simulations take too long
+            self._end(pipe)
+
+    def _start(self) -> None:
+        """Start a process that ignores Ctrl-C. It ends with this process, which does not ignore it."""
+        spawn = multiprocessing.get_context("spawn")
+        own, other = spawn.Pipe()
+        process = spawn.Process(target=serve, args=(other, self._night, self._candidates), daemon=True)
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            process.start()
+        finally:
+            signal.signal(signal.SIGINT, before)
+        other.close()
+        self._workers[own] = process
+
+    def _end(self, pipe: _Pipe) -> None:
+        process = self._workers.pop(pipe)
+        process.terminate()
+        process.join()
+        pipe.close()
 
 
-def _play(candidate: Candidate, night: Night, number: int) -> Played | None:
+def _received(pipe: _Pipe) -> Played | None:
     try:
-        return play(candidate, night, number)
-    except UsageRefused:
-        return None
-
-
-def _start(night: Night, candidates: Sequence[Candidate]) -> tuple[SpawnProcess, _Pipe]:
-    """Start a process that ignores Ctrl-C until it can end without a traceback."""
-    spawn = multiprocessing.get_context("spawn")
-    own, other = spawn.Pipe()
-    process = spawn.Process(target=_work, args=(other, night, candidates), daemon=True)
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        process.start()
-    finally:
-        signal.signal(signal.SIGINT, before)
-    other.close()
-    return process, own
-
-
-def _work(connection: _Pipe, night: Night, candidates: Sequence[Candidate]) -> None:
-    """Simulate the nights that the pipe asks for, until it is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    try:
-        while True:
-            index, number = connection.recv()
-            connection.send(_play(candidates[index], night, number))
-    except (EOFError, OSError):
-        return
-
-
-def _received(connection: _Pipe) -> Played | None:
-    try:
-        found: Played | None = connection.recv()
+        found: Played | None = pipe.recv()
     except EOFError:
         step = "run the command again with --processes 1"
         raise TourError("a process of the simulation has ended unexpectedly", step=step) from None
@@ -492,20 +507,20 @@ def refuse_output(path: Path | None) -> None:
 
 def write_plan(plan: NightPlan, path: Path) -> None:
     """Write the best proposal as a configuration. Raise UsageRefused if the file exists."""
-    best, field = plan.proposals[0], plan.field
-    tournament = {"name": path.stem, **{key: value for key, value in field.draft.tournament.items() if key != "name"}}
+    best, lineup = plan.proposals[0], plan.lineup
+    tournament = {"name": path.stem, **{key: value for key, value in lineup.draft.tournament.items() if key != "name"}}
     remarks = [f"Made by enginetour plan: {plan.title()}.", *plan.prediction()]
-    if field.bundled:
+    if lineup.bundled:
         remarks.append("Bundled engines stand in for yours: replace the entrants.")
     settings = {"system": best.candidate.system, **best.candidate.settings}
     if best.candidate.system == "adaptive":  # it also ends in time if games are longer than expected
-        settings["hours"] = plan.request.hours * field.concurrency
+        settings["hours"] = plan.request.hours * lineup.concurrency
     draft = replace(
-        field.draft,
+        lineup.draft,
         tournament=tournament,
         format=settings,
         remarks=tuple(remarks),
     )
-    if path.resolve().parent != field.folder.resolve():
-        draft = draft.anchored(field.folder)
+    if path.resolve().parent != lineup.folder.resolve():
+        draft = draft.anchored(lineup.folder)
     write_draft(draft, path)

@@ -91,7 +91,8 @@ def test_an_existing_configuration() -> None:
         ("--hours 1 --entrants 3 --goal best", "--goal: unknown goal 'best'. Hint: use top=3, los=0.95"),
         ("--hours 1 --entrants 3 --tc depth=1", "--tc: the duration of a game with depth=1 is unknown"),
         ("--hours 1 --engine wren1 --engine wren2 --ratings known", "the rating of Wren 1 is not known"),
-        ("--hours 1 --entrants 3 --list year", "the database does not exist"),
+        ("--hours 1 --entrants 3 --list year", "--list: has no effect without the names of engines"),
+        (f"--hours 1 {THREE} --list year", "results/enginetour.db: "),
         ("--hours 1 --entrants 3 -o results/old.toml", "results/old.toml: already exists"),
     ],
 )
