@@ -290,11 +290,15 @@ _SURE = 0.95  # share of nights; a candidate that reaches the goal in more of th
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A candidate with its predicted figures. 80 % of the simulated numbers of games are between `low` and `high`."""
+    """A candidate with its predicted figures, and the number of games that the night allows.
+
+    80 % of the simulated numbers of games are between `low` and `high`.
+    """
 
     candidate: Candidate
     goal: Goal
-    nights: int
+    allowed: int
+    nights: int  # simulations
     games: Estimate
     low: float
     high: float
@@ -308,8 +312,9 @@ class Proposal:
     doubts: tuple[tuple[tuple[int, int], float], ...]  # places most often in doubt, with their share of the nights
 
     @classmethod
-    def of(cls, candidate: Candidate, goal: Goal, played: Sequence[Played]) -> Proposal:
+    def of(cls, candidate: Candidate, night: Night, played: Sequence[Played]) -> Proposal:
         """Summarize simulated nights."""
+        goal = night.goal
         games = [float(one.games) for one in played]
         cuts = quantiles(games, n=_TENTHS, method="inclusive") if len(games) > 1 else games
         wide = goal.error is not None  # a half-width; otherwise a likelihood
@@ -317,6 +322,7 @@ class Proposal:
         return cls(
             candidate,
             goal,
+            night.games,
             len(played),
             Estimate.of(games),
             cuts[0],
@@ -333,10 +339,13 @@ class Proposal:
 
     @property
     def merit(self) -> tuple[float, ...]:
-        """Return a key that is larger for better proposals: how close they get to the goal, or few games if sure."""
-        if self.reached >= _SURE:
-            return (1.0, -self.games.mean)
-        return (0.0, self.score if self.goal.error is None else -self.score)
+        """Return a key that is larger for better proposals: how close they get to the goal, or few games if sure.
+
+        Numbers of games that differ by less than a tenth of the night count as equal.
+        """
+        score = self.score if self.goal.error is None else -self.score
+        saved = _TENTHS - round(_TENTHS * self.games.mean / self.allowed) if self.reached >= _SURE else -1
+        return (saved, score, -self.rms.mean)
 
 
 _SHOWN = 3  # pairs of places that are most often in doubt

@@ -360,6 +360,8 @@ def plan_sheet(
         }
         for one in proposals
     ]
+    counts = sorted({one.nights for one in proposals})
+    basis += f"; {' to '.join(map(str, counts[:: max(1, len(counts) - 1)]))} simulations of each format"
     notes = [basis, _goal_note(proposals[0]), *_doubt_note(proposals[0])]
     if needs:
         notes.append("too long: " + ", ".join(f"{system} ({length:.1f} h)" for system, length in needs.items()))

@@ -220,7 +220,7 @@ def plan_night(
 
 
 def _proposal(night: Night, candidate: Candidate, played: Mapping[int, Played]) -> Proposal:
-    return Proposal.of(candidate, night.goal, [played[number] for number in sorted(played)])
+    return Proposal.of(candidate, night, [played[number] for number in sorted(played)])
 
 
 # Engines, ratings, and the duration of a game.

@@ -83,14 +83,14 @@ def test_one_engine_against_the_others() -> None:
     night = replace(NIGHT, goal=parse_goal("entrant=C,error=30", NAMES))
     found = [candidate for candidate in fitting(night)[0] if candidate.system in ("gauntlet", "roundrobin")]
     assert {str(candidate.settings.get("seeds")) for candidate in found} == {"['C']", "None"}
-    proposals = [Proposal.of(candidate, night.goal, nights(candidate, night, 4)) for candidate in found]
+    proposals = [Proposal.of(candidate, night, nights(candidate, night, 4)) for candidate in found]
     assert [one.candidate.system for one in best_of_systems(proposals)] == ["gauntlet", "roundrobin"]
 
 
 def test_more_games_decide_more() -> None:
     """With more cycles the error falls, and fewer pairs stay undecided."""
     few, many = (
-        Proposal.of(one, TOP, nights(one, RATED, 6))
+        Proposal.of(one, RATED, nights(one, RATED, 6))
         for one in (Candidate("roundrobin", {"cycles": cycles}) for cycles in (1, 40))
     )
     assert many.rms.mean < few.rms.mean / 2
@@ -102,7 +102,7 @@ def test_more_games_decide_more() -> None:
 def test_a_summary() -> None:
     """Means, share of reached goals, and the places most often in doubt."""
     nights = [Played(10, 20.0, 0.5, 1.0, True, 0.97, ()), Played(14, 30.0, 0.7, 0.0, False, 0.6, ((2, 3), (3, 4)))]
-    found = Proposal.of(Candidate("bubble", {}), TOP, [*nights, replace(nights[1], doubts=((3, 4),))])
+    found = Proposal.of(Candidate("bubble", {}), NIGHT, [*nights, replace(nights[1], doubts=((3, 4),))])
     assert found.nights == 3
     assert found.games.mean == pytest.approx(38 / 3)
     assert found.reached == pytest.approx(1 / 3)
@@ -114,7 +114,7 @@ def test_a_summary() -> None:
 def test_enough_is_better_than_more() -> None:
     """Of two proposals that surely reach the goal, the shorter one is better."""
     short, long = (
-        Proposal.of(Candidate(system, {}), TOP, [Played(games, 9.0, 1.0, 1.0, True, los, ())])
-        for system, games, los in (("bubble", 100, 0.96), ("roundrobin", 200, 0.99))
+        Proposal.of(Candidate(system, {}), NIGHT, [Played(games, 9.0, 1.0, 1.0, True, los, ())])
+        for system, games, los in (("bubble", 80, 0.96), ("roundrobin", 150, 0.99))
     )
     assert best_of_systems([long, short]) == [short, long]
