@@ -13,6 +13,7 @@ from enginetour.reports.sheet import Column, Sheet, format_duration, format_whol
 if TYPE_CHECKING:
     from enginetour.formats.planning import Proposal
     from enginetour.formats.simulation import ComparisonResult, Estimate, SimulationResult
+    from enginetour.ratings.design import Goal
 
 # Sequential tests.
 
@@ -362,15 +363,14 @@ def plan_sheet(
     ]
     counts = sorted({one.nights for one in proposals})
     basis += f"; {' to '.join(map(str, counts[:: max(1, len(counts) - 1)]))} simulations of each format"
-    notes = [basis, _goal_note(proposals[0]), *_doubt_note(proposals[0])]
+    notes = [basis, _goal_note(proposals[0].goal, proposals[0]), *_doubt_note(proposals[0])]
     if needs:
         notes.append("too long: " + ", ".join(f"{system} ({length:.1f} h)" for system, length in needs.items()))
     return Sheet(title, _PLANNED, tuple(rows), (), (*notes, _PLAN_MEANING))
 
 
-def _goal_note(best: Proposal) -> str:
+def _goal_note(goal: Goal, best: Proposal) -> str:
     """Describe the goal, and how far the best proposal gets."""
-    goal = best.goal
     if goal.error is not None:
         whose = "all engines" if goal.entrant is None else goal.entrant
         return (
