@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 from playwright.sync_api import expect
 
 from enginetour.formats.pairing.standings import CrossRow
+from enginetour.ratings.matrices import Matrix
 from enginetour.reports.html.page import read_asset
-from enginetour.reports.html.tables import CrossGames, Site, crosstable_markup
+from enginetour.reports.html.tables import CrossGames, Site, crosstable_markup, sheet_table
+from enginetour.reports.ratinglist import matrix_sheet
+from enginetour.reports.review.pages import matrix_kind
 from enginetour.reports.review.write import write_report
 from tests.browser.accessible import findings, is_wider_than_its_window
 from tests.browser.conftest import PHONE, Opened
 from tests.support.databases import BUBBLE, reported_played
 
+SCROLLS_NOT = "(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)(document.querySelector('.scroll'))"
 NAMES = ("Fruit 2.1", "Toga <b>II</b>", "Phalanx \u202eXXV", "H" * 100)
 
 
@@ -80,21 +85,39 @@ def test_without_scripts_everything_can_be_read(tmp_path: Path, opened: Opened) 
     expect(page.locator("#game-list tbody tr").first).to_be_visible()
 
 
+def styled(folder: Path, markup: str) -> str:
+    """Write a page with the style sheet of reports and return its address."""
+    (folder / "report.css").write_text(read_asset("report.css"), "utf-8")
+    head = '<!doctype html><meta name="viewport" content="width=device-width"><link rel="stylesheet" href="report.css">'
+    (folder / "index.html").write_text(f"{head}<main>{markup}</main>", "utf-8")
+    return (folder / "index.html").as_uri()
+
+
+def test_a_long_matrix_fits_a_phone(tmp_path: Path, opened: Opened) -> None:
+    """A phone shows all likelihoods of a list of twenty engines, with the numbers of the opponents."""
+    names = tuple(f"Engine number {number}" for number in range(20))
+    values = np.full((20, 20), 0.999)
+    np.fill_diagonal(values, np.nan)
+    sheet = matrix_sheet("", Matrix("los", names, (1,) * 20, values))
+    page = opened(
+        styled(tmp_path, sheet_table(sheet, Site("x", ()), "index.html", kind=matrix_kind(20))), viewport=PHONE
+    )
+    assert not is_wider_than_its_window(page)
+    assert page.evaluate(SCROLLS_NOT)
+    assert page.locator("td:visible", has_text=">99").count() == 20 * 19
+    page.set_viewport_size({"width": 1280, "height": 900})
+    assert page.evaluate("getComputedStyle(document.querySelector('.cross tr')).display") == "table-row"
+
+
 def test_a_long_crosstable_fits_a_phone(tmp_path: Path, opened: Opened) -> None:
     """A phone shows all results of a long crosstable, with the numbers of the opponents, without scrolling sideways."""
     rows = [
         CrossRow(f"Engine {r}", 38, 38, tuple(CrossGames(((1, 2), (2, 0))) if r != c else None for c in range(20)))
         for r in range(20)
     ]
-    (tmp_path / "report.css").write_text(read_asset("report.css"), "utf-8")
-    head = '<!doctype html><meta name="viewport" content="width=device-width"><link rel="stylesheet" href="report.css">'
-    path = tmp_path / "index.html"
-    path.write_text(f"{head}<main>{crosstable_markup(rows, Site('x', ()), 'index.html')}</main>", "utf-8")
-    page = opened(path.as_uri(), viewport=PHONE)
+    page = opened(styled(tmp_path, crosstable_markup(rows, Site("x", ()), "index.html")), viewport=PHONE)
     assert not is_wider_than_its_window(page)
-    assert page.evaluate(
-        "(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)(document.querySelector('.scroll'))"
-    )
+    assert page.evaluate(SCROLLS_NOT)
     assert page.locator("td a:visible").count() == 20 * 19 * 2
     page.set_viewport_size({"width": 1280, "height": 900})
     assert page.evaluate("getComputedStyle(document.querySelector('.cross tr')).display") == "table-row"

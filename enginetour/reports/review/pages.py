@@ -239,6 +239,8 @@ def _trouble(review: TournamentReview, most: int | None = None) -> Sheet:
 
 # The report of a rating list.
 
+_PHONE_COLUMNS, _PAPER_COLUMNS = 7, 20  # opponents in a matrix that fit on a phone, and on a sheet of A4 in portrait
+
 
 def list_site(review: ListReview) -> Site:
     """Return the common properties of the pages of a list's report."""
@@ -273,13 +275,22 @@ def _index(review: ListReview, site: Site) -> str:
         lead=leaders_note(review.found) if review.has_errors else "",
         chart=_both_widths(partial(charts.rating_picture, review.found)) if review.has_errors else None,
         ratings=editions.list_sheet("rating list", review.found),
+        following=_following(review.following),
+        following_command=shlex.join([*_NEXT, review.name]),
     )
+
+
+def matrix_kind(engines: int) -> str:
+    """Return the classes of a matrix of ratings. Their meaning is that of `crosstable_markup`."""
+    return "cross" + " many" * (engines > _PHONE_COLUMNS) + " most" * (engines > _PAPER_COLUMNS)
 
 
 def _superiority(review: ListReview, site: Site) -> str:
     here = "superiority.html"
     assert review.los is not None
-    return render_page(here, site=site, here=here, matrix=matrix_sheet("likelihood of superiority", review.los))
+    kind = matrix_kind(len(review.los.names))
+    matrix = matrix_sheet("likelihood of superiority", review.los)
+    return render_page(here, site=site, here=here, matrix=matrix, kind=kind)
 
 
 def _history(review: ListReview, site: Site) -> str:
