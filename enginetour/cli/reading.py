@@ -45,6 +45,9 @@ if TYPE_CHECKING:
 def status(chosen: TournamentChoice, watch: bool) -> None:
     """Show the progress, games in progress and estimated end of a tournament.
 
+    During round 1 of a tournament in rounds, status also shows who starts
+    where: groups, bar, floor, virtual points and expected differences.
+
     Example: enginetour status --json
     """
     from enginetour.reports.progress import format_status

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from itertools import chain
@@ -28,6 +28,7 @@ from enginetour.model.timecontrol import TimeControl
 from enginetour.model.variants import variant_named
 from enginetour.reports.sheet import format_duration
 from enginetour.reports.standings import probes_sheet
+from enginetour.reports.starts import round_one_lines
 from enginetour.store.address import Address, workspace_of
 from enginetour.store.database import database_exists
 from enginetour.store.log import TournamentLog
@@ -270,8 +271,9 @@ def systems(name: str | None) -> None:
 def check(config: Path, db: Address | None, notify: bool) -> int:
     """Check a configuration, start every engine once, and show the plan.
 
-    Shows the number of games, the longest duration and warnings. Writes
-    nothing.
+    Shows the number of games, the longest duration and warnings. For formats
+    with rounds, it also shows who starts where and the expected differences
+    of round 1. Writes nothing.
 
     Example: enginetour check configs/debian-bubble.toml
     """
@@ -299,7 +301,7 @@ def check(config: Path, db: Address | None, notify: bool) -> int:
     if output_form() == "json":
         return 0
     if estimate:
-        _print_plan(plan, estimate, probes, machine)
+        _print_plan(plan, estimate, probes, machine, how)
     else:
         echo(f"games: not known yet; the run reads the ratings for order = {plan.config.tournament.order} first")
     if usual := plan.config.defaults.model_dump(exclude_unset=True):
@@ -315,7 +317,9 @@ def check(config: Path, db: Address | None, notify: bool) -> int:
     return 0
 
 
-def _print_plan(plan: Plan, estimate: dict[str, Any], probes: Mapping[str, ProbeResult], machine: Machine) -> None:
+def _print_plan(
+    plan: Plan, estimate: dict[str, Any], probes: Mapping[str, ProbeResult], machine: Machine, how: Sequence[str]
+) -> None:
     from enginetour.tournament.notify import command_fault
 
     fewest, most = estimate["fewest"], estimate["most"]
@@ -334,7 +338,7 @@ def _print_plan(plan: Plan, estimate: dict[str, Any], probes: Mapping[str, Probe
         click.echo("time controls:")
         for name, control in controls.items():
             click.echo(f"  {name}: {control}")
-    for line in (*estimate["starts"], *estimate["tables"]):
+    for line in (*estimate["starts"], *_round_one(plan, estimate["round_1"], how), *estimate["tables"]):
         echo(line)
     if machine.speed is not None:
         echo(machine.words)
@@ -348,6 +352,20 @@ def _print_plan(plan: Plan, estimate: dict[str, Any], probes: Mapping[str, Probe
         [fault] if fault else [],
     ):
         echo(f"warning: {warning}")
+
+
+def _round_one(plan: Plan, starts: Mapping[str, Any] | None, how: Sequence[str]) -> Iterator[str]:
+    """Yield sentences on round 1, or on its order if the run reads the order from the database.
+
+    `how` are the options of `run`; a later edition is ordered by rating unless the configuration sets the order.
+    """
+    order = plan.config.tournament.order or ("rating" if "--new" in how else "file")
+    if starts is None:
+        return
+    if order != "file":
+        yield f"round 1: the run pairs it when it starts, because its order is {order}"
+    else:
+        yield from round_one_lines(starts)
 
 
 def _try_notify(plan: Plan) -> None:

@@ -16,7 +16,7 @@ from pydantic import Field as Setting
 
 from enginetour.formats.base import ColourOptions, GamesOfMatch, RoundsByName
 from enginetour.formats.pairing.field import BLACK, Board, Field, Kind, Member, Paired, Turn
-from enginetour.formats.rounds import PairingSystem
+from enginetour.formats.rounds import PairingSystem, StartingGroup
 
 
 class KnockoutOptions(ColourOptions):
@@ -96,6 +96,10 @@ class Knockout(PairingSystem):
         """Raise ValueError if there are fewer than two entrants."""
         if len(members) < 2:
             raise ValueError("a knockout needs at least two entrants")
+
+    def starting_groups(self, _field: Field) -> tuple[StartingGroup, ...]:
+        """Return no groups, because a bracket has no points; its pairs and byes show where the entrants start."""
+        return ()
 
     def warnings(self) -> tuple[str, ...]:
         """Return no warnings, because the rounds determine the table, so its codes cannot contradict each other."""

@@ -25,11 +25,12 @@ from enginetour.formats.pairing.dutch_criteria import (
     entered,
     player_cards,
     settle_bye,
+    virtual_points,
 )
 from enginetour.formats.pairing.field import BLACK, WHITE, Board, Dice, Field, Paired, Unpairable
 from enginetour.formats.pairing.matching import Face
 from enginetour.formats.pairing.matching import Unpairable as NoMatching
-from enginetour.formats.rounds import PairingSystem, Reason, RoundsOptions
+from enginetour.formats.rounds import PairingSystem, Reason, RoundsOptions, StartingGroup
 
 _EXPONENTS = 16  # binary digits in one weight; with 5000 entrants, the weights still fit into 64 bits
 
@@ -342,6 +343,20 @@ class Dutch(PairingSystem):
     def alone(self, field: Field) -> Paired:
         """Return a round in which the only entrant has the bye; a remark is added if it has already had one."""
         return self.pair(field) if field.present else super().alone(field)
+
+    def starting_groups(self, field: Field) -> tuple[StartingGroup, ...]:
+        """Return the upper half with virtual points and the lower half, or all entrants without acceleration."""
+        given = virtual_points(field, 1, self._accelerated)
+        if not any(given):
+            return super().starting_groups(field)
+        last, full = self._accelerated, -(-self._accelerated // 2)
+        rounds = "round 1" if full == 1 else f"rounds 1 to {full}"
+        then = f", then {field.win / 4:g} until round {last}" if last > full else ""
+        names = {0: "virtual points 0", field.win: f"virtual points {field.win / 2:g} in {rounds}{then}"}
+        return tuple(
+            StartingGroup(names[points], points / 2, tuple(at for at in field.present if given[at] == points))
+            for points in sorted(set(given), reverse=True)
+        )
 
     @property
     def _accelerated(self) -> int:

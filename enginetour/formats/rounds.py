@@ -102,6 +102,31 @@ class RoundsState(FormatState):
         return white, black, played
 
 
+_FEW_NAMES = 5  # entrants of a starting group that are listed by name
+
+
+@dataclass(frozen=True, slots=True)
+class StartingGroup:
+    """Entrants that start round 1 with the same points: the name of the group, these points, and their places.
+
+    The points count for the pairing; virtual points do not count in the table.
+    """
+
+    name: str
+    points: float
+    places: tuple[int, ...]
+
+    def text(self, members: Sequence[Member]) -> str:
+        """Format ``start 1 (band 3): Fruit, Toga``; of a large group, only the strongest and the weakest are named."""
+        there = sorted((members[place] for place in self.places), key=lambda one: -(one.rating or 0.0))
+        names = [one.name for one in there]
+        ratings = [one.rating for one in there if one.rating is not None]
+        if len(names) <= _FEW_NAMES:
+            return f"{self.name}: {', '.join(names)}"
+        rated = f", ratings {max(ratings):g} to {min(ratings):g}" if ratings else ""
+        return f"{self.name}: {names[0]} to {names[-1]} ({len(names)} entrants{rated})"
+
+
 @dataclass(frozen=True, slots=True)
 class Reason:
     """One criterion of one pair: its value and the largest possible value, in units of the weight."""
@@ -297,6 +322,11 @@ class PairingSystem(ABC):
     def starting_notes(self, _field: Field) -> tuple[tuple[str, str], ...]:
         """Return notes (kind, sentence) about facts that are known before round 1 but not in the settings."""
         return ()
+
+    def starting_groups(self, field: Field) -> tuple[StartingGroup, ...]:
+        """Return the groups in which the present entrants start round 1, best first; here, all start equal."""
+        name = "order by rating" if self.order[:1] == ("RATING",) else "all start with 0 points"
+        return (StartingGroup(name, 0.0, field.present),)
 
     def warnings(self) -> tuple[str, ...]:
         """Return warnings about settings that contradict each other, shown before round 1."""

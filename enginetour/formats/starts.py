@@ -14,7 +14,7 @@ from enginetour.formats.pairing import mcmahon
 from enginetour.formats.pairing.field import Field, Member
 from enginetour.formats.pairing.mcmahon import Starts, mcmahon_points
 from enginetour.formats.pairing.tiebreaks import Absence, PlacementTerms
-from enginetour.formats.rounds import PairingSystem, RoundsOptions
+from enginetour.formats.rounds import PairingSystem, RoundsOptions, StartingGroup
 from enginetour.model.errors import did_you_mean
 
 ABSENCE = (
@@ -118,26 +118,34 @@ class Starting(PairingSystem):
 
     def starting_notes(self, field: Field) -> tuple[tuple[str, str], ...]:
         """Return bands, bar, floor and starting scores, and warnings about missing ratings or a single group."""
-        options, starts = self.options, self.starts(field)
+        options = self.options
         (bar, floor), names = self.limits(field), [member.name for member in field.members]
-        by_start: dict[int, list[int]] = {}
-        for at, wins in enumerate(starts.wins):
-            by_start.setdefault(wins, []).append(at)
+        groups = self.starting_groups(field)
         unrated = [member.name for member in field.members if member.rating is None]
         found = []
         if len(unrated) < len(names):
             bands_of = f"bands of {options.width:g} rating points, band 0 begins at {options.base:g}"
             found.append(("starts", f"{bands_of}: bar {bar}, floor {floor}"))
-            for wins in sorted(by_start, reverse=True):
-                bands = [starts.bands[at] for at in by_start[wins]]
-                span = f"bands {min(bands)} to {max(bands)}" if min(bands) < max(bands) else f"band {bands[0]}"
-                found.append(("starts", f"start {wins} ({span}): {', '.join(names[at] for at in by_start[wins])}"))
+            found += [("starts", group.text(field.members)) for group in groups]
             if unrated:
                 found.append(("warning", f"no rating: {listed(unrated)}. The lowest rating is used instead"))
-        if len(by_start) == 1 and options.groups != 1:
+        if len(groups) == 1 and options.groups != 1:
             step = ". Hint: change the settings groups, bar or floor to get more than one group"
             why = step if found else ": no entrant has a rating"
             found.append(("warning", f"all entrants start equal, as in a Swiss{why}"))
+        return tuple(found)
+
+    def starting_groups(self, field: Field) -> tuple[StartingGroup, ...]:
+        """Return the entrants by starting score, highest first."""
+        starts = self.starts(field)
+        by_start: dict[int, list[int]] = {}
+        for at, wins in enumerate(starts.wins):
+            by_start.setdefault(wins, []).append(at)
+        found = []
+        for wins in sorted(by_start, reverse=True):
+            bands = [starts.bands[at] for at in by_start[wins]]
+            span = f"bands {min(bands)} to {max(bands)}" if min(bands) < max(bands) else f"band {bands[0]}"
+            found.append(StartingGroup(f"start {wins} ({span})", wins * field.win / 2, tuple(by_start[wins])))
         return tuple(found)
 
     def terms(self, field: Field) -> PlacementTerms:

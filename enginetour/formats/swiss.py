@@ -27,6 +27,7 @@ from enginetour.formats.pairing.criteria import Criterion, Ints, Span
 from enginetour.formats.pairing.field import Field, Member
 from enginetour.formats.pairing.mcmahon import Starts, band_starts, first_round_members, mcmahon_points
 from enginetour.formats.pairing.tiebreaks import PlacementTerms
+from enginetour.formats.rounds import StartingGroup
 from enginetour.formats.starts import Band, check_rated
 
 LEAD = 2  # number of bands above the bar at which an exempt entrant counts (OpenGotha 3.51)
@@ -174,6 +175,14 @@ class SwissCat(_ByWins):
             falling = sorted((ratings[at] for at in first_round_members(field)), reverse=True)
             limits = [falling[-(-len(falling) * part // limits) - 1] for part in range(1, limits)]
         return tuple(sum(rating < limit for limit in limits) for rating in ratings)
+
+    def starting_groups(self, field: Field) -> tuple[StartingGroup, ...]:
+        """Return the entrants by category; all start with 0 points."""
+        found = self.categories(field)
+        return tuple(
+            StartingGroup(f"category {number + 1}", 0.0, tuple(at for at in field.present if found[at] == number))
+            for number in sorted({found[at] for at in field.present})
+        )
 
     def criteria(self, inputs: CriteriaInput) -> tuple[Criterion, ...]:
         """Return the current criteria, with categories and small handicaps."""

@@ -212,7 +212,7 @@ class RunView(Protocol):
 
 
 # Properties of `Progress` that are computed on demand, from the state and from the run.
-_OF_STATE = ("placed", "test", "stage")
+_OF_STATE = ("placed", "test", "stage", "starts")
 _OF_RUN = ("estimate", "spread")
 BUSY_LINGER_S = 60.0  # seconds; a warning is shown for this time after engines no longer wait for a processor
 BUSY_TIMEOUT_S = 900.0  # seconds; the warning of a slot is removed if the slot sends no events for this time
@@ -244,6 +244,7 @@ class Progress:
         default_factory=dict
     )  # slot -> end of its warning, event
     stop_at: float | None = None  # UTC seconds after which no game starts (--stop-at)
+    scale: str | None = None  # scale of the entrants' ratings: elo, go, or None if unknown
     _format: Any = None
     _state: Any = None
     _running: RunView | None = None
@@ -263,6 +264,15 @@ class Progress:
         """Return the current round and the number of rounds, or None for a format without rounds."""
         stage = getattr(self._format, "stage", None)
         return stage(self._state) if stage else None
+
+    @cached_property
+    def starts(self) -> dict[str, Any] | None:
+        """Return the starting groups and the pairs of round 1, or None after round 1 or without rounds."""
+        if self.stage is None or self.stage[0] != 1:
+            return None
+        from enginetour.reports.starts import starts_json  # imported here: later rounds do not need it
+
+        return starts_json(self._format, self._state, self.scale)
 
     @cached_property
     def estimate(self) -> float | None:
@@ -469,6 +479,10 @@ def format_status(found: Mapping[str, Any]) -> str:
     parts.append(f"{found['incidents']} incident{'s' * (found['incidents'] != 1)}")
     lines = [safe_text(" · ".join(parts)), format_endings(found.get("endings", {}))]
     lines.append(_playing(found["playing"]) if found["playing"] else "")
+    if (starts := found.get("starts")) is not None:
+        from enginetour.reports.starts import starts_lines
+
+        lines += map(safe_text, starts_lines(starts))
     lines += [safe_text(f"warning: {text}") for text in found.get("warnings", ())]
     return "\n".join(line for line in lines if line)
 
@@ -513,7 +527,8 @@ def recorded_progress(log: TournamentReader, format_: Any, state: Any) -> Progre
     """Return the progress of a tournament that is not running. `state` is its state after all events of the log."""
     from enginetour.store.games import incident_counts  # imported here: a slot's progress needs no store
 
-    picture = Progress(system=log.system, name=log.title)
+    scale = log.config.get("tournament", {}).get("rating_scale")
+    picture = Progress(system=log.system, name=log.title, scale=scale)
     picture.stand(format_, state)
     picture.endings = log.endings()
     picture.done = picture.endings.total()
@@ -538,7 +553,8 @@ def status_json(picture: Progress, state: str) -> dict[str, Any]:
         "playing": list(picture.live.values()),
         "incidents": sum(picture.incidents.values()),
         "endings": dict(picture.endings),
-        "warnings": [*filter(None, [picture.banner]), *picture.warnings],
+        "warnings": [*filter(None, [picture.banner]), *picture.warnings, *(picture.starts or {}).get("warnings", ())],
         **({"stop_at": iso_timestamp(picture.stop_at)} if picture.stop_at is not None else {}),
+        **({"starts": picture.starts} if picture.starts else {}),
         **({"sprt": sprt.sprt_json(*picture.test)} if picture.test else {}),
     }

@@ -32,6 +32,7 @@ from enginetour.openings.eco import OpeningNames, read_opening_names
 from enginetour.openings.polyglot import BookLines
 from enginetour.openings.positions import needs_setboard
 from enginetour.reports.sheet import format_count
+from enginetour.reports.starts import starts_json
 from enginetour.store.address import Address, database_of, results_of, workspace_of
 from enginetour.tournament.config import load
 from enginetour.tournament.config.entrants import (
@@ -595,6 +596,7 @@ def estimate_duration(plan: Plan) -> dict[str, Any]:
     hours = None
     if all(seconds is not None for seconds in longest):
         hours = most * 2 * max(seconds or 0.0 for seconds in longest) / 3600 / plan.config.play.concurrency
+    starts = starts_json(plan.format, state, plan.config.tournament.rating_scale)
     return {
         "fewest": fewest,
         "most": most,
@@ -604,7 +606,8 @@ def estimate_duration(plan: Plan) -> dict[str, Any]:
         "tables": list(describe_tables(plan.config)),
         "opening_book": plan.book.description
         + (plan.book.shared(_meetings(plan)) if len(plan.entrants) > FEWEST else ""),
-        "starts": [note.text for note in notes if note.kind == "starts"],
+        "starts": starts["lines"] if starts else [],
+        "round_1": starts,
         "warnings": [note.text for note in notes if note.is_warning]
         + [f"round 1: {remark}" for note in notes for remark in note.remarks]
         + list(former_names(plan.config))

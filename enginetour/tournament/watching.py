@@ -24,7 +24,8 @@ class RunProgress(Progress):
 
     def __init__(self, log: Any, system: str, crowd: Callable[[int], Iterable[str]] | None = None) -> None:
         """Create the progress without figures. `crowd` returns the warnings for a number of slots."""
-        super().__init__(system=system, name=log.title)
+        scale = log.config.get("tournament", {}).get("rating_scale")
+        super().__init__(system=system, name=log.title, scale=scale)
         self.log = log
         self.crowd = crowd
         self._warned_of = 0  # the number of slots that the warnings are for
@@ -212,7 +213,7 @@ class Broadcast(Watcher):
         if now == self._published:
             return
         self._published = now
-        found = {key: value for key, value in status_json(picture, state).items() if key != "playing"}
+        found = {key: value for key, value in status_json(picture, state).items() if key not in ("playing", "starts")}
         self.publish({"event": "progress", **found, "slots": scheduler.slots})
 
 

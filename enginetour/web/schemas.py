@@ -148,6 +148,37 @@ _Test = _type(
     },
     "The sequential test of a match.",
 )
+_Group = _type(
+    "StartingGroup",
+    {
+        "name": _about(str, "description of the group, such as its bands"),
+        "points": _about(float, "points with which it starts; virtual points do not count in the table"),
+        "entrants": _about(list[str], "names of its entrants"),
+    },
+    "Entrants that start with the same points.",
+)
+_FirstPair = _type(
+    "FirstPair",
+    {
+        "white": _about(str, "entrant that has White in the first game"),
+        "black": _about(str, "the other entrant"),
+        "gap": _about(float | None, "rating of White minus that of Black; null: a rating is not known"),
+        "expected": _about(float | None, "expected score of White, from 0 to 1; null: not known, or time odds"),
+        "odds": _about(int, "time odds in bands that White gives"),
+    },
+    "A pair of round 1.",
+)
+_Starts = _type(
+    "Starts",
+    {
+        "lines": _about(list[str], "sentences on bands, bar, floor and groups"),
+        "groups": (list[_Group], ...),  # type: ignore[valid-type]
+        "pairs": (list[_FirstPair], ...),  # type: ignore[valid-type]
+        "byes": _about(list[str], "entrants with a bye in round 1"),
+        "warnings": _about(list[str], "warnings about the starting groups"),
+    },
+    "Who starts where in a tournament in rounds.",
+)
 _PROGRESS = {
     "tournament": _about(str, "title of the tournament"),
     "system": _columns(TournamentEntry)["system"],
@@ -162,6 +193,7 @@ _PROGRESS = {
     "endings": _about(dict[str, int], "number of games by termination"),
     "warnings": _about(list[str], "why clocks or ratings may be unreliable"),
     "stop_at": _if_any(datetime, "time after which no game starts, UTC; missing: none"),
+    "starts": _if_any(_Starts, "who starts where; missing: after round 1, without rounds, or in a live document"),
     "sprt": _if_any(_Test, "the sequential test; missing: none"),
     "slots": _if_any(int, "number of concurrent games; missing: the tournament does not run"),
 }
